@@ -1,0 +1,63 @@
+# Looks for nvcc. Sets CORNERTURN_HAS_CUDA; with it come the CUDA language, CUDA::cudart_static and the target
+# cornerturn_cuda_flags.
+set(CORNERTURN_HAS_CUDA OFF)
+set(lowest_nvcc 12.0)
+
+if(CORNERTURN_CUDA STREQUAL "AUTO" AND CMAKE_CROSSCOMPILING)
+  set(CORNERTURN_CUDA_WANTED OFF)
+else()
+  set(CORNERTURN_CUDA_WANTED ${CORNERTURN_CUDA})
+endif()
+if(NOT CORNERTURN_CUDA_WANTED)
+  return()
+endif()
+
+# The compiler is asked for its version before CMake tries it: an old one is no error under AUTO.
+find_program(CORNERTURN_NVCC nvcc HINTS ${CMAKE_CUDA_COMPILER} $ENV{CUDACXX} $ENV{CUDA_PATH}/bin $ENV{CUDA_HOME}/bin
+  PATHS /usr/local/cuda/bin)
+mark_as_advanced(CORNERTURN_NVCC)
+set(nvcc_version 0)
+if(CMAKE_CUDA_COMPILER)
+  set(CORNERTURN_NVCC ${CMAKE_CUDA_COMPILER})
+endif()
+if(CORNERTURN_NVCC)
+  execute_process(COMMAND ${CORNERTURN_NVCC} --version OUTPUT_VARIABLE said ERROR_QUIET)
+  if(said MATCHES "release ([0-9]+\\.[0-9]+)")
+    set(nvcc_version ${CMAKE_MATCH_1})
+  endif()
+endif()
+if(nvcc_version VERSION_LESS lowest_nvcc)
+  if(CORNERTURN_CUDA_WANTED STREQUAL "AUTO")
+    message(STATUS "No nvcc ${lowest_nvcc} or newer: no CUDA kernels")
+    return()
+  endif()
+  message(FATAL_ERROR "CORNERTURN_CUDA is ON, but nvcc ${lowest_nvcc} or newer was not found. "
+    "Found: '${CORNERTURN_NVCC}', version ${nvcc_version}. Set CMAKE_CUDA_COMPILER or PATH")
+endif()
+
+if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+  set(CMAKE_CUDA_COMPILER ${CORNERTURN_NVCC} CACHE FILEPATH "")
+endif()
+# One architecture is enough to develop and to test; the preset `release` has all.
+if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+  set(CMAKE_CUDA_ARCHITECTURES 90 CACHE STRING "")
+endif()
+enable_language(CUDA)
+find_package(CUDAToolkit ${lowest_nvcc} REQUIRED)
+set(CORNERTURN_HAS_CUDA ON)
+message(STATUS "cornerturn: CUDA ${nvcc_version} for ${CMAKE_CUDA_ARCHITECTURES}")
+
+# -std: CMake 3.25 does not know that nvcc 13 has C++20. -Wpedantic and -Wconversion blame what nvcc writes. Registers
+# that do not fit are a defect: a warning, and tools/check_spills. 128 is a loop behind an `if constexpr` that returned.
+add_library(cornerturn_cuda_flags INTERFACE)
+target_compile_options(cornerturn_cuda_flags INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:
+  -std=c++20 -lineinfo --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra,-Wshadow -Xptxas=-warn-spills,-warn-lmem-usage
+  --diag-suppress=128
+  $<$<BOOL:${CORNERTURN_WERROR}>:-Werror=all-warnings>>)
+
+# What ptxas says of each kernel is kept beside the object: FILE.cu.o.ptxas. tools/check_spills reads it.
+function(cornerturn_keep_ptxas_reports target)
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xptxas=-v>)
+  set_target_properties(${target} PROPERTIES
+    CUDA_COMPILER_LAUNCHER "${PROJECT_SOURCE_DIR}/tools/keep_ptxas_report;${CMAKE_CUDA_COMPILER_LAUNCHER}")
+endfunction()

@@ -1,0 +1,50 @@
+# Install rules of the library, the CMake package, the pkg-config file and the .deb. The command installs itself: cli/.
+include(CMakePackageConfigHelpers)
+
+set(cornerturn_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/cornerturn)
+
+# While the version is 0.x a minor step may break the ABI, so the soname carries it.
+set_target_properties(cornerturn PROPERTIES
+  VERSION ${PROJECT_VERSION}
+  SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+  EXPORT_NAME cornerturn)
+
+install(TARGETS cornerturn EXPORT cornerturnTargets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/cornerturn DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
+install(EXPORT cornerturnTargets NAMESPACE cornerturn:: DESTINATION ${cornerturn_cmake_dir})
+
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/cornerturnConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/cornerturnConfig.cmake INSTALL_DESTINATION ${cornerturn_cmake_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/cornerturnConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/cornerturnConfig.cmake ${PROJECT_BINARY_DIR}/cornerturnConfigVersion.cmake
+  DESTINATION ${cornerturn_cmake_dir})
+
+# The .pc file names its prefix relative to itself, so an installed tree can be moved.
+file(RELATIVE_PATH pc_prefix /x/${CMAKE_INSTALL_LIBDIR}/pkgconfig /x)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/cornerturn.pc.in ${PROJECT_BINARY_DIR}/cornerturn.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/cornerturn.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+  DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+set(CPACK_PACKAGE_NAME cornerturn)
+set(CPACK_PACKAGE_VENDOR cornerturn)
+set(CPACK_PACKAGE_CONTACT "the cornerturn developers <nobody@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_GENERATOR TGZ)
+find_program(DPKG_SHLIBDEPS_PROGRAM dpkg-shlibdeps)
+if(DPKG_SHLIBDEPS_PROGRAM)
+  list(APPEND CPACK_GENERATOR DEB)
+endif()
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+include(CPack)
