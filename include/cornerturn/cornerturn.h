@@ -1,0 +1,109 @@
+/* The C ABI. Every call returns a status and throws nothing; cornerturn_last_error() is the sentence of the last
+   failure on this thread. The meanings are those of problem.hpp and plan.hpp. */
+#ifndef CORNERTURN_CORNERTURN_H
+#define CORNERTURN_CORNERTURN_H
+
+#include <stdint.h>
+
+#include "cornerturn/version.hpp"
+
+#pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CORNERTURN_MAX_RANK 16
+
+typedef enum cornerturn_status {
+  CORNERTURN_OK = 0,
+  CORNERTURN_INVALID_ARGUMENT = 1,
+  CORNERTURN_OVERFLOW = 2,
+  CORNERTURN_OVERLAP = 3,
+  CORNERTURN_NO_DEVICE = 4,
+  CORNERTURN_OUT_OF_MEMORY = 5,
+  CORNERTURN_INTERNAL = 6,
+  CORNERTURN_DEVICE_ERROR = 7
+} cornerturn_status;
+
+typedef enum cornerturn_device {
+  CORNERTURN_DEVICE_AUTO = 0,
+  CORNERTURN_DEVICE_CPU = 1,
+  CORNERTURN_DEVICE_CUDA = 2,
+  CORNERTURN_DEVICE_HIP = 3
+} cornerturn_device;
+
+/* One axis of the index space; strides count elements. */
+typedef struct cornerturn_axis {
+  int64_t extent;
+  int64_t src_stride;
+  int64_t dst_stride;
+} cornerturn_axis;
+
+typedef struct cornerturn_problem {
+  int64_t element_bytes;
+  int rank;
+  cornerturn_axis axes[CORNERTURN_MAX_RANK];
+} cornerturn_problem;
+
+/* See cornerturn::executor. A null run means the library's own threads. */
+typedef struct cornerturn_executor {
+  void (*run)(void* context, int tasks, void (*body)(void* argument, int task), void* argument);
+  void* context;
+} cornerturn_executor;
+
+typedef struct cornerturn_options {
+  cornerturn_device device;
+  int threads; /* 0: all hardware threads of this process */
+  cornerturn_executor parallel;
+} cornerturn_options;
+
+typedef struct cornerturn_plan cornerturn_plan;
+
+/* Effect  the problem of dst[j * dst_ld + i] = src[i * src_ld + j]; a leading dimension of 0 means packed */
+cornerturn_status cornerturn_transpose_problem(int64_t rows, int64_t cols, int64_t element_bytes, int64_t src_ld,
+                                               int64_t dst_ld, cornerturn_problem* out);
+
+/* Effect  the problem of numpy.transpose(src, axes), packed on both sides */
+cornerturn_status cornerturn_permute_problem(int rank, const int64_t* extents, const int* axes, int64_t element_bytes,
+                                             cornerturn_problem* out);
+
+/* Effect  a plan, to be given back with cornerturn_plan_destroy. options may be null. */
+cornerturn_status cornerturn_plan_create(const cornerturn_problem* problem, const cornerturn_options* options,
+                                         cornerturn_plan** out);
+void cornerturn_plan_destroy(cornerturn_plan* plan); /* null is allowed */
+
+/* Effect  moves the data. Alias: src and dst may not overlap. */
+cornerturn_status cornerturn_plan_execute(const cornerturn_plan* plan, const void* src, void* dst, void* stream);
+
+/* Effect  the text of plan.explain(), owned by the plan */
+const char* cornerturn_plan_explain(const cornerturn_plan* plan);
+const char* cornerturn_plan_kernel(const cornerturn_plan* plan);
+
+/* Effect  one call through the plan cache */
+cornerturn_status cornerturn_move(const cornerturn_problem* problem, const void* src, void* dst, void* stream);
+cornerturn_status cornerturn_transpose(const void* src, void* dst, int64_t rows, int64_t cols, int64_t element_bytes,
+                                       int64_t src_ld, int64_t dst_ld, void* stream);
+cornerturn_status cornerturn_permute(const void* src, void* dst, int rank, const int64_t* extents, const int* axes,
+                                     int64_t element_bytes, void* stream);
+
+/* Effect  measures which kernel is fastest, for about `seconds`; later plans take it: see tune.hpp. dst holds the
+   result afterwards. options may be null; its executor is not used. file: where the winner is written; null means that
+           of CORNERTURN_TUNE_FILE. *kernel, unless null, becomes the winner's name, "" when there was nothing to move
+ */
+cornerturn_status cornerturn_tune(const cornerturn_problem* problem, const cornerturn_options* options, const void* src,
+                                  void* dst, double seconds, const char* file, void* stream, const char** kernel);
+/* Effect  plans made from now on take what the file says */
+cornerturn_status cornerturn_load_tuning(const char* file);
+/* Effect  plans made from now on take what the decision list says */
+void cornerturn_forget_tuning(void);
+
+const char* cornerturn_last_error(void); /* "" when the last call on this thread succeeded */
+const char* cornerturn_status_name(cornerturn_status code);
+const char* cornerturn_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,71 @@
+// A plan says HOW a problem moves on one device: chosen once, immutable, executed any number of times by any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "cornerturn/problem.hpp"
+
+#pragma GCC visibility push(default)
+namespace cornerturn {
+
+enum class device : int {
+  automatic = 0,  // a GPU when the pointers live there, else the CPU
+  cpu = 1,
+  cuda = 2,
+  hip = 3,
+};
+
+// How parallel work is started. `run` must call body(argument, task) once for each task in [0, tasks), on any threads,
+// and return when all have returned. A null `run` means the library's own OpenMP team.
+struct executor {
+  void (*run)(void* context, int tasks, void (*body)(void* argument, int task), void* argument) = nullptr;
+  void* context = nullptr;
+};
+
+struct plan_options {
+  device on = device::automatic;
+  int threads = 0;  // CPU: at most this many tasks at a time; 0 means all hardware threads of this process
+  executor parallel{};
+  const char* kernel = nullptr;  // force one row of kernels.inc by its name; for tests and measurements
+};
+
+namespace detail {
+class plan_state;
+}
+
+class plan {
+ public:
+  // Effect  checks the problem, brings it to canonical form and picks the kernel
+  // Errors  invalid_argument, overflow, overlap (two elements of dst share a byte): the sentence names the axis.
+  //         no_device: options.on names a backend that is absent, or there is no such device; the sentence says why
+  //         device_error: the kernels do not load on this GPU
+  // Cost    microseconds; no access to the data
+  explicit plan(const problem& what, const plan_options& options = {});
+
+  // Effect  moves the data: see problem
+  // Alias   the bytes that src and dst span may not overlap
+  // Shape   src and dst both lie in host memory, or both where one GPU can reach them; which decides where it runs
+  // Stream  a GPU's: the move is ordered in it and the call does not wait; null is the default stream. It may be under
+  //         capture, where the plan was made, or has run, on this device before.
+  //         Ignored on the CPU, where the call returns when the data has moved
+  // Errors  invalid_argument: a null pointer with a non-empty problem; one pointer is the host's alone and the other a
+  //         GPU's, or another GPU's, or not of options.on. overlap. device_error: the driver refused the launch
+  // Cost    bytes_moved() of traffic; a CPU thread allocates its tile buffer, some 100 KiB, at its first large move
+  void execute(const void* src, void* dst, void* stream = nullptr) const;
+
+  // Effect  why this kernel: the problem, its canonical form, the line of the decision list that fired, the blocking
+  [[nodiscard]] std::string explain() const;
+
+  [[nodiscard]] const char* kernel() const noexcept;            // its name in kernels.inc
+  [[nodiscard]] int threads() const noexcept;                   // tasks that execute starts
+  [[nodiscard]] std::int64_t bytes_moved() const noexcept;      // read once + written once
+  [[nodiscard]] std::int64_t workspace_bytes() const noexcept;  // 0 for every out-of-place problem
+
+ private:
+  std::shared_ptr<const detail::plan_state> state_;
+};
+
+}  // namespace cornerturn
+#pragma GCC visibility pop

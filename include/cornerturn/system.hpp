@@ -1,0 +1,49 @@
+// What this build and this machine offer: for `cornerturn doctor`, bug reports and tests.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cornerturn/plan.hpp"
+
+#pragma GCC visibility push(default)
+namespace cornerturn {
+
+[[nodiscard]] const char* version() noexcept;  // "0.1.0"
+
+struct backend_info {
+  device id = device::cpu;
+  std::string name;  // "cpu", "cuda", "hip"
+  bool present = false;
+  std::string detail;  // what it runs on, or why it is off, as a sentence
+};
+
+// Effect  one entry for each backend the project knows, absent ones too
+[[nodiscard]] std::vector<backend_info> backends();
+
+struct kernel_info {
+  std::string name;  // the row of kernels.inc
+  std::string backend;
+  std::string family;
+  int element_bytes = 0;  // 0: any
+  std::string note;
+};
+
+// Effect  the rows of kernels.inc that this build has
+[[nodiscard]] std::vector<kernel_info> kernel_list();
+
+struct cpu_info {
+  std::string model;
+  std::string simd;                       // the SIMD target in use: "AVX3_DL", "AVX2", "NEON", ...
+  std::vector<std::string> simd_targets;  // all that this build was compiled for and this machine runs
+  int threads = 0;                        // hardware threads of this process (its affinity mask)
+  std::int64_t l1d_bytes = 0;
+  std::int64_t l2_bytes = 0;
+  std::int64_t l3_bytes = 0;
+  std::int64_t page_bytes = 0;
+};
+[[nodiscard]] cpu_info cpu();
+
+}  // namespace cornerturn
+#pragma GCC visibility pop

@@ -1,0 +1,41 @@
+// The one-line calls. Each looks its plan up in a bounded cache of this process and executes it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include "cornerturn/plan.hpp"
+#include "cornerturn/problem.hpp"
+
+#pragma GCC visibility push(default)
+namespace cornerturn {
+
+// Effect  executes the problem through the plan cache
+// Errors  those of plan::plan and plan::execute
+void move(const problem& what, const void* src, void* dst, void* stream = nullptr);
+
+// Effect  dst[j][i] = src[i][j]
+// Shape   src is rows x cols, row-major, with src_ld elements between rows; dst is cols x rows with dst_ld.
+//         A leading dimension of 0 means packed
+// Alias   src and dst may not overlap
+// Errors  as move
+template <class T>
+void transpose(const T* src, T* dst, std::int64_t rows, std::int64_t cols, std::int64_t src_ld = 0,
+               std::int64_t dst_ld = 0, void* stream = nullptr) {
+  static_assert(std::is_trivially_copyable_v<T>, "elements are moved bit for bit");
+  move(transpose_problem(rows, cols, sizeof(T), src_ld, dst_ld), src, dst, stream);
+}
+
+// Effect  dst = numpy.transpose(src, axes), really moved
+// Shape   extents are those of src; both sides are row-major and packed
+// Errors  as permute_problem and move
+template <class T>
+void permute(const T* src, T* dst, std::span<const std::int64_t> extents, std::span<const int> axes,
+             void* stream = nullptr) {
+  static_assert(std::is_trivially_copyable_v<T>, "elements are moved bit for bit");
+  move(permute_problem(extents, axes, sizeof(T)), src, dst, stream);
+}
+
+}  // namespace cornerturn
+#pragma GCC visibility pop

@@ -1,0 +1,7 @@
+// The version of these headers; cornerturn::version() is that of the library that was loaded.
+#pragma once
+
+#define CORNERTURN_VERSION_MAJOR 0
+#define CORNERTURN_VERSION_MINOR 1
+#define CORNERTURN_VERSION_PATCH 0
+#define CORNERTURN_VERSION_STRING "0.1.0"

@@ -1,0 +1,184 @@
+// cornerturn.h over the C++ calls: every exception becomes a status and a sentence.
+#include <algorithm>
+#include <new>
+#include <string>
+
+#include "cornerturn/cornerturn.h"
+#include "cornerturn/error.hpp"
+#include "cornerturn/system.hpp"
+#include "cornerturn/transpose.hpp"
+#include "cornerturn/tune.hpp"
+
+struct cornerturn_plan {
+  cornerturn::plan how;
+  std::string text;
+};
+
+namespace {
+
+using cornerturn::error;
+using cornerturn::status;
+
+thread_local std::string last_error;
+
+template <class Body>
+cornerturn_status guarded(Body body) noexcept {
+  const auto failed = [](status code, const char* sentence) noexcept {
+    try {
+      last_error = sentence;
+    } catch (...) {
+      last_error.clear();
+    }
+    return static_cast<cornerturn_status>(code);
+  };
+  try {
+    body();
+    last_error.clear();
+    return CORNERTURN_OK;
+  } catch (const error& problem) {
+    return failed(problem.code(), problem.what());
+  } catch (const std::bad_alloc&) {
+    return failed(status::out_of_memory, "out of memory");
+  } catch (const std::exception& other) {
+    return failed(status::internal, other.what());
+  } catch (...) {
+    return failed(status::internal, "an unknown exception");
+  }
+}
+
+void want(const void* pointer, const char* name) {
+  if (pointer == nullptr) throw error(status::invalid_argument, std::string(name) + " is null");
+}
+
+cornerturn::problem from_c(const cornerturn_problem& given) {
+  cornerturn::problem what;
+  what.element_bytes = given.element_bytes;
+  what.rank = given.rank;
+  for (int k = 0; k < std::clamp(given.rank, 0, CORNERTURN_MAX_RANK); ++k) {
+    what.axes[k] = {given.axes[k].extent, given.axes[k].src_stride, given.axes[k].dst_stride};
+  }
+  return what;
+}
+
+void to_c(const cornerturn::problem& what, cornerturn_problem* out) {
+  *out = {};
+  out->element_bytes = what.element_bytes;
+  out->rank = what.rank;
+  for (int k = 0; k < what.rank; ++k) {
+    out->axes[k] = {what.axes[k].extent, what.axes[k].src_stride, what.axes[k].dst_stride};
+  }
+}
+
+cornerturn::plan_options from_c(const cornerturn_options* given) {
+  cornerturn::plan_options options;
+  if (given == nullptr) return options;
+  options.on = static_cast<cornerturn::device>(given->device);
+  options.threads = given->threads;
+  options.parallel = {given->parallel.run, given->parallel.context};
+  return options;
+}
+
+cornerturn::problem permutation(int rank, const int64_t* extents, const int* axes, int64_t element_bytes) {
+  if (rank < 0) throw error(status::invalid_argument, "rank is " + std::to_string(rank) + ", wanted 0 or more");
+  if (rank > 0) {
+    want(extents, "extents");
+    want(axes, "axes");
+  }
+  const auto count = static_cast<std::size_t>(rank);
+  return cornerturn::permute_problem({extents, count}, {axes, count}, element_bytes);
+}
+
+}  // namespace
+
+extern "C" {
+
+cornerturn_status cornerturn_transpose_problem(int64_t rows, int64_t cols, int64_t element_bytes, int64_t src_ld,
+                                               int64_t dst_ld, cornerturn_problem* out) {
+  return guarded([&] {
+    want(out, "out");
+    to_c(cornerturn::transpose_problem(rows, cols, element_bytes, src_ld, dst_ld), out);
+  });
+}
+
+cornerturn_status cornerturn_permute_problem(int rank, const int64_t* extents, const int* axes, int64_t element_bytes,
+                                             cornerturn_problem* out) {
+  return guarded([&] {
+    want(out, "out");
+    to_c(permutation(rank, extents, axes, element_bytes), out);
+  });
+}
+
+cornerturn_status cornerturn_plan_create(const cornerturn_problem* problem, const cornerturn_options* options,
+                                         cornerturn_plan** out) {
+  return guarded([&] {
+    want(problem, "problem");
+    want(out, "out");
+    *out = nullptr;
+    cornerturn::plan how(from_c(*problem), from_c(options));
+    std::string text = how.explain();
+    *out = new cornerturn_plan{std::move(how), std::move(text)};
+  });
+}
+
+void cornerturn_plan_destroy(cornerturn_plan* plan) { delete plan; }
+
+cornerturn_status cornerturn_plan_execute(const cornerturn_plan* plan, const void* src, void* dst, void* stream) {
+  return guarded([&] {
+    want(plan, "plan");
+    plan->how.execute(src, dst, stream);
+  });
+}
+
+const char* cornerturn_plan_explain(const cornerturn_plan* plan) { return plan == nullptr ? "" : plan->text.c_str(); }
+const char* cornerturn_plan_kernel(const cornerturn_plan* plan) { return plan == nullptr ? "" : plan->how.kernel(); }
+
+cornerturn_status cornerturn_move(const cornerturn_problem* problem, const void* src, void* dst, void* stream) {
+  return guarded([&] {
+    want(problem, "problem");
+    cornerturn::move(from_c(*problem), src, dst, stream);
+  });
+}
+
+cornerturn_status cornerturn_transpose(const void* src, void* dst, int64_t rows, int64_t cols, int64_t element_bytes,
+                                       int64_t src_ld, int64_t dst_ld, void* stream) {
+  return guarded([&] {
+    cornerturn::move(cornerturn::transpose_problem(rows, cols, element_bytes, src_ld, dst_ld), src, dst, stream);
+  });
+}
+
+cornerturn_status cornerturn_permute(const void* src, void* dst, int rank, const int64_t* extents, const int* axes,
+                                     int64_t element_bytes, void* stream) {
+  return guarded([&] { cornerturn::move(permutation(rank, extents, axes, element_bytes), src, dst, stream); });
+}
+
+cornerturn_status cornerturn_tune(const cornerturn_problem* problem, const cornerturn_options* options, const void* src,
+                                  void* dst, double seconds, const char* file, void* stream, const char** kernel) {
+  return guarded([&] {
+    want(problem, "problem");
+    if (kernel != nullptr) *kernel = "";
+    const cornerturn::plan_options asked = from_c(options);
+    const auto found = cornerturn::tune(
+        from_c(*problem), src, dst,
+        {.on = asked.on, .threads = asked.threads, .seconds = seconds, .file = file == nullptr ? "" : file}, stream);
+    if (kernel != nullptr && !found.trials.empty()) *kernel = found.trials[0].kernel;
+  });
+}
+
+cornerturn_status cornerturn_load_tuning(const char* file) {
+  return guarded([&] {
+    want(file, "file");
+    static_cast<void>(cornerturn::load_tuning(file));
+  });
+}
+
+void cornerturn_forget_tuning(void) {
+  static_cast<void>(guarded([] { cornerturn::forget_tuning(); }));
+}
+
+const char* cornerturn_last_error(void) { return last_error.c_str(); }
+
+const char* cornerturn_status_name(cornerturn_status code) { return cornerturn::name(static_cast<status>(code)); }
+
+const char* cornerturn_version(void) { return cornerturn::version(); }
+
+}  // extern "C"

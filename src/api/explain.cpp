@@ -1,0 +1,71 @@
+// plan::explain(): the problem, its canonical form, the line that fired and how the work is cut, as a person reads it.
+#include <sstream>
+
+#include "api/plan_state.hpp"
+#include "plan/tuning.hpp"
+
+namespace cornerturn::detail {
+namespace {
+
+template <class Axes>
+void print_axes(std::ostream& out, const Axes& axes, int rank) {
+  for (int k = 0; k < rank; ++k) {
+    out << "    " << axes[k].extent << "  src stride " << axes[k].src_stride << ", dst stride " << axes[k].dst_stride
+        << '\n';
+  }
+}
+
+void print_chain(std::ostream& out, const char* name, const kernels::chain& one, const char* meaning) {
+  if (one.rank == 0) return;
+  out << "  " << name << " " << one.total;
+  if (one.rank > 1) {
+    out << " =";
+    for (int k = one.rank - 1; k >= 0; --k) out << ' ' << one.axes[k].extent << (k > 0 ? " x" : "");
+  }
+  out << "  " << meaning << '\n';
+}
+
+}  // namespace
+
+std::string plan_state::explain() const {
+  const kernels::job& work = chosen_.work;
+  std::ostringstream out;
+  out << "problem    " << what_.element_bytes << "-byte elements, rank " << what_.rank << '\n';
+  print_axes(out, what_.axes, what_.rank);
+  if (form_.empty) {
+    out << "canonical  empty\n";
+  } else {
+    out << "canonical  " << form_.word_bytes << "-byte words, rank " << form_.rank << " (largest dst stride first)\n";
+    print_axes(out, form_.axes, form_.rank);
+  }
+  if (on_gpu_only()) {
+    out << detail::explain(*halves_[device_].load(std::memory_order_acquire), gpu::info(device_));
+    out << "bytes      " << bytes_moved() << " (read once, written once)\n";
+    return out.str();
+  }
+  out << "kernel     " << chosen_.kernel->name << ": " << chosen_.kernel->note << '\n';
+  if (tuned_) out << "tuned      measured to be the fastest of all rows here\n";
+  out << "line " << chosen_.line << "     " << chosen_.reason << '\n';
+  const std::string_view family = chosen_.kernel->family;
+  if (family == "cached" || family == "stream" || family == "gather") {
+    out << "blocking   tuning row \"" << planning::tuning_for(base::this_machine()).name << "\"\n";
+    print_chain(out, "rows", work.rows, "contiguous in dst");
+    print_chain(out, "cols", work.cols,
+                work.src_col_bytes == work.element_bytes ? "contiguous in src" : "strided in src");
+    print_chain(out, "outer", work.outer, "walked one by one");
+    if (family != "cached") {
+      out << "  panel " << work.panel << " columns, group " << work.group
+          << " rows: " << (work.packed ? work.group * work.panel : work.group) * work.element_bytes
+          << " bytes of dst at a time, " << (work.streaming ? "non-temporal" : "ordinary") << " stores\n";
+    }
+  }
+  out << "threads    " << chosen_.threads << " over " << work.units << " units\n";
+  out << "bytes      " << bytes_moved() << " (read once, written once)\n";
+  for (int device = 0; device < most_devices; ++device) {
+    const gpu_half* half = halves_[static_cast<std::size_t>(device)].load(std::memory_order_acquire);
+    if (half != nullptr) out << "where the pointers are a GPU's\n" << detail::explain(*half, gpu::info(device));
+  }
+  return out.str();
+}
+
+}  // namespace cornerturn::detail

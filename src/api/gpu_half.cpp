@@ -1,0 +1,123 @@
+#include "api/gpu_half.hpp"
+
+#include <algorithm>
+#include <sstream>
+#include <variant>
+
+namespace cornerturn::detail {
+namespace {
+
+int element_alignment(const problem& what) noexcept {
+  return static_cast<int>(std::min<std::int64_t>(what.element_bytes & -what.element_bytes, 16));
+}
+
+}  // namespace
+
+gpu_way prepare(const problem& what, const gpu::device_info& on, int alignment, std::string_view kernel) {
+  // A row that is asked for by name gets words of its own size where the problem has longer ones.
+  const kernels::kernel* const forced = kernel.empty() ? nullptr : kernels::find(kernel);
+  std::int64_t word = alignment;
+  if (forced != nullptr && forced->element_bytes > 0) word = std::min<std::int64_t>(word, forced->element_bytes);
+  gpu_way way;
+  way.alignment = alignment;
+  way.form = map::canonicalize(what, word);
+  const planning::gpu_request wanted = {
+      .multiprocessors = on.multiprocessors, .shared_bytes = on.shared_bytes, .alignment = alignment, .kernel = kernel};
+  way.chosen = planning::choose(way.form, wanted, planning::gpu_tuning_for(on.arch));
+  return way;
+}
+
+gpu_half prepare(const problem& what, const gpu::device_info& on, std::string_view kernel) {
+  return {prepare(what, on, 16, kernel), prepare(what, on, element_alignment(what), kernel)};
+}
+
+int alignment_of(const map::canonical& form, std::uint64_t src, std::uint64_t dst) noexcept {
+  const auto word = static_cast<std::uint64_t>(form.word_bytes);
+  const std::uint64_t both = (src + static_cast<std::uint64_t>(form.src_offset) * word) |
+                             (dst + static_cast<std::uint64_t>(form.dst_offset) * word) | 16;
+  return static_cast<int>(both & -both);
+}
+
+const char* start(const gpu_way& way, const map::byte_span& src_span, const void* src, void* dst,
+                  void* stream) noexcept {
+  const planning::gpu_choice& chosen = way.chosen;
+  if (chosen.blocks == 0) return nullptr;
+  const auto at = reinterpret_cast<std::uint64_t>(src);
+  auto job = chosen.job;
+  return std::visit(
+      [&](auto& mine) {
+        mine.src = static_cast<const std::byte*>(src) + way.form.src_offset * way.form.word_bytes;
+        mine.dst = static_cast<std::byte*>(dst) + way.form.dst_offset * way.form.word_bytes;
+        if constexpr (requires { mine.src_begin; }) {
+          mine.src_begin = at + static_cast<std::uint64_t>(src_span.lo);
+          mine.src_end = at + static_cast<std::uint64_t>(src_span.hi);
+        }
+        return chosen.kernel->launch(&mine, chosen.blocks, chosen.shared_bytes, stream);
+      },
+      job);
+}
+
+namespace {
+
+// What a block moves, and how blocks are numbered.
+void print_grid(std::ostream& out, const gpu::grid& blocks) {
+  if (blocks.rank == 0) return;
+  out << "order     ";
+  for (int k = 0; k < blocks.rank; ++k) {
+    const gpu::grid_axis& one = blocks.axes[k];
+    out << (k > 0 ? ", then " : " ") << one.count.divisor;
+    if (one.tiles[0] > 0) out << " across src's rows";
+    if (one.tiles[1] > 0) out << " down src's columns";
+  }
+  out << " (fastest first)\n";
+}
+
+struct print_job {
+  std::ostream& out;
+  std::int64_t word;
+
+  void operator()(const gpu::tile_job& job) const {
+    out << "tile       " << job.blocks.tile[1] << " rows x " << job.blocks.tile[0] << " columns of " << word
+        << "-byte words\n";
+    print_grid(out, job.blocks);
+  }
+  void operator()(const gpu::box_job& job) const {
+    out << "box        " << job.runs << " runs of " << job.run_elements << " words in src ("
+        << (job.run_is_contiguous != 0 ? job.run_elements * word : word) << " bytes at a time), " << job.lines
+        << " lines of " << job.line_elements << " words in dst ("
+        << (job.line_is_contiguous != 0 ? job.line_elements * word : word) << " bytes at a time)\n";
+    print_grid(out, job.blocks);
+  }
+  void operator()(const gpu::runs_job& job) const {
+    out << "runs       " << job.runs << " of " << job.run_bytes << " bytes, in " << job.pieces.divisor
+        << (job.pieces.divisor == 1 ? " piece\n" : " pieces each\n");
+  }
+};
+
+}  // namespace
+
+std::string explain(const gpu_half& half, const gpu::device_info& on) {
+  std::ostringstream out;
+  out << "device     " << on.name << ", sm_" << on.arch << ", " << on.multiprocessors
+      << " multiprocessors, tuning row \"" << planning::gpu_tuning_for(on.arch).name << "\"\n";
+  for (const gpu_way* way : {&half.wide, &half.narrow}) {
+    if (way == &half.narrow && way->alignment == half.wide.alignment) break;
+    const planning::gpu_choice& chosen = way->chosen;
+    out << "pointers   multiples of " << way->alignment << (way->alignment == 1 ? " byte" : " bytes")
+        << (way == &half.narrow ? " only\n" : "\n");
+    if (chosen.kernel == nullptr) {
+      out << "kernel     none: the row that was asked for cannot move it\n";
+      continue;
+    }
+    out << "kernel     " << chosen.kernel->name << ": " << chosen.kernel->note << '\n';
+    if (way->tuned) out << "tuned      measured to be the fastest of all rows here\n";
+    out << "line " << chosen.line << "     " << chosen.reason << '\n';
+    if (chosen.blocks == 0) continue;
+    std::visit(print_job{out, way->form.word_bytes}, chosen.job);
+    out << "grid       " << chosen.blocks << (chosen.blocks == 1 ? " block, " : " blocks, ") << chosen.shared_bytes
+        << " bytes of shared memory each, of " << on.shared_bytes << " that a block may have\n";
+  }
+  return out.str();
+}
+
+}  // namespace cornerturn::detail

@@ -1,0 +1,45 @@
+// The GPU half of a plan: what was chosen for one device, and how a choice becomes a launch.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "cornerturn/problem.hpp"
+#include "kernels/gpu/device.hpp"
+#include "map/canonical.hpp"
+#include "plan/choose_gpu.hpp"
+
+namespace cornerturn::detail {
+
+// One form of the problem and the kernel for it, when both pointers of index 0 are multiples of `alignment`.
+struct gpu_way {
+  map::canonical form;
+  planning::gpu_choice chosen;
+  int alignment = 16;
+  bool tuned = false;  // what tune() found, not what the list says
+};
+
+// Chosen twice: for pointers that are multiples of 16 bytes, and for those that are multiples of the largest power of
+// two that divides an element. Others are met by prepare() at the call: it allocates nothing.
+struct gpu_half {
+  gpu_way wide;
+  gpu_way narrow;
+};
+
+// kernel: force this row; empty: let the list decide. chosen.kernel is null where the row cannot move the problem.
+[[nodiscard]] gpu_way prepare(const problem& what, const gpu::device_info& on, int alignment, std::string_view kernel);
+[[nodiscard]] gpu_half prepare(const problem& what, const gpu::device_info& on, std::string_view kernel);
+
+// The largest power of two, up to 16, that divides both addresses of index 0.
+[[nodiscard]] int alignment_of(const map::canonical& form, std::uint64_t src, std::uint64_t dst) noexcept;
+
+// Effect  starts the kernel on the current device
+// Returns null, or what the driver said
+[[nodiscard]] const char* start(const gpu_way& way, const map::byte_span& src_span, const void* src, void* dst,
+                                void* stream) noexcept;
+
+// The part of plan.explain() that is about the GPU.
+[[nodiscard]] std::string explain(const gpu_half& half, const gpu::device_info& on);
+
+}  // namespace cornerturn::detail

@@ -1,0 +1,281 @@
+// plan: check -> canonicalise -> choose -> run.
+#include "cornerturn/plan.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <new>
+
+#include "api/check.hpp"
+#include "api/place.hpp"
+#include "api/plan_state.hpp"
+#include "base/checked.hpp"
+#include "base/parallel.hpp"
+#include "cornerturn/error.hpp"
+#include "kernels/gpu/device.hpp"
+
+namespace cornerturn {
+namespace detail {
+namespace {
+
+const char* name(device on) {
+  switch (on) {
+    case device::automatic:
+      return "auto";
+    case device::cpu:
+      return "cpu";
+    case device::cuda:
+      return "cuda";
+    case device::hip:
+      return "hip";
+  }
+  return "unknown";
+}
+
+// An absent backend is one without rows in the list, or without a device.
+void check_device(device on) {
+  if (on == device::automatic) return;
+  bool rows = false;
+  for (const kernels::kernel& one : kernels::all()) rows = rows || std::string_view(one.backend) == name(on);
+  if (!rows) {
+    throw error(status::no_device, std::string("device is ") + name(on) + ", but this build has no " + name(on) +
+                                       " kernels. Wanted: auto or cpu");
+  }
+  if (on == device::cuda && gpu::device_count() == 0) {
+    throw error(status::no_device, "device is cuda, but " + gpu::why_none() + ". Wanted: auto or cpu");
+  }
+}
+
+// The device that a row which is asked for by name belongs to.
+device device_of(device on, const char* kernel) {
+  if (kernel == nullptr) return on;
+  const kernels::kernel* const row = kernels::find(kernel);
+  if (row == nullptr) {
+    throw error(status::invalid_argument, "kernel is \"" + std::string(kernel) + "\", which is no row of kernels.inc");
+  }
+  const device its = row->launch != nullptr ? device::cuda : device::cpu;
+  if (on != device::automatic && on != its) {
+    throw error(status::invalid_argument, "kernel is \"" + std::string(kernel) + "\", which is a " + row->backend +
+                                              " kernel, but the device is " + name(on));
+  }
+  return its;
+}
+
+[[noreturn]] void cannot_move(const std::string& kernel) {
+  throw error(status::invalid_argument, "kernel is \"" + kernel + "\", which cannot move this problem");
+}
+
+void check_executor(const plan_options& options) {
+  if (options.threads < 0) {
+    throw error(status::invalid_argument, "threads is " + std::to_string(options.threads) + ", wanted 0 (all) or more");
+  }
+}
+
+}  // namespace
+
+plan_state::plan_state(const problem& what, const plan_options& options, findings of_tune)
+    : what_(what),
+      on_(device_of(options.on, options.kernel)),
+      kernel_(options.kernel == nullptr ? "" : options.kernel),
+      of_tune_(options.kernel == nullptr ? of_tune : findings::ignore),
+      parallel_(options.parallel) {
+  api::check(what);
+  check_device(on_);
+  check_executor(options);
+  form_ = map::canonicalize(what);
+  src_span_ = map::src_span(form_);
+  dst_span_ = map::dst_span(form_);
+  src_start_ = form_.src_offset * form_.word_bytes;
+  dst_start_ = form_.dst_offset * form_.word_bytes;
+  if (on_ == device::cuda) {
+    device_ = std::max(gpu::current_device(), 0);
+    static_cast<void>(remember(device_));
+    return;
+  }
+  choose_for_cpu(options.threads);
+  if (on_ != device::automatic) return;
+  // Where this process uses a GPU already, its half is made now, and later calls find it made.
+  if (const int device = gpu::device_in_use(); device >= 0 && gpu::load_kernels(device) == nullptr) {
+    static_cast<void>(remember(device));
+  }
+}
+
+plan_state::~plan_state() {
+  for (auto& half : halves_) delete half.load(std::memory_order_relaxed);
+}
+
+void plan_state::choose_for_cpu(int threads) {
+  if (threads == 0) threads = base::hardware_threads();
+  if (of_tune_ == findings::heed) {
+    if (const api::tuned_row known = api::find_tuned(key_on_cpu(threads)); known.kernel != nullptr) {
+      const int fewer = std::clamp(known.threads, 1, threads);
+      chosen_ = planning::choose(form_, {.threads = fewer, .kernel = known.kernel}, base::this_machine());
+      tuned_ = chosen_.kernel != nullptr;
+      if (tuned_) return;
+    }
+  }
+  chosen_ = planning::choose(form_, {.threads = threads, .kernel = kernel_}, base::this_machine());
+  if (chosen_.kernel == nullptr) cannot_move(kernel_);
+}
+
+gpu_half plan_state::half_for(int device) const {
+  if (const char* said = gpu::load_kernels(device); said != nullptr) {
+    const gpu::device_info& there = gpu::info(device);
+    throw error(status::device_error, "the kernels do not load on GPU " + std::to_string(device) + " (" + there.name +
+                                          ", sm_" + std::to_string(there.arch) + "): " + said);
+  }
+  gpu_half made = prepare(what_, gpu::info(device), kernel_);
+  for (gpu_way* way : {&made.wide, &made.narrow}) {
+    if (of_tune_ == findings::ignore) break;
+    const api::tuned_row known = api::find_tuned(key_on_gpu(device, way->alignment));
+    if (known.kernel == nullptr) continue;
+    gpu_way found = prepare(what_, gpu::info(device), way->alignment, known.kernel);
+    if (found.chosen.kernel == nullptr) continue;
+    *way = found;
+    way->tuned = true;
+  }
+  if (made.wide.chosen.kernel == nullptr) {
+    if (!kernel_.empty()) cannot_move(kernel_);
+    throw error(status::overflow, "the problem has more parts than a GPU's grid has blocks (2^31 - 1)");
+  }
+  return made;
+}
+
+// Several threads may make it; one of theirs is kept.
+const gpu_half* plan_state::remember(int device) const {
+  std::atomic<const gpu_half*>& place = halves_[device];
+  if (const gpu_half* known = place.load(std::memory_order_acquire); known != nullptr) return known;
+  auto made = std::make_unique<const gpu_half>(half_for(device));
+  const gpu_half* before = nullptr;
+  if (!place.compare_exchange_strong(before, made.get(), std::memory_order_acq_rel)) return before;
+  return made.release();
+}
+
+const char* plan_state::kernel() const noexcept {
+  if (!on_gpu_only()) return chosen_.kernel->name;
+  return halves_[device_].load(std::memory_order_acquire)->wide.chosen.kernel->name;
+}
+
+std::int64_t plan_state::bytes_moved() const noexcept {
+  std::int64_t twice = INT64_MAX;  // as many as there are, when there are more
+  static_cast<void>(base::checked_mul(2, map::words(form_) * form_.word_bytes, twice));
+  return twice;
+}
+
+api::tuned_key plan_state::key_on_cpu(int threads) const {
+  return {.form = &form_, .align = 0, .limit = threads, .machine = base::this_machine().cpu_model};
+}
+
+api::tuned_key plan_state::key_on_gpu(int device, int alignment) const {
+  return {.form = &form_, .align = alignment, .limit = 0, .machine = gpu::info(device).name};
+}
+
+int plan_state::alignment_of(const void* src, const void* dst) const noexcept {
+  return detail::alignment_of(form_, reinterpret_cast<std::uintptr_t>(src), reinterpret_cast<std::uintptr_t>(dst));
+}
+
+int plan_state::place_of(const void* src, const void* dst) const {
+  if (form_.empty) return api::on_cpu;
+  if (src == nullptr || dst == nullptr) {
+    throw error(status::invalid_argument,
+                std::string(src == nullptr ? "src" : "dst") + " is null, but the problem has elements to move");
+  }
+  check_overlap(src, dst);
+  if (on_ != device::cuda && !gpu::driver_is_loaded()) return api::on_cpu;
+  // The first byte that is touched: a pointer itself may lie outside of its own memory when strides are negative.
+  const gpu::location from = gpu::where(static_cast<const std::byte*>(src) + src_span_.lo);
+  const gpu::location to = gpu::where(static_cast<const std::byte*>(dst) + dst_span_.lo);
+  const int place = api::place_of_call(on_, from, to);
+  return place == api::on_current_gpu ? std::max(gpu::current_device(), 0) : place;
+}
+
+void plan_state::execute(const void* src, void* dst, void* stream) const {
+  if (form_.empty) return;
+  const int place = place_of(src, dst);
+  if (place == api::on_cpu) return execute_on_cpu(src, dst);
+  execute_on_gpu(place, src, dst, stream);
+}
+
+const gpu_way& plan_state::way_on(int device, const void* src, const void* dst) const {
+  const gpu_half* half = remember(device % most_devices);
+  return alignment_of(src, dst) >= half->wide.alignment ? half->wide : half->narrow;
+}
+
+void plan_state::execute_on_gpu(int device, const void* src, void* dst, void* stream) const {
+  const gpu::device_guard there(device);
+  gpu_half fresh;
+  const gpu_half* half = &fresh;
+  if (device < most_devices) {
+    half = remember(device);
+  } else {
+    fresh = half_for(device);
+  }
+  const int alignment = alignment_of(src, dst);
+  gpu_way odd;
+  const gpu_way* way = alignment >= half->wide.alignment ? &half->wide : &half->narrow;
+  if (alignment < way->alignment) {
+    odd = prepare(what_, gpu::info(device), alignment, kernel_);
+    way = &odd;
+  }
+  if (way->chosen.kernel == nullptr) {
+    throw error(status::invalid_argument, "kernel is \"" + kernel_ + "\", which cannot move this problem from and to " +
+                                              "pointers that are multiples of " + std::to_string(alignment) +
+                                              " bytes only");
+  }
+  if (const char* said = start(*way, src_span_, src, dst, stream); said != nullptr) {
+    gpu::clear_error();
+    throw error(status::device_error, std::string("GPU ") + std::to_string(device) + " did not start " +
+                                          way->chosen.kernel->name + ": " + said);
+  }
+}
+
+void plan_state::check_overlap(const void* src, const void* dst) const {
+  const auto src_at = reinterpret_cast<std::uintptr_t>(src);
+  const auto dst_at = reinterpret_cast<std::uintptr_t>(dst);
+  if (src_at + src_span_.lo < dst_at + dst_span_.hi && dst_at + dst_span_.lo < src_at + src_span_.hi) {
+    throw error(status::overlap, "src and dst overlap: src spans bytes " + std::to_string(src_span_.lo) + " to " +
+                                     std::to_string(src_span_.hi) + " from its pointer, dst " +
+                                     std::to_string(dst_span_.lo) + " to " + std::to_string(dst_span_.hi) +
+                                     ", and dst - src is " +
+                                     std::to_string(static_cast<std::int64_t>(dst_at - src_at)) + " bytes");
+  }
+}
+
+void plan_state::execute_on_cpu(const void* src, void* dst) const {
+  const std::byte* from = static_cast<const std::byte*>(src) + src_start_;
+  std::byte* to = static_cast<std::byte*>(dst) + dst_start_;
+  const kernels::job& work = chosen_.work;
+  if (chosen_.threads == 1) return chosen_.kernel->run(work, from, to, 0, work.units);
+
+  struct team {
+    const plan_state* self;
+    const std::byte* from;
+    std::byte* to;
+  } all{this, from, to};
+  const auto body = [](void* argument, int task) {
+    const team& mine = *static_cast<team*>(argument);
+    const planning::choice& chosen = mine.self->chosen_;
+    const std::int64_t units = chosen.work.units;
+    // Units in order, the same number for each task give or take one, whatever the scheduler does.
+    const std::int64_t begin = units / chosen.threads * task + std::min<std::int64_t>(task, units % chosen.threads);
+    const std::int64_t end = begin + units / chosen.threads + (task < units % chosen.threads ? 1 : 0);
+    chosen.kernel->run(chosen.work, mine.from, mine.to, begin, end);
+  };
+  base::parallel_for(parallel_, chosen_.threads, body, &all);
+}
+
+}  // namespace detail
+
+plan::plan(const problem& what, const plan_options& options) try
+    : state_(std::make_shared<const detail::plan_state>(what, options)) {
+} catch (const std::bad_alloc&) {
+  throw error(status::out_of_memory, "no memory for a plan");
+}
+
+void plan::execute(const void* src, void* dst, void* stream) const { state_->execute(src, dst, stream); }
+std::string plan::explain() const { return state_->explain(); }
+const char* plan::kernel() const noexcept { return state_->kernel(); }
+int plan::threads() const noexcept { return state_->threads(); }
+std::int64_t plan::bytes_moved() const noexcept { return state_->bytes_moved(); }
+std::int64_t plan::workspace_bytes() const noexcept { return 0; }
+
+}  // namespace cornerturn

@@ -1,0 +1,67 @@
+// What a cornerturn::plan points to.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <string>
+
+#include "api/gpu_half.hpp"
+#include "api/tuned.hpp"
+#include "cornerturn/plan.hpp"
+#include "map/canonical.hpp"
+#include "plan/choose.hpp"
+
+namespace cornerturn::detail {
+
+enum class findings { heed, ignore };  // those of tune()
+
+class plan_state {
+ public:
+  plan_state(const problem& what, const plan_options& options, findings of_tune = findings::heed);
+  ~plan_state();
+  plan_state(const plan_state&) = delete;
+  plan_state& operator=(const plan_state&) = delete;
+
+  void execute(const void* src, void* dst, void* stream = nullptr) const;
+  [[nodiscard]] std::string explain() const;
+  [[nodiscard]] const char* kernel() const noexcept;
+  [[nodiscard]] int threads() const noexcept { return on_gpu_only() ? 0 : chosen_.threads; }
+  [[nodiscard]] const planning::choice& chosen() const noexcept { return chosen_; }
+  [[nodiscard]] std::int64_t bytes_moved() const noexcept;
+
+  // For tune(). Where execute would run: api::on_cpu, or the number of a GPU; with its errors.
+  [[nodiscard]] bool empty() const noexcept { return form_.empty; }
+  [[nodiscard]] int place_of(const void* src, const void* dst) const;
+  [[nodiscard]] const gpu_way& way_on(int device, const void* src, const void* dst) const;  // one that is remembered
+  [[nodiscard]] api::tuned_key key_on_cpu(int threads) const;
+  [[nodiscard]] api::tuned_key key_on_gpu(int device, int alignment) const;
+  [[nodiscard]] int alignment_of(const void* src, const void* dst) const noexcept;
+
+ private:
+  static constexpr int most_devices = 16;  // that a plan remembers its choice for
+
+  [[nodiscard]] bool on_gpu_only() const noexcept { return on_ == device::cuda; }
+  void choose_for_cpu(int threads);
+  void check_overlap(const void* src, const void* dst) const;
+  void execute_on_cpu(const void* src, void* dst) const;
+  void execute_on_gpu(int device, const void* src, void* dst, void* stream) const;
+  [[nodiscard]] gpu_half half_for(int device) const;
+  const gpu_half* remember(int device) const;
+
+  problem what_;
+  device on_;           // cuda also where a GPU row is asked for by name
+  std::string kernel_;  // asked for by name; or empty
+  findings of_tune_;
+  bool tuned_ = false;  // chosen_ is what tune() found
+  map::canonical form_;
+  planning::choice chosen_;  // for the CPU; without a kernel where on_ is cuda
+  mutable std::array<std::atomic<const gpu_half*>, most_devices> halves_{};  // made once for each device, by any thread
+  int device_ = 0;  // current when the plan was made, where on_ is cuda
+  executor parallel_;
+  map::byte_span src_span_;  // relative to the caller's pointers
+  map::byte_span dst_span_;
+  std::int64_t src_start_ = 0;  // bytes from the caller's pointer to index 0
+  std::int64_t dst_start_ = 0;
+};
+
+}  // namespace cornerturn::detail

@@ -1,0 +1,70 @@
+#include "cornerturn/system.hpp"
+
+#include <string_view>
+
+#include "base/machine.hpp"
+#include "base/parallel.hpp"
+#include "cornerturn/version.hpp"
+#include "kernels/gpu/device.hpp"
+#include "kernels/kernel.hpp"
+
+namespace cornerturn {
+namespace {
+
+// "NVIDIA H200, sm_90, 139.8 GiB", and the next, and the next.
+std::string gpus() {
+  std::string text;
+  for (int device = 0; device < gpu::device_count(); ++device) {
+    const gpu::device_info& one = gpu::info(device);
+    const std::int64_t tenths = one.memory_bytes * 10 / (std::int64_t{1} << 30);
+    text += (device > 0 ? "; " : "") + one.name + ", sm_" + std::to_string(one.arch) + ", " +
+            std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " GiB";
+  }
+  return text;
+}
+
+}  // namespace
+
+const char* version() noexcept { return CORNERTURN_VERSION_STRING; }
+
+std::vector<backend_info> backends() {
+  std::vector<backend_info> known = {
+      {device::cpu, "cpu", false, ""}, {device::cuda, "cuda", false, ""}, {device::hip, "hip", false, ""}};
+  for (backend_info& one : known) {
+    for (const kernels::kernel& row : kernels::all()) one.present = one.present || one.name == row.backend;
+    if (!one.present) {
+      one.detail = "this build has no " + one.name + " kernels";
+    } else if (one.id == device::cuda) {
+      one.present = gpu::device_count() > 0;
+      one.detail = one.present ? gpus() : gpu::why_none();
+    } else {
+      const cpu_info here = cpu();
+      one.detail = std::to_string(here.threads) + " threads, " + here.simd;
+    }
+  }
+  return known;
+}
+
+std::vector<kernel_info> kernel_list() {
+  std::vector<kernel_info> rows;
+  for (const kernels::kernel& one : kernels::all()) {
+    rows.push_back({one.name, one.backend, one.family, one.element_bytes, one.note});
+  }
+  return rows;
+}
+
+cpu_info cpu() {
+  const base::machine& here = base::this_machine();
+  cpu_info info;
+  info.model = here.cpu_model;
+  for (const std::string_view target : kernels::simd_targets()) info.simd_targets.emplace_back(target);
+  if (!info.simd_targets.empty()) info.simd = info.simd_targets.front();
+  info.threads = base::hardware_threads();
+  info.l1d_bytes = here.l1d_bytes;
+  info.l2_bytes = here.l2_bytes;
+  info.l3_bytes = here.l3_bytes;
+  info.page_bytes = here.page_bytes;
+  return info;
+}
+
+}  // namespace cornerturn

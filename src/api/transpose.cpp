@@ -1,0 +1,51 @@
+// The one-line calls: a bounded plan cache, one per thread, so that a hit costs a comparison and no lock.
+#include "cornerturn/transpose.hpp"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "api/tuned.hpp"
+
+namespace cornerturn {
+namespace {
+
+// 16 plans in the order of their last use; more would be a linear search longer than making a plan.
+class plan_cache {
+ public:
+  const plan& get(const problem& what) {
+    if (const std::uint64_t now = api::tuned_generation(); now != generation_) {  // the plans may be slower than others
+      for (auto& one : entries_) one.reset();
+      count_ = 0;
+      generation_ = now;
+    }
+    for (std::size_t k = 0; k < count_; ++k) {
+      if (entries_[k]->what == what) {
+        if (k > 0) std::swap(entries_[k], entries_[k - 1]);
+        return entries_[k > 0 ? k - 1 : 0]->how;
+      }
+    }
+    entry fresh{what, plan(what)};
+    const std::size_t place = count_ < entries_.size() ? count_++ : count_ - 1;
+    entries_[place].emplace(std::move(fresh));
+    return entries_[place]->how;
+  }
+
+ private:
+  struct entry {
+    problem what;
+    plan how;
+  };
+  std::array<std::optional<entry>, 16> entries_;
+  std::size_t count_ = 0;
+  std::uint64_t generation_ = 0;
+};
+
+}  // namespace
+
+void move(const problem& what, const void* src, void* dst, void* stream) {
+  static thread_local plan_cache cache;
+  cache.get(what).execute(src, dst, stream);
+}
+
+}  // namespace cornerturn

@@ -1,0 +1,140 @@
+// tune(): 1 which rows can move it  2 once each, to warm up, and the hopeless are left out  3 in turns, until the time
+// is spent  4 the smallest median is remembered.
+#include "cornerturn/tune.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "api/plan_state.hpp"
+#include "api/tuned.hpp"
+#include "base/machine.hpp"
+#include "base/parallel.hpp"
+#include "cornerturn/error.hpp"
+
+namespace cornerturn {
+namespace {
+
+constexpr double hopeless = 3;  // times as slow as the fastest at the first turn
+constexpr int fewest_turns = 3;
+
+struct candidate {
+  std::unique_ptr<detail::plan_state> how;
+  std::vector<double> took;
+};
+
+double seconds_of(const detail::plan_state& how, const void* src, void* dst, void* stream, gpu::stopwatch* on_gpu) {
+  if (on_gpu == nullptr) {
+    const auto begin = std::chrono::steady_clock::now();
+    how.execute(src, dst);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+  on_gpu->start(stream);
+  how.execute(src, dst, stream);
+  const double took = on_gpu->stop(stream);
+  if (took < 0) {
+    throw error(status::device_error, std::string("the GPU failed while ") + how.kernel() + " was measured");
+  }
+  return took;
+}
+
+double median(std::vector<double> all) {
+  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+  std::nth_element(all.begin(), middle, all.end());
+  return *middle;
+}
+
+void try_row(std::vector<candidate>& all, const problem& what, const char* row, device on, int threads) {
+  try {
+    auto made = std::make_unique<detail::plan_state>(
+        what, plan_options{.on = on, .threads = threads, .parallel = {}, .kernel = row});
+    all.push_back({std::move(made), {}});
+  } catch (const error& refused) {
+    if (refused.code() != status::invalid_argument) throw;  // a row that cannot move this problem
+  }
+}
+
+std::vector<candidate> candidates(const problem& what, const detail::gpu_way* on_gpu, int threads) {
+  std::vector<candidate> all;
+  for (const kernels::kernel& row : kernels::all()) {
+    if (on_gpu != nullptr) {
+      // A row for shorter words could move it too, and would be slower.
+      const bool fits =
+          row.element_bytes == on_gpu->form.word_bytes || row.element_bytes == on_gpu->chosen.kernel->element_bytes;
+      if (row.launch != nullptr && fits) try_row(all, what, row.name, device::cuda, 0);
+      continue;
+    }
+    if (row.run == nullptr || std::string_view(row.family) == "reference") continue;
+    try_row(all, what, row.name, device::cpu, threads);
+    if (!all.empty() && std::string_view(all.back().how->kernel()) == row.name && all.back().how->threads() > 1) {
+      try_row(all, what, row.name, device::cpu, 1);
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+tune_result tune(const problem& what, const void* src, void* dst, const tune_options& options, void* stream) {
+  // What the list says, whatever was found before; and where the pointers live.
+  const detail::plan_state listed(what,
+                                  {.on = options.on, .threads = options.threads, .parallel = {}, .kernel = nullptr},
+                                  detail::findings::ignore);
+  const int place = listed.place_of(src, dst);
+  const bool gpu = place >= 0;
+  const gpu::device_guard there(gpu ? place : -1);
+  const detail::gpu_way* way = gpu ? &listed.way_on(place, src, dst) : nullptr;
+  const int threads = options.threads == 0 ? base::hardware_threads() : options.threads;
+  tune_result result;
+  result.machine = gpu ? gpu::info(place).name : base::this_machine().cpu_model;
+  result.listed = gpu ? way->chosen.kernel->name : listed.kernel();
+  if (listed.empty()) return result;
+
+  // 1, 2
+  std::unique_ptr<gpu::stopwatch> watch = gpu ? std::make_unique<gpu::stopwatch>() : nullptr;
+  std::vector<candidate> all = candidates(what, way, threads);
+  double best = 1e300;
+  double spent = 0;
+  std::erase_if(all, [&](candidate& one) {
+    try {
+      static_cast<void>(seconds_of(*one.how, src, dst, stream, watch.get()));
+      one.took.push_back(seconds_of(*one.how, src, dst, stream, watch.get()));
+    } catch (const error& refused) {
+      if (refused.code() != status::invalid_argument) throw;
+      return true;  // it wants pointers that are better aligned
+    }
+    best = std::min(best, one.took[0]);
+    return false;
+  });
+  std::erase_if(all, [&](const candidate& one) { return one.took[0] > hopeless * best; });
+  if (all.empty()) throw error(status::internal, "no row of kernels.inc moves a problem that a plan accepts");
+
+  // 3
+  for (int turn = 0; turn < fewest_turns || spent < options.seconds; ++turn) {
+    for (candidate& one : all) {
+      one.took.push_back(seconds_of(*one.how, src, dst, stream, watch.get()));
+      spent += std::max(one.took.back(), 1e-7);
+    }
+  }
+
+  // 4
+  for (const candidate& one : all) {
+    result.trials.push_back(
+        {one.how->kernel(), one.how->threads(), median(one.took), static_cast<int>(one.took.size())});
+  }
+  std::sort(result.trials.begin(), result.trials.end(),
+            [](const tune_trial& a, const tune_trial& b) { return a.seconds < b.seconds; });
+  const tune_trial& winner = result.trials[0];
+  const api::tuned_row row = {kernels::find(winner.kernel)->name, winner.threads, winner.seconds};
+  const std::string file = options.file.empty() ? api::tune_file_of_environment() : options.file;
+  if (gpu && listed.alignment_of(src, dst) < way->alignment) return result;  // no plan is made for such pointers
+  const api::tuned_key key = gpu ? listed.key_on_gpu(place, way->alignment) : listed.key_on_cpu(threads);
+  api::remember_tuned(key, row);
+  if (!file.empty()) api::write_tuned(file, key, row);
+  result.file = file;
+  return result;
+}
+
+int load_tuning(const std::string& file) { return api::read_tuned(file); }
+void forget_tuning() { api::forget_tuned(); }
+
+}  // namespace cornerturn

@@ -1,0 +1,55 @@
+#include "base/machine.hpp"
+
+#include <unistd.h>
+
+#include <fstream>
+
+namespace cornerturn::base {
+namespace {
+
+std::int64_t cache_bytes(int name, std::int64_t fallback) {
+  const long bytes = sysconf(name);
+  return bytes > 0 ? bytes : fallback;
+}
+
+// The kernel's own figure for the third level; sysconf multiplies it on some virtual machines.
+std::int64_t sysfs_l3_bytes() {
+  std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");
+  std::int64_t kib = 0;
+  char unit = 0;
+  return file >> kib >> unit && unit == 'K' ? kib * 1024 : 0;
+}
+
+machine read_machine() {
+  machine found;
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    const auto value = [&line] {
+      const auto colon = line.find(':');
+      return colon == std::string::npos || colon + 2 > line.size() ? std::string() : line.substr(colon + 2);
+    };
+    if (line.starts_with("vendor_id")) found.amd = value() == "AuthenticAMD";
+    if (line.starts_with("model name")) {
+      found.cpu_model = value();
+      break;
+    }
+  }
+#ifdef _SC_LEVEL1_DCACHE_SIZE
+  // The fallbacks are the smallest sizes of the last ten years: too small a guess costs little, too large one much.
+  found.l1d_bytes = cache_bytes(_SC_LEVEL1_DCACHE_SIZE, 32 << 10);
+  found.l2_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE, 256 << 10);
+  found.l3_bytes = cache_bytes(_SC_LEVEL3_CACHE_SIZE, 4 << 20);
+#endif
+  if (const std::int64_t l3 = sysfs_l3_bytes(); l3 > 0) found.l3_bytes = l3;
+  found.page_bytes = cache_bytes(_SC_PAGESIZE, 4096);
+  return found;
+}
+
+}  // namespace
+
+const machine& this_machine() {
+  static const machine found = read_machine();
+  return found;
+}
+
+}  // namespace cornerturn::base

@@ -1,0 +1,248 @@
+// Register blocks: transposes of N x N words inside the 128-bit blocks of vectors, N = 16 / word size.
+//
+//   log2(N) rounds of   t[2i] = InterleaveLower(v[i], v[i + N/2]),  t[2i + 1] = InterleaveUpper(v[i], v[i + N/2])
+//
+// Each round moves one bit of the row number into the place of a column bit (a perfect shuffle); after log2(N) rounds
+// v[c] is column c. A vector of V bytes holds V/16 such blocks, in one of two ways:
+//   tall  the 128-bit blocks of a vector come from rows N apart: one store writes V bytes of a dst run
+//   wide  a vector is V bytes of one row: fewer rows at a time, 16 bytes of a dst run per store. For 1- and 2-byte
+//   words,
+//         where tall blocks would read 32 rows at once
+#if defined(CORNERTURN_BLOCK_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef CORNERTURN_BLOCK_INL
+#undef CORNERTURN_BLOCK_INL
+#else
+#define CORNERTURN_BLOCK_INL
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstddef>
+#include <cstdint>
+
+HWY_BEFORE_NAMESPACE();
+namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <std::size_t Bytes>
+struct word_of;
+template <>
+struct word_of<1> {
+  using type = std::uint8_t;
+};
+template <>
+struct word_of<2> {
+  using type = std::uint16_t;
+};
+template <>
+struct word_of<4> {
+  using type = std::uint32_t;
+};
+template <>
+struct word_of<8> {
+  using type = std::uint64_t;
+};
+template <>
+struct word_of<16> {
+  using type = std::uint64_t;
+};  // one 16-byte word fills a 128-bit block: nothing is interleaved
+
+// The widest vector that the blocks use. 64-byte ones lose: two thirds of the speed in L1 (Zen 4, 2026-11-21).
+inline constexpr std::size_t vector_bytes = HWY_MAX_BYTES >= 32 ? 32 : 16;
+
+template <class D>
+HWY_INLINE hn::VFromD<D> load(D d, const std::byte* from) {
+  return hn::LoadU(d, reinterpret_cast<const hn::TFromD<D>*>(from));
+}
+
+template <class D>
+HWY_INLINE void store(hn::VFromD<D> v, D d, std::byte* to) {
+  hn::StoreU(v, d, reinterpret_cast<hn::TFromD<D>*>(to));
+}
+
+constexpr std::size_t log2_of(std::size_t n) { return n <= 1 ? 0 : 1 + log2_of(n / 2); }
+
+// `Rounds` perfect shuffles of N vectors.
+template <std::size_t Rounds, class D, std::size_t N>
+HWY_INLINE void shuffle_times(D d, hn::VFromD<D> (&v)[N]) {
+  HWY_UNROLL(4)
+  for (std::size_t round = 0; round < Rounds; ++round) {
+    hn::VFromD<D> t[N];
+    HWY_UNROLL(8)
+    for (std::size_t i = 0; i < N / 2; ++i) {
+      t[2 * i] = hn::InterleaveLower(d, v[i], v[i + N / 2]);
+      t[2 * i + 1] = hn::InterleaveUpper(d, v[i], v[i + N / 2]);
+    }
+    HWY_UNROLL(16)
+    for (std::size_t i = 0; i < N; ++i) v[i] = t[i];
+  }
+}
+
+// A block reads `cols` words at byte `offset` of each of `rows` rows and writes `cols` runs of `rows` words, `pitch`
+// bytes apart.
+template <std::size_t Word, std::size_t Vector>
+struct tall_block {
+  static constexpr std::size_t n = 16 / Word;
+  static constexpr std::size_t rows = Vector / Word;
+  static constexpr std::size_t cols = n;
+
+  static HWY_INLINE void move(const std::byte* const* row, std::int64_t offset, std::byte* to, std::int64_t pitch) {
+    using T = typename word_of<Word>::type;
+    const hn::FixedTag<T, Vector / sizeof(T)> d;
+    hn::VFromD<decltype(d)> v[n];
+    HWY_UNROLL(16)
+    for (std::size_t i = 0; i < n; ++i) {
+      if constexpr (Vector == 16) {
+        v[i] = load(d, row[i] + offset);
+      } else {
+        const hn::Half<decltype(d)> half;
+        v[i] = hn::Combine(d, load(half, row[i + n] + offset), load(half, row[i] + offset));
+      }
+    }
+    shuffle_times<log2_of(n)>(d, v);
+    HWY_UNROLL(16)
+    for (std::size_t c = 0; c < n; ++c) store(v[c], d, to + static_cast<std::int64_t>(c) * pitch);
+  }
+};
+
+template <std::size_t Word, std::size_t Vector>
+struct wide_block {
+  static constexpr std::size_t n = 16 / Word;
+  static constexpr std::size_t rows = n;
+  static constexpr std::size_t cols = Vector / Word;
+
+  static HWY_INLINE void move(const std::byte* const* row, std::int64_t offset, std::byte* to, std::int64_t pitch) {
+    move_halves(row, offset, to, to + static_cast<std::int64_t>(n) * pitch, pitch);
+  }
+
+  // The runs of the upper half of the columns begin elsewhere.
+  static HWY_INLINE void move_halves(const std::byte* const* row, std::int64_t offset, std::byte* to,
+                                     [[maybe_unused]] std::byte* to_upper, std::int64_t pitch) {
+    using T = typename word_of<Word>::type;
+    const hn::FixedTag<T, Vector / sizeof(T)> d;
+    hn::VFromD<decltype(d)> v[n];
+    HWY_UNROLL(16)
+    for (std::size_t i = 0; i < n; ++i) v[i] = load(d, row[i] + offset);
+    shuffle_times<log2_of(n)>(d, v);
+    HWY_UNROLL(16)
+    for (std::size_t c = 0; c < n; ++c) {
+      const std::int64_t run = static_cast<std::int64_t>(c) * pitch;
+      if constexpr (Vector == 16) {
+        store(v[c], d, to + run);
+      } else {
+        const hn::Half<decltype(d)> half;
+        store(hn::LowerHalf(half, v[c]), half, to + run);
+        store(hn::UpperHalf(half, v[c]), half, to_upper + run);
+      }
+    }
+  }
+};
+
+// The block of choice for a word size, and the smallest one, for what is left over.
+template <std::size_t Word>
+struct blocks {
+  using best = tall_block<Word, vector_bytes>;
+  using small = tall_block<Word, 16>;
+};
+template <>
+struct blocks<1> {
+  using best = wide_block<1, vector_bytes>;
+  using small = tall_block<1, 16>;
+};
+template <>
+struct blocks<2> {
+  using best = wide_block<2, vector_bytes>;
+  using small = tall_block<2, 16>;
+};
+
+// A line of each of 64 / Word rows becomes a line of each of 64 / Word columns. A quarter is 16 bytes of columns; the
+// lines of quarter q begin at to[q], `pitch` bytes apart.
+template <std::size_t Word>
+struct line_block {
+  static constexpr std::size_t side = 64 / Word;
+  using block = typename blocks<Word>::best;
+  static constexpr std::size_t parts = 64 / Word / block::cols;  // that go through registers on their own
+
+  static HWY_INLINE void move(const std::byte* const* row, std::int64_t offset, std::byte* const (&to)[4],
+                              std::int64_t pitch) {
+    for (std::size_t r = 0; r < side; r += block::rows) {
+      const std::byte* mine[block::rows];  // in registers along the quarters
+      HWY_UNROLL(16)
+      for (std::size_t k = 0; k < block::rows; ++k) mine[k] = row[r + k] + offset;
+      const auto down = static_cast<std::int64_t>(r * Word);
+      if constexpr (parts == 4) {
+        HWY_UNROLL(4)
+        for (std::size_t q = 0; q < 4; ++q) block::move(mine, 16 * static_cast<std::int64_t>(q), to[q] + down, pitch);
+      } else {
+        block::move_halves(mine, 0, to[0] + down, to[1] + down, pitch);
+        block::move_halves(mine, 32, to[2] + down, to[3] + down, pitch);
+      }
+    }
+  }
+
+  // One part; its lines go to `to`, `pitch` bytes apart.
+  static HWY_INLINE void move_part(const std::byte* const* row, std::int64_t offset, std::byte* to,
+                                   std::int64_t pitch) {
+    for (std::size_t r = 0; r < side; r += block::rows) {
+      const std::byte* mine[block::rows];
+      HWY_UNROLL(16)
+      for (std::size_t k = 0; k < block::rows; ++k) mine[k] = row[r + k] + offset;
+      block::move(mine, 0, to + static_cast<std::int64_t>(r * Word), pitch);
+    }
+  }
+};
+
+struct no_prefetch {
+  HWY_INLINE void operator()(std::int64_t /*column*/) const {}
+  template <std::size_t Rows>
+  HWY_INLINE void rows_from(int /*row*/, std::int64_t /*offset*/) const {}
+};
+
+// Effect  word c of each of the Block::rows rows, c in [0, cols), goes to the run at to + c * pitch
+// Shape   cols >= Block::cols. The last block may overlap its neighbour: every byte read and written belongs to the
+// rows
+template <class Block, std::size_t Word, class Ahead = no_prefetch>
+HWY_INLINE void fill_rows(const std::byte* const (&row)[Block::rows], std::int64_t cols, std::byte* to,
+                          std::int64_t pitch, const Ahead& ahead = {}) {
+  constexpr auto step = static_cast<std::int64_t>(Block::cols);
+  constexpr auto word = static_cast<std::int64_t>(Word);
+  std::int64_t c = 0;
+  for (; c + step <= cols; c += step) {
+    ahead(c * word);
+    Block::move(row, c * word, to + c * pitch, pitch);
+  }
+  if (c < cols) Block::move(row, (cols - step) * word, to + (cols - step) * pitch, pitch);
+}
+
+// What a strip reads ahead, seen from one block of its rows. A lambda would do, were it not for g++ 12, which finds
+// that a function that only prefetches has no effect and drops the call.
+template <std::size_t Rows, class Ahead>
+struct ahead_of_rows {
+  const Ahead& ahead;
+  int first;
+  std::int64_t offset;
+  HWY_INLINE void operator()(std::int64_t column) const { ahead.template rows_from<Rows>(first, offset + column); }
+};
+
+// Effect  as fill_rows, for `rows` rows from byte `offset` on
+// Shape   rows is a multiple of Block::rows.
+//         last_first: blocks of rows go last first, the columns of each in order. Where runs lie end to end and the
+//         last block holds rows too many, what it writes past its run is what the next store puts right. Else rows go
+//         in order, as the hardware prefetcher likes them
+template <class Block, std::size_t Word, class Ahead>
+HWY_INLINE void fill_strip(const std::byte* const* row, int rows, std::int64_t offset, std::int64_t cols, std::byte* to,
+                           std::int64_t pitch, bool last_first, const Ahead& ahead) {
+  constexpr auto at_once = static_cast<int>(Block::rows);
+  for (int done = 0; done < rows; done += at_once) {
+    const int r = last_first ? rows - at_once - done : done;
+    const std::byte* mine[Block::rows];  // in registers along the columns
+    HWY_UNROLL(16)
+    for (std::size_t k = 0; k < Block::rows; ++k) mine[k] = row[r + static_cast<int>(k)] + offset;
+    fill_rows<Block, Word>(mine, cols, to + r * static_cast<std::int64_t>(Word), pitch,
+                           ahead_of_rows<Block::rows, Ahead>{ahead, r, offset});
+  }
+}
+
+}  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // per target

@@ -1,0 +1,28 @@
+// The register blocks that every SIMD target offers, by word size: how many rows x columns one of them takes at most.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/job.hpp"
+
+namespace cornerturn::kernels::cpu {
+
+// Rows of src that are read side by side: more than 16 streams halve what a Zen 4 core reads (29 -> 14 GB/s with 32
+// streams, AMD EPYC 4th generation, 2026-11-21), more than 32 what a Granite Rapids core reads.
+inline constexpr int strip_rows = 16;
+
+[[nodiscard]] constexpr int block_rows(std::int64_t word_bytes) noexcept {
+  return word_bytes == 1 ? 16 : word_bytes == 2 ? 8 : static_cast<int>(32 / word_bytes);
+}
+[[nodiscard]] constexpr int block_cols(std::int64_t word_bytes) noexcept {
+  return word_bytes <= 2 ? static_cast<int>(32 / word_bytes) : static_cast<int>(16 / word_bytes);
+}
+
+// True when the stream kernels take rows of so few columns apart as contiguous runs of rows: see narrow-inl.hpp.
+[[nodiscard]] inline bool splits_columns(const job& work) noexcept {
+  const std::int64_t cols = work.cols.total;
+  return !work.packed && work.form.word_bytes <= 8 && work.cols.rank == 1 && work.panel == cols &&
+         work.rows.axes[0].src_stride == cols && (cols == 2 || cols == 3 || cols == 4 || cols == 8 || cols == 16);
+}
+
+}  // namespace cornerturn::kernels::cpu

@@ -1,0 +1,107 @@
+// Whole cache lines: how a dst run that starts anywhere is written with aligned non-temporal stores.
+//
+// A piece of a run lies in the buffer with room for a line in front:
+//
+//        room             piece
+//   |..............|xxxxxxxxxxxxxxxxxxxxxxxxxxx|      buffer, `data` points at the first x
+//           ^ data - a                                a = dst mod 64
+//
+// The last a bytes of the piece before, the carry, are put back in front of it, and the lines that end inside the piece
+// are stored from data - a on; what is left becomes the next carry. Only the first and the last line of a run are
+// stored byte-wise, so no line is ever fetched for ownership in the middle of a run. Where a is 0 there is nothing to
+// carry.
+#if defined(CORNERTURN_LINES_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef CORNERTURN_LINES_INL
+#undef CORNERTURN_LINES_INL
+#else
+#define CORNERTURN_LINES_INL
+#endif
+
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+#include <cstdint>
+#include <cstring>
+
+HWY_BEFORE_NAMESPACE();
+namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+inline constexpr std::int64_t line_bytes = 64;
+
+HWY_INLINE void stream_line(const std::byte* from, std::byte* to) {
+  const hn::CappedTag<std::uint8_t, 64> d;
+  constexpr auto step = static_cast<std::int64_t>(HWY_MIN(HWY_MAX_BYTES, 64));
+  for (std::int64_t k = 0; k < line_bytes; k += step) {
+    hn::Stream(hn::LoadU(d, reinterpret_cast<const std::uint8_t*>(from + k)), d,
+               reinterpret_cast<std::uint8_t*>(to + k));
+  }
+}
+
+// Effect  writes the piece of `bytes` at `data` to `to`, as drawn above
+// Shape   `carry`: 64 bytes that this run keeps from piece to piece. first/last: of its run. A first piece that is not
+// the
+//         last has at least 64 bytes
+HWY_INLINE void stream_piece(std::byte* data, std::byte* to, std::int64_t bytes, std::byte* carry, bool first,
+                             bool last) {
+  const auto a = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % line_bytes);
+  std::int64_t done = -a;  // bytes of the piece that are stored; negative: of the carry, not yet stored
+  if (a != 0) {
+    if (first) {
+      done = HWY_MIN(line_bytes - a, bytes);
+      std::memcpy(to, data, static_cast<std::size_t>(done));
+    } else {
+      std::memcpy(data - line_bytes, carry, line_bytes);
+    }
+  }
+  for (; done + line_bytes <= bytes; done += line_bytes) stream_line(data + done, to + done);
+  if (last) {
+    std::memcpy(to + done, data + done, static_cast<std::size_t>(bytes - done));
+  } else if (done != bytes) {
+    std::memcpy(carry, data + bytes - line_bytes, line_bytes);
+  }
+}
+
+// Effect  as stream_piece for a piece that lies behind its own carry: where it is not the first, `data` is
+//         `front` + 64, and the carry of the next piece is left at `front`
+HWY_INLINE void stream_window(const std::byte* data, std::byte* to, std::int64_t bytes, std::byte* front, bool first,
+                              bool last) {
+  const auto a = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % line_bytes);
+  std::int64_t done = 0;
+  if (a != 0) {
+    done = -a;
+    if (first) {
+      done = HWY_MIN(line_bytes - a, bytes);
+      std::memcpy(to, data, static_cast<std::size_t>(done));
+    }
+  }
+  for (; done + line_bytes <= bytes; done += line_bytes) stream_line(data + done, to + done);
+  if (done == bytes) return;
+  if (last) {
+    std::memcpy(to + done, data + done, static_cast<std::size_t>(bytes - done));
+  } else {
+    std::memcpy(front, data + bytes - line_bytes, line_bytes);
+  }
+}
+
+// As stream_piece for a piece that is neither the first nor the last.
+HWY_INLINE void stream_middle_piece(std::byte* data, std::byte* to, std::int64_t bytes, std::byte* carry) {
+  const auto a = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % line_bytes);
+  if (a != 0) std::memcpy(data - line_bytes, carry, line_bytes);
+  const std::byte* from = data - a;
+  std::byte* line = to - a;
+  for (std::int64_t left = bytes + a; left >= line_bytes; left -= line_bytes, from += line_bytes, line += line_bytes) {
+    stream_line(from, line);
+  }
+  if (line != to + bytes) std::memcpy(carry, data + bytes - line_bytes, line_bytes);
+}
+
+HWY_INLINE void store_piece(const std::byte* data, std::byte* to, std::int64_t bytes) {
+  std::memcpy(to, data, static_cast<std::size_t>(bytes));
+}
+
+HWY_INLINE void finish_streaming() { hwy::FlushStream(); }
+
+}  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // per target

@@ -1,0 +1,57 @@
+// Walks a chain of axes in order and keeps the byte offsets on both sides up to date.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "kernels/job.hpp"
+
+namespace cornerturn::kernels::cpu {
+
+class odometer {
+ public:
+  // Starts at the linear index i. `fast_first`: axes[0] is the fastest (rows, cols), else the last one is (outer).
+  odometer(const chain& axes, std::int64_t word_bytes, std::int64_t i, bool fast_first) noexcept : rank_(axes.rank) {
+    for (int k = 0; k < rank_; ++k) {
+      const axis& one = axes.axes[fast_first ? k : rank_ - 1 - k];
+      wheel& w = wheels_[k];
+      w = {one.extent, 0, one.src_stride * word_bytes, one.dst_stride * word_bytes};
+      if (i != 0) {
+        w.digit = i % one.extent;
+        i /= one.extent;
+        src_ += w.digit * w.src;
+        dst_ += w.digit * w.dst;
+      }
+    }
+  }
+
+  [[nodiscard]] std::int64_t src() const noexcept { return src_; }
+  [[nodiscard]] std::int64_t dst() const noexcept { return dst_; }
+
+  void next() noexcept {
+    for (int k = 0; k < rank_; ++k) {
+      wheel& w = wheels_[k];
+      src_ += w.src;
+      dst_ += w.dst;
+      if (++w.digit < w.extent) return;
+      src_ -= w.extent * w.src;
+      dst_ -= w.extent * w.dst;
+      w.digit = 0;
+    }
+  }
+
+ private:
+  struct wheel {
+    std::int64_t extent;
+    std::int64_t digit;
+    std::int64_t src;
+    std::int64_t dst;
+  };
+  std::array<wheel, map::max_axes>
+      wheels_;  // the first rank_ of them; clearing all would take longer than a small matrix
+  int rank_;
+  std::int64_t src_ = 0;
+  std::int64_t dst_ = 0;
+};
+
+}  // namespace cornerturn::kernels::cpu

@@ -1,0 +1,33 @@
+#include "kernels/cpu/scratch.hpp"
+
+#include <cstdlib>
+#include <memory>
+
+namespace cornerturn::kernels::cpu {
+namespace {
+
+struct release {
+  void operator()(std::byte* memory) const noexcept { std::free(memory); }
+};
+
+struct buffer {
+  std::unique_ptr<std::byte, release> memory;
+  std::int64_t bytes = 0;
+};
+
+}  // namespace
+
+std::byte* scratch(std::int64_t bytes) noexcept {
+  static thread_local buffer mine;
+  if (bytes > mine.bytes) {
+    constexpr std::int64_t page = 4096;
+    const std::int64_t rounded = (bytes + page - 1) / page * page;
+    mine.memory.reset();
+    mine.bytes = 0;
+    mine.memory.reset(static_cast<std::byte*>(std::aligned_alloc(page, static_cast<std::size_t>(rounded))));
+    if (mine.memory != nullptr) mine.bytes = rounded;
+  }
+  return mine.memory.get();
+}
+
+}  // namespace cornerturn::kernels::cpu

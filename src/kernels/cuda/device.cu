@@ -1,0 +1,214 @@
+// kernels/gpu/device.hpp on the CUDA run time, which is linked statically and finds the driver when it is first asked.
+// What must not start the driver goes to the driver's own functions, and only where somebody has loaded it already.
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+#include <link.h>
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+
+#include "kernels/gpu/device.hpp"
+#include "kernels/kernel.hpp"
+
+namespace cornerturn::gpu {
+namespace {
+
+constexpr const char* driver_name = "libcuda.so.1";
+constexpr int most_devices = 64;
+
+// The driver's own functions, once it is in this process; it is never unloaded.
+struct driver_functions {
+  decltype(&cuPointerGetAttributes) where = nullptr;
+  decltype(&cuDevicePrimaryCtxGetState) state = nullptr;
+};
+
+// How many libraries this process has loaded so far.
+unsigned long long libraries_loaded() noexcept {
+  unsigned long long count = 0;
+  const auto first = [](dl_phdr_info* one, std::size_t, void* into) {
+    *static_cast<unsigned long long*>(into) = one->dlpi_adds;
+    return 1;
+  };
+  dl_iterate_phdr(first, &count);
+  return count;
+}
+
+const driver_functions* driver() noexcept {
+  static std::atomic<const driver_functions*> ready{nullptr};
+  if (const driver_functions* known = ready.load(std::memory_order_acquire)) return known;
+  // A library that is not there is searched for in every folder, which takes 20 us; asked again only when there is
+  // another one in the process.
+  static std::atomic<unsigned long long> asked{0};
+  const unsigned long long now = libraries_loaded();
+  if (asked.load(std::memory_order_relaxed) == now) return nullptr;
+  void* loaded = dlopen(driver_name, RTLD_LAZY | RTLD_NOLOAD);
+  if (loaded == nullptr) asked.store(now, std::memory_order_relaxed);
+  if (loaded == nullptr) return nullptr;
+  static const driver_functions found = {
+      reinterpret_cast<decltype(&cuPointerGetAttributes)>(dlsym(loaded, "cuPointerGetAttributes")),
+      reinterpret_cast<decltype(&cuDevicePrimaryCtxGetState)>(dlsym(loaded, "cuDevicePrimaryCtxGetState"))};
+  if (found.where == nullptr || found.state == nullptr) return nullptr;
+  ready.store(&found, std::memory_order_release);
+  return &found;
+}
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+std::string why(cudaError_t failed) {
+  int driver = 0;
+  if (cudaDriverGetVersion(&driver) != cudaSuccess) driver = 0;
+  if (driver == 0) return std::string("no NVIDIA driver was found (") + driver_name + ")";
+  if (failed == cudaErrorInsufficientDriver) {
+    return "the NVIDIA driver is too old: it knows CUDA " + version_text(driver) + ", wanted " +
+           version_text(CUDART_VERSION / 1000 * 1000) + " or newer";
+  }
+  if (failed == cudaErrorNoDevice || failed == cudaSuccess) {
+    const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+    return std::string("the NVIDIA driver shows no GPU to this process") +
+           (visible == nullptr ? "" : "; CUDA_VISIBLE_DEVICES is \"" + std::string(visible) + "\"");
+  }
+  return std::string("the NVIDIA driver does not start: ") + cudaGetErrorString(failed);
+}
+
+struct census {
+  int count = 0;
+  std::string sentence;
+};
+
+const census& all_devices() {
+  static const census found = [] {
+    census made;
+    const cudaError_t failed = cudaGetDeviceCount(&made.count);
+    if (failed != cudaSuccess) made.count = 0;
+    if (made.count == 0) {
+      made.sentence = why(failed);
+      static_cast<void>(cudaGetLastError());
+    }
+    return made;
+  }();
+  return found;
+}
+
+std::int64_t attribute(int device, cudaDeviceAttr which) {
+  int value = 0;
+  return cudaDeviceGetAttribute(&value, which, device) == cudaSuccess ? value : 0;
+}
+
+device_info read(int device) {
+  device_info found;
+  found.arch = static_cast<int>(10 * attribute(device, cudaDevAttrComputeCapabilityMajor) +
+                                attribute(device, cudaDevAttrComputeCapabilityMinor));
+  found.multiprocessors = static_cast<int>(attribute(device, cudaDevAttrMultiProcessorCount));
+  found.shared_bytes = attribute(device, cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  found.l2_bytes = attribute(device, cudaDevAttrL2CacheSize);
+  cudaDeviceProp all{};
+  if (cudaGetDeviceProperties(&all, device) == cudaSuccess) {
+    found.name = all.name;
+    found.memory_bytes = static_cast<std::int64_t>(all.totalGlobalMem);
+  }
+  return found;
+}
+
+}  // namespace
+
+bool driver_is_loaded() noexcept { return driver() != nullptr; }
+
+int device_in_use() noexcept {
+  const driver_functions* const asked = driver();
+  if (asked == nullptr) return -1;
+  const int device = current_device();
+  unsigned int flags = 0;
+  int active = 0;
+  return device >= 0 && asked->state(device, &flags, &active) == CUDA_SUCCESS && active != 0 ? device : -1;
+}
+
+int device_count() { return all_devices().count; }
+const std::string& why_none() { return all_devices().sentence; }
+
+const device_info& info(int device) {
+  static std::array<std::once_flag, most_devices> once;
+  static std::array<device_info, most_devices> known;
+  const auto k = static_cast<std::size_t>(device) % most_devices;
+  std::call_once(once[k], [&] { known[k] = read(device); });
+  return known[k];
+}
+
+int current_device() noexcept {
+  int device = -1;
+  return cudaGetDevice(&device) == cudaSuccess ? device : -1;
+}
+
+location where(const void* pointer) noexcept {
+  const driver_functions* const asked = driver();
+  if (asked == nullptr) return {};
+  // What is not asked of the run time: it would make a context on the current device for a pointer to the host's heap.
+  CUpointer_attribute wanted[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                                  CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+  unsigned int type = 0;
+  unsigned int managed = 0;
+  int device = 0;
+  void* answers[] = {&type, &managed, &device};
+  if (asked->where(3, wanted, answers, reinterpret_cast<CUdeviceptr>(pointer)) != CUDA_SUCCESS) return {};
+  if (managed != 0) return {memory::managed, device};
+  if (type == CU_MEMORYTYPE_DEVICE) return {memory::device, device};
+  if (type == CU_MEMORYTYPE_HOST) return {memory::pinned, device};
+  return {};
+}
+
+device_guard::device_guard(int device) noexcept {
+  const int now = current_device();
+  if (device < 0 || now == device) return;
+  if (cudaSetDevice(device) == cudaSuccess) before_ = now;
+}
+device_guard::~device_guard() {
+  if (before_ >= 0) static_cast<void>(cudaSetDevice(before_));
+}
+
+const char* load_kernels(int device) noexcept {
+  static std::array<std::once_flag, most_devices> once;
+  static std::array<const char*, most_devices> said;
+  const auto k = static_cast<std::size_t>(device) % most_devices;
+  std::call_once(once[k], [&] {
+    const device_guard there(device);
+    for (const kernels::kernel& row : kernels::all()) {
+      if (row.launch == nullptr || said[k] != nullptr) continue;
+      said[k] = row.launch(nullptr, 0, kernels::all_shared_bytes, nullptr);
+    }
+    if (said[k] != nullptr) clear_error();
+  });
+  return said[k];
+}
+
+void clear_error() noexcept { static_cast<void>(cudaGetLastError()); }
+
+stopwatch::stopwatch() {
+  for (void*& one : events_) {
+    cudaEvent_t made = nullptr;
+    if (cudaEventCreate(&made) == cudaSuccess) one = made;
+  }
+}
+stopwatch::~stopwatch() {
+  for (void* one : events_) {
+    if (one != nullptr) static_cast<void>(cudaEventDestroy(static_cast<cudaEvent_t>(one)));
+  }
+}
+void stopwatch::start(void* stream) {
+  static_cast<void>(cudaEventRecord(static_cast<cudaEvent_t>(events_[0]), static_cast<cudaStream_t>(stream)));
+}
+double stopwatch::stop(void* stream) {
+  const auto begin = static_cast<cudaEvent_t>(events_[0]);
+  const auto end = static_cast<cudaEvent_t>(events_[1]);
+  float milliseconds = 0;
+  const bool done = cudaEventRecord(end, static_cast<cudaStream_t>(stream)) == cudaSuccess &&
+                    cudaEventSynchronize(end) == cudaSuccess &&
+                    cudaEventElapsedTime(&milliseconds, begin, end) == cudaSuccess;
+  if (!done) clear_error();
+  return done ? milliseconds * 1e-3 : -1;
+}
+
+}  // namespace cornerturn::gpu

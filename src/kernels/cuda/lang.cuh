@@ -1,0 +1,111 @@
+// CUDA's words for what the kernel texts in gpu/ say. The only place of the engine with vendor names and vendor #if.
+// The emulator of the tests has a header with the same names: gpu/ texts include neither, an instance includes one
+// first.
+#pragma once
+
+#include <cstdint>
+
+// Threads of a block, and the fewest blocks that must fit a multiprocessor: a limit on registers.
+// Turing has no cp.async: what is on its way to shared memory sits in registers, and four blocks of 64-bit tiles spill
+// (sm_75, 12 bytes); three do not.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#define GPU_KERNEL(threads, blocks) __global__ void __launch_bounds__(threads, ((blocks)*3 + 3) / 4)
+#else
+#define GPU_KERNEL(threads, blocks) __global__ void __launch_bounds__(threads, blocks)
+#endif
+#define GPU_INLINE __device__ __forceinline__
+#define GPU_PARAMETER const __grid_constant__
+#define GPU_UNROLL _Pragma("unroll")
+#define GPU_UNROLL_BY(n) _Pragma(GPU_TEXT(unroll n))
+#define GPU_TEXT(text) #text
+
+namespace cornerturn::gpu {
+
+using std::int32_t;
+using std::int64_t;
+using std::uint32_t;
+
+template <int Bytes>
+struct word;  // moved as one access
+template <>
+struct word<1> {
+  using type = std::uint8_t;
+};
+template <>
+struct word<2> {
+  using type = std::uint16_t;
+};
+template <>
+struct word<4> {
+  using type = std::uint32_t;
+};
+template <>
+struct word<8> {
+  using type = uint2;
+};
+template <>
+struct word<16> {
+  using type = uint4;
+};
+template <int Bytes>
+using word_t = typename word<Bytes>::type;
+
+GPU_INLINE uint32_t thread_index() { return threadIdx.x; }
+GPU_INLINE uint32_t block_index() { return blockIdx.x; }
+GPU_INLINE void block_barrier() { __syncthreads(); }
+GPU_INLINE unsigned char* shared_memory() {
+  extern __shared__ __align__(16) unsigned char bytes[];
+  return bytes;
+}
+
+GPU_INLINE uint32_t multiply_high(uint32_t a, uint32_t b) { return __umulhi(a, b); }
+GPU_INLINE uint32_t byte_permute(uint32_t low, uint32_t high, uint32_t selector) {
+  return __byte_perm(low, high, selector);
+}
+// The low 32 bits of (high:low) >> bits, 0 <= bits < 32.
+GPU_INLINE uint32_t funnel_shift_right(uint32_t low, uint32_t high, uint32_t bits) {
+  return __funnelshift_r(low, high, bits);
+}
+
+// Read once, written once: both stay out of the way of other data in L2.
+template <class Word>
+GPU_INLINE Word load_global(const void* from) {
+  return __ldcs(static_cast<const Word*>(from));
+}
+// Read by a neighbour again at once. Nothing writes to it while the kernel runs.
+template <class Word>
+GPU_INLINE Word load_cached(const Word* from) {
+  return __ldg(from);
+}
+template <class Word>
+GPU_INLINE void store_global(void* to, Word value) {
+  __stcs(static_cast<Word*>(to), value);
+}
+
+// Starts a copy from global to shared memory; wait_for_copies() of the same thread, and a barrier, end it.
+template <int Bytes>
+GPU_INLINE void start_copy(void* shared, const void* global) {
+  static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
+#if __CUDA_ARCH__ >= 800
+  const auto to = static_cast<uint32_t>(__cvta_generic_to_shared(shared));
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(global), "n"(Bytes) : "memory");
+#else
+  *static_cast<word_t<Bytes>*>(shared) = load_global<word_t<Bytes> >(global);
+#endif
+}
+// 16 bytes of a line of 128 whose other bytes are asked for next, here or by a neighbour: L2 fetches all of it.
+GPU_INLINE void start_line_copy(void* shared, const void* global) {
+#if __CUDA_ARCH__ >= 800
+  const auto to = static_cast<uint32_t>(__cvta_generic_to_shared(shared));
+  asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
+#else
+  start_copy<16>(shared, global);
+#endif
+}
+GPU_INLINE void wait_for_copies() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
+}  // namespace cornerturn::gpu

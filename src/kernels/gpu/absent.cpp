@@ -1,0 +1,28 @@
+// The answers of a build without GPU kernels.
+#include "kernels/gpu/device.hpp"
+
+namespace cornerturn::gpu {
+
+bool driver_is_loaded() noexcept { return false; }
+int device_in_use() noexcept { return -1; }
+int device_count() { return 0; }
+const std::string& why_none() {
+  static const std::string sentence = "this build has no CUDA";
+  return sentence;
+}
+const device_info& info(int /*device*/) {
+  static const device_info none;
+  return none;
+}
+int current_device() noexcept { return -1; }
+location where(const void* /*pointer*/) noexcept { return {}; }
+device_guard::device_guard(int /*device*/) noexcept {}
+device_guard::~device_guard() = default;
+const char* load_kernels(int /*device*/) noexcept { return "this build has no CUDA"; }
+void clear_error() noexcept {}
+stopwatch::stopwatch() = default;
+stopwatch::~stopwatch() = default;
+void stopwatch::start(void* /*stream*/) {}
+double stopwatch::stop(void* /*stream*/) { return -1; }
+
+}  // namespace cornerturn::gpu

@@ -1,0 +1,147 @@
+// What the GPU kernels are handed, by value, as one kernel parameter: pointers, strides, and how the grid is numbered.
+// Filled by plan/, read by the texts beside this file.
+#pragma once
+
+#include <cstdint>
+
+#include "map/canonical.hpp"
+#include "map/fast_divisor.hpp"
+
+namespace cornerturn::gpu {
+
+// Blocks are numbered in one dimension. Each grid axis takes its index off the block number, fastest first.
+//
+// At most two axes are cut into tiles, one that is contiguous in src and one that is contiguous in dst: slots 0 and 1.
+// Either may be split into several grid axes, such as tiles within a band, and bands.
+struct grid_axis {
+  map::fast_divisor count;
+  std::uint32_t tiles[2] = {0, 0};  // of each slot that one step advances
+  std::int64_t src_step_bytes = 0;
+  std::int64_t dst_step_bytes = 0;
+};
+
+struct grid {
+  std::int64_t extent[2] = {1, 1};
+  std::int32_t tile[2] = {1, 1};  // indices of a whole tile
+  std::int32_t rank = 0;
+  grid_axis axes[map::max_axes + 1];
+};
+
+// Axes that one side walks as one, fastest first: a linear index is split over them to find the other side's address.
+struct chain {
+  std::int32_t rank = 0;
+  struct chain_axis {
+    map::fast_divisor count;
+    std::int64_t stride_bytes = 0;
+  } axes[map::max_axes];
+};
+
+// gpu/tile.cuh and gpu/shift.cuh. Slot 0: columns, contiguous in src. Slot 1: rows, contiguous in dst.
+struct tile_job {
+  const void* src = nullptr;
+  void* dst = nullptr;
+  std::uint64_t src_begin = 0;  // addresses: nothing outside [begin, end) is read
+  std::uint64_t src_end = 0;
+  std::int64_t src_row_bytes = 0;  // from one row to the next in src, where rows are one axis
+  std::int64_t dst_col_bytes = 0;  // from one column to the next in dst, where columns are one axis
+  grid blocks;
+};
+
+// The same where rows or columns are several axes, gpu/narrow.cuh and gpu/interleave.cuh: the chains tell the address
+// on the side where they are not contiguous. A job of its own, because each of its bytes travels with every launch.
+struct chain_job : tile_job {
+  std::int32_t chained = 0;
+  chain rows;      // src strides
+  chain cols;      // dst strides
+  chain rows_dst;  // gpu/narrow.cuh: dst strides of rows that are not contiguous in dst; rank 0: they are
+  chain cols_src;  // the same for columns and src
+  // gpu/interleave.cuh: `rows` tells where V structures' elements lie on the side of the arrays, `cols` where a run of
+  // structures lies on the other, and a run has so many chunks of 16 bytes. Rank 0: all are one run.
+  map::fast_divisor run_chunks;
+};
+
+// One axis of a box: in every list the axis that a tile may cut comes last.
+struct box_axis {
+  std::int64_t src_stride_bytes = 0;
+  std::int64_t dst_stride_bytes = 0;
+  map::fast_divisor tile;         // indices of the axis in a whole box
+  std::int32_t slot = -1;         // which grid extent may shorten it
+  std::int32_t smem_stride = 0;   // bytes, from one index to the next; negative where src and dst run in opposite ways
+  std::int32_t shift_stride = 0;  // of a src stride that leads to another run: by how much it is misaligned, modulo 4
+  std::int32_t from_end = 0;      // the grid points at the axis' highest address on this side, not its lowest
+  std::int32_t opposite = 0;      // src and dst run in opposite ways: shared memory is read from the axis' end
+};
+
+inline constexpr int max_box_axes = 8;
+inline constexpr int box_steps = 4;
+
+// How many there are in a block: `each` for every index that its part of a cut axis has, or `each` alone.
+struct box_count {
+  std::int32_t each = 1;
+  std::int32_t slot = -1;
+};
+
+// gpu/box.cuh. The box is walked twice: as `runs` of `run_elements` in src, and as `lines` of `line_elements` in dst. A
+// line is made of pieces that look alike: element p of piece k lies k * piece_smem_stride bytes behind that of piece 0.
+struct box_job {
+  const void* src = nullptr;
+  void* dst = nullptr;
+  std::uint64_t src_begin = 0;  // addresses: words that reach outside [begin, end) are read byte by byte
+  std::uint64_t src_end = 0;
+
+  std::int32_t run_axes = 0;  // src_axes[0 .. run_axes) make a run, fastest first; the rest number the runs
+  std::int32_t src_rank = 0;
+  std::int32_t line_axes = 0;  // the same for dst
+  std::int32_t dst_rank = 0;
+  std::int32_t run_is_contiguous = 1;
+  std::int32_t line_is_contiguous = 1;
+  box_axis src_axes[max_box_axes];
+  box_axis dst_axes[max_box_axes];
+
+  std::int32_t run_elements = 1;  // of a whole box
+  std::int32_t runs = 1;
+  std::int32_t line_elements = 1;
+  std::int32_t lines = 1;
+  box_count run_element_count;
+  box_count run_count;
+  box_count line_element_count;
+  box_count line_count;
+  std::int32_t turned = 0;  // some axis has from_end or opposite
+  map::fast_divisor piece;  // elements of a piece
+  std::int32_t piece_smem_stride = 0;
+  std::int32_t piece_shift_stride = 0;
+  std::int64_t piece_dst_stride = 0;  // bytes, where a line is not contiguous
+  // A warp goes over runs, and over lines, in chunks of box_steps words a lane: log2 of the lanes along one, the others
+  // lie across several.
+  std::int32_t run_lanes = 5;
+  std::int32_t line_lanes = 5;
+  map::fast_divisor run_chunks;
+  map::fast_divisor line_chunks;
+  std::int32_t pitch = 0;   // bytes from one run to the next in shared memory
+  std::int32_t skew = 0;    // bytes inserted after each 128
+  std::int32_t tables = 0;  // where the address tables begin in shared memory
+  grid blocks;
+};
+
+inline constexpr int copy_block_words = 256;   // one word a thread: what a plain copy does best with
+inline constexpr int runs_block_words = 1024;  // four
+
+// gpu/runs.cuh. `runs` of run_words words, contiguous on both sides; the outer axes number the runs, fastest first.
+struct runs_job {
+  const void* src = nullptr;
+  void* dst = nullptr;
+  std::uint64_t src_begin = 0;
+  std::uint64_t src_end = 0;
+  std::int64_t run_bytes = 0;
+  std::uint32_t runs = 1;
+  std::int32_t piece_log2 = 0;  // of the words of one run that a block moves
+  map::fast_divisor pieces;     // of a run
+  std::int32_t rank = 0;
+  struct outer_axis {
+    map::fast_divisor count;
+    std::int64_t src_stride_bytes = 0;
+    std::int64_t dst_stride_bytes = 0;
+  } axes[map::max_axes];
+};
+
+}  // namespace cornerturn::gpu

@@ -1,0 +1,55 @@
+// What every kernel is handed: the canonical problem, and how the plan cut it up.
+//
+//   dst side   `rows` is a chain of axes that is contiguous in dst: rows[0] has dst stride 1, each next one continues
+//   where
+//              the last ended. A kernel writes runs of consecutive rows.
+//   src side   `cols` is a chain that is contiguous in src in the same way (or, for gathers, one axis of any stride).
+//              A kernel reads runs of consecutive columns.
+//   the rest   `outer`, odometer order, last one fastest.
+//
+// Work is counted in units, one (outer index, column panel, row chunk) each; a kernel runs any range of them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/checked.hpp"
+#include "map/canonical.hpp"
+
+namespace cornerturn::kernels {
+
+// Axes walked as one: index i is split with axes[0] fastest.
+struct chain {
+  std::array<axis, map::max_axes> axes{};
+  int rank = 0;
+  std::int64_t total = 1;
+};
+
+struct job {
+  map::canonical form;
+  std::int64_t element_bytes = 1;  // what one (row, column) is: a word, or a whole inner run
+  chain rows;
+  chain cols;
+  chain outer;
+  std::int64_t src_col_bytes = 1;   // from one column to the next in src
+  std::int64_t panel = 1;           // columns that are in flight at once: dst runs that a thread keeps open
+  std::int64_t group = 1;           // rows moved before the panel is written out
+  std::int64_t parked = 1;          // lines of a dst run that are written together; a power of two
+  std::int64_t row_chunk = 1;       // rows of one unit
+  bool packed = false;              // the columns of a panel lie end to end in dst: written as one run
+  bool streaming = false;           // non-temporal stores
+  std::int64_t prefetch_bytes = 0;  // how far ahead in a row; 0: leave it to the hardware
+  std::int64_t src_hi_bytes = 0;    // end of the bytes that src spans, from the pointer of index 0
+  std::int64_t units = 1;
+
+  [[nodiscard]] std::int64_t panels() const noexcept { return base::ceil_div(cols.total, panel); }
+  [[nodiscard]] std::int64_t row_chunks() const noexcept { return base::ceil_div(rows.total, row_chunk); }
+};
+
+// Effect  moves units [begin, end) of the job; src and dst point at the word of index 0 on either side
+// Alias   two calls on disjoint ranges write disjoint bytes
+using kernel_function = void (*)(const job& work, const std::byte* src, std::byte* dst, std::int64_t begin,
+                                 std::int64_t end) noexcept;
+
+}  // namespace cornerturn::kernels

@@ -1,0 +1,125 @@
+#include "map/canonical.hpp"
+
+#include <algorithm>
+
+#include "base/checked.hpp"
+
+namespace cornerturn::map {
+namespace {
+
+using base::magnitude;
+
+std::int64_t largest_power_of_two_divisor(std::int64_t n) noexcept { return n & -n; }
+
+void flip(axis& one, canonical& form) noexcept {
+  const bool by_src = magnitude(one.src_stride) < magnitude(one.dst_stride) && one.src_stride != 0;
+  if ((by_src ? one.src_stride : one.dst_stride) > 0) return;
+  form.src_offset += (one.extent - 1) * one.src_stride;
+  form.dst_offset += (one.extent - 1) * one.dst_stride;
+  one.src_stride = -one.src_stride;
+  one.dst_stride = -one.dst_stride;
+}
+
+void fold(canonical& form) noexcept {
+  int kept = 0;
+  for (int k = 1; k < form.rank; ++k) {
+    axis& outer = form.axes[kept];
+    const axis& inner = form.axes[k];
+    std::int64_t src_next = 0;
+    std::int64_t dst_next = 0;
+    if (base::checked_mul(inner.extent, inner.src_stride, src_next) && outer.src_stride == src_next &&
+        base::checked_mul(inner.extent, inner.dst_stride, dst_next) && outer.dst_stride == dst_next) {
+      outer = {outer.extent * inner.extent, inner.src_stride, inner.dst_stride};
+    } else {
+      form.axes[++kept] = inner;
+    }
+  }
+  form.rank = form.rank == 0 ? 0 : kept + 1;
+}
+
+void widen(canonical& form, std::int64_t max_word_bytes) noexcept {
+  if (form.rank == 0) return;
+  axis& inner = form.axes[form.rank - 1];
+  if (inner.src_stride != 1 || inner.dst_stride != 1) return;
+  std::int64_t factor = std::min(largest_power_of_two_divisor(inner.extent), max_word_bytes / form.word_bytes);
+  for (int k = 0; k < form.rank - 1; ++k) {
+    for (const std::int64_t stride : {form.axes[k].src_stride, form.axes[k].dst_stride}) {
+      if (stride != 0) factor = std::min(factor, largest_power_of_two_divisor(magnitude(stride)));
+    }
+  }
+  for (const std::int64_t offset :
+       {form.src_offset, form.dst_offset}) {  // of a flipped axis that was folded into the inner one
+    if (offset != 0) factor = std::min(factor, largest_power_of_two_divisor(magnitude(offset)));
+  }
+  if (factor <= 1) return;
+  inner.extent /= factor;
+  for (int k = 0; k < form.rank - 1; ++k) {
+    form.axes[k].src_stride /= factor;
+    form.axes[k].dst_stride /= factor;
+  }
+  form.src_offset /= factor;
+  form.dst_offset /= factor;
+  form.word_bytes *= factor;
+  if (inner.extent == 1) --form.rank;
+}
+
+byte_span span_of(const canonical& form, std::int64_t offset, std::int64_t axis::*stride) noexcept {
+  if (form.empty) return {};
+  std::int64_t lo = offset;
+  std::int64_t hi = offset;
+  for (int k = 0; k < form.rank; ++k) {
+    const std::int64_t reach = (form.axes[k].extent - 1) * (form.axes[k].*stride);
+    (reach < 0 ? lo : hi) += reach;
+  }
+  return {lo * form.word_bytes, (hi + 1) * form.word_bytes};
+}
+
+}  // namespace
+
+canonical canonicalize(const problem& what, std::int64_t max_word_bytes) noexcept {
+  canonical form;
+  form.word_bytes = std::min({largest_power_of_two_divisor(what.element_bytes), max_word_bytes, std::int64_t{16}});
+  const std::int64_t split = what.element_bytes / form.word_bytes;
+  for (int k = 0; k < what.rank;
+       ++k) {  // first of all: what check.cpp says of the other axes holds only where none is empty
+    if (what.axes[k].extent == 0) return {.word_bytes = form.word_bytes, .empty = true};
+  }
+  for (int k = 0; k < what.rank; ++k) {
+    axis one = what.axes[k];
+    if (one.extent == 1) continue;
+    one.src_stride *= split;
+    one.dst_stride *= split;
+    flip(one, form);
+    form.axes[form.rank++] = one;
+  }
+  if (split > 1) form.axes[form.rank++] = {split, 1, 1};
+  std::sort(form.axes.begin(), form.axes.begin() + form.rank,
+            [](const axis& a, const axis& b) { return magnitude(a.dst_stride) > magnitude(b.dst_stride); });
+  fold(form);
+  widen(form, max_word_bytes);
+  std::fill(form.axes.begin() + form.rank, form.axes.end(), axis{});
+  return form;
+}
+
+std::int64_t words(const canonical& form) noexcept {
+  if (form.empty) return 0;
+  std::int64_t total = 1;
+  for (int k = 0; k < form.rank; ++k) total *= form.axes[k].extent;
+  return total;
+}
+
+byte_span src_span(const canonical& form) noexcept { return span_of(form, form.src_offset, &axis::src_stride); }
+byte_span dst_span(const canonical& form) noexcept { return span_of(form, form.dst_offset, &axis::dst_stride); }
+
+offsets at(const canonical& form, std::int64_t i) noexcept {
+  offsets here{form.src_offset, form.dst_offset};
+  for (int k = form.rank - 1; k >= 0; --k) {
+    const std::int64_t digit = i % form.axes[k].extent;
+    i /= form.axes[k].extent;
+    here.src += digit * form.axes[k].src_stride;
+    here.dst += digit * form.axes[k].dst_stride;
+  }
+  return here;
+}
+
+}  // namespace cornerturn::map

@@ -1,0 +1,31 @@
+// Division of a 32-bit number by one that the plan knows, as a multiplication.
+//   q = (high32(n * multiplier) + n) >> shift   with   multiplier = floor(2^32 (2^shift - d) / d) + 1, shift =
+//   ceil(log2 d)
+// Exact for n < 2^31 and 1 <= d < 2^31: the sum does not leave 32 bits.
+// Source: Granlund and Montgomery, Division by invariant integers using multiplication, PLDI 1994.
+#pragma once
+
+#include <cstdint>
+
+#include "map/host_device.hpp"
+
+namespace cornerturn::map {
+
+struct fast_divisor {
+  std::uint32_t divisor = 1;
+  std::uint32_t multiplier = 1;
+  std::uint32_t shift = 0;
+
+  constexpr fast_divisor() = default;
+  constexpr explicit fast_divisor(std::uint32_t d) : divisor(d) {
+    while ((std::uint64_t{1} << shift) < d) ++shift;
+    multiplier = static_cast<std::uint32_t>((((std::uint64_t{1} << shift) - d) << 32) / d + 1);
+  }
+
+  CORNERTURN_HOST_DEVICE constexpr std::uint32_t quotient(std::uint32_t n) const {
+    const auto high = static_cast<std::uint32_t>((std::uint64_t{n} * multiplier) >> 32);
+    return (high + n) >> shift;
+  }
+};
+
+}  // namespace cornerturn::map

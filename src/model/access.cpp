@@ -1,0 +1,56 @@
+#include "model/access.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace cornerturn::model {
+namespace {
+
+using addresses = std::array<std::int64_t, warp_lanes>;
+
+// The active lanes of [first, first + lanes), in units; returns how many there are.
+int units_of(const warp_access& access, int first, int lanes, std::int64_t unit_bytes, addresses& units) noexcept {
+  std::size_t count = 0;
+  for (int lane = first; lane < first + lanes; ++lane) {
+    if ((access.active >> lane & 1) == 0) continue;
+    const std::int64_t unit = access.address[static_cast<std::size_t>(lane)] / unit_bytes;
+    if (count == 0 || units[count - 1] != unit) units[count++] = unit;  // neighbours often share one
+  }
+  return static_cast<int>(count);
+}
+
+int distinct(addresses& units, int count) noexcept {
+  const auto end = units.begin() + count;
+  if (!std::is_sorted(units.begin(), end)) std::sort(units.begin(), end);
+  return static_cast<int>(std::unique(units.begin(), end) - units.begin());
+}
+
+}  // namespace
+
+int sectors(const warp_access& access) noexcept {
+  addresses units;
+  return distinct(units, units_of(access, 0, warp_lanes, sector_bytes, units));
+}
+
+wavefronts shared_wavefronts(const warp_access& access) noexcept {
+  wavefronts made;
+  const int lanes = phase_lanes(access.lane_bytes);
+  // A wide access begins at a multiple of its size, so one of its words is as good as all: each lane of a phase takes
+  // lane_bytes / 4 neighbouring banks, and what meets in one of them meets in all.
+  const std::int64_t unit = std::max(access.lane_bytes, bank_bytes);
+  const std::int64_t places = banks * bank_bytes / unit;
+  for (int first = 0; first < warp_lanes; first += lanes) {
+    addresses units;
+    const int count = distinct(units, units_of(access, first, lanes, unit, units));
+    std::array<int, banks> load{};
+    int most = 0;
+    for (int k = 0; k < count; ++k) {
+      most = std::max(most, ++load[static_cast<std::size_t>(units[static_cast<std::size_t>(k)] % places)]);
+    }
+    made.taken += most;
+    made.conflicts += std::max(most - 1, 0);
+  }
+  return made;
+}
+
+}  // namespace cornerturn::model

@@ -1,0 +1,351 @@
+#include "plan/box.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "base/checked.hpp"
+
+namespace cornerturn::planning {
+namespace {
+
+using base::ceil_div;
+using base::magnitude;
+using gpu::box_axis;
+using gpu::max_box_axes;
+
+// A list of axes, fastest first. All but the last are whole.
+struct walk {
+  std::int64_t axis::*stride;
+  std::array<int, max_box_axes> axes{};
+  int count = 0;
+  [[nodiscard]] bool has(int k) const noexcept {
+    return std::find(axes.begin(), axes.begin() + count, k) != axes.begin() + count;
+  }
+  void add(int k) noexcept { axes[count++] = k; }
+};
+
+class cutter {
+ public:
+  cutter(const map::canonical& form, std::int64_t most_elements) noexcept : form_(form), most_(most_elements) {
+    tile_.fill(1);
+  }
+
+  // 1. Runs and lines grow in turn up to `side` elements, so that neither takes all of the room; 2. what room is left
+  // goes to longer lines, longer runs, and last to axes that are in neither.
+  void grow(std::int64_t side) noexcept {
+    for (std::int64_t target = std::min<std::int64_t>(side, 8); target <= side; target *= 2) {
+      extend(run_, target);
+      extend(line_, target);
+    }
+    for (std::int64_t target = 2 * side; elements() < most_ && target <= 2 * most_; target *= 2) {
+      if (cut(line_)) extend(line_, target);  // a further axis would only lengthen the table of a piece
+      extend(run_, target);
+    }
+    for (int k = form_.rank - 1; k >= 0 && others_ < max_box_axes / 2; --k) {
+      if (run_.has(k) || line_.has(k)) continue;
+      const std::int64_t room = most_ / elements();
+      const std::int64_t extent = form_.axes[k].extent;
+      if (room < 2) break;
+      if (extent > room && (cut(run_) || cut(line_) || other_is_cut_)) continue;
+      if (run_.count + others_ >= max_box_axes - line_.count) break;
+      tile_[k] = std::min(extent, room);
+      other_[others_++] = k;
+      other_is_cut_ = tile_[k] < extent;
+    }
+  }
+
+  box finish(std::int64_t most_shared_bytes) const noexcept;
+
+ private:
+  [[nodiscard]] std::int64_t elements() const noexcept {
+    std::int64_t product = 1;
+    for (int k = 0; k < form_.rank; ++k) product *= tile_[k];
+    return product;
+  }
+  [[nodiscard]] std::int64_t elements(const walk& one) const noexcept {
+    std::int64_t product = 1;
+    for (int k = 0; k < one.count; ++k) product *= tile_[one.axes[k]];
+    return product;
+  }
+  [[nodiscard]] bool whole(int k) const noexcept { return tile_[k] == form_.axes[k].extent; }
+  [[nodiscard]] bool cut(const walk& one) const noexcept { return one.count > 0 && !whole(one.axes[one.count - 1]); }
+
+  // The axis that continues a walk without a gap; the first is the one of the smallest stride. -1: there is none.
+  [[nodiscard]] int next(const walk& one) const noexcept {
+    int best = -1;
+    for (int k = 0; k < form_.rank; ++k) {
+      const std::int64_t stride = magnitude(form_.axes[k].*one.stride);
+      if (stride == 0 || one.has(k)) continue;
+      if (one.count > 0) {
+        const axis& last = form_.axes[one.axes[one.count - 1]];
+        std::int64_t continued = 0;
+        if (!base::checked_mul(magnitude(last.*one.stride), last.extent, continued) || stride != continued) continue;
+      }
+      if (best < 0 || stride < magnitude(form_.axes[best].*one.stride)) best = k;
+    }
+    return best;
+  }
+
+  void extend(walk& one, std::int64_t target) noexcept {
+    while (elements(one) < target) {
+      if (cut(one)) {
+        const int k = one.axes[one.count - 1];
+        const std::int64_t wanted = ceil_div(target, elements(one) / tile_[k]);
+        const std::int64_t room = most_ / (elements() / tile_[k]);
+        const std::int64_t grown = std::min({form_.axes[k].extent, wanted, room});
+        if (grown <= tile_[k]) return;
+        tile_[k] = grown;
+        if (!whole(k)) return;
+        continue;
+      }
+      const int k = next(one);
+      if (k < 0 || one.count >= max_box_axes / 2) return;
+      one.add(k);
+    }
+  }
+
+  [[nodiscard]] bool contiguous(const walk& one) const noexcept {
+    return one.count == 0 || magnitude(form_.axes[one.axes[0]].*one.stride) == 1;
+  }
+
+  // The axes of the box in the order of `first`, then the others, the one that a tile may cut last.
+  [[nodiscard]] walk whole_order(const walk& first, const walk& second) const noexcept {
+    walk all = first;
+    int last = -1;
+    const auto take = [&](int k) {
+      if (first.has(k) || form_.axes[k].*first.stride == 0) return;
+      if (whole(k)) {
+        all.add(k);
+      } else {
+        last = k;
+      }
+    };
+    for (int i = 0; i < second.count; ++i) take(second.axes[i]);
+    for (int i = 0; i < others_; ++i) take(other_[i]);
+    if (last >= 0) all.add(last);
+    return all;
+  }
+
+  const map::canonical& form_;
+  std::int64_t most_;
+  std::array<std::int64_t, map::max_axes> tile_{};
+  walk run_{&axis::src_stride};
+  walk line_{&axis::dst_stride};
+  std::array<int, max_box_axes> other_{};
+  int others_ = 0;
+  bool other_is_cut_ = false;
+};
+
+// log2 of the lanes of a warp that go along one of `lines` lines of `words` words.
+int lanes_along(std::int64_t words, std::int64_t lines, int most) noexcept {
+  int along = 0;
+  while (along < most && (1 << along) < words) ++along;
+  while (along < 5 && lines < 1 << (5 - along)) ++along;
+  return along;
+}
+
+// Conflicts of the first warp that reads shared memory in step 4, for every padding and skew: the best is kept.
+void place_runs(gpu::box_job& job, int word) noexcept {
+  const int unit = std::max(word, 4);
+  const int packed = word < 4 && job.line_is_contiguous != 0 ? 4 / word : 1;
+  const int along = job.line_lanes;
+  struct at {
+    std::int64_t run = 0;   // of which run
+    std::int64_t byte = 0;  // where in it
+  };
+  std::array<at, 32> lanes{};
+  for (int lane = 0; lane < 32; ++lane) {
+    std::int64_t element = std::min<std::int64_t>((lane & ((1 << along) - 1)) * packed, job.line_elements - 1);
+    std::int64_t line = std::min(lane >> along, job.lines - 1);
+    for (int k = 0; k < job.dst_rank; ++k) {
+      std::int64_t& rest = k < job.line_axes ? element : line;
+      const std::int64_t index = rest % job.dst_axes[k].tile.divisor;
+      rest /= job.dst_axes[k].tile.divisor;
+      // smem_stride still counts runs (times 2^32) and bytes apart: see finish().
+      const std::int64_t stride = magnitude(job.dst_axes[k].smem_stride);
+      (job.dst_axes[k].shift_stride == INT32_MIN ? lanes[lane].run : lanes[lane].byte) += index * stride;
+    }
+  }
+  const int dense = job.pitch;
+  int best = INT32_MAX;
+  const int group = 128 / std::max(word, 4) / 1;  // lanes that are served at once: 32, 16 or 8
+  for (int skew = 0; skew <= unit; skew += unit) {
+    for (int pad = 0; pad <= 4; ++pad) {
+      const int pitch = dense + pad * unit;
+      int worst = 0;
+      for (int first = 0; first < 32; first += group) {
+        std::array<int, 32> depth{};
+        std::array<std::int64_t, 32> seen{};
+        for (int lane = first; lane < first + group; ++lane) {
+          std::int64_t place = lanes[lane].run * pitch + lanes[lane].byte;
+          place += (place >> 7) * skew;
+          const std::int64_t cell = place / unit;
+          const auto bank = static_cast<std::size_t>(cell % (128 / unit));
+          if (depth[bank] > 0 && seen[bank] == cell) continue;
+          seen[bank] = cell;
+          worst = std::max(worst, ++depth[bank]);
+        }
+      }
+      if (worst < best) {
+        best = worst;
+        job.pitch = pitch;
+        job.skew = skew;
+      }
+    }
+  }
+}
+
+box cutter::finish(std::int64_t most_shared_bytes) const noexcept {
+  box made;
+  gpu::box_job& job = made.job;
+  const std::int64_t word = form_.word_bytes;
+  const walk src = whole_order(run_, line_);
+  const walk dst = whole_order(line_, run_);
+  const int cut_run = cut(run_) ? run_.axes[run_.count - 1] : other_is_cut_ ? other_[others_ - 1] : -1;
+  const int cut_line = cut(line_) && line_.axes[line_.count - 1] != cut_run ? line_.axes[line_.count - 1] : -1;
+  const auto slot_of = [&](int k) { return k == cut_run ? 0 : k == cut_line ? 1 : -1; };
+
+  job.run_is_contiguous = contiguous(run_) ? 1 : 0;
+  job.line_is_contiguous = contiguous(line_) ? 1 : 0;
+  job.run_axes = run_.count;
+  job.line_axes = line_.count;
+  job.src_rank = src.count;
+  job.dst_rank = dst.count;
+  job.run_elements = static_cast<std::int32_t>(elements(run_));
+  job.line_elements = static_cast<std::int32_t>(elements(line_));
+  job.runs = job.lines = 1;
+  std::array<std::int32_t, map::max_axes> in_run{};  // bytes from one index to the next within a run, or
+  std::array<std::int32_t, map::max_axes> by_run{};  // runs
+  std::int32_t bytes = static_cast<std::int32_t>(word);
+  for (int i = 0; i < src.count; ++i) {
+    const int k = src.axes[i];
+    const axis& one = form_.axes[k];
+    job.src_axes[i] = {.src_stride_bytes = magnitude(one.src_stride) * word,
+                       .tile = map::fast_divisor(static_cast<std::uint32_t>(tile_[k])),
+                       .slot = slot_of(k),
+                       .from_end = one.src_stride < 0 ? 1 : 0};
+    std::int32_t& grown = i < run_.count ? bytes : job.runs;
+    (i < run_.count ? in_run : by_run)[k] = grown;
+    grown *= static_cast<std::int32_t>(tile_[k]);
+  }
+  for (int i = 0; i < dst.count; ++i) {
+    const int k = dst.axes[i];
+    const axis& one = form_.axes[k];
+    job.dst_axes[i] = {.dst_stride_bytes = magnitude(one.dst_stride) * word,
+                       .tile = map::fast_divisor(static_cast<std::uint32_t>(tile_[k])),
+                       .slot = slot_of(k),
+                       .smem_stride = by_run[k] > 0 ? by_run[k] : in_run[k],
+                       .shift_stride = by_run[k] > 0 ? INT32_MIN : 0,
+                       .from_end = one.dst_stride < 0 ? 1 : 0,
+                       .opposite = (one.src_stride < 0) != (one.dst_stride < 0) && one.src_stride != 0 ? 1 : 0};
+    if (i >= line_.count) job.lines *= static_cast<std::int32_t>(tile_[k]);
+  }
+
+  // Narrow words: a run may begin up to three bytes into its first four-byte word, a line likewise.
+  const std::int64_t unit = std::max<std::int64_t>(word, 4);
+  const bool packed = word < 4 && job.line_is_contiguous != 0;
+  const std::int64_t run_words =
+      job.run_is_contiguous == 0 ? job.run_elements : ceil_div(job.run_elements * word + (word < 4 ? 3 : 0), unit);
+  const std::int64_t line_words = packed ? ceil_div(job.line_elements * word + 3, 4) : job.line_elements;
+  // Four rows of bytes, or two of two-byte elements, would meet a quarter or half of the banks: then lanes go across
+  // lines too, which are neighbours in one word of shared memory.
+  job.line_lanes = lanes_along(line_words, job.lines, packed ? (word == 1 ? 3 : 4) : 5);
+  job.run_lanes = lanes_along(run_words, job.runs, 5);
+  const auto chunks = [](std::int64_t words, int lanes) {
+    return map::fast_divisor(static_cast<std::uint32_t>(ceil_div(words, std::int64_t{gpu::box_steps} << lanes)));
+  };
+  job.line_chunks = chunks(line_words, job.line_lanes);
+  job.run_chunks = chunks(run_words, job.run_lanes);
+  const auto count_of = [&](const walk& all, int first, int last, std::int32_t whole) {
+    gpu::box_count made_count{whole, -1};
+    for (int i = first; i < last; ++i) {
+      if (slot_of(all.axes[i]) < 0) continue;
+      made_count = {whole / static_cast<std::int32_t>(tile_[all.axes[i]]), slot_of(all.axes[i])};
+    }
+    return made_count;
+  };
+  job.run_element_count = count_of(src, 0, run_.count, job.run_elements);
+  job.run_count = count_of(src, run_.count, src.count, job.runs);
+  job.line_element_count = count_of(dst, 0, line_.count, job.line_elements);
+  job.line_count = count_of(dst, line_.count, dst.count, job.lines);
+  for (int i = 0; i < src.count; ++i) job.turned |= job.src_axes[i].from_end;
+  for (int i = 0; i < dst.count; ++i) job.turned |= job.dst_axes[i].from_end | job.dst_axes[i].opposite;
+
+  job.pitch = static_cast<std::int32_t>(ceil_div(job.run_elements * word + (word < 4 ? 3 : 0), unit) * unit);
+  place_runs(job, static_cast<int>(word));
+  for (int i = 0; i < dst.count; ++i) {
+    box_axis& axis = job.dst_axes[i];
+    const std::int64_t stride = magnitude(form_.axes[dst.axes[i]].src_stride) * word;
+    if (axis.shift_stride == INT32_MIN) {
+      axis.smem_stride *= job.pitch;
+      axis.shift_stride = job.run_is_contiguous != 0 ? static_cast<std::int32_t>(stride & 3) : 0;
+    }
+    if (axis.opposite != 0) {
+      axis.smem_stride = -axis.smem_stride;
+      axis.shift_stride = -axis.shift_stride;
+    }
+  }
+  // A piece: all but the last axis of a line, and as many indices of the last as make the table worth a warp.
+  if (line_.count > 0) {
+    const box_axis& last = job.dst_axes[line_.count - 1];
+    const std::int64_t each = job.line_elements / last.tile.divisor;
+    const std::int64_t indices = std::min<std::int64_t>(last.tile.divisor, ceil_div(32, each));
+    job.piece = map::fast_divisor(static_cast<std::uint32_t>(each * indices));
+    job.piece_smem_stride = static_cast<std::int32_t>(indices * last.smem_stride);
+    job.piece_shift_stride = static_cast<std::int32_t>(indices * last.shift_stride);
+    job.piece_dst_stride = indices * last.dst_stride_bytes;
+  }
+  const std::int64_t dense = std::int64_t{job.pitch} * job.runs;
+  job.tables = static_cast<std::int32_t>(ceil_div(dense + (dense >> 7) * job.skew + unit, 16) * 16);
+  const std::int64_t tables = 8 * (std::int64_t{job.runs} + (job.run_is_contiguous != 0 ? 0 : job.run_elements) +
+                                   2 * job.lines + job.piece.divisor * (job.line_is_contiguous != 0 ? 1 : 2));
+  made.shared_bytes = static_cast<int>(std::min<std::int64_t>(job.tables + tables, INT32_MAX));
+  if (made.shared_bytes > most_shared_bytes) return made;
+
+  gpu::grid& blocks = job.blocks;
+  for (int k = form_.rank - 1; k >= 0; --k) {
+    const axis& one = form_.axes[k];
+    const std::int64_t count = ceil_div(one.extent, tile_[k]);
+    const int slot = slot_of(k);
+    if (slot >= 0) {
+      blocks.extent[slot] = one.extent;
+      blocks.tile[slot] = static_cast<std::int32_t>(tile_[k]);
+    }
+    if (count == 1) continue;
+    if (count > INT32_MAX) return made;
+    gpu::grid_axis added;
+    added.count = map::fast_divisor(static_cast<std::uint32_t>(count));
+    if (slot >= 0) added.tiles[slot] = 1;
+    added.src_step_bytes = tile_[k] * one.src_stride * word;
+    added.dst_step_bytes = tile_[k] * one.dst_stride * word;
+    int place = blocks.rank++;  // fastest first: the smallest step in dst, so that its lines are completed soon
+    for (; place > 0 && magnitude(blocks.axes[place - 1].dst_step_bytes) > magnitude(added.dst_step_bytes); --place) {
+      blocks.axes[place] = blocks.axes[place - 1];
+    }
+    blocks.axes[place] = added;
+  }
+  std::int64_t all = 1;
+  for (int k = 0; k < blocks.rank; ++k) {
+    if (!base::checked_mul(all, blocks.axes[k].count.divisor, all) || all > INT32_MAX) return made;
+  }
+  made.blocks = static_cast<std::uint32_t>(all);
+  return made;
+}
+
+}  // namespace
+
+box cut_box(const map::canonical& form, std::int64_t most_shared_bytes, const gpu_tuning& tuned) noexcept {
+  const std::int64_t word = form.word_bytes;
+  const int size = word == 1 ? 0 : word == 2 ? 1 : word == 4 ? 2 : word == 8 ? 3 : 4;
+  box made;
+  // Tables of many short runs may not fit beside the box: then a smaller one.
+  for (std::int64_t bytes = tuned.box_bytes[size]; bytes >= 64 * word; bytes /= 2) {
+    cutter cut(form, bytes / word);
+    cut.grow(std::max<std::int64_t>(1, tuned.side_bytes / word));
+    made = cut.finish(most_shared_bytes);
+    if (made.blocks > 0) return made;
+  }
+  return made;
+}
+
+}  // namespace cornerturn::planning

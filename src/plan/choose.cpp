@@ -1,0 +1,323 @@
+// The decision list of the CPU engine. The first line whose condition holds wins.
+//   1  nothing to move                                             copy
+//   2  one contiguous run                                          copy
+//   3  no axis of dst has stride 1                                 scatter
+//   4  a long inner run, contiguous on both sides                  runs
+//   5  a short inner run: it moves as one wide element             gather
+//   6  no axis of src has stride 1                                 gather
+//   7  dst fits the cache and holds whole register blocks          cached
+//   8  everything else                                             stream
+#include "plan/choose.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "base/checked.hpp"
+#include "kernels/cpu/block.hpp"
+#include "plan/tuning.hpp"
+
+namespace cornerturn::planning {
+namespace {
+
+using base::ceil_div;
+using base::magnitude;
+using kernels::chain;
+using kernels::job;
+
+constexpr const char* reasons[] = {
+    "",
+    "there is nothing to move",
+    "src and dst are one contiguous run",
+    "no axis of dst has stride 1, so no line of dst can be written whole",
+    "the innermost axis is contiguous on both sides and long enough to be copied run by run",
+    "the innermost axis is contiguous on both sides but short: each run moves as one wide element",
+    "no axis of src has stride 1, so elements are fetched one by one",
+    "dst fits the cache: register blocks are stored straight to dst",
+    "dst is larger than the cache: register blocks go through a small buffer, and dst is written in whole lines",
+};
+
+const char* family_of_line(int line) noexcept {
+  constexpr const char* families[] = {"", "copy", "copy", "scatter", "runs", "gather", "gather", "cached", "stream"};
+  return families[line];
+}
+
+bool contiguous_run(const map::canonical& form) noexcept {
+  return form.rank == 0 || (form.rank == 1 && form.axes[0].src_stride == 1 && form.axes[0].dst_stride == 1);
+}
+
+// The axes that no chain has taken yet.
+class axis_pool {
+ public:
+  explicit axis_pool(const map::canonical& form) noexcept : count_(form.rank) {
+    std::copy_n(form.axes.begin(), form.rank, left_.begin());
+  }
+
+  [[nodiscard]] const axis* find(std::int64_t axis::*stride, std::int64_t value) const noexcept {
+    for (int k = 0; k < count_; ++k) {
+      if (left_[k].*stride == value) return &left_[k];
+    }
+    return nullptr;
+  }
+
+  [[nodiscard]] const axis* smallest(std::int64_t axis::*stride) const noexcept {
+    return std::min_element(left_.data(), left_.data() + count_, [stride](const axis& a, const axis& b) {
+      return magnitude(a.*stride) < magnitude(b.*stride);
+    });
+  }
+
+  void take(const axis* one, chain& into) noexcept {
+    into.axes[into.rank++] = *one;
+    into.total *= one->extent;
+    std::copy(one + 1, static_cast<const axis*>(left_.data()) + count_, left_.data() + (one - left_.data()));
+    --count_;
+  }
+
+  // The axis that continues a chain in src or in dst.
+  [[nodiscard]] const axis* next(std::int64_t axis::*stride, const chain& grown) const noexcept {
+    const axis& last = grown.axes[grown.rank - 1];
+    std::int64_t continued = 0;
+    return base::checked_mul(last.*stride, last.extent, continued) ? find(stride, continued) : nullptr;
+  }
+  [[nodiscard]] bool continues(const chain& cols, bool in_dst_too) const noexcept {
+    const axis* one = next(&axis::src_stride, cols);
+    return one != nullptr && (!in_dst_too || one == next(&axis::dst_stride, cols));
+  }
+
+  // True when `one` is needed to make a src row that begins with `column` so many words long.
+  [[nodiscard]] bool lengthens(const axis& column, const axis& one, std::int64_t words) const noexcept {
+    chain row;
+    row.axes[row.rank++] = column;
+    for (std::int64_t have = column.extent; have < words;) {
+      const axis* following = next(&axis::src_stride, row);
+      if (following == nullptr) return false;
+      if (*following == one) return true;
+      have *= following->extent;
+      row.axes[0] = *following;
+    }
+    return false;
+  }
+
+  void take_rest(chain& into) noexcept {  // outermost in dst first, so that the last axis is the fastest
+    for (int k = 0; k < count_; ++k) {
+      into.axes[into.rank++] = left_[k];
+      into.total *= left_[k].extent;
+    }
+    count_ = 0;
+  }
+
+  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
+
+ private:
+  std::array<axis, map::max_axes> left_{};
+  int count_;
+};
+
+// True when column c + 1 begins in dst where column c ends, for every c.
+bool columns_end_to_end(const job& work, std::int64_t unit) noexcept {
+  std::int64_t expected = work.rows.total * unit;
+  for (int k = 0; k < work.cols.rank; ++k) {
+    if (work.cols.axes[k].dst_stride != expected) return false;
+    expected *= work.cols.axes[k].extent;
+  }
+  return true;
+}
+
+// Splits the axes into rows, cols and outer. `unit` is the number of words of an element; chains: rows and cols may be
+// several axes that continue each other. Where the rows are few, columns that lie end to end in dst are worth more than
+// long runs in src: they make dst runs that are long enough to be written in lines. Where the rows are many, an axis
+// that could lengthen either goes to the columns until a src row is as long as a panel.
+void assign_axes(job& work, std::int64_t unit, bool chains, const cpu_tuning& tuned) noexcept {
+  axis_pool left(work.form);
+  if (unit > 1) {
+    chain run;
+    left.take(left.find(&axis::dst_stride, 1), run);
+  }
+  const axis* src_unit = left.find(&axis::src_stride, unit);
+  const axis* dst_unit = left.find(&axis::dst_stride, unit);
+  // An axis that is the unit axis of both sides is a row axis: dst is the side that is written in whole lines.
+  const axis column = src_unit != nullptr && src_unit != dst_unit ? *src_unit : axis{};
+  left.take(dst_unit, work.rows);
+  for (const axis* next = nullptr; chains && (next = left.next(&axis::dst_stride, work.rows)) != nullptr &&
+                                   *next != column &&
+                                   !(work.rows.total * work.element_bytes >= tuned.long_run_bytes &&
+                                     column.extent > 1 && left.lengthens(column, *next, tuned.panel_cols));) {
+    left.take(next, work.rows);
+  }
+  if (!left.empty()) {
+    const axis* first = left.find(&axis::src_stride, unit);
+    if (first == nullptr || first->extent == 1) first = left.smallest(&axis::src_stride);
+    left.take(first, work.cols);
+    const bool few_rows = work.rows.total * work.element_bytes <= tuned.packed_bytes && columns_end_to_end(work, unit);
+    while (chains && left.continues(work.cols, few_rows)) left.take(left.next(&axis::src_stride, work.cols), work.cols);
+    work.src_col_bytes = work.cols.axes[0].src_stride * work.form.word_bytes;
+  }
+  left.take_rest(work.outer);
+}
+
+// Lines of a dst run that are written together. One, where neighbouring runs lie in different slices of the last-level
+// cache, through which every store goes: a slice is bits 6 to 8 of the address. Where all runs lie in the same one,
+// four lines keep four slices at work; where they do not begin at lines, a carry is spread over two.
+std::int64_t lines_together(const job& work, const cpu_tuning& tuned) noexcept {
+  const std::int64_t pitch = work.cols.rank == 0 ? 0 : work.cols.axes[0].dst_stride * work.form.word_bytes;
+  if (pitch % 64 != 0) return work.element_bytes == 2 || work.element_bytes == 4 ? tuned.carried_lines : 1;
+  return pitch % 512 == 0 ? tuned.parked_lines : 1;
+}
+
+// Panels, groups and row chunks: how much of the problem is in flight at once, and what a unit is.
+void cut(job& work, const cpu_tuning& tuned, int threads, bool blocks) noexcept {
+  const std::int64_t e = work.element_bytes;
+  const std::int64_t unit = e / work.form.word_bytes;
+  work.packed = work.rows.total * e <= tuned.packed_bytes && columns_end_to_end(work, unit);
+  if (work.packed) {
+    work.group = work.rows.total;
+    // A line of each row at least, and about as much of dst as the packed buffer takes.
+    const std::int64_t cols = std::max(std::int64_t{64} / e, tuned.packed_panel_bytes / (work.rows.total * e));
+    work.panel = std::clamp<std::int64_t>(cols, 1, work.cols.total);
+    if (work.rows.total * e % 64 == 0) work.prefetch_bytes = tuned.scout_bytes;
+  } else if (work.panel = std::min(work.cols.total, tuned.panel_cols); blocks && !kernels::cpu::splits_columns(work)) {
+    work.parked = lines_together(work, tuned);
+    work.prefetch_bytes = std::max(tuned.scout_bytes, 2 * 64 * 64 / e);  // two blocks at least
+    // Runs whole pages apart share a few sets of the TLB.
+    const bool by_pages = work.cols.axes[0].dst_stride * work.form.word_bytes % 4096 == 0;
+    work.panel = by_pages ? tuned.panel_cols / 2 : work.parked == 1 ? tuned.direct_cols : tuned.panel_cols;
+    work.panel = std::min(work.panel, work.cols.total);
+    if (by_pages) work.prefetch_bytes /= 2;
+    work.group = std::min(work.parked * 64 / e, work.rows.total);
+  } else {
+    work.panel = std::min(work.cols.total, std::max<std::int64_t>(16, tuned.panel_bytes / e));
+    // Pieces of at least piece_bytes in whole strips; a narrow panel takes longer ones, as many rows as narrow_buffer
+    // holds.
+    const std::int64_t strip = e <= 16 ? kernels::cpu::strip_rows : 1;
+    const bool at_lines = work.cols.rank == 0 || work.cols.axes[0].dst_stride * work.form.word_bytes % 64 == 0;
+    const std::int64_t piece = e <= 2     ? tuned.narrow_piece_bytes
+                               : at_lines ? tuned.piece_bytes
+                                          : tuned.carried_piece_bytes;
+    const std::int64_t rows = std::max(piece / e, tuned.narrow_buffer / (e * work.panel));
+    work.group = std::min(ceil_div(std::max<std::int64_t>(rows, 1), strip) * strip, work.rows.total);
+  }
+  work.row_chunk = work.rows.total;
+  const std::int64_t whole = work.outer.total * work.panels();
+  if (!work.packed && threads > 1 && whole < std::int64_t{16} * threads && whole % threads != 0) {
+    work.row_chunk = ceil_div(ceil_div(work.rows.total, threads), work.group) * work.group;
+  }
+  work.units = whole * work.row_chunks();
+}
+
+bool holds_a_block(const axis& row, const axis& column, std::int64_t word_bytes) noexcept {
+  return row.extent >= kernels::cpu::block_rows(word_bytes) && column.extent >= kernels::cpu::block_cols(word_bytes);
+}
+
+int decide(const map::canonical& form, const cpu_tuning& tuned, std::int64_t cached_limit) noexcept {
+  if (form.empty) return 1;
+  if (contiguous_run(form)) return 2;
+  const axis_pool axes(form);
+  const axis* inner = axes.find(&axis::dst_stride, 1);
+  if (inner == nullptr) return 3;
+  if (inner->src_stride == 1) {
+    const std::int64_t bytes = inner->extent * form.word_bytes;
+    const axis* next_in_dst = axes.find(&axis::dst_stride, inner->extent);
+    // Runs of a line are enough where those that follow in dst lie in the same page of src or the next one.
+    const bool near = next_in_dst != nullptr && bytes >= tuned.near_run_bytes &&
+                      magnitude(next_in_dst->src_stride) <= 4096 / form.word_bytes;
+    return bytes >= tuned.run_bytes || next_in_dst == nullptr || near ? 4 : 5;
+  }
+  const axis* column = axes.find(&axis::src_stride, 1);
+  if (column == nullptr) return 6;
+  if (map::words(form) * form.word_bytes <= cached_limit && holds_a_block(*inner, *column, form.word_bytes)) return 7;
+  return 8;
+}
+
+const kernels::kernel* row_of(const char* family, std::int64_t word_bytes) noexcept {
+  for (const kernels::kernel& one : kernels::all()) {
+    if (std::string_view(one.backend) == "cpu" && std::string_view(one.family) == family &&
+        (one.element_bytes == 0 || one.element_bytes == word_bytes)) {
+      return &one;
+    }
+  }
+  return nullptr;
+}
+
+// The line at which a forced kernel would have been chosen; 0 when it cannot move this problem.
+int line_of_forced(const kernels::kernel& forced, const map::canonical& form, int natural) noexcept {
+  const std::string_view family = forced.family;
+  if (forced.element_bytes != 0 && forced.element_bytes != form.word_bytes) return 0;
+  if (natural == 1 || natural == 2 || family == "copy") return family == family_of_line(natural) ? natural : 0;
+  const axis_pool axes(form);
+  const axis* inner = axes.find(&axis::dst_stride, 1);
+  if (family == "scatter") return 3;
+  if (inner == nullptr) return 0;
+  if (family == "runs") return inner->src_stride == 1 ? 4 : 0;
+  if (family == "gather") return natural == 5 ? 5 : 6;
+  const axis* column = axes.find(&axis::src_stride, 1);
+  if (column == nullptr || inner->src_stride == 1) return 0;
+  if (family == "cached") return holds_a_block(*inner, *column, form.word_bytes) ? 7 : 0;
+  return family == "stream" ? 8 : 0;
+}
+
+}  // namespace
+
+choice choose(const map::canonical& form, const request& wanted, const base::machine& machine) noexcept {
+  const cpu_tuning& tuned = tuning_for(machine);
+  choice made;
+  job& work = made.work;
+  work.form = form;
+  work.form.src_offset = 0;  // a kernel's pointers are those of index 0
+  work.form.dst_offset = 0;
+  work.src_hi_bytes = map::src_span(work.form).hi;
+  made.line = decide(form, tuned, cached_limit_bytes(machine));
+  if (wanted.kernel == "cpu_reference") {
+    made.kernel = kernels::find(wanted.kernel);
+    made.reason = "asked for by name";
+    work.units = form.empty ? 0 : 1;
+    return made;
+  }
+  if (!wanted.kernel.empty()) {
+    const kernels::kernel* forced = kernels::find(wanted.kernel);
+    if (forced == nullptr) return made;
+    made.line = line_of_forced(*forced, form, made.line);
+    if (made.line == 0) return made;
+  }
+  made.reason = reasons[made.line];
+  made.kernel = row_of(family_of_line(made.line), form.word_bytes);
+
+  const std::int64_t bytes = map::words(form) * form.word_bytes;
+  const int threads = static_cast<int>(std::clamp<std::int64_t>(bytes / (tuned.thread_bytes / 2), 1, wanted.threads));
+  work.element_bytes = form.word_bytes;
+  work.streaming = bytes > cached_limit_bytes(machine);
+  switch (made.line) {
+    case 1:
+      work.units = 0;
+      break;
+    case 2:
+      work.element_bytes = bytes;
+      work.units = ceil_div(bytes, 4096);
+      break;
+    case 3:
+      work.outer.rank = 0;
+      axis_pool(form).take_rest(work.outer);
+      work.units = work.outer.total;
+      break;
+    case 4: {
+      axis_pool left(form);
+      chain run;
+      left.take(left.find(&axis::dst_stride, 1), run);
+      work.element_bytes = run.total * form.word_bytes;
+      left.take_rest(work.outer);
+      work.units = work.outer.total;
+      work.prefetch_bytes = tuned.run_ahead_bytes;
+      break;
+    }
+    default: {
+      const std::int64_t unit = made.line == 5 ? form.axes[form.rank - 1].extent : 1;
+      work.element_bytes = unit * form.word_bytes;
+      work.prefetch_bytes = tuned.prefetch_bytes;
+      assign_axes(work, unit, made.line != 7, tuned);
+      cut(work, tuned, threads, made.line == 8);
+      if (made.line == 7) work.units = work.outer.total;  // a cached unit is a whole matrix
+    }
+  }
+  made.threads = static_cast<int>(std::min<std::int64_t>(threads, std::max<std::int64_t>(work.units, 1)));
+  return made;
+}
+
+}  // namespace cornerturn::planning

@@ -1,0 +1,28 @@
+// Which kernel moves a canonical problem, and how the work is cut: one numbered list, see choose.cpp.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/machine.hpp"
+#include "kernels/kernel.hpp"
+#include "map/canonical.hpp"
+
+namespace cornerturn::planning {
+
+struct request {
+  int threads = 1;          // upper bound
+  std::string_view kernel;  // force this row; empty: let the list decide
+};
+
+struct choice {
+  const kernels::kernel* kernel = nullptr;  // null: the forced row cannot move this problem
+  kernels::job work;
+  int threads = 1;
+  int line = 0;  // of the decision list
+  const char* reason = "";
+};
+
+[[nodiscard]] choice choose(const map::canonical& form, const request& wanted, const base::machine& machine) noexcept;
+
+}  // namespace cornerturn::planning

@@ -1,0 +1,53 @@
+#include "plan/tuning.hpp"
+
+namespace cornerturn::planning {
+namespace {
+
+constexpr cpu_tuning rows[] = {
+    {.name = "generic",
+     .piece_bytes = 128,
+     .narrow_piece_bytes = 128,
+     .carried_piece_bytes = 256,
+     .parked_lines = 4,
+     .carried_lines = 2,
+     .direct_cols = 704,
+     .panel_cols = 512,
+     .scout_bytes = 4096,
+     .panel_bytes = 2048,
+     .prefetch_bytes = 256,
+     .narrow_buffer = 2048,
+     .long_run_bytes = 512,
+     .packed_bytes = 256,
+     .packed_panel_bytes = 2048,
+     .run_ahead_bytes = 4096,
+     .run_bytes = 256,
+     .near_run_bytes = 64,
+     .thread_bytes = 256 << 10},
+    {.name = "amd",
+     .piece_bytes = 256,
+     .narrow_piece_bytes = 128,
+     .carried_piece_bytes = 512,
+     .parked_lines = 4,
+     .carried_lines = 2,
+     .direct_cols = 704,
+     .panel_cols = 512,
+     .scout_bytes = 4096,
+     .panel_bytes = 1536,
+     .prefetch_bytes = 192,
+     .narrow_buffer = 2048,
+     .long_run_bytes = 512,
+     .packed_bytes = 256,
+     .packed_panel_bytes = 2048,
+     .run_ahead_bytes = 4096,
+     .run_bytes = 256,
+     .near_run_bytes = 64,
+     .thread_bytes = 256 << 10},
+};
+
+}  // namespace
+
+const cpu_tuning& tuning_for(const base::machine& machine) noexcept { return rows[machine.amd ? 1 : 0]; }
+
+std::int64_t cached_limit_bytes(const base::machine& machine) noexcept { return machine.l2_bytes / 2; }
+
+}  // namespace cornerturn::planning

@@ -1,0 +1,47 @@
+// Every tuned number of the CPU engine, one row per kind of machine, each with its reason.
+#pragma once
+
+#include <cstdint>
+
+#include "base/machine.hpp"
+
+namespace cornerturn::planning {
+
+struct cpu_tuning {
+  const char* name;                  // of the row; explain() prints it
+  std::int64_t piece_bytes;          // what one visit writes to a dst run: shorter pieces halve the store rate
+  std::int64_t narrow_piece_bytes;   // the same for 1- and 2-byte elements, whose pieces take many rows
+  std::int64_t carried_piece_bytes;  // the same where runs do not begin at a line, so that each piece costs a carry
+  // Blocks of whole lines (parked-inl.hpp). Measured on one core of AMD EPYC 3rd generation, 2026-11-21, shares of a
+  // copy.
+  std::int64_t parked_lines;   // lines of a dst run that are written together where all runs begin in the same slice of
+                               // the last-level cache: float32, dst pitch 10 KiB: 1 line 0.33, 2 0.62, 4 0.75, 8 0.58
+  std::int64_t carried_lines;  // the same where runs do not begin at lines, so that each piece costs a carry: 9999 x
+                               // 7001: 1 line 0.51, 2 or 4 lines 0.60; from 8 bytes on one line is best
+  std::int64_t direct_cols;    // dst runs in flight, each with a page of its own, when nothing is parked: 1760 lose a
+                               // quarter
+  std::int64_t panel_cols;     // the same when lines are parked in L2; half of it where runs are whole pages apart:
+                               // 8192 x 8192 0.37 with 512, 0.41 with 256 and half the distance of the scout
+  std::int64_t scout_bytes;    // how far ahead of the block in work lines are fetched: 2 KiB and 8 KiB lose 5 to 10 %
+  std::int64_t panel_bytes;    // of a src row read in one go: the hardware prefetcher wants long runs
+  std::int64_t prefetch_bytes;      // software prefetch distance within a src row
+  std::int64_t narrow_buffer;       // tile buffer when a panel has few columns: reads and stores overlap only when they
+                                    // alternate often: float32 8500000 x 2 0.67 with 4 KiB, 0.79 with 2 KiB (the same)
+  std::int64_t long_run_bytes;      // dst runs need not be longer where src rows are short: OIHW to HWIO 0.10 without
+                                    // a limit, 0.45 with it (AMD EPYC 3rd generation, 2026-11-21)
+  std::int64_t packed_bytes;        // a dst run up to this long is gathered with its neighbours and written as one
+  std::int64_t packed_panel_bytes;  // of such neighbours that are read at a time
+  std::int64_t run_ahead_bytes;     // how far ahead inner runs are fetched
+  std::int64_t run_bytes;           // inner runs from here on are copied one by one
+  std::int64_t near_run_bytes;      // the same where they lie near each other: ViT patches of 64-byte runs 0.39 as wide
+                                    // elements, 0.58 one by one; 4096 x 1024 of 64 bytes 0.44 and 0.25 (AMD EPYC 3rd
+                                    // generation, 2026-11-21)
+  std::int64_t thread_bytes;        // bytes moved that are worth one more thread: a team costs about 5 us to start
+};
+
+[[nodiscard]] const cpu_tuning& tuning_for(const base::machine& machine) noexcept;
+
+// dst up to this size is written with ordinary stores: it stays in the cache, where the next reader finds it.
+[[nodiscard]] std::int64_t cached_limit_bytes(const base::machine& machine) noexcept;
+
+}  // namespace cornerturn::planning
