@@ -1,0 +1,46 @@
+// 00 copy: dst = src, no transpose. The roof: nothing that moves each byte once is faster.
+//
+// The model predicts: 16 sectors per request on either side (32 lanes x 16 bytes), every byte useful, no shared memory.
+// In the profiler: memory throughput. Whatever it says here is 100 % for all rungs above.
+// Seed: the copy kernel of the A100 staircase and of the coalescing article. Theirs move 4 bytes a thread; 16 bytes
+// and one piece a thread were the fastest of several copies (H200, 2026-11-21).
+#pragma once
+
+#include "rung.hpp"
+#ifdef GPU_KERNEL
+#include "move.cuh"
+#endif
+
+namespace cornerturn::ladder {
+
+template <int WordBytes>
+struct copy : rung<WordBytes> {
+  static constexpr bool is_copy = true;
+  static constexpr int width = 16 / WordBytes;
+  static constexpr int threads = 256;
+  static constexpr int tile_rows = 1;  // the array is one long row
+  static constexpr int tile_cols = threads * width;
+
+  RUNG_MAP at element(int thread) { return {0, thread * width}; }
+
+#ifdef GPU_KERNEL
+  template <class Rung>
+  GPU_INLINE static void move(const arguments& a) {
+    using piece = word_t<16>;
+    using word = word_t<WordBytes>;
+    const at e = Rung::element(static_cast<int>(gpu::thread_index()));
+    const int64_t first = int64_t{gpu::block_index()} * tile_cols + e.col;
+    const unsigned char* from = a.src + first * WordBytes;
+    unsigned char* to = a.dst + first * WordBytes;
+    if (first + width <= a.cols) {
+      gpu::store_global(to, gpu::load_global<piece>(from));
+    } else {  // what is left behind the last whole piece
+      for (int i = 0; first + i < a.cols; ++i) {
+        reinterpret_cast<word*>(to)[i] = reinterpret_cast<const word*>(from)[i];
+      }
+    }
+  }
+#endif
+};
+
+}  // namespace cornerturn::ladder

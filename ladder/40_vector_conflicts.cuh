@@ -1,0 +1,38 @@
+// 40 vector conflicts: 16 bytes an access in global memory, on both sides.
+//
+// Against 20: read(), write() and width. A piece of a row goes into the tile as it is; a piece of a column is gathered.
+// The model predicts (4-byte elements): 16 sectors per request instead of 4, a quarter of the requests; shared stores
+// of 16 bytes without conflicts; shared loads with 8 lanes on each of 4 banks, 7 conflicts a warp.
+// In the profiler: fewer instructions and requests; shared load conflicts, a quarter of those of 20.
+// Seed: CuTe, "vectorized bank conflict read"; it refuses columns that are no multiple of 4. The A100 staircase drops
+// the last columns of such a matrix (its `col + 3 < N` has no else). Here they go element by element.
+#pragma once
+
+#include "20_load_conflicts.cuh"
+
+namespace cornerturn::ladder {
+
+template <int WordBytes>
+struct vector_conflicts : load_conflicts<WordBytes> {
+  static constexpr int width = 16 / WordBytes;
+  static constexpr int side = WordBytes < 4 ? 128 / WordBytes : 32;  // a row of the tile has 128 bytes or more
+  static constexpr int tile_rows = side;
+  static constexpr int tile_cols = side;
+  static constexpr int threads = 256;
+  static constexpr int steps = side * side / width / threads;
+  static constexpr int shared_bytes = side * side * WordBytes;
+  static constexpr int pieces = side / width;  // of a row, and of a column
+  static constexpr bool whole_pieces = true;
+
+  RUNG_MAP at read(int thread, int step) {
+    const int p = step * threads + thread;
+    return {p / pieces, p % pieces * width};
+  }
+  RUNG_MAP at write(int thread, int step) {
+    const int p = step * threads + thread;
+    return {p % pieces * width, p / pieces};
+  }
+  RUNG_MAP int place(at e) { return (e.row * side + e.col) * WordBytes; }  // (row, col) : (side, 1)
+};
+
+}  // namespace cornerturn::ladder

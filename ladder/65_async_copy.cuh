@@ -1,0 +1,49 @@
+// 65 asynchronous copy: pieces go from global to shared memory without passing through registers.
+//
+//   byte address   | row    | piece ^ (row / 4 & 7) | word  | 00 |         4-byte elements
+//                    5 bits   3 bits                  2 bits  a word of 4 bytes
+//
+// Against 50: bring_in(), done by cp.async. It copies 16 bytes at a time, so place() keeps pieces whole and XORs their
+// number, not that of the column. The key is row / 4 since a warp gathers from every fourth row at once.
+// The model predicts: no conflicts. One request for each piece, counted with the LDGSTS, not with the loads.
+// In the profiler: registers; ldgsts sectors; stalls move from "long scoreboard" to the wait before the barrier.
+// Seed: CuTe, whose copy becomes cp.async on sm_80 and later. Its swizzle is keyed by the row and keeps conflicts.
+#pragma once
+
+#include "40_vector_conflicts.cuh"
+
+namespace cornerturn::ladder {
+
+template <int WordBytes>
+struct async_copy : vector_conflicts<WordBytes> {
+  using base = vector_conflicts<WordBytes>;
+  static constexpr int least_word_bytes = 4;  // of cp.async
+  static constexpr bool is_asynchronous = true;
+
+  RUNG_MAP int place(at e) {
+    const int key = e.row / base::width % base::pieces;
+    return (e.row * base::side + (e.col ^ key * base::width)) * WordBytes;
+  }
+
+#ifdef GPU_KERNEL
+  template <class Rung>
+  GPU_INLINE static void bring_in(const part<Rung>& p) {
+    GPU_UNROLL
+    for (int step = 0; step < Rung::steps; ++step) {
+      const at e = Rung::read(static_cast<int>(gpu::thread_index()), step);
+      if (p.src_in_pieces) {
+        if (p.inside(e)) gpu::start_copy<16>(&p.shared_word(e), p.from(e));
+      } else {
+        GPU_UNROLL
+        for (int i = 0; i < Rung::width; ++i) {
+          const at one{e.row, e.col + i};
+          if (p.inside(one)) gpu::start_copy<WordBytes>(&p.shared_word(one), p.from(one));
+        }
+      }
+    }
+    gpu::wait_for_copies();
+  }
+#endif
+};
+
+}  // namespace cornerturn::ladder

@@ -1,0 +1,57 @@
+// What a rung takes, as a table entry: shapes, elements, the GPU it needs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace cornerturn::ladder {
+
+struct matrix_shape {
+  std::int64_t rows;
+  std::int64_t cols;
+  std::int64_t batch = 1;
+
+  friend bool operator==(const matrix_shape&, const matrix_shape&) = default;
+};
+
+struct facts {
+  const char* rung;
+  int word_bytes;
+  bool is_copy;
+  bool is_batched;
+  bool is_in_place;
+  int src_row_multiple;  // bytes of a row of src must be a multiple of this
+  int dst_row_multiple;
+  int least_compute;  // 90: sm_90 and later; 0: any
+
+  // Empty when the rung moves matrices of this shape, else why not.
+  [[nodiscard]] std::string refusal(const matrix_shape& shape) const {
+    if (!is_batched && shape.batch != 1) return "moves one matrix";
+    if (is_in_place && shape.rows != shape.cols) return "turns in place, so rows and columns must be as many";
+    const auto odd = [](std::int64_t bytes, int multiple, const char* what) {
+      return std::string("needs ") + what + " of a multiple of " + std::to_string(multiple) + " bytes, not " +
+             std::to_string(bytes);
+    };
+    const std::int64_t src = shape.cols * word_bytes, dst = shape.rows * word_bytes;
+    if (src % src_row_multiple != 0) return odd(src, src_row_multiple, "rows of src");
+    if (dst % dst_row_multiple != 0) return odd(dst, dst_row_multiple, "rows of dst");
+    return {};
+  }
+  [[nodiscard]] bool takes(const matrix_shape& shape) const { return refusal(shape).empty(); }
+};
+
+template <class Rung>
+constexpr facts facts_of(const char* name) {
+  return {name,
+          Rung::word_bytes,
+          Rung::is_copy,
+          Rung::is_batched,
+          Rung::is_in_place,
+          Rung::src_row_multiple,
+          Rung::dst_row_multiple,
+          Rung::least_compute};
+}
+
+[[nodiscard]] std::string text_of(const matrix_shape& shape);  // 1000x50, 16x1024x1024
+
+}  // namespace cornerturn::ladder

@@ -1,0 +1,43 @@
+// The command's door to the ladder. Without a GPU: what each rung is, what it asks of memory, where its elements lie.
+// With one, through harness.hpp: checks and clocks.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "facts.hpp"
+#include "harness.hpp"
+#include "model/count.hpp"
+#include "model/occupancy.hpp"
+
+namespace cornerturn::ladder {
+
+struct description : facts {
+  int tile_rows;
+  int tile_cols;
+  int threads;
+  int shared_bytes;
+  int registers;        // of a thread, at most: what launch bounds leave
+  int bytes_in_flight;  // of a block, asked for before the first is waited for
+  bool tensor_load;     // by the tensor memory accelerator: no load or store instructions
+  bool tensor_store;
+
+  // The memory instructions of one block, for a matrix of this shape.
+  model::program (*program)(const matrix_shape& shape);
+  // Where the element of the tile lies in shared memory, in bytes; null without shared memory.
+  int (*place)(int row, int col);
+  // The same tile without padding and XOR.
+  int (*plain_place)(int row, int col);
+};
+
+[[nodiscard]] std::span<const description> rungs();
+// Null when there is no such rung. The name may go without its number: "padded" is "30_padded".
+[[nodiscard]] const description* find_rung(std::string_view name, int word_bytes);
+
+// What the rung asks of memory for the whole of the shape, which it takes.
+[[nodiscard]] model::traffic predict(const description& rung, const matrix_shape& shape);
+
+[[nodiscard]] model::residency residency(const description& rung, const model::architecture& machine);
+
+}  // namespace cornerturn::ladder

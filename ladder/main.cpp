@@ -1,0 +1,178 @@
+// cornerturn_ladder: the rungs on this machine's GPU.
+//
+//   cornerturn_ladder --check
+//   cornerturn_ladder --time [--shape RxC]... [--bytes N] [--repeat N] [--json FILE]
+//   cornerturn_ladder --profile RUNG|all [--shape RxC]... [--bytes N]
+//   cornerturn_ladder --predict RUNG|all [--shape RxC]... [--bytes N]       needs no GPU
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <iostream>
+#include <optional>
+
+#include "device.hpp"
+#include "harness.hpp"
+#include "prediction.hpp"
+
+namespace cornerturn::ladder {
+namespace {
+
+constexpr const char* usage =
+    "cornerturn_ladder --check\n"
+    "                  --time [--shape RxC]... [--bytes 1|2|4|8] [--repeat N] [--json FILE]\n"
+    "                  --profile RUNG|all [--shape RxC]... [--bytes 1|2|4|8]\n"
+    "                  --predict RUNG|all [--shape RxC]... [--bytes 1|2|4|8]\n"
+    "A shape is ROWSxCOLS, or BATCHxROWSxCOLS for rungs that are batched.\n";
+
+struct options {
+  bool check = false;
+  bool time = false;
+  std::string profile;
+  std::string predict;
+  std::vector<matrix_shape> shapes;
+  int word_bytes = 4;
+  int repetitions = 9;
+  std::string json;
+};
+
+std::optional<std::vector<std::int64_t>> numbers_of(std::string_view text) {
+  std::vector<std::int64_t> numbers;
+  for (const char *at = text.data(), *end = at + text.size();;) {
+    std::int64_t number = 0;
+    const auto [next, fault] = std::from_chars(at, end, number);
+    if (fault != std::errc{} || number <= 0) return std::nullopt;
+    numbers.push_back(number);
+    if (next == end) return numbers;
+    if (*next != 'x') return std::nullopt;
+    at = next + 1;
+  }
+}
+
+matrix_shape shape_of(std::string_view text) {
+  const auto numbers = numbers_of(text);
+  if (!numbers || numbers->size() < 2 || numbers->size() > 3) {
+    throw std::invalid_argument("\"" + std::string(text) + "\" is not a shape such as 1000x50");
+  }
+  const auto& n = *numbers;
+  return n.size() == 2 ? matrix_shape{n[0], n[1]} : matrix_shape{n[1], n[2], n[0]};
+}
+
+int number_of(std::string_view text) {
+  const auto numbers = numbers_of(text);
+  if (!numbers || numbers->size() != 1 || numbers->front() > 1000000) {
+    throw std::invalid_argument("\"" + std::string(text) + "\" is not a number from 1 to 1000000");
+  }
+  return static_cast<int>(numbers->front());
+}
+
+options read(int argc, char** argv) {
+  options asked;
+  for (int k = 1; k < argc; ++k) {
+    const std::string_view name = argv[k];
+    if (name == "--check" || name == "--time") {
+      (name == "--check" ? asked.check : asked.time) = true;
+      continue;
+    }
+    if (++k == argc) throw std::invalid_argument(std::string(name) + " needs a value, or there is no such option");
+    const std::string_view value = argv[k];
+    if (name == "--profile") {
+      asked.profile = value;
+    } else if (name == "--predict") {
+      asked.predict = value;
+    } else if (name == "--shape") {
+      asked.shapes.push_back(shape_of(value));
+    } else if (name == "--bytes") {
+      asked.word_bytes = number_of(value);
+    } else if (name == "--repeat") {
+      asked.repetitions = number_of(value);
+    } else if (name == "--json") {
+      asked.json = value;
+    } else {
+      throw std::invalid_argument("there is no option " + std::string(name));
+    }
+  }
+  if (!asked.check && !asked.time && asked.profile.empty() && asked.predict.empty()) {
+    throw std::invalid_argument("nothing to do");
+  }
+  return asked;
+}
+
+std::vector<matrix_shape> shapes_of(const options& asked, std::vector<matrix_shape> usual) {
+  return asked.shapes.empty() ? usual : asked.shapes;
+}
+
+std::invalid_argument no_such_rung(const std::string& name, int word_bytes) {
+  return std::invalid_argument("there is no rung " + name + " for elements of " + std::to_string(word_bytes) +
+                               " bytes, or none for these shapes");
+}
+
+void predict(const options& asked) {
+  const auto shapes = shapes_of(asked, {{2048, 2048}});
+  if (print_predictions(std::cout, asked.predict, asked.word_bytes, shapes) == 0) {
+    throw no_such_rung(asked.predict, asked.word_bytes);
+  }
+}
+
+void profile(const options& asked) {
+  std::vector<const launcher*> rungs;
+  for (const launcher& one : launchers()) {
+    if (one.word_bytes != asked.word_bytes) continue;
+    if (asked.profile == "all" || asked.profile == one.rung) rungs.push_back(&one);
+  }
+  const auto shapes = shapes_of(asked, {{2048, 2048}});
+  const auto takes_one = [&](const launcher* rung) {
+    return std::ranges::any_of(shapes, [&](const matrix_shape& shape) { return rung->takes(shape); });
+  };
+  if (std::ranges::none_of(rungs, takes_one)) throw no_such_rung(asked.profile, asked.word_bytes);
+  launch_for_profiler(std::cout, rungs, shapes);
+}
+
+void time(const options& asked) {
+  std::vector<timing> times;
+  for (const matrix_shape& shape : shapes_of(asked, {{8192, 8192}, {16384, 16384}})) {
+    const auto more = time_rungs(shape, asked.word_bytes, asked.repetitions);
+    times.insert(times.end(), more.begin(), more.end());
+  }
+  print_table(std::cout, times);
+  if (asked.json.empty()) return;
+  std::ofstream file(asked.json);
+  write_json(file, times);
+  if (!file.flush()) throw std::runtime_error("cannot write " + asked.json);
+}
+
+}  // namespace
+
+void launch_for_profiler(std::ostream& out, const std::vector<const launcher*>& rungs,
+                         const std::vector<matrix_shape>& shapes) {
+  for (const matrix_shape& shape : shapes) {
+    for (const launcher* rung : rungs) {
+      if (!rung->takes(shape)) continue;
+      const auto bytes = static_cast<std::size_t>(shape.rows * shape.cols * shape.batch * rung->word_bytes);
+      const device_buffer src(bytes), dst(bytes);
+      check(cudaMemset(src.get(), 1, bytes));
+      check(rung->launch(src.get(), rung->is_in_place ? src.get() : dst.get(), shape, nullptr));
+      check(cudaDeviceSynchronize());
+      out << rung->rung << ' ' << rung->word_bytes << ' ' << text_of(shape) << '\n';
+    }
+  }
+}
+
+}  // namespace cornerturn::ladder
+
+int main(int argc, char** argv) {
+  using namespace cornerturn::ladder;
+  try {
+    const options asked = read(argc, argv);
+    const bool failed = asked.check && check_rungs(std::cout) != 0;
+    if (!asked.predict.empty()) predict(asked);
+    if (!asked.profile.empty()) profile(asked);
+    if (asked.time) time(asked);
+    return failed ? 1 : 0;
+  } catch (const std::invalid_argument& fault) {
+    std::cerr << "cornerturn_ladder: " << fault.what() << '\n' << usage;
+    return 2;
+  } catch (const std::exception& fault) {
+    std::cerr << "cornerturn_ladder: " << fault.what() << '\n';
+    return 1;
+  }
+}

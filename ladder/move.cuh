@@ -1,0 +1,138 @@
+// What the movers have in common: a block's part of the two matrices, and pieces of `width` elements.
+// Like every kernel text, it comes after a header with the words of a machine: kernels/cuda/lang.cuh or the emulator's.
+#pragma once
+
+#include <cstring>
+
+#include "rung.hpp"
+
+namespace cornerturn::ladder {
+
+using gpu::int64_t;
+using gpu::word_t;
+
+// A tile of src and its transpose in dst. Checked: the tile may reach over the edge of the matrix.
+template <class Rung, bool Checked = true>
+struct part {
+  using word = word_t<Rung::word_bytes>;
+  const word* src;  // first element of the tile
+  word* dst;        // where it goes
+  unsigned char* shared;
+  int64_t src_ld;
+  int64_t dst_ld;
+  int rows;  // that are there, at most Rung::tile_rows
+  int cols;
+  bool src_in_pieces;  // every row of src is a whole number of pieces, and so every piece of it is aligned
+  bool dst_in_pieces;
+
+  GPU_INLINE bool inside(at e) const { return !Checked || (e.row < rows && e.col < cols); }
+  // A tile has at most 128 rows, but their distance may need 64 bits.
+  GPU_INLINE const word* from(at e) const { return src + e.row * src_ld + e.col; }
+  GPU_INLINE word* to(at e) const { return dst + e.col * dst_ld + e.row; }
+  GPU_INLINE word& shared_word(at e) const { return *reinterpret_cast<word*>(shared + Rung::place(e)); }
+};
+
+template <class Rung, bool Checked = true>
+GPU_INLINE part<Rung, Checked> part_of(const arguments& a, tile which) {
+  using word = word_t<Rung::word_bytes>;
+  const int64_t row = int64_t{which.down} * Rung::tile_rows;
+  const int64_t col = int64_t{which.across} * Rung::tile_cols;
+  const int64_t matrix = which.matrix * a.rows * a.cols;
+  part<Rung, Checked> p;
+  p.src = reinterpret_cast<const word*>(a.src) + matrix + row * a.cols + col;
+  p.dst = reinterpret_cast<word*>(a.dst) + matrix + col * a.rows + row;
+  p.shared = gpu::shared_memory();
+  p.src_ld = a.cols;
+  p.dst_ld = a.rows;
+  p.rows = static_cast<int>(a.rows - row < Rung::tile_rows ? a.rows - row : Rung::tile_rows);
+  p.cols = static_cast<int>(a.cols - col < Rung::tile_cols ? a.cols - col : Rung::tile_cols);
+  p.src_in_pieces = a.cols % Rung::width == 0;
+  p.dst_in_pieces = a.rows % Rung::width == 0;
+  return p;
+}
+
+template <class Rung>
+struct piece {  // `width` elements in registers
+  word_t<Rung::word_bytes> word[Rung::width];
+};
+
+template <class Rung>
+using piece_word = word_t<Rung::width * Rung::word_bytes>;
+
+template <class Rung>
+GPU_INLINE piece<Rung> load_piece(const void* from) {
+  const auto together = *static_cast<const piece_word<Rung>*>(from);
+  piece<Rung> loaded;
+  memcpy(&loaded, &together, sizeof together);
+  return loaded;
+}
+template <class Rung>
+GPU_INLINE piece_word<Rung> joined(const piece<Rung>& value) {
+  piece_word<Rung> together;
+  memcpy(&together, &value, sizeof together);
+  return together;
+}
+template <class Rung>
+GPU_INLINE void store_piece(void* to, const piece<Rung>& value) {
+  if constexpr (Rung::width == 1) {
+    *static_cast<piece_word<Rung>*>(to) = value.word[0];
+  } else {  // nvcc 13.0 takes a plain store of assembled elements apart again
+    gpu::store_global(to, joined<Rung>(value));
+  }
+}
+
+// 1. Reads the pieces of this thread, all before the first is needed, and puts them into the tile.
+template <class Rung, bool Checked>
+GPU_INLINE void rows_in(const part<Rung, Checked>& p) {
+  const int thread = static_cast<int>(gpu::thread_index());
+  piece<Rung> held[Rung::steps];
+  GPU_UNROLL
+  for (int step = 0; step < Rung::steps; ++step) {
+    const at e = Rung::read(thread, step);
+    if (p.src_in_pieces) {
+      if (p.inside(e)) held[step] = load_piece<Rung>(p.from(e));
+    } else {
+      GPU_UNROLL
+      for (int i = 0; i < Rung::width; ++i) {
+        if (p.inside({e.row, e.col + i})) held[step].word[i] = *p.from({e.row, e.col + i});
+      }
+    }
+  }
+  GPU_UNROLL
+  for (int step = 0; step < Rung::steps; ++step) {
+    const at e = Rung::read(thread, step);
+    if (Rung::whole_pieces && p.src_in_pieces) {
+      if (p.inside(e)) reinterpret_cast<piece_word<Rung>&>(p.shared_word(e)) = joined<Rung>(held[step]);
+    } else {
+      GPU_UNROLL
+      for (int i = 0; i < Rung::width; ++i) {
+        if (p.inside({e.row, e.col + i})) p.shared_word({e.row, e.col + i}) = held[step].word[i];
+      }
+    }
+  }
+}
+
+// 3. Takes pieces of columns out of the tile and writes them: rows of dst.
+template <class Rung, bool Checked>
+GPU_INLINE void columns_out(const part<Rung, Checked>& p) {
+  const int thread = static_cast<int>(gpu::thread_index());
+  GPU_UNROLL
+  for (int step = 0; step < Rung::steps; ++step) {
+    const at e = Rung::write(thread, step);
+    piece<Rung> held;
+    GPU_UNROLL
+    for (int i = 0; i < Rung::width; ++i) {
+      if (p.inside({e.row + i, e.col})) held.word[i] = p.shared_word({e.row + i, e.col});
+    }
+    if (p.dst_in_pieces) {
+      if (p.inside(e)) store_piece<Rung>(p.to(e), held);
+    } else {
+      GPU_UNROLL
+      for (int i = 0; i < Rung::width; ++i) {
+        if (p.inside({e.row + i, e.col})) *p.to({e.row + i, e.col}) = held.word[i];
+      }
+    }
+  }
+}
+
+}  // namespace cornerturn::ladder

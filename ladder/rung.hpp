@@ -1,0 +1,78 @@
+// What the rungs have in common: the words for a tile, the arguments of every kernel, the plainest block order.
+//
+//   A rung is a struct of constexpr maps and a mover. The maps say where bytes go; the kernel calls them on the device,
+//   the model calls the same ones on the host to count sectors and bank conflicts:
+//
+//     read(thread, step)    the first element of src that a thread reads, in the tile       the same for all tiles
+//     place({row, col})     where an element lies in shared memory, in bytes
+//     write(thread, step)   the first element that it writes to dst, named by its place in src
+//     tile_of(block)        which tile a block moves
+//
+//   An access is `width` elements: along a row for read, along a column for write. Without shared memory a rung has
+//   element(thread) in place of read and write. move() is the mover: how the bytes travel.
+#pragma once
+
+#include <cstdint>
+
+#include "map/host_device.hpp"
+
+#define RUNG_MAP CORNERTURN_HOST_DEVICE static constexpr
+
+namespace cornerturn::ladder {
+
+struct at {  // an element of a tile, by its row and column in src
+  int row;
+  int col;
+};
+
+struct arguments {  // of every kernel
+  const unsigned char* src;
+  unsigned char* dst;
+  std::int64_t rows;  // of src; packed: its leading dimension is cols, that of dst is rows
+  std::int64_t cols;
+  std::int64_t batch;        // matrices, one behind the other; 1 for rungs that are not batched
+  std::uint32_t tiles_down;  // tiles in a column of tiles of src
+  std::uint32_t tiles_across;
+};
+
+struct tile {
+  std::int64_t matrix;
+  std::uint32_t down;
+  std::uint32_t across;
+};
+
+template <int WordBytes>
+struct rung {
+  static constexpr int word_bytes = WordBytes;
+  static constexpr int width = 1;              // elements of one access to global memory
+  static constexpr int steps = 1;              // accesses of one thread, on either side
+  static constexpr int shared_bytes = 0;       // of one block
+  static constexpr bool whole_pieces = false;  // the `width` elements of a read stay together in shared memory
+
+  static constexpr int least_word_bytes = 1;
+  static constexpr bool is_copy = false;  // dst = src: the roof
+  static constexpr bool is_batched = false;
+  static constexpr bool is_in_place = false;      // dst is src, which is square
+  static constexpr bool is_asynchronous = false;  // from global to shared memory without registers between
+  static constexpr bool tensor_load = false;      // a block's tile is fetched, or sent, by the tensor memory
+  static constexpr bool tensor_store = false;     // accelerator: no thread has addresses for it
+  static constexpr bool is_production = false;    // the library's own kernel
+  static constexpr int src_row_multiple = 1;      // bytes of a row of src must be a multiple of this
+  static constexpr int dst_row_multiple = 1;
+  static constexpr int least_compute = 0;  // 90: sm_90 and later
+
+  // Row by row: consecutive blocks move neighbours of one row of tiles.
+  RUNG_MAP tile tile_of(std::uint32_t block, const arguments& a) {
+    return {0, block / a.tiles_across, block % a.tiles_across};
+  }
+  RUNG_MAP std::int64_t blocks(const arguments& a) { return a.batch * a.tiles_down * a.tiles_across; }
+};
+
+// Blocks that must fit a multiprocessor of 2048 threads: all, and so 32 registers a thread; pieces of 8 and 16 elements
+// do not fit those.
+template <class Rung>
+inline constexpr int resident_blocks =
+    Rung::word_bytes* Rung::width == 16 && Rung::word_bytes < 4 && !Rung::is_copy ? 512 / Rung::threads
+                                                                                  : 2048 / Rung::threads;
+
+}  // namespace cornerturn::ladder

@@ -1,0 +1,22 @@
+// Every rung, as maps: what the model and the launcher see. Plain C++ unless the words of a machine come first.
+#pragma once
+
+#include "00_copy.cuh"
+#include "05_scattered_store.cuh"
+#include "10_scattered_load.cuh"
+#include "15_blocks_16x16.cuh"
+#include "20_load_conflicts.cuh"
+#include "25_store_conflicts.cuh"
+#include "30_padded.cuh"
+#include "35_swizzled.cuh"
+#include "40_vector_conflicts.cuh"
+#include "45_vector_padded.cuh"
+#include "50_vector_swizzled.cuh"
+#include "55_full_tile.cuh"
+#include "60_diagonal.cuh"
+#include "65_async_copy.cuh"
+#include "70_batched.cuh"
+#include "75_in_place.cuh"
+#include "80_tma_load.cuh"
+#include "85_tma_store.cuh"
+#include "90_register_block.cuh"
