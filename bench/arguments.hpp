@@ -1,0 +1,43 @@
+// What `cornerturn bench` was asked for, and the cases that are meant by it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/case.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace cornerturn::bench {
+
+struct arguments {
+  std::vector<std::string> sets;
+  std::string pattern;
+  std::vector<std::string> shapes;
+  std::vector<std::int64_t> element_bytes{4};
+  std::vector<int> axes;
+  std::vector<int> threads;
+  std::string peers = "off", device = "auto", json, kernel;
+  int rounds = 0;  // 0: the default of the device
+  int placements = 1;
+  double min_time = 0;
+  bool huge = false, list = false, bars = false;
+};
+
+// Effect  the options of the command; `given` must outlive the parsing
+void declare(CLI::App& app, arguments& given);
+
+// Effect  -1 for auto and cpu; N for cuda:N, 0 for cuda
+// Errors  std::invalid_argument: none of these
+[[nodiscard]] int gpu_ordinal(const std::string& device);
+
+// Effect  the ad-hoc shapes, then the rows of the table that are in a chosen set and match the pattern
+// Errors  std::invalid_argument: a shape, a list of axes or a set that makes no sense
+[[nodiscard]] std::vector<bench_case> chosen_cases(const arguments& given, machine on);
+
+// Effect  the cases for other programs: names, extents, axes, strides
+[[nodiscard]] std::string case_list_json(const std::vector<bench_case>& cases);
+
+}  // namespace cornerturn::bench

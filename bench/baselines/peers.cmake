@@ -1,0 +1,46 @@
+# Links the peers that are found and says which. Each is one file and one definition.
+set(cornerturn_peers_found "")
+
+function(cornerturn_peer name definition libraries includes)
+  target_sources(cornerturn_bench PRIVATE ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${name}.cpp)
+  target_compile_definitions(cornerturn_bench PRIVATE ${definition})
+  target_link_libraries(cornerturn_bench PRIVATE ${libraries})
+  target_include_directories(cornerturn_bench SYSTEM PRIVATE ${includes})
+  set(cornerturn_peers_found "${cornerturn_peers_found} ${name}" PARENT_SCOPE)
+endfunction()
+
+find_library(CORNERTURN_OPENBLAS_LIBRARY openblas)
+find_path(CORNERTURN_OPENBLAS_INCLUDE openblas_config.h PATH_SUFFIXES openblas openblas-pthread)
+if(CORNERTURN_OPENBLAS_LIBRARY AND CORNERTURN_OPENBLAS_INCLUDE)
+  cornerturn_peer(openblas CORNERTURN_BENCH_OPENBLAS ${CORNERTURN_OPENBLAS_LIBRARY} ${CORNERTURN_OPENBLAS_INCLUDE})
+endif()
+
+find_package(Eigen3 QUIET NO_MODULE)
+find_package(Threads QUIET)
+if(TARGET Eigen3::Eigen AND TARGET Threads::Threads)
+  get_target_property(eigen_include Eigen3::Eigen INTERFACE_INCLUDE_DIRECTORIES)
+  cornerturn_peer(eigen CORNERTURN_BENCH_EIGEN Threads::Threads ${eigen_include})
+endif()
+
+find_library(CORNERTURN_FFTW_LIBRARY fftw3)
+find_library(CORNERTURN_FFTWF_LIBRARY fftw3f)
+find_path(CORNERTURN_FFTW_INCLUDE fftw3.h)
+if(CORNERTURN_FFTW_LIBRARY AND CORNERTURN_FFTWF_LIBRARY AND CORNERTURN_FFTW_INCLUDE)
+  cornerturn_peer(fftw CORNERTURN_BENCH_FFTW "${CORNERTURN_FFTW_LIBRARY};${CORNERTURN_FFTWF_LIBRARY}"
+                  ${CORNERTURN_FFTW_INCLUDE})
+endif()
+
+find_library(CORNERTURN_ONEDNN_LIBRARY dnnl)
+find_path(CORNERTURN_ONEDNN_INCLUDE dnnl.hpp)
+if(CORNERTURN_ONEDNN_LIBRARY AND CORNERTURN_ONEDNN_INCLUDE)
+  cornerturn_peer(onednn CORNERTURN_BENCH_ONEDNN ${CORNERTURN_ONEDNN_LIBRARY} ${CORNERTURN_ONEDNN_INCLUDE})
+endif()
+
+# HPTT is in no distribution: point CMAKE_PREFIX_PATH at its tree (include/hptt.h, lib/libhptt.*).
+find_library(CORNERTURN_HPTT_LIBRARY hptt)
+find_path(CORNERTURN_HPTT_INCLUDE hptt.h)
+if(CORNERTURN_HPTT_LIBRARY AND CORNERTURN_HPTT_INCLUDE)
+  cornerturn_peer(hptt CORNERTURN_BENCH_HPTT ${CORNERTURN_HPTT_LIBRARY} ${CORNERTURN_HPTT_INCLUDE})
+endif()
+
+message(STATUS "cornerturn bench peers:${cornerturn_peers_found}")

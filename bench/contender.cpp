@@ -1,0 +1,131 @@
+// The library, the copies and the slicing of single-threaded peers.
+#include "bench/contender.hpp"
+
+#include "bench/baselines/baselines.hpp"
+#include "bench/copies.hpp"
+#include "cornerturn/plan.hpp"
+
+namespace cornerturn::bench {
+
+namespace {
+
+class our_runner final : public runner {
+ public:
+  explicit our_runner(const setup& how) : plan_(make(how)) {}
+  void run(const std::byte* src, std::byte* dst) override { plan_.execute(src, dst); }
+  [[nodiscard]] std::string detail() const override { return plan_.kernel(); }
+
+ private:
+  static plan make(const setup& how) {
+    plan_options options;
+    options.on = device::cpu;
+    options.threads = how.threads;
+    if (!how.kernel.empty()) options.kernel = how.kernel.c_str();
+    return plan(problem_of(how.original), options);
+  }
+  plan plan_;
+};
+
+class copy_runner final : public runner {
+ public:
+  copy_runner(const copy_kind& kind, std::int64_t bytes, int threads) : kind_(kind), bytes_(bytes), threads_(threads) {}
+  void run(const std::byte* src, std::byte* dst) override { parallel_copy(kind_, src, dst, bytes_, threads_); }
+
+ private:
+  const copy_kind& kind_;
+  std::int64_t bytes_;
+  int threads_;
+};
+
+template <std::size_t Row>
+std::unique_ptr<runner> prepare_copy(const setup& how) {
+  return std::make_unique<copy_runner>(copies()[Row], how.original.bytes(), how.threads);
+}
+
+template <std::size_t... Rows>
+void add_copies(std::vector<contender>& list, std::index_sequence<Rows...>) {
+  ((Rows < copies().size()
+        ? list.push_back({std::string("copy_") + copies()[Rows].name, role::roof, true, prepare_copy<Rows>})
+        : void()),
+   ...);
+}
+
+class sliced_runner final : public runner {
+ public:
+  struct piece {
+    std::unique_ptr<runner> inner;
+    std::int64_t src_offset;
+    std::int64_t dst_offset;
+  };
+  explicit sliced_runner(std::vector<piece> pieces) : pieces_(std::move(pieces)) {}
+  void run(const std::byte* src, std::byte* dst) override {
+    const auto count = static_cast<int>(pieces_.size());
+#pragma omp parallel for schedule(static, 1) num_threads(count)
+    for (int i = 0; i < count; ++i) {
+      const piece& part = pieces_[static_cast<std::size_t>(i)];
+      part.inner->run(src + part.src_offset, dst + part.dst_offset);
+    }
+  }
+  [[nodiscard]] std::string detail() const override { return pieces_.front().inner->detail(); }
+
+ private:
+  std::vector<piece> pieces_;
+};
+
+}  // namespace
+
+problem problem_of(const bench_case& one) {
+  if (one.is_packed()) return permute_problem(one.extents, one.axes, one.element_bytes);
+  return permute_problem(one.extents, one.axes, one.element_bytes, one.src_strides(), one.dst_strides());
+}
+
+contender ours() {
+  return {"cornerturn", role::ours, true,
+          [](const setup& how) -> std::unique_ptr<runner> { return std::make_unique<our_runner>(how); }};
+}
+
+std::vector<contender> roof_contenders() {
+  std::vector<contender> list;
+  add_copies(list, std::make_index_sequence<16>());
+  return list;
+}
+
+std::vector<contender> peers() {
+  std::vector<contender> list;
+#ifdef CORNERTURN_BENCH_OPENBLAS
+  add_openblas(list);
+#endif
+#ifdef CORNERTURN_BENCH_EIGEN
+  add_eigen(list);
+#endif
+#ifdef CORNERTURN_BENCH_FFTW
+  add_fftw(list);
+#endif
+#ifdef CORNERTURN_BENCH_ONEDNN
+  add_onednn(list);
+#endif
+#ifdef CORNERTURN_BENCH_HPTT
+  add_hptt(list);
+#endif
+  return list;
+}
+
+std::unique_ptr<runner> prepare(const contender& who, const setup& how) {
+  if (who.threaded || how.threads <= 1) return who.prepare(how);
+  std::vector<sliced_runner::piece> pieces;
+  for (slice& part : slices(how.what, how.threads)) {
+    const std::int64_t src_offset = part.src_offset * how.what.element_bytes;
+    const std::int64_t dst_offset = part.dst_offset * how.what.element_bytes;
+    const setup smaller{how.original,
+                        std::move(part.what),
+                        1,
+                        {how.scratch.src + src_offset, how.scratch.dst + dst_offset},
+                        how.kernel};
+    auto inner = who.prepare(smaller);
+    if (inner == nullptr) return nullptr;
+    pieces.push_back({std::move(inner), src_offset, dst_offset});
+  }
+  return std::make_unique<sliced_runner>(std::move(pieces));
+}
+
+}  // namespace cornerturn::bench

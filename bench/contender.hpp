@@ -1,0 +1,58 @@
+// One interface for all that is timed: the library, the copies of the roof, and the peers.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/case.hpp"
+#include "bench/memory.hpp"
+#include "cornerturn/problem.hpp"
+
+namespace cornerturn::bench {
+
+// A contender made ready for one case: plans are built, threads are chosen.
+class runner {
+ public:
+  runner() = default;
+  runner(const runner&) = delete;
+  runner& operator=(const runner&) = delete;
+  virtual ~runner() = default;
+  virtual void run(const std::byte* src, std::byte* dst) = 0;
+  [[nodiscard]] virtual std::string detail() const { return ""; }  // the kernel or plan that was chosen
+};
+
+struct setup {
+  const bench_case& original;
+  view what;            // what this runner is to move; smaller than the case when the bench slices it
+  int threads;          // 1 for a single-threaded contender
+  buffer_pair scratch;  // for planners that measure; the bench refills the source afterwards
+  std::string kernel;   // --kernel; ours only
+};
+
+enum class role { ours, roof, peer };
+
+struct contender {
+  std::string name;
+  role part = role::peer;
+  bool threaded = false;  // false: the bench slices the case over threads, and says so
+  std::unique_ptr<runner> (*prepare)(const setup& how) = nullptr;  // null: this case is not supported
+};
+
+// Effect  what the library is asked to do
+[[nodiscard]] problem problem_of(const bench_case& one);
+
+// Effect  the library through a plan
+[[nodiscard]] contender ours();
+
+// Effect  one contender for each row of copies()
+[[nodiscard]] std::vector<contender> roof_contenders();
+
+// Effect  the peers this build links; empty without CORNERTURN_PEERS
+[[nodiscard]] std::vector<contender> peers();
+
+// Effect  prepares for `how.threads` threads: directly, or one runner per slice of the longest axis. Null: unsupported.
+[[nodiscard]] std::unique_ptr<runner> prepare(const contender& who, const setup& how);
+
+}  // namespace cornerturn::bench

@@ -1,0 +1,40 @@
+// What runs on a stream: the library, the copies of the roof, and the peers that this process can load.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/contender.hpp"
+
+namespace cornerturn::bench::cuda {
+
+// A contender made ready for one case.
+class device_runner {
+ public:
+  device_runner() = default;
+  device_runner(const device_runner&) = delete;
+  device_runner& operator=(const device_runner&) = delete;
+  virtual ~device_runner() = default;
+  virtual void enqueue(const std::byte* src, std::byte* dst, cudaStream_t on) = 0;
+  [[nodiscard]] virtual std::string detail() const { return ""; }
+};
+
+struct entrant {
+  std::string name;
+  role part = role::peer;
+  std::unique_ptr<device_runner> ready;  // null: `refusal` says why
+  std::string refusal;
+};
+
+// Effect  ours first, then the copies, then the peers that support this case
+[[nodiscard]] std::vector<entrant> enter_all(const bench_case& what, bool with_peers, const std::string& kernel);
+
+// Effect  cuBLAS geam for matrices of 4, 8 and 16 bytes and for a few of them in a loop; null when it does not apply,
+//         or when the library is not found. CORNERTURN_CUBLAS names its file
+[[nodiscard]] std::unique_ptr<device_runner> cublas_geam(const bench_case& what);
+[[nodiscard]] bool cublas_is_found();
+
+}  // namespace cornerturn::bench::cuda

@@ -1,0 +1,64 @@
+// Each thread loads all its vectors before it stores the first, so as many loads are in flight.
+#include "bench/cuda/call.hpp"
+#include "bench/cuda/copies.hpp"
+
+namespace cornerturn::bench::cuda {
+
+namespace {
+
+template <int Vectors, int Threads, bool Streaming>
+__global__ void __launch_bounds__(Threads)
+    copy_vectors(const uint4* __restrict__ src, uint4* __restrict__ dst, std::int64_t vectors, int tail_bytes) {
+  const std::int64_t first = std::int64_t{blockIdx.x} * (Threads * Vectors) + threadIdx.x;
+  uint4 held[Vectors];
+#pragma unroll
+  for (int k = 0; k < Vectors; ++k) {
+    const std::int64_t i = first + k * Threads;
+    if (i < vectors) held[k] = Streaming ? __ldcs(src + i) : src[i];
+  }
+#pragma unroll
+  for (int k = 0; k < Vectors; ++k) {
+    const std::int64_t i = first + k * Threads;
+    if (i < vectors) {
+      if (Streaming) {
+        __stcs(dst + i, held[k]);
+      } else {
+        dst[i] = held[k];
+      }
+    }
+  }
+  if (blockIdx.x == 0 && static_cast<int>(threadIdx.x) < tail_bytes) {
+    reinterpret_cast<unsigned char*>(dst + vectors)[threadIdx.x] =
+        reinterpret_cast<const unsigned char*>(src + vectors)[threadIdx.x];
+  }
+}
+
+template <int Vectors, int Threads, bool Streaming>
+void copy_by_kernel(const std::byte* src, std::byte* dst, std::int64_t bytes, cudaStream_t on) {
+  const std::int64_t vectors = bytes / 16, block = std::int64_t{Threads} * Vectors;
+  const auto blocks = static_cast<unsigned>(vectors == 0 ? 1 : (vectors + block - 1) / block);
+  copy_vectors<Vectors, Threads, Streaming><<<blocks, Threads, 0, on>>>(
+      reinterpret_cast<const uint4*>(src), reinterpret_cast<uint4*>(dst), vectors, static_cast<int>(bytes % 16));
+  must(cudaGetLastError(), "copy kernel");
+}
+
+void copy_by_driver(const std::byte* src, std::byte* dst, std::int64_t bytes, cudaStream_t on) {
+  must(cudaMemcpyAsync(dst, src, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice, on), "cudaMemcpyAsync");
+}
+
+}  // namespace
+
+const std::vector<device_copy>& device_copies() {
+#define KINDS(vectors)                                                     \
+  {"copy_v" #vectors "_256_cs", copy_by_kernel<vectors, 256, true>},       \
+      {"copy_v" #vectors "_256", copy_by_kernel<vectors, 256, false>},     \
+      {"copy_v" #vectors "_512_cs", copy_by_kernel<vectors, 512, true>}, { \
+    "copy_v" #vectors "_512", copy_by_kernel<vectors, 512, false>          \
+  }
+  static const std::vector<device_copy> kinds{
+      {"cudaMemcpyAsync", copy_by_driver}, KINDS(1), KINDS(2), KINDS(4), KINDS(8)};
+#undef KINDS
+  return kinds;
+}
+
+}  // namespace cornerturn::bench::cuda

@@ -1,0 +1,347 @@
+// One case on a GPU: 1 each contender once into a poisoned dst, checked; 2 two more rounds to warm up; 3 the timed
+// rounds, all enqueued before the first ends, events on either side of each run; 4 each once more, checked. L2-resident
+// cases: the same, a run being a graph of calls on one pair.
+//
+// Contenders change places from round to round, and go through the pairs so that each visits all of them.
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "bench/cuda/call.hpp"
+#include "bench/cuda/contender.hpp"
+#include "bench/cuda/copies.hpp"
+#include "bench/cuda/fill.hpp"
+#include "bench/cuda/pool.hpp"
+#include "bench/cuda/verify.hpp"
+#include "bench/gpu.hpp"
+
+namespace cornerturn::bench {
+
+namespace cuda {
+namespace {
+
+constexpr int warm_rounds = 2;
+constexpr int graph_rounds = 21;
+constexpr std::int64_t host_lead = 100000;  // nanoseconds that the host is given to run ahead
+
+// Calls in one graph: half a millisecond of them, at 2 us and 3.5 TB/s each.
+std::int64_t calls_in_graph(std::int64_t bytes) {
+  const double each = 2e-6 + 2.0 * static_cast<double>(bytes) / 3.5e12;
+  return std::clamp(static_cast<std::int64_t>(5e-4 / each), std::int64_t{8}, std::int64_t{200});
+}
+
+// Some calls of one contender, as one thing to launch.
+class call_graph {
+ public:
+  call_graph(device_runner& who, const buffer_pair& pair, std::int64_t calls, cudaStream_t on) {
+    cudaGraph_t graph = nullptr;
+    must(cudaStreamBeginCapture(on, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+    try {
+      for (std::int64_t i = 0; i < calls; ++i) who.enqueue(pair.src, pair.dst, on);
+    } catch (...) {
+      cudaStreamEndCapture(on, &graph);
+      if (graph != nullptr) cudaGraphDestroy(graph);
+      cudaGetLastError();
+      throw;
+    }
+    const cudaError_t captured = cudaStreamEndCapture(on, &graph);
+    if (captured != cudaSuccess) {
+      cudaGetLastError();
+      throw std::runtime_error(std::string("cannot be captured in a graph: ") + cudaGetErrorString(captured));
+    }
+    const cudaError_t made = cudaGraphInstantiate(&ready_, graph, 0);
+    cudaGraphDestroy(graph);
+    must(made, "cudaGraphInstantiate");
+  }
+  ~call_graph() {
+    if (ready_ != nullptr) cudaGraphExecDestroy(ready_);
+  }
+  call_graph(const call_graph&) = delete;
+  call_graph& operator=(const call_graph&) = delete;
+  void launch(cudaStream_t on) const { must(cudaGraphLaunch(ready_, on), "cudaGraphLaunch"); }
+
+ private:
+  cudaGraphExec_t ready_ = nullptr;
+};
+
+// Two findings for each contender: of the first and of the last checked run.
+class findings {
+ public:
+  findings(std::size_t contenders, cudaStream_t on) : count_(2 * contenders), on_(on) {
+    must(cudaMalloc(&on_device_, count_ * sizeof(finding)), "cudaMalloc of the findings");
+    must(cudaMemsetAsync(on_device_, 0xff, count_ * sizeof(finding), on), "cudaMemsetAsync");
+  }
+  ~findings() { cudaFree(on_device_); }
+  findings(const findings&) = delete;
+  findings& operator=(const findings&) = delete;
+  [[nodiscard]] finding* at(std::size_t contender, int which) const {
+    return static_cast<finding*>(on_device_) + 2 * contender + static_cast<std::size_t>(which);
+  }
+  [[nodiscard]] std::vector<std::string> sentences() const {  // one for each contender; waits
+    std::vector<finding> found(count_);
+    must(cudaMemcpyAsync(found.data(), on_device_, count_ * sizeof(finding), cudaMemcpyDeviceToHost, on_), "findings");
+    must(cudaStreamSynchronize(on_), "cudaStreamSynchronize");
+    std::vector<std::string> texts;
+    for (std::size_t i = 0; i < count_; i += 2) {
+      const std::string first = sentence(found[i]);
+      texts.push_back(first.empty() ? sentence(found[i + 1]) : first);
+    }
+    return texts;
+  }
+
+ private:
+  std::size_t count_;
+  cudaStream_t on_;
+  void* on_device_ = nullptr;
+};
+
+class meter {
+ public:
+  meter(const bench_case& what, device_pool& pool, const gpu_options& options, cudaStream_t on, int placement)
+      : what_(what), options_(options), on_(on), placement_(placement), pairs_(pool.pairs(what)) {
+    entrants_ = enter_all(what, options.with_peers, options.kernel);
+    found_.emplace(entrants_.size(), on);
+    graphs_.resize(entrants_.size());
+    span_ = std::max(what.bytes(), what.dst_span_bytes());
+    moved_ = full_view(what);
+    std::int64_t word = 16;
+    while (what.bytes() % word != 0) word /= 2;
+    copied_ = {word, {{what.bytes() / word, 1, 1}}};
+  }
+
+  result measure() {
+    outcome_.what = what_;
+    outcome_.pairs = pairs_.size();
+    for (const entrant& who : entrants_) {
+      series entry;
+      entry.name = who.name;
+      entry.part = who.part;
+      entry.detail = who.ready ? who.ready->detail() : "";
+      entry.wrong = who.refusal;
+      entry.calls_per_sample = what_.hot ? calls_in_graph(what_.bytes()) : 1;
+      outcome_.entries.push_back(std::move(entry));
+    }
+    for (std::size_t i = 0; i < entrants_.size(); ++i) {
+      if (what_.hot) capture(i);
+      checked_run(i, 0);  // 1
+    }
+    const int rounds = what_.hot ? std::max(graph_rounds, options_.rounds) : std::max(1, options_.rounds);
+    timed_rounds(rounds);                                                  // 2, 3
+    for (std::size_t i = 0; i < entrants_.size(); ++i) checked_run(i, 1);  // 4
+    const std::vector<std::string> wrong = found_->sentences();
+    for (std::size_t i = 0; i < entrants_.size(); ++i) {
+      if (outcome_.entries[i].wrong.empty()) outcome_.entries[i].wrong = wrong[i];
+    }
+    read_clocks();
+    return std::move(outcome_);
+  }
+
+ private:
+  [[nodiscard]] bool runs(std::size_t i) const { return outcome_.entries[i].wrong.empty(); }
+
+  // A contender that fails is out; a device that fails ends it all.
+  template <class Body>
+  void guarded(std::size_t i, const Body& body) {
+    if (!runs(i)) return;
+    try {
+      body();
+    } catch (const device_failure&) {
+      throw;
+    } catch (const std::exception& failure) {
+      outcome_.entries[i].wrong = failure.what();
+      if (outcome_.entries[i].wrong.empty()) outcome_.entries[i].wrong = "failed";
+    }
+  }
+
+  void capture(std::size_t i) {
+    guarded(i, [&] {
+      graphs_[i] =
+          std::make_unique<call_graph>(*entrants_[i].ready, pairs_.front(), outcome_.entries[i].calls_per_sample, on_);
+    });
+  }
+
+  void run(std::size_t i, const buffer_pair& pair) {
+    if (graphs_[i] != nullptr) {
+      graphs_[i]->launch(on_);
+    } else {
+      entrants_[i].ready->enqueue(pair.src, pair.dst, on_);
+    }
+  }
+
+  void checked_run(std::size_t i, int which) {
+    guarded(i, [&] {
+      const std::size_t place = (i + static_cast<std::size_t>(which)) % pairs_.size();
+      const buffer_pair& pair = pairs_[place];
+      fill_poison(pair.dst, span_, on_);
+      run(i, pair);
+      compare(entrants_[i].part == role::roof ? copied_ : moved_, pair.src, pair.dst, found_->at(i, which), on_);
+      find_changed(pair.src, device_pool::source_bytes(what_), device_pool::source_seed(place),
+                   &found_->at(i, which)->source, on_);
+    });
+  }
+
+  void timed_rounds(int rounds) {
+    std::vector<std::size_t> active;
+    for (std::size_t i = 0; i < entrants_.size(); ++i) {
+      if (runs(i)) active.push_back(i);
+    }
+    const std::size_t n = active.size(), pairs = pairs_.size();
+    // By how much the order turns each round: so that n - step and the pairs have no common divisor.
+    std::size_t step = 1;
+    while (step < n && std::gcd(n - step, pairs) != 1) ++step;
+    std::size_t next = 0;
+    events_ = std::vector<event>(2 * n * static_cast<std::size_t>(rounds));
+    spin(host_lead, on_);
+    for (int round = -warm_rounds; round < rounds; ++round) {
+      for (std::size_t turn = 0; turn < n; ++turn) {
+        const std::size_t i = active[(turn + static_cast<std::size_t>(round + warm_rounds) * step) % n];
+        const std::size_t place = next++ % pairs;
+        guarded(i, [&] {
+          if (round < 0) {
+            run(i, pairs_[place]);
+            return;
+          }
+          const std::size_t first = 2 * samples_.size();
+          events_[first].record(on_);
+          run(i, pairs_[place]);
+          events_[first + 1].record(on_);
+          samples_.push_back({i, static_cast<int>(place)});
+        });
+      }
+    }
+  }
+
+  void read_clocks() {
+    for (std::size_t k = 0; k < samples_.size(); ++k) {
+      series& entry = outcome_.entries[samples_[k].contender];
+      const double took = events_[2 * k + 1].seconds_since(events_[2 * k]);
+      entry.seconds.push_back(took / static_cast<double>(entry.calls_per_sample));
+      entry.places.push_back(placement_ * static_cast<int>(pairs_.size()) + samples_[k].place);
+    }
+  }
+
+  struct sample {
+    std::size_t contender;
+    int place;
+  };
+
+  const bench_case& what_;
+  const gpu_options& options_;
+  cudaStream_t on_;
+  int placement_;
+  std::vector<buffer_pair> pairs_;
+  std::vector<entrant> entrants_;
+  std::optional<findings> found_;
+  std::vector<std::unique_ptr<call_graph>> graphs_;
+  std::vector<sample> samples_;
+  std::vector<event> events_;  // two for each sample: before and after
+  std::int64_t span_ = 0;
+  view moved_, copied_;
+  result outcome_;
+};
+
+result refused(const bench_case& what, const std::string& why) {
+  result outcome;
+  outcome.what = what;
+  series ours;
+  ours.name = "cornerturn";
+  ours.part = role::ours;
+  ours.wrong = why;
+  outcome.entries.push_back(std::move(ours));
+  return outcome;
+}
+
+// The clocks of an idle device rise while it works: a fifth of a second of copies, untimed.
+const bench_case& alarm() {
+  static const bench_case some{"", 4, {8192, 8192}, {1, 0}, true, false, ""};
+  return some;
+}
+
+void wake_up(device_pool& pool, const stream& on) {
+  const bench_case& some = alarm();
+  const std::vector<buffer_pair> pairs = pool.pairs(some);
+  for (int i = 0; i < 1500; ++i) device_copies()[1].enqueue(pairs[0].src, pairs[0].dst, some.bytes(), on);
+  on.wait();
+}
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+void join(result& into, result&& more) {
+  for (std::size_t i = 0; i < into.entries.size() && i < more.entries.size(); ++i) {
+    series& one = into.entries[i];
+    series& other = more.entries[i];
+    one.seconds.insert(one.seconds.end(), other.seconds.begin(), other.seconds.end());
+    one.places.insert(one.places.end(), other.places.begin(), other.places.end());
+    if (one.wrong.empty()) one.wrong = std::move(other.wrong);
+  }
+}
+
+}  // namespace
+}  // namespace cuda
+
+gpu_facts look_at_gpu(int ordinal) {
+  int count = 0;
+  const cudaError_t there = cudaGetDeviceCount(&count);
+  if (there != cudaSuccess) throw std::runtime_error(std::string("no CUDA device: ") + cudaGetErrorString(there));
+  if (ordinal >= count)
+    throw std::runtime_error("no CUDA device " + std::to_string(ordinal) + ": there are " + std::to_string(count));
+  cuda::must(cudaSetDevice(ordinal), "cudaSetDevice");
+  cudaDeviceProp found{};
+  cuda::must(cudaGetDeviceProperties(&found, ordinal), "cudaGetDeviceProperties");
+  int runtime = 0, driver = 0;
+  cuda::must(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
+  cuda::must(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
+  return {found.name,
+          "sm_" + std::to_string(found.major * 10 + found.minor),
+          found.multiProcessorCount,
+          found.l2CacheSize,
+          static_cast<std::int64_t>(found.totalGlobalMem),
+          cuda::version_text(runtime),
+          cuda::version_text(driver)};
+}
+
+bool gpu_peers_are_found() { return cuda::cublas_is_found(); }
+
+std::vector<result> measure_on_gpu(int ordinal, const std::vector<bench_case>& cases, const gpu_options& options,
+                                   const std::function<void(const result&, int)>& done, std::string& failure) {
+  std::vector<result> results;
+  std::string at = "the start";
+  try {
+    const gpu_facts facts = look_at_gpu(ordinal);
+    const cuda::stream on;
+    cuda::device_pool pool(facts.l2_bytes, on);
+    std::vector<bench_case> all = cases;
+    all.push_back(cuda::alarm());
+    pool.reserve(all);
+    cuda::wake_up(pool, on);
+    for (int placement = 0; placement < options.placements; ++placement) {
+      if (placement > 0) pool.move(placement);
+      for (std::size_t i = 0; i < cases.size(); ++i) {
+        at = cases[i].name();
+        result one;
+        try {
+          one = cuda::meter(cases[i], pool, options, on, placement).measure();
+        } catch (const cuda::device_failure&) {
+          throw;
+        } catch (const std::exception& refusal) {
+          one = cuda::refused(cases[i], refusal.what());
+        }
+        one.device = "cuda:" + std::to_string(ordinal);
+        one.threads = 0;
+        done(one, placement);
+        if (placement == 0) {
+          results.push_back(std::move(one));
+        } else {
+          cuda::join(results[i], std::move(one));
+        }
+      }
+    }
+  } catch (const cuda::device_failure& broken) {
+    failure = at + ": " + broken.what();
+  }
+  return results;
+}
+
+}  // namespace cornerturn::bench

@@ -1,0 +1,211 @@
+// One case, cold: 1 prepare every contender; 2 a warm-up run each, checked; 3 rounds in rotating order, each run on the
+// next pair of the pool; in the last round each destination is poisoned before and checked after. Hot: the same on one
+// pair, a sample being a loop of calls.
+#include "bench/measure.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <map>
+
+#include "bench/verify.hpp"
+
+namespace cornerturn::bench {
+
+namespace {
+
+// A slow peer gets fewer rounds: as many as fit here, three at least, one when a run alone takes longer than this.
+constexpr double slow_peer_budget = 1.0;  // seconds per case
+constexpr double hot_sample = 60e-6;      // seconds: 2000 times the cost of reading the clock (~30 ns)
+constexpr int hot_samples = 60;
+
+struct entrant {
+  std::unique_ptr<runner> ready;
+  int planned = 0;
+};
+
+double cpu_now() {
+  std::timespec now{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+struct stopwatch {
+  double cpu = cpu_now();
+  std::chrono::steady_clock::time_point wall = std::chrono::steady_clock::now();
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - wall).count();
+  }
+};
+
+struct timing {
+  double wall;
+  double cpu;
+};
+
+timing time_calls(runner& who, const buffer_pair& on, std::int64_t calls) {
+  const stopwatch watch;
+  for (std::int64_t i = 0; i < calls; ++i) who.run(on.src, on.dst);
+  const double wall = watch.seconds();
+  return {wall / static_cast<double>(calls), (cpu_now() - watch.cpu) / static_cast<double>(calls)};
+}
+
+// The roof moves bytes in order; all others must reach the permutation.
+std::string check(const series& entry, const bench_case& what, const view& moved, const buffer_pair& on) {
+  const std::int64_t bytes = what.bytes();
+  if (!memory::guards_intact(on.dst, bytes)) return "bytes next to dst were written";
+  return difference(entry.part == role::roof ? view{1, {{bytes, 1, 1}}} : moved, on.src, on.dst);
+}
+
+// 1
+void enter(const contender& who, const setup& how, memory& pool, result& into, std::vector<entrant>& entrants) {
+  auto ready = prepare(who, how);
+  if (ready == nullptr) return;
+  if (who.part == role::peer) pool.refill(how.scratch.src, how.original.bytes());
+  series entry;
+  entry.name = who.name;
+  entry.part = who.part;
+  entry.detail = ready->detail();
+  entry.sliced = how.threads > 1 && !who.threaded;
+  into.entries.push_back(std::move(entry));
+  entrants.push_back({std::move(ready), 0});
+}
+
+std::vector<entrant> enter_all(const bench_case& what, int threads, memory& pool, const measure_options& options,
+                               const buffer_pair& scratch, result& into) {
+  std::vector<entrant> entrants;
+  const setup how{what, full_view(what), threads, scratch, options.kernel};
+  enter(ours(), how, pool, into, entrants);
+  for (const contender& who : roof_contenders()) enter(who, how, pool, into, entrants);
+  if (options.with_peers) {
+    for (const contender& who : peers()) enter(who, how, pool, into, entrants);
+  }
+  return entrants;
+}
+
+bool runs_in(int round, int rounds, int planned) {  // `planned` of `rounds`, spread, the last one always among them
+  return static_cast<std::int64_t>(round + 1) * planned / rounds > static_cast<std::int64_t>(round) * planned / rounds;
+}
+
+}  // namespace
+
+quartiles series::gb_s(std::int64_t bytes_one_side) const {
+  const quartiles each = time();
+  const double gigabytes = 2e-9 * static_cast<double>(bytes_one_side);
+  const auto rate = [gigabytes](double one) { return one > 0 ? gigabytes / one : 0; };
+  return {rate(each.q3), rate(each.median), rate(each.q1)};
+}
+
+const series* result::best(role part) const {
+  const series* fastest = nullptr;
+  for (const series& entry : entries) {
+    if (entry.part != part || !entry.wrong.empty() || entry.seconds.empty()) continue;
+    if (fastest == nullptr || entry.time().median < fastest->time().median) fastest = &entry;
+  }
+  return fastest;
+}
+
+double result::roof_gb_s() const {
+  const series* roof = best(role::roof);
+  return roof == nullptr ? 0 : median_gb_s(*roof);
+}
+
+quartiles result::share() const {
+  const double roof = roof_gb_s();
+  if (roof <= 0) return {};
+  const quartiles rate = ours().gb_s(what.bytes());
+  return {rate.q1 / roof, rate.median / roof, rate.q3 / roof};
+}
+
+quartiles result::place_shares() const {
+  const series* roof = best(role::roof);
+  std::map<int, std::vector<double>> by_place;
+  for (std::size_t i = 0; i < ours().places.size(); ++i) by_place[ours().places[i]].push_back(ours().seconds[i]);
+  if (roof == nullptr || by_place.empty()) return {};
+  std::vector<double> shares;
+  for (const auto& [place, seconds] : by_place) {
+    shares.push_back(roof->time().median / quartiles_of(seconds).median);
+  }
+  const auto [low, high] = std::minmax_element(shares.begin(), shares.end());
+  return {*low, quartiles_of(shares).median, *high};
+}
+
+bool result::any_wrong() const {
+  return std::any_of(entries.begin(), entries.end(), [](const series& entry) { return !entry.wrong.empty(); });
+}
+
+result measure_cold(const bench_case& what, int threads, memory& pool, const measure_options& options) {
+  result outcome{what, threads, 0, {}, 0};
+  const view moved = full_view(what);
+  const std::vector<buffer_pair> pairs = pool.pairs(what.bytes());
+  outcome.pairs = pairs.size();
+  std::vector<entrant> entrants = enter_all(what, threads, pool, options, pairs.front(), outcome);  // 1
+
+  std::size_t next = 0;
+  const auto next_pair = [&pairs, &next]() -> const buffer_pair& { return pairs[next++ % pairs.size()]; };
+  int rounds = std::max(1, options.rounds);
+  for (std::size_t i = 0; i < entrants.size(); ++i) {  // 2
+    series& entry = outcome.entries[i];
+    const buffer_pair& on = next_pair();
+    memory::poison(on.dst, what.bytes());
+    const double once = time_calls(*entrants[i].ready, on, 1).wall;
+    entry.wrong = check(entry, what, moved, on);
+    if (entry.part == role::ours && options.min_time > once * rounds) {
+      rounds = static_cast<int>(std::ceil(options.min_time / once));
+    }
+    entrants[i].planned = rounds;
+    if (entry.part == role::peer && once * rounds > slow_peer_budget) {
+      entrants[i].planned = once > slow_peer_budget ? 1 : std::min(rounds, std::max(3, int(slow_peer_budget / once)));
+    }
+  }
+  for (int round = 0; round < rounds; ++round) {  // 3
+    for (std::size_t turn = 0; turn < entrants.size(); ++turn) {
+      const std::size_t i = (turn + static_cast<std::size_t>(round)) % entrants.size();
+      if (!runs_in(round, rounds, entrants[i].planned)) continue;
+      series& entry = outcome.entries[i];
+      const buffer_pair& on = next_pair();
+      const bool last = round == rounds - 1;
+      if (last) memory::poison(on.dst, what.bytes());
+      const timing took = time_calls(*entrants[i].ready, on, 1);
+      entry.seconds.push_back(took.wall);
+      entry.cpu_seconds.push_back(took.cpu);
+      if (last && entry.wrong.empty()) entry.wrong = check(entry, what, moved, on);
+    }
+  }
+  return outcome;
+}
+
+result measure_hot(const bench_case& what, memory& pool, const measure_options& options) {
+  result outcome{what, 1, 1, {}, 0};
+  const view moved = full_view(what);
+  const buffer_pair on = pool.pair(what.bytes());
+  std::vector<entrant> entrants = enter_all(what, 1, pool, options, on, outcome);
+  for (std::size_t i = 0; i < entrants.size(); ++i) {
+    series& entry = outcome.entries[i];
+    memory::poison(on.dst, what.bytes());
+    entrants[i].ready->run(on.src, on.dst);
+    entry.wrong = check(entry, what, moved, on);
+    double once = time_calls(*entrants[i].ready, on, 10).wall;
+    once = std::max(1e-9, std::min(once, time_calls(*entrants[i].ready, on, 100).wall));
+    entry.calls_per_sample = std::max<std::int64_t>(1, std::int64_t(hot_sample / once));
+  }
+  const double needed = options.min_time / hot_sample;
+  const int samples = std::max(hot_samples, static_cast<int>(std::min(needed, 1e6)));
+  for (int sample = 0; sample < samples; ++sample) {
+    for (std::size_t turn = 0; turn < entrants.size(); ++turn) {
+      const std::size_t i = (turn + static_cast<std::size_t>(sample)) % entrants.size();
+      series& entry = outcome.entries[i];
+      const bool last = sample == samples - 1;
+      if (last) memory::poison(on.dst, what.bytes());
+      entrants[i].ready->run(on.src, on.dst);  // the caches hold the pair again
+      const timing took = time_calls(*entrants[i].ready, on, entry.calls_per_sample);
+      entry.seconds.push_back(took.wall);
+      entry.cpu_seconds.push_back(took.cpu);
+      if (last && entry.wrong.empty()) entry.wrong = check(entry, what, moved, on);
+    }
+  }
+  return outcome;
+}
+
+}  // namespace cornerturn::bench

@@ -1,0 +1,61 @@
+// The measurement of one case: all contenders in turn, round by round, over a rotating pool, every result checked.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bench/contender.hpp"
+#include "bench/memory.hpp"
+#include "bench/statistics.hpp"
+
+namespace cornerturn::bench {
+
+// What one contender did in one case.
+struct series {
+  std::string name;
+  role part = role::peer;
+  std::string detail;                 // the kernel, for ours
+  bool sliced = false;                // the bench split the case over threads for it
+  std::int64_t calls_per_sample = 1;  // more than 1 for hot cases
+  std::vector<double> seconds;        // per call, one per sample
+  std::vector<double> cpu_seconds;    // per call, of the whole process; empty on a GPU
+  std::vector<int> places;            // on a GPU: which pair, of which placement, each sample ran on
+  std::string wrong;                  // "" when the first and the last result were right everywhere
+
+  [[nodiscard]] quartiles time() const { return quartiles_of(seconds); }
+  [[nodiscard]] quartiles gb_s(std::int64_t bytes_one_side) const;  // read + written
+};
+
+struct result {
+  bench_case what;
+  int threads = 1;
+  std::size_t pairs = 0;        // in the rotation; 1 for hot cases
+  std::vector<series> entries;  // ours first, then the roof, then peers
+  double other_cpus = 0;        // CPUs that other processes used meanwhile: see load.hpp
+  std::string device = "";      // "cuda:0"; "" is the CPU. threads is 0 on a GPU
+
+  [[nodiscard]] const series& ours() const { return entries.front(); }
+  [[nodiscard]] const series* best(role part) const;  // fastest right one by median; null when there is none
+  [[nodiscard]] double median_gb_s(const series& entry) const { return entry.gb_s(what.bytes()).median; }
+  [[nodiscard]] double roof_gb_s() const;
+  [[nodiscard]] quartiles share() const;         // ours over the best roof median
+  [[nodiscard]] quartiles place_shares() const;  // ours by place, each by its median: lowest, median, highest
+  [[nodiscard]] bool any_wrong() const;
+};
+
+struct measure_options {
+  int rounds = 9;
+  double min_time = 0;  // seconds of our own runs, at least
+  bool with_peers = false;
+  std::string kernel;
+};
+
+// Effect  measures out of cache: GB/s against the roof
+// Errors  those of the library's plan and execute
+[[nodiscard]] result measure_cold(const bench_case& what, int threads, memory& pool, const measure_options& options);
+
+// Effect  measures in cache: one pair reused, one thread, loops of calls long enough for the clock
+[[nodiscard]] result measure_hot(const bench_case& what, memory& pool, const measure_options& options);
+
+}  // namespace cornerturn::bench

@@ -1,0 +1,155 @@
+// The pool: two anonymous mappings, cut into slots a page apart. Sources are random once; destinations are poisoned.
+//
+// Source bytes are (random & 0x9f) | 0x20: read as any IEEE format they are finite and normal, so a peer that
+// multiplies by alpha = 1 is neither slowed by denormals nor changed by signalling NaNs. The poison 0x5a is none of
+// them.
+#include "bench/memory.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+
+#include "bench/copies.hpp"
+
+namespace cornerturn::bench {
+
+namespace {
+
+constexpr std::int64_t page = 4096;
+constexpr std::int64_t huge_page = std::int64_t{2} << 20;
+constexpr unsigned char poison_byte = 0x5a;
+
+std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
+
+std::int64_t available_bytes() {
+  std::ifstream file("/proc/meminfo");
+  std::string key;
+  std::int64_t kib = 0;
+  std::string unit;
+  while (file >> key >> kib) {
+    std::getline(file, unit);
+    if (key == "MemAvailable:") return kib * 1024;
+  }
+  return std::int64_t{4} << 30;
+}
+
+std::byte* map(std::int64_t bytes, bool huge) {
+  void* base = ::mmap(nullptr, static_cast<std::size_t>(bytes + huge_page), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED) throw std::runtime_error("the bench pool of " + std::to_string(bytes) + " bytes: no memory");
+#ifdef MADV_HUGEPAGE
+  ::madvise(base, static_cast<std::size_t>(bytes + huge_page), huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+#endif
+  return static_cast<std::byte*>(base);
+}
+
+std::byte* aligned(std::byte* base) {
+  const auto address = reinterpret_cast<std::uintptr_t>(base);
+  const std::uintptr_t unit = huge_page;
+  return base + ((address + unit - 1) / unit * unit - address);
+}
+
+std::uint64_t random_word(std::uint64_t index) {  // splitmix64
+  std::uint64_t z = (index + 1) * 0x9e3779b97f4a7c15ULL;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+  z ^= z >> 31;
+  return (z & 0x9f9f9f9f9f9f9f9fULL) | 0x2020202020202020ULL;
+}
+
+}  // namespace
+
+memory::memory(bool huge, std::int64_t llc_bytes)
+    : huge_(huge),
+      rotation_bytes_(std::max(4 * llc_bytes, std::int64_t{1} << 30)),
+      limit_(available_bytes() / 10 * 4) {}
+
+memory::~memory() { release(); }
+
+void memory::release() {
+  if (src_ != nullptr) ::munmap(src_, static_cast<std::size_t>(capacity_ + huge_page));
+  if (dst_ != nullptr) ::munmap(dst_, static_cast<std::size_t>(capacity_ + huge_page));
+  src_ = nullptr;
+  dst_ = nullptr;
+}
+
+memory::plan memory::plan_for(std::int64_t bytes) const {
+  const std::int64_t unit = huge_ ? huge_page : page;
+  const std::int64_t stride = round_up(bytes + guard_bytes, unit) + unit;
+  const std::int64_t traffic = std::max<std::int64_t>(2 * bytes, 1);
+  const std::int64_t wanted = (rotation_bytes_ + traffic - 1) / traffic + 1;
+  const std::int64_t fitting = (limit_ / 2 - unit) / stride;
+  if (fitting < 1) {
+    throw std::runtime_error("a pair of 2 x " + std::to_string(bytes) +
+                             " bytes does not fit in 40 % of the free memory (" + std::to_string(limit_) + " bytes)");
+  }
+  return {std::min(wanted, fitting), stride};
+}
+
+void memory::grow(std::int64_t bytes_each_side) {
+  if (bytes_each_side <= capacity_) return;
+  release();
+  capacity_ = round_up(bytes_each_side, huge_page);
+  src_ = map(capacity_, huge_);
+  dst_ = map(capacity_, huge_);
+  refill(aligned(src_), capacity_);
+  fill_past_cache(aligned(dst_), capacity_, poison_byte);
+}
+
+void memory::reserve(const std::vector<std::int64_t>& sizes) {
+  std::int64_t most = 0;
+  for (const std::int64_t bytes : sizes) {
+    const plan want = plan_for(bytes);
+    most = std::max(most, want.count * want.stride + huge_page);
+  }
+  grow(most);
+}
+
+std::vector<buffer_pair> memory::pairs(std::int64_t bytes) {
+  reserve({bytes});
+  const plan want = plan_for(bytes);
+  const std::int64_t first = huge_ ? huge_page : page;  // room for the guard before the first destination
+  std::vector<buffer_pair> result;
+  for (std::int64_t i = 0; i < want.count; ++i) {
+    result.push_back({aligned(src_) + first + i * want.stride, aligned(dst_) + first + i * want.stride});
+  }
+  return result;
+}
+
+buffer_pair memory::pair(std::int64_t bytes) {
+  const plan one = plan_for(bytes);
+  grow(one.stride + huge_page);
+  const std::int64_t first = huge_ ? huge_page : page;
+  return {aligned(src_) + first, aligned(dst_) + first};
+}
+
+void memory::refill(std::byte* src, std::int64_t bytes) const {
+  const auto first = static_cast<std::uint64_t>(src - aligned(src_)) / 8;  // slots start on a page
+  const std::int64_t words = bytes / 8;
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < words; ++i) {
+    const std::uint64_t word = random_word(first + static_cast<std::uint64_t>(i));
+    std::memcpy(src + i * 8, &word, 8);
+  }
+  const std::uint64_t tail = random_word(first + static_cast<std::uint64_t>(words));
+  std::memcpy(src + words * 8, &tail, static_cast<std::size_t>(bytes - words * 8));
+}
+
+void memory::poison(std::byte* dst, std::int64_t bytes) {
+  std::memset(dst - guard_bytes, poison_byte, guard_bytes);
+  std::memset(dst + bytes, poison_byte, guard_bytes);
+  fill_past_cache(dst, bytes, poison_byte);
+}
+
+bool memory::guards_intact(const std::byte* dst, std::int64_t bytes) {
+  for (std::int64_t i = 0; i < guard_bytes; ++i) {
+    if (dst[-1 - i] != std::byte{poison_byte} || dst[bytes + i] != std::byte{poison_byte}) return false;
+  }
+  return true;
+}
+
+}  // namespace cornerturn::bench

@@ -1,0 +1,37 @@
+// What the bench says: a table for people, JSON for tools.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/gpu.hpp"
+#include "bench/measure.hpp"
+
+namespace cornerturn::bench {
+
+struct run_facts {
+  std::vector<std::string> argv;
+  bool huge = false;
+  std::int64_t rotation_bytes = 0;
+  std::string git_revision;
+  measure_options options;
+  std::optional<gpu_facts> gpu{};
+  int placements = 1;
+};
+
+[[nodiscard]] std::string table_head(const std::string& set, bool with_peers, std::size_t name_width);
+[[nodiscard]] std::string table_row(const result& one, bool with_peers, std::size_t name_width);
+
+// Effect  geometric means of GB/s and share per set and thread count, and the wrong results one by one
+[[nodiscard]] std::string summary(const std::vector<result>& results);
+
+// The same for results of a GPU. The summary has a line for each bar: geometric mean, worst share and its case.
+[[nodiscard]] std::string gpu_table_head(const std::string& set, bool with_peers, std::size_t name_width);
+[[nodiscard]] std::string gpu_table_row(const result& one, bool with_peers, std::size_t name_width);
+[[nodiscard]] std::string gpu_summary(const std::vector<result>& results);
+
+// Effect  a result file: Google Benchmark's `context` and `benchmarks`, and our own versioned block `cornerturn`
+[[nodiscard]] std::string json_text(const std::vector<result>& results, const run_facts& facts);
+
+}  // namespace cornerturn::bench

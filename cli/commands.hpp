@@ -1,0 +1,68 @@
+// The subcommands: what each was asked for, and the function that does it and returns the exit code.
+// All throw failure, or cornerturn::error from the library; run() in app.cpp turns either into a sentence on stderr.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cornerturn::cli {
+
+struct transpose_options {
+  std::string input;
+  std::string output;
+  std::optional<std::vector<int>> axes;  // none: full reversal
+  int threads = 0;                       // 0: all
+  std::string device = "auto";
+  bool verify = false;
+  bool metadata_only = false;
+  bool json = false;
+  bool quiet = false;
+};
+int run_transpose(const transpose_options& options);
+
+struct explain_options {
+  std::vector<std::int64_t> shape;  // of what a plan is asked for; empty when a kernel is asked for
+  std::optional<std::vector<int>> axes;
+  std::int64_t element_bytes = 4;
+  int threads = 0;
+  std::int64_t src_ld = 0;  // 0: packed; matrices only
+  std::int64_t dst_ld = 0;
+  bool json = false;
+  std::string kernel;                // a rung of the ladder
+  std::vector<std::int64_t> matrix;  // that it transposes; empty: 2048x2048
+  std::string arch = "sm_90";
+  std::string svg;   // a file; empty: none
+  bool all = false;  // every rung, in one table
+};
+int run_explain(const explain_options& options);
+int run_explain_kernel(const explain_options& options);
+
+int run_doctor(bool json);
+int run_kernels(bool json);
+
+struct roof_options {
+  std::int64_t bytes = 1 << 30;  // one way
+  int threads = 0;
+  bool json = false;
+};
+int run_roof(const roof_options& options);
+
+struct ladder_options {
+  std::vector<std::vector<std::int64_t>> shapes;  // empty: 8192x8192 and 16384x16384
+  int element_bytes = 4;
+  int repetitions = 9;
+  bool check = false;
+  std::string json;  // a file; empty: none
+};
+int run_ladder(const ladder_options& options);
+
+struct sample_options {
+  std::string kind;  // "matrix" or "cube"
+  std::string output;
+  std::vector<std::int64_t> shape;  // empty: the size of the demo
+};
+int run_make_sample(const sample_options& options);
+
+}  // namespace cornerturn::cli

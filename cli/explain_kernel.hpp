@@ -1,0 +1,53 @@
+// What `cornerturn explain KERNEL` shows: computed once, drawn as text, as SVG or as JSON.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ladder/ladder.hpp"
+
+namespace cornerturn::cli {
+
+// Which bank each element of a tile lies in, and which of them one phase of a warp wants at once.
+struct bank_map {
+  std::string title;
+  int rows = 0;
+  int cols = 0;
+  std::vector<int> bank;   // row by row
+  std::vector<bool> want;  // the worst phase of warp 0
+
+  [[nodiscard]] std::size_t at(int row, int col) const { return static_cast<std::size_t>(row) * cols + col; }
+};
+
+// The sectors that the first request of warp 0 touches: a bit for each of a sector's eight words of four bytes.
+struct sector_strip {
+  std::string title;  // "load", "store"
+  std::vector<std::uint8_t> words;
+  double useful = 0;  // of this request
+};
+
+struct kernel_picture {
+  const ladder::description* rung = nullptr;
+  const model::architecture* machine = nullptr;
+  ladder::matrix_shape shape{};
+  model::traffic counts;
+  model::residency resident;
+  double floor_seconds = 0;
+  double in_flight = 0;        // bytes, of the whole GPU
+  std::vector<bank_map> maps;  // before and after, or the one that there is, or none
+  std::string wanted_by;       // "a warp's shared load"
+  std::vector<sector_strip> strips;
+  std::vector<std::string> verdict;  // sentences
+};
+
+[[nodiscard]] kernel_picture picture_of(const ladder::description& rung, const model::architecture& machine,
+                                        const ladder::matrix_shape& shape);
+
+[[nodiscard]] std::string text_of(const kernel_picture& picture, bool colours);
+[[nodiscard]] std::string svg_of(const kernel_picture& picture);
+// One line for each rung that takes the shape.
+[[nodiscard]] std::string comparison_of(const model::architecture& machine, const ladder::matrix_shape& shape,
+                                        int word_bytes);
+
+}  // namespace cornerturn::cli

@@ -1,0 +1,183 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <utility>
+
+#include "explain_kernel.hpp"
+#include "text.hpp"
+
+namespace cornerturn::cli {
+namespace {
+
+using model::operation;
+
+bool is_shared(operation what) {
+  return what == operation::shared_load || what == operation::shared_store || what == operation::async_store;
+}
+
+const char* name_of(operation what) {
+  switch (what) {
+    case operation::global_load:
+      return "load";
+    case operation::global_store:
+      return "store";
+    case operation::async_load:
+      return "asynchronous load";
+    case operation::async_store:
+      return "asynchronous shared store";
+    case operation::shared_load:
+      return "shared load";
+    case operation::shared_store:
+      return "shared store";
+  }
+  return "";
+}
+
+// A tile that lies wholly inside the matrix, whatever its shape; the first one.
+model::tile_part whole_tile(const model::program& kernel, const ladder::matrix_shape& shape, operation what) {
+  const std::int64_t line = what == operation::global_store && kernel.turns ? shape.rows : shape.cols;
+  return {kernel.tile_rows, kernel.tile_cols, 0, line * kernel.word_bytes};
+}
+
+sector_strip strip_of(const model::warp_access& access, operation what) {
+  std::map<std::int64_t, std::uint8_t> touched;
+  for (int lane = 0; lane < model::warp_lanes; ++lane) {
+    if ((access.active >> lane & 1) == 0) continue;
+    const std::int64_t at = access.address[static_cast<std::size_t>(lane)];
+    for (std::int64_t word = at / 4; word <= (at + access.lane_bytes - 1) / 4; ++word) {
+      touched[word / 8] = static_cast<std::uint8_t>(touched[word / 8] | 1 << word % 8);
+    }
+  }
+  sector_strip made{name_of(what), {}, 0};
+  for (const auto& [sector, words] : touched) made.words.push_back(words);
+  const double asked = std::popcount(access.active) * access.lane_bytes;
+  if (!touched.empty()) made.useful = asked / static_cast<double>(touched.size() * model::sector_bytes);
+  return made;
+}
+
+// The lanes of the phase that takes the most wavefronts: all that are served together with it.
+model::warp_access worst_phase(const model::warp_access& access) {
+  const int lanes = model::phase_lanes(access.lane_bytes);
+  model::warp_access worst;
+  int most = -1;
+  for (int first = 0; first < model::warp_lanes; first += lanes) {
+    model::warp_access phase = access;
+    phase.active &= static_cast<std::uint32_t>(((std::uint64_t{1} << lanes) - 1) << first);
+    const int taken = model::shared_wavefronts(phase).taken;
+    if (taken > most) most = taken, worst = phase;
+  }
+  return worst;
+}
+
+template <class Place>
+bank_map map_of(std::string title, const model::program& kernel, const Place& place) {
+  bank_map made{std::move(title), kernel.tile_rows, kernel.tile_cols, {}, {}};
+  for (int row = 0; row < made.rows; ++row) {
+    for (int col = 0; col < made.cols; ++col) {
+      made.bank.push_back(place(row, col) / model::bank_bytes % model::banks);
+    }
+  }
+  made.want.assign(made.bank.size(), false);
+  return made;
+}
+
+// Maps of the tile, and the elements that the worst access of warp 0 wants marked on them.
+void add_maps(kernel_picture& made, const model::program& kernel) {
+  if (made.rung->place == nullptr) return;
+  made.maps.push_back(map_of("without padding or XOR", kernel, made.rung->plain_place));
+  bank_map own = map_of(made.rung->rung, kernel, made.rung->place);
+  if (own.bank == made.maps[0].bank) made.maps.clear();
+  made.maps.push_back(std::move(own));
+
+  // Of the accesses with the most conflicts, the one that would have the most if the tile were plain.
+  const model::instruction* worst = nullptr;
+  std::pair most{-1, -1};
+  for (const model::instruction& one : kernel.instructions) {
+    if (!is_shared(one.what)) continue;
+    model::instruction plain = one;
+    for (model::lane& lane : plain.lanes) lane.shared = made.rung->plain_place(lane.row, lane.col);
+    const model::tile_part tile = whole_tile(kernel, made.shape, one.what);
+    const std::pair conflicts{model::shared_wavefronts(access_of(kernel, one, 0, tile)).conflicts,
+                              model::shared_wavefronts(access_of(kernel, plain, 0, tile)).conflicts};
+    if (conflicts > most) most = conflicts, worst = &one;
+  }
+  if (worst == nullptr) return;
+  const model::warp_access phase =
+      worst_phase(access_of(kernel, *worst, 0, whole_tile(kernel, made.shape, worst->what)));
+  const int lanes = std::popcount(phase.active);
+  made.wanted_by = fmt::format("{} lanes want at once in a {}", lanes, name_of(worst->what));
+  for (int row = 0; row < kernel.tile_rows; ++row) {
+    for (int col = 0; col < kernel.tile_cols; ++col) {
+      const int address = made.rung->place(row, col);
+      for (int lane = 0; lane < model::warp_lanes; ++lane) {
+        const std::int64_t from = phase.address[static_cast<std::size_t>(lane)];
+        if ((phase.active >> lane & 1) == 0 || address < from || address >= from + phase.lane_bytes) continue;
+        for (bank_map& map : made.maps) map.want[map.at(row, col)] = true;
+      }
+    }
+  }
+}
+
+void add_verdict(kernel_picture& made) {
+  const model::traffic& t = made.counts;
+  const auto say = [&](std::string sentence) { made.verdict.push_back(std::move(sentence)); };
+  const auto global = [&](const model::global_count& count, const char* what, const char* verb) {
+    if (count.requests == 0 || count.useful() > 0.9) return;
+    say(fmt::format("{} use {:.1f} % of the sectors that they {}: {:.1f} times the traffic that is needed.", what,
+                    100 * count.useful(), verb, 1 / count.useful()));
+  };
+  global(t.load, "Loads", "fetch");
+  global(t.async_load, "Asynchronous loads", "fetch");
+  global(t.store, "Stores", "touch");
+  const auto shared = [&](const model::shared_count& count, const char* what) {
+    const double more = count.conflicts_per_request();
+    if (more < 0.05) return;
+    const double turns = static_cast<double>(count.wavefronts) / static_cast<double>(count.requests);
+    say(fmt::format("{} take {:.1f} wavefronts each where {:.1f} would do: bank conflicts.", what, turns,
+                    turns - more));
+  };
+  shared(t.shared_load, "Shared loads");
+  shared(t.shared_store, "Shared stores");
+  shared(t.async_store, "Asynchronous shared stores");
+  const double needed = model::needed_in_flight(*made.machine);
+  if (made.resident.blocks == 0) {
+    say(fmt::format("A block does not fit a multiprocessor of {}: {}.", made.machine->name, made.resident.limit));
+  } else if (made.in_flight < needed) {
+    say(fmt::format("{} are in flight; bandwidth times latency is {}, so DRAM waits for requests.",
+                    bytes_text(static_cast<std::int64_t>(made.in_flight)),
+                    bytes_text(static_cast<std::int64_t>(needed))));
+  }
+  if (made.verdict.empty()) {
+    say(made.rung->is_copy ? "Every byte once, in whole sectors: the roof of all rungs."
+                           : "Whole sectors on both sides and no bank conflicts: what is left is DRAM itself.");
+  }
+}
+
+}  // namespace
+
+kernel_picture picture_of(const ladder::description& rung, const model::architecture& machine,
+                          const ladder::matrix_shape& shape) {
+  kernel_picture made;
+  made.rung = &rung;
+  made.machine = &machine;
+  made.shape = shape;
+  made.counts = ladder::predict(rung, shape);
+  made.resident = ladder::residency(rung, machine);
+  made.floor_seconds = model::dram_floor(machine, shape.rows * shape.cols * shape.batch * rung.word_bytes);
+  made.in_flight = static_cast<double>(made.resident.blocks) * rung.bytes_in_flight * machine.multiprocessors;
+  const model::program kernel = rung.program(shape);
+  for (const operation what : {operation::global_load, operation::async_load, operation::global_store}) {
+    for (const model::instruction& one : kernel.instructions) {
+      if (one.what != what) continue;
+      made.strips.push_back(strip_of(access_of(kernel, one, 0, whole_tile(kernel, shape, what)), what));
+      break;
+    }
+  }
+  add_maps(made, kernel);
+  add_verdict(made);
+  return made;
+}
+
+}  // namespace cornerturn::cli

@@ -1,0 +1,125 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "explain_kernel.hpp"
+#include "text.hpp"
+
+namespace cornerturn::cli {
+namespace {
+
+constexpr int cell = 16, margin = 24, gap = 40, line = 20;
+constexpr int most_cells = 32;  // rows and columns of a map; a larger tile repeats itself
+constexpr std::size_t most_sectors = 8;
+
+// Light and dark by what the reader's system prefers; the page round the figure need not know.
+constexpr const char* style =
+    "text{font:13px system-ui,sans-serif;fill:#1d2530}.t{font-size:16px;font-weight:600}.q{fill:#5b6675}"
+    ".n{font:8px ui-monospace,monospace;text-anchor:middle;fill:#0008}.w{fill:#000;font-weight:700}"
+    ".b{fill:#fff}.u{fill:#2f6fde}.e{fill:#e6e9ee}.m{stroke:#111;stroke-width:1.6}"
+    "@media(prefers-color-scheme:dark){text{fill:#e7ebf0}.q{fill:#9aa5b3}.b{fill:#14181f}.u{fill:#6ea0ff}"
+    ".e{fill:#2b323c}.n{fill:#000a}.w{fill:#000}.m{stroke:#fff}}";
+
+std::string escaped(const std::string& text) {
+  std::string made;
+  for (const char letter : text) made += letter == '<' ? "&lt;" : letter == '&' ? "&amp;" : std::string(1, letter);
+  return made;
+}
+
+std::string text_at(int x, int y, const char* kind, const std::string& text) {
+  return fmt::format("<text x='{}' y='{}' class='{}'>{}</text>\n", x, y, kind, escaped(text));
+}
+
+// The sector's words as squares; what the warp wants of them filled.
+std::string strip_at(int x, int y, const sector_strip& strip) {
+  constexpr int word = 9;
+  std::string out = text_at(x, y + 12, "q", strip.title);
+  const std::size_t shown = std::min(strip.words.size(), most_sectors);
+  for (std::size_t k = 0; k < shown; ++k) {
+    for (int w = 0; w < 8; ++w) {
+      out += fmt::format("<rect x='{}' y='{}' width='8' height='14' class='{}'/>",
+                         x + 130 + static_cast<int>(k) * (8 * word + 6) + w * word, y,
+                         (strip.words[k] >> w & 1) != 0 ? "u" : "e");
+    }
+  }
+  out += '\n';
+  const int end = x + 130 + static_cast<int>(shown) * (8 * word + 6) + 6;
+  const std::string more = strip.words.size() > shown ? fmt::format("+ {} more; ", strip.words.size() - shown) : "";
+  return out + text_at(end, y + 12, "q",
+                       fmt::format("{}{} sectors, {:.4g} % useful", more, strip.words.size(), 100 * strip.useful));
+}
+
+// Each bank's cell, once as it is and once as it looks when the warp wants it: b0 ... b31, w0 ... w31.
+std::string cells() {
+  std::string out = "<defs>\n";
+  for (const bool want : {false, true}) {
+    for (int bank = 0; bank < model::banks; ++bank) {
+      out += fmt::format("<g id='{}{}'><rect width='{}' height='{}' fill='hsl({} {}% {}%)'{}/>", want ? 'w' : 'b', bank,
+                         cell - 1, cell - 1, bank * 45 / 4, want ? 85 : 55, want ? 62 : 80, want ? " class='m'" : "");
+      out += fmt::format("<text x='{}' y='11' class='n{}'>{}</text></g>\n", cell / 2, want ? " w" : "", bank);
+    }
+  }
+  return out + "</defs>\n";
+}
+
+std::string map_at(int x, int y, const bank_map& map, int rows, int cols) {
+  std::string out = text_at(x, y, "", map.title);
+  for (int row = 0; row < rows; ++row) {
+    out += fmt::format("<g transform='translate({} {})'>", x, y + 10 + row * cell);
+    for (int col = 0; col < cols; ++col) {
+      const std::size_t at = map.at(row, col);
+      out += fmt::format("<use href='#{}{}' x='{}'/>", map.want[at] ? 'w' : 'b', map.bank[at], col * cell);
+    }
+    out += "</g>\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string svg_of(const kernel_picture& picture) {
+  const ladder::description& rung = *picture.rung;
+  std::string body;
+  int y = margin + 6;
+  body += text_at(margin, y, "t", rung.rung);
+  y += line;
+  body +=
+      text_at(margin, y, "q", fmt::format("{}, elements of {} bytes", ladder::text_of(picture.shape), rung.word_bytes));
+  y += line;
+  for (const sector_strip& strip : picture.strips) {
+    body += strip_at(margin, y - 6, strip);
+    y += line + 4;
+  }
+  if (picture.strips.empty()) {
+    body += text_at(margin, y + 6, "q", "The tensor memory accelerator fetches and sends whole tiles.");
+    y += line + 4;
+  }
+  int width = 2 * margin + 2 * most_cells * cell + gap;
+  y += 10;
+  if (!picture.maps.empty()) {
+    body += cells();
+    const int rows = std::min(picture.maps[0].rows, most_cells), cols = std::min(picture.maps[0].cols, most_cells);
+    body += text_at(margin, y, "q",
+                    fmt::format("The bank of each element of the tile ({} x {} of {} x {}); framed: what {}", rows,
+                                cols, rung.tile_rows, rung.tile_cols, picture.wanted_by));
+    y += line + 4;
+    int x = margin;
+    for (const bank_map& map : picture.maps) {
+      body += map_at(x, y, map, rows, cols);
+      x += cols * cell + gap;
+    }
+    width = std::max(width, x - gap + margin);
+    y += rows * cell + line + 14;
+  }
+  for (const std::string& sentence : picture.verdict) {
+    body += text_at(margin, y, "", sentence);
+    y += line;
+  }
+  return fmt::format(
+      "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {} {}' role='img' aria-label='{}'>\n"
+      "<style>{}</style>\n<rect width='100%' height='100%' class='b'/>\n{}</svg>\n",
+      width, y + margin - line, rung.rung, style, body);
+}
+
+}  // namespace cornerturn::cli

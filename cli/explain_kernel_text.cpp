@@ -1,0 +1,140 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "explain_kernel.hpp"
+#include "text.hpp"
+
+namespace cornerturn::cli {
+namespace {
+
+constexpr int most_rows = 8, most_cols = 32;  // of a bank map, in a terminal
+constexpr std::size_t most_sectors = 4;
+
+// Banks round the wheel of xterm's 6 x 6 x 6 cube, so that neighbours look alike and the same bank looks the same.
+int colour_of(int bank) {
+  constexpr int wheel[] = {196, 202, 208, 214, 220, 226, 190, 154, 118, 82,  46,  47,  48,  49,  50,  51,
+                           45,  39,  33,  27,  21,  57,  93,  129, 165, 201, 200, 199, 198, 197, 161, 125};
+  return wheel[bank];
+}
+
+void add_map(std::string& out, const bank_map& map, bool colours) {
+  const int rows = std::min(map.rows, most_rows), cols = std::min(map.cols, most_cols);
+  out += fmt::format("  {}{}\n", map.title,
+                     rows < map.rows || cols < map.cols
+                         ? fmt::format(" ({} of {} rows, {} of {} columns)", rows, map.rows, cols, map.cols)
+                         : "");
+  for (int row = 0; row < rows; ++row) {
+    out += "  ";
+    for (int col = 0; col < cols; ++col) {
+      const int bank = map.bank[map.at(row, col)];
+      const bool want = map.want[map.at(row, col)];
+      if (colours) {
+        out += want ? fmt::format("\x1b[48;5;{}m\x1b[30m{:3}\x1b[0m", colour_of(bank), bank)
+                    : fmt::format("\x1b[38;5;{}m{:3}\x1b[0m", colour_of(bank), bank);
+      } else {
+        out += fmt::format("{}{:2}", want ? '*' : ' ', bank);
+      }
+    }
+    out += '\n';
+  }
+}
+
+void add_strip(std::string& out, const sector_strip& strip) {
+  out += fmt::format("  {:<18}", strip.title);
+  for (std::size_t k = 0; k < std::min(strip.words.size(), most_sectors); ++k) {
+    for (int word = 0; word < 8; ++word) out += (strip.words[k] >> word & 1) != 0 ? "█" : "·";
+    out += ' ';
+  }
+  const std::size_t more = strip.words.size() - std::min(strip.words.size(), most_sectors);
+  out += fmt::format("{:<12} {:2} sectors, {:.4g} % of them useful\n", more > 0 ? fmt::format("+ {} more", more) : "",
+                     strip.words.size(), 100 * strip.useful);
+}
+
+void add_global(std::string& out, const char* name, const model::global_count& count) {
+  if (count.requests == 0) return;
+  out += fmt::format("  {:<20}{:>12}{:>14}{:>10.2f}{:>9.1f} %\n", name, count.requests, count.sectors,
+                     count.sectors_per_request(), 100 * count.useful());
+}
+
+void add_shared(std::string& out, const char* name, const model::shared_count& count) {
+  if (count.requests == 0) return;
+  out += fmt::format("  {:<20}{:>12}{:>14}{:>12}{:>10.2f}\n", name, count.requests, count.wavefronts, count.conflicts,
+                     count.conflicts_per_request());
+}
+
+std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
+
+}  // namespace
+
+std::string text_of(const kernel_picture& picture, bool colours) {
+  const ladder::description& rung = *picture.rung;
+  const model::architecture& machine = *picture.machine;
+  const model::traffic& t = picture.counts;
+  std::string out = fmt::format("{}: {}, elements of {} bytes, on {} ({})\n", rung.rung, ladder::text_of(picture.shape),
+                                rung.word_bytes, machine.name, machine.product);
+  out += "\nOne warp in global memory; a sector is 8 words of 4 bytes\n";
+  for (const sector_strip& strip : picture.strips) add_strip(out, strip);
+  if (rung.tensor_load) out += "  load              the tensor memory accelerator fetches whole tiles\n";
+  if (rung.tensor_store) out += "  store             the tensor memory accelerator sends whole tiles\n";
+  if (!picture.maps.empty()) {
+    out += fmt::format("\nBanks of the tile in shared memory; {} what {}\n", colours ? "highlighted:" : "* is",
+                       picture.wanted_by);
+    for (const bank_map& map : picture.maps) add_map(out, map, colours);
+  }
+  if (t.load.requests + t.async_load.requests + t.store.requests > 0) {
+    out += fmt::format("\n  {:<20}{:>12}{:>14}{:>10}{:>11}\n", "global", "requests", "sectors", "each", "useful");
+  }
+  add_global(out, "load", t.load);
+  add_global(out, "asynchronous load", t.async_load);
+  add_global(out, "store", t.store);
+  if (t.shared_load.requests + t.shared_store.requests + t.async_store.requests > 0) {
+    out += fmt::format("\n  {:<20}{:>12}{:>14}{:>12}{:>10}\n", "shared", "requests", "wavefronts", "conflicts", "each");
+    add_shared(out, "store", t.shared_store);
+    add_shared(out, "asynchronous store", t.async_store);
+    add_shared(out, "load", t.shared_load);
+  }
+  out += fmt::format(
+      "\n  {} threads, {} of shared memory, at most {} registers: {} blocks on a multiprocessor,\n"
+      "  occupancy {}, limited by {}; {} in flight, DRAM wants {}.\n",
+      rung.threads, bytes_text(rung.shared_bytes), rung.registers, picture.resident.blocks,
+      percent(picture.resident.occupancy), picture.resident.limit,
+      bytes_text(static_cast<std::int64_t>(picture.in_flight)),
+      bytes_text(static_cast<std::int64_t>(model::needed_in_flight(machine))));
+  out += fmt::format("  Each byte once each way takes {:.3g} us at {:.0f} GB/s.\n\n", picture.floor_seconds * 1e6,
+                     machine.dram_gigabytes_per_second);
+  for (const std::string& sentence : picture.verdict) out += sentence + '\n';
+  return out;
+}
+
+std::string comparison_of(const model::architecture& machine, const ladder::matrix_shape& shape, int word_bytes) {
+  std::string out =
+      fmt::format("{}, elements of {} bytes, on {} ({}). Sectors and conflicts of one request; useful bytes.\n\n",
+                  ladder::text_of(shape), word_bytes, machine.name, machine.product);
+  out += fmt::format("{:<20}{:>14}{:>16}{:>12}{:>12}{:>11}\n", "rung", "load", "store", "conflicts", "conflicts",
+                     "occupancy");
+  out += fmt::format("{:<20}{:>14}{:>16}{:>12}{:>12}{:>11}\n", "", "sectors", "sectors", "shared st", "shared ld", "");
+  const auto global = [](const model::global_count& count, bool by_tensor) {
+    if (by_tensor) return std::string("TMA");
+    return fmt::format("{:.1f} {:>5.1f} %", count.sectors_per_request(), 100 * count.useful());
+  };
+  const auto shared = [](const model::shared_count& count) {
+    return count.requests == 0 ? std::string("-") : fmt::format("{:.1f}", count.conflicts_per_request());
+  };
+  for (const ladder::description& rung : ladder::rungs()) {
+    if (rung.word_bytes != word_bytes) continue;
+    if (const std::string why = rung.refusal(shape); !why.empty()) {
+      out += fmt::format("{:<20}  {}\n", rung.rung, why);
+      continue;
+    }
+    const model::traffic t = ladder::predict(rung, shape);
+    const bool async = t.async_load.requests > 0;
+    out += fmt::format("{:<20}{:>14}{:>16}{:>12}{:>12}{:>11}\n", rung.rung,
+                       global(async ? t.async_load : t.load, rung.tensor_load), global(t.store, rung.tensor_store),
+                       shared(async ? t.async_store : t.shared_store), shared(t.shared_load),
+                       percent(ladder::residency(rung, machine).occupancy));
+  }
+  return out;
+}
+
+}  // namespace cornerturn::cli

@@ -1,0 +1,44 @@
+// A regular file as read-only bytes of memory.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace cornerturn::cli {
+
+class mapped_file {
+ public:
+  // Errors  failure: missing, unreadable, a directory or another thing that is no regular file
+  explicit mapped_file(const std::string& path);
+
+  // Effect  maps what is in an open file; `path` is for sentences only. The descriptor stays the caller's.
+  mapped_file(int descriptor, const std::string& path);
+
+  ~mapped_file();
+  mapped_file(const mapped_file&) = delete;
+  mapped_file& operator=(const mapped_file&) = delete;
+
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
+  [[nodiscard]] std::int64_t size() const noexcept { return static_cast<std::int64_t>(size_); }
+  [[nodiscard]] bool is_same_file(dev_t device, ino_t inode) const noexcept {
+    return device == device_ && inode == inode_;
+  }
+
+ private:
+  void map(int descriptor, const std::string& path);
+
+  const std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+};
+
+// Effect  from now on a file that shrinks while it is mapped ends the process with a sentence and exit code 1, not with
+//         a bus error. No output file is left: see output_file.
+void report_vanished_pages(const std::string& input);
+
+}  // namespace cornerturn::cli

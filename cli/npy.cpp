@@ -1,0 +1,310 @@
+// Reading: 1 magic and version  2 header length  3 the dict  4 dtype  5 shape  6 the data's size against the file's.
+#include "npy.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "python_literal.hpp"
+#include "text.hpp"
+
+namespace cornerturn::cli {
+namespace {
+
+constexpr std::string_view magic{"\x93NUMPY", 6};
+constexpr std::int64_t max_header_bytes = 64 << 20;  // numpy refuses 10 kB by default; real ones stay below 1 MB
+
+using kind = python_value::kind;
+
+bool multiply(std::int64_t a, std::int64_t b, std::int64_t& product) { return !__builtin_mul_overflow(a, b, &product); }
+
+std::string clipped(std::string_view text) {
+  std::string out;
+  for (const char c : text.substr(0, 80)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7F) {
+      out += fmt::format("\\x{:02x}", byte);
+    } else {
+      out.push_back(c);
+    }
+  }
+  return text.size() > 80 ? out + "..." : out;
+}
+
+[[noreturn]] void bad_field(std::string_view field, const python_value& found, std::string_view wanted) {
+  throw npy_error(fmt::format("header field '{}' is {}, wanted {}", field, clipped(found.source), wanted));
+}
+
+// Bytes of what numpy.dtype() accepts as a short string, or nothing. Type characters are those of Linux on 64 bits.
+std::optional<std::int64_t> scalar_bytes(std::string_view text) {
+  static constexpr std::array<std::pair<std::string_view, int>, 34> names{{
+      {"bool", 1},   {"int8", 1},    {"uint8", 1}, {"int16", 2},  {"uint16", 2},  {"float16", 2},   {"int32", 4},
+      {"uint32", 4}, {"float32", 4}, {"int64", 8}, {"uint64", 8}, {"float64", 8}, {"complex64", 8}, {"complex128", 16},
+      {"?", 1},      {"b", 1},       {"B", 1},     {"h", 2},      {"H", 2},       {"i", 4},         {"I", 4},
+      {"l", 8},      {"L", 8},       {"q", 8},     {"Q", 8},      {"e", 2},       {"f", 4},         {"d", 8},
+      {"g", 16},     {"F", 8},       {"D", 16},    {"G", 32},     {"float", 8},   {"int", 8},
+  }};
+  if (!text.empty() && std::string_view("<>|=").find(text.front()) != std::string_view::npos) text.remove_prefix(1);
+  for (const auto& [name, bytes] : names) {
+    if (text == name) return bytes;
+  }
+  if (text.size() < 2) return std::nullopt;
+  const char letter = text.front();
+  std::int64_t size = 0;
+  const auto [end, fault] = std::from_chars(text.data() + 1, text.data() + text.size(), size);
+  if (fault != std::errc{} || size < 0) return std::nullopt;
+  const std::string_view rest = text.substr(static_cast<std::size_t>(end - text.data()));
+  const bool time = letter == 'M' || letter == 'm';
+  if (!rest.empty() && !(time && rest.size() > 2 && rest.front() == '[' && rest.back() == ']')) return std::nullopt;
+  const auto one_of = [size](std::initializer_list<std::int64_t> sizes) -> std::optional<std::int64_t> {
+    if (std::find(sizes.begin(), sizes.end(), size) == sizes.end()) return std::nullopt;
+    return size;
+  };
+  switch (letter) {
+    case 'b':
+      return one_of({1});
+    case 'i':
+    case 'u':
+      return one_of({1, 2, 4, 8, 16});
+    case 'f':
+      return one_of({1, 2, 4, 8, 10, 12, 16});
+    case 'c':
+      return one_of({4, 8, 16, 24, 32});
+    case 'M':
+    case 'm':
+      return one_of({8});
+    case 'S':
+    case 'a':
+    case 'V':
+      return size;
+    case 'U':
+      return multiply(size, 4, size) ? std::optional(size) : std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
+bool is_object(std::string_view text) {
+  if (!text.empty() && std::string_view("<>|=").find(text.front()) != std::string_view::npos) text.remove_prefix(1);
+  return text == "O" || text == "O8" || text == "O4" || text == "object";
+}
+
+std::int64_t count_of(const python_value& shape) {
+  std::int64_t count = 1;
+  const auto times = [&](const python_value& extent) {
+    if (extent.is != kind::integer || !extent.fits || extent.number < 0 || !multiply(count, extent.number, count)) {
+      bad_field("descr", shape, "a subarray shape of integers >= 0 whose product fits 63 bits");
+    }
+  };
+  if (shape.is == kind::integer) {
+    times(shape);
+  } else if (shape.is == kind::tuple || shape.is == kind::list) {
+    for (const python_value& extent : shape.items) times(extent);
+  } else {
+    bad_field("descr", shape, "a subarray shape: an integer or a tuple of them");
+  }
+  return count;
+}
+
+std::int64_t bytes_of(const python_value& descr) {
+  if (descr.is == kind::string) {
+    if (is_object(descr.text)) {
+      throw npy_error(fmt::format(
+          "header field 'descr' holds {}, an object dtype whose elements are pickled Python objects, wanted "
+          "a dtype of fixed size",
+          clipped(descr.source)));
+    }
+    const auto bytes = scalar_bytes(descr.text);
+    if (!bytes) bad_field("descr", descr, "a dtype of fixed size such as '<f4', '>i8', '|b1', '<U10' or '|V12'");
+    return *bytes;
+  }
+  std::int64_t bytes = 0;
+  if (descr.is == kind::tuple && descr.items.size() == 2) {  // (dtype, shape)
+    if (!multiply(bytes_of(descr.items[0]), count_of(descr.items[1]), bytes)) {
+      bad_field("descr", descr, "an element of fewer than 2^63 bytes");
+    }
+    return bytes;
+  }
+  if (descr.is != kind::list) bad_field("descr", descr, "a string or a list of fields");
+  for (const python_value& field : descr.items) {  // (name, dtype) or (name, dtype, shape)
+    if (field.is != kind::tuple || field.items.size() < 2 || field.items.size() > 3) {
+      bad_field("descr", field, "a field as (name, dtype) or (name, dtype, shape)");
+    }
+    const python_value& name = field.items[0];
+    if (name.is != kind::string && !(name.is == kind::tuple && name.items.size() == 2)) {
+      bad_field("descr", name, "the name of a field as a string or (title, name)");
+    }
+    const std::int64_t count = field.items.size() == 3 ? count_of(field.items[2]) : 1;
+    std::int64_t field_bytes = 0;
+    if (!multiply(bytes_of(field.items[1]), count, field_bytes) || __builtin_add_overflow(bytes, field_bytes, &bytes)) {
+      bad_field("descr", descr, "an element of fewer than 2^63 bytes");
+    }
+  }
+  return bytes;
+}
+
+std::vector<std::int64_t> shape_of(const python_value& shape) {
+  if (shape.is != kind::tuple && shape.is != kind::list) bad_field("shape", shape, "a tuple of integers");
+  std::vector<std::int64_t> extents;
+  for (std::size_t k = 0; k < shape.items.size(); ++k) {
+    const python_value& extent = shape.items[k];
+    const std::string field = fmt::format("shape[{}]", k);
+    if (extent.is != kind::integer) bad_field(field, extent, "an integer");
+    if (!extent.fits) bad_field(field, extent, "an integer below 2^63");
+    if (extent.number < 0) bad_field(field, extent, "an integer >= 0");
+    extents.push_back(extent.number);
+  }
+  return extents;
+}
+
+std::uint32_t little_endian(std::span<const std::byte> bytes) {
+  std::uint32_t value = 0;
+  for (std::size_t k = bytes.size(); k-- > 0;) value = value << 8 | std::to_integer<std::uint32_t>(bytes[k]);
+  return value;
+}
+
+}  // namespace
+
+npy_header parse_npy_header(std::span<const std::byte> front, std::int64_t file_bytes) {
+  npy_header header;
+  // 1 magic and version
+  const std::string_view text{reinterpret_cast<const char*>(front.data()), front.size()};
+  if (file_bytes == 0) throw npy_error("the file is empty, wanted an .npy file");
+  if (text.substr(0, magic.size()) != magic) {
+    throw npy_error(fmt::format("not an .npy file: it begins with {}, wanted 93 4e 55 4d 50 59 (\"\\x93NUMPY\")", [&] {
+      std::string hex;
+      for (const char c : text.substr(0, magic.size())) {
+        hex += fmt::format("{}{:02x}", hex.empty() ? "" : " ", static_cast<unsigned char>(c));
+      }
+      return hex;
+    }()));
+  }
+  if (text.size() < 8) throw npy_error(fmt::format("truncated: {} bytes, wanted at least 10", text.size()));
+  header.major = static_cast<unsigned char>(text[6]);
+  header.minor = static_cast<unsigned char>(text[7]);
+  if (header.major < 1 || header.major > 3 || header.minor != 0) {
+    throw npy_error(fmt::format("format version is {}.{}, wanted 1.0, 2.0 or 3.0", header.major, header.minor));
+  }
+
+  // 2 header length
+  const std::size_t length_bytes = header.major == 1 ? 2 : 4;
+  if (text.size() < 8 + length_bytes) {
+    throw npy_error(
+        fmt::format("truncated: {} bytes, wanted the header length at bytes 8 to {}", text.size(), 7 + length_bytes));
+  }
+  const std::int64_t length = little_endian(front.subspan(8, length_bytes));
+  header.data_offset = static_cast<std::int64_t>(8 + length_bytes) + length;
+  if (header.data_offset > file_bytes) {
+    throw npy_error(fmt::format("header length is {}, but only {} bytes follow it in the file", length,
+                                file_bytes - static_cast<std::int64_t>(8 + length_bytes)));
+  }
+  if (length > max_header_bytes || header.data_offset > static_cast<std::int64_t>(front.size())) {
+    throw npy_error(fmt::format("header length is {}, wanted at most {}", length, max_header_bytes));
+  }
+
+  // 3 the dict
+  python_value dict;
+  try {
+    dict = parse_literal(text.substr(8 + length_bytes, static_cast<std::size_t>(length)));
+  } catch (const literal_error& fault) {
+    throw npy_error(fmt::format("malformed header: {}", fault.what()));
+  }
+  if (dict.is != kind::dict) {
+    throw npy_error(fmt::format("malformed header: found {}, wanted a dict", clipped(dict.source)));
+  }
+  const python_value* descr = nullptr;
+  const python_value* order = nullptr;
+  const python_value* shape = nullptr;
+  for (std::size_t k = 0; k + 1 < dict.items.size(); k += 2) {
+    const python_value& key = dict.items[k];
+    const bool string = key.is == kind::string;
+    const python_value** slot = string && key.text == "descr"           ? &descr
+                                : string && key.text == "fortran_order" ? &order
+                                : string && key.text == "shape"         ? &shape
+                                                                        : nullptr;
+    if (slot == nullptr) {
+      throw npy_error(
+          fmt::format("header has the key {}, wanted 'descr', 'fortran_order' and 'shape' only", clipped(key.source)));
+    }
+    if (*slot != nullptr) throw npy_error(fmt::format("header has the key '{}' twice, wanted it once", key.text));
+    *slot = &dict.items[k + 1];
+  }
+  const auto require = [](const python_value* value, std::string_view key) {
+    if (value == nullptr) throw npy_error(fmt::format("header has no key '{}', wanted one", key));
+  };
+  require(descr, "descr");
+  require(order, "fortran_order");
+  require(shape, "shape");
+
+  // 4 dtype
+  header.itemsize = bytes_of(*descr);
+  header.descr = std::string(descr->source);
+  if (order->is != kind::boolean) bad_field("fortran_order", *order, "True or False");
+  header.fortran_order = order->truth;
+
+  // 5 shape
+  header.shape = shape_of(*shape);
+  const bool empty = std::find(header.shape.begin(), header.shape.end(), 0) != header.shape.end();
+  std::int64_t bytes = header.itemsize;
+  for (const std::int64_t extent : header.shape) {
+    if (!empty && !multiply(bytes, extent, bytes)) {
+      bad_field("shape", *shape, fmt::format("an array of fewer than 2^63 bytes at {} bytes each", header.itemsize));
+    }
+  }
+  header.data_bytes = empty ? 0 : bytes;
+
+  // 6 the data's size against the file's
+  const std::int64_t found = file_bytes - header.data_offset;
+  if (found != header.data_bytes) {
+    throw npy_error(fmt::format("{}: {} bytes of data after the header, wanted {} for shape {} at {} bytes each",
+                                found < header.data_bytes ? "truncated data" : "trailing data", found,
+                                header.data_bytes, tuple_text(header.shape), header.itemsize));
+  }
+  return header;
+}
+
+std::string npy_header_bytes(const npy_header& header) {
+  const std::string dict = fmt::format("{{'descr': {}, 'fortran_order': {}, 'shape': {}, }}", header.descr,
+                                       header.fortran_order ? "True" : "False", tuple_text(header.shape));
+  int major = header.major;
+  const auto padded = [&](std::size_t length_bytes) {
+    const std::size_t used = 8 + length_bytes + dict.size() + 1;  // 1: the newline
+    return (used + 63) / 64 * 64;
+  };
+  if (major == 1 && padded(2) - 10 > 65535) major = 2;
+  const std::size_t length_bytes = major == 1 ? 2 : 4;
+  const std::size_t total = padded(length_bytes);
+  std::string bytes{magic};
+  bytes.push_back(static_cast<char>(major));
+  bytes.push_back('\0');
+  const std::size_t length = total - 8 - length_bytes;
+  for (std::size_t k = 0; k < length_bytes; ++k) bytes.push_back(static_cast<char>(length >> (8 * k) & 0xFF));
+  bytes += dict;
+  bytes.append(total - bytes.size() - 1, ' ');
+  bytes.push_back('\n');
+  return bytes;
+}
+
+std::int64_t npy_itemsize(std::string_view descr) {
+  try {
+    return bytes_of(parse_literal(descr));
+  } catch (const literal_error& fault) {
+    throw npy_error(fmt::format("malformed dtype: {}", fault.what()));
+  }
+}
+
+std::string npy_dtype_name(std::string_view descr) {
+  try {
+    python_value value = parse_literal(descr);
+    if (value.is == kind::string) return value.text;
+  } catch (const literal_error&) {
+    // A caller's own text that is no literal is shown as it is.
+  }
+  return std::string(descr);
+}
+
+}  // namespace cornerturn::cli

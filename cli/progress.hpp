@@ -1,0 +1,31 @@
+// A progress bar on stderr, drawn only for a person who watches.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace cornerturn::cli {
+
+class progress_bar {
+ public:
+  // Effect  draws nothing at all unless `wanted`, stderr is a terminal and TERM is not "dumb". NO_COLOR is honoured.
+  progress_bar(std::string label, std::int64_t total_bytes, bool wanted);
+  ~progress_bar();  // erases the bar
+  progress_bar(const progress_bar&) = delete;
+  progress_bar& operator=(const progress_bar&) = delete;
+
+  // Effect  redraws at most ten times a second, and not in the first 300 ms, so that short work shows no flicker
+  void show(std::int64_t done_bytes);
+
+ private:
+  std::string label_;
+  std::int64_t total_;
+  bool active_;
+  bool colour_;
+  bool drawn_ = false;
+  std::chrono::steady_clock::time_point start_;
+  std::chrono::steady_clock::time_point last_;
+};
+
+}  // namespace cornerturn::cli

@@ -1,0 +1,156 @@
+// `cornerturn doctor`, `kernels` and `roof`: what this build and this machine are.
+#include <fmt/format.h>
+#include <sys/utsname.h>
+
+#include <CLI/Version.hpp>
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "bench/bench.hpp"
+#include "commands.hpp"
+#include "cornerturn/system.hpp"
+#include "cornerturn/version.hpp"
+#include "text.hpp"
+
+namespace cornerturn::cli {
+namespace {
+
+constexpr const char* compiler =
+#if defined(__clang__)
+    "clang " __clang_version__;
+#elif defined(__GNUC__)
+    "gcc " __VERSION__;
+#else
+    "unknown";
+#endif
+
+// The word in brackets of "always [madvise] never".
+std::string huge_page_mode() {
+  std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
+  std::string line;
+  if (!std::getline(file, line)) return "unknown";
+  const auto open = line.find('[');
+  const auto close = line.find(']');
+  return open < close && close != std::string::npos ? line.substr(open + 1, close - open - 1) : line;
+}
+
+std::string operating_system() {
+  utsname about{};
+  if (uname(&about) != 0) return "unknown";
+  return fmt::format("{} {} {}", about.sysname, about.release, about.machine);
+}
+
+std::ptrdiff_t kernels_of(const std::string& backend) {
+  const std::vector<kernel_info> rows = kernel_list();
+  return std::count_if(rows.begin(), rows.end(), [&](const kernel_info& one) { return one.backend == backend; });
+}
+
+std::string size_or_unknown(std::int64_t bytes) { return bytes > 0 ? bytes_text(bytes) : "unknown"; }
+
+void line(std::string_view name, const std::string& value) { fmt::print("{:<12} {}\n", name, value); }
+
+void doctor_json() {
+  const cpu_info machine = cpu();
+  nlohmann::ordered_json report = {
+      {"version", version()},
+      {"header_version", CORNERTURN_VERSION_STRING},
+      {"compiler", compiler},
+      {"system", operating_system()},
+      {"libraries",
+       {{"CLI11", CLI11_VERSION},
+        {"fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
+        {"nlohmann_json", fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR,
+                                      NLOHMANN_JSON_VERSION_PATCH)}}},
+      {"cpu",
+       {{"model", machine.model},
+        {"simd", machine.simd},
+        {"simd_targets", machine.simd_targets},
+        {"threads", machine.threads},
+        {"l1d_bytes", machine.l1d_bytes},
+        {"l2_bytes", machine.l2_bytes},
+        {"l3_bytes", machine.l3_bytes},
+        {"page_bytes", machine.page_bytes},
+        {"transparent_huge_pages", huge_page_mode()}}},
+  };
+  report["backends"] = nlohmann::ordered_json::array();
+  for (const backend_info& one : backends()) {
+    report["backends"].push_back(
+        {{"name", one.name}, {"present", one.present}, {"detail", one.detail}, {"kernels", kernels_of(one.name)}});
+  }
+  report["kernels"] = kernel_list().size();
+  fmt::print("{}\n", report.dump());
+}
+
+}  // namespace
+
+int run_doctor(bool json) {
+  if (json) {
+    doctor_json();
+    return exit_ok;
+  }
+  const cpu_info machine = cpu();
+  const std::string loaded = version();
+  line("cornerturn", loaded == CORNERTURN_VERSION_STRING
+                         ? loaded
+                         : fmt::format("{} (the command was built with {})", loaded, CORNERTURN_VERSION_STRING));
+  line("compiler", compiler);
+  line("system", operating_system());
+  line("cpu", fmt::format("{}, {} thread{}", machine.model, machine.threads, machine.threads == 1 ? "" : "s"));
+  line("simd", fmt::format("{} (this build on this machine: {})", machine.simd, fmt::join(machine.simd_targets, ", ")));
+  line("caches", fmt::format("L1d {}, L2 {}, L3 {}", size_or_unknown(machine.l1d_bytes),
+                             size_or_unknown(machine.l2_bytes), size_or_unknown(machine.l3_bytes)));
+  line("pages", fmt::format("{}, transparent huge pages: {}", size_or_unknown(machine.page_bytes), huge_page_mode()));
+  for (const backend_info& one : backends()) {
+    const std::string rows = one.present ? fmt::format("{} kernels", kernels_of(one.name)) : "off";
+    line(fmt::format("{}", one.name), one.detail.empty() ? rows : fmt::format("{}: {}", rows, one.detail));
+  }
+  return exit_ok;
+}
+
+int run_kernels(bool json) {
+  const std::vector<kernel_info> rows = kernel_list();
+  if (json) {
+    auto report = nlohmann::ordered_json::array();
+    for (const kernel_info& one : rows) {
+      report.push_back({{"name", one.name},
+                        {"backend", one.backend},
+                        {"family", one.family},
+                        {"element_bytes", one.element_bytes},
+                        {"note", one.note}});
+    }
+    fmt::print("{}\n", report.dump());
+    return exit_ok;
+  }
+  std::size_t name = 4;
+  std::size_t backend = 7;
+  std::size_t family = 6;
+  for (const kernel_info& one : rows) {
+    name = std::max(name, one.name.size());
+    backend = std::max(backend, one.backend.size());
+    family = std::max(family, one.family.size());
+  }
+  fmt::print("{:<{}}  {:<{}}  {:<{}}  {:>5}  {}\n", "name", name, "backend", backend, "family", family, "bytes",
+             "note");
+  for (const kernel_info& one : rows) {
+    const std::string bytes = one.element_bytes == 0 ? "any" : fmt::format("{}", one.element_bytes);
+    fmt::print("{:<{}}  {:<{}}  {:<{}}  {:>5}  {}\n", one.name, name, one.backend, backend, one.family, family, bytes,
+               one.note);
+  }
+  return exit_ok;
+}
+
+int run_roof(const roof_options& options) {
+  const int threads = options.threads > 0 ? options.threads : std::max(1, cpu().threads);
+  const double rate = bench::copy_roof_gb_s(options.bytes, threads);
+  if (options.json) {
+    const nlohmann::ordered_json report = {{"bytes", options.bytes}, {"threads", threads}, {"gb_s", rate}};
+    fmt::print("{}\n", report.dump());
+  } else {
+    fmt::print("copy of {}, {} thread{}: {:.2f} GB/s read + written\n", bytes_text(options.bytes), threads,
+               threads == 1 ? "" : "s", rate);
+  }
+  return exit_ok;
+}
+
+}  // namespace cornerturn::cli

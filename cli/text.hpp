@@ -1,0 +1,45 @@
+// Words and numbers of the command line: exit codes, the one exception type, lists, shapes and sizes as text.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cornerturn::cli {
+
+enum exit_code : int { exit_ok = 0, exit_failure = 1, exit_usage = 2, exit_no_device = 3 };
+
+// A sentence for stderr and the exit code that goes with it.
+class failure : public std::runtime_error {
+ public:
+  explicit failure(const std::string& sentence, exit_code code = exit_failure)
+      : std::runtime_error(sentence), code_(code) {}
+  [[nodiscard]] exit_code code() const noexcept { return code_; }
+
+ private:
+  exit_code code_;
+};
+
+// Effect  "2,0,1" -> {2, 0, 1}; "" -> {}; nothing when it is not a comma-separated list of integers
+[[nodiscard]] std::optional<std::vector<int>> parse_axes(std::string_view text);
+
+// Effect  "64x56x56x256" -> {64, 56, 56, 256}; nothing when it is not integers >= 0 separated by x
+[[nodiscard]] std::optional<std::vector<std::int64_t>> parse_shape(std::string_view text);
+
+// Effect  the axes as numpy.transpose understands them: none means full reversal, negative ones count from the end
+// Errors  failure: wrong count, out of range, repeated; the sentence starts with `what`
+[[nodiscard]] std::vector<int> resolve_axes(const std::optional<std::vector<int>>& axes, int rank,
+                                            const std::string& what);
+
+[[nodiscard]] std::string shape_text(std::span<const std::int64_t> shape);   // "64x56x56x256", "scalar"
+[[nodiscard]] std::string tuple_text(std::span<const std::int64_t> values);  // "(64, 56)", "(3,)", "()"
+[[nodiscard]] std::string axes_text(std::span<const int> axes);              // "2,0,1"
+[[nodiscard]] std::string bytes_text(std::int64_t bytes);                    // "1.50 GiB"
+[[nodiscard]] std::string seconds_text(double seconds);                      // "12.3 ms"
+[[nodiscard]] std::string error_text(int error_number);                      // strerror, thread safe
+
+}  // namespace cornerturn::cli

@@ -1,0 +1,199 @@
+// `cornerturn transpose`: 1 read the header  2 decide what the output is  3 write it under no name  4 verify it
+// 5 give it its name  6 say what was done.
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "boxes.hpp"
+#include "commands.hpp"
+#include "cornerturn/system.hpp"
+#include "file_move.hpp"
+#include "mapped_file.hpp"
+#include "npy.hpp"
+#include "output_file.hpp"
+#include "progress.hpp"
+#include "text.hpp"
+#include "verify.hpp"
+
+namespace cornerturn::cli {
+namespace {
+
+struct outcome {
+  npy_header in;
+  npy_header out;
+  std::vector<int> axes;
+  move_report moved;
+  double seconds = 0;  // from opening the input to the last byte written
+  double verify_seconds = 0;
+};
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void require_device(const std::string& device) {
+  if (device != "cuda") return;
+  for (const backend_info& backend : backends()) {
+    if (backend.name != device) continue;
+    if (!backend.present) throw failure(fmt::format("--device cuda: {}", backend.detail), exit_no_device);
+    throw failure("--device cuda: files are moved by the CPU in this version; wanted auto or cpu", exit_no_device);
+  }
+  throw failure("--device cuda: this build has no cuda backend", exit_no_device);
+}
+
+npy_header read_header(const mapped_file& file, const std::string& path) {
+  try {
+    return parse_npy_header(file.bytes(), file.size());
+  } catch (const npy_error& fault) {
+    throw failure(fmt::format("{}: {}", path, fault.what()));
+  }
+}
+
+// The transposition as a header alone: the same bytes mean the permuted array when the axes that have more than one
+// index either stay in order, or are all reversed and C order becomes Fortran order.
+bool order_of_same_bytes(const npy_header& in, std::span<const int> axes, const std::string& path) {
+  if (in.data_bytes == 0) return in.fortran_order;
+  std::vector<int> moving;
+  for (const int k : axes) {
+    if (in.shape[static_cast<std::size_t>(k)] > 1) moving.push_back(k);
+  }
+  if (std::is_sorted(moving.begin(), moving.end())) return in.fortran_order;
+  if (std::is_sorted(moving.rbegin(), moving.rend())) return !in.fortran_order;
+  throw failure(
+      fmt::format("{}: --metadata-only cannot express axes {} of shape {}: a header can only say C or Fortran order, "
+                  "wanted axes that stay in order or are all reversed (axes of extent 1 may go anywhere)",
+                  path, axes_text(axes), tuple_text(in.shape)));
+}
+
+void verify_output(const mapped_file& input, const output_file& file, outcome& result, const transpose_options& options,
+                   int threads) {
+  const auto start = std::chrono::steady_clock::now();
+  const mapped_file written(file.descriptor(), options.output);
+  const npy_header out = read_header(written, options.output);
+  if (out.shape != result.out.shape || out.descr != result.in.descr) {
+    throw failure(
+        fmt::format("{}: verification failed: the header reads back as {} {}, wanted {} {}; no output was left",
+                    options.output, tuple_text(out.shape), out.descr, tuple_text(result.out.shape), result.in.descr));
+  }
+  progress_bar bar("verifying", result.in.data_bytes, !options.json && !options.quiet);
+  const auto difference = find_difference(result.in, input.bytes().data() + result.in.data_offset, out,
+                                          written.bytes().data() + out.data_offset, result.axes, threads,
+                                          [&](std::int64_t done) { bar.show(done); });
+  if (difference) {
+    throw failure(fmt::format("{}: verification failed: the element at {} is not that of the input; no output was left",
+                              options.output, tuple_text(*difference)));
+  }
+  result.verify_seconds = seconds_since(start);
+}
+
+void print_json(const transpose_options& options, const outcome& result, double rate) {
+  const nlohmann::ordered_json report = {
+      {"input", options.input},
+      {"output", options.output},
+      {"input_shape", result.in.shape},
+      {"output_shape", result.out.shape},
+      {"axes", result.axes},
+      {"dtype", npy_dtype_name(result.in.descr)},
+      {"itemsize", result.in.itemsize},
+      {"input_fortran_order", result.in.fortran_order},
+      {"output_fortran_order", result.out.fortran_order},
+      {"metadata_only", options.metadata_only},
+      {"bytes", result.in.data_bytes},
+      {"seconds", result.seconds},
+      {"gb_s", rate},
+      {"kernel", result.moved.kernel},
+      {"threads", result.moved.threads},
+      {"verified", options.verify},
+      {"verify_seconds", result.verify_seconds},
+  };
+  // Names in a file may be in any encoding; JSON is UTF-8.
+  fmt::print("{}\n", report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+void print_lines(const transpose_options& options, const outcome& result, double rate) {
+  fmt::print("{} {} -> {} {}, {}, {}\n", options.input, shape_text(result.in.shape), options.output,
+             shape_text(result.out.shape), npy_dtype_name(result.in.descr), bytes_text(result.in.data_bytes));
+  std::string how = options.metadata_only ? "data copied unchanged, header only"
+                    : result.moved.kernel.empty()
+                        ? "no data to move"
+                        : fmt::format("{}, {} thread{}", result.moved.kernel, result.moved.threads,
+                                      result.moved.threads == 1 ? "" : "s");
+  if (options.verify) how += ", verified";
+  fmt::print("{}, {:.2f} GB/s read + written, {}\n", seconds_text(result.seconds), rate, how);
+}
+
+}  // namespace
+
+int run_transpose(const transpose_options& options) {
+  require_device(options.device);
+  const auto start = std::chrono::steady_clock::now();
+  const int threads = options.threads > 0 ? options.threads : std::max(1, cpu().threads);
+
+  // 1
+  const mapped_file input(options.input);
+  report_vanished_pages(options.input);
+  outcome result;
+  result.in = read_header(input, options.input);
+  const int rank = static_cast<int>(result.in.shape.size());
+  result.axes = resolve_axes(options.axes, rank, options.input);
+
+  // 2
+  struct stat about {};
+  if (stat(options.output.c_str(), &about) == 0 && input.is_same_file(about.st_dev, about.st_ino)) {
+    throw failure(
+        fmt::format("{}: is the same file as the input {}, wanted another one: a file is not transposed in "
+                    "place",
+                    options.output, options.input));
+  }
+  result.out = result.in;
+  for (std::size_t k = 0; k < result.out.shape.size(); ++k) {
+    result.out.shape[k] = result.in.shape[static_cast<std::size_t>(result.axes[k])];
+  }
+  result.out.fortran_order = options.metadata_only && order_of_same_bytes(result.in, result.axes, options.input);
+  const std::string header = npy_header_bytes(result.out);
+  const auto data_offset = static_cast<std::int64_t>(header.size());
+  const std::byte* const data = input.bytes().data() + result.in.data_offset;
+  const bool moves = !options.metadata_only && result.in.data_bytes > 0;
+  problem what;
+  if (moves) {
+    try {
+      what = file_problem(result.in.shape, result.in.fortran_order, result.axes, result.in.itemsize);
+    } catch (const failure& fault) {
+      throw failure(fmt::format("{}: {}", options.input, fault.what()));
+    }
+  }
+
+  // 3
+  output_file output(options.output, data_offset + result.in.data_bytes);
+  output.write_at(header, 0);
+  {
+    progress_bar bar("moving", result.in.data_bytes, !options.json && !options.quiet);
+    const auto show = [&bar](std::int64_t done) { bar.show(done); };
+    if (moves) {
+      result.moved = move_to_file(what, data, output, data_offset, threads, show);
+    } else {
+      copy_to_file(data, result.in.data_bytes, output, data_offset, show);
+      result.moved.threads = 1;
+    }
+  }
+  result.seconds = seconds_since(start);
+
+  // 4, 5
+  if (options.verify) verify_output(input, output, result, options, threads);
+  output.publish();
+
+  // 6
+  const double rate = 2 * static_cast<double>(result.in.data_bytes) / result.seconds * 1e-9;
+  if (options.json) {
+    print_json(options, result, rate);
+  } else if (!options.quiet) {
+    print_lines(options, result, rate);
+  }
+  return exit_ok;
+}
+
+}  // namespace cornerturn::cli

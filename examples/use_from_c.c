@@ -1,0 +1,37 @@
+/* The C ABI: a status from every call, and a sentence when it is not CORNERTURN_OK. */
+#include <cornerturn/cornerturn.h>
+#include <stdio.h>
+
+static int failed(cornerturn_status status) {
+  if (status == CORNERTURN_OK) return 0;
+  fprintf(stderr, "%s: %s\n", cornerturn_status_name(status), cornerturn_last_error());
+  return 1;
+}
+
+int main(void) {
+  double src[4][6];
+  double dst[6][4];
+  for (int i = 0; i < 4; ++i) {
+    for (int j = 0; j < 6; ++j) src[i][j] = 10 * i + j;
+  }
+
+  /* One call. */
+  if (failed(cornerturn_transpose(src, dst, 4, 6, sizeof(double), 0, 0, NULL))) return 1;
+  printf("src[2][5] = %g, dst[5][2] = %g\n", src[2][5], dst[5][2]);
+  if (dst[5][2] != src[2][5]) return 1;
+
+  /* The same with a plan, which can be executed any number of times by any thread. */
+  cornerturn_problem problem;
+  cornerturn_plan* plan = NULL;
+  if (failed(cornerturn_transpose_problem(4, 6, sizeof(double), 0, 0, &problem))) return 1;
+  if (failed(cornerturn_plan_create(&problem, NULL, &plan))) return 1;
+  printf("kernel: %s\n", cornerturn_plan_kernel(plan));
+  const int bad = failed(cornerturn_plan_execute(plan, src, dst, NULL));
+  cornerturn_plan_destroy(plan);
+  if (bad) return 1;
+
+  /* What a mistake looks like: a leading dimension smaller than the row it has to hold. */
+  const cornerturn_status status = cornerturn_transpose(src, dst, 4, 6, sizeof(double), 5, 0, NULL);
+  printf("a mistake: %s: %s\n", cornerturn_status_name(status), cornerturn_last_error());
+  return status == CORNERTURN_INVALID_ARGUMENT ? 0 : 1;
+}
