@@ -1,0 +1,222 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cornerturn/cornerturn.h"
+#include "cornerturn/error.hpp"
+#include "cornerturn/problem.hpp"
+#include "cornerturn/version.hpp"
+
+namespace {
+
+void expect_failure(cornerturn_status found, cornerturn_status wanted, std::initializer_list<const char*> parts) {
+  EXPECT_EQ(found, wanted);
+  const std::string sentence = cornerturn_last_error();
+  for (const char* part : parts)
+    EXPECT_NE(sentence.find(part), std::string::npos) << '"' << part << "\" is not in: " << sentence;
+}
+
+void expect_success(cornerturn_status found) {
+  EXPECT_EQ(found, CORNERTURN_OK) << cornerturn_last_error();
+  EXPECT_STREQ(cornerturn_last_error(), "");
+}
+
+std::vector<float> numbers(std::size_t count) {
+  std::vector<float> all(count);
+  for (std::size_t k = 0; k < count; ++k) all[k] = static_cast<float>(k);
+  return all;
+}
+
+void expect_transposed(const std::vector<float>& src, const std::vector<float>& dst, std::size_t rows,
+                       std::size_t cols) {
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t j = 0; j < cols; ++j) ASSERT_EQ(dst[j * rows + i], src[i * cols + j]);
+  }
+}
+
+TEST(c_abi, transpose_and_permute) {
+  const std::vector<float> src = numbers(3 * 5);
+  std::vector<float> dst(15);
+  expect_success(cornerturn_transpose(src.data(), dst.data(), 3, 5, 4, 0, 0, nullptr));
+  expect_transposed(src, dst, 3, 5);
+  std::fill(dst.begin(), dst.end(), -1.F);
+  const int64_t extents[] = {3, 5};
+  const int axes[] = {1, 0};
+  expect_success(cornerturn_permute(src.data(), dst.data(), 2, extents, axes, 4, nullptr));
+  expect_transposed(src, dst, 3, 5);
+  float one = 0;
+  expect_success(cornerturn_permute(src.data() + 7, &one, 0, nullptr, nullptr, 4, nullptr));
+  EXPECT_EQ(one, 7);
+}
+
+TEST(c_abi, problems_are_those_of_cpp) {
+  cornerturn_problem what;
+  expect_success(cornerturn_transpose_problem(30, 50, 12, 51, 33, &what));
+  EXPECT_EQ(what.element_bytes, 12);
+  EXPECT_EQ(what.rank, 2);
+  const cornerturn::problem wanted = cornerturn::transpose_problem(30, 50, 12, 51, 33);
+  for (int k = 0; k < 2; ++k) {
+    EXPECT_EQ(what.axes[k].extent, wanted.axes[static_cast<std::size_t>(k)].extent);
+    EXPECT_EQ(what.axes[k].src_stride, wanted.axes[static_cast<std::size_t>(k)].src_stride);
+    EXPECT_EQ(what.axes[k].dst_stride, wanted.axes[static_cast<std::size_t>(k)].dst_stride);
+  }
+  const int64_t extents[] = {2, 3, 4};
+  const int axes[] = {2, 0, 1};
+  expect_success(cornerturn_permute_problem(3, extents, axes, 8, &what));
+  EXPECT_EQ(what.rank, 3);
+  EXPECT_EQ(what.axes[0].extent, 4);
+  static_assert(CORNERTURN_MAX_RANK == cornerturn::max_rank);
+}
+
+TEST(c_abi, a_plan_lives_until_it_is_destroyed) {
+  cornerturn_problem what;
+  expect_success(cornerturn_transpose_problem(300, 500, 4, 0, 0, &what));
+  cornerturn_plan* plan = nullptr;
+  expect_success(cornerturn_plan_create(&what, nullptr, &plan));
+  ASSERT_NE(plan, nullptr);
+  const std::vector<float> src = numbers(300 * 500);
+  std::vector<float> dst(src.size());
+  expect_success(cornerturn_plan_execute(plan, src.data(), dst.data(), nullptr));
+  expect_transposed(src, dst, 300, 500);
+  const char* text = cornerturn_plan_explain(plan);
+  EXPECT_NE(std::strstr(text, cornerturn_plan_kernel(plan)), nullptr);
+  EXPECT_EQ(text, cornerturn_plan_explain(plan)) << "the text is the plan's";
+  cornerturn_plan_destroy(plan);
+  cornerturn_plan_destroy(nullptr);
+}
+
+TEST(c_abi, options_reach_the_plan) {
+  static std::atomic<int> tasks;
+  tasks = 0;
+  cornerturn_options options{};
+  options.device = CORNERTURN_DEVICE_CPU;
+  options.threads = 3;
+  options.parallel.context = &tasks;
+  options.parallel.run = [](void* context, int count, void (*body)(void*, int), void* argument) {
+    *static_cast<std::atomic<int>*>(context) += count;
+    std::vector<std::thread> team;
+    for (int task = 0; task < count; ++task) team.emplace_back(body, argument, task);
+    for (std::thread& one : team) one.join();
+  };
+  cornerturn_problem what;
+  expect_success(cornerturn_transpose_problem(1200, 1000, 4, 0, 0, &what));
+  cornerturn_plan* plan = nullptr;
+  expect_success(cornerturn_plan_create(&what, &options, &plan));
+  const std::vector<float> src = numbers(1200 * 1000);
+  std::vector<float> dst(src.size());
+  expect_success(cornerturn_plan_execute(plan, src.data(), dst.data(), nullptr));
+  expect_transposed(src, dst, 1200, 1000);
+  EXPECT_GT(tasks, 1);
+  EXPECT_LE(tasks, 3);
+  cornerturn_plan_destroy(plan);
+}
+
+TEST(c_abi, move_goes_through_the_cache) {
+  cornerturn_problem what;
+  expect_success(cornerturn_transpose_problem(3, 5, 4, 0, 0, &what));
+  const std::vector<float> src = numbers(15);
+  for (int turn = 0; turn < 3; ++turn) {
+    std::vector<float> dst(15);
+    expect_success(cornerturn_move(&what, src.data(), dst.data(), nullptr));
+    expect_transposed(src, dst, 3, 5);
+  }
+}
+
+TEST(c_abi, bad_arguments_are_named) {
+  cornerturn_problem what;
+  std::vector<float> some(64);
+  cornerturn_plan* plan = nullptr;
+  const int64_t extents[] = {2, 3};
+  const int twice[] = {1, 1};
+  expect_failure(cornerturn_transpose_problem(3, 5, 4, 0, 0, nullptr), CORNERTURN_INVALID_ARGUMENT, {"out is null"});
+  expect_failure(cornerturn_transpose_problem(-3, 5, 4, 0, 0, &what), CORNERTURN_INVALID_ARGUMENT, {"rows is -3"});
+  expect_failure(cornerturn_permute_problem(2, extents, twice, 4, &what), CORNERTURN_INVALID_ARGUMENT,
+                 {"axes[1] repeats axis 1"});
+  expect_failure(cornerturn_permute_problem(2, nullptr, twice, 4, &what), CORNERTURN_INVALID_ARGUMENT,
+                 {"extents is null"});
+  expect_failure(cornerturn_permute_problem(2, extents, nullptr, 4, &what), CORNERTURN_INVALID_ARGUMENT,
+                 {"axes is null"});
+  expect_failure(cornerturn_permute_problem(-1, extents, twice, 4, &what), CORNERTURN_INVALID_ARGUMENT, {"rank is -1"});
+  expect_failure(cornerturn_permute_problem(17, extents, twice, 4, &what), CORNERTURN_INVALID_ARGUMENT, {"17", "16"});
+  expect_failure(cornerturn_permute_problem(2, extents, twice, 4, nullptr), CORNERTURN_INVALID_ARGUMENT,
+                 {"out is null"});
+  expect_failure(cornerturn_plan_create(nullptr, nullptr, &plan), CORNERTURN_INVALID_ARGUMENT, {"problem is null"});
+  expect_success(cornerturn_transpose_problem(3, 5, 4, 0, 0, &what));
+  expect_failure(cornerturn_plan_create(&what, nullptr, nullptr), CORNERTURN_INVALID_ARGUMENT, {"out is null"});
+  expect_failure(cornerturn_plan_execute(nullptr, some.data(), some.data() + 20, nullptr), CORNERTURN_INVALID_ARGUMENT,
+                 {"plan is null"});
+  expect_failure(cornerturn_move(nullptr, some.data(), some.data() + 20, nullptr), CORNERTURN_INVALID_ARGUMENT,
+                 {"problem is null"});
+  expect_failure(cornerturn_move(&what, nullptr, some.data(), nullptr), CORNERTURN_INVALID_ARGUMENT, {"src is null"});
+  expect_failure(cornerturn_transpose(some.data(), some.data(), 3, 5, 4, 0, 0, nullptr), CORNERTURN_OVERLAP,
+                 {"overlap"});
+  expect_failure(cornerturn_transpose(some.data(), nullptr, 3, 5, 4, 0, 0, nullptr), CORNERTURN_INVALID_ARGUMENT,
+                 {"dst is null"});
+  expect_failure(cornerturn_permute(some.data(), some.data() + 20, 2, extents, twice, 4, nullptr),
+                 CORNERTURN_INVALID_ARGUMENT, {"repeats"});
+  expect_failure(cornerturn_transpose(some.data(), some.data() + 20, INT64_MAX / 2, INT64_MAX / 2, 4, 0, 0, nullptr),
+                 CORNERTURN_OVERFLOW, {"63 bits"});
+  what.rank = 99;
+  expect_failure(cornerturn_plan_create(&what, nullptr, &plan), CORNERTURN_INVALID_ARGUMENT, {"rank is 99"});
+  what.rank = -99;
+  expect_failure(cornerturn_move(&what, some.data(), some.data() + 20, nullptr), CORNERTURN_INVALID_ARGUMENT,
+                 {"rank is -99"});
+  EXPECT_STREQ(cornerturn_plan_explain(nullptr), "");
+  EXPECT_STREQ(cornerturn_plan_kernel(nullptr), "");
+}
+
+TEST(c_abi, a_plan_that_fails_leaves_null) {
+  cornerturn_problem what;
+  expect_success(cornerturn_transpose_problem(3, 5, 4, 0, 0, &what));
+  cornerturn_options options{};
+  options.device = CORNERTURN_DEVICE_CUDA;
+  int marker = 0;
+  auto* plan = reinterpret_cast<cornerturn_plan*>(&marker);
+  expect_failure(cornerturn_plan_create(&what, &options, &plan), CORNERTURN_NO_DEVICE, {"device is cuda"});
+  EXPECT_EQ(plan, nullptr);
+}
+
+TEST(c_abi, the_last_error_is_that_of_this_thread) {
+  expect_failure(cornerturn_transpose_problem(-3, 5, 4, 0, 0, nullptr), CORNERTURN_INVALID_ARGUMENT, {"out is null"});
+  std::string other = "unset";
+  std::thread([&] { other = cornerturn_last_error(); }).join();
+  EXPECT_EQ(other, "");
+  EXPECT_STRNE(cornerturn_last_error(), "");
+}
+
+TEST(c_abi, tunes_and_remembers) {
+  cornerturn_problem what;
+  expect_success(cornerturn_transpose_problem(30, 50, 4, 0, 0, &what));
+  const std::vector<float> src = numbers(30 * 50);
+  std::vector<float> dst(src.size());
+  const char* winner = nullptr;
+  expect_success(cornerturn_tune(&what, nullptr, src.data(), dst.data(), 0.001, nullptr, nullptr, &winner));
+  expect_transposed(src, dst, 30, 50);
+  ASSERT_NE(winner, nullptr);
+  cornerturn_plan* plan = nullptr;
+  expect_success(cornerturn_plan_create(&what, nullptr, &plan));
+  EXPECT_STREQ(cornerturn_plan_kernel(plan), winner);
+  cornerturn_plan_destroy(plan);
+  cornerturn_forget_tuning();
+  expect_failure(cornerturn_tune(nullptr, nullptr, src.data(), dst.data(), 0, nullptr, nullptr, nullptr),
+                 CORNERTURN_INVALID_ARGUMENT, {"problem is null"});
+  expect_failure(cornerturn_tune(&what, nullptr, src.data(), nullptr, 0, nullptr, nullptr, &winner),
+                 CORNERTURN_INVALID_ARGUMENT, {"dst is null"});
+  EXPECT_STREQ(winner, "");
+  expect_failure(cornerturn_load_tuning(nullptr), CORNERTURN_INVALID_ARGUMENT, {"file is null"});
+  expect_failure(cornerturn_load_tuning("/nowhere/at/all"), CORNERTURN_INVALID_ARGUMENT, {"/nowhere/at/all"});
+}
+
+TEST(c_abi, names) {
+  EXPECT_STREQ(cornerturn_status_name(CORNERTURN_OK), "ok");
+  EXPECT_STREQ(cornerturn_status_name(CORNERTURN_OVERLAP), "overlap");
+  EXPECT_STREQ(cornerturn_status_name(CORNERTURN_DEVICE_ERROR), "device_error");
+  static_assert(static_cast<int>(cornerturn::status::device_error) == CORNERTURN_DEVICE_ERROR);
+  EXPECT_STREQ(cornerturn_version(), CORNERTURN_VERSION_STRING);
+}
+
+}  // namespace

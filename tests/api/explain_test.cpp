@@ -1,0 +1,63 @@
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "cornerturn/plan.hpp"
+#include "cornerturn/system.hpp"
+
+namespace cornerturn {
+namespace {
+
+std::string explained(const problem& what, const char* kernel = nullptr) {
+  return plan(what, {.on = device::cpu, .threads = 1, .parallel = {}, .kernel = kernel}).explain();
+}
+
+void expect_parts(const std::string& text, std::initializer_list<const char*> parts) {
+  for (const char* part : parts)
+    EXPECT_NE(text.find(part), std::string::npos) << '"' << part << "\" is not in\n" << text;
+}
+
+TEST(explain, tells_the_problem_and_its_canonical_form) {
+  expect_parts(
+      explained(transpose_problem(3000, 5000, 12)),
+      {"12-byte elements, rank 2", "5000  src stride 1, dst stride 3000", "3000  src stride 5000, dst stride 1",
+       "4-byte words, rank 3", "5000  src stride 3, dst stride 9000", "3  src stride 1, dst stride 1", "cpu_gather",
+       "line 5", "one wide element", "threads    1 over", "bytes      360000000"});
+}
+
+TEST(explain, tells_the_blocking) {
+  expect_parts(explained(transpose_problem(30000, 50000, 4)), {"cpu_stream_b4", "line 8", "tuning row \"", "rows 30000",
+                                                               "cols 50000", "panel", "group", "non-temporal stores"});
+  expect_parts(explained(permute_problem(std::vector<std::int64_t>{20, 30, 40, 50}, std::vector<int>{1, 3, 2, 0}, 4)),
+               {"rows 800 = 40 x 20", "cols 50", "outer 30"});
+}
+
+TEST(explain, says_when_there_is_nothing) {
+  expect_parts(explained(transpose_problem(0, 5, 4)), {"empty", "nothing to move", "0 units"});
+}
+
+TEST(explain, says_that_a_kernel_was_asked_for) {
+  expect_parts(explained(transpose_problem(64, 64, 4), "cpu_reference"), {"cpu_reference", "asked for by name"});
+}
+
+TEST(explain, every_row_explains_itself) {
+  for (const kernel_info& row : kernel_list()) {
+    if (row.backend != "cpu") continue;  // gpu_half_test.cpp
+    int said = 0;
+    for (const problem& what : {transpose_problem(64, 64, row.element_bytes == 0 ? 3 : row.element_bytes),
+                                problem{.element_bytes = 1, .rank = 0, .axes = {}}}) {
+      try {
+        const std::string text = explained(what, row.name.c_str());
+        expect_parts(text, {row.name.c_str(), row.note.c_str(), "line "});
+        EXPECT_EQ(text.back(), '\n');
+        ++said;
+      } catch (const std::exception&) {  // it refuses this problem
+      }
+    }
+    EXPECT_GT(said, 0) << row.name;
+  }
+}
+
+}  // namespace
+}  // namespace cornerturn

@@ -1,0 +1,147 @@
+// What a plan keeps for a GPU, asked for by a machine that has none: only the rows of the list are needed.
+#include "api/gpu_half.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdio>
+#include <vector>
+
+#include "../kernels/cases.hpp"
+#include "../kernels/oracle.hpp"
+#include "cornerturn/plan.hpp"
+
+namespace cornerturn::detail {
+namespace {
+
+problem permuted(std::vector<std::int64_t> extents, std::vector<int> axes, std::int64_t element_bytes) {
+  return permute_problem(extents, axes, element_bytes);
+}
+
+const gpu::device_info h200 = {.name = "A GPU",
+                               .arch = 90,
+                               .multiprocessors = 132,
+                               .shared_bytes = 227 << 10,
+                               .l2_bytes = 50 << 20,
+                               .memory_bytes = std::int64_t{140} << 30};
+const gpu::device_info turing = {.name = "An old GPU",
+                                 .arch = 75,
+                                 .multiprocessors = 40,
+                                 .shared_bytes = 64 << 10,
+                                 .l2_bytes = 4 << 20,
+                                 .memory_bytes = std::int64_t{16} << 30};
+
+void expect_parts(const std::string& text, std::initializer_list<const char*> parts) {
+  for (const char* part : parts)
+    EXPECT_NE(text.find(part), std::string::npos) << '"' << part << "\" is not in\n" << text;
+}
+
+TEST(gpu_half, has_a_way_for_aligned_pointers_and_one_for_those_of_an_element) {
+  const struct {
+    std::int64_t element_bytes;
+    int narrow;
+  } wanted[] = {{1, 1}, {2, 2}, {3, 1}, {4, 4}, {6, 2}, {8, 8}, {12, 4}, {16, 16}, {24, 8}, {40, 8}, {48, 16}};
+  for (const auto& one : wanted) {
+    for (const problem& what :
+         {transpose_problem(640, 480, one.element_bytes), transpose_problem(1, 77, one.element_bytes)}) {
+      const gpu_half made = prepare(what, h200, "");
+      EXPECT_EQ(made.wide.alignment, 16);
+      EXPECT_EQ(made.narrow.alignment, one.narrow) << one.element_bytes;
+      for (const gpu_way* way : {&made.wide, &made.narrow}) {
+        ASSERT_NE(way->chosen.kernel, nullptr) << one.element_bytes;
+        EXPECT_LE(way->form.word_bytes, way->alignment);
+        EXPECT_EQ(way->alignment % way->chosen.kernel->element_bytes, 0) << "a word may not be split by its address";
+        EXPECT_NE(way->chosen.kernel->launch, nullptr);
+        EXPECT_FALSE(way->tuned);
+      }
+    }
+  }
+}
+
+TEST(gpu_half, alignment_is_that_of_index_0) {
+  const map::canonical plain = map::canonicalize(transpose_problem(64, 64, 4));
+  EXPECT_EQ(alignment_of(plain, 4096, 8192), 16);
+  EXPECT_EQ(alignment_of(plain, 4096 + 8, 8192), 8);
+  EXPECT_EQ(alignment_of(plain, 4096, 8192 + 4), 4);
+  EXPECT_EQ(alignment_of(plain, 4096 + 2, 8192 + 4), 2);
+  EXPECT_EQ(alignment_of(plain, 4097, 8192), 1);
+  problem backward{.element_bytes = 4, .rank = 2, .axes = {}};
+  backward.axes[0] = {10, -1, 16};
+  backward.axes[1] = {16, 12, 1};
+  const map::canonical turned = map::canonicalize(backward);
+  const auto at = static_cast<std::uint64_t>(4096 - turned.src_offset * 4);
+  EXPECT_EQ(alignment_of(turned, at, 8192), 16) << "the pointer is not, its index 0 is";
+}
+
+TEST(gpu_half, no_choice_wants_more_shared_memory_than_a_block_may_have) {
+  for (const gpu::device_info* on : {&h200, &turing}) {
+    for (const std::int64_t element_bytes : testing::element_sizes) {
+      for (const problem& what :
+           {transpose_problem(4096, 4096, element_bytes), transpose_problem(9999, 7001, element_bytes),
+            transpose_problem(100000, 3, element_bytes),
+            batched(transpose_problem(31, 33, element_bytes), 9999, 1023, 1023),
+            permuted({50, 60, 70, 80}, {3, 1, 2, 0}, element_bytes)}) {
+        const gpu_half made = prepare(what, *on, "");
+        for (const gpu_way* way : {&made.wide, &made.narrow}) {
+          ASSERT_NE(way->chosen.kernel, nullptr);
+          EXPECT_LE(way->chosen.shared_bytes, on->shared_bytes) << way->chosen.kernel->name << ", sm_" << on->arch;
+        }
+      }
+    }
+  }
+}
+
+TEST(gpu_half, nothing_to_move_starts_nothing) {
+  const gpu_half made = prepare(transpose_problem(0, 5, 4), h200, "");
+  EXPECT_EQ(made.wide.chosen.blocks, 0U);
+  EXPECT_EQ(start(made.wide, {}, nullptr, nullptr, nullptr), nullptr);
+}
+
+TEST(gpu_half, explain_tells_the_tile_the_order_and_the_device) {
+  const std::string text = explain(prepare(transpose_problem(4096, 8192, 4), h200, ""), h200);
+  expect_parts(text, {"device     A GPU, sm_90, 132 multiprocessors, tuning row \"", "pointers   multiples of 16 bytes",
+                      "pointers   multiples of 4 bytes only", "kernel     cuda_", "line ", "tile       ", "rows x",
+                      "order", "blocks, ", "bytes of shared memory each, of 232448"});
+  const std::string wide = explain(prepare(transpose_problem(4096, 8192, 16), h200, ""), h200);
+  EXPECT_EQ(wide.find("only"), std::string::npos) << "16-byte elements have one way\n" << wide;
+  expect_parts(explain(prepare(transpose_problem(64, 64, 4), h200, "cuda_box_b4"), h200),
+               {"cuda_box_b4", "box        ", "runs of", "lines of", "words in dst"});
+  expect_parts(explain(prepare(permuted({5, 6, 1024}, {1, 0, 2}, 4), h200, ""), h200),
+               {"cuda_runs_", "runs       30 of"});
+  expect_parts(explain(prepare(transpose_problem(0, 64, 4), h200, ""), h200), {"line 1", "nothing to move"});
+}
+
+TEST(gpu_half, a_row_that_cannot_move_it_is_none) {
+  const gpu_half made = prepare(transpose_problem(64, 64, 4), h200, "cuda_box_b8");
+  EXPECT_EQ(made.wide.chosen.kernel, nullptr);
+  expect_parts(explain(made, h200), {"kernel     none"});
+}
+
+TEST(gpu_half, costs_microseconds) {
+  const auto microseconds = [](const auto& body) {
+    double best = 1e9;
+    for (int k = 0; k < 20; ++k) {
+      const auto begin = std::chrono::steady_clock::now();
+      for (int i = 0; i < 50; ++i) body(k * 50 + i);
+      const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begin;
+      best = std::min(best, took.count() / 50);
+    }
+    return best;
+  };
+  const double host = microseconds([](int k) { plan how(transpose_problem(1000 + k, 777, 4)); });
+  const double matrix =
+      microseconds([](int k) { static_cast<void>(prepare(transpose_problem(1000 + k, 777, 4), h200, "")); });
+  const double boxes = microseconds([](int k) {
+    static_cast<void>(prepare(permuted({9, 14 + k, 5, 13, 7}, {2, 4, 0, 3, 1}, 2), h200, ""));
+  });
+  std::printf("the CPU's half %.2f us, the GPU's %.2f us (a matrix), %.2f us (five axes)\n", host, matrix, boxes);
+  RecordProperty("cpu_half_us", std::to_string(host));
+  RecordProperty("gpu_half_matrix_us", std::to_string(matrix));
+  RecordProperty("gpu_half_boxes_us", std::to_string(boxes));
+#if defined(NDEBUG) && !defined(__SANITIZE_ADDRESS__)
+  EXPECT_LT(host + std::max(matrix, boxes), 100) << "ten times what is promised: a busy machine is no defect";
+#endif
+}
+
+}  // namespace
+}  // namespace cornerturn::detail

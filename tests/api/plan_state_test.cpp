@@ -1,0 +1,64 @@
+// Which bytes a plan claims on either side, and when two claims meet.
+#include "api/plan_state.hpp"
+
+#include <gtest/gtest.h>
+
+#include "../kernels/oracle.hpp"
+#include "expect_error.hpp"
+
+namespace cornerturn::detail {
+namespace {
+
+using testing::expect_error;
+
+class overlap : public ::testing::Test {
+ protected:
+  std::vector<std::byte> memory = std::vector<std::byte>(4096);
+  std::byte* middle = memory.data() + 2048;
+};
+
+TEST_F(overlap, neighbours_do_not_overlap) {
+  const plan_state state(transpose_problem(3, 5, 4), {});
+  EXPECT_NO_THROW(state.execute(middle, middle + 60));
+  EXPECT_NO_THROW(state.execute(middle, middle - 60));
+  expect_error(status::overlap, {"src spans bytes 0 to 60", "dst 0 to 60", "dst - src is 59 bytes"},
+               [&] { state.execute(middle, middle + 59); });
+  expect_error(status::overlap, {"dst - src is -59 bytes"}, [&] { state.execute(middle, middle - 59); });
+  expect_error(status::overlap, {"dst - src is 0 bytes"}, [&] { state.execute(middle, middle); });
+}
+
+TEST_F(overlap, negative_strides_reach_below_the_pointer) {
+  problem what{.element_bytes = 4, .rank = 1, .axes = {}};
+  what.axes[0] = {10, 1, -1};  // dst spans -36 to 4
+  const plan_state state(what, {});
+  EXPECT_NO_THROW(state.execute(middle, middle - 4));
+  EXPECT_NO_THROW(state.execute(middle, middle + 76));
+  expect_error(status::overlap, {"dst -36 to 4"}, [&] { state.execute(middle, middle); });
+  expect_error(status::overlap, {"dst -36 to 4"}, [&] { state.execute(middle, middle + 75); });
+  expect_error(status::overlap, {"dst -36 to 4"}, [&] { state.execute(middle, middle - 3); });
+}
+
+TEST_F(overlap, nothing_to_move_overlaps_nothing) {
+  const plan_state state(transpose_problem(0, 5, 4), {});
+  EXPECT_NO_THROW(state.execute(middle, middle));
+  EXPECT_NO_THROW(state.execute(nullptr, nullptr));
+}
+
+TEST(plan_state, bytes_moved_counts_each_element_on_both_sides) {
+  EXPECT_EQ(plan_state(transpose_problem(3, 5, 12), {}).bytes_moved(), 2 * 3 * 5 * 12);
+  EXPECT_EQ(plan_state(transpose_problem(3, 5, 12, 50, 60), {}).bytes_moved(), 2 * 3 * 5 * 12);
+  EXPECT_EQ(plan_state(transpose_problem(0, 5, 12), {}).bytes_moved(), 0);
+  problem most{.element_bytes = 1, .rank = 1, .axes = {}};
+  most.axes[0] = {INT64_MAX, 1, 1};
+  EXPECT_EQ(plan_state(most, {}).bytes_moved(), INT64_MAX);
+}
+
+TEST(plan_state, threads_never_exceed_the_units) {
+  const plan_state state(transpose_problem(1000, 1000, 8),
+                         {.on = device::cpu, .threads = 5, .parallel = {}, .kernel = nullptr});
+  EXPECT_LE(state.chosen().threads, 5);
+  EXPECT_LE(state.chosen().threads, state.chosen().work.units);
+}
+
+}  // namespace
+}  // namespace cornerturn::detail

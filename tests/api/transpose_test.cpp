@@ -1,0 +1,145 @@
+#include "cornerturn/transpose.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <complex>
+#include <thread>
+#include <vector>
+
+#include "../kernels/oracle.hpp"
+#include "expect_error.hpp"
+
+namespace cornerturn {
+namespace {
+
+using testing::expect_error;
+
+struct pixel {
+  std::uint8_t r, g, b;
+  friend bool operator==(const pixel&, const pixel&) = default;
+};
+
+template <class T>
+T element(std::int64_t k);
+template <>
+std::uint8_t element(std::int64_t k) {
+  return static_cast<std::uint8_t>(k * 7 % 251);
+}
+template <>
+std::int16_t element(std::int64_t k) {
+  return static_cast<std::int16_t>(k);
+}
+template <>
+float element(std::int64_t k) {
+  return static_cast<float>(k);
+}
+template <>
+std::complex<double> element(std::int64_t k) {
+  return {static_cast<double>(k), static_cast<double>(-k)};
+}
+template <>
+pixel element(std::int64_t k) {
+  return {static_cast<std::uint8_t>(k), static_cast<std::uint8_t>(k >> 8), static_cast<std::uint8_t>(k >> 16)};
+}
+
+template <class T>
+class one_line : public ::testing::Test {};
+using element_types = ::testing::Types<std::uint8_t, std::int16_t, float, std::complex<double>, pixel>;
+TYPED_TEST_SUITE(one_line, element_types);
+
+TYPED_TEST(one_line, transpose) {
+  for (const auto& [rows, cols, src_ld, dst_ld] :
+       {std::array<std::int64_t, 4>{37, 53, 0, 0}, {37, 53, 60, 41}, {1, 9, 0, 0}, {0, 4, 0, 0}, {300, 500, 0, 0}}) {
+    const std::int64_t from = src_ld == 0 ? cols : src_ld, to = dst_ld == 0 ? rows : dst_ld;
+    std::vector<TypeParam> src(static_cast<std::size_t>(rows * from + 1)), dst(static_cast<std::size_t>(cols * to + 1));
+    for (std::size_t k = 0; k < src.size(); ++k) src[k] = element<TypeParam>(static_cast<std::int64_t>(k));
+    transpose(src.data(), dst.data(), rows, cols, src_ld, dst_ld);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::int64_t j = 0; j < cols; ++j)
+        ASSERT_EQ(dst[static_cast<std::size_t>(j * to + i)], src[static_cast<std::size_t>(i * from + j)])
+            << i << " " << j;
+    }
+  }
+}
+
+TYPED_TEST(one_line, permute) {
+  const std::array<std::int64_t, 3> extents{7, 11, 13};
+  const std::array<int, 3> axes{2, 0, 1};
+  std::vector<TypeParam> src(1001), dst(1001);
+  for (std::size_t k = 0; k < src.size(); ++k) src[k] = element<TypeParam>(static_cast<std::int64_t>(k));
+  permute<TypeParam>(src.data(), dst.data(), extents, axes);
+  for (std::size_t i = 0; i < 7; ++i) {
+    for (std::size_t j = 0; j < 11; ++j) {
+      for (std::size_t k = 0; k < 13; ++k) ASSERT_EQ(dst[(k * 7 + i) * 11 + j], src[(i * 11 + j) * 13 + k]);
+    }
+  }
+}
+
+TEST(move, errors_are_those_of_the_plan) {
+  std::vector<float> some(100);
+  expect_error(status::invalid_argument, {"src is null"},
+               [&] { move(transpose_problem(5, 7, 4), nullptr, some.data()); });
+  expect_error(status::overlap, {"overlap"}, [&] { transpose(some.data(), some.data() + 1, 10, 5); });
+  expect_error(status::invalid_argument, {"src_ld is 4", "cols = 5"},
+               [&] { transpose(some.data(), some.data() + 50, 5, 5, 4); });
+  expect_error(status::invalid_argument, {"element_bytes is 0"},
+               [&] { move(problem{}, some.data(), some.data() + 50); });
+}
+
+void turn_and_check(std::int64_t rows, std::int64_t cols) {
+  const problem what = transpose_problem(rows, cols, 4);
+  testing::workbench bench(what, testing::placement::heap, 0, 0);
+  move(what, bench.src(), bench.dst());
+  ASSERT_EQ(bench.difference(), "") << rows << " x " << cols;
+}
+
+// The cache holds 16 plans: more problems than that, the same ones again in every order, and one that is used all the
+// time.
+TEST(plan_cache, problems_come_and_go) {
+  for (int turn = 0; turn < 3; ++turn) {
+    for (std::int64_t k = 1; k <= 40; ++k) {
+      turn_and_check(k, 41 - k);
+      turn_and_check(64, 48);
+    }
+    for (std::int64_t k = 40; k >= 1; --k) turn_and_check(k, 41 - k);
+    for (std::int64_t k = 0; k < 200; ++k) turn_and_check(1 + k * k % 19, 23);
+  }
+}
+
+TEST(plan_cache, a_problem_that_fails_leaves_no_plan_behind) {
+  problem bad = transpose_problem(5, 7, 4);
+  bad.axes[0].dst_stride = 0;
+  std::vector<float> src(35), dst(35);
+  for (int k = 0; k < 20; ++k) {
+    expect_error(status::overlap, {"axis 0"}, [&] { move(bad, src.data(), dst.data()); });
+    turn_and_check(5, 7);
+  }
+}
+
+TEST(plan_cache, problems_that_differ_little_are_not_mixed_up) {
+  problem forwards = transpose_problem(8, 8, 4), wider = transpose_problem(8, 8, 8),
+          padded = transpose_problem(8, 8, 4, 9, 0);
+  for (int turn = 0; turn < 3; ++turn) {
+    for (const problem& what : {forwards, wider, padded}) {
+      testing::workbench bench(what, testing::placement::heap, 0, 0);
+      move(what, bench.src(), bench.dst());
+      ASSERT_EQ(bench.difference(), "") << testing::to_text(what);
+    }
+  }
+}
+
+TEST(plan_cache, threads_do_not_meet) {
+  testing::pattern(1 << 20);
+  std::vector<std::thread> team;
+  for (int k = 0; k < 6; ++k) {
+    team.emplace_back([k] {
+      for (std::int64_t turn = 0; turn < 60; ++turn) turn_and_check(1 + (turn * 7 + k) % 23, 1 + turn % 29);
+    });
+  }
+  for (std::thread& one : team) one.join();
+}
+
+}  // namespace
+}  // namespace cornerturn

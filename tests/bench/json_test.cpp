@@ -1,0 +1,61 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "bench/bench.hpp"
+#include "bench/report.hpp"
+
+namespace cornerturn::bench {
+namespace {
+
+result tiny_result() {
+  memory pool(false, 0);
+  measure_options options;
+  return measure_hot({"hot", 4, {8, 8}, {1, 0}, true, false, ""}, pool, options);
+}
+
+TEST(json, has_the_shape_of_google_benchmark_and_our_own_block) {
+  const result one = tiny_result();
+  const auto whole = nlohmann::json::parse(json_text({one}, {{"cornerturn", "bench"}, false, 1, "abc", {}}));
+  ASSERT_TRUE(whole.at("context").at("date").is_string());
+  ASSERT_TRUE(whole.at("context").at("num_cpus").is_number_integer());
+  const auto& rows = whole.at("benchmarks");
+  ASSERT_EQ(rows.size(), one.entries.size());
+  for (const auto& row : rows) {  // what compare.py looks at
+    EXPECT_EQ(row.at("run_type"), "iteration");
+    EXPECT_EQ(row.at("time_unit"), "ns");
+    EXPECT_EQ(row.at("run_name"), row.at("name"));
+    EXPECT_GT(row.at("real_time").get<double>(), 0);
+    EXPECT_GT(row.at("cpu_time").get<double>(), 0);
+    EXPECT_GT(row.at("iterations").get<std::int64_t>(), 0);
+    EXPECT_NEAR(row.at("bytes_per_second").get<double>() * row.at("real_time").get<double>() * 1e-9, 512, 1);
+  }
+  const auto& own = whole.at("cornerturn");
+  EXPECT_EQ(own.at("format"), nlohmann::json({1, 0, 0}));
+  EXPECT_EQ(own.at("git_revision"), "abc");
+  EXPECT_TRUE(own.at("machine").at("model").is_string());
+  const auto& only = own.at("cases").at(0);
+  EXPECT_EQ(only.at("name"), "hot/b4/8x8");
+  EXPECT_EQ(only.at("contenders").at(0).at("role"), "ours");
+  for (const auto& entry : only.at("contenders")) {
+    EXPECT_TRUE(entry.at("verified").get<bool>()) << entry;
+    EXPECT_LE(entry.at("ns").at("q1").get<double>(), entry.at("ns").at("q3").get<double>());
+  }
+}
+
+TEST(door, exit_codes) {
+  const auto call = [](std::vector<const char*> words) { return main(static_cast<int>(words.size()), words.data()); };
+  EXPECT_EQ(call({"--list", "--set", "all"}), 0);
+  EXPECT_EQ(call({"--help"}), 0);
+  EXPECT_EQ(call({"--nonesuch"}), 2);
+  EXPECT_EQ(call({"--set", "nonesuch"}), 2);
+  EXPECT_EQ(call({"--case", "nonesuch"}), 2);
+  EXPECT_EQ(call({"--case", "("}), 2);
+  EXPECT_EQ(call({"--shape", "8xx8"}), 2);
+  EXPECT_EQ(call({"--shape", "8x8", "--axes", "0,0"}), 2);
+  EXPECT_EQ(call({"--device", "cuda:0"}), 3);
+  EXPECT_EQ(call({"--shape", "8x8", "--bytes", "4"}), 0);
+}
+
+}  // namespace
+}  // namespace cornerturn::bench

@@ -1,0 +1,502 @@
+#!/usr/bin/env python3
+"""The cornerturn command from outside: cli_test.py COMMAND [unittest arguments]"""
+import json
+import os
+import pty
+import random
+import re
+import resource
+import select
+import shutil
+import signal
+import stat
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+COMMAND = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else "cornerturn"
+
+
+def npy(descr, shape, data=b"", order="False", version=1, text=None):
+    """The bytes of an .npy file; `text` replaces the dict."""
+    if text is None:
+        text = "{'descr': %s, 'fortran_order': %s, 'shape': %s, }" % (descr, order, shape)
+    text = text.encode("latin1" if version < 3 else "utf8")
+    front = 10 if version == 1 else 12
+    text += b" " * (-(front + len(text) + 1) % 64) + b"\n"
+    return b"\x93NUMPY" + bytes([version, 0]) + struct.pack("<H" if version == 1 else "<I", len(text)) + text + data
+
+
+def split(content):
+    """Header text and data of an .npy file."""
+    wide = content[6] > 1
+    (length,) = struct.unpack("<I" if wide else "<H", content[8:12 if wide else 10])
+    start = (12 if wide else 10) + length
+    return content[start - length:start].decode("latin1").strip(), content[start:]
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="cornerturn-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def path(self, leaf):
+        return os.path.join(self.folder, leaf)
+
+    def write(self, leaf, content):
+        with open(self.path(leaf), "wb") as file:
+            file.write(content)
+        return self.path(leaf)
+
+    def read(self, leaf):
+        with open(self.path(leaf), "rb") as file:
+            return file.read()
+
+    def run_command(self, *words, code=0, **options):
+        done = subprocess.run([COMMAND, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120,
+                              **options)
+        done.stdout, done.stderr = done.stdout.decode(), done.stderr.decode()
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        if code == 0:
+            self.assertEqual(done.stderr, "")
+        return done
+
+    def refused(self, content, part, *options, code=1):
+        """The file is refused with one sentence that names it and holds `part`, and there is no output."""
+        source = self.write("in.npy", content)
+        done = self.run_command("transpose", source, self.path("out.npy"), *options, code=code)
+        self.assertIn(part, done.stderr)
+        self.assertIn(source, done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(os.listdir(self.folder), ["in.npy"])
+
+
+@unittest.skipIf(numpy is None, "no numpy here")
+class Transpose(Case):
+    def move(self, array, *options, axes=None, version=None):
+        with open(self.path("in.npy"), "wb") as file:
+            if version is None:
+                numpy.lib.format.write_array(file, array)
+            else:
+                numpy.lib.format.write_array(file, array, version=version)
+        words = [*options] if axes is None else [*options, "--axes=" + ",".join(map(str, axes))]
+        self.run_command("transpose", self.path("in.npy"), self.path("out.npy"), "--verify", "--quiet", *words)
+        moved = numpy.load(self.path("out.npy"))
+        wanted = numpy.transpose(array, axes)
+        self.assertEqual(moved.dtype, array.dtype)
+        self.assertEqual(moved.shape, wanted.shape)
+        self.assertEqual(moved.tobytes(), wanted.tobytes())
+        return moved
+
+    def test_every_dtype(self):
+        rng = numpy.random.default_rng(1)
+        names = ["|b1", "|i1", "|u1", "<f2", "<f4", "<f8", "<c8", "<c16", "|S1", "|S3", "|S33", "<U1", "<U5", "|V1",
+                 "|V7", "|V12", "|V24", "|V100", "<M8[ns]", "<m8[25s]", numpy.longdouble, numpy.clongdouble]
+        names += [order + kind + size for order in "<>" for kind in "iu" for size in "248"] + [">f4", ">c16", ">U3"]
+        names.append([("x", "<f4"), ("y", ">i2", (3,)), ("in", [("a", "|u1"), ("b", "<f8", (2, 2))])])
+        names.append(numpy.dtype([("a", "|u1"), ("b", "<f8")], align=True))
+        for name in names:
+            dtype = numpy.dtype(name)
+            raw = rng.integers(0, 2 if dtype.kind == "b" else 100, 7 * 5 * dtype.itemsize, dtype=numpy.uint8)
+            if dtype.kind == "U":
+                raw = rng.integers(32, 127, 7 * 5 * dtype.itemsize // 4, dtype=numpy.uint32)
+                raw = raw.astype(raw.dtype.newbyteorder(dtype.byteorder))
+            with self.subTest(dtype=str(dtype)):
+                self.move(raw.view(dtype).reshape(7, 5))
+
+    def test_every_permutation(self):
+        import itertools
+        array = numpy.arange(3 * 4 * 5 * 6, dtype="<u4").reshape(3, 4, 5, 6)
+        for axes in itertools.permutations(range(4)):
+            with self.subTest(axes=axes):
+                self.move(array, axes=axes)
+                self.move(numpy.asfortranarray(array), axes=axes)
+
+    def test_negative_axes(self):
+        self.move(numpy.arange(24).reshape(2, 3, 4), axes=(-1, 0, -2))
+
+    def test_versions(self):
+        array = numpy.arange(12.0).reshape(3, 4)
+        for version in [(1, 0), (2, 0), (3, 0)]:
+            self.move(array, version=version)
+            self.assertEqual(self.read("out.npy")[6], version[0])
+        self.move(numpy.zeros((3, 2), dtype=[("größe \u4e2d", "<f4")]), version=(3, 0))
+
+    def test_odd_shapes(self):
+        for shape in [(), (1,), (7,), (0,), (0, 3), (3, 0, 2), (1, 1, 1), (1, 9), (9, 1), (2,) * 16, (1,) * 30 + (2, 3)]:
+            with self.subTest(shape=shape):
+                self.move(numpy.arange(numpy.prod(shape, dtype=int), dtype="<u2").reshape(shape))
+        self.move(numpy.zeros((3, 2), dtype="|S0"))
+
+    def test_larger_than_a_box(self):
+        rng = numpy.random.default_rng(2)
+        matrix = rng.integers(0, 2**32, (3001, 2503), dtype=numpy.uint32)
+        for threads in (1, 2, 7):
+            self.move(matrix, "--threads", str(threads))
+        self.move(numpy.asfortranarray(matrix), axes=(0, 1))
+        self.move(rng.integers(0, 2**16, (701, 503, 12), dtype=numpy.uint16), axes=(2, 0, 1))
+        self.move(rng.integers(0, 2**8, (3, 1001, 1999), dtype=numpy.uint8), axes=(1, 2, 0))
+        self.move(rng.integers(0, 2**8, (2000, 701, 3), dtype=numpy.uint8).view("V3")[..., 0])
+
+    def test_metadata_only(self):
+        array = numpy.arange(60, dtype=">i2").reshape(3, 4, 5)
+        for order in "CF":
+            moved = self.move(numpy.array(array, order=order), "--metadata-only")
+            self.assertEqual(split(self.read("in.npy"))[1], split(self.read("out.npy"))[1])
+            self.assertEqual(moved.flags.f_contiguous, order == "C")
+        moved = self.move(array.reshape(3, 1, 4, 5), "--metadata-only", axes=(1, 0, 2, 3))
+        self.assertTrue(moved.flags.c_contiguous)
+        self.move(array.reshape(3, 1, 4, 5), "--metadata-only", axes=(3, 2, 0, 1))
+        self.move(numpy.zeros((0, 3, 4)), "--metadata-only", axes=(1, 0, 2))
+        os.remove(self.path("out.npy"))
+        numpy.save(self.path("in.npy"), array)
+        self.refused(self.read("in.npy"), "--metadata-only cannot express axes 0,2,1 of shape (3, 4, 5)",
+                     "--metadata-only", "--axes", "0,2,1")
+
+    def test_json(self):
+        numpy.save(self.path("in.npy"), numpy.zeros((5, 3), "<f4"))
+        done = self.run_command("transpose", self.path("in.npy"), self.path("out.npy"), "--json", "--verify",
+                                "--threads", 1)
+        report = json.loads(done.stdout)
+        self.assertEqual(report["input_shape"], [5, 3])
+        self.assertEqual(report["output_shape"], [3, 5])
+        self.assertEqual(report["axes"], [1, 0])
+        self.assertEqual(report["dtype"], "<f4")
+        self.assertEqual(report["bytes"], 60)
+        self.assertEqual(report["threads"], 1)
+        self.assertIs(report["verified"], True)
+        self.assertGreater(report["seconds"], 0)
+        self.assertGreater(report["gb_s"], 0)
+        names = [row["name"] for row in json.loads(self.run_command("kernels", "--json").stdout)]
+        self.assertIn(report["kernel"], names)
+
+    def test_text(self):
+        numpy.save(self.path("in.npy"), numpy.zeros((5, 3), "<f4"))
+        words = ["transpose", self.path("in.npy"), self.path("out.npy")]
+        lines = self.run_command(*words).stdout.splitlines()
+        self.assertEqual(len(lines), 2)
+        self.assertIn("5x3", lines[0])
+        self.assertIn("3x5", lines[0])
+        self.assertIn("GB/s", lines[1])
+        self.assertEqual(self.run_command(*words, "--quiet").stdout, "")
+
+
+class BadInput(Case):
+    good = npy("'<f4'", "(2, 3)", bytes(24))
+
+    def test_not_an_npy(self):
+        self.refused(b"", "the file is empty")
+        self.refused(b"PK\3\4 a zip file", "not an .npy file: it begins with 50 4b 03 04")
+        self.refused(b"\x93NUMPY", "truncated")
+        self.refused(self.good[:6] + b"\7\0" + self.good[8:], "format version is 7.0")
+
+    def test_truncated_header(self):
+        self.refused(self.good[:9], "wanted the header length at bytes 8 to 9")
+        self.refused(self.good[:40], "header length is 118, but only 30 bytes follow")
+
+    def test_length_that_lies(self):
+        self.refused(self.good[:8] + b"\xff\xff" + self.good[10:], "header length is 65535, but only 142 bytes")
+        self.refused(self.good[:8] + b"\x10\x00" + self.good[10:], "malformed header")
+
+    def test_data_of_another_size(self):
+        self.refused(self.good[:-1], "truncated data: 23 bytes of data after the header, wanted 24")
+        self.refused(self.good + b"x", "trailing data: 25 bytes of data after the header, wanted 24")
+
+    def test_fields(self):
+        self.refused(npy("'|O'", "(2,)", bytes(16)), "object dtype")
+        self.refused(npy("'<f5'", "(2,)", bytes(10)), "header field 'descr' is '<f5', wanted a dtype of fixed size")
+        self.refused(npy("'<f4'", "(2, -3)", bytes(24)), "header field 'shape[1]' is -3, wanted an integer >= 0")
+        self.refused(npy("'<f4'", "(4294967296, 4294967296)"), "fewer than 2^63 bytes")
+        self.refused(npy("'<f4'", "(99999999999999999999,)"), "an integer below 2^63")
+        self.refused(npy("'<f4'", "(2, 3)", bytes(24), order="Maybe"), "malformed header")
+        self.refused(npy("'<f4'", "6", bytes(24)), "header field 'shape' is 6, wanted a tuple")
+
+    def test_dict(self):
+        self.refused(npy("", "", text="{'descr': '<f4', 'shape': (2,)}"), "header has no key 'fortran_order'")
+        self.refused(npy("", "", text="{'descr': '<f4', 'fortran_order': False}"), "header has no key 'shape'")
+        self.refused(npy("", "", text="{'shape': (2,), 'fortran_order': False}"), "header has no key 'descr'")
+        self.refused(npy("", "", text="[]"), "wanted a dict")
+        self.refused(npy("", "", text="{'descr': open('x')}"), "malformed header")
+
+    def test_axes(self):
+        self.refused(self.good, "--axes 0,0 names axis 0 twice", "--axes", "0,0")
+        self.refused(self.good, "--axes 0,-2 names axis 0 twice", "--axes", "0,-2")
+        self.refused(self.good, "--axes 0,2 has axis 2, wanted -2 to 1", "--axes", "0,2")
+        self.refused(self.good, "--axes 0 names 1 axes, wanted 2", "--axes", "0")
+        self.refused(self.good, "--axes 2,1,0 names 3 axes, wanted 2", "--axes", "2,1,0")
+
+    def test_too_many_axes(self):
+        self.refused(npy("'|u1'", str((2,) * 17), bytes(2**17)), "17 axes that move separately, wanted at most 16")
+
+    def test_same_file(self):
+        source = self.write("in.npy", self.good)
+        os.link(source, self.path("hard.npy"))
+        os.symlink("in.npy", self.path("soft.npy"))
+        for name in ("in.npy", "hard.npy", "soft.npy"):
+            done = self.run_command("transpose", source, self.path(name), code=1)
+            self.assertIn("is the same file as the input", done.stderr)
+        self.assertEqual(self.read("in.npy"), self.good)
+        self.assertEqual(len(os.listdir(self.folder)), 3)
+
+    def test_missing_and_directory_and_fifo(self):
+        done = self.run_command("transpose", self.path("none.npy"), self.path("out.npy"), code=1)
+        self.assertIn("none.npy: cannot open for reading: No such file", done.stderr)
+        done = self.run_command("transpose", self.folder, self.path("out.npy"), code=1)
+        self.assertIn("is a directory", done.stderr)
+        os.mkfifo(self.path("fifo"))
+        done = self.run_command("transpose", self.path("fifo"), self.path("out.npy"), code=1)
+        self.assertIn("is not a regular file", done.stderr)
+        self.assertEqual(os.listdir(self.folder), ["fifo"])
+
+
+class Output(Case):
+    good = BadInput.good
+
+    def test_existing_output_is_replaced_whole(self):
+        source = self.write("in.npy", self.good)
+        self.write("out.npy", b"before")
+        os.chmod(self.path("out.npy"), 0o640)
+        self.run_command("transpose", source, self.path("out.npy"), "--quiet")
+        self.assertEqual(split(self.read("out.npy"))[1], bytes(24))
+        self.assertEqual(stat.S_IMODE(os.stat(self.path("out.npy")).st_mode), 0o640)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["in.npy", "out.npy"])
+
+    def test_failure_keeps_the_existing_output(self):
+        self.write("out.npy", b"before")
+        source = self.write("in.npy", self.good[:-1])
+        self.run_command("transpose", source, self.path("out.npy"), code=1)
+        self.assertEqual(self.read("out.npy"), b"before")
+
+    def test_mode_follows_umask(self):
+        source = self.write("in.npy", self.good)
+        self.run_command("transpose", source, self.path("out.npy"), "--quiet", preexec_fn=lambda: os.umask(0o027))
+        self.assertEqual(stat.S_IMODE(os.stat(self.path("out.npy")).st_mode), 0o640)
+
+    def test_places_that_cannot_be_written(self):
+        source = self.write("in.npy", self.good)
+        for target in (self.path("none/out.npy"), self.folder, "/dev/null", self.path("in.npy/out.npy"), ""):
+            done = self.run_command("transpose", source, target, code=1)
+            self.assertEqual(done.stderr.count("\n"), 1)
+        self.assertTrue(stat.S_ISCHR(os.stat("/dev/null").st_mode))
+        self.assertEqual(os.listdir(self.folder), ["in.npy"])
+
+    @staticmethod
+    def runs(**user):
+        try:
+            done = subprocess.run([COMMAND, "--version"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                  check=False, **user)
+        except PermissionError:  # it lies below a folder that only its owner may enter
+            return False
+        return done.returncode == 0
+
+    def test_unwritable_directory(self):
+        source = self.write("in.npy", self.good)
+        closed = self.path("closed")
+        os.mkdir(closed)
+        os.chmod(closed, 0o555)
+        os.chmod(self.folder, 0o755)
+        as_nobody = {"user": 65534, "group": 65534} if os.geteuid() == 0 else {}
+        if as_nobody and not self.runs(**as_nobody):
+            self.skipTest("the command cannot be run by another user")
+        done = self.run_command("transpose", source, closed + "/out.npy", code=1, **as_nobody)
+        self.assertIn("cannot write to its directory: Permission denied", done.stderr)
+
+    def test_file_size_limit(self):
+        source = self.write("in.npy", npy("'<f4'", "(1024, 1024)", bytes(4 << 20)))
+
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+
+        done = self.run_command("transpose", source, self.path("out.npy"), code=1, preexec_fn=limit)
+        self.assertIn("out.npy: cannot reserve the space for the file: File too large", done.stderr)
+        self.assertEqual(os.listdir(self.folder), ["in.npy"])
+
+    def test_disk_full(self):
+        source = self.write("in.npy", npy("'<f4'", "(1024, 1024)", bytes(4 << 20)))
+        small = self.path("small")
+        os.mkdir(small)
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", small], stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL, check=False)
+        if mounted.returncode:
+            self.skipTest("cannot mount a small file system here")
+        try:
+            with open(small + "/out.npy", "wb") as file:
+                file.write(b"before")
+            done = self.run_command("transpose", source, small + "/out.npy", code=1)
+            self.assertIn("out.npy: the file needs 4.00 MiB, but its file system has 10", done.stderr)
+            self.assertEqual(os.listdir(small), ["out.npy"])
+            with open(small + "/out.npy", "rb") as file:
+                self.assertEqual(file.read(), b"before")
+        finally:
+            subprocess.run(["umount", small], check=False)
+
+    def test_stdout_full(self):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([COMMAND, "kernels"], stdout=full, stderr=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"cannot write to stdout", done.stderr)
+
+    def sparse(self, leaf, rows, cols):
+        with open(self.path(leaf), "wb") as file:
+            header = npy("'|u1'", "(%d, %d)" % (rows, cols))
+            file.write(header)
+            file.truncate(len(header) + rows * cols)
+        return self.path(leaf)
+
+    def test_killed_run_leaves_nothing(self):
+        source = self.sparse("in.npy", 8192, 8192)
+        size = os.path.getsize(source)
+        dice = random.Random(3)
+        for stop in [signal.SIGKILL] * 6 + [signal.SIGINT, signal.SIGTERM]:
+            child = subprocess.Popen([COMMAND, "transpose", source, self.path("out.npy"), "--verify", "--threads", "1"],
+                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(dice.uniform(0.002, 0.12))
+            child.send_signal(stop)
+            child.wait()
+            left = sorted(os.listdir(self.folder))
+            if child.returncode == 0:  # it was done before the signal came
+                self.assertEqual(left, ["in.npy", "out.npy"])
+                self.assertEqual(os.path.getsize(self.path("out.npy")), size)
+                os.remove(self.path("out.npy"))
+            else:
+                self.assertEqual(child.returncode, -stop)
+                self.assertEqual(left, ["in.npy"])
+
+    def stderr_on_a_terminal(self, *words, **environment):
+        ours, theirs = pty.openpty()
+        names = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "TERM")}
+        child = subprocess.Popen([COMMAND, *words], stdout=subprocess.DEVNULL, stderr=theirs,
+                                 env={**names, "TERM": "xterm", **environment})
+        os.close(theirs)
+        seen = b""
+        while True:
+            try:
+                if not select.select([ours], [], [], 60)[0]:
+                    break
+                chunk = os.read(ours, 4096)
+            except OSError:  # the other side is closed
+                break
+            if not chunk:
+                break
+            seen += chunk
+        os.close(ours)
+        self.assertEqual(child.wait(), 0)
+        return seen.decode()
+
+    def test_progress_bar(self):
+        source = self.sparse("in.npy", 16384, 24576)
+        words = ["transpose", source, self.path("out.npy"), "--verify", "--threads", "1"]
+        seen = self.stderr_on_a_terminal(*words)
+        if not seen:
+            self.skipTest("too fast here for a bar")
+        self.assertIn("\x1b[36m", seen)
+        self.assertRegex(seen, r"\d+%")
+        self.assertTrue(seen.endswith("\r"))  # erased
+        plain = self.stderr_on_a_terminal(*words, NO_COLOR="1")
+        self.assertRegex(plain, r"\d+%")
+        self.assertNotIn("\x1b", plain)
+        for silent in (["--quiet"], ["--json"]):
+            self.assertEqual(self.stderr_on_a_terminal(*words, *silent), "")
+        self.assertEqual(self.stderr_on_a_terminal(*words, TERM="dumb"), "")
+
+
+class Usage(Case):
+    def test_exit_codes(self):
+        source = self.write("in.npy", BadInput.good)
+        for words in ([], ["nonsense"], ["transpose"], ["transpose", source], ["transpose", source, "b", "c"],
+                      ["transpose", source, "b", "--axes", "x"], ["transpose", source, "b", "--threads", "0"],
+                      ["transpose", source, "b", "--device", "tpu"], ["transpose", source, "b", "--what"],
+                      ["explain"], ["explain", "3y4"], ["explain", "3x4", "--bytes", "0"],
+                      ["explain", "3x4x5", "--src-ld", "9"], ["completion", "tcsh"], ["roof", "--bytes", "-1"]):
+            with self.subTest(words=words):
+                done = self.run_command(*words, code=2)
+                self.assertTrue(done.stderr.startswith("cornerturn: "), done.stderr)
+                self.assertEqual(done.stdout, "")
+
+    def test_help_and_version(self):
+        self.assertRegex(self.run_command("--version").stdout, r"^cornerturn \d+\.\d+\.\d+\n$")
+        for words in (["--help"], ["transpose", "--help"], ["bench", "--help"], ["make-sample", "--help"]):
+            self.assertIn("Usage", self.run_command(*words).stdout)
+
+    def test_no_such_device(self):
+        backends = {row["name"]: row for row in json.loads(self.run_command("doctor", "--json").stdout)["backends"]}
+        source = self.write("in.npy", BadInput.good)
+        if not backends.get("cuda", {}).get("present"):
+            done = self.run_command("transpose", source, self.path("out.npy"), "--device", "cuda", code=3)
+            self.assertIn("cuda", done.stderr.lower())
+        for device in ("auto", "cpu"):
+            self.run_command("transpose", source, self.path("out.npy"), "--device", device)
+
+    def test_doctor_and_kernels(self):
+        report = json.loads(self.run_command("doctor", "--json").stdout)
+        self.assertGreaterEqual(report["cpu"]["threads"], 1)
+        rows = json.loads(self.run_command("kernels", "--json").stdout)
+        self.assertEqual(report["kernels"], len(rows))
+        text = self.run_command("doctor").stdout
+        for word in ("compiler", "simd", "caches", "pages", "cpu"):
+            self.assertRegex(text, re.compile("^" + word + " ", re.M))
+        self.assertEqual(len(self.run_command("kernels").stdout.splitlines()), len(rows) + 1)
+
+    def test_explain(self):
+        text = self.run_command("explain", "4096x2048").stdout
+        report = json.loads(self.run_command("explain", "4096x2048", "--json").stdout)
+        self.assertEqual(report["explain"].strip(), text.strip())
+        self.assertIn(report["kernel"], text)
+        self.assertEqual(report["bytes_moved"], 2 * 4 * 4096 * 2048)
+        self.run_command("explain", "64x56x56x256", "--axes", "0,3,1,2", "--bytes", "2", "--threads", "1")
+        self.run_command("explain", "100x200", "--src-ld", "256", "--dst-ld", "128")
+        done = self.run_command("explain", "100x200", "--src-ld", "100", code=1)
+        self.assertIn("src_ld", done.stderr)
+        done = self.run_command("explain", "3x4", "--axes", "0,0", code=1)
+        self.assertIn("names axis 0 twice", done.stderr)
+
+    def test_completion(self):
+        for shell in ("bash", "zsh", "fish"):
+            script = self.run_command("completion", shell).stdout
+            for word in ("transpose", "metadata-only", "explain", "device"):
+                self.assertIn(word, script)
+            self.assertNotIn("make-sample", script)
+            if shutil.which(shell):
+                checked = subprocess.run([shell, "-n", "/dev/stdin"], input=script.encode(), stderr=subprocess.PIPE,
+                                         check=False)
+                self.assertEqual((checked.returncode, checked.stderr), (0, b""))
+
+    def test_bash_completes(self):
+        if not shutil.which("bash"):
+            self.skipTest("no bash here")
+        script = self.run_command("completion", "bash").stdout
+
+        def complete(*words):
+            line = script + "COMP_WORDS=(%s); COMP_CWORD=%d; _cornerturn; echo ${COMPREPLY[@]}\n" % (
+                " ".join("'%s'" % word for word in words), len(words) - 1)
+            return subprocess.run(["bash"], input=line.encode(), stdout=subprocess.PIPE,
+                                  check=True).stdout.decode().split()
+
+        self.assertEqual(complete("cornerturn", "tr"), ["transpose"])
+        self.assertEqual(complete("cornerturn", "transpose", "--met"), ["--metadata-only"])
+        self.assertEqual(complete("cornerturn", "transpose", "--device", "c"), ["cpu", "cuda"])
+        self.assertEqual(complete("cornerturn", "transpose", "a"), [])  # files: the shell's own completion
+        self.assertEqual(complete("cornerturn", "completion", ""), ["bash", "zsh", "fish"])
+
+    @unittest.skipIf(numpy is None, "no numpy here")
+    def test_make_sample(self):
+        self.run_command("make-sample", "matrix", self.path("m.npy"), "--shape", "300x200")
+        self.run_command("make-sample", "cube", self.path("c.npy"), "--shape", "64x50x12")
+        matrix, cube = numpy.load(self.path("m.npy")), numpy.load(self.path("c.npy"))
+        self.assertEqual((matrix.shape, matrix.dtype.str), ((300, 200), "<f4"))
+        self.assertEqual((cube.shape, cube.dtype.str), ((64, 50, 12), "<u2"))
+        self.assertGreater(len(numpy.unique(matrix)), 50000)
+        self.run_command("make-sample", "cube", self.path("c.npy"), "--shape", "64x50", code=2)
+
+
+if __name__ == "__main__":
+    unittest.main()

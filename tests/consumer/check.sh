@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Puts the library where a user would have it, then builds and runs somebody else's project against it.
+#   check.sh find_package|pkg-config|static|add_subdirectory|deb SOURCE BUILD SCRATCH
+set -euo pipefail
+how=$1 source=$2 build=$3 scratch=$4
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+rm -rf "$scratch"
+mkdir -p "$scratch"
+
+consume() {  # consume HOW [cmake argument...]
+  cmake -S "$here/app" -B "$scratch/app" -G Ninja -DHOW="$1" "${@:2}" >"$scratch/configure.log" ||
+    { cat "$scratch/configure.log"; return 1; }
+  cmake --build "$scratch/app"
+  "$scratch/app/consumer_cpp"
+  "$scratch/app/consumer_c"
+}
+
+install_moved() {  # installs BUILD $1, then moves the tree: nothing in it may know where it was
+  cmake --install "$1" --prefix "$scratch/first" >/dev/null
+  mv "$scratch/first" "$scratch/prefix"
+  if grep -rIl -e "$scratch/first" -e "$build" "$scratch/prefix"; then
+    echo "the files above name the place they were built in or installed to"
+    return 1
+  fi
+}
+
+case $how in
+  find_package)
+    install_moved "$build"
+    consume find_package -DCMAKE_PREFIX_PATH="$scratch/prefix"
+    cmake -S "$source/examples" -B "$scratch/examples" -G Ninja -DCMAKE_PREFIX_PATH="$scratch/prefix" >/dev/null
+    cmake --build "$scratch/examples"
+    ctest --test-dir "$scratch/examples" --no-tests=error --output-on-failure
+    if [ -x "$scratch/prefix/bin/cornerturn" ]; then "$scratch/prefix/bin/cornerturn" --version; fi
+    ;;
+  pkg-config)
+    install_moved "$build"
+    pc=$(dirname "$(find "$scratch/prefix" -name cornerturn.pc)")
+    PKG_CONFIG_PATH=$pc consume pkg-config
+    ;;
+  static)
+    # shellcheck disable=SC2086  # one argument for each word
+    cmake -S "$source" -B "$scratch/static" -G Ninja -DBUILD_SHARED_LIBS=OFF -DCORNERTURN_TESTS=OFF \
+      -DCORNERTURN_CLI=OFF -DCORNERTURN_EXAMPLES=OFF -DCORNERTURN_LADDER=OFF ${CORNERTURN_CMAKE:-} >/dev/null
+    cmake --build "$scratch/static"
+    install_moved "$scratch/static"
+    consume find_package -DCMAKE_PREFIX_PATH="$scratch/prefix"
+    ;;
+  add_subdirectory)
+    # shellcheck disable=SC2086
+    consume add_subdirectory -DCORNERTURN_SOURCE="$source" ${CORNERTURN_CMAKE:-}
+    ;;
+  deb)
+    cpack -G DEB --config "$build/CPackConfig.cmake" -B "$scratch/deb" >"$scratch/cpack.log" 2>&1 ||
+      { cat "$scratch/cpack.log"; exit 1; }
+    deb=$(echo "$scratch"/deb/*.deb)
+    dpkg-deb --info "$deb" | grep -E '^ (Package|Version|Architecture|Depends):'
+    dpkg-deb --extract "$deb" "$scratch/root"
+    consume find_package -DCMAKE_PREFIX_PATH="$scratch/root/usr"
+    "$scratch/root/usr/bin/cornerturn" --version
+    ;;
+  *)
+    echo "check.sh does not know '$how'"
+    exit 2
+    ;;
+esac

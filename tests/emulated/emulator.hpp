@@ -1,0 +1,60 @@
+// Runs the GPU kernels' own text on the host: one fiber per thread, blocks in sequence, a barrier is a yield.
+//   1. threads of a block, and blocks, run forward, backward or shuffled
+//   2. every access of the text is seen (see CMakeLists.txt): outside of its array, misaligned, writing src, reading
+//   dst,
+//      writing a byte of dst twice
+//   3. shared memory is a fresh allocation of exactly the bytes that the plan asked for. For each byte it is known who
+//      wrote it and who read it since the last barrier: a race, or a read of what nobody wrote, is a fault
+//   4. a copy that was started lands when its thread waits for it, not before
+//   5. a barrier that some threads of a block do not reach is a fault
+// The first fault is kept as a sentence; the run goes on where it can.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cornerturn::emulated {
+
+enum class order { forward, backward, shuffled };
+
+struct bytes {
+  const void* begin = nullptr;
+  const void* end = nullptr;
+};
+
+// A run of any number of launches on one src and one dst; launch functions take it as their stream.
+struct session {
+  order threads = order::forward;
+  std::uint64_t seed = 1;  // of the shuffle
+  bytes src;
+  bytes dst;
+  std::vector<std::uint32_t> blocks;  // run only these; empty: all
+  bool record = false;                // keep what is read of src and written to dst
+  std::vector<bytes> reads;
+  std::vector<bytes> writes;
+  std::string fault;  // the first one; empty: none
+};
+
+// False where the build has no means to see accesses that do not go through lang.hpp: races are not found then.
+[[nodiscard]] bool sees_every_access() noexcept;
+
+// Effect  starts a kernel as lang.hpp's GPU_KERNEL names it: `call(job)` for each thread of each block
+// Returns null, or the session's fault
+using kernel_call = void (*)(const void* job);
+const char* launch(kernel_call call, const void* job, std::size_t job_bytes, int threads, std::uint32_t blocks,
+                   int shared_bytes, void* stream) noexcept;
+
+// What lang.hpp is made of. All but the last are called by the threads of a running launch only.
+[[nodiscard]] std::uint32_t thread_index() noexcept;
+[[nodiscard]] std::uint32_t block_index() noexcept;
+[[nodiscard]] unsigned char* shared_memory() noexcept;
+void barrier(unsigned line) noexcept;
+void load_global(void* value, const void* from, int size) noexcept;
+void store_global(void* to, const void* value, int size) noexcept;
+void start_copy(void* shared, const void* global, int size) noexcept;
+void wait_for_copies() noexcept;
+void expect_aligned(const void* address, int size) noexcept;
+
+}  // namespace cornerturn::emulated

@@ -1,0 +1,125 @@
+// The emulator itself: it must find every mistake that is planted, and none in a kernel without one.
+#include "emulator.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "move.hpp"
+#include "planted.hpp"
+
+namespace cornerturn::testing {
+namespace {
+
+using emulated::order;
+
+constexpr int blocks = 3;
+constexpr order orders[] = {order::forward, order::backward, order::shuffled};
+
+struct result {
+  std::string fault;
+  bool moved = false;
+};
+
+result run(mistake made, order threads, std::uint64_t seed = 1, int thread = 5) {
+  constexpr std::size_t size = blocks * planted_block_bytes;
+  // A block of its own on either side, so that what a mistake touches there does no harm.
+  std::vector<unsigned char> memory(6 * size);
+  unsigned char* const src = memory.data() + size;
+  unsigned char* const dst = memory.data() + 4 * size;
+  for (std::size_t k = 0; k < size; ++k) src[k] = static_cast<unsigned char>(k * 7 + k / 256);
+  const std::vector<unsigned char> before(src, src + size);
+  emulated::session running;
+  running.threads = threads;
+  running.seed = seed;
+  running.src = {src, src + size};
+  running.dst = {dst, dst + size};
+  const planted_job job{src, dst, made, thread};
+  const char* const said = launch_planted(&job, blocks, planted_shared_bytes, &running);
+  EXPECT_EQ(said == nullptr, running.fault.empty());
+  result found{running.fault, true};
+  for (int word = 0; word < blocks * planted_threads; ++word) {
+    const int from = word / planted_threads * planted_threads + planted_threads - 1 - word % planted_threads;
+    found.moved = found.moved && std::memcmp(dst + 4 * word, before.data() + 4 * from, 4) == 0;
+  }
+  return found;
+}
+
+void expect_found(mistake made, const std::string& words, bool plainly = false) {
+  for (const order threads : orders) {
+    if (plainly && !emulated::sees_every_access()) continue;
+    EXPECT_NE(run(made, threads).fault.find(words), std::string::npos)
+        << "found instead: \"" << run(made, threads).fault << '"';
+  }
+}
+
+TEST(emulator, a_kernel_without_mistakes_moves_in_any_order) {
+  for (const order threads : orders) {
+    for (std::uint64_t seed = 1; seed < 5; ++seed) {
+      const result found = run(mistake::none, threads, seed);
+      EXPECT_EQ(found.fault, "");
+      EXPECT_TRUE(found.moved);
+    }
+  }
+}
+
+TEST(emulator, finds_what_leaves_its_array) {
+  expect_found(mistake::past_src, "outside of src, at byte -4 of src");
+  expect_found(mistake::past_dst, "outside of dst, at byte -1 of dst");
+  expect_found(mistake::past_shared, "outside of shared memory, at byte 256 of shared memory");
+}
+
+TEST(emulator, finds_misaligned_words) {
+  expect_found(mistake::misaligned_load, "8 bytes is misaligned, at byte");
+  expect_found(mistake::misaligned_store, "4 bytes is misaligned, at byte");
+  expect_found(mistake::misaligned_copy, "16 bytes is misaligned, at byte");
+}
+
+TEST(emulator, finds_barriers_that_not_all_threads_reach) {
+  expect_found(mistake::early_exit, "thread 5 has ended, thread 63 waits at the barrier");
+  expect_found(mistake::two_barriers, "at that of line");
+}
+
+TEST(emulator, finds_copies_that_nobody_waited_for) {
+  for (const order threads : orders) {
+    EXPECT_NE(run(mistake::no_wait_at_all, threads, 1, 6).fault, "");
+    EXPECT_FALSE(run(mistake::no_wait, threads).moved) << "the copy landed before its thread waited for it";
+  }
+  expect_found(mistake::no_wait, "has started a copy that it did not wait for", true);
+}
+
+TEST(emulator, finds_bytes_of_dst_that_are_written_twice) {
+  expect_found(mistake::written_twice, "writes what was written before", true);
+}
+
+TEST(emulator, finds_races_in_shared_memory) {
+  expect_found(mistake::no_barrier, "no barrier was between", true);
+  expect_found(mistake::no_second_barrier, "no barrier was between", true);
+  expect_found(mistake::two_writers, "no barrier was between", true);
+}
+
+TEST(emulator, sees_accesses_that_do_not_go_through_its_functions) {
+  if (!emulated::sees_every_access()) GTEST_SKIP() << "this compiler is not asked to tell of loads and stores";
+  expect_found(mistake::before_src_plainly, "outside of every array, at byte -1 of src");
+  expect_found(mistake::src_written, "writes to src, at byte");
+  expect_found(mistake::dst_read, "reads dst, at byte");
+}
+
+TEST(emulator, without_a_barrier_the_order_of_threads_shows) {
+  EXPECT_FALSE(run(mistake::no_barrier, order::forward).moved);
+  EXPECT_FALSE(run(mistake::no_barrier, order::backward).moved);
+}
+
+TEST(emulator, sees_ordinary_stores_past_shared_memory) {
+  if constexpr (address_sanitizer) {  // shared memory is as large as was asked for, not a byte more
+    EXPECT_DEATH(run(mistake::past_shared_plainly, order::forward), "AddressSanitizer: heap-buffer-overflow");
+  } else {
+    expect_found(mistake::past_shared_plainly, "outside of every array, at byte 256 of shared memory", true);
+  }
+}
+
+}  // namespace
+}  // namespace cornerturn::testing

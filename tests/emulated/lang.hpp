@@ -1,0 +1,114 @@
+// The host's words for what the kernel texts in src/kernels/gpu say: the same names as src/kernels/cuda/lang.cuh.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "emulator.hpp"
+
+#define GPU_KERNEL(threads, blocks) void
+#define GPU_INLINE inline
+#define GPU_PARAMETER const
+#define GPU_UNROLL
+#define GPU_UNROLL_BY(n)
+
+namespace cornerturn::gpu {
+
+using std::int32_t;
+using std::int64_t;
+using std::uint32_t;
+
+// Words that a GPU moves as one access: a copy from or to an address that is no multiple of their size is a fault.
+struct alignas(8) word_of_8 {
+  uint32_t x, y;
+  word_of_8() = default;
+  word_of_8(uint32_t a, uint32_t b) : x(a), y(b) {}
+  word_of_8(const word_of_8& from) { *this = from; }
+  word_of_8& operator=(const word_of_8& from) {
+    emulated::expect_aligned(this, 8), emulated::expect_aligned(&from, 8);
+    x = from.x, y = from.y;
+    return *this;
+  }
+};
+struct alignas(16) word_of_16 {
+  uint32_t x, y, z, w;
+  word_of_16() = default;
+  word_of_16(uint32_t a, uint32_t b, uint32_t c, uint32_t d) : x(a), y(b), z(c), w(d) {}
+  word_of_16(const word_of_16& from) { *this = from; }
+  word_of_16& operator=(const word_of_16& from) {
+    emulated::expect_aligned(this, 16), emulated::expect_aligned(&from, 16);
+    x = from.x, y = from.y, z = from.z, w = from.w;
+    return *this;
+  }
+};
+
+template <int Bytes>
+struct word;
+template <>
+struct word<1> {
+  using type = std::uint8_t;
+};
+template <>
+struct word<2> {
+  using type = std::uint16_t;
+};
+template <>
+struct word<4> {
+  using type = std::uint32_t;
+};
+template <>
+struct word<8> {
+  using type = word_of_8;
+};
+template <>
+struct word<16> {
+  using type = word_of_16;
+};
+template <int Bytes>
+using word_t = typename word<Bytes>::type;
+
+GPU_INLINE uint32_t thread_index() { return emulated::thread_index(); }
+GPU_INLINE uint32_t block_index() { return emulated::block_index(); }
+GPU_INLINE void block_barrier(unsigned line = __builtin_LINE()) { emulated::barrier(line); }
+GPU_INLINE unsigned char* shared_memory() { return emulated::shared_memory(); }
+
+GPU_INLINE uint32_t multiply_high(uint32_t a, uint32_t b) { return static_cast<uint32_t>(std::uint64_t{a} * b >> 32); }
+// The selector's four low digits each name one of eight bytes; a digit's highest bit would ask for a sign.
+GPU_INLINE uint32_t byte_permute(uint32_t low, uint32_t high, uint32_t selector) {
+  const std::uint64_t both = std::uint64_t{high} << 32 | low;
+  uint32_t made = 0;
+  for (int k = 0; k < 4; ++k) {
+    const uint32_t digit = selector >> 4 * k & 15;
+    const auto byte = static_cast<uint32_t>(both >> 8 * (digit & 7) & 255);
+    made |= (digit < 8 ? byte : byte < 128 ? 0u : 255u) << 8 * k;
+  }
+  return made;
+}
+GPU_INLINE uint32_t funnel_shift_right(uint32_t low, uint32_t high, uint32_t bits) {
+  return static_cast<uint32_t>((std::uint64_t{high} << 32 | low) >> (bits & 31));
+}
+
+template <class Word>
+GPU_INLINE Word load_global(const void* from) {
+  Word value;
+  emulated::load_global(&value, from, sizeof value);
+  return value;
+}
+template <class Word>
+GPU_INLINE Word load_cached(const Word* from) {
+  return load_global<Word>(from);
+}
+template <class Word>
+GPU_INLINE void store_global(void* to, Word value) {
+  emulated::store_global(to, &value, sizeof value);
+}
+
+template <int Bytes>
+GPU_INLINE void start_copy(void* shared, const void* global) {
+  static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
+  emulated::start_copy(shared, global, Bytes);
+}
+GPU_INLINE void start_line_copy(void* shared, const void* global) { start_copy<16>(shared, global); }
+GPU_INLINE void wait_for_copies() { emulated::wait_for_copies(); }
+
+}  // namespace cornerturn::gpu

@@ -1,0 +1,174 @@
+// Offsets beyond 2^31 elements and 2^32 bytes, by emulation of a few blocks: src and dst are address space without
+// memory behind it, of which only what those blocks touch is ever there.
+//   1. the blocks run once; which bytes of src they read is kept
+//   2. those bytes are filled, each with a number that follows from its place, and the blocks run again
+//   3. each byte that they wrote must be the one that belongs there; the first and the last of dst are among them
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "api/check.hpp"
+#include "move.hpp"
+
+namespace cornerturn::testing {
+namespace {
+
+class address_space {
+ public:
+  explicit address_space(std::size_t size) : size_(size) {
+    void* const all = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (all != MAP_FAILED) begin_ = static_cast<unsigned char*>(all);
+  }
+  ~address_space() {
+    if (begin_ != nullptr) munmap(begin_, size_);
+  }
+  address_space(const address_space&) = delete;
+  address_space& operator=(const address_space&) = delete;
+  [[nodiscard]] unsigned char* begin() const { return begin_; }
+  [[nodiscard]] unsigned char* end() const { return begin_ + size_; }
+
+ private:
+  std::size_t size_;
+  unsigned char* begin_ = nullptr;
+};
+
+unsigned char content(std::int64_t place) {
+  auto x = static_cast<std::uint64_t>(place) + 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return static_cast<unsigned char>(x >> 56);
+}
+
+// Which byte of src belongs to a byte of dst, both counted from index 0; -1: none. All strides are positive.
+std::int64_t src_byte_of(const map::canonical& form, std::int64_t dst_byte) {
+  std::int64_t rest = dst_byte / form.word_bytes, src = 0;
+  for (int k = 0; k < form.rank; ++k) {  // outermost in dst first
+    const axis& one = form.axes[k];
+    const std::int64_t index = std::min(rest / one.dst_stride, one.extent - 1);
+    rest -= index * one.dst_stride;
+    src += index * one.src_stride;
+  }
+  return rest != 0 ? -1 : src * form.word_bytes + dst_byte % form.word_bytes;
+}
+
+// `row` is how the name of the row begins that moves it.
+void expect_moved(const problem& what, std::string_view row, std::int64_t alignment = 16) {
+  SCOPED_TRACE(to_text(what));
+  api::check(what);
+  gpu_setting setting;
+  setting.alignment = alignment;
+  gpu_way way = plan_of(what, setting);
+  const map::canonical& form = way.form;
+  ASSERT_NE(way.chosen.kernel, nullptr);
+  EXPECT_TRUE(std::string_view(way.chosen.kernel->name).starts_with(row)) << way.chosen.kernel->name;
+  ASSERT_EQ(map::src_span(form).lo, 0);
+  ASSERT_EQ(map::dst_span(form).lo, 0);
+  const address_space src(static_cast<std::size_t>(map::src_span(form).hi));
+  const address_space dst(static_cast<std::size_t>(map::dst_span(form).hi));
+  if (src.begin() == nullptr || dst.begin() == nullptr) GTEST_SKIP() << "no address space of that size";
+
+  const std::uint32_t blocks = way.chosen.blocks;
+  dice roll(5);
+  std::set<std::uint32_t> some = {0, blocks / 2, blocks - 1};
+  for (int k = 0; k < 4; ++k) some.insert(static_cast<std::uint32_t>(roll.below(blocks)));
+  const auto run = [&] {
+    emulated::session running;
+    running.src = {src.begin(), src.end()};
+    running.dst = {dst.begin(), dst.end()};
+    running.blocks.assign(some.begin(), some.end());
+    running.record = true;
+    std::visit(
+        [&](auto& job) {
+          job.src = src.begin();
+          job.dst = dst.begin();
+          if constexpr (requires { job.src_begin; }) {
+            job.src_begin = reinterpret_cast<std::uint64_t>(src.begin());
+            job.src_end = reinterpret_cast<std::uint64_t>(src.end());
+          }
+          way.chosen.kernel->launch(&job, blocks, way.chosen.shared_bytes, &running);
+        },
+        way.chosen.job);
+    EXPECT_EQ(running.fault, "");
+    return running;
+  };
+
+  for (const emulated::bytes& read : run().reads) {
+    for (auto* at = static_cast<const unsigned char*>(read.begin); at != read.end; ++at) {
+      src.begin()[at - src.begin()] = content(at - src.begin());
+    }
+  }
+  emulated::session running = run();
+  const auto by_place = [](const emulated::bytes& a, const emulated::bytes& b) { return a.begin < b.begin; };
+  std::sort(running.writes.begin(), running.writes.end(), by_place);
+  ASSERT_FALSE(running.writes.empty());
+  EXPECT_EQ(running.writes.front().begin, dst.begin());
+  EXPECT_EQ(running.writes.back().end, dst.end());
+  const void* before = dst.begin();
+  for (const emulated::bytes& write : running.writes) {
+    ASSERT_LE(before, write.begin) << "written twice";
+    before = write.end;
+    for (auto* at = static_cast<const unsigned char*>(write.begin); at != write.end; ++at) {
+      const std::int64_t from = src_byte_of(form, at - dst.begin());
+      ASSERT_GE(from, 0) << "byte " << at - dst.begin() << " of dst is none of the problem's";
+      ASSERT_EQ(*at, content(from)) << "byte " << at - dst.begin() << " of dst, byte " << from << " of src";
+    }
+  }
+}
+
+problem permuted(const std::vector<std::int64_t>& extents, const std::vector<int>& axes, std::int64_t element_bytes) {
+  return permute_problem(extents, axes, element_bytes);
+}
+
+constexpr std::int64_t beyond = std::int64_t{1} << 31;
+
+TEST(emulated_large, tiles) {
+  expect_moved(transpose_problem(70000, 70000, 1), "cuda_tile_b1_");
+  expect_moved(transpose_problem(40000, 60000, 4), "cuda_tile_b4_");
+  expect_moved(transpose_problem(60000, 40000, 8), "cuda_tile_b8_");
+  expect_moved(permuted({300, 16, 40, 800, 160}, {3, 4, 1, 2, 0}, 2), "cuda_chain_b2_");
+}
+
+TEST(emulated_large, shifted_tiles) {
+  expect_moved(transpose_problem(65537, 65539, 1), "cuda_shift_b1");
+  expect_moved(transpose_problem(60001, 40003, 4), "cuda_shift_b4");
+  expect_moved(transpose_problem(40003, 60001, 8), "cuda_shift_b8");
+  expect_moved(permuted({7, 13, 77, 1001, 333}, {4, 3, 0, 2, 1}, 2), "cuda_shift_chain_b2");
+}
+
+TEST(emulated_large, narrow_tiles) {
+  expect_moved(transpose_problem((beyond + 4096) / 16, 16, 4), "cuda_columns_b4_");
+  expect_moved(transpose_problem(16, (beyond + 4096) / 16, 4), "cuda_rows_b4_");
+}
+
+TEST(emulated_large, structures) {
+  expect_moved(transpose_problem(beyond / 3 / 16 * 16, 3, 8), "cuda_deinterleave_b8_3");
+  expect_moved(transpose_problem(5, beyond / 5 / 16 * 16, 4), "cuda_interleave_b4_5");
+  expect_moved(transpose_problem(beyond, 3, 1), "cuda_box_b1");
+}
+
+TEST(emulated_large, runs) {
+  expect_moved(problem{.element_bytes = 1, .rank = 1, .axes = {{{2 * beyond + 77, 1, 1}}}}, "cuda_copy_b1");
+  expect_moved(permuted({300, 7000, 2003}, {1, 0, 2}, 1), "cuda_runs_b1");
+  expect_moved(permuted({50, 7000, 2003}, {1, 0, 2}, 8), "cuda_runs_b8");
+}
+
+TEST(emulated_large, boxes) {
+  expect_moved(transpose_problem(60000, 40000, 16), "cuda_box_b16");
+  expect_moved(problem{.element_bytes = 1, .rank = 1, .axes = {{{beyond + 5, 1, 2}}}}, "cuda_box_b1");
+  expect_moved(problem{.element_bytes = 4, .rank = 1, .axes = {{{beyond + 5, 3, 1}}}}, "cuda_box_b4");
+  expect_moved(permuted({3, 70001, 5, 7, 999}, {3, 1, 4, 2, 0}, 2), "cuda_box_b2");
+}
+
+TEST(emulated_large, more_rows_than_32_bits_count) {
+  expect_moved(transpose_problem(2 * beyond + 64, 16, 1), "cuda_tile_b1_");
+  expect_moved(transpose_problem(2 * beyond + 64, 128, 1), "cuda_tile_b1_");
+  expect_moved(transpose_problem(2 * beyond + 67, 160, 1), "cuda_shift_b1");
+  expect_moved(transpose_problem(128, 2 * beyond + 64, 1), "cuda_tile_b1_");
+}
+
+}  // namespace
+}  // namespace cornerturn::testing

@@ -1,0 +1,163 @@
+// One problem through canonicalize -> choose -> a launch of the chosen row by the emulator, compared with the walk of
+// the problem's definition.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "../kernels/cases.hpp"
+#include "../kernels/oracle.hpp"
+#include "emulator.hpp"
+#include "map/canonical.hpp"
+#include "plan/choose_gpu.hpp"
+
+namespace cornerturn::testing {
+
+struct gpu_setting {
+  std::string row;              // forced; empty: the list decides
+  std::int64_t alignment = 16;  // the plan is told no more of it
+  std::int64_t shared_bytes = 227 << 10;
+  int multiprocessors = 1;
+  planning::gpu_tuning tuned = planning::gpu_tuning_for(90);
+  std::size_t src_misalignment = 0;  // bytes, of the lowest byte of either side
+  std::size_t dst_misalignment = 0;
+  emulated::order threads = emulated::order::forward;
+  std::uint64_t seed = 1;
+};
+
+inline std::string to_text(const gpu_setting& one) {
+  constexpr const char* orders[] = {"forward", "backward", "shuffled"};
+  std::string text =
+      (one.row.empty() ? "unforced" : one.row) + ", alignment " + std::to_string(one.alignment) + ", src + " +
+      std::to_string(one.src_misalignment) + ", dst + " + std::to_string(one.dst_misalignment) + ", " +
+      orders[static_cast<int>(one.threads)] + ", seed " + std::to_string(one.seed) + ", " +
+      std::to_string(one.multiprocessors) + " multiprocessors of " + std::to_string(one.shared_bytes) +
+      " bytes; tuning: runs from " + std::to_string(one.tuned.run_bytes) + ", pieces of " +
+      std::to_string(one.tuned.piece_words) + ", bands of " + std::to_string(one.tuned.band_bytes) + ", tiles " +
+      std::to_string(one.tuned.tiles_per_sm) + ", sides of " + std::to_string(one.tuned.side_bytes) + ", boxes of";
+  for (const std::int64_t bytes : one.tuned.box_bytes) text.append(" ").append(std::to_string(bytes));
+  return text;
+}
+
+// All of it made by dice. Half of the tunings cut so small that a few kilobytes meet every edge; not so small that a
+// problem takes more than some hundred blocks.
+inline gpu_setting any_setting(dice& roll, const problem& what) {
+  const std::int64_t element_bytes = what.element_bytes;
+  const std::int64_t part = elements_of(what) * element_bytes / 50;
+  gpu_setting made;
+  const auto misalignment = [&]() -> std::size_t {
+    const std::int64_t unit = element_bytes & -element_bytes;
+    if (roll.one_in(2)) return 0;
+    if (roll.one_in(4)) return static_cast<std::size_t>(roll.below(64));  // (complex<float> may lie so)
+    return static_cast<std::size_t>(roll.below(64) / unit * unit);
+  };
+  made.src_misalignment = misalignment();
+  made.dst_misalignment = misalignment();
+  if (roll.one_in(6)) made.alignment = std::int64_t{1} << roll.below(5);
+  constexpr std::int64_t shared[] = {48 << 10, 64 << 10, 99 << 10, 163 << 10, 227 << 10, 227 << 10, 227 << 10};
+  made.shared_bytes = roll.of(shared);
+  made.multiprocessors = roll.one_in(2) ? 1 : 132;
+  made.threads = static_cast<emulated::order>(roll.below(3));
+  made.seed = static_cast<std::uint64_t>(roll.below(1 << 30));
+  if (roll.one_in(2)) {
+    made.tuned.run_bytes = std::int64_t{8} << roll.below(8);
+    made.tuned.piece_words = std::int64_t{1} << roll.below(11);
+    made.tuned.band_bytes = roll.below(3) * 4096;
+    made.tuned.tiles_per_sm = static_cast<int>(roll.below(3));
+    made.tuned.side_bytes = std::int64_t{8} << roll.below(7);
+    for (int k = 0; k < 5; ++k) made.tuned.box_bytes[k] = std::max<std::int64_t>(64 << k, part) << roll.below(6);
+  }
+  return made;
+}
+
+inline std::int64_t alignment_of(std::int64_t src_address, std::int64_t dst_address) {
+  const std::int64_t both = src_address | dst_address | 16;
+  return both & -both;
+}
+
+struct gpu_way {
+  map::canonical form;
+  planning::gpu_choice chosen;
+};
+
+// As api/gpu_half.cpp: words of at most the pointers' alignment, and of the row that is forced.
+inline gpu_way plan_of(const problem& what, const gpu_setting& setting) {
+  // Of the caller's pointers, from a multiple of 64 on; see workbench.
+  const std::int64_t src = static_cast<std::int64_t>(setting.src_misalignment) - range_of(what, &axis::src_stride).lo;
+  const std::int64_t dst = static_cast<std::int64_t>(setting.dst_misalignment) - range_of(what, &axis::dst_stride).lo;
+  std::int64_t word = std::min(setting.alignment, alignment_of(src, dst));
+  const kernels::kernel* const forced = setting.row.empty() ? nullptr : kernels::find(setting.row);
+  if (forced != nullptr) word = std::min<std::int64_t>(word, forced->element_bytes);
+  gpu_way way;
+  way.form = map::canonicalize(what, word);
+  const std::int64_t first =
+      alignment_of(src + way.form.src_offset * way.form.word_bytes, dst + way.form.dst_offset * way.form.word_bytes);
+  way.chosen = planning::choose(way.form,
+                                {.multiprocessors = setting.multiprocessors,
+                                 .shared_bytes = setting.shared_bytes,
+                                 .alignment = static_cast<int>(std::min(setting.alignment, first)),
+                                 .kernel = setting.row},
+                                setting.tuned);
+  return way;
+}
+
+struct moved {
+  std::string fault;  // empty: dst is as it must be
+  std::string row;    // empty: refused
+  int line = 0;
+};
+
+inline moved move(const problem& what, const gpu_setting& setting) {
+  gpu_way way = plan_of(what, setting);
+  const map::canonical& form = way.form;
+  planning::gpu_choice& made = way.chosen;
+  moved result;
+  result.line = made.line;
+  if (made.kernel == nullptr) return result;
+  result.row = made.kernel->name;
+  if (made.shared_bytes > setting.shared_bytes) {
+    result.fault = "wants " + std::to_string(made.shared_bytes) + " bytes of shared memory";
+    return result;
+  }
+
+  workbench bench(what, placement::heap, setting.src_misalignment, setting.dst_misalignment);
+  const map::byte_span src_span = map::src_span(form), dst_span = map::dst_span(form);
+  emulated::session running;
+  running.threads = setting.threads;
+  running.seed = setting.seed;
+  running.src = {bench.src() + src_span.lo, bench.src() + src_span.hi};
+  running.dst = {bench.dst() + dst_span.lo, bench.dst() + dst_span.hi};
+  std::visit(
+      [&](auto& job) {
+        job.src = bench.src() + form.src_offset * form.word_bytes;
+        job.dst = bench.dst() + form.dst_offset * form.word_bytes;
+        if constexpr (requires { job.src_begin; }) {
+          job.src_begin = reinterpret_cast<std::uint64_t>(running.src.begin);
+          job.src_end = reinterpret_cast<std::uint64_t>(running.src.end);
+        }
+        if (made.blocks > 0) made.kernel->launch(&job, made.blocks, made.shared_bytes, &running);
+      },
+      made.job);
+  result.fault = running.fault.empty() ? bench.difference() : running.fault;
+  return result;
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool address_sanitizer = true;
+#elif defined(__has_feature)
+inline constexpr bool address_sanitizer = __has_feature(address_sanitizer);
+#else
+inline constexpr bool address_sanitizer = false;
+#endif
+
+// Builds that take several times as long do as many times less.
+#if defined(EMULATED_PROCESSOR)
+inline constexpr int slower = 8;
+#else
+inline constexpr int slower = address_sanitizer ? 4 : 1;
+#endif
+
+}  // namespace cornerturn::testing

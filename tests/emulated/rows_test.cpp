@@ -1,0 +1,105 @@
+// Every GPU row of kernels.inc, by emulation, on problems that are made by rule: sizes round its tile, primes, a few
+// columns or rows, padded, batched, permuted and strided, with bases and tunings of all kinds.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/check.hpp"
+#include "gpu_problems.hpp"
+#include "move.hpp"
+
+namespace cornerturn::testing {
+namespace {
+
+constexpr int enough_failures = 4;
+constexpr std::int64_t sizes[] = {1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 40};
+
+std::vector<std::string> gpu_rows() {
+  std::vector<std::string> names;
+  for (const kernels::kernel& one : kernels::all()) {
+    if (one.launch != nullptr) names.emplace_back(one.name);
+  }
+  return names;
+}
+
+std::uint64_t seed_of(const std::string& name) {
+  std::uint64_t seed = 14695981039346656037u;
+  for (const char letter : name) seed = (seed ^ static_cast<unsigned char>(letter)) * 1099511628211u;
+  return seed;
+}
+
+class emulated_rows : public ::testing::TestWithParam<std::string> {
+ protected:
+  // False when it went wrong.
+  bool give(const problem& what) {
+    gpu_setting setting = any_setting(roll_, what);
+    setting.row = GetParam();
+    if (of_chunks_ && !roll_.one_in(6)) {
+      setting.alignment = 16;
+      setting.src_misalignment = setting.dst_misalignment = 0;
+    }
+    const moved result = move(what, setting);
+    if (result.row.empty()) return true;
+    ++moves_;
+    bytes_ += elements_of(what) * what.element_bytes;
+    EXPECT_EQ(result.row, GetParam());
+    EXPECT_EQ(result.fault, "") << to_text(what) << "\n" << to_text(setting);
+    return result.fault.empty();
+  }
+
+  const kernels::kernel& row_ = *kernels::find(GetParam());
+  const bool of_chunks_ = row_.tile_rows > 0 && !std::string_view(row_.family).starts_with("shift");
+  dice roll_{seed_of(GetParam())};
+  int moves_ = 0;
+  std::int64_t bytes_ = 0;
+};
+
+TEST_P(emulated_rows, move_every_problem_that_they_accept) {
+  std::vector<std::int64_t> wide_enough;
+  for (const std::int64_t element_bytes : sizes) {
+    if ((element_bytes & -element_bytes) >= row_.element_bytes) wide_enough.push_back(element_bytes);
+  }
+  int failures = 0, met = 0;
+  for_each_edge_of(row_, row_.element_bytes, roll_, [&](const problem& what) {
+    ASSERT_NO_THROW(api::check(what)) << to_text(what);
+    if (failures < enough_failures && ++met % slower == 0) failures += !give(what);
+  });
+  constexpr int wanted = 60 / slower;
+  constexpr std::int64_t enough_bytes = 3'000'000 / slower;
+  for (int k = 0; k < 6000 && moves_ < wanted && bytes_ < enough_bytes && failures < enough_failures; ++k) {
+    const problem what = any_gpu_problem(roll_, &row_, roll_.one_in(2) ? row_.element_bytes : roll_.of(wide_enough));
+    ASSERT_NO_THROW(api::check(what)) << to_text(what);
+    failures += !give(what);
+  }
+  EXPECT_TRUE(moves_ >= wanted || bytes_ >= enough_bytes || failures > 0)
+      << "only " << moves_ << " problems reach this row";
+}
+
+INSTANTIATE_TEST_SUITE_P(list, emulated_rows, ::testing::ValuesIn(gpu_rows()),
+                         [](const auto& one) { return one.param; });
+
+class emulated_list : public ::testing::TestWithParam<std::int64_t> {};
+
+TEST_P(emulated_list, moves_every_problem) {
+  const std::int64_t element_bytes = GetParam();
+  dice roll(static_cast<std::uint64_t>(element_bytes) + 77);
+  int failures = 0;
+  const auto give = [&](const problem& what) {
+    if (failures >= enough_failures) return;
+    ASSERT_NO_THROW(api::check(what)) << to_text(what);
+    const gpu_setting setting = any_setting(roll, what);
+    const moved result = move(what, setting);
+    failures += !result.fault.empty() || result.row.empty();
+    EXPECT_NE(result.row, "") << "refused: " << to_text(what) << "\n" << to_text(setting);
+    EXPECT_EQ(result.fault, "") << result.row << ": " << to_text(what) << "\n" << to_text(setting);
+  };
+  for (int k = 0; k < 120 / slower; ++k) give(any_gpu_problem(roll, nullptr, element_bytes));
+  for_each_problem(element_bytes, 20 * slower, 0, {}, give);
+}
+
+INSTANTIATE_TEST_SUITE_P(sizes, emulated_list, ::testing::ValuesIn(sizes));
+
+}  // namespace
+}  // namespace cornerturn::testing

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""Runs what docs/learn says: lesson_test.py COMMAND docs/learn
+
+Every command of a console block is run; the lines shown after it have to appear in its output in that order, "..." standing
+for any others. Every figure is drawn again and has to be the same. Links lead to files. And what `explain KERNEL` promises.
+"""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+COMMAND = os.path.abspath(sys.argv.pop(1))
+LEARN = pathlib.Path(sys.argv.pop(1)).resolve()
+PAGES = sorted(LEARN.glob("*.md"))
+BLOCK = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
+NO_DEVICE = 3
+
+
+def run(words, **options):
+    done = subprocess.run([COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, **options)
+    return done.returncode, done.stdout.decode() + done.stderr.decode()
+
+
+class Lesson(unittest.TestCase):
+    def check_command(self, words, shown, folder):
+        code, said = run(words, cwd=folder)
+        if code == NO_DEVICE and words[0] == "ladder":
+            self.assertIn("cornerturn:", said)
+            return
+        lines, at, skip = said.splitlines(), 0, False
+        for line in shown:
+            if line == "...":
+                skip = True
+                continue
+            found = next((k for k in range(at, len(lines)) if lines[k].rstrip() == line), None)
+            self.assertIsNotNone(found, f"`{' '.join(words)}` does not say\n{line}\nbut\n{said}")
+            self.assertTrue(skip or found == at, f"`{' '.join(words)}` says more before\n{line}")
+            at, skip = found + 1, False
+        self.assertTrue(code == 0 or said.startswith("cornerturn: "), said)
+        if not shown:
+            self.assertEqual(code, 0, said)
+
+    def test_every_command(self):
+        commands = 0
+        for page in PAGES:
+            for block in BLOCK.findall(page.read_text()):
+                lines = block.splitlines()
+                starts = [k for k, line in enumerate(lines) if line.startswith("$ ")] + [len(lines)]
+                self.assertEqual(starts[0], 0, page)
+                for start, end in zip(starts, starts[1:]):
+                    words = lines[start].split()[1:]
+                    self.assertEqual(words[0], "cornerturn", page)
+                    with self.subTest(page=page.name, command=" ".join(words)), tempfile.TemporaryDirectory() as folder:
+                        self.check_command(words[1:], lines[start + 1:end], folder)
+                    commands += 1
+        self.assertGreater(commands, len(PAGES))
+
+    def test_every_rung_has_its_page_and_every_figure_is_the_command_s(self):
+        rungs = re.findall(r"^RUNG\((\w+),", (LEARN.parent.parent / "ladder" / "ladder.inc").read_text(), re.M)
+        self.assertEqual([page.stem for page in PAGES if page.stem != "README"], rungs)
+        for figure in sorted((LEARN / "figures").glob("*.svg")):
+            with self.subTest(figure=figure.name), tempfile.TemporaryDirectory() as folder:
+                drawn = pathlib.Path(folder, "drawn.svg")
+                self.assertEqual(run(["explain", figure.stem, "--svg", str(drawn)])[0], 0)
+                self.assertEqual(drawn.read_text(), figure.read_text(),
+                                 f"draw it again: cornerturn explain {figure.stem} --svg {figure}")
+
+    def test_links_lead_somewhere(self):
+        for page in PAGES:
+            for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+                self.assertTrue((page.parent / target).exists(), f"{page.name}: {target}")
+
+
+class Explain(unittest.TestCase):
+    def report(self, *words):
+        code, said = run(["explain", *words, "--json"])
+        self.assertEqual(code, 0, said)
+        return json.loads(said)
+
+    def test_counts(self):
+        report = self.report("20_load_conflicts")
+        self.assertEqual(report["shared_load"]["conflicts"], 31 * 131072)
+        self.assertEqual(report["load"], {"requests": 131072, "sectors": 524288, "sectors_per_request": 4.0, "useful": 1.0})
+        self.assertEqual(self.report("05_scattered_store")["store"]["sectors"], 4194304)
+        self.assertEqual(self.report("scattered_store", "--shape", "1000x50")["shape"], [1, 1000, 50])
+        self.assertAlmostEqual(self.report("05_scattered_store", "--arch", "sm_86")["occupancy"], 2 / 3)
+
+    def test_refusals(self):
+        for words, code in ((["no_such"], 2), (["30_padded", "--arch", "sm_1"], 2), (["30_padded", "--bytes", "3"], 2),
+                            (["80_tma_load", "--shape", "1000x50"], 1), (["30_padded", "--shape", "0x4"], 2),
+                            (["30_padded", "--shape", "2x3x4x5"], 2), (["30_padded", "--axes", "1,0"], 2),
+                            (["75_in_place", "--shape", "3x4"], 1), (["4x4", "--shape", "3x4"], 2), (["4x4", "--all"], 2),
+                            (["65_async_copy", "--bytes", "2"], 2), (["30_padded", "--svg", "/no/such/file"], 1),
+                            (["--all", "--bytes", "3"], 2), ([], 2)):
+            with self.subTest(words=words):
+                found, said = run(["explain", *words])
+                self.assertEqual(found, code, said)
+                self.assertTrue(said.startswith("cornerturn: "), said)
+
+    def test_it_is_quick(self):
+        best = {}
+        for words in (["90_register_block", "--shape", "100000x70000", "--bytes", "1"], ["--all", "--shape", "9999x7001"],
+                      ["55_full_tile", "--bytes", "1", "--shape", "9999x7001"]):
+            for _ in range(3):
+                start = time.monotonic()
+                self.assertEqual(run(["explain", *words])[0], 0)
+                best[words[0]] = min(best.get(words[0], 9), time.monotonic() - start)
+        self.assertLess(max(best.values()), 0.2 if not os.environ.get("ASAN_OPTIONS") else 5, best)
+
+    def test_colours_on_a_terminal_only(self):
+        self.assertNotIn("\x1b", run(["explain", "30_padded"])[1])
+        for no_color, wanted in (("", True), ("1", False)):
+            environment = dict(os.environ, TERM="xterm-256color", NO_COLOR=no_color)
+            leader, follower = os.openpty()
+            self.assertEqual("\x1b[" in self.on_terminal(leader, follower, environment), wanted)
+
+    @staticmethod
+    def on_terminal(leader, follower, environment):
+        child = subprocess.Popen([COMMAND, "explain", "30_padded"], stdout=follower, env=environment)
+        os.close(follower)
+        said = b""
+        try:
+            while True:
+                some = os.read(leader, 65536)
+                if not some:
+                    break
+                said += some
+        except OSError:  # Linux says so when the other end is closed
+            pass
+        os.close(leader)
+        child.wait(timeout=60)
+        return said.decode()
+
+
+if __name__ == "__main__":
+    unittest.main()

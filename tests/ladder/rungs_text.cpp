@@ -1,0 +1,52 @@
+#include "rungs_text.hpp"
+
+#include "lang.hpp"
+#include "tensor.hpp"
+// The words come first.
+#include "ladder/grid.hpp"
+#include "ladder/job.hpp"
+#include "ladder/rungs.hpp"
+
+namespace cornerturn::ladder {
+namespace {
+
+template <class Rung>
+void run_text(const void* src, void* dst, const matrix_shape& shape, emulated::session& session) {
+  const arguments a = arguments_for<Rung>(src, dst, shape);
+  const auto blocks = static_cast<std::uint32_t>(Rung::blocks(a));
+  if constexpr (Rung::is_production) {
+    const auto job = job_for<Rung>(a);
+    emulated::launch([](const void* of) { Rung::kernel(*static_cast<const gpu::tile_job*>(of)); }, &job, sizeof job,
+                     Rung::threads, blocks, Rung::shared_bytes, &session);
+  } else if constexpr (Rung::tensor_load) {
+    tensor_arguments all{a, {}, {}};
+    all.src_tensor = {const_cast<unsigned char*>(a.src), a.rows, a.cols, Rung::word_bytes};
+    all.dst_tensor = {a.dst, a.cols, a.rows, Rung::word_bytes};
+    emulated::launch([](const void* of) { Rung::template move<Rung>(*static_cast<const tensor_arguments*>(of)); }, &all,
+                     sizeof all, Rung::threads, blocks, Rung::shared_bytes, &session);
+  } else {
+    emulated::launch([](const void* of) { Rung::template move<Rung>(*static_cast<const arguments*>(of)); }, &a,
+                     sizeof a, Rung::threads, blocks, Rung::shared_bytes, &session);
+  }
+}
+
+template <class Rung>
+void add(std::vector<text>& table, const char* name) {
+  if constexpr (Rung::word_bytes >= Rung::least_word_bytes) table.push_back({facts_of<Rung>(name), &run_text<Rung>});
+}
+
+}  // namespace
+
+std::vector<text> texts() {
+  std::vector<text> table;
+#define RUNG(file, type)      \
+  add<type<1>>(table, #file); \
+  add<type<2>>(table, #file); \
+  add<type<4>>(table, #file); \
+  add<type<8>>(table, #file);
+#include "ladder/ladder.inc"
+#undef RUNG
+  return table;
+}
+
+}  // namespace cornerturn::ladder

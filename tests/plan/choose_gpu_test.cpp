@@ -1,0 +1,287 @@
+// The decision list of the GPU engines. The rows are those of a build with CUDA: see tests/emulated.
+#include "plan/choose_gpu.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "../emulated/gpu_problems.hpp"
+#include "../emulated/move.hpp"
+#include "api/check.hpp"
+#include "base/checked.hpp"
+
+namespace cornerturn::planning {
+namespace {
+
+using testing::to_text;
+
+enum line { nothing = 1, one_run, runs, regrouped, few_columns, few_rows, large_tiles, small_tiles, shifted, boxes };
+
+// A large device, and pointers that are multiples of 16 bytes.
+constexpr gpu_request usual = {.multiprocessors = 132, .shared_bytes = 227 << 10, .alignment = 16, .kernel = {}};
+
+gpu_choice choose_for(const problem& what, gpu_request wanted = usual) {
+  api::check(what);
+  std::int64_t word = wanted.alignment;
+  if (const kernels::kernel* forced = kernels::find(wanted.kernel); forced != nullptr && forced->element_bytes > 0) {
+    word = std::min<std::int64_t>(word, forced->element_bytes);
+  }
+  return choose(map::canonicalize(what, word), wanted, gpu_tuning_for(90));
+}
+
+gpu_request aligned_to(int bytes) {
+  gpu_request wanted = usual;
+  wanted.alignment = bytes;
+  return wanted;
+}
+gpu_request with_shared(std::int64_t bytes) {
+  gpu_request wanted = usual;
+  wanted.shared_bytes = bytes;
+  return wanted;
+}
+gpu_request forced(std::string_view row) {
+  gpu_request wanted = usual;
+  wanted.kernel = row;
+  return wanted;
+}
+
+problem permuted(std::initializer_list<std::int64_t> extents, std::initializer_list<int> axes,
+                 std::int64_t element_bytes) {
+  return permute_problem(std::vector(extents), std::vector(axes), element_bytes);
+}
+problem strided(std::int64_t element_bytes, std::initializer_list<axis> axes) {
+  problem what{.element_bytes = element_bytes, .rank = static_cast<int>(axes.size())};
+  std::copy(axes.begin(), axes.end(), what.axes.begin());
+  return what;
+}
+
+void expect_line(const problem& what, int line, const std::string& kernel, const gpu_request& wanted = usual) {
+  const gpu_choice made = choose_for(what, wanted);
+  EXPECT_EQ(made.line, line) << to_text(what);
+  ASSERT_NE(made.kernel, nullptr) << to_text(what);
+  EXPECT_EQ(made.kernel->name, kernel) << to_text(what);
+  EXPECT_STRNE(made.reason, "");
+  EXPECT_EQ(made.blocks == 0, line == nothing);
+  EXPECT_LE(made.shared_bytes, wanted.shared_bytes);
+}
+
+TEST(gpu_list, nothing_to_move) {
+  expect_line(transpose_problem(0, 5, 4), nothing, "cuda_copy_b4");
+  expect_line(transpose_problem(5, 0, 3), nothing, "cuda_copy_b1");
+}
+
+TEST(gpu_list, one_contiguous_run) {
+  expect_line(problem{.element_bytes = 4}, one_run, "cuda_copy_b4");
+  expect_line(problem{.element_bytes = 2}, one_run, "cuda_copy_b1");
+  expect_line(permuted({3, 5, 8}, {0, 1, 2}, 12), one_run, "cuda_copy_b16");
+  expect_line(transpose_problem(1, 1000, 8), one_run, "cuda_copy_b16");
+  expect_line(transpose_problem(1, 1001, 8), one_run, "cuda_copy_b8");
+  expect_line(transpose_problem(1, 1000, 8), one_run, "cuda_copy_b4", aligned_to(4));
+}
+
+TEST(gpu_list, long_inner_runs) {
+  expect_line(permuted({30, 40, 1024}, {1, 0, 2}, 1), runs, "cuda_runs_b16");
+  expect_line(permuted({30, 40, 1024}, {1, 0, 2}, 2), runs, "cuda_runs_b1", aligned_to(2));
+  expect_line(permuted({30, 40, 1001}, {1, 0, 2}, 1), runs, "cuda_runs_b1");
+  expect_line(permuted({30, 40, 33}, {1, 0, 2}, 8), runs, "cuda_runs_b8");
+}
+
+TEST(gpu_list, structures_of_a_few_elements) {
+  expect_line(transpose_problem(1 << 20, 3, 4), regrouped, "cuda_deinterleave_b4_3");
+  expect_line(transpose_problem(3, 1 << 20, 4), regrouped, "cuda_interleave_b4_3");
+  expect_line(transpose_problem(1 << 20, 7, 1), regrouped, "cuda_deinterleave_b1_7");
+  expect_line(transpose_problem(5, 1 << 20, 8), regrouped, "cuda_interleave_b8_5");
+}
+
+TEST(gpu_list, few_columns) {
+  expect_line(transpose_problem(1 << 20, 16, 4), few_columns, "cuda_columns_b4_256x16_r4");
+  expect_line(transpose_problem(1 << 20, 32, 1), few_columns, "cuda_columns_b1_2048x32_r16");
+}
+
+TEST(gpu_list, few_rows) {
+  expect_line(transpose_problem(16, 1 << 20, 4), few_rows, "cuda_rows_b4_16x256_r4");
+  expect_line(transpose_problem(8, 1 << 20, 8), few_rows, "cuda_rows_b8_8x256_r2");
+}
+
+TEST(gpu_list, large_tiles) {
+  expect_line(transpose_problem(16384, 16384, 1), large_tiles, "cuda_tile_b1_256x256_r16_xor");
+  expect_line(transpose_problem(8192, 8192, 2), large_tiles, "cuda_tile_b2_128x128_r8_xor");
+  expect_line(transpose_problem(8192, 8192, 4), large_tiles, "cuda_tile_b4_64x64_r4_xor");
+  expect_line(transpose_problem(8192, 8192, 8), large_tiles, "cuda_tile_b8_64x64_r2_xor");
+  expect_line(permuted({24, 40, 40, 1024, 16}, {3, 4, 1, 2, 0}, 4), large_tiles, "cuda_chain_b4_64x64_r4_xor");
+}
+
+TEST(gpu_list, boxes_for_wide_words) { expect_line(transpose_problem(8192, 8192, 16), boxes, "cuda_box_b16"); }
+
+TEST(gpu_list, small_tiles_where_large_ones_would_be_few) {
+  expect_line(transpose_problem(512, 512, 4), small_tiles, "cuda_tile_b4_32x32_r4_xor");
+  expect_line(transpose_problem(512, 512, 1), small_tiles, "cuda_tile_b1_128x128_r16_xor");
+}
+
+TEST(gpu_list, shifted_tiles_where_addresses_are_no_multiples_of_16) {
+  expect_line(transpose_problem(4099, 4097, 4), shifted, "cuda_shift_b4");
+  expect_line(transpose_problem(9999, 7001, 1), shifted, "cuda_shift_b1");
+  expect_line(transpose_problem(4096, 4096, 2), shifted, "cuda_shift_b2", aligned_to(2));
+  expect_line(permuted({7, 13, 77, 1001, 333}, {4, 3, 0, 2, 1}, 2), shifted, "cuda_shift_chain_b2");
+}
+
+TEST(gpu_list, boxes_for_everything_else) {
+  expect_line(transpose_problem(7, 9, 4), boxes, "cuda_box_b4");
+  expect_line(strided(2, {{1000, 2, 2}}), boxes, "cuda_box_b2");
+  expect_line(strided(8, {{100, 0, 1}, {100, 3, 100}}), boxes, "cuda_box_b8");
+  expect_line(transpose_problem(8192, 8192, 16), boxes, "cuda_box_b16");  // they gain nothing from register blocks
+  expect_line(transpose_problem(4096, 4096, 16), boxes, "cuda_box_b8", aligned_to(8));
+  expect_line(strided(1, {{50, 100, 90}, {60, 1, 1}}), boxes, "cuda_box_b1", aligned_to(1));
+}
+
+TEST(gpu_list, rows_that_want_more_shared_memory_than_there_is_are_not_chosen) {
+  for (const std::int64_t room : {16 << 10, 48 << 10, 64 << 10, 99 << 10}) {
+    for (const int element_bytes : {1, 2, 4, 8, 16}) {
+      for (const std::int64_t size : {100, 512, 4099, 16384}) {
+        for (const problem& what :
+             {transpose_problem(size, size, element_bytes), transpose_problem(size * 100, 32, element_bytes),
+              transpose_problem(6, size * 100, element_bytes)}) {
+          const gpu_choice made = choose_for(what, with_shared(room));
+          ASSERT_NE(made.kernel, nullptr) << to_text(what);
+          EXPECT_LE(made.shared_bytes, room) << to_text(what);
+        }
+      }
+    }
+  }
+  const std::int64_t enough = kernels::find("cuda_shift_b1")->shared_bytes;
+  EXPECT_EQ(choose_for(transpose_problem(9999, 7001, 1), with_shared(enough)).line, shifted);
+  EXPECT_EQ(choose_for(transpose_problem(9999, 7001, 1), with_shared(enough - 1)).line, boxes);
+}
+
+TEST(gpu_list, every_row_is_reached) {
+  std::set<std::string> missed;
+  for (const kernels::kernel& row : kernels::all()) {
+    if (row.launch == nullptr) continue;
+    missed.insert(row.name);
+    testing::dice roll(1);
+    for (int k = 0; k < 20000 && missed.contains(row.name); ++k) {
+      problem what = testing::any_gpu_problem(roll, &row, row.element_bytes);
+      if (roll.one_in(2)) {  // the axes of a larger problem
+        for (int i = 0; i < what.rank; ++i) {
+          axis& one = what.axes[i];
+          const auto shorter = [&](const axis& other) {
+            return &other == &one || (base::magnitude(other.src_stride) < base::magnitude(one.src_stride) &&
+                                      base::magnitude(other.dst_stride) < base::magnitude(one.dst_stride));
+          };
+          if (std::all_of(what.axes.begin(), what.axes.begin() + what.rank, shorter)) one.extent *= 64;
+        }
+      }
+      gpu_request wanted = usual;
+      wanted.multiprocessors = roll.one_in(2) ? 1 : 132;
+      wanted.alignment = roll.one_in(2) ? 16 : row.element_bytes;
+      const gpu_choice made = choose_for(what, wanted);
+      ASSERT_NE(made.kernel, nullptr) << to_text(what);
+      missed.erase(made.kernel->name);
+    }
+  }
+  for (const std::string& name : missed) ADD_FAILURE() << name << " is chosen for no problem";
+}
+
+TEST(gpu_forced, a_row_is_taken_at_its_word) {
+  const problem what = transpose_problem(512, 512, 4);
+  for (const char* row : {"cuda_tile_b4_64x64_r4_xor", "cuda_tile_b4_32x32_r4_xor", "cuda_shift_b4", "cuda_box_b4",
+                          "cuda_box_b2", "cuda_box_b1"}) {
+    const gpu_choice made = choose_for(what, forced(row));
+    ASSERT_NE(made.kernel, nullptr) << row;
+    EXPECT_STREQ(made.kernel->name, row);
+    EXPECT_GT(made.blocks, 0u);
+  }
+}
+
+TEST(gpu_forced, a_row_that_cannot_move_the_problem_is_refused) {
+  const problem what = transpose_problem(512, 512, 4);
+  for (const char* row : {"cuda_tile_b8_64x64_r2_xor", "cuda_chain_b4_64x64_r4_xor", "cuda_copy_b4", "cuda_runs_b4",
+                          "cuda_columns_b4_256x16_r4", "cuda_deinterleave_b4_3", "cuda_box_b8", "cpu_gather", "none"}) {
+    EXPECT_EQ(choose_for(what, forced(row)).kernel, nullptr) << row;
+  }
+  gpu_request loose = forced("cuda_tile_b4_64x64_r4_xor");
+  loose.alignment = 4;
+  EXPECT_EQ(choose_for(what, loose).kernel, nullptr);
+  EXPECT_EQ(choose_for(transpose_problem(512, 510, 4), forced("cuda_tile_b4_64x64_r4_xor")).kernel, nullptr);
+  gpu_request small = forced("cuda_shift_b1");
+  small.shared_bytes = kernels::find("cuda_shift_b1")->shared_bytes - 1;
+  EXPECT_EQ(choose_for(transpose_problem(512, 512, 1), small).kernel, nullptr);
+  EXPECT_EQ(choose_for(strided(4, {{100, 1, 3}}), forced("cuda_shift_b4")).kernel, nullptr);
+}
+
+// Up to 2^40 bytes, any extents: far beyond what a test could move.
+TEST(gpu_huge, problems_are_cut_into_blocks_that_a_grid_has) {
+  testing::dice roll(40);
+  for (int k = 0; k < 3000; ++k) {
+    problem what{.element_bytes = roll.of(testing::element_sizes)};
+    what.rank = static_cast<int>(1 + roll.below(max_rank));
+    std::int64_t room = (std::int64_t{1} << 40) / what.element_bytes;
+    std::vector<int> order(static_cast<std::size_t>(what.rank));
+    std::iota(order.begin(), order.end(), 0);
+    for (std::size_t i = order.size(); i > 1; --i)
+      std::swap(order[i - 1], order[static_cast<std::size_t>(roll.below(i))]);
+    std::int64_t src = 1, dst = 1;
+    for (int i = 0; i < what.rank; ++i) {
+      axis& one = what.axes[i];
+      one.extent = std::min(room, 1 + roll.below(std::int64_t{2} << roll.below(what.rank < 4 ? 34 : 8)));
+      room /= one.extent;
+      one.dst_stride = dst;
+      dst *= one.extent;
+    }
+    for (const int i : order) {
+      what.axes[i].src_stride = src;
+      src *= what.axes[i].extent;
+    }
+    const gpu_choice made = choose_for(what, aligned_to(1 << roll.below(5)));
+    ASSERT_NE(made.kernel, nullptr) << to_text(what);
+    ASSERT_GT(made.blocks, 0u) << to_text(what);
+    ASSERT_LE(made.blocks, 0x7fffffffu) << to_text(what);
+    std::uint64_t blocks = 1;
+    const bool has_grid = std::visit(
+        [&](const auto& job) {
+          if constexpr (requires { job.blocks; }) {
+            for (int k_axis = 0; k_axis < job.blocks.rank; ++k_axis) blocks *= job.blocks.axes[k_axis].count.divisor;
+            return true;
+          }
+          return false;
+        },
+        made.job);
+    if (!has_grid) continue;
+    ASSERT_EQ(blocks, made.blocks) << to_text(what);
+  }
+}
+
+// The plan is made on the first call for a new shape: at most 10 us. The fastest of many, as others share this machine.
+TEST(gpu_cost, does_not_depend_on_the_size_and_is_small) {
+  const problem cases[] = {
+      transpose_problem(512, 512, 4),
+      transpose_problem(100000, 100000, 4),
+      transpose_problem(99999, 70001, 1),
+      transpose_problem(1 << 30, 3, 4),
+      permuted({7, 5, 9, 11, 3, 13, 2, 3, 5, 2}, {9, 3, 1, 5, 0, 7, 2, 8, 4, 6}, 1),
+      permuted({70, 50, 90, 110, 30, 13}, {5, 3, 1, 0, 2, 4}, 2),
+      permuted({2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}, {15, 3, 1, 13, 5, 11, 0, 7, 9, 2, 8, 12, 4, 6, 10, 14},
+               4),
+      strided(2, {{1 << 30, 2, 2}}),
+  };
+  for (const problem& what : cases) {
+    const map::canonical form = map::canonicalize(what);
+    double best = 1;
+    for (int k = 0; k < 300; ++k) {
+      const auto start = std::chrono::steady_clock::now();
+      const gpu_choice made = choose(form, usual, gpu_tuning_for(90));
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+      ASSERT_NE(made.kernel, nullptr);
+      best = std::min(best, took.count());
+    }
+    EXPECT_LT(best, testing::slower * 10e-6) << to_text(what);
+  }
+}
+
+}  // namespace
+}  // namespace cornerturn::planning

@@ -1,0 +1,76 @@
+#include "plan/tuning.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "base/machine.hpp"
+
+namespace cornerturn::planning {
+namespace {
+
+base::machine vendor(bool amd) {
+  base::machine made;
+  made.amd = amd;
+  made.l2_bytes = 1 << 20;
+  return made;
+}
+
+class tuning : public ::testing::TestWithParam<bool> {
+ protected:
+  const cpu_tuning& row = tuning_for(vendor(GetParam()));
+};
+
+TEST_P(tuning, numbers_are_in_a_range_that_the_kernels_can_serve) {
+  EXPECT_NE(std::string(row.name), "");
+  EXPECT_GE(row.panel_bytes, 1024);
+  EXPECT_LE(row.panel_bytes, 1 << 20);
+  EXPECT_GE(row.prefetch_bytes, 0);
+  EXPECT_EQ(row.prefetch_bytes % 64, 0);
+  EXPECT_GE(row.narrow_buffer, row.piece_bytes);
+  EXPECT_LE(row.narrow_buffer, 32 << 10) << "the buffer of a narrow panel stays in the smallest L1";
+  EXPECT_GE(row.packed_bytes, 0);
+  EXPECT_LE(row.packed_bytes, 1024) << "packed_rows of panel-inl.hpp, for 1-byte elements";
+  EXPECT_GE(row.run_bytes, 16);
+  EXPECT_GE(row.thread_bytes, 4096);
+}
+
+// lines-inl.hpp: what is not the last piece of its run must not end before the first line does.
+TEST_P(tuning, pieces_are_longer_than_a_line_for_every_element_size) {
+  for (std::int64_t e = 1; e <= std::max<std::int64_t>(row.run_bytes, 256); ++e) {
+    const std::int64_t step = std::max<std::int64_t>(row.piece_bytes / e, 1);
+    EXPECT_GT(step * e, 63) << e;
+  }
+}
+
+TEST_P(tuning, a_tile_fits_in_a_second_level_cache) {
+  for (const std::int64_t e : {1, 2, 4, 8, 16, 64, 255}) {
+    const std::int64_t panel = std::max<std::int64_t>(16, row.panel_bytes / e);
+    EXPECT_LE(panel * (std::max(row.piece_bytes, e) + 128), 4 << 20) << e;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(vendors, tuning, ::testing::Bool(),
+                         [](const auto& one) { return one.param ? "amd" : "other"; });
+
+TEST(tuning_rows, differ_by_name) {
+  EXPECT_STRNE(tuning_for(vendor(true)).name, tuning_for(vendor(false)).name);
+  EXPECT_EQ(&tuning_for(vendor(true)), &tuning_for(vendor(true)));
+}
+
+TEST(tuning_rows, the_cached_limit_follows_the_cache) {
+  base::machine machine;
+  machine.l2_bytes = 0;
+  EXPECT_EQ(cached_limit_bytes(machine), 0) << "registry_test makes every store non-temporal this way";
+  std::int64_t last = 0;
+  for (const std::int64_t l2 : {256 << 10, 512 << 10, 1 << 20, 2 << 20, 64 << 20}) {
+    machine.l2_bytes = l2;
+    EXPECT_GT(cached_limit_bytes(machine), last);
+    EXPECT_LE(cached_limit_bytes(machine), l2);
+    last = cached_limit_bytes(machine);
+  }
+}
+
+}  // namespace
+}  // namespace cornerturn::planning
