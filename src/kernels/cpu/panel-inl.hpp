@@ -31,7 +31,8 @@ inline constexpr std::int64_t slack_bytes = 64;      // a padded strip stores up
 inline constexpr std::int64_t packed_buffer = 2048;  // reads and stores overlap only when they alternate this often
 inline constexpr std::int64_t packed_ahead = 8192;
 inline constexpr std::int64_t short_row_bytes = 512;
-inline constexpr std::int64_t packed_rows = 1024;  // more never are: see packed_bytes in plan/tuning.hpp
+inline constexpr std::int64_t short_run_bytes = 4096;  // and how far ahead such runs are fetched
+inline constexpr std::int64_t packed_rows = 1024;      // more never are: see packed_bytes in plan/tuning.hpp
 
 // Up to strip_rows rows of a group. The pointers beyond `count` repeat the last row, so that a block can always read
 // whole.
@@ -174,6 +175,33 @@ HWY_INLINE void move_without_buffer(const job& work, const std::byte* src, std::
   }
 }
 
+// The units of a packed problem, panel by panel and then outer index by outer index: the order of dst.
+class packed_walk {
+ public:
+  packed_walk(const job& work, std::int64_t unit) noexcept
+      : work_(work),
+        per_outer_(work.panels()),
+        panel_(unit % per_outer_),
+        outer_(work.outer, work.form.word_bytes, unit / per_outer_, false) {}
+
+  [[nodiscard]] HWY_INLINE std::int64_t col() const noexcept { return panel_ * work_.panel; }
+  [[nodiscard]] HWY_INLINE std::int64_t src() const noexcept { return outer_.src() + col() * work_.src_col_bytes; }
+  [[nodiscard]] HWY_INLINE std::int64_t dst(std::int64_t run_bytes) const noexcept {
+    return outer_.dst() + col() * run_bytes;
+  }
+  HWY_INLINE void next() noexcept {
+    if (++panel_ < per_outer_) return;
+    panel_ = 0;
+    outer_.next();
+  }
+
+ private:
+  const job& work_;
+  std::int64_t per_outer_;
+  std::int64_t panel_;
+  odometer outer_;
+};
+
 // Packed: every (outer, panel) is a piece of a long dst run; pieces that follow one another in dst are gathered.
 template <class Fill>
 void move_packed(const job& work, const std::byte* src, std::byte* dst, std::int64_t begin, std::int64_t end,
@@ -208,36 +236,27 @@ void move_packed(const job& work, const std::byte* src, std::byte* dst, std::int
     first = last;
   };
 
-  // What is fetched ahead: where an outer index holds little, the same panel of one that comes later, else a panel that
-  // comes later; as if the step to the next one went on. Where it does not, a line is fetched in vain.
-  const std::int64_t per_outer = work.panels();
-  const bool small_outer = per_outer * piece <= 2 * packed_ahead;
-  const std::int64_t ahead = HWY_MAX(packed_ahead / (small_outer ? per_outer * piece : piece), std::int64_t{1});
-  odometer outer(work.outer, work.form.word_bytes, begin / per_outer, false);
-  odometer coming = outer;
-  coming.next();
-  std::int64_t panel = begin % per_outer;
+  packed_walk walk(work, begin);
+  packed_walk scout = walk;  // where lines are fetched
+  const std::int64_t ahead = HWY_MIN(HWY_MAX(packed_ahead / piece, std::int64_t{1}), end - 1 - begin);
+  for (std::int64_t k = 0; k < ahead; ++k) scout.next();
+  const bool padded = !fill.joins_all();
   const std::int64_t top_strip = (work.rows.total - 1) / strip_rows * strip_rows;
-  for (std::int64_t unit = begin; unit < end; ++unit) {
-    const std::int64_t col = panel * work.panel;
-    const std::int64_t cols = HWY_MIN(work.panel, work.cols.total - col);
-    std::byte* const to = dst + outer.dst() + col * run_bytes;
+  for (std::int64_t unit = begin; unit < end; ++unit, walk.next()) {
+    const std::int64_t cols = HWY_MIN(work.panel, work.cols.total - walk.col());
+    std::byte* const to = dst + walk.dst(run_bytes);
     if (to != run + filled) {
       flush(true);
       run = to;
     } else if (filled + piece > capacity) {
       flush(false);
     }
-    const std::byte* const from = src + outer.src() + col * work.src_col_bytes;
-    const std::int64_t step = ahead * (small_outer ? coming.src() - outer.src() : work.panel * work.src_col_bytes);
-    if (++panel == per_outer) {
-      panel = 0;
-      outer.next();
-      coming.next();
-    }
+    const std::byte* const from = src + walk.src();
+    const std::int64_t step = scout.src() - walk.src();
+    if (unit + ahead < end - 1) scout.next();
     const auto rows = static_cast<std::size_t>(work.rows.total);
     for (std::size_t r = 0; r < rows; ++r) row[r] = from + offset[r];
-    for (std::size_t r = rows; r % strip_rows != 0; ++r) row[r] = row[rows - 1];
+    for (std::size_t r = rows; padded && r % strip_rows != 0; ++r) row[r] = row[rows - 1];
     // Strips last first, for the same reason as in fill_strip.
     for (std::int64_t r = top_strip; r >= 0; r -= strip_rows) {
       const int count = static_cast<int>(HWY_MIN(std::int64_t{strip_rows}, work.rows.total - r));
@@ -310,10 +329,22 @@ void move_panels(const job& work, const std::byte* src, std::byte* dst, std::int
     const std::byte* const from = src + outer.src() + here.col * work.src_col_bytes;
     if (fill.splits(here.cols)) {
       row_runs runs(work, from, here.row);
+      // The hardware does not guess where a short run goes on.
+      const std::int64_t run_bytes = work.rows.axes[0].extent * work.rows.axes[0].src_stride * work.form.word_bytes;
+      const bool short_runs = work.streaming && work.rows.rank > 1 && base::magnitude(run_bytes) <= short_run_bytes;
+      row_runs scout = runs;
+      for (std::int64_t k = short_runs ? short_run_bytes / base::magnitude(run_bytes) : 0; k > 0; --k)
+        scout.take(here.rows);
       for (std::int64_t row = 0; row < here.rows; row += work.group) {
         const std::int64_t group = HWY_MIN(work.group, here.rows - row);
         for (std::int64_t r = 0; r < group;) {
           const auto run = runs.take(group - r);
+          if (short_runs) {
+            const auto ahead = scout.take(run.rows);
+            for (std::int64_t k = 0; k < ahead.rows * here.cols * e; k += line_bytes) {
+              __builtin_prefetch(ahead.from + k, 0, 2);
+            }
+          }
           fill.split(run.from, run.rows, here.cols, buffer + r * e, pitch);
           r += run.rows;
         }

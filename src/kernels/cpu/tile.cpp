@@ -129,6 +129,14 @@ struct block_fill {
             read_ahead{rows, work.prefetch_bytes, cols * word});
   }
 
+  // True when join moves every column of a packed problem.
+  [[nodiscard]] HWY_INLINE bool joins_all() const {
+    constexpr std::int64_t widest = 32 / word;
+    const std::int64_t n = work.rows.total;
+    return Word <= 8 && (n == 2 || n == 3 || n == 4 || n == 8) && work.panel % widest == 0 &&
+           work.cols.total % widest == 0;
+  }
+
   HWY_NOINLINE static std::int64_t join(const strip& rows, std::int64_t cols, std::byte* to) {
     switch (rows.count) {
       case 2:
@@ -250,6 +258,7 @@ struct element_fill {
   HWY_INLINE void packed(const strip& rows, std::int64_t cols, std::byte* to, std::int64_t pitch) const {
     part(rows, 0, cols, cols, to, pitch);
   }
+  [[nodiscard]] HWY_INLINE bool joins_all() const { return true; }
   HWY_INLINE bool splits(std::int64_t /*cols*/) const { return false; }
   HWY_INLINE void split(const std::byte* /*from*/, std::int64_t /*rows*/, std::int64_t /*cols*/, std::byte* /*to*/,
                         std::int64_t /*pitch*/) const {}
