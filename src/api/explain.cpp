@@ -47,11 +47,13 @@ std::string plan_state::explain() const {
   if (tuned_) out << "tuned      measured to be the fastest of all rows here\n";
   out << "line " << chosen_.line << "     " << chosen_.reason << '\n';
   const std::string_view family = chosen_.kernel->family;
-  if (family == "cached" || family == "stream" || family == "gather") {
+  if (family == "cached" || family == "stream" || family == "gather" || family == "box") {
     out << "blocking   tuning row \"" << planning::tuning_for(base::this_machine()).name << "\"\n";
     print_chain(out, "rows", work.rows, "contiguous in dst");
     print_chain(out, "cols", work.cols,
-                work.src_col_bytes == work.element_bytes ? "contiguous in src" : "strided in src");
+                family == "box"                            ? "the rest of a box"
+                : work.src_col_bytes == work.element_bytes ? "contiguous in src"
+                                                           : "strided in src");
     print_chain(out, "outer", work.outer, "walked one by one");
     if (family != "cached") {
       out << "  panel " << work.panel << " columns, group " << work.group

@@ -6,7 +6,8 @@
 //   5  a short inner run: it moves as one wide element             gather
 //   6  no axis of src has stride 1                                 gather
 //   7  dst fits the cache and holds whole register blocks          cached
-//   8  everything else                                             stream
+//   8  short axes that alternate on the two sides                  box
+//   9  everything else                                             stream
 #include "plan/choose.hpp"
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 
 #include "base/checked.hpp"
 #include "kernels/cpu/block.hpp"
+#include "kernels/cpu/box.hpp"
 #include "plan/tuning.hpp"
 
 namespace cornerturn::planning {
@@ -33,11 +35,13 @@ constexpr const char* reasons[] = {
     "the innermost axis is contiguous on both sides but short: each run moves as one wide element",
     "no axis of src has stride 1, so elements are fetched one by one",
     "dst fits the cache: register blocks are stored straight to dst",
+    "no src run is a line long without axes that belong to a dst run: boxes of both are turned in the cache",
     "dst is larger than the cache: register blocks go through a small buffer, and dst is written in whole lines",
 };
 
 const char* family_of_line(int line) noexcept {
-  constexpr const char* families[] = {"", "copy", "copy", "scatter", "runs", "gather", "gather", "cached", "stream"};
+  constexpr const char* families[] = {"",       "copy",   "copy",   "scatter", "runs",
+                                      "gather", "gather", "cached", "box",     "stream"};
   return families[line];
 }
 
@@ -105,6 +109,16 @@ class axis_pool {
     count_ = 0;
   }
 
+  // The axes, innermost first, that lie end to end on one side, until they are `words` long.
+  [[nodiscard]] chain run_of(std::int64_t axis::*stride, std::int64_t words) const noexcept {
+    chain run;
+    for (const axis* one = find(stride, 1); one != nullptr; one = run.total < words ? next(stride, run) : nullptr) {
+      run.axes[run.rank++] = *one;
+      run.total *= one->extent;
+    }
+    return run;
+  }
+
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
 
  private:
@@ -152,6 +166,40 @@ void assign_axes(job& work, std::int64_t unit, bool chains, const cpu_tuning& tu
     work.src_col_bytes = work.cols.axes[0].src_stride * work.form.word_bytes;
   }
   left.take_rest(work.outer);
+}
+
+bool holds(const chain& axes, const axis& one) noexcept {
+  return std::find(axes.axes.data(), axes.axes.data() + axes.rank, one) != axes.axes.data() + axes.rank;
+}
+
+// A box: runs of a line at least on both sides, of four if that many fit. False where there is none.
+bool assign_box(job& work, const cpu_tuning& tuned) noexcept {
+  const axis_pool axes(work.form);
+  const std::int64_t word = work.form.word_bytes;
+  for (std::int64_t words = 256 / word; words * word >= 64; words /= 2) {
+    const chain src_run = axes.run_of(&axis::src_stride, words);
+    work.rows = axes.run_of(&axis::dst_stride, words);
+    if (std::min(work.rows.total, src_run.total) * word < 64) return false;
+    work.cols = work.outer = chain{};
+    std::int64_t room = tuned.box_bytes / word;
+    for (int k = 0; k < work.form.rank; ++k) {
+      const axis& one = work.form.axes[k];
+      const bool inside = holds(work.rows, one) || holds(src_run, one);
+      if (inside) room /= one.extent;
+      if (holds(work.rows, one)) continue;
+      chain& into = inside ? work.cols : work.outer;
+      into.axes[into.rank++] = one;
+      into.total *= one.extent;
+    }
+    if (room > 0) return kernels::cpu::runs_of_box(work).whole;
+  }
+  return false;
+}
+
+bool fits_a_box(const map::canonical& form, const cpu_tuning& tuned) noexcept {
+  job trial;
+  trial.form = form;
+  return assign_box(trial, tuned);
 }
 
 // Lines of a dst run that are written together. One, where neighbouring runs lie in different slices of the last-level
@@ -224,7 +272,10 @@ int decide(const map::canonical& form, const cpu_tuning& tuned, std::int64_t cac
   const axis* column = axes.find(&axis::src_stride, 1);
   if (column == nullptr) return 6;
   if (map::words(form) * form.word_bytes <= cached_limit && holds_a_block(*inner, *column, form.word_bytes)) return 7;
-  return 8;
+  // A src run of less than a line, the rows included where they follow in src.
+  const std::int64_t src_run = column->extent * (inner->src_stride == column->extent ? inner->extent : 1);
+  if (src_run < 64 / form.word_bytes && fits_a_box(form, tuned)) return 8;
+  return 9;
 }
 
 const kernels::kernel* row_of(const char* family, std::int64_t word_bytes) noexcept {
@@ -238,7 +289,8 @@ const kernels::kernel* row_of(const char* family, std::int64_t word_bytes) noexc
 }
 
 // The line at which a forced kernel would have been chosen; 0 when it cannot move this problem.
-int line_of_forced(const kernels::kernel& forced, const map::canonical& form, int natural) noexcept {
+int line_of_forced(const kernels::kernel& forced, const map::canonical& form, int natural,
+                   const cpu_tuning& tuned) noexcept {
   const std::string_view family = forced.family;
   if (forced.element_bytes != 0 && forced.element_bytes != form.word_bytes) return 0;
   if (natural == 1 || natural == 2 || family == "copy") return family == family_of_line(natural) ? natural : 0;
@@ -251,7 +303,8 @@ int line_of_forced(const kernels::kernel& forced, const map::canonical& form, in
   const axis* column = axes.find(&axis::src_stride, 1);
   if (column == nullptr || inner->src_stride == 1) return 0;
   if (family == "cached") return holds_a_block(*inner, *column, form.word_bytes) ? 7 : 0;
-  return family == "stream" ? 8 : 0;
+  if (family == "box") return fits_a_box(form, tuned) ? 8 : 0;
+  return family == "stream" ? 9 : 0;
 }
 
 }  // namespace
@@ -274,7 +327,7 @@ choice choose(const map::canonical& form, const request& wanted, const base::mac
   if (!wanted.kernel.empty()) {
     const kernels::kernel* forced = kernels::find(wanted.kernel);
     if (forced == nullptr) return made;
-    made.line = line_of_forced(*forced, form, made.line);
+    made.line = line_of_forced(*forced, form, made.line, tuned);
     if (made.line == 0) return made;
   }
   made.reason = reasons[made.line];
@@ -307,12 +360,19 @@ choice choose(const map::canonical& form, const request& wanted, const base::mac
       work.prefetch_bytes = tuned.run_ahead_bytes;
       break;
     }
+    case 8:
+      assign_box(work, tuned);
+      work.panel = work.cols.total;
+      work.group = work.row_chunk = work.rows.total;
+      work.units = work.outer.total;
+      work.prefetch_bytes = tuned.scout_bytes;
+      break;
     default: {
       const std::int64_t unit = made.line == 5 ? form.axes[form.rank - 1].extent : 1;
       work.element_bytes = unit * form.word_bytes;
       work.prefetch_bytes = tuned.prefetch_bytes;
       assign_axes(work, unit, made.line != 7, tuned);
-      cut(work, tuned, threads, made.line == 8);
+      cut(work, tuned, threads, made.line == 9);
       if (made.line == 7) work.units = work.outer.total;  // a cached unit is a whole matrix
     }
   }

@@ -22,6 +22,7 @@ constexpr cpu_tuning rows[] = {
      .run_ahead_bytes = 4096,
      .run_bytes = 256,
      .near_run_bytes = 64,
+     .box_bytes = 16 << 10,
      .thread_bytes = 256 << 10},
     {.name = "amd",
      .piece_bytes = 256,
@@ -41,6 +42,7 @@ constexpr cpu_tuning rows[] = {
      .run_ahead_bytes = 4096,
      .run_bytes = 256,
      .near_run_bytes = 64,
+     .box_bytes = 16 << 10,
      .thread_bytes = 256 << 10},
 };
 

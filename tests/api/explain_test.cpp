@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,7 @@ TEST(explain, tells_the_problem_and_its_canonical_form) {
 }
 
 TEST(explain, tells_the_blocking) {
-  expect_parts(explained(transpose_problem(30000, 50000, 4)), {"cpu_stream_b4", "line 8", "tuning row \"", "rows 30000",
+  expect_parts(explained(transpose_problem(30000, 50000, 4)), {"cpu_stream_b4", "line 9", "tuning row \"", "rows 30000",
                                                                "cols 50000", "panel", "group", "non-temporal stores"});
   expect_parts(explained(permute_problem(std::vector<std::int64_t>{20, 30, 40, 50}, std::vector<int>{1, 3, 2, 0}, 4)),
                {"rows 800 = 40 x 20", "cols 50", "outer 30"});
@@ -46,7 +47,10 @@ TEST(explain, every_row_explains_itself) {
     if (row.backend != "cpu") continue;  // gpu_half_test.cpp
     int said = 0;
     for (const problem& what : {transpose_problem(64, 64, row.element_bytes == 0 ? 3 : row.element_bytes),
-                                problem{.element_bytes = 1, .rank = 0, .axes = {}}}) {
+                                problem{.element_bytes = 1, .rank = 0, .axes = {}},
+                                permute_problem(std::vector<std::int64_t>(16, 2),
+                                                std::vector<int>{1, 3, 5, 7, 9, 11, 13, 15, 2, 6, 10, 14, 0, 4, 8, 12},
+                                                std::max(row.element_bytes, 1))}) {
       try {
         const std::string text = explained(what, row.name.c_str());
         expect_parts(text, {row.name.c_str(), row.note.c_str(), "line "});

@@ -166,6 +166,23 @@ void for_each_problem(std::int64_t element_bytes, int thin, int more, const base
     give(transpose_problem(rows, 67, element_bytes, 71, rows + 1));
     give(transpose_problem(rows + 3, 130, element_bytes));
   }
+  // Short axes that alternate: bits of an index, and other extents, interleaved in another order.
+  for (const std::int64_t base : {2, 3}) {
+    for (const int step : {2, 3, 5}) {
+      const int rank = base == 2 ? 13 : 8;
+      std::vector<std::int64_t> shape(static_cast<std::size_t>(rank), base);
+      shape[0] = 5;
+      std::vector<int> axes;
+      for (int first = 0; first < step; ++first) {
+        for (int k = step - 1 - first; k < rank; k += step) axes.push_back(k);
+      }
+      give(permute_problem(shape, axes, element_bytes));
+      problem padded = permute_problem(shape, axes, element_bytes);
+      padded.axes[0].dst_stride += step;
+      for (int k = 0; k < rank; ++k) padded.axes[k].src_stride *= padded.axes[k].src_stride >= 64 ? -1 : 1;
+      give(padded);
+    }
+  }
   const kernels::job cut = cut_of_a_large_problem(element_bytes, machine);
   for (const std::int64_t near : {-1, 0, 1}) {
     for (const std::int64_t rows : {3, 8, 19, 34}) {

@@ -96,14 +96,27 @@ TEST(decision_list, line_7_dst_fits_the_cache) {
   }
 }
 
-TEST(decision_list, line_8_everything_else) {
+// Bits of an index in another order: neither side has a run of a line without axes of the other.
+problem bits_in_another_order(std::int64_t element_bytes) {
+  return permuted({2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2},
+                  {1, 3, 5, 7, 9, 11, 13, 15, 2, 6, 10, 14, 0, 4, 8, 12}, element_bytes);
+}
+
+TEST(decision_list, line_8_short_axes_that_alternate) {
   for (const int word : {1, 2, 4, 8, 16}) {
-    expect_line(transpose_problem(3000, 3000, word), 8, "cpu_stream_b" + std::to_string(word));
-    expect_line(transpose_problem(64, 64, word), 8, "cpu_stream_b" + std::to_string(word), machine_with(1));
+    expect_line(bits_in_another_order(word), 8, "cpu_box_b" + std::to_string(word), machine_with(0));
   }
-  expect_line(transpose_problem(3, 100, 4), 8, "cpu_stream_b4");  // no whole block
-  expect_line(transpose_problem(100, 3, 4), 8, "cpu_stream_b4");
-  expect_line(permuted({30, 40, 2, 8}, {1, 0, 2, 3}, 1), 8, "cpu_stream_b16",
+  expect_line(permuted({2, 3000, 2, 3000}, {1, 3, 0, 2}, 4), 9, "cpu_stream_b4");  // no box is small enough
+}
+
+TEST(decision_list, line_9_everything_else) {
+  for (const int word : {1, 2, 4, 8, 16}) {
+    expect_line(transpose_problem(3000, 3000, word), 9, "cpu_stream_b" + std::to_string(word));
+    expect_line(transpose_problem(64, 64, word), 9, "cpu_stream_b" + std::to_string(word), machine_with(1));
+  }
+  expect_line(transpose_problem(3, 100, 4), 9, "cpu_stream_b4");  // no whole block
+  expect_line(transpose_problem(100, 3, 4), 9, "cpu_stream_b4");
+  expect_line(permuted({30, 40, 2, 8}, {1, 0, 2, 3}, 1), 9, "cpu_stream_b16",
               machine_with(0));  // 16-byte runs are words
 }
 
@@ -113,7 +126,7 @@ TEST(decision_list, stores_are_non_temporal_from_the_cached_limit_on) {
   EXPECT_FALSE(fits.work.streaming);
   const choice larger = choose_for(transpose_problem(64, limit / 64 + 1, 1));
   EXPECT_TRUE(larger.work.streaming);
-  EXPECT_EQ(larger.line, 8);
+  EXPECT_EQ(larger.line, 9);
 }
 
 TEST(decision_list, every_row_of_the_list_is_reached) {
@@ -127,6 +140,7 @@ TEST(decision_list, every_row_of_the_list_is_reached) {
   for (const std::int64_t element_bytes : testing::element_sizes) {
     reach(transpose_problem(64, 64, element_bytes), usual);
     reach(transpose_problem(64, 64, element_bytes), machine_with(0));
+    reach(bits_in_another_order(element_bytes), machine_with(0));
   }
   reach(problem{.element_bytes = 1}, usual);
   reach(permuted({5, 6, 1024}, {1, 0, 2}, 1), usual);
@@ -192,6 +206,11 @@ void expect_sane(const problem& what, const choice& made, int threads) {
     EXPECT_EQ(work.rows.axes[k].dst_stride,
               k == 0 ? unit : work.rows.axes[k - 1].dst_stride * work.rows.axes[k - 1].extent)
         << text;
+  }
+  if (family == "box") {
+    EXPECT_LE(work.rows.total * work.cols.total * work.form.word_bytes, tuning_for(usual).box_bytes) << text;
+    EXPECT_EQ(work.units, work.outer.total) << text;
+    return;
   }
   for (int k = 1; k < work.cols.rank; ++k) {  // of one pitch in src
     EXPECT_EQ(work.cols.axes[k].src_stride, work.cols.axes[k - 1].src_stride * work.cols.axes[k - 1].extent) << text;

@@ -100,6 +100,49 @@ HWY_INLINE void store_piece(const std::byte* data, std::byte* to, std::int64_t b
   std::memcpy(to, data, static_cast<std::size_t>(bytes));
 }
 
+// Writes contiguous runs to dst in whole lines; a run that begins where the last one ended shares its line.
+class run_writer {
+ public:
+  HWY_INLINE void write(const std::byte* from, std::byte* to, std::int64_t bytes) {
+    if (to != end_) {
+      finish();
+      kept_ = 0;
+    }
+    end_ = to + bytes;
+    const auto a = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % line_bytes);
+    if (a != 0) {
+      const std::int64_t head = HWY_MIN(line_bytes - a, bytes);
+      if (kept_ == 0) {  // a line that something else begins
+        std::memcpy(to, from, static_cast<std::size_t>(head));
+      } else {
+        std::memcpy(line_ + a, from, static_cast<std::size_t>(head));
+        kept_ += head;
+        if (a + head == line_bytes) {
+          stream_line(line_, to - a);
+          kept_ = 0;
+        }
+      }
+      from += head;
+      to += head;
+      bytes -= head;
+    }
+    for (; bytes >= line_bytes; bytes -= line_bytes, from += line_bytes, to += line_bytes) stream_line(from, to);
+    if (bytes > 0) {
+      std::memcpy(line_, from, static_cast<std::size_t>(bytes));
+      kept_ = bytes;
+    }
+  }
+
+  HWY_INLINE void finish() {
+    if (kept_ > 0) std::memcpy(end_ - kept_, line_, static_cast<std::size_t>(kept_));
+  }
+
+ private:
+  std::byte* end_ = nullptr;
+  std::int64_t kept_ = 0;  // bytes of line_, from its begin on, that are not in dst yet
+  alignas(64) std::byte line_[line_bytes];
+};
+
 HWY_INLINE void finish_streaming() { hwy::FlushStream(); }
 
 }  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE

@@ -19,6 +19,7 @@
 #include <atomic>
 
 #include "kernels/cpu/block-inl.hpp"
+#include "kernels/cpu/box-inl.hpp"
 #include "kernels/cpu/end_to_end-inl.hpp"
 #include "kernels/cpu/narrow-inl.hpp"
 #include "kernels/cpu/panel-inl.hpp"
@@ -268,49 +269,6 @@ void gather(const job& work, const std::byte* src, std::byte* dst, std::int64_t 
   move_panels(work, src, dst, begin, end, element_fill{work});
 }
 
-// Writes contiguous runs to dst in whole lines; a run that begins where the last one ended shares its line.
-class run_writer {
- public:
-  HWY_INLINE void write(const std::byte* from, std::byte* to, std::int64_t bytes) {
-    if (to != end_) {
-      finish();
-      kept_ = 0;
-    }
-    end_ = to + bytes;
-    const auto a = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % line_bytes);
-    if (a != 0) {
-      const std::int64_t head = HWY_MIN(line_bytes - a, bytes);
-      if (kept_ == 0) {  // a line that something else begins
-        std::memcpy(to, from, static_cast<std::size_t>(head));
-      } else {
-        std::memcpy(line_ + a, from, static_cast<std::size_t>(head));
-        kept_ += head;
-        if (a + head == line_bytes) {
-          stream_line(line_, to - a);
-          kept_ = 0;
-        }
-      }
-      from += head;
-      to += head;
-      bytes -= head;
-    }
-    for (; bytes >= line_bytes; bytes -= line_bytes, from += line_bytes, to += line_bytes) stream_line(from, to);
-    if (bytes > 0) {
-      std::memcpy(line_, from, static_cast<std::size_t>(bytes));
-      kept_ = bytes;
-    }
-  }
-
-  HWY_INLINE void finish() {
-    if (kept_ > 0) std::memcpy(end_ - kept_, line_, static_cast<std::size_t>(kept_));
-  }
-
- private:
-  std::byte* end_ = nullptr;
-  std::int64_t kept_ = 0;  // bytes of line_, from its begin on, that are not in dst yet
-  alignas(64) std::byte line_[line_bytes];
-};
-
 void copy(const job& work, const std::byte* src, std::byte* dst, std::int64_t begin, std::int64_t end) {
   constexpr std::int64_t unit = 4096;  // choose.cpp counts a contiguous run in these
   const std::int64_t from = begin * unit;
@@ -353,6 +311,9 @@ void runs(const job& work, const std::byte* src, std::byte* dst, std::int64_t be
   }                                                                                                  \
   void cached_b##n(const job& w, const std::byte* s, std::byte* d, std::int64_t b, std::int64_t e) { \
     cached_blocks<n>(w, s, d, b, e);                                                                 \
+  }                                                                                                  \
+  void box_b##n(const job& w, const std::byte* s, std::byte* d, std::int64_t b, std::int64_t e) {    \
+    move_boxes<n>(w, s, d, b, e);                                                                    \
   }
 CORNERTURN_WORD(1)
 CORNERTURN_WORD(2)
@@ -368,11 +329,13 @@ HWY_AFTER_NAMESPACE();
 namespace cornerturn::kernels {
 namespace cpu {
 
-#define CORNERTURN_ROWS(row)                                                                          \
-  row(cpu_copy, copy) row(cpu_runs, runs) row(cpu_gather, gather) row(cpu_cached_b1, cached_b1)       \
-      row(cpu_cached_b2, cached_b2) row(cpu_cached_b4, cached_b4) row(cpu_cached_b8, cached_b8)       \
-          row(cpu_cached_b16, cached_b16) row(cpu_stream_b1, stream_b1) row(cpu_stream_b2, stream_b2) \
-              row(cpu_stream_b4, stream_b4) row(cpu_stream_b8, stream_b8) row(cpu_stream_b16, stream_b16)
+#define CORNERTURN_ROWS(row)                                                                                      \
+  row(cpu_copy, copy) row(cpu_runs, runs) row(cpu_gather, gather) row(cpu_cached_b1, cached_b1)                   \
+      row(cpu_cached_b2, cached_b2) row(cpu_cached_b4, cached_b4) row(cpu_cached_b8, cached_b8)                   \
+          row(cpu_cached_b16, cached_b16) row(cpu_stream_b1, stream_b1) row(cpu_stream_b2, stream_b2)             \
+              row(cpu_stream_b4, stream_b4) row(cpu_stream_b8, stream_b8) row(cpu_stream_b16, stream_b16)         \
+                  row(cpu_box_b1, box_b1) row(cpu_box_b2, box_b2) row(cpu_box_b4, box_b4) row(cpu_box_b8, box_b8) \
+                      row(cpu_box_b16, box_b16)
 
 using target_function = void (*)(const job&, const std::byte*, std::byte*, std::int64_t, std::int64_t);
 
