@@ -78,6 +78,13 @@ HWY_INLINE void shuffle_times(D d, hn::VFromD<D> (&v)[N]) {
   }
 }
 
+// Rows that are `pitch` bytes apart: fewer registers than a pointer for each.
+struct even_rows {
+  const std::byte* first;
+  std::int64_t pitch;
+  HWY_INLINE const std::byte* operator[](std::size_t k) const { return first + static_cast<std::int64_t>(k) * pitch; }
+};
+
 // A block reads `cols` words at byte `offset` of each of `rows` rows and writes `cols` runs of `rows` words, `pitch`
 // bytes apart.
 template <std::size_t Word, std::size_t Vector>
@@ -86,7 +93,8 @@ struct tall_block {
   static constexpr std::size_t rows = Vector / Word;
   static constexpr std::size_t cols = n;
 
-  static HWY_INLINE void move(const std::byte* const* row, std::int64_t offset, std::byte* to, std::int64_t pitch) {
+  template <class Rows>
+  static HWY_INLINE void move(const Rows& row, std::int64_t offset, std::byte* to, std::int64_t pitch) {
     using T = typename word_of<Word>::type;
     const hn::FixedTag<T, Vector / sizeof(T)> d;
     hn::VFromD<decltype(d)> v[n];
@@ -111,12 +119,14 @@ struct wide_block {
   static constexpr std::size_t rows = n;
   static constexpr std::size_t cols = Vector / Word;
 
-  static HWY_INLINE void move(const std::byte* const* row, std::int64_t offset, std::byte* to, std::int64_t pitch) {
+  template <class Rows>
+  static HWY_INLINE void move(const Rows& row, std::int64_t offset, std::byte* to, std::int64_t pitch) {
     move_halves(row, offset, to, to + static_cast<std::int64_t>(n) * pitch, pitch);
   }
 
   // The runs of the upper half of the columns begin elsewhere.
-  static HWY_INLINE void move_halves(const std::byte* const* row, std::int64_t offset, std::byte* to,
+  template <class Rows>
+  static HWY_INLINE void move_halves(const Rows& row, std::int64_t offset, std::byte* to,
                                      [[maybe_unused]] std::byte* to_upper, std::int64_t pitch) {
     using T = typename word_of<Word>::type;
     const hn::FixedTag<T, Vector / sizeof(T)> d;
@@ -201,9 +211,9 @@ struct no_prefetch {
 // Effect  word c of each of the Block::rows rows, c in [0, cols), goes to the run at to + c * pitch
 // Shape   cols >= Block::cols. The last block may overlap its neighbour: every byte read and written belongs to the
 // rows
-template <class Block, std::size_t Word, class Ahead = no_prefetch>
-HWY_INLINE void fill_rows(const std::byte* const (&row)[Block::rows], std::int64_t cols, std::byte* to,
-                          std::int64_t pitch, const Ahead& ahead = {}) {
+template <class Block, std::size_t Word, class Rows, class Ahead = no_prefetch>
+HWY_INLINE void fill_rows(const Rows& row, std::int64_t cols, std::byte* to, std::int64_t pitch,
+                          const Ahead& ahead = {}) {
   constexpr auto step = static_cast<std::int64_t>(Block::cols);
   constexpr auto word = static_cast<std::int64_t>(Word);
   std::int64_t c = 0;

@@ -187,26 +187,72 @@ void stream_blocks(const job& work, const std::byte* src, std::byte* dst, std::i
   move_parked<Word>(work, src, dst, begin, end, readable_end);
 }
 
-// Straight to dst: rows and cols are one axis each, at least a block long.
+// A block of rows at a time, from row r on.
 template <std::size_t Word>
-void cached_blocks(const job& work, const std::byte* src, std::byte* dst, std::int64_t begin, std::int64_t end) {
+HWY_INLINE void rows_of_blocks(const job& work, const std::byte* from, std::int64_t r, std::byte* to) {
   using best = typename blocks<Word>::best;
   constexpr auto word = static_cast<std::int64_t>(Word);
   constexpr auto least = static_cast<std::int64_t>(best::rows);
   const std::int64_t src_pitch = work.rows.axes[0].src_stride * word;
   const std::int64_t dst_pitch = work.cols.axes[0].dst_stride * word;
   const std::int64_t rows = work.rows.total;
+  for (; r < rows; r += least) {
+    r = HWY_MIN(r, rows - least);  // the last block may overlap its neighbour
+    const even_rows even{from + r * src_pitch, src_pitch};
+    if constexpr (best::rows <= 8) {
+      fill_rows<best, Word>(even, work.cols.total, to + r * word, dst_pitch);
+    } else {  // a block of so many rows wants its pointers made beforehand
+      const std::byte* row[best::rows];
+      HWY_UNROLL(16)
+      for (std::size_t k = 0; k < best::rows; ++k) row[k] = even[k];
+      fill_rows<best, Word>(row, work.cols.total, to + r * word, dst_pitch);
+    }
+  }
+}
+
+// Two blocks of rows side by side, which make a whole line of dst at once.
+template <std::size_t Word>
+HWY_NOINLINE void cached_lines(const job& work, const std::byte* src, std::byte* dst, std::int64_t begin,
+                               std::int64_t end) {
+  using best = typename blocks<Word>::best;
+  constexpr auto word = static_cast<std::int64_t>(Word);
+  constexpr auto least = static_cast<std::int64_t>(best::rows);
+  constexpr auto step = static_cast<std::int64_t>(best::cols);
+  const std::int64_t src_pitch = work.rows.axes[0].src_stride * word;
+  const std::int64_t dst_pitch = work.cols.axes[0].dst_stride * word;
+  const std::int64_t last = work.cols.total - step;
   odometer outer(work.outer, work.form.word_bytes, begin, false);
   for (std::int64_t unit = begin; unit < end; ++unit, outer.next()) {
     const std::byte* const from = src + outer.src();
     std::byte* const to = dst + outer.dst();
-    for (std::int64_t r = 0; r < rows; r += least) {
-      r = HWY_MIN(r, rows - least);  // the last block may overlap its neighbour
-      const std::byte* row[best::rows];
-      HWY_UNROLL(16)
-      for (std::size_t k = 0; k < best::rows; ++k) row[k] = from + (r + static_cast<std::int64_t>(k)) * src_pitch;
-      fill_rows<best, Word>(row, work.cols.total, to + r * word, dst_pitch);
+    std::int64_t r = 0;
+    for (; r + 2 * least <= work.rows.total; r += 2 * least) {
+      const even_rows upper{from + r * src_pitch, src_pitch};
+      const even_rows lower{from + (r + least) * src_pitch, src_pitch};
+      for (std::int64_t c = 0;; c = HWY_MIN(c + step, last)) {
+        std::byte* const run = to + c * dst_pitch + r * word;
+        best::move(upper, c * word, run, dst_pitch);
+        best::move(lower, c * word, run + least * word, dst_pitch);
+        if (c == last) break;
+      }
     }
+    rows_of_blocks<Word>(work, from, r, to);
+  }
+}
+
+// Straight to dst: rows and cols are one axis each, at least a block long.
+template <std::size_t Word>
+void cached_blocks(const job& work, const std::byte* src, std::byte* dst, std::int64_t begin, std::int64_t end) {
+  // Runs that are so far apart share a few sets of the L1, so that a line does not stay until its other half comes:
+  // float32 256 x 256 13 us by blocks, 7 us by lines; 64 x 64 0.26 us and 0.36 (AMD EPYC 4th generation, 2026-11-21).
+  if constexpr (blocks<Word>::best::rows * 2 * Word == line_bytes) {
+    if (work.cols.axes[0].dst_stride * static_cast<std::int64_t>(Word) % 512 == 0) {
+      return cached_lines<Word>(work, src, dst, begin, end);
+    }
+  }
+  odometer outer(work.outer, work.form.word_bytes, begin, false);
+  for (std::int64_t unit = begin; unit < end; ++unit, outer.next()) {
+    rows_of_blocks<Word>(work, src + outer.src(), 0, dst + outer.dst());
   }
 }
 
