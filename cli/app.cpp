@@ -128,13 +128,21 @@ void add_explain(CLI::App& app, command_line& chosen) {
 
 void add_ladder(CLI::App& app, command_line& chosen) {
   auto options = kept<ladder_options>();
-  CLI::App* command = app.add_subcommand("ladder", "Run the teaching kernels, from naive to production, on this GPU");
+  CLI::App* command =
+      app.add_subcommand("ladder", "Run the teaching kernels, from naive to production, on this machine");
   add_shape(command->add_option_function<std::vector<std::string>>(
       "--shape",
       [options](const std::vector<std::string>& texts) {
         for (const std::string& text : texts) shape_reader(options->shapes.emplace_back(), "--shape")(text);
       },
-      "A matrix to transpose; can be repeated. Default: 8192x8192 and 16384x16384"));
+      "A matrix to transpose; can be repeated. Default: 8192x8192 and 16384x16384; CPU: 4096x4096 and 5008x7008"));
+  command
+      ->add_option("--device", options->device, "Whose ladder: auto, cpu or cuda. Default: auto, a GPU if there is one")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
+      ->type_name("NAME");
+  command->add_option("--threads", options->threads, "Threads of the CPU. Default: 1")
+      ->check(between(1, 4096))
+      ->type_name("N");
   command->add_option("--bytes", options->element_bytes, "Bytes of one element: 1, 2, 4 or 8. Default: 4")
       ->check(CLI::IsMember({1, 2, 4, 8}))
       ->type_name("N");

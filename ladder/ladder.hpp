@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "cpu.hpp"
 #include "facts.hpp"
 #include "harness.hpp"
 #include "model/count.hpp"

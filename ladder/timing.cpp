@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <cstdio>
-#include <ostream>
 
 #include "device.hpp"
 #include "harness.hpp"
@@ -63,44 +61,13 @@ std::vector<timing> time_rungs(const matrix_shape& shape, int word_bytes, int re
   return times;
 }
 
-void print_table(std::ostream& out, const std::vector<timing>& times) {
-  char line[160];
-  double roof = 0;
-  std::string block;
-  for (const timing& one : times) {
-    if (one.rung == "00_copy") {
-      roof = one.gigabytes_per_second();
-      std::snprintf(line, sizeof line, "\n%-22s %5s %16s %9s %7s %6s  %s\n", "rung", "bytes", "shape", "ms", "GB/s",
-                    "copy %", "quartiles, GB/s");
-      out << line;
-    }
-    const double speed = one.gigabytes_per_second();
-    const std::size_t count = one.milliseconds.size();
-    const auto at = [&](std::size_t k) { return speed * one.median() / one.milliseconds[k]; };
-    std::snprintf(line, sizeof line, "%-22s %5d %16s %9.4f %7.0f %6.1f  %.0f - %.0f\n", one.rung.c_str(),
-                  one.word_bytes, text_of(one.shape).c_str(), one.median(), speed, roof > 0 ? 100 * speed / roof : 0,
-                  at(count - 1 - count / 4), at(count / 4));
-    out << line;
-  }
-}
-
-void write_json(std::ostream& out, const std::vector<timing>& times) {
+timed_on this_device() {
   int device = 0;
   cudaDeviceProp properties{};
   check(cudaGetDevice(&device));
   check(cudaGetDeviceProperties(&properties, device));
-  out << "{\"device\": \"" << properties.name << "\", \"sm\": " << properties.major * 10 + properties.minor
-      << ", \"method\": \"events, cold L2, median\", \"rungs\": [";
-  const char* separator = "\n";
-  for (const timing& one : times) {
-    out << separator << "  {\"rung\": \"" << one.rung << "\", \"element_bytes\": " << one.word_bytes
-        << ", \"rows\": " << one.shape.rows << ", \"cols\": " << one.shape.cols << ", \"batch\": " << one.shape.batch
-        << ", \"gigabytes_per_second\": " << one.gigabytes_per_second() << ", \"milliseconds\": [";
-    for (std::size_t k = 0; k < one.milliseconds.size(); ++k) out << (k == 0 ? "" : ", ") << one.milliseconds[k];
-    out << "]}";
-    separator = ",\n";
-  }
-  out << "\n]}\n";
+  return {properties.name, "sm_" + std::to_string(properties.major * 10 + properties.minor), 0,
+          "events, cold L2, median"};
 }
 
 }  // namespace cornerturn::ladder
