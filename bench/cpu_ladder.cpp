@@ -1,9 +1,12 @@
 // The CPU's ladder as contenders of one case: the roof, the rungs and the library alternate, and all are checked.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <stdexcept>
 
 #include "bench/baselines/baselines.hpp"
 #include "bench/bench.hpp"
+#include "bench/load.hpp"
 #include "bench/measure.hpp"
 #include "cornerturn/system.hpp"
 #include "ladder/cpu.hpp"
@@ -51,12 +54,15 @@ std::vector<ladder::timing> time_cpu_ladder(const ladder::matrix_shape& shape, i
     if (rung.word_bytes == word_bytes) options.more.push_back(contender_of(rung));
   }
   const bench_case what{"ladder", word_bytes, {shape.rows, shape.cols}, {1, 0}, false, false, "", {}, {}};
+  const load_watch watch;
   const result measured = measure_cold(what, threads, pool, options);
   for (const series& entry : measured.entries) {
     if (!entry.wrong.empty()) throw std::runtime_error(entry.name + ": " + entry.wrong);
   }
   const series& roof = *measured.best(role::roof);
-  std::vector<ladder::timing> times{timing_of("00_copy", shape, roof, word_bytes, roof.name)};
+  std::string note = roof.name;
+  if (const double others = watch.other_cpus(); others > busy_limit) note += fmt::format(", busy {:.2f}", others);
+  std::vector<ladder::timing> times{timing_of("00_copy", shape, roof, word_bytes, std::move(note))};
   for (const series& entry : measured.entries) {
     if (entry.part == role::peer) times.push_back(timing_of(entry.name, shape, entry, word_bytes, ""));
   }

@@ -154,6 +154,23 @@ void add_ladder(CLI::App& app, command_line& chosen) {
   command->callback([options, &chosen] { chosen.action = [options] { return run_ladder(*options); }; });
 }
 
+void add_report(CLI::App& app, command_line& chosen) {
+  auto options = kept<report_options>();
+  CLI::App* command =
+      app.add_subcommand("report", "Write a web page: the ladder, the sizes and the peers, measured here");
+  command->add_option("-o,--output", options->output, "The .html file to write. It needs no other file and no network")
+      ->required()
+      ->type_name("FILE");
+  CLI::Option* from =
+      command->add_option("--from", options->from,
+                          "Show this result file of bench or ladder --json; can be repeated. Nothing is "
+                          "measured");
+  from->type_name("FILE");
+  command->add_flag("--quick", options->quick, "Small matrices and few rounds: a look, not a measurement")
+      ->excludes(from);
+  command->callback([options, &chosen] { chosen.action = [options] { return run_report(*options); }; });
+}
+
 void add_system(CLI::App& app, command_line& chosen) {
   auto doctor_json = kept<bool>();
   CLI::App* doctor = app.add_subcommand("doctor", "Show what this build and this machine offer, for bug reports");
@@ -254,6 +271,7 @@ std::unique_ptr<CLI::App> make_app(command_line& chosen) {
   add_explain(*app, chosen);
   add_bench(*app);
   add_ladder(*app, chosen);
+  add_report(*app, chosen);
   add_system(*app, chosen);
   add_completion(*app, chosen);
   add_make_sample(*app, chosen);

@@ -60,6 +60,13 @@ struct ladder_options {
 };
 int run_ladder(const ladder_options& options);
 
+struct report_options {
+  std::string output;             // a file
+  std::vector<std::string> from;  // result files; empty: measure here
+  bool quick = false;
+};
+int run_report(const report_options& options);
+
 struct sample_options {
   std::string kind;  // "matrix" or "cube"
   std::string output;
