@@ -94,7 +94,7 @@ std::string dots_of(const plot& on, const std::vector<const measured_case*>& cas
     if (best != one->peers.end()) {
       peers += fmt::format(
           "<circle class=\"peer\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\"><title>{}: {} {} GB/s</title></circle>\n", x,
-          on.y(best->second), escaped(what), escaped(best->first), rate_text(best->second));
+          on.y(best->second), escaped(what), escaped(peer_title(best->first)), rate_text(best->second));
     }
     ours += fmt::format(
         "<circle class=\"ours\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\"><title>{}: {} GB/s, {:.0f} % of the copy"
@@ -155,24 +155,24 @@ std::string strip(const group& of, double longest) {
       100 * *std::ranges::min_element(shares), 1 / longest, dots, 100 * geometric_mean(shares) / longest);
 }
 
-std::string table_of(const bench_run& run) {
+std::string table_of(const bench_run& run, const std::vector<group>& groups) {
   std::string out = fmt::format(
-      "<details><summary>All {} cases as a table</summary>\n<div "
-      "class=\"scroll\"><table><tr><th>shape</th><th>bytes</th>"
-      "<th class=\"text\">cases</th><th class=\"text\">kernel</th><th>GB/s</th><th>copy</th><th>share</th>"
-      "<th class=\"text\">best peer</th></tr>\n",
+      "<details><summary>All {} cases as a table</summary>\n<div class=\"scroll cases\"><table><tr><th>shape</th>"
+      "<th>bytes</th><th class=\"text\">kernel</th><th>GB/s</th><th>copy</th><th>share</th>"
+      "<th class=\"text\">best peer, GB/s</th></tr>\n",
       run.cases.size());
-  for (const measured_case& one : run.cases) {
-    const auto best = std::ranges::max_element(one.peers, {}, [](const auto& peer) { return peer.second; });
-    const std::string peer =
-        best == one.peers.end() ? "" : fmt::format("{} {}", escaped(best->first), rate_text(best->second));
-    out += fmt::format(
-        "<tr><td>{}</td><td>{}</td><td class=\"text\">{}</td><td "
-        "class=\"text\">{}</td><td>{}</td><td>{}</td><td>{:.1f} %</td>"
-        "<td class=\"text\">{}</td></tr>\n",
-        escaped(one.shape), one.element_bytes, escaped(set_title(one)), escaped(one.kernel),
-        rate_text(one.gigabytes_per_second), rate_text(one.roof), 100 * one.share(),
-        one.right ? peer : "WRONG; " + peer);
+  for (const group& of : groups) {
+    out += fmt::format("<tr><th colspan=\"7\">{}</th></tr>\n", escaped(of.title));
+    for (const measured_case* one : of.cases) {
+      const auto best = std::ranges::max_element(one->peers, {}, [](const auto& peer) { return peer.second; });
+      std::string peer = one->right ? "" : "WRONG ";
+      if (best != one->peers.end()) peer += fmt::format("{} {}", peer_title(best->first), rate_text(best->second));
+      out += fmt::format(
+          "<tr><td>{}</td><td>{}</td><td class=\"text\">{}</td><td>{}</td><td>{}</td><td>{:.1f} %</td>"
+          "<td class=\"text\">{}</td></tr>\n",
+          escaped(one->shape), one->element_bytes, escaped(one->kernel), rate_text(one->gigabytes_per_second),
+          rate_text(one->roof), 100 * one->share(), escaped(peer));
+    }
   }
   return out + "</table></div></details>\n";
 }
@@ -211,7 +211,7 @@ std::string cases_section(const std::vector<bench_run>& runs) {
         "<div class=\"bars\">\n<div class=\"row quiet\"><span class=\"name\">share of the copy</span><span "
         "class=\"value\">mean</span><span class=\"value\">worst</span><span class=\"lane\"></span></div>\n";
     for (const group& one : groups) body += strip(one, longest);
-    body += "</div>\n" + table_of(run);
+    body += "</div>\n" + table_of(run, groups);
   }
   if (body.empty()) return "";
   return section(

@@ -9,24 +9,6 @@
 namespace cornerturn::cli {
 namespace {
 
-std::string peer_title(const std::string& name) {
-  static const std::map<std::string, const char*> words = {
-      {"cublas_geam", "cuBLAS geam"},
-      {"pytorch", "PyTorch"},
-      {"cupy", "CuPy"},
-      {"jax", "JAX"},
-      {"openblas_omatcopy", "OpenBLAS"},
-      {"eigen_matrix", "Eigen matrix"},
-      {"eigen_shuffle", "Eigen shuffle"},
-      {"fftw_estimate", "FFTW estimate"},
-      {"fftw_measure", "FFTW measure"},
-      {"onednn_reorder", "oneDNN reorder"},
-      {"hptt_estimate", "HPTT estimate"},
-  };
-  const auto found = words.find(name);
-  return found == words.end() ? name : found->second;
-}
-
 struct peer {
   std::string name;
   std::vector<double> theirs, ours, faster;  // shares of the copy; ours over theirs
@@ -59,6 +41,24 @@ std::string row_of(const peer& one, double longest) {
 }
 
 }  // namespace
+
+std::string peer_title(const std::string& name) {
+  static const std::map<std::string, const char*> words = {
+      {"cublas_geam", "cuBLAS geam"},
+      {"pytorch", "PyTorch"},
+      {"cupy", "CuPy"},
+      {"jax", "JAX"},
+      {"openblas_omatcopy", "OpenBLAS"},
+      {"eigen_matrix", "Eigen matrix"},
+      {"eigen_shuffle", "Eigen shuffle"},
+      {"fftw_estimate", "FFTW estimate"},
+      {"fftw_measure", "FFTW measure"},
+      {"onednn_reorder", "oneDNN reorder"},
+      {"hptt_estimate", "Hstd::string peer_title(const std::string& name) {T estimate"},
+  };
+  const auto found = words.find(name);
+  return found == words.end() ? name : found->second;
+}
 
 std::string peers_section(const std::vector<bench_run>& runs) {
   std::string body;
