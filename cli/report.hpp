@@ -70,7 +70,7 @@ void add_result(report& all, const std::string& text, const std::string& name);
 [[nodiscard]] std::string escaped(const std::string& text);
 [[nodiscard]] std::string section(const std::string& title, const std::string& lead, const std::string& body);
 [[nodiscard]] std::string set_title(const measured_case& one);
-[[nodiscard]] std::string peer_title(const std::string& name);  // of a contender
+[[nodiscard]] std::string peer_title(const std::string& name);     // of a contender
 [[nodiscard]] std::string rate_text(double gigabytes_per_second);  // 4152, 33.8, 1.07
 [[nodiscard]] double geometric_mean(const std::vector<double>& values);
 [[nodiscard]] const model::architecture& architecture_of(const report& all);  // sm_90 where nothing names another
