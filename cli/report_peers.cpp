@@ -71,17 +71,19 @@ std::string peers_section(const std::vector<bench_run>& runs) {
     for (const peer& one : peers) body += row_of(one, longest);
     body += "</div>\n";
   }
-  if (body.empty() && !runs.empty()) {
-    body =
-        "<p>No other library was measured. A build with <code>-DCORNERTURN_PEERS=ON</code> links those that it finds; "
-        "<code>./dev bench</code> makes one.</p>\n";
+  const std::string title = "Beside other libraries";
+  if (!body.empty()) {
+    return section(
+        title,
+        "Geometric means of shares of the copy, the library's (upper bar) and ours (lower) on the cases that it "
+        "could do; last, how many times as fast ours is there.",
+        body);
   }
-  if (body.empty()) return "";
+  if (runs.empty()) return "";
   return section(
-      "Beside other libraries",
-      "Geometric means of shares of the copy, the library's (upper bar) and ours (lower) on the cases that it "
-      "could do; last, how many times as fast ours is there.",
-      body);
+      title, "",
+      "<p>No other library was measured. A build with <code>-DCORNERTURN_PEERS=ON</code> links those that it "
+      "finds; <code>./dev bench</code> makes one.</p>\n");
 }
 
 }  // namespace cornerturn::cli
