@@ -12,20 +12,25 @@ inline constexpr int cute_width = 16 / WordBytes;  // elements of 16 bytes
 using cute_rows = cute::Layout<cute::Shape<cute::_32, cute::_64>, cute::Stride<cute::_64, cute::_1>>;
 using cute_columns = cute::Layout<cute::Shape<cute::_32, cute::_64>, cute::Stride<cute::_1, cute::_32>>;
 using cute_padded_rows = cute::Layout<cute::Shape<cute::_32, cute::_64>, cute::Stride<cute::Int<65>, cute::_1>>;
-//   place   | row    | col: 6 bits |         elements; as many low bits of the column as number the elements of a row
-//   of
-//             5 bits   ^ row         banks (32 of 4 bytes, 16 of 8) are XORed with the low bits of the row
+// The lowest bits of the column XORed with those of the row; as many as number the elements of a row of banks.
+//
+//   place   | row    | col | col ^ row |     4-byte elements
+//             5 bits   1     5 bits
 template <int Bits>
 using cute_swizzled_rows = decltype(cute::composition(cute::Swizzle<Bits, 0, 6>{}, cute_rows{}));
 
 template <int Width, int Padding = 0>
 using cute_wide_rows = cute::Layout<cute::Shape<cute::_32, cute::Int<32 * Width>>,
                                     cute::Stride<cute::Int<32 * Width + Padding>, cute::_1>>;
-// The same with whole pieces of Width elements, eight to a row of banks: three bits, above those of the place in a
-// piece.
+// The same with whole pieces, eight to a row of banks.
+//
+//   place   | row    | col  | piece ^ row | word |     4-byte elements
+//             5 bits   2      3 bits        2
+template <int Width>
+inline constexpr int cute_bits_of_piece = Width == 4 ? 2 : 1;
 template <int Width>
 using cute_swizzled_wide_rows =
-    decltype(cute::composition(cute::Swizzle < 3, Width == 4 ? 2 : 1, 5 > {}, cute_wide_rows<Width>{}));
+    decltype(cute::composition(cute::Swizzle<3, cute_bits_of_piece<Width>, 5>{}, cute_wide_rows<Width>{}));
 
 // Loads 4 sectors, stores 32.
 template <int WordBytes>
