@@ -131,6 +131,8 @@ ladder_run ladder_of(const json& file) {
          one.at("note").get<std::string>()});
     if (made.times.back().milliseconds.empty()) throw failure(made.times.back().rung + " was never measured");
   }
+  if (made.times.empty() || made.times.front().rung != "00_copy")
+    throw failure("a ladder begins with its roof, 00_copy");
   return made;
 }
 

@@ -178,10 +178,12 @@ class Given(Case):
 
     def test_refusals(self):
         good = str(H200)
+        ladder = {"device": "a", "arch": "", "threads": 0, "method": ""}
+        rung = {"rung": "00_copy", "element_bytes": 4, "rows": 1, "cols": 1, "batch": 1, "note": "", "milliseconds": [1]}
         for content in ("", "{}", "[1]", "{\"rungs\": 3}", "{\"cornerturn\": {}}", "{\"cornerturn\": {\"format\": [9]}}",
-                        json.dumps({"device": "a", "arch": "", "threads": 0, "method": "", "rungs": [
-                            {"rung": "00_copy", "element_bytes": 4, "rows": 1, "cols": 1, "batch": 1, "note": "",
-                             "milliseconds": []}]})):
+                        json.dumps({**ladder, "rungs": []}),
+                        json.dumps({**ladder, "rungs": [{**rung, "milliseconds": []}]}),
+                        json.dumps({**ladder, "rungs": [{**rung, "rung": "30_padded"}]})):
             said = self.run_report("-o", self.page, "--from", self.write("bad.json", content), code=1)
             self.assertRegex(said, r"^cornerturn: \S*bad\.json: ")
         self.run_report("-o", self.page, "--from", "/no/such/file", code=1)
