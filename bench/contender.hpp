@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,7 +38,7 @@ struct contender {
   std::string name;
   role part = role::peer;
   bool threaded = false;  // false: the bench slices the case over threads, and says so
-  std::unique_ptr<runner> (*prepare)(const setup& how) = nullptr;  // null: this case is not supported
+  std::function<std::unique_ptr<runner>(const setup& how)> prepare;  // returns null: this case is not supported
 };
 
 // Effect  what the library is asked to do

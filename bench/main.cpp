@@ -64,12 +64,20 @@ int report_bars(const std::vector<result>& results, machine on) {
   return missed ? exit_failure : 0;
 }
 
-void write(std::ofstream& report, const std::string& text, const std::string& path) {
-  if (path.empty()) return;
-  report << text;
-  report.close();
-  if (!report) throw std::runtime_error("--json: cannot write '" + path + "'");
-}
+// Where the result file goes: to the path of --json, and to whoever called main().
+struct sink {
+  std::ofstream file;
+  std::string path;
+  std::string* text = nullptr;
+
+  void write(const std::string& content) {
+    if (text != nullptr) *text = content;
+    if (path.empty()) return;
+    file << content;
+    file.close();
+    if (!file) throw std::runtime_error("--json: cannot write '" + path + "'");
+  }
+};
 
 int verdict_of(const std::vector<result>& results, const arguments& given, machine on) {
   int code = given.bars ? report_bars(results, on) : 0;
@@ -79,7 +87,7 @@ int verdict_of(const std::vector<result>& results, const arguments& given, machi
   return code;
 }
 
-int run_on_cpu(arguments given, const std::vector<bench_case>& cases, std::ofstream& report,
+int run_on_cpu(arguments given, const std::vector<bench_case>& cases, sink& report,
                const std::vector<std::string>& argv) {
   if (given.peers == "on" && peers().empty()) {
     fmt::print(stderr, "cornerturn bench: --peers on: this build links none (CMake option CORNERTURN_PEERS)\n");
@@ -96,14 +104,13 @@ int run_on_cpu(arguments given, const std::vector<bench_case>& cases, std::ofstr
              pool.rotation_bytes() >> 20);
   const std::vector<result> results = measure_all(cases, given, pool, options);
   fmt::print("{}", summary(results));
-  write(report,
-        json_text(results, {argv, given.huge, pool.rotation_bytes(), CORNERTURN_BENCH_REVISION, options, {}, 1}),
-        given.json);
+  report.write(
+      json_text(results, {argv, given.huge, pool.rotation_bytes(), CORNERTURN_BENCH_REVISION, options, {}, 1}));
   return verdict_of(results, given, machine::cpu);
 }
 
 #ifdef CORNERTURN_BENCH_CUDA
-int run_on_gpu(const arguments& given, int ordinal, const std::vector<bench_case>& cases, std::ofstream& report,
+int run_on_gpu(const arguments& given, int ordinal, const std::vector<bench_case>& cases, sink& report,
                const std::vector<std::string>& argv) {
   const gpu_options options{given.rounds > 0 ? given.rounds : 7, given.placements, given.peers == "on", given.kernel};
   gpu_facts facts;
@@ -133,38 +140,35 @@ int run_on_gpu(const arguments& given, int ordinal, const std::vector<bench_case
   const std::vector<result> results = measure_on_gpu(ordinal, cases, options, show, failure);
   fmt::print("{}", gpu_summary(results));
   const measure_options method{options.rounds, 0, options.with_peers, options.kernel};
-  write(report,
-        json_text(results,
-                  {argv, false, 4 * facts.l2_bytes, CORNERTURN_BENCH_REVISION, method, facts, options.placements}),
-        given.json);
+  report.write(json_text(
+      results, {argv, false, 4 * facts.l2_bytes, CORNERTURN_BENCH_REVISION, method, facts, options.placements}));
   const int code = verdict_of(results, given, machine::gpu);
   if (failure.empty()) return code;
   fmt::print(stderr, "cornerturn bench: the device failed at {}\n", failure);
   return exit_failure;
 }
 #else
-int run_on_gpu(const arguments& given, int, const std::vector<bench_case>&, std::ofstream&,
-               const std::vector<std::string>&) {
+int run_on_gpu(const arguments& given, int, const std::vector<bench_case>&, sink&, const std::vector<std::string>&) {
   fmt::print(stderr, "cornerturn bench: --device {}: not in this build\n", given.device);
   return exit_no_device;
 }
 #endif
 
-int run(const arguments& given, const std::vector<std::string>& argv) {
+int run(const arguments& given, const std::vector<std::string>& argv, std::string* result_file) {
   const int ordinal = gpu_ordinal(given.device);
   const machine on = ordinal < 0 ? machine::cpu : machine::gpu;
   const std::vector<bench_case> cases = chosen_cases(given, on);
   // Opened before minutes of measuring, not after.
-  std::ofstream report;
-  if (!given.json.empty()) report.open(given.json);
-  if (!report) throw std::runtime_error("--json: cannot write '" + given.json + "'");
+  sink report{{}, given.json, result_file};
+  if (!given.json.empty()) report.file.open(given.json);
+  if (!report.file) throw std::runtime_error("--json: cannot write '" + given.json + "'");
   if (given.list && given.json.empty()) {
     for (const bench_case& one : cases) {
       fmt::print("{}{}{}\n", one.name(), one.note.empty() ? "" : "  # ", one.note);
     }
   }
   if (given.list) {
-    write(report, case_list_json(cases), given.json);
+    report.write(case_list_json(cases));
     return 0;
   }
   if (cases.empty()) throw std::invalid_argument("--case: no case matches '" + given.pattern + "'");
@@ -173,7 +177,7 @@ int run(const arguments& given, const std::vector<std::string>& argv) {
 
 }  // namespace
 
-int main(int argc, const char* const* argv) {
+int main(int argc, const char* const* argv, std::string* result_file) {
   CLI::App app{"Times cornerturn against the best copy of this machine and, where linked, other libraries"};
   app.name("cornerturn bench");
   arguments given;
@@ -183,7 +187,7 @@ int main(int argc, const char* const* argv) {
   try {
     std::reverse(words.begin(), words.end());  // as CLI11 wants them
     app.parse(words);
-    return run(given, recorded);
+    return run(given, recorded, result_file);
   } catch (const CLI::ParseError& failure) {
     return app.exit(failure) == 0 ? 0 : exit_usage;
   } catch (const std::regex_error& failure) {
@@ -201,6 +205,12 @@ int main(int argc, const char* const* argv) {
     fmt::print(stderr, "cornerturn bench: {}\n", failure.what());
     return exit_failure;
   }
+}
+
+std::vector<std::string> linked_peers() {
+  std::vector<std::string> names;
+  for (const contender& who : peers()) names.push_back(who.name);
+  return names;
 }
 
 double copy_roof_gb_s(std::int64_t bytes, int threads) {

@@ -81,6 +81,7 @@ std::vector<entrant> enter_all(const bench_case& what, int threads, memory& pool
   if (options.with_peers) {
     for (const contender& who : peers()) enter(who, how, pool, into, entrants);
   }
+  for (const contender& who : options.more) enter(who, how, pool, into, entrants);
   return entrants;
 }
 

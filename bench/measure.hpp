@@ -49,6 +49,7 @@ struct measure_options {
   double min_time = 0;  // seconds of our own runs, at least
   bool with_peers = false;
   std::string kernel;
+  std::vector<contender> more{};  // besides the library, the roof and the peers
 };
 
 // Effect  measures out of cache: GB/s against the roof

@@ -128,13 +128,21 @@ void add_explain(CLI::App& app, command_line& chosen) {
 
 void add_ladder(CLI::App& app, command_line& chosen) {
   auto options = kept<ladder_options>();
-  CLI::App* command = app.add_subcommand("ladder", "Run the teaching kernels, from naive to production, on this GPU");
+  CLI::App* command =
+      app.add_subcommand("ladder", "Run the teaching kernels, from naive to production, on this machine");
   add_shape(command->add_option_function<std::vector<std::string>>(
       "--shape",
       [options](const std::vector<std::string>& texts) {
         for (const std::string& text : texts) shape_reader(options->shapes.emplace_back(), "--shape")(text);
       },
-      "A matrix to transpose; can be repeated. Default: 8192x8192 and 16384x16384"));
+      "A matrix to transpose; can be repeated. Default: 8192x8192 and 16384x16384; CPU: 4096x4096 and 5008x7008"));
+  command
+      ->add_option("--device", options->device, "Whose ladder: auto, cpu or cuda. Default: auto, a GPU if there is one")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
+      ->type_name("NAME");
+  command->add_option("--threads", options->threads, "Threads of the CPU. Default: 1")
+      ->check(between(1, 4096))
+      ->type_name("N");
   command->add_option("--bytes", options->element_bytes, "Bytes of one element: 1, 2, 4 or 8. Default: 4")
       ->check(CLI::IsMember({1, 2, 4, 8}))
       ->type_name("N");
@@ -144,6 +152,23 @@ void add_ladder(CLI::App& app, command_line& chosen) {
   command->add_flag("--check", options->check, "Check every rung on every kind of edge; measure nothing");
   command->add_option("--json", options->json, "Write the measurements to this file")->type_name("FILE");
   command->callback([options, &chosen] { chosen.action = [options] { return run_ladder(*options); }; });
+}
+
+void add_report(CLI::App& app, command_line& chosen) {
+  auto options = kept<report_options>();
+  CLI::App* command =
+      app.add_subcommand("report", "Write a web page: the ladder, the sizes and the peers, measured here");
+  command->add_option("-o,--output", options->output, "The .html file to write. It needs no other file and no network")
+      ->required()
+      ->type_name("FILE");
+  CLI::Option* from =
+      command->add_option("--from", options->from,
+                          "Show this result file of bench or ladder --json; can be repeated. Nothing is "
+                          "measured");
+  from->type_name("FILE");
+  command->add_flag("--quick", options->quick, "Small matrices and few rounds: a look, not a measurement")
+      ->excludes(from);
+  command->callback([options, &chosen] { chosen.action = [options] { return run_report(*options); }; });
 }
 
 void add_system(CLI::App& app, command_line& chosen) {
@@ -246,6 +271,7 @@ std::unique_ptr<CLI::App> make_app(command_line& chosen) {
   add_explain(*app, chosen);
   add_bench(*app);
   add_ladder(*app, chosen);
+  add_report(*app, chosen);
   add_system(*app, chosen);
   add_completion(*app, chosen);
   add_make_sample(*app, chosen);

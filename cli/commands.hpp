@@ -50,13 +50,22 @@ struct roof_options {
 int run_roof(const roof_options& options);
 
 struct ladder_options {
-  std::vector<std::vector<std::int64_t>> shapes;  // empty: 8192x8192 and 16384x16384
+  std::vector<std::vector<std::int64_t>> shapes;  // empty: two large ones
+  std::string device = "auto";
+  int threads = 1;  // of the CPU
   int element_bytes = 4;
   int repetitions = 9;
   bool check = false;
   std::string json;  // a file; empty: none
 };
 int run_ladder(const ladder_options& options);
+
+struct report_options {
+  std::string output;             // a file
+  std::vector<std::string> from;  // result files; empty: measure here
+  bool quick = false;
+};
+int run_report(const report_options& options);
 
 struct sample_options {
   std::string kind;  // "matrix" or "cube"

@@ -179,8 +179,11 @@ std::string fish(const std::vector<command_words>& commands) {
         if (!choices.empty()) add(fmt::format("-f {}{}", seen, choices));
         continue;
       }
-      add(fmt::format("{} -l {}{}{} -d {}", seen, option.name.substr(2), option.takes_value ? " -x" : "", choices,
-                      in_quotes(option.about)));
+      add(fmt::format("{} -l {}{}{} -d {}", seen, option.name.substr(2),
+                      !option.takes_value ? ""
+                      : option.is_file    ? " -r -F"
+                                          : " -x",
+                      choices, in_quotes(option.about)));
     }
   }
   return text;

@@ -52,11 +52,13 @@ const ladder::description& rung_of(const explain_options& options) {
   const int word_bytes = options.element_bytes > 8 ? 0 : static_cast<int>(options.element_bytes);
   if (const auto* const found = ladder::find_rung(options.kernel, word_bytes)) return *found;
   std::string known, sizes;
-  for (const ladder::description& one : ladder::rungs()) {
-    if (one.rung == options.kernel || std::string(one.rung).substr(3) == options.kernel) {
-      sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", one.word_bytes);
+  for (const auto table : {ladder::rungs(), ladder::cute_rungs()}) {
+    for (const ladder::description& one : table) {
+      if (one.rung == options.kernel || std::string(one.rung).substr(3) == options.kernel) {
+        sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", one.word_bytes);
+      }
+      if (one.word_bytes == 4) known += fmt::format("\n  {}", one.rung);
     }
-    if (one.word_bytes == 4) known += fmt::format("\n  {}", one.rung);
   }
   if (!sizes.empty()) {
     throw failure(fmt::format("{} moves elements of {} bytes, not {}", options.kernel, sizes, options.element_bytes),

@@ -1,10 +1,11 @@
-// `cornerturn ladder`: the teaching rungs on this machine's GPU, as a table.
+// `cornerturn ladder`: the teaching rungs as a table, on this machine's GPU or, where there is none, on its CPU.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <fstream>
 #include <iostream>
 
+#include "bench/bench.hpp"
 #include "commands.hpp"
 #include "ladder/ladder.hpp"
 #include "text.hpp"
@@ -12,8 +13,9 @@
 namespace cornerturn::cli {
 namespace {
 
-std::vector<ladder::matrix_shape> shapes_of(const ladder_options& options) {
-  if (options.shapes.empty()) return {{8192, 8192}, {16384, 16384}};
+std::vector<ladder::matrix_shape> shapes_of(const ladder_options& options, bool on_gpu) {
+  if (options.shapes.empty() && on_gpu) return {{8192, 8192}, {16384, 16384}};
+  if (options.shapes.empty()) return {{4096, 4096}, {5008, 7008}};
   std::vector<ladder::matrix_shape> made;
   for (const auto& shape : options.shapes) {
     const bool empty = std::ranges::any_of(shape, [](std::int64_t extent) { return extent < 1; });
@@ -21,6 +23,7 @@ std::vector<ladder::matrix_shape> shapes_of(const ladder_options& options) {
       throw failure(fmt::format("{}: a rung moves a matrix, RxC, or a batch of them, BxRxC", shape_text(shape)),
                     exit_usage);
     }
+    if (!on_gpu && shape.size() != 2) throw failure("the CPU's rungs move one matrix, RxC", exit_usage);
     const std::size_t last = shape.size() - 1;
     made.push_back({shape[last - 1], shape[last], last == 2 ? shape[0] : 1});
   }
@@ -30,21 +33,30 @@ std::vector<ladder::matrix_shape> shapes_of(const ladder_options& options) {
 }  // namespace
 
 int run_ladder(const ladder_options& options) {
-  const auto shapes = shapes_of(options);
-  if (const std::string why = ladder::absence(); !why.empty()) {
-    throw failure(why + ". `cornerturn explain --all` compares the rungs without a GPU", exit_no_device);
+  const std::string why = ladder::absence();
+  if (options.device == "cuda" && !why.empty()) {
+    throw failure(why + ". --device cpu has a ladder of its own, and `cornerturn explain --all` needs no GPU",
+                  exit_no_device);
   }
-  if (options.check) return ladder::check_rungs(std::cout) == 0 ? exit_ok : exit_failure;
+  const bool on_gpu = options.device != "cpu" && why.empty();
+  const auto shapes = shapes_of(options, on_gpu);
+  if (options.check)
+    return (on_gpu ? ladder::check_rungs(std::cout) : ladder::check_cpu_rungs(std::cout)) == 0 ? exit_ok : exit_failure;
+  const int threads = options.threads;
+  const ladder::timed_on where = on_gpu ? ladder::this_device() : bench::cpu_ladder_here(threads);
+  if (!on_gpu) fmt::print("{}, {}, {} thread{}\n", where.device, where.arch, threads, threads == 1 ? "" : "s");
+  std::fflush(stdout);
   std::vector<ladder::timing> times;
   for (const ladder::matrix_shape& shape : shapes) {
-    const auto more = ladder::time_rungs(shape, options.element_bytes, options.repetitions);
+    const auto more = on_gpu ? ladder::time_rungs(shape, options.element_bytes, options.repetitions)
+                             : bench::time_cpu_ladder(shape, options.element_bytes, options.repetitions, threads);
+    ladder::print_table(std::cout, more);
+    std::cout.flush();
     times.insert(times.end(), more.begin(), more.end());
   }
-  ladder::print_table(std::cout, times);
-  std::cout.flush();
   if (options.json.empty()) return exit_ok;
   std::ofstream file(options.json);
-  ladder::write_json(file, times);
+  ladder::write_json(file, where, times);
   if (!file.flush()) throw failure(fmt::format("cannot write {}", options.json));
   return exit_ok;
 }

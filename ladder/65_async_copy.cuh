@@ -5,8 +5,8 @@
 //
 // Against 50: bring_in(), done by cp.async. It copies 16 bytes at a time, so place() keeps pieces whole and XORs their
 // number, not that of the column. The key is row / 4 since a warp gathers from every fourth row at once.
-// The model predicts: no conflicts. One request for each piece, counted with the LDGSTS, not with the loads.
-// In the profiler: registers; ldgsts sectors; stalls move from "long scoreboard" to the wait before the barrier.
+// The model predicts: no conflicts. One request for each piece: an LDGSTS, which the profiler's op_ld counts as a load.
+// In the profiler: registers; no LDG, no STS; stalls move from "long scoreboard" to the wait before the barrier.
 // Seed: CuTe, whose copy becomes cp.async on sm_80 and later. Its swizzle is keyed by the row and keeps conflicts.
 #pragma once
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "cute/cute.hpp"
 #include "grid.hpp"
 #include "program.hpp"
 #include "rungs.hpp"
@@ -75,14 +76,25 @@ std::span<const description> rungs() {
   return table;
 }
 
+std::span<const description> cute_rungs() {
+#ifdef CORNERTURN_CUTE
+  static const std::vector<description> table = cute_descriptions();
+  return table;
+#else
+  return {};
+#endif
+}
+
 const description* find_rung(std::string_view name, int word_bytes) {
   const auto named = [&](const description& one) {
     const std::string_view full = one.rung;
     return one.word_bytes == word_bytes && (full == name || full.substr(full.find('_') + 1) == name);
   };
-  const auto table = rungs();
-  const auto found = std::ranges::find_if(table, named);
-  return found == table.end() ? nullptr : &*found;
+  for (const auto table : {rungs(), cute_rungs()}) {
+    const auto found = std::ranges::find_if(table, named);
+    if (found != table.end()) return &*found;
+  }
+  return nullptr;
 }
 
 model::traffic predict(const description& rung, const matrix_shape& shape) {

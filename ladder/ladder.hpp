@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "cpu.hpp"
 #include "facts.hpp"
 #include "harness.hpp"
 #include "model/count.hpp"
@@ -32,6 +33,8 @@ struct description : facts {
 };
 
 [[nodiscard]] std::span<const description> rungs();
+// The same ideas in CuTe; none in a build that did not find CUTLASS.
+[[nodiscard]] std::span<const description> cute_rungs();
 // Null when there is no such rung. The name may go without its number: "padded" is "30_padded".
 [[nodiscard]] const description* find_rung(std::string_view name, int word_bytes);
 

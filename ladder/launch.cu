@@ -6,13 +6,14 @@
 #include <algorithm>
 #include <vector>
 
-#include "grid.hpp"
+#include "cute/cute.hpp"
 #include "harness.hpp"
 #include "job.hpp"
 #include "kernels/cuda/lang.cuh"
 #include "tensor.cuh"
 #include "tensor_map.hpp"
 // The words come first.
+#include "launch.cuh"
 #include "rungs.hpp"
 
 namespace cornerturn::ladder {
@@ -20,28 +21,8 @@ namespace {
 
 template <class Rung>
 GPU_KERNEL(Rung::threads, resident_blocks<Rung>)
-rung_kernel(GPU_PARAMETER arguments a) {
-  Rung::template move<Rung>(a);
-}
-
-template <class Rung>
-GPU_KERNEL(Rung::threads, resident_blocks<Rung>)
 tensor_kernel(GPU_PARAMETER tensor_arguments a) {
   Rung::template move<Rung>(a);
-}
-
-template <class Rung>
-const char* launch_blocks(const void* kernel, void* parameter, std::int64_t blocks, void* stream) {
-  if (blocks > INT32_MAX) return "more tiles than a grid has blocks";
-  cudaError_t status = cudaSuccess;
-  if (Rung::shared_bytes > 48 << 10) {
-    status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Rung::shared_bytes);
-  }
-  if (status == cudaSuccess) {
-    status = cudaLaunchKernel(kernel, dim3(static_cast<unsigned>(blocks)), dim3(Rung::threads), &parameter,
-                              Rung::shared_bytes, static_cast<cudaStream_t>(stream));
-  }
-  return status == cudaSuccess ? nullptr : cudaGetErrorString(status);
 }
 
 template <class Rung>
@@ -61,7 +42,7 @@ const char* start(const void* src, void* dst, const matrix_shape& shape, void* s
     if (fault != nullptr) return fault;
     return launch_blocks<Rung>(reinterpret_cast<const void*>(&tensor_kernel<Rung>), &all, blocks, stream);
   } else {
-    return launch_blocks<Rung>(reinterpret_cast<const void*>(&rung_kernel<Rung>), &a, blocks, stream);
+    return start_rung<Rung>(src, dst, shape, stream);
   }
 }
 
@@ -87,6 +68,9 @@ std::vector<launcher> all() {
   add<type<8>>(table, #file, compute);
 #include "ladder.inc"
 #undef RUNG
+#ifdef CORNERTURN_CUTE
+  for (const launcher& one : cute_launchers()) table.push_back(one);
+#endif
   return table;
 }
 

@@ -136,7 +136,7 @@ void time(const options& asked) {
   print_table(std::cout, times);
   if (asked.json.empty()) return;
   std::ofstream file(asked.json);
-  write_json(file, times);
+  write_json(file, this_device(), times);
   if (!file.flush()) throw std::runtime_error("cannot write " + asked.json);
 }
 

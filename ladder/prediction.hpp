@@ -1,4 +1,5 @@
-// The model's numbers as a table for tools/ncu_check: a line for each launch of --profile, in its order.
+// The model's numbers as a table for tools/ncu_check: a line for each launch of --profile, in its order. Loads are what
+// the counters op_ld hold: asynchronous copies (LDGSTS) too, which the last two columns have once more by themselves.
 #pragma once
 
 #include <iosfwd>

@@ -459,6 +459,23 @@ class Usage(Case):
         done = self.run_command("explain", "3x4", "--axes", "0,0", code=1)
         self.assertIn("names axis 0 twice", done.stderr)
 
+    def test_ladder_of_the_cpu(self):
+        words = ["ladder", "--device", "cpu", "--repeat", "2"]
+        text = self.run_command(*words, "--shape", "130x70", "--json", self.path("ladder.json")).stdout
+        with open(self.path("ladder.json")) as file:
+            report = json.load(file)
+        names = [rung["rung"] for rung in report["rungs"]]
+        self.assertEqual((names[0], names[-1]), ("00_copy", "90_library"))
+        for name in ("10_scattered_store", "20_scattered_load", "30_blocked", "40_simd"):
+            self.assertIn(name, names)
+        for rung in report["rungs"]:
+            self.assertRegex(text, rf"(?m)^{rung['rung']} +4 +130x70 ")
+            self.assertEqual(len(rung["milliseconds"]), 2)
+            self.assertGreater(rung["gigabytes_per_second"], 0)
+        self.assertRegex(self.run_command(*words, "--check").stdout, r"^\d{3,} cases, 0 failures\n$")
+        self.run_command(*words, "--shape", "2x3x4", code=2)
+        self.run_command(*words, "--shape", "3x4", "--json", "/no/such/file", code=1)
+
     def test_completion(self):
         for shell in ("bash", "zsh", "fish"):
             script = self.run_command("completion", shell).stdout

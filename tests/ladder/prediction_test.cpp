@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sstream>
 #include <string>
 
@@ -79,6 +80,7 @@ TEST(prediction, engines_that_copy_by_themselves) {
   const model::traffic async = of("65_async_copy", square);
   EXPECT_EQ(async.load.requests, 0);
   EXPECT_EQ(async.async_load.sectors, 524288);
+  EXPECT_EQ(of("65_async_copy", {4097, 33}).async_load.requests, 5125);
   const model::traffic tma = of("80_tma_load", square);
   EXPECT_EQ(tma.load.requests, 0);
   EXPECT_DOUBLE_EQ(tma.shared_load.conflicts_per_request(), 3);
@@ -123,11 +125,23 @@ TEST(prediction, refusals_say_why) {
 TEST(prediction, table_has_a_line_for_each_launch) {
   std::ostringstream out;
   const matrix_shape shapes[] = {square, {1000, 50}};
-  EXPECT_EQ(print_predictions(out, "all", 4, shapes), 19 + 15);
+  const auto is_float = [](const description& one) { return one.word_bytes == 4; };
+  const auto cute = static_cast<int>(std::ranges::count_if(cute_rungs(), is_float));
+  EXPECT_EQ(print_predictions(out, "all", 4, shapes), 19 + 15 + 2 * cute);
   EXPECT_EQ(print_predictions(out, "90_register_block", 4, shapes), 1);
   EXPECT_EQ(print_predictions(out, "no such", 4, shapes), 0);
   EXPECT_NE(out.str().find("\n20_load_conflicts,4,2048x2048,131072,524288,131072,524288,131072,4063232,131072,0,0,0\n"),
             std::string::npos);
+}
+
+// ncu counted 5125 load requests (H200, 2026-11-21): op_ld has the asynchronous copies of this rung in it.
+TEST(prediction, table_counts_asynchronous_copies_as_the_profiler_does) {
+  std::ostringstream out;
+  const matrix_shape shapes[] = {{4097, 33}};
+  EXPECT_EQ(print_predictions(out, "65_async_copy", 4, shapes), 1);
+  EXPECT_NE(out.str().find("\n65_async_copy,4,4097x33,5125,73233,4617,75809,4617,0,0,0,5125,73233\n"),
+            std::string::npos)
+      << out.str();
 }
 
 TEST(prediction, occupancy_of_the_block_size_rungs) {

@@ -6,6 +6,9 @@
 #include "ladder/grid.hpp"
 #include "ladder/job.hpp"
 #include "ladder/rungs.hpp"
+#ifdef CORNERTURN_CUTE
+#include "ladder/cute/rungs.cuh"
+#endif
 
 namespace cornerturn::ladder {
 namespace {
@@ -45,6 +48,9 @@ std::vector<text> texts() {
   add<type<4>>(table, #file); \
   add<type<8>>(table, #file);
 #include "ladder/ladder.inc"
+#ifdef CORNERTURN_CUTE
+#include "ladder/cute/cute.inc"
+#endif
 #undef RUNG
   return table;
 }

@@ -1,0 +1,224 @@
+// Bandwidth against size, and every case as a dot.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <set>
+
+#include "report.hpp"
+#include "text.hpp"
+
+namespace cornerturn::cli {
+namespace {
+
+constexpr const char* key =
+    "<div class=\"key chart\"><span><svg viewBox=\"0 0 14 14\" aria-hidden=\"true\"><circle class=\"ours\" cx=\"7\" "
+    "cy=\"7\" "
+    "r=\"5\"/></svg>cornerturn</span><span><svg viewBox=\"0 0 14 14\" aria-hidden=\"true\"><path class=\"roof\" "
+    "d=\"M1 7H13\"/></svg>best copy</span>{}</div>\n";
+constexpr const char* peer_key =
+    "<span><svg viewBox=\"0 0 14 14\" aria-hidden=\"true\"><circle class=\"peer\" cx=\"7\" cy=\"7\" r=\"4.5\"/></svg>"
+    "best peer</span>";
+
+// Matrices, none of whose sides is short, out of cache.
+std::vector<const measured_case*> matrices_of(const bench_run& run, int threads) {
+  std::vector<const measured_case*> found;
+  for (const measured_case& one : run.cases) {
+    long long rows = 0, cols = 0;
+    int end = 0;
+    const bool two = std::sscanf(one.shape.c_str(), "%lldx%lld%n", &rows, &cols, &end) == 2;
+    if (!two || one.hot || one.threads != threads || std::min(rows, cols) < 256) continue;
+    const std::string rest = one.shape.substr(static_cast<std::size_t>(end));
+    if (rest.empty() || rest.starts_with(" ld")) found.push_back(&one);
+  }
+  std::ranges::sort(found, {}, [](const measured_case* one) { return one->bytes; });
+  return found;
+}
+
+std::string size_text(double bytes) {
+  constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  int unit = 0;
+  for (; bytes >= 1024 && unit < 4; ++unit) bytes /= 1024;
+  return fmt::format("{:.3g} {}", bytes, units[unit]);
+}
+
+double step_for(double most) {  // 1, 2 or 5 times a power of ten; at most five of them up to `most`
+  const double power = std::pow(10, std::floor(std::log10(most / 5)));
+  for (const double times : {1.0, 2.0, 5.0}) {
+    if (most / (times * power) <= 5) return times * power;
+  }
+  return 10 * power;
+}
+
+struct plot {
+  int width, height;
+  double least, most;  // log2 of bytes
+  double top;          // GB/s
+  static constexpr int left = 48, right = 12, above = 10, below = 28;
+
+  [[nodiscard]] double x(double bytes) const {
+    return left + (std::log2(bytes) - least) / (most - least) * (width - left - right);
+  }
+  [[nodiscard]] double y(double rate) const { return above + (1 - rate / top) * (height - above - below); }
+};
+
+std::string axes_of(const plot& on) {
+  std::string out;
+  const double step = step_for(on.top);
+  for (double rate = 0; rate <= on.top * 1.0001; rate += step) {
+    out += fmt::format(
+        "<line x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/><text x=\"{}\" y=\"{:.1f}\" "
+        "text-anchor=\"end\">{:g}</text>\n",
+        plot::left, on.width - plot::right, on.y(rate), on.y(rate), plot::left - 6, on.y(rate) + 4, rate);
+  }
+  const int every = std::max(1, static_cast<int>(std::ceil((on.most - on.least) / (on.width > 500 ? 9 : 4))));
+  for (int power = static_cast<int>(std::ceil(on.least)); power <= on.most; power += every) {
+    const double bytes = std::exp2(power);
+    out += fmt::format(
+        "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\"/><text x=\"{0:.1f}\" y=\"{3}\" "
+        "text-anchor=\"middle\">{4}</text>\n",
+        on.x(bytes), on.height - plot::below, on.height - plot::below + 4, on.height - plot::below + 18,
+        size_text(bytes));
+  }
+  return out;
+}
+
+std::string dots_of(const plot& on, const std::vector<const measured_case*>& cases) {
+  std::string roofs, peers, ours;
+  for (const measured_case* one : cases) {
+    const double x = on.x(static_cast<double>(one->bytes));
+    roofs += fmt::format("M{:.1f} {:.1f}h10", x - 5, on.y(one->roof));
+    const std::string what = fmt::format("{}, {} bytes each", one->shape, one->element_bytes);
+    const auto best = std::ranges::max_element(one->peers, {}, [](const auto& peer) { return peer.second; });
+    if (best != one->peers.end()) {
+      peers += fmt::format(
+          "<circle class=\"peer\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\"><title>{}: {} {} GB/s</title></circle>\n", x,
+          on.y(best->second), escaped(what), escaped(peer_title(best->first)), rate_text(best->second));
+    }
+    ours += fmt::format(
+        "<circle class=\"ours\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\"><title>{}: {} GB/s, {:.0f} % of the copy"
+        "</title></circle>\n",
+        x, on.y(one->gigabytes_per_second), escaped(what), rate_text(one->gigabytes_per_second), 100 * one->share());
+  }
+  return fmt::format("<path class=\"roof\" d=\"{}\"/>\n{}{}", roofs, peers, ours);
+}
+
+std::string chart(const std::vector<const measured_case*>& cases, int width, int height, const char* kind) {
+  plot on{width, height, 0, 0, 0};
+  on.least = std::floor(std::log2(static_cast<double>(cases.front()->bytes)));
+  on.most = std::ceil(std::log2(static_cast<double>(cases.back()->bytes)));
+  if (on.least == on.most) on.least -= 1, on.most += 1;
+  on.least -= 0.2, on.most += 0.2;
+  for (const measured_case* one : cases) {
+    on.top = std::max({on.top, one->roof, one->gigabytes_per_second});
+    for (const auto& [name, rate] : one->peers) on.top = std::max(on.top, rate);
+  }
+  on.top *= 1.04;
+  return fmt::format(
+      "<svg class=\"chart {}\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"GB/s against the bytes of one "
+      "side, for {} matrices\">\n{}{}</svg>\n",
+      kind, width, height, cases.size(), axes_of(on), dots_of(on, cases));
+}
+
+struct group {
+  std::string title;
+  std::vector<const measured_case*> cases;
+};
+
+std::vector<group> groups_of(const bench_run& run) {
+  std::vector<group> groups;
+  for (const measured_case& one : run.cases) {
+    const std::string title = set_title(one);
+    auto found = std::ranges::find(groups, title, &group::title);
+    if (found == groups.end()) found = groups.insert(groups.end(), {title, {}});
+    found->cases.push_back(&one);
+  }
+  return groups;
+}
+
+std::string strip(const group& of, double longest) {
+  std::vector<double> shares;
+  std::string dots;
+  for (const measured_case* one : of.cases) {
+    shares.push_back(one->share());
+    dots += fmt::format("<i{} style=\"left:{:.1f}%\" title=\"{}, {} bytes each: {} GB/s, {:.1f} %{}\"></i>",
+                        one->right ? "" : " class=\"wrong\"", 100 * one->share() / longest, escaped(one->shape),
+                        one->element_bytes, rate_text(one->gigabytes_per_second), 100 * one->share(),
+                        one->right ? "" : ", WRONG");
+  }
+  return fmt::format(
+      "<div class=\"row\"><span class=\"name\">{}<small>{} case{}</small></span><span class=\"value\">{:.1f} %</span>"
+      "<span class=\"value quiet\">{:.1f} %</span><span class=\"lane\"><div class=\"track strip\" "
+      "style=\"--one:{:.4f}\">{}<u style=\"left:{:.1f}%\"></u></div></span></div>\n",
+      escaped(of.title), of.cases.size(), of.cases.size() == 1 ? "" : "s", 100 * geometric_mean(shares),
+      100 * *std::ranges::min_element(shares), 1 / longest, dots, 100 * geometric_mean(shares) / longest);
+}
+
+std::string table_of(const bench_run& run, const std::vector<group>& groups) {
+  std::string out = fmt::format(
+      "<details><summary>All {} cases as a table</summary>\n<div class=\"scroll cases\"><table><tr><th>shape</th>"
+      "<th>bytes</th><th class=\"text\">kernel</th><th>GB/s</th><th>copy</th><th>share</th>"
+      "<th class=\"text\">best peer, GB/s</th></tr>\n",
+      run.cases.size());
+  for (const group& of : groups) {
+    out += fmt::format("<tr><th colspan=\"7\">{}</th></tr>\n", escaped(of.title));
+    for (const measured_case* one : of.cases) {
+      const auto best = std::ranges::max_element(one->peers, {}, [](const auto& peer) { return peer.second; });
+      std::string peer = one->right ? "" : "WRONG ";
+      if (best != one->peers.end()) peer += fmt::format("{} {}", peer_title(best->first), rate_text(best->second));
+      out += fmt::format(
+          "<tr><td>{}</td><td>{}</td><td class=\"text\">{}</td><td>{}</td><td>{}</td><td>{:.1f} %</td>"
+          "<td class=\"text\">{}</td></tr>\n",
+          escaped(one->shape), one->element_bytes, escaped(one->kernel), rate_text(one->gigabytes_per_second),
+          rate_text(one->roof), 100 * one->share(), escaped(peer));
+    }
+  }
+  return out + "</table></div></details>\n";
+}
+
+}  // namespace
+
+std::string sizes_section(const std::vector<bench_run>& runs) {
+  std::string body;
+  for (const bench_run& run : runs) {
+    std::set<int> numbers;
+    for (const measured_case& one : run.cases) numbers.insert(one.threads);
+    for (const int threads : numbers) {
+      const auto cases = matrices_of(run, threads);
+      if (cases.empty()) continue;
+      const bool peers = std::ranges::any_of(cases, [](const measured_case* one) { return !one->peers.empty(); });
+      if (threads > 0) body += fmt::format("<h3>{} thread{}</h3>\n", threads, threads == 1 ? "" : "s");
+      body += fmt::format(key, peers ? peer_key : "");
+      body += "<figure>\n" + chart(cases, 980, 360, "wide") + chart(cases, 340, 300, "narrow");
+      body += fmt::format(
+          "<figcaption>GB/s, read and written, against the bytes of one side: {} matri{}, no side under "
+          "256, out of cache.</figcaption>\n</figure>\n",
+          cases.size(), cases.size() == 1 ? "x" : "ces");
+    }
+  }
+  return body.empty() ? "" : section("Bandwidth against size", "", body);
+}
+
+std::string cases_section(const std::vector<bench_run>& runs) {
+  std::string body;
+  for (const bench_run& run : runs) {
+    const auto groups = groups_of(run);
+    if (groups.empty()) continue;
+    double longest = 1;
+    for (const measured_case& one : run.cases) longest = std::max(longest, one.share());
+    body +=
+        "<div class=\"bars\">\n<div class=\"row quiet\"><span class=\"name\">share of the copy</span><span "
+        "class=\"value\">mean</span><span class=\"value\">worst</span><span class=\"lane\"></span></div>\n";
+    for (const group& one : groups) body += strip(one, longest);
+    body += "</div>\n" + table_of(run, groups);
+  }
+  if (body.empty()) return "";
+  return section(
+      "Every case",
+      "A dot a case: its share of the best copy of the same bytes. Lines stand at quarters of the copy, the mark "
+      "at the geometric mean.",
+      body);
+}
+
+}  // namespace cornerturn::cli

@@ -1,0 +1,98 @@
+// `cornerturn report`: measures, or reads what was measured elsewhere, and writes one HTML page.
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <sstream>
+
+#include "bench/bench.hpp"
+#include "commands.hpp"
+#include "output_file.hpp"
+#include "report.hpp"
+#include "text.hpp"
+
+namespace cornerturn::cli {
+namespace {
+
+struct plan_of_work {
+  std::vector<ladder::matrix_shape> climbs;
+  int repetitions;
+  std::vector<std::string> bench;  // arguments
+};
+
+// What a run without --from measures. The sides are multiples of 16, which all rungs take.
+plan_of_work work_for(bool on_gpu, bool quick) {
+  if (quick) return {{{1024, 1024}}, 3, {"--rounds", "3", "--shape", "512x512", "--shape", "1024x1024"}};
+  plan_of_work made{{{4096, 4096}, {5008, 7008}}, 9, {}};
+  std::vector<std::string> shapes = {"512x512", "1024x1024", "2048x2048", "4096x4096", "5008x7008", "8192x8192"};
+  if (on_gpu) {
+    made.climbs = {{8192, 8192}, {16384, 16384}};
+    shapes = {"4096x4096", "8192x8192", "10000x14000", "16384x16384", "20000x28000", "32768x32768"};
+  }
+  for (std::string& shape : shapes) made.bench.insert(made.bench.end(), {"--shape", std::move(shape)});
+  return made;
+}
+
+void climb(report& all, const plan_of_work& work, bool on_gpu) {
+  constexpr int word_bytes = 4, threads = 1;
+  std::vector<ladder::timing> times;
+  for (const ladder::matrix_shape& shape : work.climbs) {
+    const auto more = on_gpu ? ladder::time_rungs(shape, word_bytes, work.repetitions)
+                             : bench::time_cpu_ladder(shape, word_bytes, work.repetitions, threads);
+    ladder::print_table(std::cout, more);
+    std::cout.flush();
+    times.insert(times.end(), more.begin(), more.end());
+  }
+  std::ostringstream file;
+  ladder::write_json(file, on_gpu ? ladder::this_device() : bench::cpu_ladder_here(threads), times);
+  add_result(all, file.str(), "the ladder");
+}
+
+// Returns the bench's exit code: 1 when a result was wrong, which the page says too.
+int bench_here(report& all, const plan_of_work& work, bool on_gpu) {
+  std::vector<std::string> words = {"--device", on_gpu ? "cuda:0" : "cpu"};
+  words.insert(words.end(), work.bench.begin(), work.bench.end());
+  if (on_gpu || !bench::linked_peers().empty()) words.insert(words.end(), {"--peers", "on"});
+  std::vector<const char*> argv;
+  for (const std::string& word : words) argv.push_back(word.c_str());
+  std::string file;
+  const int code = bench::main(static_cast<int>(argv.size()), argv.data(), &file);
+  if (file.empty()) throw failure("nothing was measured", static_cast<exit_code>(code));
+  add_result(all, file, "the bench");
+  return code;
+}
+
+std::string content_of(const std::string& name) {
+  std::ifstream file(name, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file) throw failure(fmt::format("cannot read {}", name));
+  return text;
+}
+
+std::string leaf_of(const std::string& name) { return name.substr(name.find_last_of('/') + 1); }
+
+}  // namespace
+
+int run_report(const report_options& options) {
+  output_file page(options.output, 0);  // before minutes of measuring, not after
+  report all;
+  int code = exit_ok;
+  for (const std::string& name : options.from) {
+    add_result(all, content_of(name), name);
+    all.files.push_back(leaf_of(name));
+  }
+  if (options.from.empty()) {
+    const bool on_gpu = ladder::absence().empty();
+    const plan_of_work work = work_for(on_gpu, options.quick);
+    climb(all, work, on_gpu);
+    code = bench_here(all, work, on_gpu);
+  }
+  const std::string text = page_of(all);
+  page.write_at(text, 0);
+  page.publish();
+  fmt::print("{}: {}\n", options.output, bytes_text(static_cast<std::int64_t>(text.size())));
+  return code;
+}
+
+}  // namespace cornerturn::cli

@@ -1,0 +1,180 @@
+// The ladder as bars, and what was predicted beside what was measured.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "report.hpp"
+#include "text.hpp"
+
+namespace cornerturn::cli {
+namespace {
+
+// The part of a run that is one climb: from a copy to the rung before the next.
+template <class Body>
+void each_climb(const ladder_run& run, const Body& body) {
+  for (std::size_t from = 0; from < run.times.size();) {
+    std::size_t to = from + 1;
+    while (to < run.times.size() && run.times[to].rung != "00_copy") ++to;
+    body(std::span(run.times).subspan(from, to - from));
+    from = to;
+  }
+}
+
+std::string bar(const ladder::timing& one, double roof, double longest) {
+  const double rate = one.gigabytes_per_second();
+  const bool is_roof = one.rung == "00_copy";
+  std::string name = escaped(one.rung);
+  if (!one.note.empty()) name += fmt::format("<small>{}</small>", escaped(one.note));
+  return fmt::format(
+      "<div class=\"row\"><span class=\"name\">{}</span><span class=\"value\" title=\"quartiles {} to {}\">{} "
+      "GB/s</span><span class=\"value\">{:.1f} %</span><span class=\"lane\"><div class=\"track\"><i{} "
+      "style=\"width:{:.2f}%\"></i></div></span></div>\n",
+      name, rate_text(one.first_quartile()), rate_text(one.third_quartile()), rate_text(rate), 100 * rate / roof,
+      is_roof ? " class=\"roof\"" : "", 100 * rate / longest);
+}
+
+std::string title_of(const ladder_run& run, const ladder::timing& first) {
+  std::string title = fmt::format("{}, elements of {} bytes", ladder::text_of(first.shape), first.word_bytes);
+  if (run.where.threads > 0) {
+    title += fmt::format(", {} thread{}", run.where.threads, run.where.threads == 1 ? "" : "s");
+  }
+  return title;
+}
+
+const ladder::cpu_rung* cpu_rung_of(const ladder::timing& one) {
+  const auto rungs = ladder::cpu_rungs();
+  const auto found = std::ranges::find_if(
+      rungs, [&](const ladder::cpu_rung& rung) { return rung.name == one.rung && rung.word_bytes == one.word_bytes; });
+  return found == rungs.end() ? nullptr : &*found;
+}
+
+// Ordinary stores fetch the line that they write: what is moved and what has to be.
+std::string cpu_climb(std::span<const ladder::timing> times) {
+  std::string out =
+      "<div class=\"scroll\"><table><tr><th>rung</th><th>lines moved for each</th><th>predicted: at most</th>"
+      "<th>measured</th></tr>\n";
+  bool any = false;
+  for (const ladder::timing& one : times) {
+    const ladder::cpu_rung* const rung = cpu_rung_of(one);
+    if (rung == nullptr) continue;
+    any = true;
+    out += fmt::format("<tr><td>{}</td><td>{}</td><td>{:.0f} %</td><td>{:.1f} %</td></tr>\n", escaped(one.rung),
+                       rung->lines, 200.0 / rung->lines,
+                       100 * one.gigabytes_per_second() / times.front().gigabytes_per_second());
+  }
+  return any ? out + "</table></div>\n" : "";
+}
+
+std::string sectors_cell(const model::global_count& count, bool by_tensor) {
+  if (by_tensor) return "<td>TMA</td>";
+  return fmt::format("<td>{:.1f} <span class=\"quiet\">{:.0f} %</span></td>", count.sectors_per_request(),
+                     100 * count.useful());
+}
+
+std::string gpu_climb(std::span<const ladder::timing> times, const model::architecture& machine) {
+  std::string out =
+      "<div class=\"scroll\"><table><tr><th>rung</th><th>sectors, load</th><th>sectors, store</th><th>conflicts, load"
+      "</th><th>conflicts, store</th><th>occupancy</th><th>share of the copy</th></tr>\n";
+  bool any = false;
+  for (const ladder::timing& one : times) {
+    const ladder::description* const rung = ladder::find_rung(one.rung, one.word_bytes);
+    if (rung == nullptr || !rung->takes(one.shape)) continue;
+    any = true;
+    const model::traffic t = ladder::predict(*rung, one.shape);
+    const bool async = t.async_load.requests > 0;
+    out += fmt::format("<tr><td>{}</td>{}{}<td>{:.1f}</td><td>{:.1f}</td><td>{:.0f} %</td><td>{:.1f} %</td></tr>\n",
+                       escaped(one.rung), sectors_cell(async ? t.async_load : t.load, rung->tensor_load),
+                       sectors_cell(t.store, rung->tensor_store), t.shared_load.conflicts_per_request(),
+                       (async ? t.async_store : t.shared_store).conflicts_per_request(),
+                       100 * ladder::residency(*rung, machine).occupancy,
+                       100 * one.gigabytes_per_second() / times.front().gigabytes_per_second());
+  }
+  return any ? out + "</table></div>\n" : "";
+}
+
+// The model's DRAM rate is that of one product; another with the same architecture has its own.
+const model::architecture* product_of(const bench_run& run) {
+  const model::architecture* const machine = model::find_architecture(run.arch);
+  if (machine == nullptr) return nullptr;
+  const std::string_view product = machine->product;
+  return run.device.find(product.substr(0, product.find(' '))) == std::string::npos ? nullptr : machine;
+}
+
+std::string floors(const bench_run& run, const model::architecture& machine) {
+  struct line {
+    std::string title;
+    std::vector<double> ours, copies;
+  };
+  std::vector<line> lines;
+  for (const measured_case& one : run.cases) {
+    if (one.hot) continue;
+    const std::string title = set_title(one);
+    auto found = std::ranges::find(lines, title, &line::title);
+    if (found == lines.end()) found = lines.insert(lines.end(), {title, {}, {}});
+    const double floor_rate = 2e-9 * static_cast<double>(one.bytes) / model::dram_floor(machine, one.bytes);
+    found->ours.push_back(one.gigabytes_per_second / floor_rate);
+    found->copies.push_back(one.roof / floor_rate);
+  }
+  std::string out = fmt::format(
+      "<p>Predicted: no faster than each byte read once and written once at {:.0f} GB/s, what the data sheet of the {} "
+      "says. Measured: shares of that, the best copy's and ours.</p>\n<div class=\"scroll\"><table><tr><th>cases</th>"
+      "<th></th><th>copy</th><th>ours</th><th>ours, worst</th></tr>\n",
+      machine.dram_gigabytes_per_second, machine.product);
+  for (const line& one : lines) {
+    out += fmt::format("<tr><td>{}</td><td>{}</td><td>{:.1f} %</td><td>{:.1f} %</td><td>{:.1f} %</td></tr>\n",
+                       escaped(one.title), one.ours.size(), 100 * geometric_mean(one.copies),
+                       100 * geometric_mean(one.ours), 100 * *std::ranges::min_element(one.ours));
+  }
+  return lines.empty() ? "" : out + "</table></div>\n";
+}
+
+}  // namespace
+
+std::string ladder_section(const std::vector<ladder_run>& runs) {
+  std::string body;
+  for (const ladder_run& run : runs) {
+    each_climb(run, [&](std::span<const ladder::timing> times) {
+      const double roof = times.front().gigabytes_per_second();
+      double longest = roof;
+      for (const ladder::timing& one : times) longest = std::max(longest, one.gigabytes_per_second());
+      body += fmt::format("<h3>{}</h3>\n<div class=\"bars\">\n", title_of(run, times.front()));
+      for (const ladder::timing& one : times) body += bar(one, roof, longest);
+      body += "</div>\n";
+    });
+  }
+  if (body.empty()) return "";
+  return section(
+      "The ladder",
+      "From two plain loops to the library, one idea a rung. The first bar is the roof: a copy, which moves the "
+      "same bytes and turns nothing.",
+      body);
+}
+
+std::string prediction_section(const report& all) {
+  std::string body;
+  for (const ladder_run& run : all.ladders) {
+    const bool on_cpu = run.where.threads > 0;
+    std::string tables;
+    each_climb(run, [&](std::span<const ladder::timing> times) {
+      const std::string table = on_cpu ? cpu_climb(times) : gpu_climb(times, architecture_of(all));
+      if (!table.empty()) tables += fmt::format("<h3>{}</h3>\n", title_of(run, times.front())) + table;
+    });
+    if (tables.empty()) continue;
+    body +=
+        on_cpu ? "<p>Predicted from traffic alone: a line of the source is read, a line of the destination is written, "
+                 "and an ordinary store reads its line first. Three lines where the copy moves two are at most 67 % "
+                 "of it. What is lost beyond that is latency, address translation and lines that leave the cache "
+                 "before they are used up.</p>\n"
+               : "<p>Predicted by the model, on the host: sectors of 32 bytes for each request and their useful share, "
+                 "bank conflicts for each request, occupancy. Measured: the share of the copy.</p>\n";
+    body += tables;
+  }
+  for (const bench_run& run : all.benches) {
+    if (const model::architecture* const machine = product_of(run)) body += floors(run, *machine);
+  }
+  return body.empty() ? "" : section("Predicted against measured", "", body);
+}
+
+}  // namespace cornerturn::cli

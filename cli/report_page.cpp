@@ -1,0 +1,208 @@
+// The page: cli/report.html with its {{places}} filled.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "cornerturn/system.hpp"
+#include "report.hpp"
+#include "report_template.hpp"
+#include "text.hpp"
+
+namespace cornerturn::cli {
+namespace {
+
+std::string facts_html(const std::vector<fact>& facts) {
+  std::string out = "<dl>";
+  for (const auto& [what, how] : facts) out += fmt::format("<dt>{}</dt><dd>{}</dd>\n", escaped(what), escaped(how));
+  return out + "</dl>\n";
+}
+
+std::string hero_number(const std::string& number, const std::string& words) {
+  return fmt::format("<div><b>{}</b><span>{}</span></div>\n", number, escaped(words));
+}
+
+std::string hero_of(const report& all) {
+  std::string out;
+  for (const bench_run& run : all.benches) {
+    std::vector<double> shares;
+    double roof = 0;
+    for (const measured_case& one : run.cases) {
+      if (one.hot) continue;
+      shares.push_back(one.share());
+      roof = std::max(roof, one.roof);
+    }
+    if (shares.empty()) continue;
+    out += hero_number(rate_text(roof) + " GB/s", "the fastest copy seen: the roof");
+    out += hero_number(fmt::format("{:.0f} %", 100 * geometric_mean(shares)),
+                       fmt::format("of the roof, geometric mean of {} cold cases", shares.size()));
+  }
+  if (!out.empty()) return out;
+  for (const ladder_run& run : all.ladders) {
+    out += hero_number(rate_text(run.times.front().gigabytes_per_second()) + " GB/s", "the copy: the roof");
+    out += hero_number(fmt::format("{:.0f} %", 100 * run.times.back().gigabytes_per_second() /
+                                                   run.times.front().gigabytes_per_second()),
+                       "of the roof on the last rung");
+  }
+  return out;
+}
+
+std::string device_of(const report& all) {
+  if (!all.benches.empty()) return all.benches.front().device;
+  return all.ladders.empty() ? "no machine" : all.ladders.front().where.device;
+}
+
+std::string machine_section(const report& all) {
+  std::string body;
+  for (const bench_run& run : all.benches) body += facts_html(run.machine);
+  if (all.benches.empty()) {
+    for (const ladder_run& run : all.ladders)
+      body += facts_html({{"Device", run.where.device}, {"Architecture", run.where.arch}});
+  }
+  return section("The machine", "", body);
+}
+
+std::string method_section(const report& all) {
+  std::string body =
+      "<p>GB/s are 10<sup>9</sup> bytes a second, bytes read and bytes written together. The <em>roof</em> is the "
+      "fastest "
+      "of several plain copies in the same process, on the same number of threads, in turn with what is measured. A "
+      "<em>share</em> is ours over the roof. Times are medians; cold cases rotate through buffers so that none is met "
+      "again while cached. Every element of the first and the last run is checked; what was wrong is marked so.</p>\n";
+  for (const bench_run& run : all.benches) {
+    body += fmt::format("<h3>{}</h3>\n", escaped("cornerturn bench, " + run.device + ", " + run.date)) +
+            facts_html(run.method);
+  }
+  for (const ladder_run& run : all.ladders) {
+    body += fmt::format("<h3>{}</h3>\n", escaped("cornerturn ladder, " + run.where.device));
+    body +=
+        facts_html({{"Method", run.where.method},
+                    {"Repetitions", fmt::format("{}", run.times.empty() ? 0 : run.times.front().milliseconds.size())}});
+  }
+  return section("How it was measured", "", body);
+}
+
+// As `cornerturn bench` says it.
+std::string warning_of(const report& all) {
+  constexpr double busy = 0.15;
+  std::string out;
+  for (const bench_run& run : all.benches) {
+    const auto disturbed =
+        std::ranges::count_if(run.cases, [](const measured_case& one) { return one.other_cpus > busy; });
+    const auto wrong = std::ranges::count_if(run.cases, [](const measured_case& one) { return !one.right; });
+    if (disturbed > 0) {
+      out += fmt::format(
+          "<p class=\"warn\">{} of {} cases were measured while other processes used the CPU: measure them "
+          "again.</p>\n",
+          disturbed, run.cases.size());
+    }
+    if (wrong > 0) out += fmt::format("<p class=\"warn\">{} of {} results were WRONG.</p>\n", wrong, run.cases.size());
+  }
+  return out;
+}
+
+std::string subtitle_of(const report& all) {
+  std::string out;
+  for (const bench_run& run : all.benches) {
+    out += fmt::format("{}measured {} with cornerturn {}", out.empty() ? "" : "; ", run.date, run.version);
+  }
+  return out.empty() ? fmt::format("cornerturn {}", version()) : out;
+}
+
+}  // namespace
+
+std::string escaped(const std::string& text) {
+  std::string made;
+  for (const char letter : text) {
+    switch (letter) {
+      case '<':
+        made += "&lt;";
+        break;
+      case '&':
+        made += "&amp;";
+        break;
+      case '"':
+        made += "&quot;";
+        break;
+      default:
+        made += letter;
+    }
+  }
+  return made;
+}
+
+std::string section(const std::string& title, const std::string& lead, const std::string& body) {
+  const std::string words = lead.empty() ? "" : fmt::format("<p class=\"quiet\">{}</p>\n", lead);
+  return fmt::format("<section>\n<h2>{}</h2>\n{}{}</section>\n", title, words, body);
+}
+
+std::string set_title(const measured_case& one) {
+  static const std::map<std::string, const char*> words = {
+      {"plain", "plain matrices"},
+      {"pow2", "powers of two"},
+      {"odd", "odd sides or pitches"},
+      {"odd_small", "odd sides, 1 and 2 bytes"},
+      {"small_types", "1 and 2 bytes"},
+      {"skinny", "few columns or rows"},
+      {"batched", "batches of small matrices"},
+      {"rank_n", "permutations, rank 3 to 6"},
+      {"rank_many", "permutations, rank 7 to 16"},
+      {"odd_elements", "elements of odd sizes"},
+      {"small", "small, in a CUDA graph"},
+      {"hot", "in cache"},
+      {"ad_hoc", "matrices"},
+  };
+  const auto found = words.find(one.set);
+  std::string title = found == words.end() ? one.set : found->second;
+  if (one.set == "ad_hoc" && one.hot) title = "matrices, in cache";
+  if (one.threads > 0) title += fmt::format(", {} thread{}", one.threads, one.threads == 1 ? "" : "s");
+  return title;
+}
+
+std::string rate_text(double rate) { return fmt::format("{:.{}f}", rate, rate >= 100 ? 0 : rate >= 10 ? 1 : 2); }
+
+double geometric_mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += std::log(value);
+  return values.empty() ? 0 : std::exp(sum / static_cast<double>(values.size()));
+}
+
+const model::architecture& architecture_of(const report& all) {
+  const model::architecture* found = nullptr;
+  for (const ladder_run& run : all.ladders) found = found != nullptr ? found : model::find_architecture(run.where.arch);
+  for (const bench_run& run : all.benches) found = found != nullptr ? found : model::find_architecture(run.arch);
+  return found != nullptr ? *found : *model::find_architecture("sm_90");
+}
+
+std::string page_of(const report& all) {
+  std::string footer = fmt::format("Made by cornerturn {}", version());
+  for (const std::string& file : all.files) footer += (&file == &all.files.front() ? " from " : ", ") + file;
+  const std::map<std::string, std::string> places = {
+      {"title", escaped("Transposes on " + device_of(all))},
+      {"subtitle", escaped(subtitle_of(all))},
+      {"warning", warning_of(all)},
+      {"hero", hero_of(all)},
+      {"machine", machine_section(all)},
+      {"ladder", ladder_section(all.ladders)},
+      {"prediction", prediction_section(all)},
+      {"banks", banks_section(architecture_of(all))},
+      {"sizes", sizes_section(all.benches)},
+      {"cases", cases_section(all.benches)},
+      {"peers", peers_section(all.benches)},
+      {"method", method_section(all)},
+      {"footer", escaped(footer) + "."},
+  };
+  std::string out;
+  std::string_view rest = report_template;
+  for (;;) {
+    const auto open = rest.find("{{");
+    out += rest.substr(0, open);
+    if (open == std::string_view::npos) return out;
+    const auto close = rest.find("}}", open);
+    out += places.at(std::string(rest.substr(open + 2, close - open - 2)));
+    rest.remove_prefix(close + 2);
+  }
+}
+
+}  // namespace cornerturn::cli

@@ -1,0 +1,158 @@
+// Reads result files; docs/measuring.md says what is in them.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "report.hpp"
+#include "text.hpp"
+
+namespace cornerturn::cli {
+namespace {
+
+using nlohmann::json;
+
+template <class Value>
+Value value_or(const json& from, const char* key, Value otherwise) {
+  const auto found = from.find(key);
+  return found == from.end() || found->is_null() ? otherwise : found->template get<Value>();
+}
+
+void add(std::vector<fact>& facts, const char* name, std::string value) {
+  if (!value.empty()) facts.emplace_back(name, std::move(value));
+}
+
+std::string mebibytes(const json& from, const char* key) {
+  const auto bytes = value_or<std::int64_t>(from, key, 0);
+  return bytes > 0 ? bytes_text(bytes) : "";
+}
+
+std::vector<fact> machine_of(const json& machine) {
+  std::vector<fact> facts;
+  if (machine.contains("gpu")) {
+    const json& gpu = machine["gpu"];
+    add(facts, "GPU", value_or<std::string>(gpu, "name", ""));
+    add(facts, "Architecture",
+        fmt::format("{}, {} multiprocessors", value_or<std::string>(gpu, "arch", ""),
+                    value_or<int>(gpu, "multiprocessors", 0)));
+    add(facts, "GPU memory", mebibytes(gpu, "memory_bytes"));
+    add(facts, "L2", mebibytes(gpu, "l2_bytes"));
+    add(facts, "CUDA",
+        fmt::format("{}, driver for {}", value_or<std::string>(gpu, "runtime", ""),
+                    value_or<std::string>(gpu, "driver", "")));
+  }
+  const int threads = value_or<int>(machine, "threads", 0);
+  add(facts, machine.contains("gpu") ? "Host" : "CPU",
+      fmt::format("{}, {}, {} thread{}", value_or<std::string>(machine, "model", ""),
+                  value_or<std::string>(machine, "simd", ""), threads, threads == 1 ? "" : "s"));
+  add(facts, "Caches",
+      fmt::format("L1d {}, L2 {}, L3 {}", mebibytes(machine, "l1d_bytes"), mebibytes(machine, "l2_bytes"),
+                  mebibytes(machine, "l3_bytes")));
+  return facts;
+}
+
+std::vector<fact> method_of(const json& own) {
+  const json method = value_or<json>(own, "method", json::object());
+  std::vector<fact> facts;
+  std::string rounds = fmt::format("{}", value_or<int>(method, "rounds", 0));
+  if (const int merged = value_or<int>(own, "merged", 1); merged > 1) {
+    rounds += fmt::format(" in each of {} processes; medians of theirs", merged);
+  }
+  add(facts, "Rounds", rounds);
+  if (const auto rotation = mebibytes(method, "rotation_bytes"); !rotation.empty()) {
+    add(facts, "Cold", "a pair of buffers is met again after " + rotation + " of other traffic");
+  }
+  add(facts, "Pages", value_or<bool>(method, "huge_pages", false) ? "2 MiB" : "4 KiB");
+  std::string peers;
+  const json versions = value_or<json>(own, "peers", json::object());  // a reference would not outlive it
+  for (const auto& [name, peer] : versions.items()) {
+    peers += fmt::format("{}{} {}", peers.empty() ? "" : ", ", name, value_or<std::string>(peer, "version", ""));
+  }
+  add(facts, "Frameworks", peers);
+  add(facts, "Revision", value_or<std::string>(own, "git_revision", ""));
+  if (own.contains("argv")) {
+    add(facts, "Command", fmt::format("{}", fmt::join(own["argv"].get<std::vector<std::string>>(), " ")));
+  }
+  return facts;
+}
+
+measured_case case_of(const json& from) {
+  measured_case made;
+  made.set = from.at("set").get<std::string>();
+  made.shape = from.at("shape").get<std::string>();
+  made.kernel = from.at("kernel").get<std::string>();
+  made.element_bytes = from.at("element_bytes").get<std::int64_t>();
+  made.bytes = from.at("bytes").get<std::int64_t>();
+  made.threads = from.at("threads").get<int>();
+  made.hot = from.at("hot").get<bool>();
+  made.other_cpus = value_or<double>(from, "other_cpus", 0);
+  for (const json& entry : from.at("contenders")) {
+    const auto role = entry.at("role").get<std::string>();
+    const double rate = entry.at("gb_s").at("median").get<double>();
+    const bool right = value_or<bool>(entry, "verified", true);
+    if (role == "ours") {
+      made.gigabytes_per_second = rate;
+      made.right = right;
+      made.nanoseconds = entry.at("ns").at("median").get<double>();
+    } else if (right && role == "roof") {
+      made.roof = std::max(made.roof, rate);
+    } else if (right && role == "peer") {
+      made.peers.emplace_back(entry.at("name").get<std::string>(), rate);
+    }
+  }
+  return made;
+}
+
+bench_run bench_of(const json& file) {
+  const json& own = file.at("cornerturn");
+  const json& machine = own.at("machine");
+  if (own.at("format").at(0).get<int>() != 1) throw failure("a result file of another format than 1");
+  bench_run made;
+  const bool on_gpu = machine.contains("gpu");
+  made.device = on_gpu ? machine["gpu"].at("name").get<std::string>() : machine.at("model").get<std::string>();
+  if (on_gpu) made.arch = machine["gpu"].at("arch").get<std::string>();
+  made.date = file.at("context").at("date").get<std::string>().substr(0, 10);
+  made.version = own.at("version").get<std::string>();
+  made.machine = machine_of(machine);
+  made.method = method_of(own);
+  for (const json& one : own.at("cases")) made.cases.push_back(case_of(one));
+  return made;
+}
+
+ladder_run ladder_of(const json& file) {
+  ladder_run made;
+  made.where = {file.at("device").get<std::string>(), file.at("arch").get<std::string>(), file.at("threads").get<int>(),
+                file.at("method").get<std::string>()};
+  for (const json& one : file.at("rungs")) {
+    made.times.push_back(
+        {one.at("rung").get<std::string>(),
+         one.at("element_bytes").get<int>(),
+         {one.at("rows").get<std::int64_t>(), one.at("cols").get<std::int64_t>(), one.at("batch").get<std::int64_t>()},
+         one.at("milliseconds").get<std::vector<double>>(),
+         one.at("note").get<std::string>()});
+    if (made.times.back().milliseconds.empty()) throw failure(made.times.back().rung + " was never measured");
+  }
+  if (made.times.empty() || made.times.front().rung != "00_copy")
+    throw failure("a ladder begins with its roof, 00_copy");
+  return made;
+}
+
+}  // namespace
+
+void add_result(report& all, const std::string& text, const std::string& name) {
+  try {
+    const json file = json::parse(text);
+    if (file.contains("cornerturn")) {
+      all.benches.push_back(bench_of(file));
+    } else if (file.contains("rungs")) {
+      all.ladders.push_back(ladder_of(file));
+    } else {
+      throw failure("neither `cornerturn bench --json` nor `cornerturn ladder --json` wrote this");
+    }
+  } catch (const json::exception& fault) {
+    throw failure(fmt::format("{}: not a result file: {}", name, fault.what()));
+  } catch (const failure& fault) {
+    throw failure(fmt::format("{}: {}", name, fault.what()));
+  }
+}
+
+}  // namespace cornerturn::cli

@@ -1,0 +1,39 @@
+// A kernel of each rung, and its launch: for launch.cu and for the CuTe rungs. The words of a machine come first.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "grid.hpp"
+#include "rung.hpp"
+
+namespace cornerturn::ladder {
+
+template <class Rung>
+GPU_KERNEL(Rung::threads, resident_blocks<Rung>)
+rung_kernel(GPU_PARAMETER arguments a) {
+  Rung::template move<Rung>(a);
+}
+
+template <class Rung>
+const char* launch_blocks(const void* kernel, void* parameter, std::int64_t blocks, void* stream) {
+  if (blocks > INT32_MAX) return "more tiles than a grid has blocks";
+  cudaError_t status = cudaSuccess;
+  if (Rung::shared_bytes > 48 << 10) {
+    status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Rung::shared_bytes);
+  }
+  if (status == cudaSuccess) {
+    status = cudaLaunchKernel(kernel, dim3(static_cast<unsigned>(blocks)), dim3(Rung::threads), &parameter,
+                              Rung::shared_bytes, static_cast<cudaStream_t>(stream));
+  }
+  return status == cudaSuccess ? nullptr : cudaGetErrorString(status);
+}
+
+template <class Rung>
+const char* start_rung(const void* src, void* dst, const matrix_shape& shape, void* stream) {
+  arguments a = arguments_for<Rung>(src, dst, shape);
+  const std::int64_t blocks = Rung::blocks(a);
+  if (blocks == 0) return nullptr;
+  return launch_blocks<Rung>(reinterpret_cast<const void*>(&rung_kernel<Rung>), &a, blocks, stream);
+}
+
+}  // namespace cornerturn::ladder

@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+"""The page of `cornerturn report`: report_test.py COMMAND SOURCE_TREE [unittest arguments]
+
+Its numbers are those of the result files, it needs nothing but itself, and, where Chromium is, it is drawn and looked at.
+"""
+import html.parser
+import json
+import math
+import os
+import pathlib
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+import zlib
+
+COMMAND = os.path.abspath(sys.argv.pop(1))
+TREE = pathlib.Path(sys.argv.pop(1)).resolve()
+H200 = TREE / "bench/results/cuda-h200.json"
+KEPT = TREE / "docs/reports/h200.html"
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser",
+                                                "google-chrome"))), None)
+EMULATED = "CORNERTURN_TEST_THIN" in os.environ  # the preset aarch64 sets it
+VOID = {"meta", "br", "hr", "img", "input", "link"}
+
+
+class Page(html.parser.HTMLParser):
+    """Text by section and by table row; faults of the nesting."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.faults, self.ids, self.uses, self.tags = [], [], [], [], set()
+        self.rows, self.row_depth, self.sections, self.text = [], 0, {}, ""
+        self.feed(text)
+        self.faults += self.open
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.add(tag)
+        values = dict(attributes)
+        self.ids += [values["id"]] if "id" in values else []
+        self.uses += [values["href"]] if "href" in values else []
+        if tag == "tr" or "row" in values.get("class", "").split():
+            self.rows.append([])
+            self.row_depth = len(self.open) + 1
+        if tag == "h2":
+            self.text = ""
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.faults.append("/" + tag)
+        if len(self.open) < self.row_depth:
+            self.row_depth = 0
+        if tag == "h2":
+            self.sections[self.text] = ""
+
+    def handle_data(self, data):
+        self.text += data
+        if self.sections and "h2" not in self.open:
+            self.sections[list(self.sections)[-1]] += data
+        if self.row_depth and data.strip():
+            self.rows[-1].append(data.strip())
+
+
+def mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="cornerturn-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.page = os.path.join(self.folder, "report.html")
+
+    def write(self, leaf, content):
+        path = os.path.join(self.folder, leaf)
+        with open(path, "w") as file:
+            file.write(content if isinstance(content, str) else json.dumps(content))
+        return path
+
+    def run_report(self, *words, code=0):
+        done = subprocess.run([COMMAND, "report", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=500)
+        self.assertEqual(done.returncode, code, done.stdout.decode() + done.stderr.decode())
+        return done.stderr.decode()
+
+    def report(self, *words):
+        self.run_report("-o", self.page, *words)
+        return pathlib.Path(self.page).read_text()
+
+    def assert_says(self, text, words):
+        self.assertTrue(words in text, f"the page does not say {words!r}")
+
+    def check_page(self, text):
+        """Well formed, and nothing in it leads outside."""
+        page = Page(text)
+        self.assertEqual(page.faults, [])
+        self.assertEqual(len(page.ids), len(set(page.ids)))
+        self.assertEqual([use for use in page.uses if use.lstrip("#") not in page.ids], [])
+        self.assertFalse(page.tags & {"script", "link", "img", "iframe", "object"})
+        self.assertIsNone(re.search(r"https?:|url\(|@import|src=|\{\{|\bnan\b|\binf\b", text))
+        return page
+
+
+class Given(Case):
+    def test_h200(self):
+        text = self.report("--from", str(H200))
+        page = self.check_page(text)
+        cases = json.loads(H200.read_text())["cornerturn"]["cases"]
+        self.assertEqual(list(page.sections), ["The machine", "Predicted against measured", "Bank maps",
+                                               "Bandwidth against size", "Every case", "Beside other libraries",
+                                               "How it was measured"])  # no ladder: the file has none
+        self.assert_says(text, "<h1>Transposes on NVIDIA H200</h1>")
+        cold = [case["share"]["median"] for case in cases if not case["hot"]]
+        self.assert_says(text, f"<b>{100 * mean(cold):.0f} %</b>")
+        rows = [row for row in page.rows if len(row) >= 6 and row[1].isdigit()]
+        self.assertEqual(len(rows), len(cases))
+        for row, case in zip(rows, cases):
+            ours = case["contenders"][0]["gb_s"]["median"]
+            self.assertEqual(row[:3], [case["shape"], str(case["element_bytes"]), case["kernel"]])
+            self.assertAlmostEqual(float(row[3]), ours, delta=max(0.5, 0.005 * ours))
+            roof = max(entry["gb_s"]["median"] for entry in case["contenders"] if entry["role"] == "roof")
+            self.assertAlmostEqual(float(row[5].rstrip(" %")), 100 * ours / roof, delta=0.06)
+        skinny = [case["share"]["median"] for case in cases if case["set"] == "skinny"]
+        row = next(row for row in page.rows if row[:2] == ["few columns or rows", f"{len(skinny)} cases"])
+        self.assertAlmostEqual(float(row[2].rstrip(" %")), 100 * mean(skinny), delta=0.1)
+        self.assertAlmostEqual(float(row[3].rstrip(" %")), 100 * min(skinny), delta=0.1)
+
+    def test_peers_and_floor_of_the_h200(self):
+        page = self.check_page(self.report("--from", str(H200)))
+        cases = json.loads(H200.read_text())["cornerturn"]["cases"]
+        by_name = [{entry["name"]: entry["gb_s"]["median"] for entry in case["contenders"]} for case in cases]
+        faster = [rates["cornerturn"] / rates["jax"] for rates in by_name if "jax" in rates]
+        row = next(row for row in page.rows if row[:1] == ["JAX"])
+        self.assertEqual(row[1], f"{len(faster)} cases")
+        self.assertAlmostEqual(float(row[-1].rstrip(" x")), mean(faster), delta=0.006)
+        row = next(row for row in page.rows if row[:2] == ["powers of two", "34"])
+        rates = [case["contenders"][0]["gb_s"]["median"] for case in cases if case["set"] == "pow2"]
+        self.assertAlmostEqual(float(row[3].rstrip(" %")), 100 * mean(rates) / 4800, delta=0.06)  # the data sheet's rate
+
+    @unittest.skipIf(EMULATED, "another processor may round another way")
+    def test_the_kept_report_is_of_its_file(self):
+        self.assertTrue(self.report("--from", str(H200)) == KEPT.read_text(),
+                        f"make it again: cornerturn report --from {H200} -o {KEPT}")
+
+    def test_ladder_of_a_gpu(self):
+        def rung(name, *milliseconds):
+            return {"rung": name, "element_bytes": 4, "rows": 1024, "cols": 1024, "batch": 1, "note": "<&\">",
+                    "milliseconds": milliseconds}
+        rungs = [rung("00_copy", 1, 2, 3), rung("20_load_conflicts", 4, 8, 9), rung("30_padded", 2, 3, 4)]
+        name = self.write("gpu.json", {"device": "A <GPU>", "arch": "sm_90", "threads": 0, "method": "m", "rungs": rungs})
+        text = self.report("--from", name)
+        page = self.check_page(text)
+        self.assert_says(text, "<h1>Transposes on A &lt;GPU></h1>")
+        self.assertEqual(list(page.sections), ["The machine", "The ladder", "Predicted against measured", "Bank maps",
+                                               "How it was measured"])
+        self.assertIn(["20_load_conflicts", "<&\">", "1.05 GB/s", "25.0 %"], page.rows)
+        self.assertIn(["20_load_conflicts", "4.0", "100 %", "4.0", "100 %", "31.0", "0.0", "100 %", "25.0 %"], page.rows)
+        self.assertIn(["30_padded", "4.0", "100 %", "4.0", "100 %", "0.0", "0.0", "100 %", "66.7 %"], page.rows)
+
+    def test_what_was_wrong_or_disturbed_is_said(self):
+        result = json.loads(H200.read_text())
+        result["cornerturn"]["cases"] = result["cornerturn"]["cases"][:3]
+        result["cornerturn"]["cases"][0]["contenders"][0]["verified"] = False
+        result["cornerturn"]["cases"][1]["other_cpus"] = 0.5
+        text = self.report("--from", self.write("wrong.json", result))
+        self.check_page(text)
+        self.assert_says(text, "1 of 3 results were WRONG")
+        self.assert_says(text, "1 of 3 cases were measured while other processes")
+
+    def test_refusals(self):
+        good = str(H200)
+        ladder = {"device": "a", "arch": "", "threads": 0, "method": ""}
+        rung = {"rung": "00_copy", "element_bytes": 4, "rows": 1, "cols": 1, "batch": 1, "note": "", "milliseconds": [1]}
+        for content in ("", "{}", "[1]", "{\"rungs\": 3}", "{\"cornerturn\": {}}", "{\"cornerturn\": {\"format\": [9]}}",
+                        json.dumps({**ladder, "rungs": []}),
+                        json.dumps({**ladder, "rungs": [{**rung, "milliseconds": []}]}),
+                        json.dumps({**ladder, "rungs": [{**rung, "rung": "30_padded"}]})):
+            said = self.run_report("-o", self.page, "--from", self.write("bad.json", content), code=1)
+            self.assertRegex(said, r"^cornerturn: \S*bad\.json: ")
+        self.run_report("-o", self.page, "--from", "/no/such/file", code=1)
+        self.assertFalse(os.path.exists(self.page))
+        self.run_report("-o", "/no/such/folder/page.html", "--from", good, code=1)
+        self.run_report("-o", self.page, "--from", good, "--quick", code=2)
+        self.run_report("--from", good, code=2)
+
+
+@unittest.skipIf(EMULATED, "an emulator has nothing to measure")
+class Measured(Case):
+    def test_here(self):
+        page = self.check_page(self.report("--quick"))
+        self.assertEqual(list(page.sections), ["The machine", "The ladder", "Predicted against measured", "Bank maps",
+                                               "Bandwidth against size", "Every case", "Beside other libraries",
+                                               "How it was measured"])
+        names = [row[0] for row in page.rows if row]
+        self.assertEqual(names.count("00_copy"), 1)
+        self.assertTrue({"512x512", "1024x1024"} <= set(names))
+
+
+@unittest.skipUnless(CHROMIUM, "no Chromium here")
+class Drawn(Case):
+    def chromium(self, *words):
+        done = subprocess.run([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+                               f"--user-data-dir={self.folder}/profile", *words],
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=120)
+        return done.stdout.decode()
+
+    def test_widths_and_colours(self):
+        text = self.report("--from", str(H200))
+        asking = "<script>document.title = document.documentElement.scrollWidth + ' of ' + innerWidth</script></body>"
+        probe = self.write("probe.html", text.replace("</body>", asking))
+        for width in (1280, 390):
+            said = self.chromium(f"--window-size={width},900", "--dump-dom", "file://" + probe)
+            found = re.search(r"<title>(\d+) of (\d+)</title>", said)
+            self.assertIsNotNone(found, said[:500])
+            self.assertLessEqual(int(found[1]), int(found[2]), "it has to be scrolled sideways")
+            for scheme, name in (("0", "dark"), ("1", "light")):
+                shot = os.path.join(self.folder, f"{width}-{name}.png")
+                self.chromium(f"--blink-settings=preferredColorScheme={scheme}", f"--window-size={width},1200",
+                              f"--screenshot={shot}", "file://" + self.page)
+                size, corner, kinds = self.look_at(shot)
+                self.assertEqual(size, (width, 1200))
+                self.assertEqual(corner, (0x12, 0x16, 0x1c) if name == "dark" else (0xfb, 0xfb, 0xfa))
+                self.assertGreater(kinds, 100, "rows of the picture are all alike")
+
+    @staticmethod
+    def look_at(path):
+        """Width and height of a PNG, its first pixel, and how many different filtered rows it has."""
+        data = pathlib.Path(path).read_bytes()
+        width, height, depth, kind = struct.unpack(">IIBB", data[16:26])
+        channels = {2: 3, 6: 4}[kind]
+        at, packed = 8, b""
+        while at < len(data):
+            (length,) = struct.unpack(">I", data[at:at + 4])
+            packed += data[at + 8:at + 8 + length] if data[at + 4:at + 8] == b"IDAT" else b""
+            at += 12 + length
+        raw, line = zlib.decompress(packed), 1 + width * channels * depth // 8
+        return (width, height), tuple(raw[1:4]), len({raw[k * line:(k + 1) * line] for k in range(height)})
+
+
+if __name__ == "__main__":
+    unittest.main()
