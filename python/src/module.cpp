@@ -1,0 +1,371 @@
+// cornerturn._core: the functions of the package and the class `plan`.
+//
+// Whose array is it?  1. NumPy's: numpy.cpp.  2. PyTorch's, when it is just memory: torch.cpp.  3. Anybody else's, or a
+// tensor that needs more than a move: cornerturn/_frameworks.py, which comes back through move_memory().
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/typing.h>
+
+#include <optional>
+#include <vector>
+
+#include "axes.hpp"
+#include "cornerturn/cornerturn.hpp"
+#include "jax.hpp"
+#include "move.hpp"
+#include "numpy.hpp"
+#include "torch.hpp"
+
+namespace cornerturn::python {
+namespace {
+
+using namespace nb::literals;
+
+// ---- memory that Python describes: a DLPack capsule, or (pointer, shape, strides in bytes, element bytes, on CUDA)
+// ----
+
+struct described {
+  explicit described(nb::handle memory, bool writable = false) {
+    if (PyCapsule_CheckExact(memory.ptr())) {
+      if (writable) {
+        capsule = nb::ndarray<nb::ro>(nb::cast<nb::ndarray<>>(memory));
+      } else {
+        capsule = nb::cast<nb::ndarray<nb::ro>>(memory);
+      }
+      for (std::size_t k = 0; k < capsule->ndim(); ++k) {
+        extents.push_back(static_cast<std::int64_t>(capsule->shape(k)));
+        strides.push_back(capsule->stride(k));
+      }
+      const auto bytes = static_cast<std::int64_t>(capsule->itemsize());
+      is = {.data = const_cast<void*>(static_cast<const void*>(capsule->data())),
+            .element_bytes = bytes,
+            .rank = 0,
+            .extents = nullptr,
+            .strides = nullptr,
+            .stride_bytes = bytes,
+            .where = place(capsule->device_type())};
+    } else {
+      for (const nb::handle one : memory[1]) extents.push_back(nb::cast<std::int64_t>(one));
+      for (const nb::handle one : memory[2]) strides.push_back(nb::cast<std::int64_t>(one));
+      is.data = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(memory[0]));  // NOLINT(performance-no-int-to-ptr)
+      is.element_bytes = nb::cast<std::int64_t>(memory[3]);
+      is.where = nb::cast<bool>(memory[4]) ? home::cuda : home::host;
+    }
+    is.rank = static_cast<int>(extents.size());
+    is.extents = extents.data();
+    is.strides = strides.data();
+  }
+  described(const described&) = delete;
+  described& operator=(const described&) = delete;
+
+  static home place(int device_type) {
+    if (device_type == nb::device::cpu::value || device_type == nb::device::cuda_host::value) return home::host;
+    if (device_type == nb::device::cuda::value || device_type == nb::device::cuda_managed::value) return home::cuda;
+    throw error(status::invalid_argument, "x lives on a device of DLPack type " + std::to_string(device_type) +
+                                              ". Wanted: the host's memory (1, 3) or a CUDA device's (2, 13)");
+  }
+
+  view is;
+  std::vector<std::int64_t> extents, strides;
+  std::optional<nb::ndarray<nb::ro>> capsule;
+};
+
+nb::object frameworks(const char* name) { return nb::module_::import_("cornerturn._frameworks").attr(name); }
+
+int rank_of(nb::handle x) {
+  const nb::object shape = nb::getattr(x, "shape", nb::none());
+  const Py_ssize_t rank = shape.is_none() ? -1 : PyObject_Length(shape.ptr());
+  if (rank >= 0) return static_cast<int>(rank);
+  PyErr_Clear();
+  throw nb::type_error(("x is a " + kind_of(x) +
+                        ". Wanted: an array of NumPy, PyTorch, CuPy or JAX, or an object with a shape and "
+                        "__cuda_array_interface__ or __dlpack__")
+                           .c_str());
+}
+
+nb::object permute(nb::handle x, const request& asked, nb::handle out, nb::handle stream, const planned* held = nullptr,
+                   nb::handle plan = nb::none()) {
+  if (numpy::is_exactly_array(x)) return numpy::permute(x, asked, out, held);
+  if (stream.is_none()) {
+    if (nb::object made = torch::permute(x, asked, out, held); made.is_valid()) return made;
+  }
+  if (numpy::is_array(x)) return numpy::permute(x, asked, out, held);
+  const axis_list axes = resolve(asked, rank_of(x));
+  return frameworks("permute")(x, to_tuple(axes), out, stream, plan);
+}
+
+void move_memory(nb::handle src, nb::handle dst, nb::handle axes, nb::handle stream, const planned* held) {
+  const described x(src), out(dst, true);
+  const axis_list order = resolve({.how = request::kind::axes, .axes = axes}, x.is.rank);
+  check_shape(x.is, order, out.is);
+  if (x.is.element_bytes != out.is.element_bytes) {
+    throw error(status::invalid_argument, "out has elements of " + std::to_string(out.is.element_bytes) +
+                                              " bytes, but x of " + std::to_string(x.is.element_bytes) +
+                                              ". Wanted: the same");
+  }
+  run(x.is, order, out.is, stream_of(stream), held);
+}
+
+planned make_plan(nb::handle x, nb::handle axes, nb::handle out, int threads, const char* kernel) {
+  const auto look = [](nb::handle it, std::optional<described>& kept) {
+    if (numpy::is_array(it)) return numpy::look_at(it);
+    if (const auto seen = torch::look_at(it)) return *seen;
+    kept.emplace(frameworks("describe")(it));
+    return kept->is;
+  };
+  std::optional<described> of_x, of_out;
+  const view from = look(x, of_x);
+  const axis_list order =
+      resolve(axes.is_none() ? request{} : request{.how = request::kind::axes, .axes = axes}, from.rank);
+  std::optional<view> to;
+  if (!out.is_none()) {
+    to = look(out, of_out);
+    check_shape(from, order, *to);
+  }
+  const problem what = make_problem(from, order, to ? &*to : nullptr);
+  const device on = from.where == home::cuda ? device::cuda : device::cpu;
+  return {what, order, plan(what, {.on = on, .threads = threads, .kernel = kernel})};
+}
+
+void translate(const std::exception_ptr& thrown, void*) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const error& found) {
+    PyObject* type = PyExc_ValueError;
+    if (found.code() == status::out_of_memory) type = PyExc_MemoryError;
+    if (found.code() == status::no_device || found.code() == status::device_error || found.code() == status::internal) {
+      type = PyExc_RuntimeError;
+    }
+    PyErr_SetString(type, found.what());
+  }
+}
+
+nb::list backends_as_dicts() {
+  nb::list made;
+  for (const backend_info& one : backends()) {
+    nb::dict entry;
+    entry["name"] = one.name;
+    entry["present"] = one.present;
+    entry["detail"] = one.detail;
+    made.append(entry);
+  }
+  return made;
+}
+
+constexpr const char* matrix_transpose_doc = R"(Transpose the last two axes, and really move the data.
+
+``y[..., j, i] = x[..., i, j]``. ``x.T`` and ``swapaxes`` of NumPy and PyTorch only make a view;
+this makes an array whose rows lie in memory one after the other.
+
+Parameters
+----------
+x : array
+    A NumPy, PyTorch, CuPy or JAX array, or an object with ``shape`` and
+    ``__cuda_array_interface__`` or ``__dlpack__``; of two or more axes, any strides and any
+    element type whose elements are their bytes. It is never copied first.
+out : array, optional
+    Where the result goes: of the same framework, device, element type, of the shape of the
+    result and of any strides. It may not share memory with `x`.
+stream : int or stream, optional
+    CUDA only: the move is ordered in this stream and in no other, as a kernel that you launch.
+    By default the current stream of the framework of `x`.
+
+Returns
+-------
+array
+    `out`, or a new packed array of the framework and on the device of `x`.
+
+Raises
+------
+ValueError
+    The axes, `out` or the memory are not as wanted; the sentence says what was found.
+TypeError
+    `x`, `out` or `stream` is of another kind, or elements refer to Python objects.
+
+Examples
+--------
+>>> import numpy as np, cornerturn as ct
+>>> ct.matrix_transpose(np.array([[1, 2, 3], [4, 5, 6]]))
+array([[1, 4],
+       [2, 5],
+       [3, 6]])
+)";
+
+constexpr const char* permute_dims_doc = R"(Permute the axes, and really move the data.
+
+Axis ``k`` of the result is axis ``axes[k]`` of `x`, as in ``numpy.permute_dims`` and
+``torch.permute``, which only make a view.
+
+Parameters
+----------
+x : array
+    See `matrix_transpose`.
+axes : sequence of int
+    A permutation of ``0 ... x.ndim - 1``; negative numbers count from the end.
+out, stream : optional
+    See `matrix_transpose`.
+
+Returns
+-------
+array
+    `out`, or a new packed array of the framework and on the device of `x`.
+
+Examples
+--------
+>>> import numpy as np, cornerturn as ct
+>>> images = np.zeros((8, 3, 32, 64), dtype=np.uint8)
+>>> ct.permute_dims(images, (0, 2, 3, 1)).shape
+(8, 32, 64, 3)
+)";
+
+constexpr const char* rearrange_doc = R"(Permute the axes by their names, and really move the data.
+
+The patterns are those of einops that do nothing but permute: axes keep their length.
+
+Parameters
+----------
+x : array
+    See `matrix_transpose`.
+pattern : str
+    The names of the axes of `x`, ``->``, and the same names in the order of the result.
+    ``...`` on both sides stands for all axes that are not named.
+out, stream : optional
+    See `matrix_transpose`.
+
+Returns
+-------
+array
+    `out`, or a new packed array of the framework and on the device of `x`.
+
+Examples
+--------
+>>> import numpy as np, cornerturn as ct
+>>> images = np.zeros((8, 3, 32, 64), dtype=np.uint8)
+>>> ct.rearrange(images, "n c h w -> n h w c").shape
+(8, 32, 64, 3)
+>>> ct.rearrange(images, "... h w -> ... w h").shape
+(8, 3, 64, 32)
+)";
+
+constexpr const char* plan_doc = R"(What is chosen for one permutation of arrays laid out as `x`.
+
+A plan never changes and may be called by several threads at once. It also says why it moves the
+data as it does. The functions of this package keep the plans that they used last, so that a plan
+is for those who want to look at it, or to hold it.
+
+Parameters
+----------
+x : array
+    Its shape, strides, element size and device count, its contents do not.
+axes : sequence of int, optional
+    See `permute_dims`; by default the last two axes change places.
+out : array, optional
+    Its strides are planned for; by default those of a packed array.
+threads : int, optional
+    At most this many of the CPU; by default all of this process.
+kernel : str, optional
+    The name of a kernel that is to be used; for measurements.
+
+Examples
+--------
+>>> import numpy as np, cornerturn as ct
+>>> x = np.arange(6, dtype=np.float32).reshape(2, 3)
+>>> p = ct.plan(x, (1, 0))
+>>> p(x)
+array([[0., 3.],
+       [1., 4.],
+       [2., 5.]], dtype=float32)
+>>> p.bytes_moved
+48
+)";
+
+nb::object held_permute(nb::handle self, nb::handle x, nb::handle out, nb::handle stream) {
+  const auto& held = nb::cast<const planned&>(self);
+  const nb::tuple axes = to_tuple(held.axes);
+  return permute(x, {.how = request::kind::axes, .axes = axes}, out, stream, &held, self);
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+  nb::register_exception_translator(translate);
+  m.attr("Array") = nb::type_var("Array");
+  m.attr("_version") = version();
+
+  m.def(
+      "matrix_transpose", [](nb::handle x, nb::handle out, nb::handle stream) { return permute(x, {}, out, stream); },
+      "x"_a.none(), nb::kw_only(), "out"_a = nb::none(), "stream"_a = nb::none(),
+      nb::sig("def matrix_transpose(x: Array, *, out: Array | None = None, stream: object = None) -> Array"),
+      matrix_transpose_doc);
+  m.def(
+      "permute_dims",
+      [](nb::handle x, nb::handle axes, nb::handle out, nb::handle stream) {
+        return permute(x, {.how = request::kind::axes, .axes = axes}, out, stream);
+      },
+      "x"_a.none(), "axes"_a.none(), nb::kw_only(), "out"_a = nb::none(), "stream"_a = nb::none(),
+      nb::sig("def permute_dims(x: Array, axes: Sequence[int], *, out: Array | None = None, stream: object = None) "
+              "-> Array"),
+      permute_dims_doc);
+  m.def(
+      "rearrange",
+      [](nb::handle x, std::string_view pattern, nb::handle out, nb::handle stream) {
+        return permute(x, {.how = request::kind::pattern, .pattern = pattern}, out, stream);
+      },
+      "x"_a.none(), "pattern"_a, nb::kw_only(), "out"_a = nb::none(), "stream"_a = nb::none(),
+      nb::sig("def rearrange(x: Array, pattern: str, *, out: Array | None = None, stream: object = None) -> Array"),
+      rearrange_doc);
+
+  nb::class_<planned>(m, "plan", plan_doc)
+      .def(
+          "__init__",
+          [](planned* self, nb::handle x, nb::handle axes, nb::handle out, int threads,
+             std::optional<std::string> kernel) {
+            new (self) planned(make_plan(x, axes, out, threads, kernel ? kernel->c_str() : nullptr));
+          },
+          "x"_a.none(), "axes"_a = nb::none(), nb::kw_only(), "out"_a = nb::none(), "threads"_a = 0,
+          "kernel"_a = nb::none(),
+          nb::sig("def __init__(self, x: object, axes: Sequence[int] | None = None, *, out: object = None, "
+                  "threads: int = 0, kernel: str | None = None) -> None"))
+      .def("__call__", held_permute, "x"_a.none(), nb::kw_only(), "out"_a = nb::none(), "stream"_a = nb::none(),
+           nb::sig("def __call__(self, x: Array, *, out: Array | None = None, stream: object = None) -> Array"),
+           "Move an array that is laid out as the plan's; see `permute_dims`.")
+      .def(
+          "explain", [](const planned& self) { return self.how.explain(); },
+          "Why this kernel: the problem, its canonical form, the line of the decision list that fired.")
+      .def_prop_ro(
+          "axes", [](const planned& self) { return to_tuple(self.axes); }, nb::sig("def axes(self) -> tuple[int, ...]"))
+      .def_prop_ro(
+          "kernel", [](const planned& self) { return self.how.kernel(); }, "The name of the kernel.")
+      .def_prop_ro(
+          "threads", [](const planned& self) { return self.how.threads(); }, "CPU threads that move the data.")
+      .def_prop_ro(
+          "bytes_moved", [](const planned& self) { return self.how.bytes_moved(); }, "Bytes read and bytes written.")
+      .def("__repr__", [](const planned& self) {
+        return "<cornerturn.plan: " + std::to_string(self.how.bytes_moved()) + " bytes by " + self.how.kernel() + ">";
+      });
+
+  m.def("backends", backends_as_dicts, nb::sig("def backends() -> list[dict[str, str | bool]]"),
+        "What this build and this machine offer: a name, whether it is present, and a sentence for each backend.");
+
+  // For the modules beside this one.
+  m.def("_move_memory", move_memory, "src"_a, "dst"_a, "axes"_a, "stream"_a = nb::none(), "plan"_a = nb::none(),
+        nb::sig("def _move_memory(src: object, dst: object, axes: Sequence[int], stream: object = None, "
+                "plan: plan | None = None) -> None"));
+  m.def(
+      "_resolve_pattern",
+      [](std::string_view pattern, int rank) {
+        return to_tuple(resolve({.how = request::kind::pattern, .pattern = pattern}, rank));
+      },
+      "pattern"_a, "rank"_a, nb::sig("def _resolve_pattern(pattern: str, rank: int) -> tuple[int, ...]"));
+  m.def(
+      "_stream_handle", [](nb::handle stream) { return reinterpret_cast<std::uintptr_t>(stream_of(stream)); },
+      "stream"_a, nb::sig("def _stream_handle(stream: object) -> int"));
+  m.def("_copy_permuted_tensor", torch::copy_permuted, "dst"_a, "src"_a,
+        nb::sig("def _copy_permuted_tensor(dst: object, src: object) -> bool"));
+  m.def("_jax_handlers", jax::handlers, nb::sig("def _jax_handlers() -> dict[str, object]"));
+}
+
+}  // namespace cornerturn::python

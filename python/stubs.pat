@@ -1,0 +1,3 @@
+__prefix__:
+    from collections.abc import Sequence
+
