@@ -14,6 +14,7 @@
 
 #include "axes.hpp"
 #include "cornerturn/cornerturn.hpp"
+#include "entry.hpp"
 #include "jax.hpp"
 #include "move.hpp"
 #include "numpy.hpp"
@@ -133,13 +134,8 @@ planned make_plan(nb::handle x, nb::handle axes, nb::handle out, int threads, co
 void translate(const std::exception_ptr& thrown, void*) {
   try {
     std::rethrow_exception(thrown);
-  } catch (const error& found) {
-    PyObject* type = PyExc_ValueError;
-    if (found.code() == status::out_of_memory) type = PyExc_MemoryError;
-    if (found.code() == status::no_device || found.code() == status::device_error || found.code() == status::internal) {
-      type = PyExc_RuntimeError;
-    }
-    PyErr_SetString(type, found.what());
+  } catch (const error&) {
+    set_error(thrown);
   }
 }
 
@@ -155,7 +151,10 @@ nb::list backends_as_dicts() {
   return made;
 }
 
-constexpr const char* matrix_transpose_doc = R"(Transpose the last two axes, and really move the data.
+constexpr const char* matrix_transpose_doc = R"(matrix_transpose($module, x, /, *, out=None, stream=None)
+--
+
+Transpose the last two axes, and really move the data.
 
 ``y[..., j, i] = x[..., i, j]``. ``x.T`` and ``swapaxes`` of NumPy and PyTorch only make a view;
 this makes an array whose rows lie in memory one after the other.
@@ -194,7 +193,10 @@ array([[1, 4],
        [3, 6]])
 )";
 
-constexpr const char* permute_dims_doc = R"(Permute the axes, and really move the data.
+constexpr const char* permute_dims_doc = R"(permute_dims($module, x, /, axes, *, out=None, stream=None)
+--
+
+Permute the axes, and really move the data.
 
 Axis ``k`` of the result is axis ``axes[k]`` of `x`, as in ``numpy.permute_dims`` and
 ``torch.permute``, which only make a view.
@@ -221,7 +223,10 @@ Examples
 (8, 32, 64, 3)
 )";
 
-constexpr const char* rearrange_doc = R"(Permute the axes by their names, and really move the data.
+constexpr const char* rearrange_doc = R"(rearrange($module, x, /, pattern, *, out=None, stream=None)
+--
+
+Permute the axes by their names, and really move the data.
 
 The patterns are those of einops that do nothing but permute: axes keep their length.
 
@@ -288,6 +293,50 @@ nb::object held_permute(nb::handle self, nb::handle x, nb::handle out, nb::handl
   return permute(x, {.how = request::kind::axes, .axes = axes}, out, stream, &held, self);
 }
 
+// ---- the three functions ----
+
+template <class Move>
+PyObject* call(const char* name, const char* how_name, PyObject* const* given, Py_ssize_t count, PyObject* keywords,
+               const Move& move) {
+  try {
+    arguments sorted;
+    if (!sort(name, how_name, given, count, keywords, sorted)) return nullptr;
+    return permute(sorted.x, move(sorted), sorted.out, sorted.stream).release().ptr();
+  } catch (...) {
+    set_error(std::current_exception());
+    return nullptr;
+  }
+}
+
+PyObject* matrix_transpose(PyObject*, PyObject* const* given, Py_ssize_t count, PyObject* keywords) {
+  return call("matrix_transpose", nullptr, given, count, keywords, [](const arguments&) { return request{}; });
+}
+
+PyObject* permute_dims(PyObject*, PyObject* const* given, Py_ssize_t count, PyObject* keywords) {
+  return call("permute_dims", "axes", given, count, keywords,
+              [](const arguments& sorted) { return request{.how = request::kind::axes, .axes = sorted.how}; });
+}
+
+PyObject* rearrange(PyObject*, PyObject* const* given, Py_ssize_t count, PyObject* keywords) {
+  return call("rearrange", "pattern", given, count, keywords, [](const arguments& sorted) {
+    Py_ssize_t length = 0;
+    const char* const text = PyUnicode_AsUTF8AndSize(sorted.how, &length);
+    if (text == nullptr) throw nb::python_error();
+    return request{.how = request::kind::pattern, .pattern = {text, static_cast<std::size_t>(length)}};
+  });
+}
+
+PyMethodDef method(const char* name, PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*),
+                   const char* doc) {
+  return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)), METH_FASTCALL | METH_KEYWORDS,
+          doc};
+}
+
+PyMethodDef functions[] = {method("matrix_transpose", matrix_transpose, matrix_transpose_doc),
+                           method("permute_dims", permute_dims, permute_dims_doc),
+                           method("rearrange", rearrange, rearrange_doc),
+                           {}};
+
 }  // namespace
 
 NB_MODULE(_core, m) {
@@ -295,28 +344,7 @@ NB_MODULE(_core, m) {
   m.attr("Array") = nb::type_var("Array");
   m.attr("_version") = version();
 
-  m.def(
-      "matrix_transpose", [](nb::handle x, nb::handle out, nb::handle stream) { return permute(x, {}, out, stream); },
-      "x"_a.none(), nb::kw_only(), "out"_a = nb::none(), "stream"_a = nb::none(),
-      nb::sig("def matrix_transpose(x: Array, *, out: Array | None = None, stream: object = None) -> Array"),
-      matrix_transpose_doc);
-  m.def(
-      "permute_dims",
-      [](nb::handle x, nb::handle axes, nb::handle out, nb::handle stream) {
-        return permute(x, {.how = request::kind::axes, .axes = axes}, out, stream);
-      },
-      "x"_a.none(), "axes"_a.none(), nb::kw_only(), "out"_a = nb::none(), "stream"_a = nb::none(),
-      nb::sig("def permute_dims(x: Array, axes: Sequence[int], *, out: Array | None = None, stream: object = None) "
-              "-> Array"),
-      permute_dims_doc);
-  m.def(
-      "rearrange",
-      [](nb::handle x, std::string_view pattern, nb::handle out, nb::handle stream) {
-        return permute(x, {.how = request::kind::pattern, .pattern = pattern}, out, stream);
-      },
-      "x"_a.none(), "pattern"_a, nb::kw_only(), "out"_a = nb::none(), "stream"_a = nb::none(),
-      nb::sig("def rearrange(x: Array, pattern: str, *, out: Array | None = None, stream: object = None) -> Array"),
-      rearrange_doc);
+  if (PyModule_AddFunctions(m.ptr(), functions) < 0) throw nb::python_error();
 
   nb::class_<planned>(m, "plan", plan_doc)
       .def(

@@ -1,7 +1,10 @@
 """NumPy arrays: every dtype, shape and layout against numpy.transpose, and the sentences of what is refused."""
+import inspect
 import multiprocessing
+import pickle
 import sys
 import threading
+import weakref
 
 import ml_dtypes
 import numpy as np
@@ -250,3 +253,30 @@ def test_after_fork():
     finally:
         child.kill()
         child.join()
+
+
+def test_are_functions_as_python_knows_them():
+    for function in (ct.matrix_transpose, ct.permute_dims, ct.rearrange):
+        assert pickle.loads(pickle.dumps(function)) is function
+        assert weakref.ref(function)() is function
+        assert list(inspect.signature(function).parameters)[-2:] == ["out", "stream"]
+
+
+@pytest.mark.parametrize("call,sentence", [
+    (lambda: ct.matrix_transpose(), "matrix_transpose wants x, which is missing"),
+    (lambda: ct.matrix_transpose(x=X), "matrix_transpose has no argument 'x' by that name"),
+    (lambda: ct.matrix_transpose(X, X), "takes 1 arguments by their place, found 2. Wanted: out and stream by name"),
+    (lambda: ct.permute_dims(X), "permute_dims wants axes, which is missing"),
+    (lambda: ct.permute_dims(X, (1, 0), axes=(1, 0)), "has no argument 'axes' by that name, or has it already"),
+    (lambda: ct.permute_dims(X, (1, 0), order="C"), "has no argument 'order'"),
+    (lambda: ct.rearrange(X, 3), "expected string|bad argument type|int"),
+])
+def test_refuses_arguments(call, sentence):
+    with pytest.raises(TypeError, match=sentence):
+        call()
+
+
+def test_arguments_by_name():
+    out = np.empty((4, 3), "f4")
+    assert ct.permute_dims(X, axes=(1, 0), out=out, stream=None) is out
+    assert same_bits(ct.rearrange(X, pattern="a b -> b a"), out)
