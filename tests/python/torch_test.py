@@ -1,4 +1,7 @@
 """PyTorch on the CPU: plain tensors, the operator under autograd, vmap, torch.compile and opcheck, and accelerate."""
+import importlib.util
+import pathlib
+
 import pytest
 from conftest import random_axes
 from hypothesis import given, settings
@@ -23,7 +26,7 @@ def unique(shape, dtype=torch.float32):
 def same_bits(a, b):
     if a.dtype != b.dtype or a.shape != b.shape or a.numel() == 0:
         return a.dtype == b.dtype and a.shape == b.shape
-    a, b = (x.detach().resolve_conj().resolve_neg().contiguous().reshape(-1) for x in (a, b))
+    a, b = (x.detach().resolve_conj().resolve_neg().clone(memory_format=torch.contiguous_format).reshape(-1) for x in (a, b))
     return torch.equal(a.view(torch.uint8), b.view(torch.uint8))
 
 
@@ -284,3 +287,13 @@ def test_accelerate_switches(moved):
     assert is_on()
     ctt.accelerate(False)
     assert not is_on()
+
+
+def test_example(capsys):
+    """A vision transformer trains to the same bits with and without."""
+    file = pathlib.Path(__file__).resolve().parents[2] / "python" / "examples" / "vision_transformer.py"
+    spec = importlib.util.spec_from_file_location("vision_transformer", file)
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    assert example.main(["--device", "cpu", "--steps", "1", "--batch", "4", "--size", "64"]) == 0
+    assert "losses and weights: the same, bit for bit" in capsys.readouterr().out
