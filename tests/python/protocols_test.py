@@ -1,4 +1,6 @@
 """Arrays of frameworks that the package does not know, by DLPack and __cuda_array_interface__."""
+import sys
+
 import numpy as np
 import pytest
 from conftest import same_bits, unique
@@ -121,3 +123,76 @@ def test_streams(stream, handle):
 def test_numpy_has_no_streams():
     x = unique((3, 4), "f4")
     assert same_bits(ct.matrix_transpose(x, stream=1), np.ascontiguousarray(x.T))
+
+
+# ---- CuPy's arrays, of a CuPy that is a fake on the CPU: what is allocated where, and on which stream it is moved ----
+
+class FakeCuPy:
+    """As much of CuPy as the package uses; `log` says what happened."""
+
+    def __init__(self):
+        fake, self.log = self, []
+
+        class Scope:
+            def __init__(self, name):
+                self.name = name
+
+            def __enter__(self):
+                fake.log.append(f"enter {self.name}")
+                fake.scopes.append(self.name)
+
+            def __exit__(self, *_):
+                fake.scopes.pop()
+
+        class ndarray:  # noqa: N801
+            def __init__(self, array, device):
+                self.array, self.device = array, device
+                self.shape, self.strides, self.dtype = array.shape, array.strides, array.dtype
+                self.itemsize = array.itemsize
+                self.data = type("Pointer", (), {"ptr": array.ctypes.data})
+
+        self.ndarray, self.scopes, self.device = ndarray, [], Scope("device")
+        self.cuda = type("cuda", (), {
+            "ExternalStream": staticmethod(lambda handle: Scope(f"stream {handle}")),
+            "get_current_stream": staticmethod(lambda: type("Stream", (), {"ptr": int(next(
+                (one.split()[1] for one in reversed(fake.scopes) if one.startswith("stream")), 77))}))})
+
+    def empty(self, shape, dtype):
+        self.log.append("empty in " + ", ".join(self.scopes))
+        return self.ndarray(np.empty(shape, dtype), self.device)
+
+
+@pytest.fixture
+def cupy(monkeypatch):
+    fake = FakeCuPy()
+    monkeypatch.setitem(sys.modules, "cupy", fake)
+    real = ct._core._move_memory
+
+    def move_on_the_host(src, dst, axes, stream, plan):
+        fake.log.append(f"move on {stream}")
+        assert src[-1] is dst[-1] is True  # on CUDA, it says
+        real((*src[:-1], False), (*dst[:-1], False), axes, None, plan)
+
+    monkeypatch.setattr(ct._core, "_move_memory", move_on_the_host)
+    return fake
+
+
+def test_cupy(cupy):
+    x = unique((6, 5, 8), "f4")[:, ::-1, ::2]
+    y = ct.permute_dims(cupy.ndarray(x, cupy.device), (2, 0, 1))
+    assert type(y) is cupy.ndarray and same_bits(y.array, np.ascontiguousarray(x.transpose(2, 0, 1)))
+    assert cupy.log == ["enter device", "empty in device", "move on 77"]
+
+
+def test_cupy_stream_and_out(cupy):
+    x = unique((6, 5), "c8")
+    y = ct.matrix_transpose(cupy.ndarray(x, cupy.device), stream=Stream("ptr", 4096))
+    assert same_bits(y.array, np.ascontiguousarray(x.T))
+    assert cupy.log[2:] == ["enter device", "empty in device, stream 4096, device", "move on 4096"]
+    out = cupy.ndarray(np.zeros((5, 6), "c8"), cupy.device)
+    assert ct.rearrange(cupy.ndarray(x, cupy.device), "a b -> b a", out=out) is out
+    assert same_bits(out.array, y.array)
+    with pytest.raises(ValueError, match="out has dtype int64, but x has complex64"):
+        ct.matrix_transpose(cupy.ndarray(x, cupy.device), out=cupy.ndarray(np.zeros((5, 6), int), cupy.device))
+    with pytest.raises(TypeError, match="out is a numpy.ndarray, but x is a cupy.ndarray"):
+        ct.matrix_transpose(cupy.ndarray(x, cupy.device), out=np.zeros((5, 6), "c8"))
