@@ -2,11 +2,8 @@
 
 #include <pthread.h>
 
-#include <algorithm>
-#include <array>
 #include <atomic>
 #include <numeric>
-#include <optional>
 
 namespace cornerturn::python {
 namespace {
@@ -34,12 +31,19 @@ std::int64_t stride(const view& of, int axis) {
 std::atomic<bool> is_forked_child{false};
 const int watch_forks = pthread_atfork(nullptr, nullptr, [] { is_forked_child = true; });
 
-bool has_cuda() {
-  static const bool found = [] {
-    const auto all = kernel_list();
-    return std::any_of(all.begin(), all.end(), [](const kernel_info& one) { return one.backend == "cuda"; });
-  }();
-  return found;
+// A pointer that is said to be a GPU's is not to be read by the CPU, which the library would do where it finds no
+// driver.
+void check_cuda() {
+  static std::atomic<bool> is_there{false};
+  if (is_there) return;
+  for (const backend_info& one : backends()) {
+    if (one.id != device::cuda) continue;
+    if (one.present) {
+      is_there = true;
+      return;
+    }
+    refuse(status::no_device, "x lives on a CUDA device, but cornerturn has none here: " + one.detail);
+  }
 }
 
 void execute(const problem& what, const void* src, void* dst, void* stream, const view& x, const planned* held) {
@@ -120,9 +124,7 @@ problem make_problem(const view& x, const axis_list& axes, const view* out) {
 void run(const view& x, const axis_list& axes, const view& out, void* stream, const planned* held) {
   std::int64_t bytes = x.element_bytes;
   for (int k = 0; k < x.rank; ++k) bytes = checked_product(bytes, x.extents[k]);
-  if (x.where == home::cuda && !has_cuda()) {
-    refuse(status::no_device, "x lives on a CUDA device, but this build of cornerturn has no CUDA engine");
-  }
+  if (x.where == home::cuda) check_cuda();
   if (bytes == 0) return;
   const problem what = make_problem(x, axes, &out);
   if (held != nullptr && what != held->what) {

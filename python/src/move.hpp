@@ -42,7 +42,7 @@ struct planned {
 
 // Effect  moves; other Python threads run meanwhile if it takes long
 // Errors  those of cornerturn::move; ValueError: `held` is for another problem; RuntimeError: x lives on a CUDA device
-//         and this build has no CUDA engine
+//         and this build or this machine has none
 void run(const view& x, const axis_list& axes, const view& out, void* stream, const planned* held);
 
 // Effect  None is the default stream; an int; or an object of __cuda_stream__, .cuda_stream (PyTorch), .ptr (CuPy) or

@@ -102,8 +102,7 @@ def test_cuda_array_interface():
     with pytest.raises(ValueError, match=r"out has shape \(3, 4\), wanted \(4, 3\)"):
         ct.matrix_transpose(OnCuda(), out=OnCuda())
     if not next(one for one in ct.backends() if one["name"] == "cuda")["present"]:
-        with pytest.raises(RuntimeError, match="x lives on a CUDA device, but this build of cornerturn has no CUDA engine|"
-                                               "no driver"):
+        with pytest.raises(RuntimeError, match="x lives on a CUDA device, but cornerturn has none here: "):
             ct.permute_dims(OnCuda(), (0, 1), out=OnCuda())
 
 
