@@ -1,5 +1,5 @@
 # What nanobind's stub generator cannot know: the types of CPython's own kind of functions.
-__prefix__:
+_core\.__prefix__:
     from collections.abc import Sequence
 
 _core.matrix_transpose:

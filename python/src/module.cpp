@@ -364,7 +364,8 @@ NB_MODULE(_core, m) {
           "explain", [](const planned& self) { return self.how.explain(); },
           "Why this kernel: the problem, its canonical form, the line of the decision list that fired.")
       .def_prop_ro(
-          "axes", [](const planned& self) { return to_tuple(self.axes); }, nb::sig("def axes(self) -> tuple[int, ...]"))
+          "axes", [](const planned& self) { return to_tuple(self.axes); }, nb::sig("def axes(self) -> tuple[int, ...]"),
+          "Axis ``k`` of the result is axis ``axes[k]`` of `x`.")
       .def_prop_ro(
           "kernel", [](const planned& self) { return self.how.kernel(); }, "The name of the kernel.")
       .def_prop_ro(
