@@ -26,7 +26,7 @@ namespace {
 using namespace nb::literals;
 
 // ---- memory that Python describes: a DLPack capsule, or (pointer, shape, strides in bytes, element bytes, on CUDA)
-// ----
+// ---
 
 struct described {
   explicit described(nb::handle memory, bool writable = false) {
@@ -102,6 +102,14 @@ void move_memory(nb::handle src, nb::handle dst, nb::handle axes, nb::handle str
   const described x(src), out(dst, true);
   const axis_list order = resolve({.how = request::kind::axes, .axes = axes}, x.is.rank);
   check_shape(x.is, order, out.is);
+  if (x.is.where != out.is.where) {
+    const bool host = x.is.where == home::host;
+    throw error(status::invalid_argument, std::string("x lives ") + (host ? "in host memory" : "on a CUDA device") +
+                                              ", but out does not. Wanted: the same");
+  }
+  if (x.capsule && out.capsule && !(x.capsule->dtype() == out.capsule->dtype())) {
+    throw error(status::invalid_argument, "out has another element type than x. Wanted: the same");
+  }
   if (x.is.element_bytes != out.is.element_bytes) {
     throw error(status::invalid_argument, "out has elements of " + std::to_string(out.is.element_bytes) +
                                               " bytes, but x of " + std::to_string(x.is.element_bytes) +

@@ -77,7 +77,11 @@ def test_read_only_out():
     (lambda x: ct.matrix_transpose(Old(x)), TypeError, "whose framework does not say how an array is made. Wanted: an out"),
     (lambda x: ct.matrix_transpose(Foreign(x), out=Foreign(x)), ValueError, r"out has shape \(3, 4\), wanted \(4, 3\)"),
     (lambda x: ct.matrix_transpose(Foreign(x), out=Foreign(np.zeros((4, 3)))), ValueError,
-     "out has elements of 8 bytes, but x of 4"),
+     "out has another element type than x"),
+    (lambda x: ct.matrix_transpose(Foreign(x), out=Foreign(np.zeros((4, 3), "i4"))), ValueError,
+     "out has another element type than x"),
+    (lambda x: ct.permute_dims(Foreign(x), (0, 1), out=OnCuda()), ValueError,
+     "x lives in host memory, but out does not. Wanted: the same"),
     (lambda x: ct.matrix_transpose(Foreign(x), out=[[1]]), TypeError, "x is a list"),
     (lambda x: ct.matrix_transpose(Foreign(x), stream="a"), TypeError, "stream is a str. Wanted: None, an integer, or"),
 ], ids=lambda value: value if isinstance(value, str) else "")
@@ -91,8 +95,8 @@ class OnCuda:
 
     shape = (3, 4)
 
-    def __init__(self, mask=None):
-        self.__cuda_array_interface__ = {"shape": self.shape, "typestr": "<f4", "data": (4096, False), "version": 3,
+    def __init__(self, mask=None, typestr="<f4"):
+        self.__cuda_array_interface__ = {"shape": self.shape, "typestr": typestr, "data": (4096, False), "version": 3,
                                          "strides": None, "stream": 1, "mask": mask}
 
 
@@ -101,6 +105,10 @@ def test_cuda_array_interface():
         ct.matrix_transpose(OnCuda(mask=1), out=OnCuda())
     with pytest.raises(ValueError, match=r"out has shape \(3, 4\), wanted \(4, 3\)"):
         ct.matrix_transpose(OnCuda(), out=OnCuda())
+    with pytest.raises(ValueError, match="x lives on a CUDA device, but out does not"):
+        ct.permute_dims(OnCuda(), (0, 1), out=Foreign(unique((3, 4), "f4")))
+    with pytest.raises(ValueError, match="out has elements of 8 bytes, but x of 4"):
+        ct.permute_dims(OnCuda(), (0, 1), out=OnCuda(typestr="<f8"))
     if not next(one for one in ct.backends() if one["name"] == "cuda")["present"]:
         with pytest.raises(RuntimeError, match="x lives on a CUDA device, but cornerturn has none here: "):
             ct.permute_dims(OnCuda(), (0, 1), out=OnCuda())
