@@ -32,7 +32,7 @@ def _inverse(axes: Sequence[int]) -> tuple[int, ...]:
 
 
 def _abstract(x: Any, *, axes: tuple[int, ...]) -> Any:
-    return jax.core.ShapedArray(tuple(x.shape[k] for k in axes), x.dtype)
+    return x.update(shape=tuple(x.shape[k] for k in axes))
 
 
 def _lower(ctx: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
