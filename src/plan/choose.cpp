@@ -36,7 +36,7 @@ constexpr const char* reasons[] = {
     "no axis of src has stride 1, so elements are fetched one by one",
     "dst fits the cache: register blocks are stored straight to dst",
     "no src run is a line long without axes that belong to a dst run: boxes of both are turned in the cache",
-    "dst is larger than the cache: register blocks go through a small buffer, and dst is written in whole lines",
+    "register blocks go through a small buffer, and dst is written in whole lines",
 };
 
 const char* family_of_line(int line) noexcept {

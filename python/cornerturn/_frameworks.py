@@ -1,0 +1,127 @@
+"""Arrays that the C++ half does not take by itself: whose they are, what memory they are, where results come from.
+
+Memory is described by a DLPack capsule, or by (pointer, shape, strides in bytes, bytes of an element, is it on CUDA).
+"""
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from . import _core
+
+_HOST, _CUDA, _CUDA_MANAGED = 1, 2, 13  # DLPack's numbers of devices
+_LEGACY_STREAM = 1  # CUDA's and DLPack's number of the default stream
+
+
+def _is(x: object, framework: str, name: str) -> bool:
+    """Whether `x` is an instance of the class; a framework that was never imported has none."""
+    module = sys.modules.get(framework)
+    kind = getattr(module, name, None)
+    return isinstance(kind, type) and isinstance(x, kind)
+
+
+def _kind(x: object) -> str:
+    return f"{type(x).__module__}.{type(x).__qualname__}".removeprefix("builtins.")
+
+
+def permute(x: Any, axes: tuple[int, ...], out: Any, stream: object, plan: _core.plan | None) -> Any:
+    """`permute_dims` of everything but NumPy's arrays and plain tensors."""
+    if _is(x, "torch", "Tensor"):
+        from . import torch as with_torch
+        return with_torch._permute(x, axes, out, stream, plan)
+    if _is(x, "jax", "Array"):
+        from . import jax as with_jax
+        for name, value in (("out", out), ("stream", stream), ("plan", plan)):
+            if value is not None:
+                raise TypeError(f"{name} is given, but x is a JAX array: JAX's arrays never change, and it orders and "
+                                f"compiles the work by itself. Wanted: no {name}")
+        return with_jax.permute_dims(x, axes)
+    if _is(x, "cupy", "ndarray"):
+        return _permute_cupy(x, axes, out, stream, plan)
+    return _permute_other(x, axes, out, stream, plan)
+
+
+def describe(x: Any) -> object:
+    """The memory of `x`, for a plan: nothing is read from it and nothing waits for it."""
+    if _is(x, "torch", "Tensor"):
+        from . import torch as with_torch
+        return with_torch._memory(x)
+    if _is(x, "cupy", "ndarray"):
+        return _memory_of_cupy(x)
+    return _borrow(x, None)[0]
+
+
+def _check_out(x: Any, out: Any, kind: str) -> None:
+    if not _is(out, *kind.split(".")):
+        raise TypeError(f"out is a {_kind(out)}, but x is a {kind}. Wanted: the same")
+    for name in ("dtype", "device"):
+        if getattr(out, name) != getattr(x, name):
+            raise ValueError(f"out has {name} {getattr(out, name)}, but x has {getattr(x, name)}. Wanted: the same")
+
+
+# ---- CuPy ----
+
+def _memory_of_cupy(x: Any) -> object:
+    return x.data.ptr, x.shape, x.strides, x.itemsize, True
+
+
+def _permute_cupy(x: Any, axes: tuple[int, ...], out: Any, stream: object, plan: _core.plan | None) -> Any:
+    import cupy
+    if stream is not None:  # what is allocated belongs to the stream that works on it
+        with x.device, cupy.cuda.ExternalStream(_core._stream_handle(stream)):
+            return _permute_cupy(x, axes, out, None, plan)
+    with x.device:
+        if out is None:
+            made = cupy.empty(tuple(x.shape[k] for k in axes), x.dtype)
+        else:
+            _check_out(x, out, "cupy.ndarray")
+            made = out
+        current = cupy.cuda.get_current_stream().ptr
+        _core._move_memory(_memory_of_cupy(x), _memory_of_cupy(made), axes, current, plan)
+        return made
+
+
+# ---- anybody else ----
+
+def _packed_strides(shape: Sequence[int], element_bytes: int) -> tuple[int, ...]:
+    strides, step = [], element_bytes
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= extent
+    return tuple(reversed(strides))
+
+
+def _borrow(x: Any, stream: int | None) -> tuple[object, int | None]:
+    """The memory of `x`, and the stream on which it may be used; `stream` is where it is going to be."""
+    interface = getattr(x, "__cuda_array_interface__", None)
+    if interface is not None:
+        if interface.get("mask") is not None:
+            raise TypeError(f"x is a {_kind(x)} with a mask, which would be lost. Wanted: an array without one")
+        shape, element_bytes = tuple(interface["shape"]), int(interface["typestr"][2:])
+        strides = interface.get("strides") or _packed_strides(shape, element_bytes)
+        return (interface["data"][0], shape, strides, element_bytes, True), interface.get("stream")
+    if not hasattr(x, "__dlpack__"):
+        raise TypeError(f"x is a {_kind(x)}. Wanted: an array of NumPy, PyTorch, CuPy or JAX, or an object with "
+                        "__cuda_array_interface__ or __dlpack__")
+    on_cuda = x.__dlpack_device__()[0] in (_CUDA, _CUDA_MANAGED)
+    wanted: dict[str, Any] = {"stream": stream or _LEGACY_STREAM} if on_cuda else {}
+    try:
+        return x.__dlpack__(**wanted, max_version=(1, 1)), wanted.get("stream")
+    except TypeError:  # it is older than versions are
+        return x.__dlpack__(**wanted), wanted.get("stream")
+
+
+def _empty(x: Any, shape: tuple[int, ...]) -> Any:
+    if not hasattr(x, "__array_namespace__"):
+        raise TypeError(f"x is a {_kind(x)}, whose framework does not say how an array is made. Wanted: an out")
+    return x.__array_namespace__().empty(shape, dtype=x.dtype, device=x.device)
+
+
+def _permute_other(x: Any, axes: tuple[int, ...], out: Any, stream: object, plan: _core.plan | None) -> Any:
+    handle = None if stream is None else _core._stream_handle(stream)
+    source, its_stream = _borrow(x, handle)
+    made = _empty(x, tuple(x.shape[k] for k in axes)) if out is None else out
+    target, _ = _borrow(made, its_stream if handle is None else handle)
+    _core._move_memory(source, target, axes, its_stream if handle is None else handle, plan)
+    return made

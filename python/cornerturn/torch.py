@@ -1,0 +1,275 @@
+"""PyTorch: the operator ``torch.ops.cornerturn.permute_dims``, and a switch that makes PyTorch's own copies use it.
+
+`cornerturn.permute_dims` takes tensors too. A tensor that is just memory goes straight to the library; one that records
+its gradient, is mapped or faked goes through the operator of this module, which all of PyTorch's machinery understands.
+Code that ``torch.compile`` compiles calls the functions of this module: they do not break its graph.
+"""
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from . import _core
+from ._frameworks import _kind
+
+__all__ = ["accelerate", "matrix_transpose", "permute_dims", "rearrange"]
+
+_LEGACY_STREAM = 1  # CUDA's number of the default stream
+
+
+def _memory(x: torch.Tensor) -> object:
+    if x.device.type not in ("cpu", "cuda"):
+        raise ValueError(f"x is on {x.device}. Wanted: the CPU or a CUDA device")
+    size = x.element_size()
+    return x.data_ptr(), tuple(x.shape), tuple(step * size for step in x.stride()), size, x.is_cuda
+
+
+def _move(x: torch.Tensor, out: torch.Tensor, axes: Sequence[int], plan: _core.plan | None = None) -> None:
+    stream = torch.cuda.current_stream(x.device).cuda_stream if x.is_cuda else None
+    _core._move_memory(_memory(x), _memory(out), axes, stream, plan)
+
+
+def _permuted(x: torch.Tensor, axes: Sequence[int]) -> torch.Tensor:
+    return x.new_empty([x.shape[k] for k in axes])
+
+
+# ---- the operators ----
+
+def _permute_dims(x: torch.Tensor, axes: Sequence[int]) -> torch.Tensor:
+    made = _permuted(x, axes)
+    _move(x, made, axes)
+    return made
+
+
+def _permute_dims_out(x: torch.Tensor, axes: Sequence[int], out: torch.Tensor) -> None:
+    _move(x, out, axes)
+
+
+def _inverse(axes: Sequence[int]) -> list[int]:
+    there = [k % len(axes) for k in axes]
+    return [there.index(k) for k in range(len(there))]
+
+
+def _keep_axes(ctx: Any, inputs: tuple[torch.Tensor, Sequence[int]], output: torch.Tensor) -> None:
+    ctx.inverse = _inverse(inputs[1])
+
+
+def _backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor, None]:
+    return _op(grad, ctx.inverse), None
+
+
+def _batched(in_dims: tuple[int | None, None], x: torch.Tensor, axes: Sequence[int]) -> tuple[torch.Tensor, list[int]]:
+    return x.movedim(in_dims[0] or 0, 0), [0, *(k % len(axes) + 1 for k in axes)]
+
+
+def _vmap(info: Any, in_dims: tuple[int | None, None], x: torch.Tensor, axes: Sequence[int]) -> tuple[torch.Tensor, int]:
+    return _op(*_batched(in_dims, x, axes)), 0
+
+
+_op = torch.library.custom_op("cornerturn::permute_dims", _permute_dims, mutates_args=(),
+                              schema="(Tensor x, int[] axes) -> Tensor")
+_op.register_fake(_permuted)
+_op.register_autograd(_backward, setup_context=_keep_axes)
+_op.register_vmap(_vmap)
+_op_out = torch.library.custom_op("cornerturn::permute_dims_out", _permute_dims_out, mutates_args=("out",),
+                                  schema="(Tensor x, int[] axes, Tensor(a!) out) -> ()")
+_op_out.register_fake(lambda x, axes, out: None)
+
+
+class _Transformed(torch.autograd.Function):  # type: ignore[misc]
+    """The operator within `torch.func`'s transformations, which custom operators do not know (PyTorch 2.11)."""
+
+    @staticmethod
+    def forward(x: torch.Tensor, axes: Sequence[int]) -> torch.Tensor:
+        made: torch.Tensor = _op(x, axes)
+        return made
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[torch.Tensor, Sequence[int]], output: torch.Tensor) -> None:
+        ctx.axes = list(inputs[1])
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor, None]:
+        return _Transformed.apply(grad, _inverse(ctx.axes)), None
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: torch.Tensor, _: None) -> torch.Tensor:
+        made: torch.Tensor = _Transformed.apply(tangent, ctx.axes)
+        return made
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, None], x: torch.Tensor,
+             axes: Sequence[int]) -> tuple[torch.Tensor, int]:
+        return _Transformed.apply(*_batched(in_dims, x, axes)), 0
+
+
+def _axes_of_pattern(pattern: str, rank: int) -> tuple[int, ...]:
+    return _core._resolve_pattern(pattern, rank)
+
+
+# What torch.compiler.assume_constant_result does, without the seconds that importing the compiler takes.
+_axes_of_pattern._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+
+# ---- the functions ----
+
+def permute_dims(x: torch.Tensor, axes: Sequence[int], *, out: torch.Tensor | None = None) -> torch.Tensor:
+    """Permute the axes of a tensor, and really move the data: `cornerturn.permute_dims` as a PyTorch operator.
+
+    Parameters
+    ----------
+    x : torch.Tensor
+        On the CPU or a CUDA device; any strides, any element type.
+    axes : sequence of int
+        A permutation of ``0 ... x.ndim - 1``; negative numbers count from the end.
+    out : torch.Tensor, optional
+        Where the result goes. Such a move is not recorded for the gradient.
+
+    Returns
+    -------
+    torch.Tensor
+        `out`, or a new contiguous tensor. Its gradient is moved back by the inverse permutation.
+
+    Examples
+    --------
+    >>> import torch, cornerturn.torch
+    >>> x = torch.zeros(8, 3, 32, 64, requires_grad=True)
+    >>> cornerturn.torch.permute_dims(x, (0, 2, 3, 1)).sum().backward()
+    >>> x.grad.shape
+    torch.Size([8, 3, 32, 64])
+    """
+    order = [int(k) for k in axes]
+    if sorted(k % max(x.ndim, 1) for k in order) != list(range(x.ndim)) or not all(-x.ndim <= k < x.ndim for k in order):
+        raise ValueError(f"axes is {tuple(order)}, but x has {x.ndim} axes. Wanted: each of them once")
+    if out is None:
+        transformed = not torch.compiler.is_compiling() and torch._C._functorch.peek_interpreter_stack() is not None
+        made: torch.Tensor = _Transformed.apply(x, order) if transformed else _op(x, order)
+        return made
+    wanted = tuple(x.shape[k] for k in order)
+    for name, found, value in (("shape", tuple(out.shape), wanted), ("dtype", out.dtype, x.dtype),
+                               ("device", out.device, x.device)):
+        if found != value:
+            raise ValueError(f"out has {name} {found}, wanted {value}")
+    if torch.is_grad_enabled() and (x.requires_grad or out.requires_grad):
+        raise ValueError("out is given, but x or out requires a gradient, and a move to out is not recorded. "
+                         "Wanted: no out, or torch.no_grad()")
+    _op_out(x, order, out)
+    return out
+
+
+def matrix_transpose(x: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:
+    """Transpose the last two axes; see `permute_dims`."""
+    if x.ndim < 2:
+        raise ValueError(f"x has {x.ndim} axes, wanted 2 or more: the last two change places")
+    return permute_dims(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2), out=out)
+
+
+def rearrange(x: torch.Tensor, pattern: str, *, out: torch.Tensor | None = None) -> torch.Tensor:
+    """Permute the axes by their names, as in ``"n c h w -> n h w c"``; see `permute_dims`."""
+    return permute_dims(x, _axes_of_pattern(pattern, x.ndim), out=out)
+
+
+def _permute(x: torch.Tensor, axes: Sequence[int], out: torch.Tensor | None, stream: object,
+             plan: _core.plan | None) -> torch.Tensor:
+    """What `cornerturn.permute_dims` does with a tensor that is more than memory, or on a stream of the caller's."""
+    if out is not None and not isinstance(out, torch.Tensor):
+        raise TypeError(f"out is a {_kind(out)}, but x is a torch.Tensor. Wanted: the same")
+    if stream is None or not x.is_cuda:
+        if plan is None:
+            return permute_dims(x, axes, out=out)
+        if torch.is_grad_enabled() and x.requires_grad:
+            raise ValueError("x requires a gradient, which a plan does not record. "
+                             "Wanted: cornerturn.permute_dims, or torch.no_grad()")
+        made = _permuted(x, axes) if out is None else out
+        _move(x, made, axes, plan)
+        return made
+    handle = _core._stream_handle(stream)
+    side = (torch.cuda.default_stream(x.device) if handle in (0, _LEGACY_STREAM)
+            else torch.cuda.ExternalStream(handle, device=x.device))
+    with torch.cuda.stream(side):
+        made = _permute(x, axes, out, None, plan)
+    for used in (x, made):  # their memory is not handed out again before the stream is done with them
+        used.record_stream(side)
+    return made
+
+
+# ---- accelerate ----
+
+_lock = threading.Lock()
+_WRAPPED = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
+_installed: dict[str, Any] = {}  # device type: the library that holds its copy_
+
+
+def _install(devices: frozenset[str]) -> None:
+    for name in _installed.keys() - devices:
+        _installed.pop(name)._destroy()
+    for name in devices - _installed.keys():
+        original = torch.library.get_kernel(torch.ops.aten.copy_.default, name.upper())
+
+        def copy_(keys: Any, dst: torch.Tensor, src: Any, non_blocking: bool = False,
+                  original: Any = original) -> torch.Tensor:
+            if not isinstance(src, torch.Tensor):  # the dispatcher hands a number that was wrapped over as a number
+                src = torch.scalar_tensor(src, dtype=_WRAPPED[type(src)])
+            elif _core._copy_permuted_tensor(dst, src):
+                return dst
+            copied: torch.Tensor = original.call_boxed(keys, dst, src, non_blocking)
+            return copied
+
+        library = torch.library.Library("aten", "IMPL")
+        library.impl("copy_", copy_, name.upper(), with_keyset=True)
+        _installed[name] = library
+        if name == "cuda" and torch.cuda.is_initialized():  # kernels load now, for a captured stream allows no loading
+            _core.matrix_transpose(torch.empty(2, 2, device="cuda"))
+
+
+class accelerate:
+    """Let PyTorch's own copies of permuted tensors go through cornerturn.
+
+    ``contiguous()``, ``clone(memory_format=...)``, ``reshape()`` and ``copy_()`` end in one operator,
+    ``aten::copy_``. While this is on, a copy between two tensors of one device, dtype and shape
+    whose axes lie in memory in different orders is made by cornerturn, also within ``backward()``;
+    all others are made by PyTorch. The bits are the same in any case, and the stream too.
+
+    Parameters
+    ----------
+    mode : bool, default True
+        On, or off.
+    devices : sequence of str, default ("cuda",)
+        Types of devices for which it is on: ``"cuda"``, ``"cpu"``.
+
+    Notes
+    -----
+    It holds from the call on, for all threads. As a context manager it restores at its end what was
+    before. Copies of less than 64 KiB stay PyTorch's. Code that ``torch.compile`` has compiled makes
+    its copies within its own kernels and is not touched.
+
+    Raises
+    ------
+    RuntimeError
+        PyTorch is older than 2.10.
+
+    Examples
+    --------
+    >>> import torch, cornerturn.torch
+    >>> with cornerturn.torch.accelerate(devices=("cpu",)):
+    ...     y = torch.zeros(300, 200).t().contiguous()
+    """
+
+    def __init__(self, mode: bool = True, *, devices: Sequence[str] = ("cuda",)) -> None:
+        if unknown := set(devices) - {"cuda", "cpu"}:
+            raise ValueError(f"devices has {sorted(unknown)}. Wanted: 'cuda' and 'cpu' only")
+        if not hasattr(torch.library, "get_kernel") or not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
+            raise RuntimeError(f"accelerate wants PyTorch 2.10 or newer, found {torch.__version__}")
+        with _lock:
+            self._before = frozenset(_installed)
+            _install(frozenset(devices) if mode else frozenset())
+
+    def __enter__(self) -> accelerate:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        with _lock:
+            _install(self._before)

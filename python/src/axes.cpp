@@ -1,0 +1,149 @@
+#include "axes.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "cornerturn/error.hpp"
+
+namespace cornerturn::python {
+namespace {
+
+[[noreturn]] void refuse(const std::string& sentence) { throw error(status::invalid_argument, sentence); }
+
+std::string number_of_axes(int count) { return std::to_string(count) + (count == 1 ? " axis" : " axes"); }
+
+int as_index(nb::handle item) {
+  const Py_ssize_t value = PyNumber_AsSsize_t(item.ptr(), PyExc_OverflowError);
+  if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  return static_cast<int>(std::min<Py_ssize_t>(std::max<Py_ssize_t>(value, -most_axes - 1), most_axes));
+}
+
+axis_list from_sequence(nb::handle axes, int rank) {
+  PyObject* const fast = PySequence_Fast(axes.ptr(), "axes is no sequence. Wanted: one integer for each axis of x");
+  if (fast == nullptr) throw nb::python_error();
+  const nb::object items = nb::steal(fast);
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(fast);
+  if (count != rank) {
+    refuse("axes has " + std::to_string(count) + " entries, but x has " + number_of_axes(rank) +
+           ". Wanted: one for each");
+  }
+  axis_list made{.count = rank, .at = {}};
+  std::array<bool, most_axes> seen{};
+  for (int k = 0; k < rank; ++k) {
+    const int given = as_index(PySequence_Fast_GET_ITEM(fast, k));
+    const int axis = given < 0 ? given + rank : given;
+    if (axis < 0 || axis >= rank) {
+      refuse("axes[" + std::to_string(k) + "] is " + std::to_string(given) + ", wanted " + std::to_string(-rank) +
+             " to " + std::to_string(rank - 1));
+    }
+    if (seen[axis]) refuse("axes[" + std::to_string(k) + "] is " + std::to_string(given) + ", which was there before");
+    seen[axis] = true;
+    made.at[k] = axis;
+  }
+  return made;
+}
+
+// ---- patterns: names on either side of "->", "..." for the axes that have none ----
+
+struct names {
+  int count = 0;
+  int ellipsis = -1;  // its place among them
+  std::array<std::string_view, most_axes> at;
+};
+
+bool is_name(std::string_view word) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  if (!letter(word[0])) return false;
+  for (const char c : word) {
+    if (!letter(c) && !(c >= '0' && c <= '9') && c != '_') return false;
+  }
+  return true;
+}
+
+names split(std::string_view side, std::string_view pattern) {
+  constexpr std::string_view blanks = " \t\n";
+  names found;
+  while (true) {
+    const std::size_t begin = side.find_first_not_of(blanks);
+    if (begin == std::string_view::npos) return found;
+    side.remove_prefix(begin);
+    const std::string_view word = side.substr(0, side.find_first_of(blanks));
+    side.remove_prefix(word.size());
+    if (word == "...") {
+      if (found.ellipsis >= 0) refuse("pattern is '" + std::string(pattern) + "', with '...' twice on one side");
+      found.ellipsis = found.count;
+    } else if (!is_name(word)) {
+      refuse(
+          "pattern is '" + std::string(pattern) + "', in which '" + std::string(word) +
+          "' is no name of an axis. Wanted: names and '...' only, for axes change places and neither join nor split");
+    }
+    for (int k = 0; k < found.count; ++k) {
+      if (found.at[k] == word)
+        refuse("pattern is '" + std::string(pattern) + "', with '" + std::string(word) + "' twice on one side");
+    }
+    if (found.count == most_axes) refuse("pattern is '" + std::string(pattern) + "', which names more than 64 axes");
+    found.at[found.count++] = word;
+  }
+}
+
+int place_of(std::string_view word, const names& in) {
+  for (int k = 0; k < in.count; ++k) {
+    if (in.at[k] == word) return k;
+  }
+  return -1;
+}
+
+void check_names(const names& these, const names& those, const char* side, std::string_view pattern) {
+  for (int k = 0; k < these.count; ++k) {
+    if (place_of(these.at[k], those) >= 0) continue;
+    refuse("pattern is '" + std::string(pattern) + "', and '" + std::string(these.at[k]) + "' is missing on the " +
+           side + ". Wanted: the same names on both sides");
+  }
+}
+
+axis_list from_pattern(std::string_view pattern, int rank) {
+  const std::size_t arrow = pattern.find("->");
+  if (arrow == std::string_view::npos || pattern.find("->", arrow + 2) != std::string_view::npos) {
+    refuse("pattern is '" + std::string(pattern) + "', wanted one '->', as in 'n c h w -> n h w c'");
+  }
+  const names from = split(pattern.substr(0, arrow), pattern);
+  const names to = split(pattern.substr(arrow + 2), pattern);
+  check_names(from, to, "right", pattern);
+  check_names(to, from, "left", pattern);
+  const bool open = from.ellipsis >= 0;
+  const int named = from.count - (open ? 1 : 0);
+  const int unnamed = rank - named;
+  if (unnamed < 0 || (!open && unnamed > 0)) {
+    refuse("pattern is '" + std::string(pattern) + "', which is for " + number_of_axes(named) +
+           (open ? " or more" : "") + ", but x has " + number_of_axes(rank));
+  }
+  axis_list made{.count = 0, .at = {}};
+  for (int k = 0; k < to.count; ++k) {
+    const int place = place_of(to.at[k], from);
+    const int axis = open && place > from.ellipsis ? place + unnamed - 1 : place;
+    for (int step = 0; step < (place == from.ellipsis ? unnamed : 1); ++step) made.at[made.count++] = axis + step;
+  }
+  return made;
+}
+
+}  // namespace
+
+axis_list resolve(const request& asked, int rank) {
+  if (rank > most_axes) refuse("x has " + number_of_axes(rank) + ", wanted 64 or fewer");
+  if (asked.how == request::kind::axes) return from_sequence(asked.axes, rank);
+  if (asked.how == request::kind::pattern) return from_pattern(asked.pattern, rank);
+  if (rank < 2) refuse("x has " + number_of_axes(rank) + ", wanted 2 or more: the last two change places");
+  axis_list made{.count = rank, .at = {}};
+  for (int k = 0; k < rank; ++k) made.at[k] = k;
+  std::swap(made.at[rank - 1], made.at[rank - 2]);
+  return made;
+}
+
+nb::tuple to_tuple(const axis_list& axes) {
+  const nb::object made = nb::steal(PyTuple_New(axes.count));
+  for (int k = 0; k < axes.count; ++k) PyTuple_SET_ITEM(made.ptr(), k, PyLong_FromLong(axes.at[k]));
+  return nb::borrow<nb::tuple>(made);
+}
+
+}  // namespace cornerturn::python

@@ -1,0 +1,75 @@
+#include "entry.hpp"
+
+#include <new>
+
+#include "cornerturn/error.hpp"
+
+namespace cornerturn::python {
+namespace {
+
+namespace nb = nanobind;
+
+PyObject* kind_of(status code) {
+  switch (code) {
+    case status::out_of_memory:
+      return PyExc_MemoryError;
+    case status::no_device:
+    case status::device_error:
+    case status::internal:
+      return PyExc_RuntimeError;
+    default:
+      return PyExc_ValueError;
+  }
+}
+
+}  // namespace
+
+bool sort(const char* function, const char* how_name, PyObject* const* given, Py_ssize_t count, PyObject* keywords,
+          arguments& sorted) {
+  const Py_ssize_t most = how_name != nullptr ? 2 : 1;
+  if (count > most) {
+    PyErr_Format(PyExc_TypeError, "%s takes %zd arguments by their place, found %zd. Wanted: out and stream by name",
+                 function, most, count);
+    return false;
+  }
+  if (count > 0) sorted.x = given[0];
+  if (count > 1) sorted.how = given[1];
+  const Py_ssize_t named = keywords != nullptr ? PyTuple_GET_SIZE(keywords) : 0;
+  for (Py_ssize_t k = 0; k < named; ++k) {
+    PyObject* const name = PyTuple_GET_ITEM(keywords, k);
+    const auto is = [name](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
+    if (is("out")) {
+      sorted.out = given[count + k];
+    } else if (is("stream")) {
+      sorted.stream = given[count + k];
+    } else if (how_name != nullptr && sorted.how == nullptr && is(how_name)) {
+      sorted.how = given[count + k];
+    } else {
+      PyErr_Format(PyExc_TypeError, "%s has no argument '%U' by that name, or has it already", function, name);
+      return false;
+    }
+  }
+  if (sorted.x == nullptr || (how_name != nullptr && sorted.how == nullptr)) {
+    PyErr_Format(PyExc_TypeError, "%s wants %s, which is missing", function, sorted.x == nullptr ? "x" : how_name);
+    return false;
+  }
+  return true;
+}
+
+void set_error(const std::exception_ptr& thrown) noexcept {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (nb::python_error& found) {
+    found.restore();
+  } catch (const error& found) {
+    PyErr_SetString(kind_of(found.code()), found.what());
+  } catch (const nb::builtin_exception& found) {
+    PyErr_SetString(PyExc_TypeError, found.what());
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& found) {
+    PyErr_SetString(PyExc_RuntimeError, found.what());
+  }
+}
+
+}  // namespace cornerturn::python

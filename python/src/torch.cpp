@@ -1,0 +1,235 @@
+#include "torch.hpp"
+
+#include <nanobind/ndarray.h>
+
+#include <string>
+
+namespace cornerturn::python::torch {
+namespace {
+
+// DLPack 1.3, DLPackExchangeAPI; the members before a change of the major version stay where they are.
+struct exchange_table {
+  std::uint32_t major;
+  std::uint32_t minor;
+  const exchange_table* previous;
+  void* allocate;
+  void* to_managed;
+  void* from_managed;
+  int (*borrow)(void* object, nb::dlpack::dltensor* out);
+  int (*current_stream)(int device_type, std::int32_t device, void** out);
+};
+
+// What is looked up once. Never freed: the interpreter may be gone when statics are.
+struct torch_module {
+  PyTypeObject* tensor = nullptr;
+  PyTypeObject* parameter = nullptr;
+  const exchange_table* table = nullptr;
+  PyObject* is_grad_enabled = nullptr;
+  PyObject* increment_version = nullptr;
+  PyObject* dispatch_modes = nullptr;  // () -> int
+  PyObject* transforms = nullptr;      // () -> None outside of vmap, grad and their like
+  PyObject* requires_grad = nullptr;   // names
+  PyObject* is_neg = nullptr;
+  PyObject* is_conj = nullptr;
+  PyObject* new_empty = nullptr;
+};
+
+const torch_module* load() {
+  nb::object module = nb::module_::import_("torch");
+  auto* const made = new torch_module;
+  const nb::object tensor = module.attr("Tensor");
+  const nb::object capsule = nb::getattr(tensor, "__dlpack_c_exchange_api__", nb::none());
+  const nb::object modes = nb::getattr(module.attr("_C"), "_len_torch_dispatch_stack", nb::none());
+  const nb::object functorch = nb::getattr(module.attr("_C"), "_functorch", nb::none());
+  const nb::object transforms = nb::getattr(functorch, "peek_interpreter_stack", nb::none());
+  if (PyCapsule_IsValid(capsule.ptr(), "dlpack_exchange_api") == 0 || modes.is_none() || transforms.is_none())
+    return made;
+  const auto* table = static_cast<const exchange_table*>(PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
+  while (table != nullptr && table->major > 1) table = table->previous;
+  if (table == nullptr || table->borrow == nullptr || table->current_stream == nullptr) return made;
+  made->is_grad_enabled = nb::object(module.attr("is_grad_enabled")).release().ptr();
+  made->increment_version = nb::object(module.attr("autograd").attr("graph").attr("increment_version")).release().ptr();
+  made->dispatch_modes = nb::object(modes).release().ptr();
+  made->transforms = nb::object(transforms).release().ptr();
+  made->requires_grad = PyUnicode_InternFromString("requires_grad");
+  made->is_neg = PyUnicode_InternFromString("is_neg");
+  made->is_conj = PyUnicode_InternFromString("is_conj");
+  made->new_empty = PyUnicode_InternFromString("new_empty");
+  made->parameter = reinterpret_cast<PyTypeObject*>(nb::object(module.attr("nn").attr("Parameter")).release().ptr());
+  made->tensor = reinterpret_cast<PyTypeObject*>(nb::object(tensor).release().ptr());
+  made->table = table;
+  return made;
+}
+
+// Null while PyTorch is not imported, or is too old for the table.
+const torch_module* module() {
+  static const torch_module* found = nullptr;  // under the interpreter's lock
+  if (found == nullptr) {
+    if (PyDict_GetItemString(PyImport_GetModuleDict(), "torch") == nullptr) return nullptr;
+    found = load();
+  }
+  return found->table != nullptr ? found : nullptr;
+}
+
+bool is_true(PyObject* stolen) {
+  if (stolen == nullptr) throw nb::python_error();
+  const int truth = PyObject_IsTrue(stolen);
+  Py_DECREF(stolen);
+  return truth == 1;
+}
+
+bool is_tensor(const torch_module& torch, nb::handle x) {
+  return Py_TYPE(x.ptr()) == torch.tensor || Py_TYPE(x.ptr()) == torch.parameter;
+}
+
+bool records_gradient(const torch_module& torch, nb::handle x) {
+  return is_true(PyObject_GetAttr(x.ptr(), torch.requires_grad)) && is_true(PyObject_CallNoArgs(torch.is_grad_enabled));
+}
+
+// vmap, torch.func.grad, fake tensors and their like see operators, not memory.
+bool is_watched(const torch_module& torch) {
+  if (is_true(PyObject_CallNoArgs(torch.dispatch_modes))) return true;
+  const nb::object found = nb::steal(PyObject_CallNoArgs(torch.transforms));
+  if (!found.is_valid()) throw nb::python_error();
+  return !found.is_none();
+}
+
+constexpr int dl_cpu = 1, dl_cuda = 2, dl_cuda_host = 3, dl_cuda_managed = 13;
+constexpr auto complex_code = static_cast<std::uint8_t>(nb::dlpack::dtype_code::Complex);
+
+// False: not plain memory of the host or of an NVIDIA GPU.
+bool borrow(const torch_module& torch, nb::handle x, nb::dlpack::dltensor& found) {
+  if (torch.table->borrow(x.ptr(), &found) != 0) {
+    PyErr_Clear();
+    return false;
+  }
+  const int device = found.device.device_type;
+  if (device != dl_cpu && device != dl_cuda && device != dl_cuda_host && device != dl_cuda_managed) return false;
+  if (is_true(PyObject_CallMethodNoArgs(x.ptr(), torch.is_neg))) return false;
+  return found.dtype.code != complex_code || !is_true(PyObject_CallMethodNoArgs(x.ptr(), torch.is_conj));
+}
+
+view view_of(const nb::dlpack::dltensor& x) {
+  const std::int64_t bytes = (static_cast<std::int64_t>(x.dtype.bits) * x.dtype.lanes + 7) / 8;
+  const bool host = x.device.device_type == dl_cpu || x.device.device_type == dl_cuda_host;
+  return {.data = static_cast<std::byte*>(x.data) + x.byte_offset,
+          .element_bytes = bytes,
+          .rank = x.ndim,
+          .extents = x.shape,
+          .strides = x.strides,
+          .stride_bytes = bytes,
+          .where = host ? home::host : home::cuda};
+}
+
+nb::object empty(const torch_module& torch, nb::handle x, const view& from, const axis_list& axes) {
+  const nb::object extents = nb::steal(PyTuple_New(axes.count));
+  for (int k = 0; k < axes.count; ++k) {
+    PyTuple_SET_ITEM(extents.ptr(), k, PyLong_FromLongLong(from.extents[axes.at[k]]));
+  }
+  PyObject* const made = PyObject_CallMethodOneArg(x.ptr(), torch.new_empty, extents.ptr());
+  if (made == nullptr) throw nb::python_error();
+  return nb::steal(made);
+}
+
+std::string text(nb::handle object) { return nb::str(object).c_str(); }
+
+void check_out(nb::handle x, const nb::dlpack::dltensor& from, nb::handle out, const nb::dlpack::dltensor& to) {
+  if (!(from.dtype == to.dtype)) {
+    throw error(status::invalid_argument, "out has dtype " + text(out.attr("dtype")) + ", but x has " +
+                                              text(x.attr("dtype")) + ". Wanted: the same");
+  }
+  if (from.device.device_type != to.device.device_type || from.device.device_id != to.device.device_id) {
+    throw error(status::invalid_argument, "out is on " + text(out.attr("device")) + ", but x is on " +
+                                              text(x.attr("device")) + ". Wanted: the same");
+  }
+}
+
+bool is_plain(const torch_module& torch, nb::handle x) {
+  return is_tensor(torch, x) && !records_gradient(torch, x) && !is_watched(torch);
+}
+
+}  // namespace
+
+std::optional<view> look_at(nb::handle x) {
+  const torch_module* const torch = module();
+  nb::dlpack::dltensor from;
+  if (torch == nullptr || !is_tensor(*torch, x) || is_watched(*torch) || !borrow(*torch, x, from)) return {};
+  return view_of(from);
+}
+
+namespace {
+
+void* current_stream(const torch_module& torch, const nb::dlpack::dltensor& x) {
+  void* stream = nullptr;
+  if (x.device.device_type == dl_cpu || x.device.device_type == dl_cuda_host) return stream;
+  if (torch.table->current_stream(x.device.device_type, x.device.device_id, &stream) != 0) throw nb::python_error();
+  return stream;
+}
+
+// Whether two axes longer than 1 are nested the other way round in src. An axis of stride 0 is nowhere in memory.
+bool orders_differ(const view& dst, const view& src) {
+  for (int j = 0; j < src.rank; ++j) {
+    for (int k = 0; k < src.rank; ++k) {
+      if (src.extents[j] > 1 && src.extents[k] > 1 && src.strides[j] > src.strides[k] && src.strides[k] > 0 &&
+          dst.strides[j] < dst.strides[k]) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool copy_permuted(nb::handle dst, nb::handle src) {
+  constexpr std::int64_t fewest_bytes = 1 << 16;  // below, a copy takes less time than it takes to look at it
+  const torch_module* const torch = module();
+  nb::dlpack::dltensor from, to;
+  if (torch == nullptr || !borrow(*torch, src, from) || !borrow(*torch, dst, to)) return false;
+  const bool alike = from.dtype == to.dtype && from.ndim == to.ndim &&
+                     from.device.device_type == to.device.device_type && from.device.device_id == to.device.device_id;
+  if (!alike || from.ndim > max_rank) return false;
+  const view x = view_of(from), out = view_of(to);
+  std::int64_t bytes = x.element_bytes;
+  for (int k = 0; k < x.rank; ++k) {
+    if (x.extents[k] != out.extents[k]) return false;
+    bytes *= x.extents[k];
+  }
+  if (bytes < fewest_bytes || !orders_differ(out, x)) return false;
+  axis_list axes{.count = x.rank, .at = {}};
+  for (int k = 0; k < x.rank; ++k) axes.at[k] = k;
+  try {
+    run(x, axes, out, current_stream(*torch, from), nullptr);
+  } catch (const error&) {  // such as a src that overlaps dst: PyTorch's kernel knows what it does with it
+    return false;
+  }
+  return true;
+}
+
+nb::object permute(nb::handle x, const request& asked, nb::handle out, const planned* held) {
+  const torch_module* const torch = module();
+  nb::dlpack::dltensor from, to;
+  if (torch == nullptr || !is_plain(*torch, x) || !borrow(*torch, x, from)) return {};
+  const view src = view_of(from);
+  nb::object made;
+  axis_list axes;
+  if (out.is_none()) {
+    axes = resolve(asked, src.rank);
+    made = empty(*torch, x, src, axes);
+    if (torch->table->borrow(made.ptr(), &to) != 0) throw nb::python_error();
+  } else {
+    if (!is_tensor(*torch, out) || records_gradient(*torch, out) || !borrow(*torch, out, to)) return {};
+    axes = resolve(asked, src.rank);
+    check_out(x, from, out, to);
+    check_shape(src, axes, view_of(to));
+    made = nb::borrow(out);
+  }
+  run(src, axes, view_of(to), current_stream(*torch, from), held);
+  if (!out.is_none()) {  // autograd may have kept out's old contents
+    const nb::object done = nb::steal(PyObject_CallOneArg(torch->increment_version, out.ptr()));
+    if (!done.is_valid()) throw nb::python_error();
+  }
+  return made;
+}
+
+}  // namespace cornerturn::python::torch

@@ -1,0 +1,282 @@
+"""NumPy arrays: every dtype, shape and layout against numpy.transpose, and the sentences of what is refused."""
+import inspect
+import multiprocessing
+import pickle
+import sys
+import threading
+import weakref
+
+import ml_dtypes
+import numpy as np
+import pytest
+from conftest import random_axes, same_bits, unique
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cornerturn as ct
+
+RECORD = np.dtype([("id", "<i2"), ("position", "<f8", 3), ("flag", "?")])  # packed: 27 bytes
+DTYPES = ["?", "u1", "<i2", ">i2", "f2", "<u4", "f4", ">f4", "f8", "i8", "c8", "c16", np.longdouble, np.clongdouble,
+          "M8[ns]", "m8[s]", "S5", "U3", "V7", "V16", "V24", RECORD, ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn,
+          ml_dtypes.float8_e5m2, ml_dtypes.int4]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape", [(3, 5), (1, 7), (64, 65), (130, 257), (0, 4)])
+def test_every_dtype(dtype, shape):
+    x = unique(shape, dtype)
+    y = ct.matrix_transpose(x)
+    assert same_bits(y, np.ascontiguousarray(x.T))
+    assert type(y) is np.ndarray and y.flags.c_contiguous and y.flags.writeable and y.base is None
+
+
+@st.composite
+def views(draw):
+    """A view of an array, with steps, gaps, negative and zero strides."""
+    shape = draw(st.lists(st.integers(0, 9), min_size=0, max_size=6))
+    dtype = np.dtype(draw(st.sampled_from(["u1", "u2", "f4", "c8", "c16", "V3", "V12", "V24"])))
+    steps = [draw(st.sampled_from([1, 1, 1, 2, 3, -1, -2])) for _ in shape]
+    x = unique([n * abs(s) + 1 for n, s in zip(shape, steps, strict=True)], dtype)
+    x = np.asarray(x[tuple(slice(None, n * s, s) if s > 0 else slice(n * -s, 0, s)
+                           for n, s in zip(shape, steps, strict=True))])
+    x = x.transpose(random_axes(x.ndim, draw(st.integers(0, 99))))
+    if draw(st.booleans()):
+        x = np.broadcast_to(x, (draw(st.integers(0, 3)), *x.shape))
+    return x
+
+
+@settings(deadline=None, max_examples=400)
+@given(x=views(), seed=st.integers(0, 999), negative=st.booleans())
+def test_views(x, seed, negative):
+    axes = random_axes(x.ndim, seed)
+    given_axes = [k - x.ndim for k in axes] if negative else axes
+    assert same_bits(ct.permute_dims(x, given_axes), np.ascontiguousarray(x.transpose(axes)).reshape(
+        tuple(x.shape[k] for k in axes)))
+
+
+@settings(deadline=None, max_examples=200)
+@given(x=views(), seed=st.integers(0, 999), gap=st.integers(0, 2), flip=st.booleans())
+def test_out_of_any_strides(x, seed, gap, flip):
+    axes = random_axes(x.ndim, seed)
+    shape = tuple(x.shape[k] for k in axes)
+    roomy = [n + 2 * gap for n in shape]
+    whole = np.full(int(np.prod(roomy)) * x.itemsize, 0xA5, np.uint8).view(x.dtype).reshape(roomy)
+    inside = tuple(slice(gap, gap + n) for n in shape) or ...
+    out = whole[inside]
+    if flip:
+        out = np.flip(out) if out.ndim else out
+    assert ct.permute_dims(x, axes, out=out) is out
+    assert np.ascontiguousarray(out).tobytes() == np.ascontiguousarray(x.transpose(axes)).tobytes()
+    guard = np.ones(whole.shape, bool)
+    guard[inside] = False
+    assert set(np.ascontiguousarray(whole[guard]).tobytes()) <= {0xA5}
+
+
+def test_there_and_back():
+    x = unique((6, 5, 4, 3), "f4")
+    axes = (2, 0, 3, 1)
+    assert same_bits(ct.permute_dims(ct.permute_dims(x, axes), np.argsort(axes)), x)
+
+
+@pytest.mark.parametrize("shape,axes", [((1000, 1300), (1, 0)), ((40, 50, 60, 7), (0, 3, 1, 2)), ((300, 7, 400), (2, 1, 0))])
+@pytest.mark.parametrize("dtype", ["u1", "f2", "f4", "c8", "c16", "V12"])
+def test_large(shape, axes, dtype):
+    x = unique(shape, dtype)
+    assert same_bits(ct.permute_dims(x, axes), np.ascontiguousarray(x.transpose(axes)))
+
+
+def test_fields_of_records_are_strides():
+    """A field's stride is no multiple of its size here, and it is not copied first."""
+    x = unique((30, 40), RECORD)
+    for field in ("id", "flag"):
+        assert same_bits(ct.matrix_transpose(x[field]), np.ascontiguousarray(x[field].T))
+    positions = x["position"]
+    assert same_bits(ct.permute_dims(positions, (2, 0, 1)), np.ascontiguousarray(positions.transpose(2, 0, 1)))
+    out = np.zeros((40, 30), RECORD)
+    ct.matrix_transpose(x["id"], out=out["id"])
+    assert np.array_equal(out["id"], x["id"].T) and not out["position"].any()
+
+
+def test_matrices_in_a_stack():
+    x = unique((2, 3, 4, 5), "f8")
+    assert same_bits(ct.matrix_transpose(x), np.ascontiguousarray(x.swapaxes(-1, -2)))
+
+
+def test_many_axes():
+    short = unique((1,) * 40 + (3, 1, 4), "f4")
+    assert same_bits(ct.matrix_transpose(short), np.ascontiguousarray(short.swapaxes(-1, -2)))
+    long = np.zeros((2,) * 17, "u1")
+    with pytest.raises(ValueError, match="x has 17 axes longer than 1, wanted 16 or fewer"):
+        ct.permute_dims(long, range(17)[::-1])
+
+
+def test_classes_that_derive_from_ndarray(tmp_path):
+    mapped = np.memmap(tmp_path / "x", "f4", "w+", shape=(50, 60))
+    mapped[:] = unique((50, 60), "f4")
+    assert type(ct.matrix_transpose(mapped)) is np.ndarray
+    assert same_bits(ct.matrix_transpose(mapped), np.ascontiguousarray(np.asarray(mapped).T))
+    with pytest.raises(TypeError, match="masked array, whose mask would be lost"):
+        ct.matrix_transpose(np.ma.masked_equal([[1, 2], [3, 4]], 2))
+
+
+def test_reads_what_is_read_only():
+    x = unique((20, 30), "f4")
+    x.flags.writeable = False
+    assert same_bits(ct.matrix_transpose(x), np.ascontiguousarray(x.T))
+
+
+def strings():
+    if not hasattr(np.dtypes, "StringDType"):
+        pytest.skip("NumPy 2 has StringDType")
+    return np.array([["a", "b"]], np.dtypes.StringDType())
+
+
+@pytest.mark.parametrize("make", [lambda: np.array([[object()]]), lambda: np.zeros((2, 2), [("a", "i4"), ("b", "O")]),
+                                  strings], ids=["object", "record", "string"])
+def test_refuses_references(make):
+    with pytest.raises(TypeError, match="x has dtype .* whose elements refer to Python objects"):
+        ct.matrix_transpose(make())
+
+
+def read_only(shape):
+    out = np.zeros(shape, "f4")
+    out.flags.writeable = False
+    return out
+
+
+X = np.arange(12, dtype="f4").reshape(3, 4)
+
+
+@pytest.mark.parametrize("call,kind,sentence", [
+    (lambda: ct.matrix_transpose(np.zeros(3)), ValueError, "x has 1 axis, wanted 2 or more"),
+    (lambda: ct.permute_dims(X, (0,)), ValueError, "axes has 1 entries, but x has 2 axes. Wanted: one for each"),
+    (lambda: ct.permute_dims(X, (0, 2)), ValueError, r"axes\[1\] is 2, wanted -2 to 1"),
+    (lambda: ct.permute_dims(X, (1, -1)), ValueError, r"axes\[1\] is -1, which was there before"),
+    (lambda: ct.permute_dims(X, 1), TypeError, "axes is no sequence"),
+    (lambda: ct.permute_dims(X, ("a", "b")), TypeError, "str"),
+    (lambda: ct.permute_dims(X, (2**70, 0)), OverflowError, "int"),
+    (lambda: ct.matrix_transpose(X, out=np.zeros((3, 4), "f4")), ValueError, r"out has shape \(3, 4\), wanted \(4, 3\)"),
+    (lambda: ct.matrix_transpose(X, out=np.zeros(12, "f4")), ValueError, r"out has shape \(12,\), wanted \(4, 3\)"),
+    (lambda: ct.matrix_transpose(X, out=np.zeros((4, 3), "i4")), ValueError, "out has dtype int32, but x has float32"),
+    (lambda: ct.matrix_transpose(X, out=np.zeros((4, 3), ">f4")), ValueError, "out has dtype >f4"),
+    (lambda: ct.matrix_transpose(X, out=[[1]]), TypeError, "out is a list, but x is a numpy.ndarray"),
+    (lambda: ct.matrix_transpose(X, out=read_only((4, 3))), ValueError, "out is read-only"),
+    (lambda: ct.matrix_transpose(X, out=X.T), ValueError, "x and out share memory; wanted an out of its own"),
+    (lambda: ct.matrix_transpose(X, out=np.broadcast_to(np.zeros(3, "f4"), (4, 3))), ValueError, "read-only"),
+    (lambda: ct.matrix_transpose([[1, 2]]), TypeError, "x is a list. Wanted: an array of NumPy"),
+    (lambda: ct.matrix_transpose(None), TypeError, "x is a NoneType. Wanted: an array"),
+    (lambda: ct.rearrange(X, "a b"), ValueError, "pattern is 'a b', wanted one '->'"),
+    (lambda: ct.rearrange(X, "a b -> b"), ValueError, "'a' is missing on the right"),
+    (lambda: ct.rearrange(X, "a b -> b a c"), ValueError, "'c' is missing on the left"),
+    (lambda: ct.rearrange(X, "a a -> a a"), ValueError, "with 'a' twice on one side"),
+    (lambda: ct.rearrange(X, "a b c -> c b a"), ValueError, "which is for 3 axes, but x has 2 axes"),
+    (lambda: ct.rearrange(X, "a b c ... -> ... c b a"), ValueError, "which is for 3 axes or more, but x has 2"),
+    (lambda: ct.rearrange(X, "(a b) c -> a b c"), ValueError, r"'\(a' is no name of an axis"),
+    (lambda: ct.rearrange(X, "... ... -> ..."), ValueError, "with '...' twice on one side"),
+], ids=lambda value: value if isinstance(value, str) else "")
+def test_refuses_with_a_sentence(call, kind, sentence):
+    with pytest.raises(kind, match=sentence):
+        call()
+
+
+@pytest.mark.parametrize("pattern,axes", [
+    ("n c h w -> n h w c", (0, 2, 3, 1)), ("n ... -> ... n", (1, 2, 3, 0)), ("... h w -> ... w h", (0, 1, 3, 2)),
+    ("a ... b -> b ... a", (3, 1, 2, 0)), ("... -> ...", (0, 1, 2, 3)), ("a b c d ... -> ... d c b a", (3, 2, 1, 0)),
+    ("long_1\tname2 c d->d c name2 long_1", (3, 2, 1, 0)),
+])
+def test_patterns(pattern, axes):
+    x = unique((2, 3, 4, 5), "f4")
+    assert same_bits(ct.rearrange(x, pattern), np.ascontiguousarray(x.transpose(axes)))
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.text(alphabet="ab.->( )1", max_size=14))
+def test_any_text_is_a_pattern_or_a_sentence(text):
+    try:
+        y = ct.rearrange(X, text)
+    except ValueError as found:
+        assert "pattern is" in str(found)
+    else:
+        assert y.shape in {(3, 4), (4, 3)}
+
+
+def test_patterns_are_those_of_einops():
+    einops = pytest.importorskip("einops")
+    x = unique((2, 3, 4, 5), "i4")
+    for pattern in ("n c h w -> n h w c", "... h w -> ... w h", "a ... b -> b ... a"):
+        assert same_bits(ct.rearrange(x, pattern), np.ascontiguousarray(einops.rearrange(x, pattern)))
+
+
+def test_keeps_no_reference():
+    x, out = unique((40, 30), "f4"), np.empty((30, 40), "f4")
+    before = sys.getrefcount(x), sys.getrefcount(out), sys.getrefcount(x.dtype)
+    for _ in range(100):
+        ct.matrix_transpose(x)
+        ct.matrix_transpose(x, out=out)
+    assert (sys.getrefcount(x), sys.getrefcount(out), sys.getrefcount(x.dtype)) == before
+
+
+def test_many_threads():
+    """Moves from several threads at once, which the lock of the interpreter does not hold apart."""
+    arrays = [unique((400 + k, 300), "f4") for k in range(8)]
+    wrong = []
+
+    def work(x):
+        for _ in range(10):
+            if not same_bits(ct.matrix_transpose(x), np.ascontiguousarray(x.T)):
+                wrong.append(x.shape)
+
+    threads = [threading.Thread(target=work, args=(x,)) for x in arrays]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert not wrong
+
+
+def in_a_child(queue):
+    x = unique((1500, 1500), "f8")
+    queue.put(same_bits(ct.matrix_transpose(x), np.ascontiguousarray(x.T)) and same_bits(ct.plan(x)(x), x.T.copy()))
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning", "ignore:.*fork:RuntimeWarning")
+def test_after_fork():
+    """A child has none of its parent's OpenMP threads; it must not wait for them."""
+    ct.matrix_transpose(unique((1500, 1500), "f8"))
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    child = context.Process(target=in_a_child, args=(queue,))
+    child.start()
+    try:
+        assert queue.get(timeout=60)
+    finally:
+        child.kill()
+        child.join()
+
+
+def test_are_functions_as_python_knows_them():
+    for function in (ct.matrix_transpose, ct.permute_dims, ct.rearrange):
+        assert pickle.loads(pickle.dumps(function)) is function
+        assert weakref.ref(function)() is function
+        assert list(inspect.signature(function).parameters)[-2:] == ["out", "stream"]
+
+
+@pytest.mark.parametrize("call,sentence", [
+    (lambda: ct.matrix_transpose(), "matrix_transpose wants x, which is missing"),
+    (lambda: ct.matrix_transpose(x=X), "matrix_transpose has no argument 'x' by that name"),
+    (lambda: ct.matrix_transpose(X, X), "takes 1 arguments by their place, found 2. Wanted: out and stream by name"),
+    (lambda: ct.permute_dims(X), "permute_dims wants axes, which is missing"),
+    (lambda: ct.permute_dims(X, (1, 0), axes=(1, 0)), "has no argument 'axes' by that name, or has it already"),
+    (lambda: ct.permute_dims(X, (1, 0), order="C"), "has no argument 'order'"),
+    (lambda: ct.rearrange(X, 3), "expected string|bad argument type|int"),
+])
+def test_refuses_arguments(call, sentence):
+    with pytest.raises(TypeError, match=sentence):
+        call()
+
+
+def test_arguments_by_name():
+    out = np.empty((4, 3), "f4")
+    assert ct.permute_dims(X, axes=(1, 0), out=out, stream=None) is out
+    assert same_bits(ct.rearrange(X, pattern="a b -> b a"), out)

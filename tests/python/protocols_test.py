@@ -1,0 +1,205 @@
+"""Arrays of frameworks that the package does not know, by DLPack and __cuda_array_interface__."""
+import sys
+
+import numpy as np
+import pytest
+from conftest import same_bits, unique
+
+import cornerturn as ct
+
+
+class Namespace:
+    """What the array API standard asks of a framework, as far as it is needed here."""
+
+    @staticmethod
+    def empty(shape, *, dtype, device):
+        assert device == "cpu"
+        return Foreign(np.empty(shape, dtype))
+
+
+class Foreign:
+    """An array that says what it is by the array API's names only."""
+
+    device = "cpu"
+
+    def __init__(self, array):
+        self.array, self.shape, self.dtype = array, array.shape, array.dtype
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+    def __array_namespace__(self):
+        return Namespace
+
+
+class Old(Foreign):
+    """One from before DLPack had versions, of a framework without the array API."""
+
+    __array_namespace__ = property()
+
+    def __dlpack__(self, stream=None):
+        assert stream is None
+        return self.array.__dlpack__()
+
+
+@pytest.mark.parametrize("make", [lambda x: x, lambda x: x[::2, ::-1], lambda x: x.transpose(1, 2, 0), lambda x: x[:, :0]],
+                         ids=["packed", "steps", "permuted", "empty"])
+@pytest.mark.parametrize("dtype", ["u1", "f4", "c16"])
+def test_dlpack(make, dtype):
+    x = make(unique((4, 6, 5), dtype))
+    y = ct.rearrange(Foreign(x), "a b c -> c a b")
+    assert isinstance(y, Foreign)
+    assert same_bits(y.array, np.ascontiguousarray(x.transpose(2, 0, 1)).reshape(y.shape))
+
+
+def test_out():
+    x, out = unique((30, 40), "f4"), Foreign(np.empty((40, 30), "f4"))
+    assert ct.matrix_transpose(Old(x), out=out) is out
+    assert same_bits(out.array, np.ascontiguousarray(x.T))
+    plan = ct.plan(Old(x))
+    out.array[:] = 0
+    plan(Old(x), out=out)
+    assert same_bits(out.array, np.ascontiguousarray(x.T))
+
+
+def test_read_only_out():
+    locked = np.zeros((40, 30), "f4")
+    locked.flags.writeable = False
+    with pytest.raises((RuntimeError, TypeError, BufferError)):
+        ct.matrix_transpose(Foreign(unique((30, 40), "f4")), out=Foreign(locked))
+    assert not locked.any()
+
+
+@pytest.mark.parametrize("call,kind,sentence", [
+    (lambda x: ct.matrix_transpose(Old(x)), TypeError, "whose framework does not say how an array is made. Wanted: an out"),
+    (lambda x: ct.matrix_transpose(Foreign(x), out=Foreign(x)), ValueError, r"out has shape \(3, 4\), wanted \(4, 3\)"),
+    (lambda x: ct.matrix_transpose(Foreign(x), out=Foreign(np.zeros((4, 3)))), ValueError,
+     "out has another element type than x"),
+    (lambda x: ct.matrix_transpose(Foreign(x), out=Foreign(np.zeros((4, 3), "i4"))), ValueError,
+     "out has another element type than x"),
+    (lambda x: ct.permute_dims(Foreign(x), (0, 1), out=OnCuda()), ValueError,
+     "x lives in host memory, but out does not. Wanted: the same"),
+    (lambda x: ct.matrix_transpose(Foreign(x), out=[[1]]), TypeError, "x is a list"),
+    (lambda x: ct.matrix_transpose(Foreign(x), stream="a"), TypeError, "stream is a str. Wanted: None, an integer, or"),
+], ids=lambda value: value if isinstance(value, str) else "")
+def test_refuses_with_a_sentence(call, kind, sentence):
+    with pytest.raises(kind, match=sentence):
+        call(unique((3, 4), "f4"))
+
+
+class OnCuda:
+    """Memory that says it is on a GPU; where there is no CUDA engine, nobody may touch it."""
+
+    shape = (3, 4)
+
+    def __init__(self, mask=None, typestr="<f4"):
+        self.__cuda_array_interface__ = {"shape": self.shape, "typestr": typestr, "data": (4096, False), "version": 3,
+                                         "strides": None, "stream": 1, "mask": mask}
+
+
+def test_cuda_array_interface():
+    with pytest.raises(TypeError, match="with a mask, which would be lost"):
+        ct.matrix_transpose(OnCuda(mask=1), out=OnCuda())
+    with pytest.raises(ValueError, match=r"out has shape \(3, 4\), wanted \(4, 3\)"):
+        ct.matrix_transpose(OnCuda(), out=OnCuda())
+    with pytest.raises(ValueError, match="x lives on a CUDA device, but out does not"):
+        ct.permute_dims(OnCuda(), (0, 1), out=Foreign(unique((3, 4), "f4")))
+    with pytest.raises(ValueError, match="out has elements of 8 bytes, but x of 4"):
+        ct.permute_dims(OnCuda(), (0, 1), out=OnCuda(typestr="<f8"))
+    if not next(one for one in ct.backends() if one["name"] == "cuda")["present"]:
+        with pytest.raises(RuntimeError, match="x lives on a CUDA device, but cornerturn has none here: "):
+            ct.permute_dims(OnCuda(), (0, 1), out=OnCuda())
+
+
+class Stream:
+    def __init__(self, name, value):
+        setattr(self, name, value)
+
+
+@pytest.mark.parametrize("stream,handle", [
+    (0, 0), (2, 2), (np.int64(7), 7), (Stream("cuda_stream", 4096), 4096), (Stream("ptr", 512), 512),
+    (Stream("__cuda_stream__", lambda: (0, 64)), 64),
+], ids=["default", "per thread", "numpy integer", "torch", "cupy", "protocol"])
+def test_streams(stream, handle):
+    assert ct._core._stream_handle(stream) == handle
+
+
+def test_numpy_has_no_streams():
+    x = unique((3, 4), "f4")
+    assert same_bits(ct.matrix_transpose(x, stream=1), np.ascontiguousarray(x.T))
+
+
+# ---- CuPy's arrays, of a CuPy that is a fake on the CPU: what is allocated where, and on which stream it is moved ----
+
+class FakeCuPy:
+    """As much of CuPy as the package uses; `log` says what happened."""
+
+    def __init__(self):
+        fake, self.log = self, []
+
+        class Scope:
+            def __init__(self, name):
+                self.name = name
+
+            def __enter__(self):
+                fake.log.append(f"enter {self.name}")
+                fake.scopes.append(self.name)
+
+            def __exit__(self, *_):
+                fake.scopes.pop()
+
+        class ndarray:  # noqa: N801
+            def __init__(self, array, device):
+                self.array, self.device = array, device
+                self.shape, self.strides, self.dtype = array.shape, array.strides, array.dtype
+                self.itemsize = array.itemsize
+                self.data = type("Pointer", (), {"ptr": array.ctypes.data})
+
+        self.ndarray, self.scopes, self.device = ndarray, [], Scope("device")
+        self.cuda = type("cuda", (), {
+            "ExternalStream": staticmethod(lambda handle: Scope(f"stream {handle}")),
+            "get_current_stream": staticmethod(lambda: type("Stream", (), {"ptr": int(next(
+                (one.split()[1] for one in reversed(fake.scopes) if one.startswith("stream")), 77))}))})
+
+    def empty(self, shape, dtype):
+        self.log.append("empty in " + ", ".join(self.scopes))
+        return self.ndarray(np.empty(shape, dtype), self.device)
+
+
+@pytest.fixture
+def cupy(monkeypatch):
+    fake = FakeCuPy()
+    monkeypatch.setitem(sys.modules, "cupy", fake)
+    real = ct._core._move_memory
+
+    def move_on_the_host(src, dst, axes, stream, plan):
+        fake.log.append(f"move on {stream}")
+        assert src[-1] is dst[-1] is True  # on CUDA, it says
+        real((*src[:-1], False), (*dst[:-1], False), axes, None, plan)
+
+    monkeypatch.setattr(ct._core, "_move_memory", move_on_the_host)
+    return fake
+
+
+def test_cupy(cupy):
+    x = unique((6, 5, 8), "f4")[:, ::-1, ::2]
+    y = ct.permute_dims(cupy.ndarray(x, cupy.device), (2, 0, 1))
+    assert type(y) is cupy.ndarray and same_bits(y.array, np.ascontiguousarray(x.transpose(2, 0, 1)))
+    assert cupy.log == ["enter device", "empty in device", "move on 77"]
+
+
+def test_cupy_stream_and_out(cupy):
+    x = unique((6, 5), "c8")
+    y = ct.matrix_transpose(cupy.ndarray(x, cupy.device), stream=Stream("ptr", 4096))
+    assert same_bits(y.array, np.ascontiguousarray(x.T))
+    assert cupy.log[2:] == ["enter device", "empty in device, stream 4096, device", "move on 4096"]
+    out = cupy.ndarray(np.zeros((5, 6), "c8"), cupy.device)
+    assert ct.rearrange(cupy.ndarray(x, cupy.device), "a b -> b a", out=out) is out
+    assert same_bits(out.array, y.array)
+    with pytest.raises(ValueError, match="out has dtype int64, but x has complex64"):
+        ct.matrix_transpose(cupy.ndarray(x, cupy.device), out=cupy.ndarray(np.zeros((5, 6), int), cupy.device))
+    with pytest.raises(TypeError, match="out is a numpy.ndarray, but x is a cupy.ndarray"):
+        ct.matrix_transpose(cupy.ndarray(x, cupy.device), out=np.zeros((5, 6), "c8"))

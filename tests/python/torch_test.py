@@ -1,0 +1,299 @@
+"""PyTorch on the CPU: plain tensors, the operator under autograd, vmap, torch.compile and opcheck, and accelerate."""
+import importlib.util
+import pathlib
+
+import pytest
+from conftest import random_axes
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cornerturn as ct
+
+torch = pytest.importorskip("torch")
+import cornerturn.torch as ctt  # noqa: E402
+
+DTYPES = [torch.bool, torch.uint8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16, torch.float32,
+          torch.float64, torch.complex64, torch.complex128, torch.float8_e4m3fn, torch.float8_e5m2]
+
+
+def unique(shape, dtype=torch.float32):
+    size = torch.empty(0, dtype=dtype).element_size()
+    count = torch.Size(shape).numel()
+    raw = (torch.arange(count * size) * 37 + torch.arange(count * size) // 251) % 251
+    return (raw % 2 if dtype is torch.bool else raw).to(torch.uint8).view(dtype).reshape(shape)
+
+
+def same_bits(a, b):
+    if a.dtype != b.dtype or a.shape != b.shape or a.numel() == 0:
+        return a.dtype == b.dtype and a.shape == b.shape
+    a, b = (x.detach().resolve_conj().resolve_neg().clone(memory_format=torch.contiguous_format).reshape(-1) for x in (a, b))
+    return torch.equal(a.view(torch.uint8), b.view(torch.uint8))
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape", [(3, 5), (130, 257), (0, 4), (1, 9)])
+def test_every_dtype(dtype, shape):
+    x = unique(shape, dtype)
+    y = ct.matrix_transpose(x)
+    assert type(y) is torch.Tensor and y.shape == x.T.shape and y.is_contiguous() and y.device == x.device
+    assert same_bits(y, x.t())
+    assert y.untyped_storage().resizable()  # PyTorch's own memory, not a guest's
+
+
+@settings(deadline=None, max_examples=150)
+@given(shape=st.lists(st.integers(0, 7), max_size=5), seed=st.integers(0, 99), step=st.integers(1, 3), given_out=st.booleans())
+def test_views(shape, seed, step, given_out):
+    x = unique([n * step for n in shape])[tuple(slice(None, None, step) for _ in shape)]
+    x = x.permute(random_axes(x.ndim, seed + 1))
+    axes = random_axes(x.ndim, seed)
+    wanted = x.permute(axes)
+    out = torch.empty([2 * n for n in wanted.shape])[tuple(slice(n) for n in wanted.shape)] if given_out else None
+    y = ct.permute_dims(x, axes, out=out)
+    assert (y is out) if given_out else y.is_contiguous()
+    assert y.shape == wanted.shape and same_bits(y, wanted)
+
+
+def test_expanded():
+    x = unique((5, 1, 3)).expand(5, 4, 3)
+    assert same_bits(ct.permute_dims(x, (2, 1, 0)), x.permute(2, 1, 0))
+
+
+def test_pending_conjugates_and_negatives():
+    """conj() and its imaginary part are views that wait for somebody to compute them."""
+    x = torch.randn(3, 4, dtype=torch.complex64).conj()
+    assert x.is_conj() and x.imag.is_neg()
+    assert same_bits(ct.matrix_transpose(x), x.t())
+    assert same_bits(ct.matrix_transpose(x.imag), x.imag.t())
+
+
+def test_grad():
+    x = torch.randn(3, 4, 5, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda x: ct.permute_dims(x, (2, 0, -2)), x)
+    assert torch.autograd.gradgradcheck(lambda x: ct.permute_dims(x, (2, 0, -2)), x)
+    weight = torch.nn.Parameter(torch.randn(3, 4))
+    ct.matrix_transpose(weight).mul(torch.arange(3.0)).sum().backward()
+    assert torch.equal(weight.grad, torch.arange(3.0)[:, None].expand(3, 4))
+    with torch.no_grad():
+        assert not ct.matrix_transpose(weight).requires_grad
+
+
+def test_out_is_not_recorded():
+    x, out = torch.randn(3, 4, requires_grad=True), torch.empty(4, 3)
+    with pytest.raises(ValueError, match="out is given, but x or out requires a gradient"):
+        ct.matrix_transpose(x, out=out)
+    with torch.no_grad():
+        assert same_bits(ct.matrix_transpose(x, out=out), x.t())
+
+
+def test_out_is_known_to_have_changed():
+    kept = torch.ones(4, 3, requires_grad=True)
+    out = kept.detach().clone().requires_grad_()
+    product = (out * kept).sum()  # keeps out for the gradient of kept
+    with torch.no_grad():
+        ct.matrix_transpose(torch.zeros(3, 4), out=out)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.backward()
+
+
+@pytest.mark.parametrize("axes", [(2, 0, 1), (-1, 1, 0), (0, 1, 2)])
+def test_opcheck(axes):
+    x = torch.randn(2, 3, 4)
+    torch.library.opcheck(torch.ops.cornerturn.permute_dims.default, (x.clone().requires_grad_(), axes))
+    torch.library.opcheck(torch.ops.cornerturn.permute_dims.default, (x.permute(1, 2, 0), axes))
+    out = torch.empty([x.shape[k] for k in axes])
+    torch.library.opcheck(torch.ops.cornerturn.permute_dims_out.default, (x, axes, out))
+
+
+def test_transformations():
+    x = torch.randn(3, 5, 4)
+    for dim in range(3):
+        assert same_bits(torch.vmap(ct.matrix_transpose, in_dims=dim)(x), x.movedim(dim, 0).transpose(1, 2))
+    def loss(x):
+        return (ct.matrix_transpose(x) ** 3).sum()
+    assert torch.allclose(torch.func.grad(loss)(x), 3 * x**2)
+    assert torch.allclose(torch.vmap(torch.func.grad(loss))(x), 3 * x**2)
+    assert same_bits(torch.func.jvp(ct.matrix_transpose, (x,), (2 * x,))[1], 2 * x.transpose(1, 2))
+    assert torch.func.hessian(loss)(x[0]).shape == (5, 4, 5, 4)
+
+
+def test_fake_tensors():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    with FakeTensorMode():
+        y = ct.rearrange(torch.empty(2, 3, 4, dtype=torch.float16), "a b c -> c a b")
+    assert y.shape == (4, 2, 3) and y.dtype == torch.float16 and y.is_contiguous()
+
+
+def test_subclass():
+    class Marked(torch.Tensor):
+        pass
+
+    x = torch.randn(3, 4).as_subclass(Marked)
+    assert same_bits(ct.matrix_transpose(x).as_subclass(torch.Tensor), x.as_subclass(torch.Tensor).t())
+
+
+def test_compile():
+    x = torch.randn(6, 4, 8)
+    compiled = torch.compile(lambda x: ctt.rearrange(x.sin(), "a b c -> c a b") + 1, fullgraph=True, backend="aot_eager")
+    assert torch.equal(compiled(x), x.sin().permute(2, 0, 1) + 1)
+    broken = torch.compile(lambda x: ct.permute_dims(x.sin(), (2, 0, 1)) + 1, backend="aot_eager")
+    assert torch.equal(broken(x), x.sin().permute(2, 0, 1) + 1)
+
+
+def test_plan():
+    x = torch.randn(30, 40)
+    plan = ct.plan(x)
+    assert same_bits(plan(x), x.t())
+    with pytest.raises(ValueError, match="the arrays are not those of the plan"):
+        plan(x.t())
+    with pytest.raises(ValueError, match="x requires a gradient, which a plan does not record"):
+        plan(x.clone().requires_grad_())
+
+
+X = torch.zeros(3, 4)
+
+
+@pytest.mark.parametrize("call,kind,sentence", [
+    (lambda: ct.matrix_transpose(X, out=torch.zeros(3, 4)), ValueError, r"out has shape \(3, 4\), wanted \(4, 3\)"),
+    (lambda: ct.matrix_transpose(X, out=torch.zeros(4, 3, dtype=torch.int32)), ValueError, "out has dtype torch.int32"),
+    (lambda: ct.matrix_transpose(X, out=X.t()), ValueError, "x and out share memory"),
+    (lambda: ct.matrix_transpose(X, out=[1]), TypeError, "out is a list, but x is a torch.Tensor"),
+    (lambda: ct.matrix_transpose(X[0]), ValueError, "x has 1 axis, wanted 2 or more"),
+    (lambda: ct.permute_dims(X, (0, 0)), ValueError, "which was there before"),
+    (lambda: ct.matrix_transpose(X.to("meta"), out=torch.zeros(4, 3)), ValueError, "out has device cpu, wanted meta"),
+    (lambda: ct.matrix_transpose(X.to_sparse()), Exception, ""),
+    (lambda: ctt.permute_dims(X, (0, 0)), ValueError, r"axes is \(0, 0\), but x has 2 axes. Wanted: each of them once"),
+    (lambda: ctt.permute_dims(X, (0, 2)), ValueError, "Wanted: each of them once"),
+    (lambda: ctt.matrix_transpose(X[0]), ValueError, "x has 1 axes, wanted 2 or more"),
+    (lambda: ctt.permute_dims(X, (1, 0), out=X), ValueError, r"out has shape \(3, 4\), wanted \(4, 3\)"),
+    (lambda: ctt.accelerate(devices=("xpu",)), ValueError, "Wanted: 'cuda' and 'cpu' only"),
+], ids=lambda value: value if isinstance(value, str) else "")
+def test_refuses_with_a_sentence(call, kind, sentence):
+    with pytest.raises(kind, match=sentence or None):
+        call()
+
+
+# ---- accelerate ----
+
+@pytest.fixture
+def moved(monkeypatch):
+    """Which calls of aten::copy_ cornerturn took."""
+    taken = []
+    real = ct._core._copy_permuted_tensor
+    monkeypatch.setattr(ct._core, "_copy_permuted_tensor", lambda dst, src: taken.append(real(dst, src)) or taken[-1])
+    yield taken
+    ctt.accelerate(False)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.uint8, torch.complex64], ids=str)
+def test_accelerate_is_bit_for_bit_the_same(moved, dtype):
+    x = unique((130, 210, 7), dtype)
+    image = unique((4, 3, 90, 80), dtype)
+    calls = {
+        "contiguous": lambda: x.permute(2, 0, 1).contiguous(),
+        "clone": lambda: x.transpose(0, 1).clone(memory_format=torch.contiguous_format),
+        "channels last": lambda: image.contiguous(memory_format=torch.channels_last),
+        "and back": lambda: image.contiguous(memory_format=torch.channels_last).contiguous(),
+        "reshape": lambda: x.permute(1, 2, 0).reshape(-1),
+        "copy_": lambda: torch.empty(7, 210, 130, dtype=dtype).copy_(x.permute(2, 1, 0)),
+        "into a slice": lambda: torch.zeros(9, 210, 130, dtype=dtype)[1:8].copy_(x.permute(2, 1, 0)),
+    }
+    wanted = {name: call() for name, call in calls.items()}
+    assert moved == []
+    with ctt.accelerate(devices=("cpu",)):
+        for name, call in calls.items():
+            found = call()
+            assert moved[-1:] == [True], name
+            assert same_bits(found, wanted[name]) and found.stride() == wanted[name].stride(), name
+            moved.clear()
+    calls["contiguous"]()
+    assert moved == []
+
+
+def test_accelerate_leaves_the_rest_alone(moved):
+    x = unique((300, 200))
+    conjugate = torch.randn(300, 200, dtype=torch.complex64).conj()
+    same = torch.randn(200, 200)
+    with ctt.accelerate(devices=("cpu",)):
+        for call, wanted in [
+            (lambda: x.clone(), x),
+            (lambda: x[:, :100].contiguous(), x[:, :100]),
+            (lambda: x.t().clone(), x.t()),
+            (lambda: x[:8, :8].t().contiguous(), x[:8, :8].t()),
+            (lambda: x[0].expand(300, 200).contiguous(), x[0].expand(300, 200)),
+            (lambda: x.t().to(torch.float64), x.t().double()),
+            (lambda: torch.empty(200, 300, dtype=torch.float64).copy_(x.t()), x.t().double()),
+            (lambda: torch.empty(2, 200, 300).copy_(x.t()), x.t().expand(2, 200, 300)),
+            (lambda: conjugate.t().contiguous(), conjugate.t()),
+            (lambda: same.clone().copy_(same), same),
+        ]:
+            found = call()
+            assert True not in moved
+            moved.clear()
+            assert torch.equal(found, wanted)
+
+
+def test_accelerate_where_memory_is_shared(moved):
+    with ctt.accelerate(devices=("cpu",)):
+        x = torch.randn(200, 200)
+        with pytest.raises(RuntimeError, match="refer to a single memory location"):  # PyTorch's own sentence
+            x.copy_(x.t())
+    assert moved == [False]
+
+
+def test_accelerate_knows_wrapped_numbers(moved):
+    """A number that PyTorch turned into a tensor reaches a kernel of Python's as a number."""
+    x = torch.randn(3, 4, dtype=torch.float64, requires_grad=True)
+    with ctt.accelerate(devices=("cpu",)):
+        (x.mean() / 3).backward()
+        assert torch.equal(x.grad, torch.full((3, 4), 1 / 12 / 3, dtype=torch.float64))
+        for value in (True, 2**40 + 1, 1 / 3, 1j / 3):
+            out = torch.empty(3, dtype=torch.complex128)
+            out[:] = value
+            assert out.tolist() == [value] * 3
+
+
+def test_accelerate_in_backward(moved):
+    def train():
+        torch.manual_seed(1)
+        weight = torch.randn(256, 128, requires_grad=True)
+        x = torch.randn(64, 128)
+        loss = (weight.t().contiguous()[None] * x[:, :, None]).permute(2, 0, 1).contiguous().square().mean()
+        loss.backward()
+        return loss.detach(), weight.grad
+
+    plain = train()
+    with ctt.accelerate(devices=("cpu",)):
+        fast = train()
+    assert moved.count(True) >= 3
+    assert all(same_bits(a, b) for a, b in zip(plain, fast, strict=True))
+
+
+def test_accelerate_switches(moved):
+    x = torch.randn(300, 200)
+
+    def is_on():
+        moved.clear()
+        x.t().contiguous()
+        return moved == [True]
+
+    assert not is_on()
+    ctt.accelerate(devices=("cpu",))
+    assert is_on()
+    with ctt.accelerate(False):
+        assert not is_on()
+        with ctt.accelerate(devices=("cpu",)):
+            assert is_on()
+        assert not is_on()
+    assert is_on()
+    ctt.accelerate(False)
+    assert not is_on()
+
+
+def test_example(capsys):
+    """A vision transformer trains to the same bits with and without."""
+    file = pathlib.Path(__file__).resolve().parents[2] / "python" / "examples" / "vision_transformer.py"
+    spec = importlib.util.spec_from_file_location("vision_transformer", file)
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    assert example.main(["--device", "cpu", "--steps", "1", "--batch", "4", "--size", "64"]) == 0
+    assert "losses and weights: the same, bit for bit" in capsys.readouterr().out
