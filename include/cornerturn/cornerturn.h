@@ -53,7 +53,7 @@ typedef struct cornerturn_executor {
 
 typedef struct cornerturn_options {
   cornerturn_device device;
-  int threads; /* 0: all hardware threads of this process */
+  int threads; /* 0: all of this process that OpenMP may use */
   cornerturn_executor parallel;
 } cornerturn_options;
 

@@ -26,7 +26,7 @@ struct executor {
 
 struct plan_options {
   device on = device::automatic;
-  int threads = 0;  // CPU: at most this many tasks at a time; 0 means all hardware threads of this process
+  int threads = 0;  // CPU: at most this many tasks at a time; 0 means all of this process that OpenMP may use
   executor parallel{};
   const char* kernel = nullptr;  // force one row of kernels.inc by its name; for tests and measurements
 };

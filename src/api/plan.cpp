@@ -104,7 +104,7 @@ plan_state::~plan_state() {
 }
 
 void plan_state::choose_for_cpu(int threads) {
-  if (threads == 0) threads = base::hardware_threads();
+  if (threads == 0) threads = base::default_threads();
   if (of_tune_ == findings::heed) {
     if (const api::tuned_row known = api::find_tuned(key_on_cpu(threads)); known.kernel != nullptr) {
       const int fewer = std::clamp(known.threads, 1, threads);

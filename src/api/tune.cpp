@@ -83,7 +83,7 @@ tune_result tune(const problem& what, const void* src, void* dst, const tune_opt
   const bool gpu = place >= 0;
   const gpu::device_guard there(gpu ? place : -1);
   const detail::gpu_way* way = gpu ? &listed.way_on(place, src, dst) : nullptr;
-  const int threads = options.threads == 0 ? base::hardware_threads() : options.threads;
+  const int threads = options.threads == 0 ? base::default_threads() : options.threads;
   tune_result result;
   result.machine = gpu ? gpu::info(place).name : base::this_machine().cpu_model;
   result.listed = gpu ? way->chosen.kernel->name : listed.kernel();

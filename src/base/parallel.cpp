@@ -1,5 +1,6 @@
 #include "base/parallel.hpp"
 
+#include <omp.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -12,6 +13,8 @@ int hardware_threads() noexcept {
   if (sched_getaffinity(0, sizeof mask, &mask) == 0) return std::max(1, CPU_COUNT(&mask));
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
+
+int default_threads() noexcept { return std::clamp(omp_get_max_threads(), 1, hardware_threads()); }
 
 void parallel_for(const executor& parallel, int tasks, void (*body)(void* argument, int task), void* argument) {
   if (tasks <= 0) return;

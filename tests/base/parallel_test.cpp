@@ -1,6 +1,7 @@
 #include "base/parallel.hpp"
 
 #include <gtest/gtest.h>
+#include <omp.h>
 #include <sched.h>
 
 #include <atomic>
@@ -93,6 +94,15 @@ TEST(parallel, threads_are_those_of_the_affinity_mask) {
   ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
   EXPECT_EQ(hardware_threads(), 1);
   ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
+TEST(parallel, openmp_may_ask_for_fewer) {
+  const int before = omp_get_max_threads();
+  omp_set_num_threads(1);
+  EXPECT_EQ(default_threads(), 1);
+  omp_set_num_threads(hardware_threads() + 3);
+  EXPECT_EQ(default_threads(), hardware_threads());
+  omp_set_num_threads(before);
 }
 
 }  // namespace
