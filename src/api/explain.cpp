@@ -38,6 +38,12 @@ std::string plan_state::explain() const {
     out << "canonical  " << form_.word_bytes << "-byte words, rank " << form_.rank << " (largest dst stride first)\n";
     print_axes(out, form_.axes, form_.rank);
   }
+  if (in_place_) {
+    out << "kernel     " << in_place_->kernel->name << ": " << in_place_->kernel->note << '\n';
+    out << "line " << in_place_->line << "     in place: " << in_place_->reason << '\n' << api::explain(*in_place_);
+    out << "bytes      " << bytes_moved() << " (each pass reads once and writes once)\n";
+    return out.str();
+  }
   if (on_gpu_only()) {
     out << detail::explain(*halves_[device_].load(std::memory_order_acquire), gpu::info(device_));
     out << "bytes      " << bytes_moved() << " (read once, written once)\n";
