@@ -55,7 +55,8 @@ class plan {
   //         Ignored on the CPU, where the call returns when the data has moved
   // Errors  invalid_argument: a null pointer with a non-empty problem; one pointer is the host's alone and the other a
   //         GPU's, or another GPU's, or not of options.on. overlap. device_error: the driver refused the launch
-  //         In place: invalid_argument: src is not dst. out_of_memory: no memory for the workspace
+  //         In place: invalid_argument: src is not dst, or a rectangle in a GPU's memory. out_of_memory: no memory for
+  //         the workspace
   // Cost    bytes_moved() of traffic; a CPU thread allocates its tile buffer, some 100 KiB, at its first large move.
   //         In place: as many passes as explain() says; workspace_bytes() are allocated for the time of the call
   void execute(const void* src, void* dst, void* stream = nullptr) const;

@@ -30,7 +30,7 @@ struct problem {
   std::array<axis, max_rank> axes{};
   // src is dst, and the elements of dst are those of src in another order: either axes come in pairs of one extent,
   // each with the strides of the other (a square matrix with any ld, any batch of them), or a packed rows x cols matrix
-  // becomes a packed cols x rows one (any batch of them).
+  // becomes a packed cols x rows one (any batch of them; on the CPU only).
   bool in_place = false;
   friend bool operator==(const problem&, const problem&) = default;
 };

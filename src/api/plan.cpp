@@ -87,21 +87,21 @@ plan_state::plan_state(const problem& what, const plan_options& options, finding
   dst_span_ = map::dst_span(form_);
   src_start_ = form_.src_offset * form_.word_bytes;
   dst_start_ = form_.dst_offset * form_.word_bytes;
+  map::in_place_form places;
+  if (what.in_place) api::check_in_place(what, places = map::in_place(form_));
   if (on_ == device::cuda) {
     device_ = std::max(gpu::current_device(), 0);
     static_cast<void>(remember(device_));
     return;
   }
   if (what.in_place) {
-    const map::in_place_form places = map::in_place(form_);
-    api::check_in_place(what, places);
     const int threads = options.threads == 0 ? base::hardware_threads() : options.threads;
     in_place_ = planning::choose_in_place(form_, places, {.threads = threads, .kernel = kernel_}, base::this_machine());
     if (in_place_->kernel == nullptr) cannot_move(kernel_);
-    return;
+  } else {
+    choose_for_cpu(options.threads);
   }
-  choose_for_cpu(options.threads);
-  if (on_ != device::automatic) return;
+  if (on_ != device::automatic || places.kind == map::in_place_kind::rectangle) return;
   // Where this process uses a GPU already, its half is made now, and later calls find it made.
   if (const int device = gpu::device_in_use(); device >= 0 && gpu::load_kernels(device) == nullptr) {
     static_cast<void>(remember(device));
@@ -144,6 +144,12 @@ gpu_half plan_state::half_for(int device) const {
   }
   if (made.wide.chosen.kernel == nullptr) {
     if (!kernel_.empty()) cannot_move(kernel_);
+    if (what_.in_place && map::in_place(form_).kind == map::in_place_kind::rectangle) {
+      throw error(
+          status::invalid_argument,
+          "in_place is set for a rectangle on a GPU, where only places that trade in pairs move. Wanted: axes in "
+          "pairs of one extent, host memory, or another dst");
+    }
     throw error(status::overflow, "the problem has more parts than a GPU's grid has blocks (2^31 - 1)");
   }
   return made;
@@ -201,10 +207,7 @@ int plan_state::place_of(const void* src, const void* dst) const {
 void plan_state::execute(const void* src, void* dst, void* stream, std::span<std::byte> workspace) const {
   if (form_.empty) return;
   const int place = place_of(src, dst);
-  if (in_place_) {
-    if (place == api::on_cpu) return execute_in_place(dst, workspace);
-    throw error(status::no_device, "the problem is in place and its memory a GPU's, for which there are no kernels");
-  }
+  if (in_place_ && place == api::on_cpu) return execute_in_place(dst, workspace);
   if (place == api::on_cpu) return execute_on_cpu(src, dst);
   execute_on_gpu(place, src, dst, stream);
 }

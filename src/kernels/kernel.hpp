@@ -34,6 +34,12 @@ struct kernel {
 [[nodiscard]] std::span<const kernel> all() noexcept;
 [[nodiscard]] const kernel* find(std::string_view name) noexcept;  // null when no row has that name
 
+// Whether src is dst for this row.
+[[nodiscard]] inline bool moves_in_place(const kernel& row) noexcept {
+  const std::string_view family = row.family;
+  return row.turn != nullptr || family == "swap" || family == "exchange";
+}
+
 // SIMD targets that this build has and this machine runs, best first; the first one is in use.
 [[nodiscard]] std::vector<std::string_view> simd_targets();
 
