@@ -9,24 +9,15 @@
 #include "../kernels/in_place_cases.hpp"
 #include "api/check.hpp"
 #include "move.hpp"
-#include "plan/in_place_gpu.hpp"
 
 namespace cornerturn::testing {
 namespace {
 
-moved move_in_place(const problem& what, const gpu_setting& setting) {
-  const std::int64_t begin = static_cast<std::int64_t>(setting.dst_misalignment) - range_of(what, &axis::dst_stride).lo;
-  std::int64_t word = std::min(setting.alignment, alignment_of(begin, begin));
-  const kernels::kernel* const forced = setting.row.empty() ? nullptr : kernels::find(setting.row);
-  if (forced != nullptr) word = std::min<std::int64_t>(word, forced->element_bytes);
-  const map::canonical form = map::canonicalize(what, word);
-  const std::int64_t first = begin + form.src_offset * form.word_bytes;
-  planning::gpu_choice made =
-      planning::choose_in_place(form, map::in_place(form),
-                                {.multiprocessors = 1,
-                                 .shared_bytes = setting.shared_bytes,
-                                 .alignment = static_cast<int>(std::min(setting.alignment, alignment_of(first, first))),
-                                 .kernel = setting.row});
+moved move_in_place(const problem& what, gpu_setting setting) {
+  setting.src_misalignment = setting.dst_misalignment;
+  gpu_way way = plan_of(what, setting);
+  const map::canonical& form = way.form;
+  planning::gpu_choice& made = way.chosen;
   moved result;
   result.line = made.line;
   if (made.kernel == nullptr) return result;
