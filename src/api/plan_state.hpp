@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <iosfwd>
 #include <optional>
 #include <span>
 #include <string>
@@ -53,6 +54,7 @@ class plan_state {
   void execute_on_cpu(const void* src, void* dst) const;
   void execute_in_place(void* data, std::span<std::byte> workspace) const;
   void execute_on_gpu(int device, const void* src, void* dst, void* stream) const;
+  void explain_gpu_halves(std::ostream& out) const;
   [[nodiscard]] gpu_half half_for(int device) const;
   const gpu_half* remember(int device) const;
 

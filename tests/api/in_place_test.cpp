@@ -3,6 +3,8 @@
 #include "api/in_place.hpp"
 
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
 
 #include <set>
 #include <thread>
@@ -139,6 +141,17 @@ TEST(in_place, rectangles_of_every_line) {
     give(testing::rectangle_of(rows, cols, roll.of(testing::element_sizes), roll.below(40)));
   }
   EXPECT_EQ(lines, (std::set<int>{1, 2, 3, 4, 5, 6, 7, 8, 9}));
+}
+
+RC_GTEST_PROP(in_place, rectangles_are_turned, ()) {
+  const problem what = testing::rectangle_of(
+      *rc::gen::inRange<std::int64_t>(1, 260), *rc::gen::inRange<std::int64_t>(1, 260),
+      *rc::gen::element<std::int64_t>(1, 2, 3, 4, 8, 12, 16, 20), *rc::gen::inRange<std::int64_t>(0, 8));
+  const std::int64_t cache = *rc::gen::element<std::int64_t>(0, 500, 4096);
+  const planning::request wanted{.threads = *rc::gen::element(1, 1, 2, 5), .kernel = {}};
+  const std::string fault = move(what, wanted, with_cache(cache), *rc::gen::inRange<std::size_t>(0, 64));
+  RC_LOG() << to_text(what) << " cache " << cache << " threads " << wanted.threads << "\n" << fault;
+  RC_ASSERT(fault == "");
 }
 
 TEST(in_place, rectangles_by_many_threads) {

@@ -146,7 +146,8 @@ struct swap_elements {
       std::byte* a = upper + r * pitch;
       std::byte* b = lower + r * step;
       for (std::int64_t c = 0; c < cols; ++c, a += step, b += pitch) swap(a, b);
-      if (next_upper == nullptr) continue;
+      // Rows of the next pair, where elements are so close that a row is a few lines.
+      if (next_upper == nullptr || step > 4 * 64) continue;
       for (std::int64_t k = 0; k < cols * step; k += 64) __builtin_prefetch(next_upper + r * pitch + k, 1, 2);
       for (std::int64_t k = 0; k < cols * step; k += 64) __builtin_prefetch(next_lower + r * pitch + k, 1, 2);
     }
