@@ -21,7 +21,7 @@ namespace {
 using base::ceil_div;
 
 // Items that are on their way while one moves: enough for those of a few lines, and of the longest parts 64 KiB. With
-// one on its way float32 10000 x 7000 takes a quarter longer (one core of AMD EPYC 4th generation, 2026-11-21).
+// one on its way float32 10000 x 7000 takes a quarter longer than with four (AMD EPYC 4th generation, 2026-11-21).
 constexpr std::size_t fetched_ahead = 8;
 
 // The place whose item belongs at `place`.
