@@ -48,10 +48,11 @@ bench_case ad_hoc(const std::string& shape, std::int64_t element_bytes, std::vec
 }  // namespace
 
 void declare(CLI::App& app, arguments& given) {
-  app.add_option("--set", given.sets,
-                 "a set of cases, may be repeated: plain odd pow2 small_types skinny batched rank_n "
-                 "hot odd_elements quick bars all; on a GPU: pow2 odd odd_small skinny batched rank_n small rank_many "
-                 "odd_elements quick bars all (default: quick)");
+  app.add_option(
+      "--set", given.sets,
+      "a set of cases, may be repeated: plain odd pow2 small_types skinny batched rank_n "
+      "hot odd_elements quick bars all in_place_square in_place_rectangle; on a GPU: pow2 odd odd_small skinny "
+      "batched rank_n small rank_many odd_elements quick bars all (default: quick)");
   app.add_option("--case,--filter", given.pattern, "only cases whose name matches this regular expression");
   app.add_option("--shape,shape", given.shapes,
                  "an ad-hoc case, as 4096x4096; up to 256 KiB (GPU: 16 MiB) it is timed in cache");

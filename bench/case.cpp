@@ -193,8 +193,9 @@ const std::vector<bench_case>& all_cases(machine on) {
 }
 
 const std::vector<std::string>& set_names(machine on) {
-  static const std::vector<std::string> of_cpu{"plain",  "odd", "pow2",         "small_types", "skinny", "batched",
-                                               "rank_n", "hot", "odd_elements", "quick",       "bars",   "all"};
+  static const std::vector<std::string> of_cpu{
+      "plain", "odd",          "pow2",  "small_types", "skinny", "batched",         "rank_n",
+      "hot",   "odd_elements", "quick", "bars",        "all",    "in_place_square", "in_place_rectangle"};
   static const std::vector<std::string> of_gpu{"pow2",  "odd",       "odd_small",    "skinny", "batched", "rank_n",
                                                "small", "rank_many", "odd_elements", "quick",  "bars",    "all"};
   return on == machine::cpu ? of_cpu : of_gpu;

@@ -29,6 +29,7 @@ struct bench_case {
   [[nodiscard]] std::int64_t bytes() const;           // of one side, without what is skipped
   [[nodiscard]] std::int64_t src_span_bytes() const;  // from the first byte to the last, with what is skipped
   [[nodiscard]] std::int64_t dst_span_bytes() const;
+  [[nodiscard]] bool in_place() const { return set.starts_with("in_place"); }  // dst begins as a copy of src
   [[nodiscard]] bool is_packed() const { return ld.src + ld.dst + batch.src + batch.dst == 0; }
   [[nodiscard]] std::vector<std::int64_t> src_strides() const;  // per axis of src, in elements
   [[nodiscard]] std::vector<std::int64_t> dst_strides() const;  // per axis of dst

@@ -11,8 +11,11 @@ namespace {
 
 class our_runner final : public runner {
  public:
-  explicit our_runner(const setup& how) : plan_(make(how)) {}
-  void run(const std::byte* src, std::byte* dst) override { plan_.execute(src, dst); }
+  explicit our_runner(const setup& how)
+      : plan_(make(how)),
+        in_place_(how.original.in_place()),
+        workspace_(static_cast<std::size_t>(plan_.workspace_bytes())) {}
+  void run(const std::byte* src, std::byte* dst) override { plan_.execute(in_place_ ? dst : src, dst, workspace_); }
   [[nodiscard]] std::string detail() const override { return plan_.kernel(); }
 
  private:
@@ -24,6 +27,8 @@ class our_runner final : public runner {
     return plan(problem_of(how.original), options);
   }
   plan plan_;
+  bool in_place_;
+  std::vector<std::byte> workspace_;
 };
 
 class copy_runner final : public runner {
@@ -37,16 +42,15 @@ class copy_runner final : public runner {
   int threads_;
 };
 
-template <std::size_t Row>
+template <const std::vector<copy_kind>& (*Kinds)(), std::size_t Row>
 std::unique_ptr<runner> prepare_copy(const setup& how) {
-  return std::make_unique<copy_runner>(copies()[Row], how.original.bytes(), how.threads);
+  return std::make_unique<copy_runner>(Kinds()[Row], how.original.bytes(), how.threads);
 }
 
-template <std::size_t... Rows>
-void add_copies(std::vector<contender>& list, std::index_sequence<Rows...>) {
-  ((Rows < copies().size()
-        ? list.push_back({std::string("copy_") + copies()[Rows].name, role::roof, true, prepare_copy<Rows>})
-        : void()),
+template <const std::vector<copy_kind>& (*Kinds)(), std::size_t... Rows>
+void add_copies(std::vector<contender>& list, const std::string& prefix, std::index_sequence<Rows...>) {
+  ((Rows < Kinds().size() ? list.push_back({prefix + Kinds()[Rows].name, role::roof, true, prepare_copy<Kinds, Rows>})
+                          : void()),
    ...);
 }
 
@@ -75,7 +79,11 @@ class sliced_runner final : public runner {
 }  // namespace
 
 problem problem_of(const bench_case& one) {
-  if (one.is_packed()) return permute_problem(one.extents, one.axes, one.element_bytes);
+  if (one.is_packed()) {
+    problem what = permute_problem(one.extents, one.axes, one.element_bytes);
+    what.in_place = one.in_place();
+    return what;
+  }
   return permute_problem(one.extents, one.axes, one.element_bytes, one.src_strides(), one.dst_strides());
 }
 
@@ -84,9 +92,13 @@ contender ours() {
           [](const setup& how) -> std::unique_ptr<runner> { return std::make_unique<our_runner>(how); }};
 }
 
-std::vector<contender> roof_contenders() {
+std::vector<contender> roof_contenders(const bench_case& one) {
   std::vector<contender> list;
-  add_copies(list, std::make_index_sequence<16>());
+  if (one.in_place()) {
+    add_copies<rewrites>(list, "rewrite_", std::make_index_sequence<16>());
+  } else {
+    add_copies<copies>(list, "copy_", std::make_index_sequence<16>());
+  }
   return list;
 }
 

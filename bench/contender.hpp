@@ -47,8 +47,8 @@ struct contender {
 // Effect  the library through a plan
 [[nodiscard]] contender ours();
 
-// Effect  one contender for each row of copies()
-[[nodiscard]] std::vector<contender> roof_contenders();
+// Effect  one contender for each row of copies(), or of rewrites() where the case is in place
+[[nodiscard]] std::vector<contender> roof_contenders(const bench_case& one);
 
 // Effect  the peers this build links; empty without CORNERTURN_PEERS
 [[nodiscard]] std::vector<contender> peers();

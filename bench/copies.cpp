@@ -18,7 +18,35 @@ void copy_memcpy(const std::byte* src, std::byte* dst, std::int64_t bytes) {
   std::memcpy(dst, src, static_cast<std::size_t>(bytes));
 }
 
+// Every byte inverted where it lies; src is not looked at.
+void rewrite_plain(const std::byte* /*src*/, std::byte* dst, std::int64_t bytes) {
+  for (std::int64_t i = 0; i < bytes; ++i) dst[i] = ~dst[i];
+}
+
 #if defined(__x86_64__)
+
+__attribute__((target("avx2"))) void rewrite_avx2(const std::byte* src, std::byte* dst, std::int64_t bytes) {
+  const __m256i ones = _mm256_set1_epi8(-1);
+  std::int64_t i = 0;
+  for (; i + 128 <= bytes; i += 128) {
+    for (int k = 0; k < 128; k += 32) {
+      auto* const at = reinterpret_cast<__m256i*>(dst + i + k);
+      _mm256_storeu_si256(at, _mm256_xor_si256(_mm256_loadu_si256(at), ones));
+    }
+  }
+  rewrite_plain(src, dst + i, bytes - i);
+}
+__attribute__((target("avx512f"))) void rewrite_avx512(const std::byte* src, std::byte* dst, std::int64_t bytes) {
+  const __m512i ones = _mm512_set1_epi32(-1);
+  std::int64_t i = 0;
+  for (; i + 256 <= bytes; i += 256) {
+    for (int k = 0; k < 256; k += 64) {
+      std::byte* const at = dst + i + k;
+      _mm512_storeu_si512(at, _mm512_xor_si512(_mm512_loadu_si512(at), ones));
+    }
+  }
+  rewrite_plain(src, dst + i, bytes - i);
+}
 
 // One block each way: 256 bytes. Src may be unaligned, dst is aligned to 64.
 __attribute__((target("avx512f"), always_inline)) inline void block_avx512_nt(const std::byte* src, std::byte* dst) {
@@ -87,6 +115,15 @@ void fill_piece(std::byte* dst, std::int64_t bytes, unsigned char value) {
 
 #endif
 
+std::vector<copy_kind> present_rewrites() {
+  std::vector<copy_kind> kinds{{"plain", rewrite_plain}};
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2")) kinds.push_back({"avx2", rewrite_avx2});
+  if (__builtin_cpu_supports("avx512f")) kinds.push_back({"avx512", rewrite_avx512});
+#endif
+  return kinds;
+}
+
 std::vector<copy_kind> present_copies() {
   std::vector<copy_kind> kinds{{"memcpy", copy_memcpy}};
 #if defined(__x86_64__)
@@ -108,6 +145,11 @@ std::vector<copy_kind> present_copies() {
 
 const std::vector<copy_kind>& copies() {
   static const std::vector<copy_kind> kinds = present_copies();
+  return kinds;
+}
+
+const std::vector<copy_kind>& rewrites() {
+  static const std::vector<copy_kind> kinds = present_rewrites();
   return kinds;
 }
 

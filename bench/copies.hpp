@@ -15,6 +15,9 @@ struct copy_kind {
 // Effect  the copies this CPU runs: memcpy always; ordinary and non-temporal AVX2 / AVX-512 ones where present
 [[nodiscard]] const std::vector<copy_kind>& copies();
 
+// Effect  the rewrites this CPU runs, for what moves in place: each byte of dst is read, inverted and written back
+[[nodiscard]] const std::vector<copy_kind>& rewrites();
+
 // Effect  one contiguous piece per thread of an OpenMP team, started anew for each call
 void parallel_copy(const copy_kind& kind, const std::byte* src, std::byte* dst, std::int64_t bytes, int threads);
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <ctime>
 #include <map>
 
@@ -51,9 +52,19 @@ timing time_calls(runner& who, const buffer_pair& on, std::int64_t calls) {
   return {wall / static_cast<double>(calls), (cpu_now() - watch.cpu) / static_cast<double>(calls)};
 }
 
-// The roof moves bytes in order; all others must reach the permutation.
-std::string check(const series& entry, const bench_case& what, const view& moved, const buffer_pair& on) {
+// Before a run that is checked.
+void make_ready(const bench_case& what, const buffer_pair& on) {
+  memory::poison(on.dst, what.bytes());
+  if (what.in_place()) std::memcpy(on.dst, on.src, static_cast<std::size_t>(what.bytes()));
+}
+
+// The roof moves bytes in order, or inverts them where they lie; all others must reach the permutation.
+std::string check(const series& entry, runner& who, const bench_case& what, const view& moved, const buffer_pair& on) {
   const std::int64_t bytes = what.bytes();
+  if (entry.part == role::roof && what.in_place()) {
+    if (std::memcmp(on.src, on.dst, 1) == 0) return "nothing was rewritten";
+    who.run(on.src, on.dst);
+  }
   if (!memory::guards_intact(on.dst, bytes)) return "bytes next to dst were written";
   return difference(entry.part == role::roof ? view{1, {{bytes, 1, 1}}} : moved, on.src, on.dst);
 }
@@ -77,8 +88,8 @@ std::vector<entrant> enter_all(const bench_case& what, int threads, memory& pool
   std::vector<entrant> entrants;
   const setup how{what, full_view(what), threads, scratch, options.kernel};
   enter(ours(), how, pool, into, entrants);
-  for (const contender& who : roof_contenders()) enter(who, how, pool, into, entrants);
-  if (options.with_peers) {
+  for (const contender& who : roof_contenders(what)) enter(who, how, pool, into, entrants);
+  if (options.with_peers && !what.in_place()) {  // no peer is asked to work in place
     for (const contender& who : peers()) enter(who, how, pool, into, entrants);
   }
   for (const contender& who : options.more) enter(who, how, pool, into, entrants);
@@ -149,9 +160,9 @@ result measure_cold(const bench_case& what, int threads, memory& pool, const mea
   for (std::size_t i = 0; i < entrants.size(); ++i) {  // 2
     series& entry = outcome.entries[i];
     const buffer_pair& on = next_pair();
-    memory::poison(on.dst, what.bytes());
+    make_ready(what, on);
     const double once = time_calls(*entrants[i].ready, on, 1).wall;
-    entry.wrong = check(entry, what, moved, on);
+    entry.wrong = check(entry, *entrants[i].ready, what, moved, on);
     if (entry.part == role::ours && options.min_time > once * rounds) {
       rounds = static_cast<int>(std::ceil(options.min_time / once));
     }
@@ -167,11 +178,11 @@ result measure_cold(const bench_case& what, int threads, memory& pool, const mea
       series& entry = outcome.entries[i];
       const buffer_pair& on = next_pair();
       const bool last = round == rounds - 1;
-      if (last) memory::poison(on.dst, what.bytes());
+      if (last) make_ready(what, on);
       const timing took = time_calls(*entrants[i].ready, on, 1);
       entry.seconds.push_back(took.wall);
       entry.cpu_seconds.push_back(took.cpu);
-      if (last && entry.wrong.empty()) entry.wrong = check(entry, what, moved, on);
+      if (last && entry.wrong.empty()) entry.wrong = check(entry, *entrants[i].ready, what, moved, on);
     }
   }
   return outcome;
@@ -186,7 +197,7 @@ result measure_hot(const bench_case& what, memory& pool, const measure_options& 
     series& entry = outcome.entries[i];
     memory::poison(on.dst, what.bytes());
     entrants[i].ready->run(on.src, on.dst);
-    entry.wrong = check(entry, what, moved, on);
+    entry.wrong = check(entry, *entrants[i].ready, what, moved, on);
     double once = time_calls(*entrants[i].ready, on, 10).wall;
     once = std::max(1e-9, std::min(once, time_calls(*entrants[i].ready, on, 100).wall));
     entry.calls_per_sample = std::max<std::int64_t>(1, std::int64_t(hot_sample / once));
@@ -203,7 +214,7 @@ result measure_hot(const bench_case& what, memory& pool, const measure_options& 
       const timing took = time_calls(*entrants[i].ready, on, entry.calls_per_sample);
       entry.seconds.push_back(took.wall);
       entry.cpu_seconds.push_back(took.cpu);
-      if (last && entry.wrong.empty()) entry.wrong = check(entry, what, moved, on);
+      if (last && entry.wrong.empty()) entry.wrong = check(entry, *entrants[i].ready, what, moved, on);
     }
   }
   return outcome;

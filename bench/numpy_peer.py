@@ -42,6 +42,8 @@ def read_cases():
                 continue
             extents = [int(x) for x in match[3].split(",")]
             axes = [int(x) for x in match[4].split(",")]
+            if match[1].startswith("in_place"):
+                continue
             name = f"{match[1]}/b{match[2]}/{joined(extents)}"
             if axes != [1, 0]:
                 name += "/" + "".join("0123456789abcdef"[a] for a in axes)

@@ -58,6 +58,7 @@ target_compile_options(cornerturn_cuda_flags INTERFACE $<$<COMPILE_LANGUAGE:CUDA
 # What ptxas says of each kernel is kept beside the object: FILE.cu.o.ptxas. tools/check_spills reads it.
 function(cornerturn_keep_ptxas_reports target)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xptxas=-v>)
-  set_target_properties(${target} PROPERTIES
-    CUDA_COMPILER_LAUNCHER "${PROJECT_SOURCE_DIR}/tools/keep_ptxas_report;${CMAKE_CUDA_COMPILER_LAUNCHER}")
+  # A list, for an empty launcher would be one more, empty, argument.
+  set(launchers ${PROJECT_SOURCE_DIR}/tools/keep_ptxas_report ${CMAKE_CUDA_COMPILER_LAUNCHER})
+  set_target_properties(${target} PROPERTIES CUDA_COMPILER_LAUNCHER "${launchers}")
 endfunction()

@@ -1,6 +1,7 @@
 /* The C ABI: a status from every call, and a sentence when it is not CORNERTURN_OK. */
 #include <cornerturn/cornerturn.h>
 #include <stdio.h>
+#include <string.h>
 
 static int failed(cornerturn_status status) {
   if (status == CORNERTURN_OK) return 0;
@@ -29,6 +30,10 @@ int main(void) {
   const int bad = failed(cornerturn_plan_execute(plan, src, dst, NULL));
   cornerturn_plan_destroy(plan);
   if (bad) return 1;
+
+  /* Where dst is src, the matrix becomes its transpose where it lies. */
+  if (failed(cornerturn_transpose(dst, dst, 6, 4, sizeof(double), 0, 0, NULL))) return 1;
+  if (memcmp(dst, src, sizeof src) != 0) return 1;
 
   /* What a mistake looks like: a leading dimension smaller than the row it has to hold. */
   const cornerturn_status status = cornerturn_transpose(src, dst, 4, 6, sizeof(double), 5, 0, NULL);

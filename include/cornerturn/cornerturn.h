@@ -43,6 +43,7 @@ typedef struct cornerturn_problem {
   int64_t element_bytes;
   int rank;
   cornerturn_axis axes[CORNERTURN_MAX_RANK];
+  int in_place; /* src is dst; 0 or 1 */
 } cornerturn_problem;
 
 /* See cornerturn::executor. A null run means the library's own threads. */
@@ -72,14 +73,20 @@ cornerturn_status cornerturn_plan_create(const cornerturn_problem* problem, cons
                                          cornerturn_plan** out);
 void cornerturn_plan_destroy(cornerturn_plan* plan); /* null is allowed */
 
-/* Effect  moves the data. Alias: src and dst may not overlap. */
+/* Effect  moves the data. Alias: src and dst may not overlap; of a problem in place they are one pointer. */
 cornerturn_status cornerturn_plan_execute(const cornerturn_plan* plan, const void* src, void* dst, void* stream);
+
+/* Effect  the same with a workspace of the caller's, of cornerturn_plan_workspace_bytes() or more, in place of one that
+   is allocated for the time of the call. Only rectangles in place want one. */
+cornerturn_status cornerturn_plan_execute_with(const cornerturn_plan* plan, const void* src, void* dst, void* workspace,
+                                               int64_t workspace_bytes, void* stream);
+int64_t cornerturn_plan_workspace_bytes(const cornerturn_plan* plan);
 
 /* Effect  the text of plan.explain(), owned by the plan */
 const char* cornerturn_plan_explain(const cornerturn_plan* plan);
 const char* cornerturn_plan_kernel(const cornerturn_plan* plan);
 
-/* Effect  one call through the plan cache */
+/* Effect  one call through the plan cache; where src is dst, in place */
 cornerturn_status cornerturn_move(const cornerturn_problem* problem, const void* src, void* dst, void* stream);
 cornerturn_status cornerturn_transpose(const void* src, void* dst, int64_t rows, int64_t cols, int64_t element_bytes,
                                        int64_t src_ld, int64_t dst_ld, void* stream);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cornerturn/error.hpp"      // IWYU pragma: export
+#include "cornerturn/mdspan.hpp"     // IWYU pragma: export
 #include "cornerturn/plan.hpp"       // IWYU pragma: export
 #include "cornerturn/problem.hpp"    // IWYU pragma: export
 #include "cornerturn/system.hpp"     // IWYU pragma: export

@@ -1,8 +1,10 @@
 // A plan says HOW a problem moves on one device: chosen once, immutable, executed any number of times by any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "cornerturn/problem.hpp"
@@ -39,29 +41,39 @@ class plan {
  public:
   // Effect  checks the problem, brings it to canonical form and picks the kernel
   // Errors  invalid_argument, overflow, overlap (two elements of dst share a byte): the sentence names the axis.
+  //         invalid_argument: in_place is set and the permutation is none of those that problem.hpp lists.
   //         no_device: options.on names a backend that is absent, or there is no such device; the sentence says why
   //         device_error: the kernels do not load on this GPU
   // Cost    microseconds; no access to the data
   explicit plan(const problem& what, const plan_options& options = {});
 
   // Effect  moves the data: see problem
-  // Alias   the bytes that src and dst span may not overlap
+  // Alias   the bytes that src and dst span may not overlap; of a problem in place, src is dst
   // Shape   src and dst both lie in host memory, or both where one GPU can reach them; which decides where it runs
   // Stream  a GPU's: the move is ordered in it and the call does not wait; null is the default stream. It may be under
   //         capture, where the plan was made, or has run, on this device before.
   //         Ignored on the CPU, where the call returns when the data has moved
   // Errors  invalid_argument: a null pointer with a non-empty problem; one pointer is the host's alone and the other a
   //         GPU's, or another GPU's, or not of options.on. overlap. device_error: the driver refused the launch
-  // Cost    bytes_moved() of traffic; a CPU thread allocates its tile buffer, some 100 KiB, at its first large move
+  //         In place: invalid_argument: src is not dst, or a rectangle in a GPU's memory. out_of_memory: no memory for
+  //         the workspace
+  // Cost    bytes_moved() of traffic; a CPU thread allocates its tile buffer, some 100 KiB, at its first large move.
+  //         In place: as many passes as explain() says; workspace_bytes() are allocated for the time of the call
   void execute(const void* src, void* dst, void* stream = nullptr) const;
+
+  // Effect  as above, with a workspace of the caller's: nothing is allocated for it. It may be larger than needed
+  // Alias   it shares no byte with src or dst, nor with the workspace of a call that runs at the same time
+  // Errors  as above; invalid_argument: it has fewer than workspace_bytes(): the sentence says how many are wanted
+  void execute(const void* src, void* dst, std::span<std::byte> workspace, void* stream = nullptr) const;
 
   // Effect  why this kernel: the problem, its canonical form, the line of the decision list that fired, the blocking
   [[nodiscard]] std::string explain() const;
 
-  [[nodiscard]] const char* kernel() const noexcept;            // its name in kernels.inc
-  [[nodiscard]] int threads() const noexcept;                   // tasks that execute starts
-  [[nodiscard]] std::int64_t bytes_moved() const noexcept;      // read once + written once
-  [[nodiscard]] std::int64_t workspace_bytes() const noexcept;  // 0 for every out-of-place problem
+  [[nodiscard]] const char* kernel() const noexcept;        // its name in kernels.inc
+  [[nodiscard]] int threads() const noexcept;               // tasks that execute starts
+  [[nodiscard]] std::int64_t bytes_moved() const noexcept;  // read once + written once
+  // 0 but for rectangles in place: there a twentieth of one, or what the caches hold, and a few rows
+  [[nodiscard]] std::int64_t workspace_bytes() const noexcept;
 
  private:
   std::shared_ptr<const detail::plan_state> state_;

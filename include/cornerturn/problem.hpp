@@ -23,11 +23,15 @@ struct axis {
 
 // Effect  dst[sum i_k * axes[k].dst_stride] = src[sum i_k * axes[k].src_stride]  for all 0 <= i_k < axes[k].extent
 // Shape   rank axes, 0 <= rank <= max_rank, in any order; rank 0 is one element; an extent of 0 is no element at all
-// Alias   src and dst may not share a byte
+// Alias   src and dst may not share a byte, unless in_place is set: then they are one pointer
 struct problem {
   std::int64_t element_bytes = 0;  // any size >= 1; elements are moved bit for bit
   int rank = 0;
   std::array<axis, max_rank> axes{};
+  // src is dst, and the elements of dst are those of src in another order: either axes come in pairs of one extent,
+  // each with the strides of the other (a square matrix with any ld, any batch of them), or a packed rows x cols matrix
+  // becomes a packed cols x rows one (any batch of them; on the CPU only).
+  bool in_place = false;
   friend bool operator==(const problem&, const problem&) = default;
 };
 

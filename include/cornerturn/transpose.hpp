@@ -11,14 +11,14 @@
 #pragma GCC visibility push(default)
 namespace cornerturn {
 
-// Effect  executes the problem through the plan cache
+// Effect  executes the problem through the plan cache; where src is dst, in place
 // Errors  those of plan::plan and plan::execute
 void move(const problem& what, const void* src, void* dst, void* stream = nullptr);
 
 // Effect  dst[j][i] = src[i][j]
 // Shape   src is rows x cols, row-major, with src_ld elements between rows; dst is cols x rows with dst_ld.
 //         A leading dimension of 0 means packed
-// Alias   src and dst may not overlap
+// Alias   src and dst may not overlap, but src may be dst: a square matrix with one ld, or a packed one of any shape
 // Errors  as move
 template <class T>
 void transpose(const T* src, T* dst, std::int64_t rows, std::int64_t cols, std::int64_t src_ld = 0,

@@ -54,6 +54,7 @@ cornerturn::problem from_c(const cornerturn_problem& given) {
   cornerturn::problem what;
   what.element_bytes = given.element_bytes;
   what.rank = given.rank;
+  what.in_place = given.in_place != 0;
   for (int k = 0; k < std::clamp(given.rank, 0, CORNERTURN_MAX_RANK); ++k) {
     what.axes[k] = {given.axes[k].extent, given.axes[k].src_stride, given.axes[k].dst_stride};
   }
@@ -64,6 +65,7 @@ void to_c(const cornerturn::problem& what, cornerturn_problem* out) {
   *out = {};
   out->element_bytes = what.element_bytes;
   out->rank = what.rank;
+  out->in_place = what.in_place ? 1 : 0;
   for (int k = 0; k < what.rank; ++k) {
     out->axes[k] = {what.axes[k].extent, what.axes[k].src_stride, what.axes[k].dst_stride};
   }
@@ -127,6 +129,24 @@ cornerturn_status cornerturn_plan_execute(const cornerturn_plan* plan, const voi
     want(plan, "plan");
     plan->how.execute(src, dst, stream);
   });
+}
+
+cornerturn_status cornerturn_plan_execute_with(const cornerturn_plan* plan, const void* src, void* dst, void* workspace,
+                                               int64_t workspace_bytes, void* stream) {
+  return guarded([&] {
+    want(plan, "plan");
+    if (workspace_bytes < 0) {
+      throw error(status::invalid_argument,
+                  "workspace_bytes is " + std::to_string(workspace_bytes) + ", wanted 0 or more");
+    }
+    if (workspace_bytes > 0) want(workspace, "workspace");
+    plan->how.execute(src, dst, {static_cast<std::byte*>(workspace), static_cast<std::size_t>(workspace_bytes)},
+                      stream);
+  });
+}
+
+int64_t cornerturn_plan_workspace_bytes(const cornerturn_plan* plan) {
+  return plan == nullptr ? 0 : plan->how.workspace_bytes();
 }
 
 const char* cornerturn_plan_explain(const cornerturn_plan* plan) { return plan == nullptr ? "" : plan->text.c_str(); }

@@ -27,6 +27,13 @@ void print_chain(std::ostream& out, const char* name, const kernels::chain& one,
 
 }  // namespace
 
+void plan_state::explain_gpu_halves(std::ostream& out) const {
+  for (int device = 0; device < most_devices; ++device) {
+    const gpu_half* half = halves_[static_cast<std::size_t>(device)].load(std::memory_order_acquire);
+    if (half != nullptr) out << "where the pointers are a GPU's\n" << detail::explain(*half, gpu::info(device));
+  }
+}
+
 std::string plan_state::explain() const {
   const kernels::job& work = chosen_.work;
   std::ostringstream out;
@@ -37,6 +44,13 @@ std::string plan_state::explain() const {
   } else {
     out << "canonical  " << form_.word_bytes << "-byte words, rank " << form_.rank << " (largest dst stride first)\n";
     print_axes(out, form_.axes, form_.rank);
+  }
+  if (in_place_) {
+    out << "kernel     " << in_place_->kernel->name << ": " << in_place_->kernel->note << '\n';
+    out << "line " << in_place_->line << "     in place: " << in_place_->reason << '\n' << api::explain(*in_place_);
+    out << "bytes      " << bytes_moved() << " (each pass reads once and writes once)\n";
+    explain_gpu_halves(out);
+    return out.str();
   }
   if (on_gpu_only()) {
     out << detail::explain(*halves_[device_].load(std::memory_order_acquire), gpu::info(device_));
@@ -63,10 +77,7 @@ std::string plan_state::explain() const {
   }
   out << "threads    " << chosen_.threads << " over " << work.units << " units\n";
   out << "bytes      " << bytes_moved() << " (read once, written once)\n";
-  for (int device = 0; device < most_devices; ++device) {
-    const gpu_half* half = halves_[static_cast<std::size_t>(device)].load(std::memory_order_acquire);
-    if (half != nullptr) out << "where the pointers are a GPU's\n" << detail::explain(*half, gpu::info(device));
-  }
+  explain_gpu_halves(out);
   return out.str();
 }
 

@@ -4,6 +4,8 @@
 #include <sstream>
 #include <variant>
 
+#include "plan/in_place_gpu.hpp"
+
 namespace cornerturn::detail {
 namespace {
 
@@ -23,7 +25,8 @@ gpu_way prepare(const problem& what, const gpu::device_info& on, int alignment, 
   way.form = map::canonicalize(what, word);
   const planning::gpu_request wanted = {
       .multiprocessors = on.multiprocessors, .shared_bytes = on.shared_bytes, .alignment = alignment, .kernel = kernel};
-  way.chosen = planning::choose(way.form, wanted, planning::gpu_tuning_for(on.arch));
+  way.chosen = what.in_place ? planning::choose_in_place(way.form, map::in_place(way.form), wanted)
+                             : planning::choose(way.form, wanted, planning::gpu_tuning_for(on.arch));
   return way;
 }
 
@@ -87,6 +90,10 @@ struct print_job {
         << " lines of " << job.line_elements << " words in dst ("
         << (job.line_is_contiguous != 0 ? job.line_elements * word : word) << " bytes at a time)\n";
     print_grid(out, job.blocks);
+  }
+  void operator()(const gpu::swap_job& job) const {
+    out << "in place   tiles of " << job.tile << " x " << job.tile << " elements of " << job.words << " " << word
+        << "-byte words, " << job.numbers << " along a side\n";
   }
   void operator()(const gpu::runs_job& job) const {
     out << "runs       " << job.runs << " of " << job.run_bytes << " bytes, in " << job.pieces.divisor

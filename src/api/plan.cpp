@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <new>
 
 #include "api/check.hpp"
@@ -86,13 +87,21 @@ plan_state::plan_state(const problem& what, const plan_options& options, finding
   dst_span_ = map::dst_span(form_);
   src_start_ = form_.src_offset * form_.word_bytes;
   dst_start_ = form_.dst_offset * form_.word_bytes;
+  map::in_place_form places;
+  if (what.in_place) api::check_in_place(what, places = map::in_place(form_));
   if (on_ == device::cuda) {
     device_ = std::max(gpu::current_device(), 0);
     static_cast<void>(remember(device_));
     return;
   }
-  choose_for_cpu(options.threads);
-  if (on_ != device::automatic) return;
+  if (what.in_place) {
+    const int threads = options.threads == 0 ? base::hardware_threads() : options.threads;
+    in_place_ = planning::choose_in_place(form_, places, {.threads = threads, .kernel = kernel_}, base::this_machine());
+    if (in_place_->kernel == nullptr) cannot_move(kernel_);
+  } else {
+    choose_for_cpu(options.threads);
+  }
+  if (on_ != device::automatic || places.kind == map::in_place_kind::rectangle) return;
   // Where this process uses a GPU already, its half is made now, and later calls find it made.
   if (const int device = gpu::device_in_use(); device >= 0 && gpu::load_kernels(device) == nullptr) {
     static_cast<void>(remember(device));
@@ -135,6 +144,12 @@ gpu_half plan_state::half_for(int device) const {
   }
   if (made.wide.chosen.kernel == nullptr) {
     if (!kernel_.empty()) cannot_move(kernel_);
+    if (what_.in_place && map::in_place(form_).kind == map::in_place_kind::rectangle) {
+      throw error(
+          status::invalid_argument,
+          "in_place is set for a rectangle on a GPU, where only places that trade in pairs move. Wanted: axes in "
+          "pairs of one extent, host memory, or another dst");
+    }
     throw error(status::overflow, "the problem has more parts than a GPU's grid has blocks (2^31 - 1)");
   }
   return made;
@@ -151,6 +166,7 @@ const gpu_half* plan_state::remember(int device) const {
 }
 
 const char* plan_state::kernel() const noexcept {
+  if (in_place_) return in_place_->kernel->name;
   if (!on_gpu_only()) return chosen_.kernel->name;
   return halves_[device_].load(std::memory_order_acquire)->wide.chosen.kernel->name;
 }
@@ -188,9 +204,10 @@ int plan_state::place_of(const void* src, const void* dst) const {
   return place == api::on_current_gpu ? std::max(gpu::current_device(), 0) : place;
 }
 
-void plan_state::execute(const void* src, void* dst, void* stream) const {
+void plan_state::execute(const void* src, void* dst, void* stream, std::span<std::byte> workspace) const {
   if (form_.empty) return;
   const int place = place_of(src, dst);
+  if (in_place_ && place == api::on_cpu) return execute_in_place(dst, workspace);
   if (place == api::on_cpu) return execute_on_cpu(src, dst);
   execute_on_gpu(place, src, dst, stream);
 }
@@ -231,12 +248,19 @@ void plan_state::execute_on_gpu(int device, const void* src, void* dst, void* st
 void plan_state::check_overlap(const void* src, const void* dst) const {
   const auto src_at = reinterpret_cast<std::uintptr_t>(src);
   const auto dst_at = reinterpret_cast<std::uintptr_t>(dst);
+  if (what_.in_place) {
+    if (src == dst) return;
+    throw error(status::invalid_argument, "the problem is in place, but dst - src is " +
+                                              std::to_string(static_cast<std::int64_t>(dst_at - src_at)) +
+                                              " bytes. Wanted: one pointer for both");
+  }
   if (src_at + src_span_.lo < dst_at + dst_span_.hi && dst_at + dst_span_.lo < src_at + src_span_.hi) {
     throw error(status::overlap, "src and dst overlap: src spans bytes " + std::to_string(src_span_.lo) + " to " +
                                      std::to_string(src_span_.hi) + " from its pointer, dst " +
                                      std::to_string(dst_span_.lo) + " to " + std::to_string(dst_span_.hi) +
                                      ", and dst - src is " +
-                                     std::to_string(static_cast<std::int64_t>(dst_at - src_at)) + " bytes");
+                                     std::to_string(static_cast<std::int64_t>(dst_at - src_at)) + " bytes" +
+                                     (src == dst ? ". To move in place, set in_place in the problem" : ""));
   }
 }
 
@@ -263,6 +287,22 @@ void plan_state::execute_on_cpu(const void* src, void* dst) const {
   base::parallel_for(parallel_, chosen_.threads, body, &all);
 }
 
+void plan_state::execute_in_place(void* data, std::span<std::byte> workspace) const {
+  const std::int64_t wanted = in_place_->workspace_bytes;
+  std::byte* const at = static_cast<std::byte*>(data) + dst_start_;
+  if (!workspace.empty() || wanted == 0) return api::run_in_place(*in_place_, at, workspace.data(), parallel_);
+  struct release {
+    void operator()(std::byte* memory) const { std::free(memory); }
+  };
+  // Not cleared, and its pages are touched by the threads that use them.
+  const std::unique_ptr<std::byte, release> own(
+      static_cast<std::byte*>(std::aligned_alloc(4096, static_cast<std::size_t>(base::ceil_div(wanted, 4096) * 4096))));
+  if (own == nullptr) {
+    throw error(status::out_of_memory, "no memory for a workspace of " + std::to_string(wanted) + " bytes");
+  }
+  api::run_in_place(*in_place_, at, own.get(), parallel_);
+}
+
 }  // namespace detail
 
 plan::plan(const problem& what, const plan_options& options) try
@@ -272,10 +312,17 @@ plan::plan(const problem& what, const plan_options& options) try
 }
 
 void plan::execute(const void* src, void* dst, void* stream) const { state_->execute(src, dst, stream); }
+void plan::execute(const void* src, void* dst, std::span<std::byte> workspace, void* stream) const {
+  if (static_cast<std::int64_t>(workspace.size()) < state_->workspace_bytes()) {
+    throw error(status::invalid_argument, "workspace has " + std::to_string(workspace.size()) + " bytes, wanted " +
+                                              std::to_string(state_->workspace_bytes()) + " or more");
+  }
+  state_->execute(src, dst, stream, workspace);
+}
 std::string plan::explain() const { return state_->explain(); }
 const char* plan::kernel() const noexcept { return state_->kernel(); }
 int plan::threads() const noexcept { return state_->threads(); }
 std::int64_t plan::bytes_moved() const noexcept { return state_->bytes_moved(); }
-std::int64_t plan::workspace_bytes() const noexcept { return 0; }
+std::int64_t plan::workspace_bytes() const noexcept { return state_->workspace_bytes(); }
 
 }  // namespace cornerturn

@@ -3,9 +3,13 @@
 
 #include <array>
 #include <atomic>
+#include <iosfwd>
+#include <optional>
+#include <span>
 #include <string>
 
 #include "api/gpu_half.hpp"
+#include "api/in_place.hpp"
 #include "api/tuned.hpp"
 #include "cornerturn/plan.hpp"
 #include "map/canonical.hpp"
@@ -22,15 +26,19 @@ class plan_state {
   plan_state(const plan_state&) = delete;
   plan_state& operator=(const plan_state&) = delete;
 
-  void execute(const void* src, void* dst, void* stream = nullptr) const;
+  void execute(const void* src, void* dst, void* stream = nullptr, std::span<std::byte> workspace = {}) const;
   [[nodiscard]] std::string explain() const;
   [[nodiscard]] const char* kernel() const noexcept;
-  [[nodiscard]] int threads() const noexcept { return on_gpu_only() ? 0 : chosen_.threads; }
+  [[nodiscard]] int threads() const noexcept {
+    return on_gpu_only() ? 0 : in_place_ ? in_place_->threads : chosen_.threads;
+  }
+  [[nodiscard]] std::int64_t workspace_bytes() const noexcept { return in_place_ ? in_place_->workspace_bytes : 0; }
   [[nodiscard]] const planning::choice& chosen() const noexcept { return chosen_; }
   [[nodiscard]] std::int64_t bytes_moved() const noexcept;
 
   // For tune(). Where execute would run: api::on_cpu, or the number of a GPU; with its errors.
   [[nodiscard]] bool empty() const noexcept { return form_.empty; }
+  [[nodiscard]] bool in_place() const noexcept { return what_.in_place; }
   [[nodiscard]] int place_of(const void* src, const void* dst) const;
   [[nodiscard]] const gpu_way& way_on(int device, const void* src, const void* dst) const;  // one that is remembered
   [[nodiscard]] api::tuned_key key_on_cpu(int threads) const;
@@ -44,7 +52,9 @@ class plan_state {
   void choose_for_cpu(int threads);
   void check_overlap(const void* src, const void* dst) const;
   void execute_on_cpu(const void* src, void* dst) const;
+  void execute_in_place(void* data, std::span<std::byte> workspace) const;
   void execute_on_gpu(int device, const void* src, void* dst, void* stream) const;
+  void explain_gpu_halves(std::ostream& out) const;
   [[nodiscard]] gpu_half half_for(int device) const;
   const gpu_half* remember(int device) const;
 
@@ -54,7 +64,8 @@ class plan_state {
   findings of_tune_;
   bool tuned_ = false;  // chosen_ is what tune() found
   map::canonical form_;
-  planning::choice chosen_;  // for the CPU; without a kernel where on_ is cuda
+  planning::choice chosen_;                            // for the CPU; without a kernel where on_ is cuda
+  std::optional<planning::in_place_choice> in_place_;  // in place of chosen_, for the CPU
   mutable std::array<std::atomic<const gpu_half*>, most_devices> halves_{};  // made once for each device, by any thread
   int device_ = 0;  // current when the plan was made, where on_ is cuda
   executor parallel_;

@@ -45,7 +45,10 @@ class plan_cache {
 
 void move(const problem& what, const void* src, void* dst, void* stream) {
   static thread_local plan_cache cache;
-  cache.get(what).execute(src, dst, stream);
+  if (src != dst) return cache.get(what).execute(src, dst, stream);
+  problem there = what;
+  there.in_place = true;
+  cache.get(there).execute(src, dst, stream);
 }
 
 }  // namespace cornerturn

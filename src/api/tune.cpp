@@ -75,6 +75,11 @@ std::vector<candidate> candidates(const problem& what, const detail::gpu_way* on
 }  // namespace
 
 tune_result tune(const problem& what, const void* src, void* dst, const tune_options& options, void* stream) {
+  if (what.in_place) {
+    throw error(status::invalid_argument,
+                "in_place is set, but measuring would move the data again and again. Wanted: a "
+                "problem out of place");
+  }
   // What the list says, whatever was found before; and where the pointers live.
   const detail::plan_state listed(what,
                                   {.on = options.on, .threads = options.threads, .parallel = {}, .kernel = nullptr},

@@ -42,6 +42,8 @@ struct job {
   std::int64_t prefetch_bytes = 0;  // how far ahead in a row; 0: leave it to the hardware
   std::int64_t src_hi_bytes = 0;    // end of the bytes that src spans, from the pointer of index 0
   std::int64_t units = 1;
+  std::int64_t turned_rows = 0;  // cycles: row r of the items goes to column (r + turned_rows) modulo their number
+  std::int64_t turned_cols = 0;
 
   [[nodiscard]] std::int64_t panels() const noexcept { return base::ceil_div(cols.total, panel); }
   [[nodiscard]] std::int64_t row_chunks() const noexcept { return base::ceil_div(rows.total, row_chunk); }
@@ -51,5 +53,11 @@ struct job {
 // Alias   two calls on disjoint ranges write disjoint bytes
 using kernel_function = void (*)(const job& work, const std::byte* src, std::byte* dst, std::int64_t begin,
                                  std::int64_t end) noexcept;
+
+// Effect  moves units [begin, end) of a job whose src is its dst; `data` points at the word of index 0
+// Shape   `workspace` has as many bytes as the plan says, contents unspecified; kernels that need none ignore it
+// Alias   calls on disjoint ranges touch disjoint bytes of both
+using in_place_function = void (*)(const job& work, std::byte* data, std::byte* workspace, std::int64_t begin,
+                                   std::int64_t end) noexcept;
 
 }  // namespace cornerturn::kernels

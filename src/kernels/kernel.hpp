@@ -27,11 +27,18 @@ struct kernel {
   launch_function launch;  // on a GPU, or null
   int tile_rows;           // of a GPU kernel whose tile has a fixed size, else 0
   int tile_cols;
-  int shared_bytes;  // that its tile takes
+  int shared_bytes;                  // that its tile takes
+  in_place_function turn = nullptr;  // on the CPU where src is dst, or null
 };
 
 [[nodiscard]] std::span<const kernel> all() noexcept;
 [[nodiscard]] const kernel* find(std::string_view name) noexcept;  // null when no row has that name
+
+// Whether src is dst for this row.
+[[nodiscard]] inline bool moves_in_place(const kernel& row) noexcept {
+  const std::string_view family = row.family;
+  return row.turn != nullptr || family == "swap" || family == "exchange";
+}
 
 // SIMD targets that this build has and this machine runs, best first; the first one is in use.
 [[nodiscard]] std::vector<std::string_view> simd_targets();
@@ -42,10 +49,13 @@ bool force_simd_target(std::string_view name);
 
 #define CORNERTURN_KERNEL(name, backend, family, element_bytes, note) \
   void name(const job& work, const std::byte* src, std::byte* dst, std::int64_t begin, std::int64_t end) noexcept;
+#define CORNERTURN_IN_PLACE_KERNEL(name, backend, family, element_bytes, note) \
+  void name(const job& work, std::byte* data, std::byte* workspace, std::int64_t begin, std::int64_t end) noexcept;
 #define CORNERTURN_GPU_KERNEL(name, backend, family, element_bytes, tile_rows, tile_cols, shared_bytes, note) \
   const char* name(const void* job, std::uint32_t blocks, int shared, void* stream) noexcept;
 #include "kernels/kernels.inc"
 #undef CORNERTURN_KERNEL
+#undef CORNERTURN_IN_PLACE_KERNEL
 #undef CORNERTURN_GPU_KERNEL
 
 }  // namespace cornerturn::kernels

@@ -89,6 +89,35 @@ TEST(c_abi, a_plan_lives_until_it_is_destroyed) {
   cornerturn_plan_destroy(nullptr);
 }
 
+TEST(c_abi, in_place_with_a_workspace) {
+  cornerturn_problem what;
+  expect_success(cornerturn_transpose_problem(2000, 1500, 4, 0, 0, &what));
+  EXPECT_EQ(what.in_place, 0);
+  what.in_place = 1;
+  cornerturn_plan* plan = nullptr;
+  expect_success(cornerturn_plan_create(&what, nullptr, &plan));
+  const std::vector<float> src = numbers(2000 * 1500);
+  std::vector<float> data = src;
+  expect_success(cornerturn_plan_execute(plan, data.data(), data.data(), nullptr));
+  expect_transposed(src, data, 2000, 1500);
+  const int64_t bytes = cornerturn_plan_workspace_bytes(plan);
+  ASSERT_GT(bytes, 0);
+  std::vector<char> workspace(static_cast<std::size_t>(bytes));
+  data = src;
+  expect_success(cornerturn_plan_execute_with(plan, data.data(), data.data(), workspace.data(), bytes, nullptr));
+  expect_transposed(src, data, 2000, 1500);
+  expect_failure(cornerturn_plan_execute_with(plan, data.data(), data.data(), workspace.data(), bytes - 1, nullptr),
+                 CORNERTURN_INVALID_ARGUMENT, {"workspace has", std::to_string(bytes).c_str()});
+  expect_failure(cornerturn_plan_execute_with(plan, data.data(), data.data(), nullptr, bytes, nullptr),
+                 CORNERTURN_INVALID_ARGUMENT, {"workspace is null"});
+  expect_failure(cornerturn_plan_execute_with(plan, data.data(), data.data(), workspace.data(), -1, nullptr),
+                 CORNERTURN_INVALID_ARGUMENT, {"workspace_bytes is -1"});
+  expect_failure(cornerturn_plan_execute(plan, src.data(), data.data(), nullptr), CORNERTURN_INVALID_ARGUMENT,
+                 {"in place"});
+  EXPECT_EQ(cornerturn_plan_workspace_bytes(nullptr), 0);
+  cornerturn_plan_destroy(plan);
+}
+
 TEST(c_abi, options_reach_the_plan) {
   static std::atomic<int> tasks;
   tasks = 0;
@@ -152,7 +181,7 @@ TEST(c_abi, bad_arguments_are_named) {
   expect_failure(cornerturn_move(nullptr, some.data(), some.data() + 20, nullptr), CORNERTURN_INVALID_ARGUMENT,
                  {"problem is null"});
   expect_failure(cornerturn_move(&what, nullptr, some.data(), nullptr), CORNERTURN_INVALID_ARGUMENT, {"src is null"});
-  expect_failure(cornerturn_transpose(some.data(), some.data(), 3, 5, 4, 0, 0, nullptr), CORNERTURN_OVERLAP,
+  expect_failure(cornerturn_transpose(some.data(), some.data() + 1, 3, 5, 4, 0, 0, nullptr), CORNERTURN_OVERLAP,
                  {"overlap"});
   expect_failure(cornerturn_transpose(some.data(), nullptr, 3, 5, 4, 0, 0, nullptr), CORNERTURN_INVALID_ARGUMENT,
                  {"dst is null"});

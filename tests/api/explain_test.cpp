@@ -14,6 +14,11 @@ std::string explained(const problem& what, const char* kernel = nullptr) {
   return plan(what, {.on = device::cpu, .threads = 1, .parallel = {}, .kernel = kernel}).explain();
 }
 
+problem in_place(problem what) {
+  what.in_place = true;
+  return what;
+}
+
 void expect_parts(const std::string& text, std::initializer_list<const char*> parts) {
   for (const char* part : parts)
     EXPECT_NE(text.find(part), std::string::npos) << '"' << part << "\" is not in\n" << text;
@@ -44,13 +49,16 @@ TEST(explain, says_that_a_kernel_was_asked_for) {
 
 TEST(explain, every_row_explains_itself) {
   for (const kernel_info& row : kernel_list()) {
-    if (row.backend != "cpu") continue;  // gpu_half_test.cpp
+    if (row.backend != "cpu") continue;   // gpu_half_test.cpp
+    if (row.family == "pitch") continue;  // a step of a plan that cpu_cycles names
     int said = 0;
     for (const problem& what : {transpose_problem(64, 64, row.element_bytes == 0 ? 3 : row.element_bytes),
                                 problem{.element_bytes = 1, .rank = 0, .axes = {}},
                                 permute_problem(std::vector<std::int64_t>(16, 2),
                                                 std::vector<int>{1, 3, 5, 7, 9, 11, 13, 15, 2, 6, 10, 14, 0, 4, 8, 12},
-                                                std::max(row.element_bytes, 1))}) {
+                                                std::max(row.element_bytes, 1)),
+                                in_place(transpose_problem(64, 64, row.element_bytes == 0 ? 3 : row.element_bytes)),
+                                in_place(transpose_problem(64, 60, 1))}) {
       try {
         const std::string text = explained(what, row.name.c_str());
         expect_parts(text, {row.name.c_str(), row.note.c_str(), "line "});

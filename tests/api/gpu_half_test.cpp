@@ -143,5 +143,15 @@ TEST(gpu_half, costs_microseconds) {
 #endif
 }
 
+TEST(gpu_half, moves_in_place_what_trades_places) {
+  problem what = transpose_problem(640, 640, 4);
+  what.in_place = true;
+  const gpu_half made = prepare(what, h200, "");
+  expect_parts(explain(made, h200), {"cuda_swap_b4_64x64_r4_xor", "cuda_exchange_b4", "in place   tiles of 64 x 64"});
+  problem rectangle = transpose_problem(640, 480, 4);
+  rectangle.in_place = true;
+  EXPECT_EQ(prepare(rectangle, h200, "").wide.chosen.kernel, nullptr);
+}
+
 }  // namespace
 }  // namespace cornerturn::detail

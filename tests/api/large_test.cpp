@@ -73,10 +73,43 @@ void turn(std::int64_t rows, std::int64_t cols) {
   EXPECT_EQ(wrong, 0) << how.explain();
 }
 
+template <class T>
+void turn_in_place(std::int64_t rows, std::int64_t cols) {
+  const std::int64_t bytes = rows * cols * static_cast<std::int64_t>(sizeof(T));
+  ASSERT_GT(bytes, std::int64_t{1} << 31);
+  const std::int64_t wanted = bytes + bytes / 8 + (std::int64_t{1} << 30);
+  if (available_bytes() < wanted) GTEST_SKIP() << "wants " << (wanted >> 30) << " GiB of memory";
+  const memory all(bytes);
+  ASSERT_NE(all.data(), nullptr);
+  T* const data = reinterpret_cast<T*>(all.data());
+#pragma omp parallel for
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < cols; ++j)
+      data[i * cols + j] = static_cast<T>(element(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(j)));
+  }
+  problem what = transpose_problem(rows, cols, sizeof(T));
+  what.in_place = true;
+  const plan how(what);
+  EXPECT_LE(how.workspace_bytes(), bytes / 18);
+  how.execute(data, data);
+  std::int64_t wrong = 0;
+#pragma omp parallel for reduction(+ : wrong)
+  for (std::int64_t j = 0; j < cols; ++j) {
+    for (std::int64_t i = 0; i < rows; ++i)
+      wrong +=
+          data[j * rows + i] != static_cast<T>(element(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(j)));
+  }
+  EXPECT_EQ(wrong, 0) << how.explain();
+}
+
 TEST(large, more_than_2_to_the_31_elements) { turn<std::uint8_t>(50021, 50023); }
 TEST(large, more_than_2_to_the_32_elements) { turn<std::uint8_t>(3, 1500000001); }
 TEST(large, more_than_2_to_the_32_elements_in_few_columns) { turn<std::uint8_t>(1500000001, 3); }
 TEST(large, more_than_2_to_the_32_bytes) { turn<std::uint32_t>(33013, 33023); }
+TEST(large, in_place_more_than_2_to_the_31_elements) { turn_in_place<std::uint8_t>(50021, 50021); }
+TEST(large, in_place_rectangle_of_more_than_2_to_the_31_elements) { turn_in_place<std::uint8_t>(50021, 50023); }
+TEST(large, in_place_rectangle_of_more_than_2_to_the_32_elements) { turn_in_place<std::uint8_t>(3, 1500000000); }
+TEST(large, in_place_rectangle_of_more_than_2_to_the_32_bytes) { turn_in_place<std::uint32_t>(40000, 30000); }
 
 }  // namespace
 }  // namespace cornerturn

@@ -31,6 +31,22 @@ TEST(copies, each_kind_copies_every_byte_and_no_more) {
   }
 }
 
+TEST(copies, rewrites_invert_every_byte_and_no_more) {
+  constexpr std::size_t room = 128 * 1024;
+  const buffer src = make(room), dst = make(room);
+  for (std::size_t i = 0; i < room; ++i) src.get()[i] = static_cast<std::byte>((i * 131 + i / 251) & 0xff);
+  for (const copy_kind& kind : rewrites()) {
+    for (const std::int64_t bytes : {0, 1, 127, 128, 255, 256, 257, 4097, 100003}) {
+      std::memcpy(dst.get(), src.get(), room);
+      parallel_copy(kind, nullptr, dst.get(), bytes, 2);
+      for (std::size_t i = 0; i < room; ++i) {
+        const bool inside = static_cast<std::int64_t>(i) < bytes;
+        ASSERT_EQ(dst.get()[i], inside ? ~src.get()[i] : src.get()[i]) << kind.name << " " << bytes << " at " << i;
+      }
+    }
+  }
+}
+
 TEST(copies, fill_reaches_every_byte_and_no_more) {
   constexpr std::size_t room = std::size_t{3} << 20;
   const buffer dst = make(room);

@@ -204,6 +204,8 @@ class machine {
     const at_work guard(*this);
     if (within(address, size, shared_, shared_end_)) {
       write ? write_shared(address, size, false) : read_shared(address, size);
+    } else if (in_place() && within(address, size, of_->dst.begin, of_->dst.end)) {
+      write ? count_store(address, size) : count_read(address, size);
     } else if (within(address, size, of_->src.begin, of_->src.end)) {
       write ? fault("writes to src, at ", place(address)) : count_read(address, size);
     } else if (within(address, size, of_->dst.begin, of_->dst.end)) {
@@ -248,7 +250,15 @@ class machine {
     return named;
   }
 
+  [[nodiscard]] bool in_place() const { return of_->src.begin == of_->dst.begin; }
+
   void count_read(const void* from, int size) {
+    if (in_place() && !of_->record) {
+      const std::uint64_t first = number(from) - number(of_->dst.begin);
+      for (std::uint64_t k = first; k < first + static_cast<std::uint64_t>(size); ++k) {
+        if (stored_[k]) return fault("reads what was written before, byte ", k, " of dst");
+      }
+    }
     if (of_->record) of_->reads.push_back({from, static_cast<const unsigned char*>(from) + size});
   }
   void count_store(const void* to, int size) {

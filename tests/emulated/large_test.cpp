@@ -68,13 +68,16 @@ void expect_moved(const problem& what, std::string_view row, std::int64_t alignm
   ASSERT_EQ(map::src_span(form).lo, 0);
   ASSERT_EQ(map::dst_span(form).lo, 0);
   const address_space src(static_cast<std::size_t>(map::src_span(form).hi));
-  const address_space dst(static_cast<std::size_t>(map::dst_span(form).hi));
+  const address_space other(what.in_place ? 1 : static_cast<std::size_t>(map::dst_span(form).hi));
+  const address_space& dst = what.in_place ? src : other;
   if (src.begin() == nullptr || dst.begin() == nullptr) GTEST_SKIP() << "no address space of that size";
 
   const std::uint32_t blocks = way.chosen.blocks;
   dice roll(5);
   std::set<std::uint32_t> some = {0, blocks / 2, blocks - 1};
   for (int k = 0; k < 4; ++k) some.insert(static_cast<std::uint32_t>(roll.below(blocks)));
+  // The first and the last tile of the diagonal, whichever way the triangle is folded.
+  if (what.in_place) some.merge(std::set<std::uint32_t>{1, std::get<gpu::swap_job>(way.chosen.job).numbers});
   const auto run = [&] {
     emulated::session running;
     running.src = {src.begin(), src.end()};
@@ -168,6 +171,14 @@ TEST(emulated_large, more_rows_than_32_bits_count) {
   expect_moved(transpose_problem(2 * beyond + 64, 128, 1), "cuda_tile_b1_");
   expect_moved(transpose_problem(2 * beyond + 67, 160, 1), "cuda_shift_b1");
   expect_moved(transpose_problem(128, 2 * beyond + 64, 1), "cuda_tile_b1_");
+}
+
+TEST(emulated_large, in_place) {
+  const auto placed = [](problem what) { return what.in_place = true, what; };
+  expect_moved(placed(transpose_problem(1 << 16, 1 << 16, 4)), "cuda_swap_b4");
+  expect_moved(placed(transpose_problem(100016, 100016, 1)), "cuda_swap_b1");
+  expect_moved(placed(transpose_problem(50001, 50001, 8)), "cuda_exchange_b8");
+  expect_moved(placed(batched(transpose_problem(33, 33, 4), 3000000, 33 * 33, 33 * 33)), "cuda_exchange_b4");
 }
 
 }  // namespace

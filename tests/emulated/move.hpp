@@ -13,6 +13,7 @@
 #include "emulator.hpp"
 #include "map/canonical.hpp"
 #include "plan/choose_gpu.hpp"
+#include "plan/in_place_gpu.hpp"
 
 namespace cornerturn::testing {
 
@@ -95,12 +96,12 @@ inline gpu_way plan_of(const problem& what, const gpu_setting& setting) {
   way.form = map::canonicalize(what, word);
   const std::int64_t first =
       alignment_of(src + way.form.src_offset * way.form.word_bytes, dst + way.form.dst_offset * way.form.word_bytes);
-  way.chosen = planning::choose(way.form,
-                                {.multiprocessors = setting.multiprocessors,
-                                 .shared_bytes = setting.shared_bytes,
-                                 .alignment = static_cast<int>(std::min(setting.alignment, first)),
-                                 .kernel = setting.row},
-                                setting.tuned);
+  const planning::gpu_request wanted = {.multiprocessors = setting.multiprocessors,
+                                        .shared_bytes = setting.shared_bytes,
+                                        .alignment = static_cast<int>(std::min(setting.alignment, first)),
+                                        .kernel = setting.row};
+  way.chosen = what.in_place ? planning::choose_in_place(way.form, map::in_place(way.form), wanted)
+                             : planning::choose(way.form, wanted, setting.tuned);
   return way;
 }
 

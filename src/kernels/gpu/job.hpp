@@ -123,6 +123,36 @@ struct box_job {
   grid blocks;
 };
 
+// gpu/swap.cuh, where src is dst. A pair of axes of the problem is a digit of two numbers X and Y, the first one cut
+// into tiles; the element of (X, Y) trades places with that of (Y, X). Blocks are the pairs I <= J of tile numbers: for
+// an even count n the triangle is folded to n / 2 rows of n + 1, for an odd one to (n + 1) / 2 rows of n.
+struct swap_job {
+  const void* src = nullptr;  // the same as dst
+  void* dst = nullptr;
+  map::fast_divisor fold;      // blocks in a row of the folded triangle
+  map::fast_divisor triangle;  // blocks of all of them
+  std::uint32_t numbers = 1;   // n
+  std::int64_t extent = 1;     // of the first digit, in elements
+  std::int64_t row_bytes = 0;  // from one index of the first digit to the next, in X
+  std::int64_t col_bytes = 0;  // in Y
+  std::int32_t tile = 1;       // elements of either side of a tile
+  std::int32_t words = 1;      // of an element, side by side; the families `swap` and `exchange` of one word have 1
+  std::int32_t digit_count = 0;
+  std::int32_t outer_rank = 0;
+  struct digit {
+    map::fast_divisor count;
+    std::int64_t row_bytes = 0;
+    std::int64_t col_bytes = 0;
+  } digits[map::max_axes];  // fastest first: tiles of the first one, then the others
+  struct outer_axis {
+    map::fast_divisor count;
+    std::int64_t stride_bytes = 0;
+  } outer[map::max_axes];
+};
+
+inline constexpr int exchange_threads = 256;
+inline constexpr int exchange_bytes = 20 << 10;  // of a tile at most: two of them leave room for others in 48 KiB
+
 inline constexpr int copy_block_words = 256;   // one word a thread: what a plain copy does best with
 inline constexpr int runs_block_words = 1024;  // four
 

@@ -1,0 +1,98 @@
+#include "api/in_place.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+#include "base/parallel.hpp"
+#include "cornerturn/error.hpp"
+#include "kernels/cpu/odometer.hpp"
+
+namespace cornerturn::api {
+namespace {
+
+using planning::in_place_step;
+
+std::string extents_and_strides(const axis& one) {
+  return "extent " + std::to_string(one.extent) + ", src stride " + std::to_string(one.src_stride) +
+         " and dst stride " + std::to_string(one.dst_stride);
+}
+
+bool has_partner(const problem& what, int k) {
+  const axis wanted{what.axes[k].extent, what.axes[k].dst_stride, what.axes[k].src_stride};
+  return std::find(what.axes.begin(), what.axes.begin() + what.rank, wanted) != what.axes.begin() + what.rank;
+}
+
+void run(const in_place_step& step, const std::byte* from, std::byte* to, std::byte* workspace,
+         const executor& parallel) {
+  struct team {
+    const in_place_step& step;
+    const std::byte* from;
+    std::byte* to;
+    std::byte* workspace;
+  } all{step, from, to, workspace};
+  const auto body = [](void* argument, int task) {
+    const team& mine = *static_cast<team*>(argument);
+    const planning::choice& how = mine.step.how;
+    const std::int64_t units = how.work.units;
+    const std::int64_t begin = units / how.threads * task + std::min<std::int64_t>(task, units % how.threads);
+    const std::int64_t end = begin + units / how.threads + (task < units % how.threads ? 1 : 0);
+    if (how.kernel->turn != nullptr) return how.kernel->turn(how.work, mine.to, mine.workspace, begin, end);
+    how.kernel->run(how.work, mine.from, mine.to, begin, end);
+  };
+  base::parallel_for(parallel, step.how.threads, body, &all);
+}
+
+}  // namespace
+
+void check_in_place(const problem& what, const map::in_place_form& places) {
+  if (places.kind != map::in_place_kind::impossible) return;
+  const std::string wanted =
+      ". Wanted: axes in pairs of one extent, each with the strides of the other, or a packed matrix of any shape";
+  for (int k = 0; k < what.rank; ++k) {
+    const axis& one = what.axes[k];
+    if (one.extent == 1 || one.src_stride == one.dst_stride || has_partner(what, k)) continue;
+    throw error(status::invalid_argument, "in_place is set, but axis " + std::to_string(k) + " has " +
+                                              extents_and_strides(one) + " and no axis has them the other way round" +
+                                              wanted);
+  }
+  throw error(status::invalid_argument, "in_place is set, but src and dst do not hold the same places" + wanted);
+}
+
+void run_in_place(const planning::in_place_choice& chosen, std::byte* data, std::byte* workspace,
+                  const executor& parallel) {
+  for (const planning::in_place_program& program : chosen.programs) {
+    kernels::cpu::odometer at(program.repeat, 1, 0, false);
+    for (std::int64_t repeat = 0; repeat < program.repeat.total; ++repeat, at.next()) {
+      std::byte* const array = data + program.begin + at.src();
+      for (const in_place_step& step : program.steps) {
+        std::byte* const from = (step.from_workspace ? workspace : array) + step.from;
+        std::byte* const to = (step.to_workspace ? workspace : array) + step.to;
+        for (std::int64_t time = 0; time < step.times; ++time) {
+          run(step, from + time * step.advance, to + time * step.advance, workspace + step.from, parallel);
+        }
+      }
+    }
+  }
+}
+
+std::string explain(const planning::in_place_choice& chosen) {
+  std::ostringstream out;
+  for (const planning::in_place_program& program : chosen.programs) {
+    out << "program    " << program.repeat.total << (program.repeat.total == 1 ? " time\n" : " times\n");
+    for (const in_place_step& step : program.steps) {
+      out << "  step     ";
+      if (step.times > 1) out << step.times << " x ";
+      out << step.how.kernel->name;
+      if (step.how.kernel->turn == nullptr) {
+        out << (step.from_workspace ? " from the workspace" : "") << (step.to_workspace ? " to the workspace" : "");
+      }
+      out << ", " << step.how.threads << (step.how.threads == 1 ? " thread over " : " threads over ")
+          << step.how.work.units << " units\n";
+    }
+  }
+  out << "passes     " << chosen.passes << " over the array\n";
+  out << "workspace  " << chosen.workspace_bytes << " bytes\n";
+  return out.str();
+}
+
+}  // namespace cornerturn::api

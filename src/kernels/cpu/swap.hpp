@@ -1,0 +1,86 @@
+// The walk of the swap kernels over pairs of mirrored blocks: see swap.cpp.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cpu/odometer.hpp"
+#include "kernels/job.hpp"
+
+namespace cornerturn::kernels::cpu {
+
+// Indices of a block: 256 bytes of each row, 128 rows at most. Two blocks and the pair that is fetched stay in L2.
+template <std::size_t Word>
+[[nodiscard]] constexpr std::int64_t swap_block() noexcept {
+  return Word == 1 ? 128 : static_cast<std::int64_t>(256 / Word);
+}
+[[nodiscard]] constexpr std::int64_t swap_block(std::int64_t element_bytes) noexcept {
+  return element_bytes == 1 ? 128 : std::max<std::int64_t>(256 / element_bytes, 1);
+}
+
+// Where unit `u` of a triangle of n x n block numbers begins: the row, and how far into it.
+struct block_pair {
+  std::int64_t down = 0;
+  std::int64_t across = 0;
+};
+[[nodiscard]] constexpr block_pair block_pair_of(std::int64_t unit, std::int64_t n) noexcept {
+  std::int64_t low = 0;  // the last row that begins at or before the unit
+  for (std::int64_t high = n - 1; low < high;) {
+    const std::int64_t middle = low + (high - low + 1) / 2;
+    // Row i begins at unit i * n - i * (i - 1) / 2; n * n fits 63 bits, as that many elements do.
+    if (middle * n - middle * (middle - 1) / 2 <= unit) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return {low, low + unit - (low * n - low * (low - 1) / 2)};
+}
+
+// Effect  Turn::diagonal(block, rows) or Turn::pair(upper, lower, rows, cols, the pair that comes next) for each unit
+template <class Turn>
+void each_block_pair(const job& work, std::byte* data, std::int64_t begin, std::int64_t end, const Turn& turn) {
+  if (begin >= end) return;
+  const std::int64_t word = work.form.word_bytes;
+  const std::int64_t side = work.panel;
+  const axis& first = work.rows.axes[0];
+  const std::int64_t in_first = base::ceil_div(first.extent, side);
+  chain numbers = work.rows;
+  numbers.axes[0] = {in_first, side * first.src_stride, side * first.dst_stride};
+  const std::int64_t n = work.rows.total / first.extent * in_first;
+  const std::int64_t triangle = n * (n + 1) / 2;
+  const auto length = [&](std::int64_t number) { return std::min(side, first.extent - number % in_first * side); };
+
+  odometer outer(work.outer, word, begin / triangle, false);
+  block_pair at = block_pair_of(begin % triangle, n);
+  odometer down(numbers, word, at.down, true);
+  odometer across(numbers, word, at.across, true);
+  for (std::int64_t unit = begin; unit < end; ++unit) {
+    const block_pair here = at;
+    std::byte* const base = data + outer.src();
+    std::byte* const upper = base + down.src() + across.dst();
+    std::byte* const lower = base + across.src() + down.dst();
+    across.next();
+    if (++at.across == n) {
+      down.next();
+      across = down;
+      at.across = ++at.down;
+      if (at.down == n) {
+        at = {};
+        down = across = odometer(numbers, word, 0, true);
+        outer.next();
+      }
+    }
+    if (here.down == here.across) {
+      turn.diagonal(upper, length(here.down));
+      continue;
+    }
+    const bool last = unit + 1 == end || at.across == at.down;  // what comes next is no pair of the same shape
+    const std::byte* const next = last ? nullptr : base + down.src() + across.dst();
+    turn.pair(upper, lower, length(here.down), length(here.across), next,
+              last ? nullptr : base + across.src() + down.dst());
+  }
+}
+
+}  // namespace cornerturn::kernels::cpu

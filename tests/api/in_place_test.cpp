@@ -1,0 +1,266 @@
+// Problems in place, from choose_in_place to the bytes: every row that moves them, on every SIMD target, for machines
+// whose caches are so small that rectangles of a few kilobytes are cut into strips.
+#include "api/in_place.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "../kernels/in_place_cases.hpp"
+#include "api/check.hpp"
+#include "cornerturn/transpose.hpp"
+#include "cornerturn/tune.hpp"
+#include "expect_error.hpp"
+
+namespace cornerturn {
+namespace {
+
+using testing::dice;
+using testing::expect_error;
+using testing::one_memory;
+using testing::placed;
+using testing::to_text;
+
+base::machine with_cache(std::int64_t l2_bytes) {
+  base::machine made;
+  made.l2_bytes = l2_bytes;
+  return made;
+}
+
+// "" when it is moved rightly and nothing next to it, or next to the workspace, is touched.
+std::string move(const problem& what, const planning::request& wanted, const base::machine& machine,
+                 std::size_t misalignment, std::set<int>* lines = nullptr) {
+  api::check(what);
+  const map::canonical form = map::canonicalize(what);
+  const map::in_place_form places = map::in_place(form);
+  api::check_in_place(what, places);
+  const planning::in_place_choice made = planning::choose_in_place(form, places, wanted, machine);
+  if (made.kernel == nullptr) return "refused";
+  if (lines != nullptr) lines->insert(made.line);
+  one_memory memory(what, misalignment);
+  constexpr std::size_t guard = 64;
+  const auto bytes = static_cast<std::size_t>(made.workspace_bytes);
+  std::vector<std::byte> workspace(bytes + 2 * guard, testing::poison);
+  api::run_in_place(made, memory.data() + form.src_offset * form.word_bytes, workspace.data() + guard, {});
+  for (std::size_t k = 0; k < guard; ++k) {
+    if (workspace[k] != testing::poison || workspace[guard + bytes + k] != testing::poison) {
+      return "wrote outside of the workspace";
+    }
+  }
+  const std::string fault = memory.difference();
+  return fault.empty() ? fault : fault + ", line " + std::to_string(made.line) + "\n" + api::explain(made);
+}
+
+class in_place_rows : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { ASSERT_TRUE(kernels::force_simd_target(GetParam())); }
+  void TearDown() override { EXPECT_TRUE(kernels::force_simd_target("")); }
+};
+
+TEST_P(in_place_rows, swap_what_trades_places) {
+  dice roll(7);
+  std::set<int> lines;
+  int failures = 0;
+  const auto give = [&](const problem& what) {
+    const int threads = static_cast<int>(1 + roll.below(3));
+    const auto misalignment = static_cast<std::size_t>(roll.below(64));
+    const std::string fault = move(what, {.threads = threads, .kernel = {}}, with_cache(0), misalignment, &lines);
+    EXPECT_EQ(fault, "") << to_text(what);
+    failures += !fault.empty();
+  };
+  for (const std::int64_t element_bytes : testing::element_sizes) {
+    for (const std::int64_t n : {1, 2, 3, 7, 8, 9, 16, 17, 31, 32, 33, 63, 64, 65, 66, 127, 128, 129, 193, 257}) {
+      if (failures > 4) return;
+      give(placed(transpose_problem(n, n, element_bytes)));
+      give(placed(transpose_problem(n, n, element_bytes, n + 5, n + 5)));
+      if (n < 70) give(placed(batched(transpose_problem(n, n, element_bytes), 7, n * n + n % 3, n * n + n % 3)));
+    }
+    for (int k = 0; k < 50 && failures < 4; ++k) give(any_involution(roll, element_bytes, 30000));
+  }
+  EXPECT_TRUE(lines.contains(1) && lines.contains(2) && lines.contains(3));
+}
+
+INSTANTIATE_TEST_SUITE_P(targets, in_place_rows, ::testing::ValuesIn([] {
+                           std::vector<std::string> all;
+                           for (const std::string_view one : kernels::simd_targets()) all.emplace_back(one);
+                           return all;
+                         }()));
+
+TEST(in_place, units_in_any_ranges_make_the_whole) {
+  dice roll(11);
+  for (int k = 0; k < 300; ++k) {
+    const problem what = any_involution(roll, roll.of(testing::element_sizes), 40000);
+    const map::canonical form = map::canonicalize(what);
+    const map::in_place_form places = map::in_place(form);
+    const planning::in_place_choice made =
+        planning::choose_in_place(form, places, {.threads = 1, .kernel = {}}, with_cache(0));
+    if (made.line == 1) continue;
+    const planning::choice& how = made.programs[0].steps[0].how;
+    one_memory memory(what, 3);
+    std::byte* const at = memory.data() + form.src_offset * form.word_bytes;
+    for (std::int64_t end = how.work.units; end > 0;) {
+      const std::int64_t begin = roll.below(end);
+      how.kernel->turn(how.work, at, nullptr, begin, end);
+      end = begin;
+    }
+    ASSERT_EQ(memory.difference(), "") << to_text(what);
+  }
+}
+
+TEST(in_place, rectangles_of_every_line) {
+  dice roll(13);
+  std::set<int> lines;
+  int failures = 0;
+  const auto give = [&](const problem& what) {
+    if (failures > 4) return;
+    const std::int64_t caches[] = {0, 0, 1 << 11, 1 << 13, 1 << 22};
+    const std::int64_t cache = roll.of(caches);
+    const planning::request wanted{.threads = roll.one_in(4) ? 3 : 1, .kernel = {}};
+    const std::string fault = move(what, wanted, with_cache(cache), static_cast<std::size_t>(roll.below(64)), &lines);
+    EXPECT_EQ(fault, "") << to_text(what) << " cache " << cache << " threads " << wanted.threads;
+    failures += !fault.empty();
+  };
+  for (const std::int64_t element_bytes : {1, 2, 3, 4, 8, 12, 16, 40}) {
+    std::int64_t variant = element_bytes;
+    for (const std::int64_t rows : {2, 3, 5, 16, 21, 40, 64, 83, 97, 211}) {
+      for (const std::int64_t cols : {2, 3, 7, 19, 20, 41, 60, 100, 121, 251}) {
+        give(testing::rectangle_of(rows, cols, element_bytes, variant++));
+      }
+    }
+  }
+  for (const std::int64_t element_bytes : {1000, 1024, 4096}) {
+    for (const std::int64_t rows : {2, 7, 24}) give(testing::rectangle_of(rows, 31, element_bytes, rows));
+  }
+  for (int k = 0; k < 200; ++k) {
+    const std::int64_t rows = 1 + roll.below(roll.one_in(2) ? 30 : 900);
+    const std::int64_t cols = 1 + roll.below(std::max<std::int64_t>(200000 / rows, 1));
+    give(testing::rectangle_of(rows, cols, roll.of(testing::element_sizes), roll.below(40)));
+  }
+  EXPECT_EQ(lines, (std::set<int>{1, 2, 3, 4, 5, 6, 7, 8, 9}));
+}
+
+RC_GTEST_PROP(in_place, rectangles_are_turned, ()) {
+  const problem what = testing::rectangle_of(
+      *rc::gen::inRange<std::int64_t>(1, 260), *rc::gen::inRange<std::int64_t>(1, 260),
+      *rc::gen::element<std::int64_t>(1, 2, 3, 4, 8, 12, 16, 20), *rc::gen::inRange<std::int64_t>(0, 8));
+  const std::int64_t cache = *rc::gen::element<std::int64_t>(0, 500, 4096);
+  const planning::request wanted{.threads = *rc::gen::element(1, 1, 2, 5), .kernel = {}};
+  const std::string fault = move(what, wanted, with_cache(cache), *rc::gen::inRange<std::size_t>(0, 64));
+  RC_LOG() << to_text(what) << " cache " << cache << " threads " << wanted.threads << "\n" << fault;
+  RC_ASSERT(fault == "");
+}
+
+TEST(in_place, rectangles_by_many_threads) {
+  for (const auto& [rows, cols] : {std::pair{1009, 613}, {613, 1009}, {1000, 600}, {2003, 23}, {23, 2003}}) {
+    for (const std::int64_t element_bytes : {1, 4, 24}) {
+      for (const int threads : {2, 3, 8}) {
+        EXPECT_EQ(move(testing::rectangle_of(rows, cols, element_bytes, 0), {.threads = threads, .kernel = {}},
+                       with_cache(4096), 1),
+                  "");
+      }
+    }
+  }
+}
+
+TEST(in_place, forced_rows_move_or_are_refused) {
+  for (const kernels::kernel& row : kernels::all()) {
+    for (const problem& what : {placed(transpose_problem(67, 67, 4)), placed(transpose_problem(67, 67, 3)),
+                                placed(transpose_problem(60, 97, 4)), placed(transpose_problem(60, 97, 2)),
+                                placed(batched(transpose_problem(33, 33, 8), 3, 2000, 2000))}) {
+      const std::string found = move(what, {.threads = 2, .kernel = row.name}, with_cache(0), 5);
+      const bool square = what.axes[what.rank - 1].extent == what.axes[what.rank - 2].extent;
+      const std::string family = row.family;
+      const bool moves = family == "reference" || (family == "cycles" && !square) ||
+                         (family == "swap" && square && row.element_bytes == 0) ||
+                         (family == "swap" && square && row.element_bytes == what.element_bytes);
+      EXPECT_EQ(found, moves ? "" : "refused") << row.name << " " << to_text(what);
+    }
+  }
+}
+
+TEST(in_place, plans_take_the_callers_workspace_or_their_own) {
+  const problem what = placed(transpose_problem(1000, 1700, 4));
+  const plan how(what, {.on = device::cpu, .threads = 2, .parallel = {}, .kernel = "cpu_cycles"});
+  EXPECT_STREQ(how.kernel(), "cpu_cycles");
+  ASSERT_GT(how.workspace_bytes(), 0);
+  one_memory memory(what, 0);
+  how.execute(memory.data(), memory.data());
+  EXPECT_EQ(memory.difference(), "");
+  std::vector<std::byte> workspace(static_cast<std::size_t>(how.workspace_bytes()));
+  memory.fill();
+  how.execute(memory.data(), memory.data(), workspace);
+  EXPECT_EQ(memory.difference(), "");
+  memory.fill();
+  expect_error(status::invalid_argument, {"workspace has 100 bytes", std::to_string(how.workspace_bytes()).c_str()},
+               [&] { how.execute(memory.data(), memory.data(), std::span(workspace).first(100)); });
+  for (const char* part : {"cpu_cycles", "in place", "passes     2", "workspace  ", "to the workspace"}) {
+    EXPECT_NE(how.explain().find(part), std::string::npos) << part << "\n" << how.explain();
+  }
+}
+
+TEST(in_place, one_line_calls_see_that_src_is_dst) {
+  for (const auto& [rows, cols] : {std::pair{300, 300}, {300, 500}, {2000, 1300}}) {
+    const problem what = placed(transpose_problem(rows, cols, 4));
+    one_memory memory(what, 0);
+    auto* const data = reinterpret_cast<std::int32_t*>(memory.data());
+    transpose(data, data, rows, cols);
+    EXPECT_EQ(memory.difference(), "");
+  }
+  const std::int64_t extents[] = {30, 20, 30};
+  const int axes[] = {2, 1, 0};
+  const problem what = placed(permute_problem(extents, axes, 4));
+  one_memory memory(what, 0);
+  auto* const data = reinterpret_cast<std::int32_t*>(memory.data());
+  permute(data, data, extents, axes);
+  EXPECT_EQ(memory.difference(), "");
+}
+
+TEST(in_place, threads_share_a_plan) {
+  const problem what = placed(transpose_problem(700, 1100, 4));
+  const plan how(what, {.on = device::cpu, .threads = 2, .parallel = {}, .kernel = "cpu_cycles"});
+  testing::pattern(4 << 20);
+  std::vector<std::string> faults(3);
+  std::vector<std::thread> callers;
+  for (std::string& fault : faults) {
+    callers.emplace_back([&] {
+      one_memory memory(what, 0);
+      how.execute(memory.data(), memory.data());
+      fault = memory.difference();
+    });
+  }
+  for (std::thread& one : callers) one.join();
+  for (const std::string& fault : faults) EXPECT_EQ(fault, "");
+}
+
+TEST(in_place, what_cannot_be_is_refused_with_a_sentence) {
+  const std::int64_t extents[] = {3, 4, 5};
+  const int reversed[] = {2, 1, 0};
+  expect_error(status::invalid_argument,
+               {"in_place is set, but axis 0 has extent 5, src stride 1 and dst stride 12", "other way round"},
+               [&] { plan{placed(permute_problem(extents, reversed, 4))}; });
+  expect_error(status::invalid_argument,
+               {"in_place is set, but axis 0 has extent 10, src stride 1 and dst stride 11", "packed matrix"},
+               [&] { plan{placed(transpose_problem(10, 10, 4, 12, 11))}; });
+  expect_error(status::invalid_argument, {"in_place is set"},
+               [&] { plan{placed(transpose_problem(10, 8, 4, 8, 12))}; });
+  // Reversed: the places of dst lie before those of src.
+  problem mirrored{.element_bytes = 4, .rank = 1, .in_place = true};
+  mirrored.axes[0] = {10, 1, -1};
+  expect_error(status::invalid_argument, {"in_place is set", "axis 0"}, [&] { plan{mirrored}; });
+
+  std::vector<float> some(200);
+  expect_error(status::invalid_argument, {"the problem is in place, but dst - src is 4 bytes", "one pointer"},
+               [&] { plan(placed(transpose_problem(10, 10, 4))).execute(some.data(), some.data() + 1); });
+  expect_error(status::overlap, {"src and dst overlap", "set in_place in the problem"},
+               [&] { plan(transpose_problem(10, 10, 4)).execute(some.data(), some.data()); });
+  expect_error(status::overlap, {"src and dst overlap"}, [&] { transpose(some.data(), some.data() + 7, 10, 10); });
+  expect_error(status::invalid_argument, {"in_place is set", "measuring"},
+               [&] { tune(placed(transpose_problem(10, 10, 4)), some.data(), some.data()); });
+}
+
+}  // namespace
+}  // namespace cornerturn

@@ -1,0 +1,125 @@
+// The GPU's rows that move in place, by emulation: what trades places, at any alignment, with tiles of every edge. No
+// byte may be read after it was written, by whatever block.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <variant>
+
+#include "../kernels/in_place_cases.hpp"
+#include "api/check.hpp"
+#include "move.hpp"
+
+namespace cornerturn::testing {
+namespace {
+
+moved move_in_place(const problem& what, gpu_setting setting) {
+  setting.src_misalignment = setting.dst_misalignment;
+  gpu_way way = plan_of(what, setting);
+  const map::canonical& form = way.form;
+  planning::gpu_choice& made = way.chosen;
+  moved result;
+  result.line = made.line;
+  if (made.kernel == nullptr) return result;
+  result.row = made.kernel->name;
+  if (made.shared_bytes > setting.shared_bytes) {
+    result.fault = "wants " + std::to_string(made.shared_bytes) + " bytes of shared memory";
+    return result;
+  }
+  one_memory memory(what, setting.dst_misalignment);
+  const map::byte_span span = map::dst_span(form);
+  emulated::session running;
+  running.threads = setting.threads;
+  running.seed = setting.seed;
+  running.src = running.dst = {memory.data() + span.lo, memory.data() + span.hi};
+  std::visit(
+      [&](auto& job) {
+        job.src = job.dst = memory.data() + form.src_offset * form.word_bytes;
+        if (made.blocks > 0) made.kernel->launch(&job, made.blocks, made.shared_bytes, &running);
+      },
+      made.job);
+  result.fault = running.fault.empty() ? memory.difference() : running.fault;
+  return result;
+}
+
+// A matrix whose sides are round a tile, every address a multiple of 16 or not, some of them batched.
+problem any_square(dice& roll, std::int64_t element_bytes) {
+  constexpr std::int64_t sides[] = {1, 3, 16, 17, 31, 32, 33, 48, 63, 64, 65, 100, 127, 128, 129, 150, 192, 200, 257};
+  const std::int64_t n = std::min(roll.of(sides), 260 / std::max<std::int64_t>(element_bytes / 8, 1));
+  const std::int64_t unit = roll.one_in(3) ? 1 : 16 / std::min<std::int64_t>(element_bytes & -element_bytes, 16);
+  const std::int64_t ld = (n + unit - 1) / unit * unit + unit * roll.below(3);
+  problem what = transpose_problem(n, n, element_bytes, ld, ld);
+  if (roll.one_in(4)) what = batched(what, 2, n * ld + unit, n * ld + unit);
+  return placed(what);
+}
+
+class emulated_in_place : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(emulated_in_place, moves_what_trades_places) {
+  const kernels::kernel& row = *kernels::find(GetParam());
+  dice roll(static_cast<std::uint64_t>(row.element_bytes) + (row.tile_rows > 0 ? 100 : 0));
+  int moves = 0, failures = 0;
+  const int wanted = 60 / slower;
+  for (int k = 0; k < 3000 && moves < wanted && failures < 4; ++k) {
+    constexpr std::int64_t sizes[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 40, 272};
+    const std::int64_t element_bytes = roll.one_in(2) ? row.element_bytes : roll.of(sizes);
+    const problem what = roll.one_in(2) ? any_square(roll, element_bytes)
+                                        : any_involution(roll, element_bytes, 30000 / element_bytes + 300);
+    api::check(what);
+    gpu_setting setting = any_setting(roll, what);
+    setting.row = GetParam();
+    if (row.tile_rows > 0 && !roll.one_in(8)) setting.alignment = 16, setting.dst_misalignment = 0;
+    const moved result = move_in_place(what, setting);
+    if (result.row.empty()) continue;
+    ++moves;
+    EXPECT_EQ(result.fault, "") << to_text(what) << "\n" << to_text(setting);
+    failures += !result.fault.empty();
+  }
+  EXPECT_TRUE(moves >= wanted || failures > 0) << "only " << moves << " problems reach this row";
+}
+
+INSTANTIATE_TEST_SUITE_P(list, emulated_in_place, ::testing::ValuesIn([] {
+                           std::vector<std::string> names;
+                           for (const kernels::kernel& one : kernels::all()) {
+                             if (one.launch != nullptr && kernels::moves_in_place(one)) names.emplace_back(one.name);
+                           }
+                           return names;
+                         }()),
+                         [](const auto& one) { return one.param; });
+
+TEST(emulated_in_place_list, moves_whatever_trades_places) {
+  dice roll(99);
+  std::map<std::string, int> met;
+  for (int k = 0; k < 150 / slower; ++k) {
+    const std::int64_t element_bytes = roll.of(element_sizes);
+    const problem what = roll.one_in(2) ? any_square(roll, element_bytes)
+                                        : any_involution(roll, element_bytes, 30000 / element_bytes + 300);
+    const gpu_setting setting = any_setting(roll, what);
+    const moved result = move_in_place(what, setting);
+    ASSERT_NE(result.row, "") << to_text(what) << "\n" << to_text(setting);
+    ASSERT_EQ(result.fault, "") << result.row << " " << to_text(what) << "\n" << to_text(setting);
+    ++met[result.row];
+  }
+  EXPECT_GE(met.size(), 5U);
+}
+
+// What the emulator is there to find: a tile that is written before all of it was read.
+TEST(emulated_in_place_list, a_read_after_a_write_is_seen) {
+  const problem what = placed(transpose_problem(64, 64, 4));
+  const map::canonical form = map::canonicalize(what, 4);
+  planning::gpu_choice made = planning::choose_in_place(
+      form, map::in_place(form), {.multiprocessors = 1, .shared_bytes = 64 << 10, .alignment = 16, .kernel = {}});
+  ASSERT_NE(made.kernel, nullptr);
+  one_memory memory(what, 0);
+  emulated::session running;
+  running.src = running.dst = {memory.data(), memory.data() + 64 * 64 * 4};
+  auto& job = std::get<gpu::swap_job>(made.job);
+  job.src = job.dst = memory.data();
+  job.triangle = map::fast_divisor(2);  // the one tile twice
+  job.fold = map::fast_divisor(1);
+  made.kernel->launch(&job, 2, made.shared_bytes, &running);
+  EXPECT_NE(running.fault.find("reads what was written before"), std::string::npos) << running.fault;
+}
+
+}  // namespace
+}  // namespace cornerturn::testing

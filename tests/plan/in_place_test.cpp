@@ -1,0 +1,130 @@
+#include "plan/in_place.hpp"
+
+#include <gtest/gtest.h>
+
+#include "../kernels/in_place_cases.hpp"
+#include "kernels/cpu/cycles.hpp"
+#include "kernels/cpu/swap.hpp"
+
+namespace cornerturn::planning {
+namespace {
+
+using testing::placed;
+using testing::to_text;
+
+in_place_choice choose_for(const problem& what, const request& wanted = {.threads = 2, .kernel = {}},
+                           std::int64_t l2_bytes = 1 << 20) {
+  base::machine machine;
+  machine.l2_bytes = l2_bytes;
+  const map::canonical form = map::canonicalize(what);
+  return choose_in_place(form, map::in_place(form), wanted, machine);
+}
+
+void expect_line(const problem& what, int line, const std::string& kernel, int passes) {
+  const in_place_choice made = choose_for(what);
+  EXPECT_EQ(made.line, line) << to_text(what);
+  ASSERT_NE(made.kernel, nullptr);
+  EXPECT_EQ(made.kernel->name, kernel) << to_text(what);
+  EXPECT_EQ(made.passes, passes);
+  EXPECT_STRNE(made.reason, "");
+}
+
+TEST(in_place_list, has_a_line_for_each) {
+  expect_line(placed(transpose_problem(0, 5, 4)), 1, "cpu_copy", 0);
+  expect_line(placed(transpose_problem(1, 5, 4)), 1, "cpu_copy", 0);
+  expect_line(placed(transpose_problem(500, 500, 4)), 2, "cpu_swap_b4", 1);
+  expect_line(placed(transpose_problem(500, 500, 16, 600, 600)), 2, "cpu_swap_b16", 1);
+  expect_line(placed(transpose_problem(500, 500, 12)), 3, "cpu_swap", 1);
+  expect_line(placed(transpose_problem(50, 60, 4)), 4, "cpu_cached_b4", 1);
+  expect_line(placed(transpose_problem(5000, 6000, 2048)), 5, "cpu_cycles", 1);
+  expect_line(placed(transpose_problem(10000, 7001, 4)), 6, "cpu_cycles", 2);
+  expect_line(placed(transpose_problem(7001, 10000, 4)), 7, "cpu_cycles", 2);
+  expect_line(placed(transpose_problem(10007, 6997, 4)), 8, "cpu_cycles", 3);
+  expect_line(placed(transpose_problem(6997, 10007, 4)), 9, "cpu_cycles", 3);
+}
+
+// A strip is a twentieth; beside it wait fewer rows than there are strips. What the caches hold is allowed too.
+TEST(in_place_list, the_workspace_is_bounded) {
+  for (const auto& [rows, cols] : {std::pair<std::int64_t, std::int64_t>{10000, 7000},
+                                   {9999, 7001},
+                                   {10007, 6997},
+                                   {1000000, 16},
+                                   {16, 1000000},
+                                   {100003, 100019},
+                                   {4000037, 4000003},
+                                   {83, 1000003},
+                                   {3, 1000003}}) {
+    for (const std::int64_t element_bytes : {1, 4, 8, 12}) {
+      const problem what = placed(transpose_problem(rows, cols, element_bytes));
+      const in_place_choice made = choose_for(what);
+      const double whole = static_cast<double>(rows) * static_cast<double>(cols) * static_cast<double>(element_bytes);
+      EXPECT_LE(static_cast<double>(made.workspace_bytes), std::max(0.055 * whole, 1.1 * (1 << 20))) << to_text(what);
+      EXPECT_LE(made.passes, 3);
+    }
+  }
+}
+
+TEST(in_place_list, threads_stay_below_what_was_asked) {
+  for (const int threads : {1, 3, 64}) {
+    for (const problem& what : {transpose_problem(3000, 3000, 4), transpose_problem(3000, 4000, 4),
+                                transpose_problem(3001, 4001, 4), transpose_problem(30, 40, 4)}) {
+      const in_place_choice made = choose_for(placed(what), {.threads = threads, .kernel = {}});
+      EXPECT_LE(made.threads, threads);
+      for (const in_place_program& program : made.programs) {
+        for (const in_place_step& step : program.steps) {
+          EXPECT_LE(step.how.threads, made.threads);
+          EXPECT_LE(step.how.threads, step.how.work.units);
+        }
+      }
+    }
+  }
+}
+
+TEST(in_place_list, every_block_pair_has_one_unit) {
+  for (const std::int64_t n : {1, 2, 3, 10, 57}) {
+    std::int64_t unit = 0;
+    for (std::int64_t down = 0; down < n; ++down) {
+      for (std::int64_t across = down; across < n; ++across, ++unit) {
+        const kernels::cpu::block_pair found = kernels::cpu::block_pair_of(unit, n);
+        ASSERT_EQ(found.down, down);
+        ASSERT_EQ(found.across, across);
+      }
+    }
+  }
+  const std::int64_t n = 3000000000;  // its square fits 63 bits, as that of any matrix does
+  const kernels::cpu::block_pair last = kernels::cpu::block_pair_of(n * (n + 1) / 2 - 1, n);
+  EXPECT_EQ(last.down, n - 1);
+  EXPECT_EQ(last.across, n - 1);
+}
+
+// What a unit of cpu_pitch reads and does not save is written by no other unit.
+TEST(in_place_list, pitch_shares_save_what_others_write) {
+  for (const auto& [from, to] : {std::pair<std::int64_t, std::int64_t>{20, 23}, {23, 20}, {4, 9}, {9, 4}, {100, 101}}) {
+    for (const std::int64_t rows : {1, 2, 7, 31, 100}) {
+      for (std::int64_t units = 1; units <= std::min<std::int64_t>(rows, 6); ++units) {
+        kernels::job work;
+        work.element_bytes = std::min(from, to);
+        work.rows = {.axes = {{{rows, from, to}}}, .rank = 1, .total = rows};
+        work.units = units;
+        for (std::int64_t reader = 0; reader < units; ++reader) {
+          const kernels::cpu::pitch_share mine = kernels::cpu::share_of_pitch(work, reader);
+          for (std::int64_t writer = 0; writer < units; ++writer) {
+            const kernels::cpu::pitch_share other = kernels::cpu::share_of_pitch(work, writer);
+            if (writer == reader) continue;
+            for (std::int64_t r = mine.begin; r < mine.end; ++r) {
+              for (std::int64_t w = other.begin; w < other.end; ++w) {
+                const std::int64_t lo = std::max(r * from, w * to);
+                const std::int64_t hi = std::min(r * from, w * to) + work.element_bytes;
+                const bool saved = mine.saved_from <= lo && hi <= mine.saved_to;
+                ASSERT_TRUE(lo >= hi || saved) << from << " " << to << " " << rows;
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cornerturn::planning
