@@ -48,6 +48,7 @@ void check_cuda() {
 
 void execute(const problem& what, const void* src, void* dst, void* stream, const view& x, const planned* held) {
   try {
+    if (src == dst) refuse(status::overlap, "Both begin at one byte");  // not in place because of that
     if (is_forked_child && x.where == home::host) {
       plan(what, {.on = device::cpu, .threads = 1}).execute(src, dst);
     } else if (held != nullptr) {

@@ -179,6 +179,18 @@ def test_refuses_with_a_sentence(call, kind, sentence):
         call()
 
 
+@pytest.mark.parametrize("make", [lambda x: x, lambda x: x.T, lambda x: x[::-1, ::-1]])
+def test_out_is_never_x(make):
+    """A call with an out moves to another place; it never turns into one in place."""
+    x = unique((30, 30), "f4")
+    before = x.copy()
+    with pytest.raises(ValueError, match="x and out share memory; wanted an out of its own"):
+        ct.matrix_transpose(x, out=make(x))
+    with pytest.raises(ValueError, match="x and out share memory|not those of the plan"):
+        ct.plan(x)(x, out=make(x))
+    assert same_bits(x, before)
+
+
 @pytest.mark.parametrize("pattern,axes", [
     ("n c h w -> n h w c", (0, 2, 3, 1)), ("n ... -> ... n", (1, 2, 3, 0)), ("... h w -> ... w h", (0, 1, 3, 2)),
     ("a ... b -> b ... a", (3, 1, 2, 0)), ("... -> ...", (0, 1, 2, 3)), ("a b c d ... -> ... d c b a", (3, 2, 1, 0)),
