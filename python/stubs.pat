@@ -13,3 +13,7 @@ _core.permute_dims:
 _core.rearrange:
     def rearrange(x: Array, /, pattern: str, *, out: Array | None = None, stream: object = None) -> Array:
         \doc
+
+_core.transpose_inplace_:
+    def transpose_inplace_(x: Array, /, *, stream: object = None) -> Array:
+        \doc

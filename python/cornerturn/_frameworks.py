@@ -42,6 +42,21 @@ def permute(x: Any, axes: tuple[int, ...], out: Any, stream: object, plan: _core
     return _permute_other(x, axes, out, stream, plan)
 
 
+def transpose_inplace_(x: Any, stream: object) -> Any:
+    """`transpose_inplace_` of everything but NumPy's arrays and plain tensors."""
+    if _is(x, "torch", "Tensor"):
+        from . import torch as with_torch
+        return with_torch._transpose_inplace(x, stream)
+    if _is(x, "cupy", "ndarray"):
+        import cupy
+        with x.device:
+            current = cupy.cuda.get_current_stream().ptr if stream is None else stream
+            return _core._transpose_memory(x, _memory_of_cupy(x), current)
+    if _is(x, "jax", "Array"):
+        raise TypeError("x is a JAX array, and those never change. Wanted: cornerturn.matrix_transpose")
+    raise TypeError(f"x is a {_kind(x)}. Wanted: an array of NumPy, PyTorch or CuPy, whose memory may change")
+
+
 def describe(x: Any) -> object:
     """The memory of `x`, for a plan: nothing is read from it and nothing waits for it."""
     if _is(x, "torch", "Tensor"):

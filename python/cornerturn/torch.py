@@ -15,7 +15,7 @@ import torch
 from . import _core
 from ._frameworks import _kind
 
-__all__ = ["accelerate", "matrix_transpose", "permute_dims", "rearrange"]
+__all__ = ["accelerate", "matrix_transpose", "permute_dims", "rearrange", "transpose_inplace_"]
 
 _LEGACY_STREAM = 1  # CUDA's number of the default stream
 
@@ -27,9 +27,12 @@ def _memory(x: torch.Tensor) -> object:
     return x.data_ptr(), tuple(x.shape), tuple(step * size for step in x.stride()), size, x.is_cuda
 
 
+def _current_stream(x: torch.Tensor) -> int | None:
+    return torch.cuda.current_stream(x.device).cuda_stream if x.is_cuda else None
+
+
 def _move(x: torch.Tensor, out: torch.Tensor, axes: Sequence[int], plan: _core.plan | None = None) -> None:
-    stream = torch.cuda.current_stream(x.device).cuda_stream if x.is_cuda else None
-    _core._move_memory(_memory(x), _memory(out), axes, stream, plan)
+    _core._move_memory(_memory(x), _memory(out), axes, _current_stream(x), plan)
 
 
 def _permuted(x: torch.Tensor, axes: Sequence[int]) -> torch.Tensor:
@@ -77,6 +80,15 @@ _op.register_vmap(_vmap)
 _op_out = torch.library.custom_op("cornerturn::permute_dims_out", _permute_dims_out, mutates_args=("out",),
                                   schema="(Tensor x, int[] axes, Tensor(a!) out) -> ()")
 _op_out.register_fake(lambda x, axes, out: None)
+
+
+def _transpose(x: torch.Tensor) -> None:
+    _core._transpose_memory(x, _memory(x), _current_stream(x))
+
+
+_op_inplace = torch.library.custom_op("cornerturn::transpose_inplace_", _transpose, mutates_args=("x",),
+                                      schema="(Tensor(a!) x) -> ()")
+_op_inplace.register_fake(lambda x: None)
 
 
 class _Transformed(torch.autograd.Function):  # type: ignore[misc]
@@ -172,6 +184,31 @@ def rearrange(x: torch.Tensor, pattern: str, *, out: torch.Tensor | None = None)
     return permute_dims(x, _axes_of_pattern(pattern, x.ndim), out=out)
 
 
+def transpose_inplace_(x: torch.Tensor) -> torch.Tensor:
+    """Transpose the last two axes in the memory of `x`; see `cornerturn.transpose_inplace_`."""
+    if x.ndim < 2:
+        raise ValueError(f"x has {x.ndim} axes, wanted 2 or more: the last two change places")
+    if torch.is_grad_enabled() and x.requires_grad:
+        raise RuntimeError("x requires a gradient, which a move in place does not record. "
+                           "Wanted: matrix_transpose, or torch.no_grad()")
+    bits = x
+    if not torch.compiler.is_compiling():
+        if torch._C._functorch.peek_interpreter_stack() is not None:
+            raise RuntimeError("x is within a transformation of torch.func. Wanted: matrix_transpose")
+        bits = x.conj() if x.is_conj() else x  # what waits to be conjugated or negated does so at its new place
+        bits = torch._neg_view(bits) if bits.is_neg() else bits
+    _op_inplace(bits)
+    *batch, rows, cols = x.shape
+    return x if rows == cols else x.view(*batch, cols, rows)
+
+
+def _side_stream(x: torch.Tensor, stream: object) -> Any:
+    handle = _core._stream_handle(stream)
+    if handle in (0, _LEGACY_STREAM):
+        return torch.cuda.default_stream(x.device)
+    return torch.cuda.ExternalStream(handle, device=x.device)
+
+
 def _permute(x: torch.Tensor, axes: Sequence[int], out: torch.Tensor | None, stream: object,
              plan: _core.plan | None) -> torch.Tensor:
     """What `cornerturn.permute_dims` does with a tensor that is more than memory, or on a stream of the caller's."""
@@ -186,14 +223,22 @@ def _permute(x: torch.Tensor, axes: Sequence[int], out: torch.Tensor | None, str
         made = _permuted(x, axes) if out is None else out
         _move(x, made, axes, plan)
         return made
-    handle = _core._stream_handle(stream)
-    side = (torch.cuda.default_stream(x.device) if handle in (0, _LEGACY_STREAM)
-            else torch.cuda.ExternalStream(handle, device=x.device))
+    side = _side_stream(x, stream)
     with torch.cuda.stream(side):
         made = _permute(x, axes, out, None, plan)
     for used in (x, made):  # their memory is not handed out again before the stream is done with them
         used.record_stream(side)
     return made
+
+
+def _transpose_inplace(x: torch.Tensor, stream: object) -> torch.Tensor:
+    if stream is None or not x.is_cuda:
+        return transpose_inplace_(x)
+    side = _side_stream(x, stream)
+    with torch.cuda.stream(side):
+        turned = transpose_inplace_(x)
+    x.record_stream(side)
+    return turned
 
 
 # ---- accelerate ----

@@ -140,9 +140,12 @@ axis_list resolve(const request& asked, int rank) {
   return made;
 }
 
-nb::tuple to_tuple(const axis_list& axes) {
+nb::tuple to_tuple(const axis_list& axes, const std::int64_t* extents) {
   const nb::object made = nb::steal(PyTuple_New(axes.count));
-  for (int k = 0; k < axes.count; ++k) PyTuple_SET_ITEM(made.ptr(), k, PyLong_FromLong(axes.at[k]));
+  for (int k = 0; k < axes.count; ++k) {
+    const std::int64_t one = extents != nullptr ? extents[axes.at[k]] : axes.at[k];
+    PyTuple_SET_ITEM(made.ptr(), k, PyLong_FromLongLong(one));
+  }
   return nb::borrow<nb::tuple>(made);
 }
 

@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 
 #include <array>
+#include <cstdint>
 #include <string_view>
 
 namespace cornerturn::python {
@@ -29,6 +30,7 @@ struct request {
 //         TypeError: axes is no sequence of integers
 [[nodiscard]] axis_list resolve(const request& asked, int rank);
 
-[[nodiscard]] nb::tuple to_tuple(const axis_list& axes);
+// With extents: those of the axes, in their order.
+[[nodiscard]] nb::tuple to_tuple(const axis_list& axes, const std::int64_t* extents = nullptr);
 
 }  // namespace cornerturn::python

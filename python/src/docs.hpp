@@ -107,6 +107,52 @@ Examples
 (8, 3, 64, 32)
 )";
 
+inline constexpr const char* transpose_inplace_doc = R"(transpose_inplace_($module, x, /, *, stream=None)
+--
+
+Transpose the last two axes in the memory of `x`: no second array is made.
+
+Parameters
+----------
+x : array
+    A NumPy, PyTorch or CuPy array of two or more axes and any element type whose elements are
+    their bytes. Where the last two axes have one extent, the strides are any, but no two elements
+    may share memory. Where they have not, `x` is C-contiguous and in host memory.
+stream : int or stream, optional
+    See `matrix_transpose`.
+
+Returns
+-------
+array
+    `x` itself where its shape stays. Else a view of its memory that has the other shape; `x` sees
+    the same memory in its old shape.
+
+Raises
+------
+ValueError
+    The shape or the memory of `x` is not as wanted, or `x` is read-only.
+TypeError
+    `x` or `stream` is of another kind, or elements refer to Python objects. JAX's arrays never change.
+RuntimeError
+    `x` is a tensor that records its gradient.
+
+Notes
+-----
+Squares want no further memory, rectangles for the time of the call about a twentieth of theirs.
+
+Examples
+--------
+>>> import numpy as np, cornerturn as ct
+>>> x = np.array([[1, 2, 3], [4, 5, 6]])
+>>> y = ct.transpose_inplace_(x)
+>>> y
+array([[1, 4],
+       [2, 5],
+       [3, 6]])
+>>> np.shares_memory(x, y)
+True
+)";
+
 inline constexpr const char* plan_doc = R"(What is chosen for one permutation of arrays laid out as `x`.
 
 A plan never changes and may be called by several threads at once. It also says why it moves the

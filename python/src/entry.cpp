@@ -28,8 +28,8 @@ bool sort(const char* function, const char* how_name, PyObject* const* given, Py
           arguments& sorted) {
   const Py_ssize_t most = how_name != nullptr ? 2 : 1;
   if (count > most) {
-    PyErr_Format(PyExc_TypeError, "%s takes %zd arguments by their place, found %zd. Wanted: out and stream by name",
-                 function, most, count);
+    PyErr_Format(PyExc_TypeError, "%s takes %zd arguments by their place, found %zd. Wanted: %sstream by name",
+                 function, most, count, sorted.out != nullptr ? "out and " : "");
     return false;
   }
   if (count > 0) sorted.x = given[0];
@@ -38,7 +38,7 @@ bool sort(const char* function, const char* how_name, PyObject* const* given, Py
   for (Py_ssize_t k = 0; k < named; ++k) {
     PyObject* const name = PyTuple_GET_ITEM(keywords, k);
     const auto is = [name](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
-    if (is("out")) {
+    if (sorted.out != nullptr && is("out")) {
       sorted.out = given[count + k];
     } else if (is("stream")) {
       sorted.stream = given[count + k];

@@ -8,7 +8,7 @@
 
 namespace cornerturn::python {
 
-// What f(x, /, how, *, out=None, stream=None) was called with; `how` is null where the function has none.
+// What f(x, /, how, *, out=None, stream=None) was called with; `how` and `out` are null where the function has none.
 struct arguments {
   PyObject* x = nullptr;
   PyObject* how = nullptr;
@@ -16,7 +16,8 @@ struct arguments {
   PyObject* stream = Py_None;
 };
 
-// Effect  sorts what METH_FASTCALL | METH_KEYWORDS hands over; how_name is null where the function has no `how`
+// Effect  sorts what METH_FASTCALL | METH_KEYWORDS hands over; how_name is null where the function has no `how`, and
+//         sorted.out before the call where it has no `out`
 // Returns false with a Python error set: an argument is missing, or is one too many
 [[nodiscard]] bool sort(const char* function, const char* how_name, PyObject* const* given, Py_ssize_t count,
                         PyObject* keywords, arguments& sorted);

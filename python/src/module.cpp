@@ -99,6 +99,15 @@ nb::object permute(nb::handle x, const request& asked, nb::handle out, nb::handl
   return frameworks("permute")(x, to_tuple(axes), out, stream, plan);
 }
 
+nb::object transpose_in_place(nb::handle x, nb::handle stream) {
+  if (numpy::is_exactly_array(x)) return numpy::transpose_in_place(x);
+  if (stream.is_none()) {
+    if (nb::object turned = torch::transpose_in_place(x); turned.is_valid()) return turned;
+  }
+  if (numpy::is_array(x)) return numpy::transpose_in_place(x);
+  return frameworks("transpose_inplace_")(x, stream);
+}
+
 void move_memory(nb::handle src, nb::handle dst, nb::handle axes, nb::handle stream, const planned* held) {
   const described x(src), out(dst, true);
   const axis_list order = resolve({.how = request::kind::axes, .axes = axes}, x.is.rank);
@@ -166,15 +175,18 @@ nb::object held_permute(nb::handle self, nb::handle x, nb::handle out, nb::handl
   return permute(x, {.how = request::kind::axes, .axes = axes}, out, stream, &held, self);
 }
 
-// ---- the three functions ----
+// ---- the four functions ----
+
+nb::object permute(const arguments& sorted, const request& asked) {
+  return permute(sorted.x, asked, sorted.out, sorted.stream);
+}
 
 template <class Move>
 PyObject* call(const char* name, const char* how_name, PyObject* const* given, Py_ssize_t count, PyObject* keywords,
-               const Move& move) {
+               const Move& move, arguments sorted = {}) {
   try {
-    arguments sorted;
     if (!sort(name, how_name, given, count, keywords, sorted)) return nullptr;
-    return permute(sorted.x, move(sorted), sorted.out, sorted.stream).release().ptr();
+    return move(sorted).release().ptr();
   } catch (...) {
     set_error(std::current_exception());
     return nullptr;
@@ -182,12 +194,14 @@ PyObject* call(const char* name, const char* how_name, PyObject* const* given, P
 }
 
 PyObject* matrix_transpose(PyObject*, PyObject* const* given, Py_ssize_t count, PyObject* keywords) {
-  return call("matrix_transpose", nullptr, given, count, keywords, [](const arguments&) { return request{}; });
+  return call("matrix_transpose", nullptr, given, count, keywords,
+              [](const arguments& sorted) { return permute(sorted, {}); });
 }
 
 PyObject* permute_dims(PyObject*, PyObject* const* given, Py_ssize_t count, PyObject* keywords) {
-  return call("permute_dims", "axes", given, count, keywords,
-              [](const arguments& sorted) { return request{.how = request::kind::axes, .axes = sorted.how}; });
+  return call("permute_dims", "axes", given, count, keywords, [](const arguments& sorted) {
+    return permute(sorted, {.how = request::kind::axes, .axes = sorted.how});
+  });
 }
 
 PyObject* rearrange(PyObject*, PyObject* const* given, Py_ssize_t count, PyObject* keywords) {
@@ -195,8 +209,13 @@ PyObject* rearrange(PyObject*, PyObject* const* given, Py_ssize_t count, PyObjec
     Py_ssize_t length = 0;
     const char* const text = PyUnicode_AsUTF8AndSize(sorted.how, &length);
     if (text == nullptr) throw nb::python_error();
-    return request{.how = request::kind::pattern, .pattern = {text, static_cast<std::size_t>(length)}};
+    return permute(sorted, {.how = request::kind::pattern, .pattern = {text, static_cast<std::size_t>(length)}});
   });
+}
+
+PyObject* transpose_inplace(PyObject*, PyObject* const* given, Py_ssize_t count, PyObject* keywords) {
+  return call("transpose_inplace_", nullptr, given, count, keywords,
+              [](const arguments& sorted) { return transpose_in_place(sorted.x, sorted.stream); }, {.out = nullptr});
 }
 
 PyMethodDef method(const char* name, PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*),
@@ -208,6 +227,7 @@ PyMethodDef method(const char* name, PyObject* (*function)(PyObject*, PyObject* 
 PyMethodDef functions[] = {method("matrix_transpose", matrix_transpose, matrix_transpose_doc),
                            method("permute_dims", permute_dims, permute_dims_doc),
                            method("rearrange", rearrange, rearrange_doc),
+                           method("transpose_inplace_", transpose_inplace, transpose_inplace_doc),
                            {}};
 
 }  // namespace
@@ -256,6 +276,13 @@ NB_MODULE(_core, m) {
   m.def("_move_memory", move_memory, "src"_a, "dst"_a, "axes"_a, "stream"_a = nb::none(), "plan"_a = nb::none(),
         nb::sig("def _move_memory(src: object, dst: object, axes: Sequence[int], stream: object = None, "
                 "plan: plan | None = None) -> None"));
+  m.def(
+      "_transpose_memory",
+      [](nb::handle x, nb::handle memory, nb::handle stream) {
+        return transpose_in_place(x, described(memory, true).is, stream_of(stream));
+      },
+      "x"_a, "memory"_a, "stream"_a = nb::none(),
+      nb::sig("def _transpose_memory(x: Array, memory: object, stream: object = None) -> Array"));
   m.def(
       "_resolve_pattern",
       [](std::string_view pattern, int rank) {

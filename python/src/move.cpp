@@ -48,7 +48,7 @@ void check_cuda() {
 
 void execute(const problem& what, const void* src, void* dst, void* stream, const view& x, const planned* held) {
   try {
-    if (src == dst) refuse(status::overlap, "Both begin at one byte");  // not in place because of that
+    if (src == dst && !what.in_place) refuse(status::overlap, "In place, see transpose_inplace_");
     if (is_forked_child && x.where == home::host) {
       plan(what, {.on = device::cpu, .threads = 1}).execute(src, dst);
     } else if (held != nullptr) {
@@ -58,8 +58,35 @@ void execute(const problem& what, const void* src, void* dst, void* stream, cons
     }
   } catch (const error& found) {
     if (found.code() != status::overlap) throw;
-    refuse(status::overlap, std::string("x and out share memory; wanted an out of its own. ") + found.what());
+    refuse(status::overlap, (what.in_place ? "elements of x share memory; wanted a place for each. "
+                                           : "x and out share memory; wanted an out of its own. ") +
+                                std::string(found.what()));
   }
+}
+
+// With the lock of the interpreter given back if it takes long.
+void execute_long(const problem& what, std::int64_t bytes, const view& x, void* dst, void* stream,
+                  const planned* held) {
+  if (bytes < long_move_bytes) return execute(what, x.data, dst, stream, x, held);
+  const nb::gil_scoped_release others_run;
+  execute(what, x.data, dst, stream, x, held);
+}
+
+std::int64_t checked_bytes(const view& x) {
+  std::int64_t bytes = x.element_bytes;
+  for (int k = 0; k < x.rank; ++k) bytes = checked_product(bytes, x.extents[k]);
+  if (x.where == home::cuda) check_cuda();
+  return bytes;
+}
+
+// Row-major and without gaps; x has elements.
+bool is_packed(const view& x) {
+  std::int64_t bytes = x.element_bytes;
+  for (int k = x.rank - 1; k >= 0; --k) {
+    if (x.extents[k] != 1 && stride(x, k) != bytes) return false;
+    bytes *= x.extents[k];
+  }
+  return true;
 }
 
 }  // namespace
@@ -123,9 +150,7 @@ problem make_problem(const view& x, const axis_list& axes, const view* out) {
 }
 
 void run(const view& x, const axis_list& axes, const view& out, void* stream, const planned* held) {
-  std::int64_t bytes = x.element_bytes;
-  for (int k = 0; k < x.rank; ++k) bytes = checked_product(bytes, x.extents[k]);
-  if (x.where == home::cuda) check_cuda();
+  const std::int64_t bytes = checked_bytes(x);
   if (bytes == 0) return;
   const problem what = make_problem(x, axes, &out);
   if (held != nullptr && what != held->what) {
@@ -134,9 +159,24 @@ void run(const view& x, const axis_list& axes, const view& out, void* stream, co
                std::to_string(x.element_bytes) +
                " bytes. Wanted: the shape, the element size and the strides of x and out that it was made with");
   }
-  if (bytes < long_move_bytes) return execute(what, x.data, out.data, stream, x, held);
-  const nb::gil_scoped_release others_run;
-  execute(what, x.data, out.data, stream, x, held);
+  execute_long(what, bytes, x, out.data, stream, held);
+}
+
+nb::object transpose_in_place(nb::handle x, const view& at, void* stream) {
+  const axis_list axes = resolve({}, at.rank);
+  const std::int64_t bytes = checked_bytes(at);
+  const bool square = at.extents[at.rank - 1] == at.extents[at.rank - 2];
+  if (!square && bytes != 0 && !is_packed(at)) {
+    refuse(status::invalid_argument, "x has shape " + shape_text(at.rank, at.extents) +
+                                         " and is not C-contiguous. Wanted: that, or last two axes of one extent");
+  }
+  nb::object turned = nb::borrow(x);
+  if (!square) turned = x.attr("reshape")(to_tuple(axes, at.extents));
+  if (bytes == 0) return turned;
+  problem what = make_problem(at, axes, square ? &at : nullptr);
+  what.in_place = true;
+  execute_long(what, bytes, at, at.data, stream, nullptr);
+  return turned;
 }
 
 void* stream_of(nb::handle stream) {

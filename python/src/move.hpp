@@ -45,6 +45,11 @@ struct planned {
 //         and this build or this machine has none
 void run(const view& x, const axis_list& axes, const view& out, void* stream, const planned* held);
 
+// Effect  the last two axes of x, which is `at`, trade places in their own memory
+// Returns x where they have one extent, else x.reshape() of the other shape: a view of the same memory
+// Errors  as run; ValueError: there are no two axes; they differ and `at` is not packed; elements of x share memory
+nb::object transpose_in_place(nb::handle x, const view& at, void* stream);
+
 // Effect  None is the default stream; an int; or an object of __cuda_stream__, .cuda_stream (PyTorch), .ptr (CuPy) or
 //         .handle (Numba)
 [[nodiscard]] void* stream_of(nb::handle stream);

@@ -95,4 +95,10 @@ nb::object permute(nb::handle x, const request& asked, nb::handle out, const pla
   return made;
 }
 
+nb::object transpose_in_place(nb::handle x) {
+  const view at = look_at(x);
+  if (PyArray_FailUnlessWriteable(array(x), "x") < 0) throw nb::python_error();
+  return python::transpose_in_place(x, at, nullptr);
+}
+
 }  // namespace cornerturn::python::numpy

@@ -16,6 +16,10 @@ namespace cornerturn::python::numpy {
 // Errors  TypeError: elements are Python objects; x is masked; out is no ndarray. ValueError: out's shape or dtype
 nb::object permute(nb::handle x, const request& asked, nb::handle out, const planned* held);
 
+// Effect  the last two axes of x trade places in its own memory: see move.hpp
+// Errors  as permute; ValueError: x is read-only
+nb::object transpose_in_place(nb::handle x);
+
 // Effect  what x is, for a plan
 [[nodiscard]] view look_at(nb::handle x);
 

@@ -122,10 +122,7 @@ view view_of(const nb::dlpack::dltensor& x) {
 }
 
 nb::object empty(const torch_module& torch, nb::handle x, const view& from, const axis_list& axes) {
-  const nb::object extents = nb::steal(PyTuple_New(axes.count));
-  for (int k = 0; k < axes.count; ++k) {
-    PyTuple_SET_ITEM(extents.ptr(), k, PyLong_FromLongLong(from.extents[axes.at[k]]));
-  }
+  const nb::tuple extents = to_tuple(axes, from.extents);
   PyObject* const made = PyObject_CallMethodOneArg(x.ptr(), torch.new_empty, extents.ptr());
   if (made == nullptr) throw nb::python_error();
   return nb::steal(made);
@@ -164,6 +161,12 @@ void* current_stream(const torch_module& torch, const nb::dlpack::dltensor& x) {
   if (x.device.device_type == dl_cpu || x.device.device_type == dl_cuda_host) return stream;
   if (torch.table->current_stream(x.device.device_type, x.device.device_id, &stream) != 0) throw nb::python_error();
   return stream;
+}
+
+// Autograd may have kept the old contents.
+void note_change(const torch_module& torch, nb::handle x) {
+  const nb::object done = nb::steal(PyObject_CallOneArg(torch.increment_version, x.ptr()));
+  if (!done.is_valid()) throw nb::python_error();
 }
 
 // Whether two axes longer than 1 are nested the other way round in src. An axis of stride 0 is nowhere in memory.
@@ -225,11 +228,17 @@ nb::object permute(nb::handle x, const request& asked, nb::handle out, const pla
     made = nb::borrow(out);
   }
   run(src, axes, view_of(to), current_stream(*torch, from), held);
-  if (!out.is_none()) {  // autograd may have kept out's old contents
-    const nb::object done = nb::steal(PyObject_CallOneArg(torch->increment_version, out.ptr()));
-    if (!done.is_valid()) throw nb::python_error();
-  }
+  if (!out.is_none()) note_change(*torch, out);
   return made;
+}
+
+nb::object transpose_in_place(nb::handle x) {
+  const torch_module* const torch = module();
+  nb::dlpack::dltensor at;
+  if (torch == nullptr || !is_plain(*torch, x) || !borrow(*torch, x, at)) return {};
+  nb::object turned = python::transpose_in_place(x, view_of(at), current_stream(*torch, at));
+  note_change(*torch, x);
+  return turned;
 }
 
 }  // namespace cornerturn::python::torch

@@ -17,6 +17,10 @@ namespace cornerturn::python::torch {
 // Errors  ValueError: out has another shape, dtype or device
 nb::object permute(nb::handle x, const request& asked, nb::handle out, const planned* held);
 
+// Effect  the last two axes of x trade places in its own memory, on the current stream of its device: see move.hpp
+// Returns a null object where permute would
+nb::object transpose_in_place(nb::handle x);
+
 // Effect  what x is, for a plan; nothing where permute would return null. extents and strides live as long as x
 [[nodiscard]] std::optional<view> look_at(nb::handle x);
 

@@ -70,6 +70,33 @@ def test_torch_views(torch, seed):
     assert wide.count_nonzero() <= x.numel()
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(3, 3), (1000, 1000), (4, 33, 33), (0, 4), (1, 9)])
+def test_torch_in_place(torch, dtype, shape):
+    x = random_tensor(torch, shape, dtype)
+    wanted, at = bits(torch, x.transpose(-1, -2)), x.data_ptr()
+    y = ct.transpose_inplace_(x)
+    assert y.data_ptr() == at and y.shape == (*shape[:-2], shape[-1], shape[-2]) and torch.equal(bits(torch, y), wanted)
+    assert (y is x) == (shape[-1] == shape[-2])
+
+
+def test_torch_in_place_of_any_strides(torch):
+    whole = random_tensor(torch, (3, 400, 5, 300))
+    x = whole.permute(0, 2, 3, 1)[..., ::2, :300:2]
+    before, wanted = whole.clone(), x.transpose(-1, -2).clone()
+    assert ct.transpose_inplace_(x) is x and torch.equal(bits(torch, x), bits(torch, wanted))
+    x.copy_(wanted.transpose(-1, -2))
+    assert torch.equal(bits(torch, whole), bits(torch, before))
+
+
+def test_in_place_refuses_rectangles_on_a_gpu(torch):
+    x = random_tensor(torch, (30, 40))
+    before = x.clone()
+    with pytest.raises(ValueError, match="in_place is set for a rectangle on a GPU"):
+        ct.transpose_inplace_(x)
+    assert torch.equal(bits(torch, x), bits(torch, before))
+
+
 def late_values(torch, stream):
     """x on the GPU, which gets its values in `stream`, only after a long kernel; and those values."""
     old = torch.zeros(512, 768, device="cuda")
@@ -104,6 +131,21 @@ def test_runs_on_the_stream_that_is_given(torch, as_number):
     assert not side.query()
     side.synchronize()
     assert torch.equal(y, values.t()) and torch.equal(out, values.t())
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_in_place_follows_the_stream(torch, given):
+    side = torch.cuda.Stream()
+    ct.transpose_inplace_(torch.zeros(512, 512, device="cuda"))
+    x, values = (whole[:, :512] for whole in late_values(torch, side))
+    if given:
+        ct.transpose_inplace_(x, stream=side)
+    else:
+        with torch.cuda.stream(side):
+            ct.transpose_inplace_(x)
+    assert not side.query()
+    side.synchronize()
+    assert torch.equal(x, values.t())
 
 
 def test_another_stream_does_not_wait(torch):
@@ -269,6 +311,18 @@ def test_cupy(cupy, dtype, shape, axes):
     out = cupy.zeros((*y.shape, 2), dtype)[..., 0]
     assert ct.permute_dims(x[::-1], axes, out=out) is out
     assert same_bits(out.get(), np.ascontiguousarray(host[::-1].transpose(axes)).reshape(y.shape))
+
+
+def test_cupy_in_place(cupy):
+    host = unique((4, 300, 300), "c8")
+    for stream in (None, cupy.cuda.Stream(non_blocking=True)):
+        x = cupy.asarray(host)
+        cupy.cuda.Device().synchronize()
+        assert ct.transpose_inplace_(x, stream=stream) is x
+        cupy.cuda.Device().synchronize()
+        assert same_bits(x.get(), np.ascontiguousarray(host.swapaxes(1, 2)))
+    with pytest.raises(ValueError, match="in_place is set for a rectangle on a GPU"):
+        ct.transpose_inplace_(x[:, :200].copy())
 
 
 def test_cupy_streams(cupy):

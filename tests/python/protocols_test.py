@@ -114,6 +114,12 @@ def test_cuda_array_interface():
             ct.permute_dims(OnCuda(), (0, 1), out=OnCuda())
 
 
+def test_in_place_wants_to_know_the_framework():
+    for x in (Foreign(unique((3, 3), "f4")), OnCuda()):
+        with pytest.raises(TypeError, match="Wanted: an array of NumPy, PyTorch or CuPy, whose memory may change"):
+            ct.transpose_inplace_(x)
+
+
 class Stream:
     def __init__(self, name, value):
         setattr(self, name, value)
@@ -181,6 +187,14 @@ def cupy(monkeypatch):
         real((*src[:-1], False), (*dst[:-1], False), axes, None, plan)
 
     monkeypatch.setattr(ct._core, "_move_memory", move_on_the_host)
+    in_place = ct._core._transpose_memory
+
+    def transpose_on_the_host(x, memory, stream):
+        fake.log.append(f"move on {stream if isinstance(stream, int) else stream.ptr}")
+        assert memory[-1] is True
+        return in_place(x, (*memory[:-1], False))
+
+    monkeypatch.setattr(ct._core, "_transpose_memory", transpose_on_the_host)
     return fake
 
 
@@ -189,6 +203,17 @@ def test_cupy(cupy):
     y = ct.permute_dims(cupy.ndarray(x, cupy.device), (2, 0, 1))
     assert type(y) is cupy.ndarray and same_bits(y.array, np.ascontiguousarray(x.transpose(2, 0, 1)))
     assert cupy.log == ["enter device", "empty in device", "move on 77"]
+
+
+def test_cupy_in_place(cupy):
+    x = unique((2, 10, 5), "f4")[:, ::2]
+    wanted = np.ascontiguousarray(x.swapaxes(1, 2))
+    y = cupy.ndarray(x, cupy.device)
+    assert ct.transpose_inplace_(y) is y and same_bits(x.copy(), wanted)
+    ct.transpose_inplace_(y, stream=Stream("ptr", 4096))
+    assert cupy.log == ["enter device", "move on 77", "enter device", "move on 4096"]
+    with pytest.raises(ValueError, match=r"x has shape \(2, 4, 5\) and is not C-contiguous"):
+        ct.transpose_inplace_(cupy.ndarray(x[:, :4], cupy.device))
 
 
 def test_cupy_stream_and_out(cupy):

@@ -149,6 +149,76 @@ def test_plan():
         plan(x.clone().requires_grad_())
 
 
+# ---- in place ----
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape", [(5, 5), (130, 130), (2, 3, 33, 33), (3, 5), (130, 257), (2, 40, 9), (0, 4), (1, 9)])
+def test_in_place(dtype, shape):
+    x = unique(shape, dtype)
+    wanted, at = x.transpose(-1, -2).clone(), x.data_ptr()
+    y = ct.transpose_inplace_(x)
+    assert type(y) is torch.Tensor and y.data_ptr() == at and y.is_contiguous() and same_bits(y, wanted)
+    assert (y is x) == (shape[-1] == shape[-2]) and x.shape == shape
+
+
+@settings(deadline=None, max_examples=150)
+@given(batch=st.lists(st.integers(0, 4), max_size=2), n=st.integers(0, 40), step=st.integers(1, 3), seed=st.integers(0, 99))
+def test_in_place_of_any_strides(batch, n, step, seed):
+    shape = (*batch, n, n)
+    order = random_axes(len(shape), seed)
+    whole = unique([shape[k] * step + 1 for k in order])
+    x = whole.permute([order.index(k) for k in range(len(shape))])[tuple(slice(None, n * step, step) for n in shape)]
+    before, wanted = whole.clone(), x.transpose(-1, -2).clone()
+    assert ct.transpose_inplace_(x) is x and same_bits(x, wanted)
+    x.copy_(wanted.transpose(-1, -2))
+    assert same_bits(whole, before)
+
+
+def test_in_place_and_gradients():
+    weight = torch.nn.Parameter(torch.randn(3, 3))
+    with pytest.raises(RuntimeError, match="x requires a gradient, which a move in place does not record"):
+        ct.transpose_inplace_(weight)
+    before = weight.detach().t().clone()
+    with torch.no_grad():
+        assert ct.transpose_inplace_(weight) is weight
+    assert same_bits(weight, before)
+    for shape in ((3, 3), (3, 2)):
+        x, kept = torch.ones(shape), torch.ones(shape, requires_grad=True)
+        product = (x * kept).sum()
+        ct.transpose_inplace_(x)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            product.backward()
+
+
+def test_in_place_of_pending_conjugates_and_negatives():
+    for shape in ((3, 3), (3, 4)):
+        x = torch.randn(shape, dtype=torch.complex64).conj()
+        wanted = x.t().clone()
+        y = ct.transpose_inplace_(x)
+        assert y.is_conj() and same_bits(y, wanted)
+    x = torch.randn(3, 3, dtype=torch.complex64).conj().imag
+    wanted = x.t().clone()
+    assert ct.transpose_inplace_(x).is_neg() and same_bits(x, wanted)
+
+
+def test_in_place_operator():
+    for x in (torch.randn(3, 3), torch.randn(2, 3, 5), torch.randn(4, 6)[:, :4]):
+        torch.library.opcheck(torch.ops.cornerturn.transpose_inplace_.default, (x,))
+    compiled = torch.compile(lambda x: ctt.transpose_inplace_(x).mul_(2), fullgraph=True, backend="aot_eager")
+    for shape in ((3, 3), (2, 3, 5)):
+        x = torch.randn(shape)
+        wanted = 2 * x.transpose(-1, -2)
+        y = compiled(x)
+        assert y.data_ptr() == x.data_ptr() and torch.equal(y, wanted) and torch.equal(x.reshape(-1), wanted.reshape(-1))
+
+
+@pytest.mark.parametrize("transformed", [
+    torch.vmap, torch.func.grad, lambda f: lambda x: torch.func.jvp(lambda x: f(x * 1), (x,), (x,))])
+def test_in_place_knows_no_transformations(transformed):
+    with pytest.raises(RuntimeError, match="Wanted: matrix_transpose"):
+        transformed(lambda x: ct.transpose_inplace_(x).sum())(torch.randn(2, 3, 3))
+
+
 X = torch.zeros(3, 4)
 
 
@@ -165,6 +235,10 @@ X = torch.zeros(3, 4)
     (lambda: ctt.permute_dims(X, (0, 2)), ValueError, "Wanted: each of them once"),
     (lambda: ctt.matrix_transpose(X[0]), ValueError, "x has 1 axes, wanted 2 or more"),
     (lambda: ctt.permute_dims(X, (1, 0), out=X), ValueError, r"out has shape \(3, 4\), wanted \(4, 3\)"),
+    (lambda: ct.transpose_inplace_(torch.zeros(3).expand(3, 3)), ValueError, "elements of x share memory"),
+    (lambda: ct.transpose_inplace_(X[:, :2]), ValueError, r"x has shape \(3, 2\) and is not C-contiguous"),
+    (lambda: ct.transpose_inplace_(X[0]), ValueError, "x has 1 axis, wanted 2 or more"),
+    (lambda: ctt.transpose_inplace_(X[0]), ValueError, "x has 1 axes, wanted 2 or more"),
     (lambda: ctt.accelerate(devices=("xpu",)), ValueError, "Wanted: 'cuda' and 'cpu' only"),
 ], ids=lambda value: value if isinstance(value, str) else "")
 def test_refuses_with_a_sentence(call, kind, sentence):
