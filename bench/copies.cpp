@@ -163,7 +163,8 @@ void parallel_copy(const copy_kind& kind, const std::byte* src, std::byte* dst, 
   for (int part = 0; part < threads; ++part) {
     const std::int64_t begin = std::min(bytes, part * piece);
     const std::int64_t end = std::min(bytes, begin + piece);
-    if (begin < end) kind.run(src + begin, dst + begin, end - begin);
+    if (begin < end)
+      kind.run(src == nullptr ? nullptr : src + begin, dst + begin, end - begin);  // a rewrite has no src
   }
 }
 
