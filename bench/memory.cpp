@@ -80,7 +80,8 @@ void memory::release() {
 memory::plan memory::plan_for(std::int64_t bytes) const {
   const std::int64_t unit = huge_ ? huge_page : page;
   const std::int64_t stride = round_up(bytes + guard_bytes, unit) + unit;
-  const std::int64_t traffic = std::max<std::int64_t>(2 * bytes, 1);
+  // A small pair counts as some pages, or the pool would take all memory there is for a matrix of a few elements.
+  const std::int64_t traffic = 2 * std::max(bytes, 4 * page);
   const std::int64_t wanted = (rotation_bytes_ + traffic - 1) / traffic + 1;
   const std::int64_t fitting = (limit_ / 2 - unit) / stride;
   if (fitting < 1) {

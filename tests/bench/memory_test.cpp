@@ -58,6 +58,11 @@ TEST(memory, guards_notice_a_write_next_to_dst) {
   EXPECT_FALSE(memory::guards_intact(on.dst, bytes));
 }
 
+TEST(memory, small_pairs_take_no_more_than_large_ones) {
+  memory pool(false, 0);
+  EXPECT_LE(pool.pairs(48).size() * 2 * 8192, std::size_t{1} << 30);
+}
+
 TEST(memory, says_when_a_pair_does_not_fit) {
   memory pool(false, 0);
   EXPECT_THROW(static_cast<void>(pool.pairs(std::int64_t{1} << 50)), std::runtime_error);
