@@ -211,6 +211,10 @@ std::int64_t lines_together(const job& work, const cpu_tuning& tuned) noexcept {
   return pitch % 512 == 0 ? tuned.parked_lines : 1;
 }
 
+bool runs_at_lines(const job& work) noexcept {
+  return work.cols.rank == 0 || work.cols.axes[0].dst_stride * work.form.word_bytes % 64 == 0;
+}
+
 // Panels, groups and row chunks: how much of the problem is in flight at once, and what a unit is.
 void cut(job& work, const cpu_tuning& tuned, int threads, bool blocks) noexcept {
   const std::int64_t e = work.element_bytes;
@@ -222,7 +226,8 @@ void cut(job& work, const cpu_tuning& tuned, int threads, bool blocks) noexcept 
     const std::int64_t cols = std::max(std::int64_t{64} / e, tuned.packed_panel_bytes / (work.rows.total * e));
     work.panel = std::clamp<std::int64_t>(cols, 1, work.cols.total);
     if (work.rows.total * e % 64 == 0) work.prefetch_bytes = tuned.scout_bytes;
-  } else if (work.panel = std::min(work.cols.total, tuned.panel_cols); blocks && !kernels::cpu::splits_columns(work)) {
+  } else if (work.panel = std::min(work.cols.total, tuned.panel_cols);
+             blocks && !kernels::cpu::splits_columns(work) && !(tuned.whole_pieces && e >= 2 && runs_at_lines(work))) {
     work.parked = lines_together(work, tuned);
     work.prefetch_bytes = std::max(tuned.scout_bytes, 2 * 64 * 64 / e);  // two blocks at least
     // Runs whole pages apart share a few sets of the TLB.
@@ -236,7 +241,8 @@ void cut(job& work, const cpu_tuning& tuned, int threads, bool blocks) noexcept 
     // Pieces of at least piece_bytes in whole strips; a narrow panel takes longer ones, as many rows as narrow_buffer
     // holds.
     const std::int64_t strip = e <= 16 ? kernels::cpu::strip_rows : 1;
-    const bool at_lines = work.cols.rank == 0 || work.cols.axes[0].dst_stride * work.form.word_bytes % 64 == 0;
+    const bool at_lines = runs_at_lines(work);
+    work.parked = 0;
     const std::int64_t piece = e <= 2     ? tuned.narrow_piece_bytes
                                : at_lines ? tuned.piece_bytes
                                           : tuned.carried_piece_bytes;

@@ -12,6 +12,10 @@ struct cpu_tuning {
   std::int64_t piece_bytes;          // what one visit writes to a dst run: shorter pieces halve the store rate
   std::int64_t narrow_piece_bytes;   // the same for 1- and 2-byte elements, whose pieces take many rows
   std::int64_t carried_piece_bytes;  // the same where runs do not begin at a line, so that each piece costs a carry
+  bool
+      whole_pieces;  // where runs begin at lines, pieces of piece_bytes go through panel-inl.hpp and nothing is parked:
+                     // AMD EPYC of the 4th generation (L2 of 1 MiB), GB/s read and written, 2026-11-21: float32
+                     // 10000 x 6992 17 parked and 24 so, 8192 x 8192 15 and 22; odd pitches lose, 20.8 and 18.2
   // Blocks of whole lines (parked-inl.hpp). Measured on one core of AMD EPYC 3rd generation, 2026-11-21, shares of a
   // copy.
   std::int64_t parked_lines;   // lines of a dst run that are written together where all runs begin in the same slice of
