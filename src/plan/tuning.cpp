@@ -3,76 +3,64 @@
 namespace cornerturn::planning {
 namespace {
 
-constexpr cpu_tuning rows[] = {
-    {.name = "generic",
-     .piece_bytes = 128,
-     .narrow_piece_bytes = 128,
-     .carried_piece_bytes = 256,
-     .whole_pieces = false,
-     .parked_lines = 4,
-     .carried_lines = 2,
-     .direct_cols = 704,
-     .panel_cols = 512,
-     .scout_bytes = 4096,
-     .panel_bytes = 2048,
-     .prefetch_bytes = 256,
-     .narrow_buffer = 2048,
-     .long_run_bytes = 512,
-     .packed_bytes = 256,
-     .packed_panel_bytes = 2048,
-     .run_ahead_bytes = 4096,
-     .run_bytes = 256,
-     .near_run_bytes = 64,
-     .box_bytes = 16 << 10,
-     .thread_bytes = 256 << 10},
-    {.name = "amd",
-     .piece_bytes = 256,
-     .narrow_piece_bytes = 128,
-     .carried_piece_bytes = 512,
-     .whole_pieces = false,
-     .parked_lines = 4,
-     .carried_lines = 2,
-     .direct_cols = 704,
-     .panel_cols = 512,
-     .scout_bytes = 4096,
-     .panel_bytes = 1536,
-     .prefetch_bytes = 192,
-     .narrow_buffer = 2048,
-     .long_run_bytes = 512,
-     .packed_bytes = 256,
-     .packed_panel_bytes = 2048,
-     .run_ahead_bytes = 4096,
-     .run_bytes = 256,
-     .near_run_bytes = 64,
-     .box_bytes = 16 << 10,
-     .thread_bytes = 256 << 10},
-    {.name = "amd, 1 MiB of L2",
-     .piece_bytes = 256,
-     .narrow_piece_bytes = 128,
-     .carried_piece_bytes = 512,
-     .whole_pieces = true,
-     .parked_lines = 4,
-     .carried_lines = 2,
-     .direct_cols = 704,
-     .panel_cols = 512,
-     .scout_bytes = 4096,
-     .panel_bytes = 4096,
-     .prefetch_bytes = 192,
-     .narrow_buffer = 2048,
-     .long_run_bytes = 512,
-     .packed_bytes = 256,
-     .packed_panel_bytes = 2048,
-     .run_ahead_bytes = 4096,
-     .run_bytes = 256,
-     .near_run_bytes = 64,
-     .box_bytes = 16 << 10,
-     .thread_bytes = 256 << 10},
-};
+constexpr cpu_tuning generic = {.name = "generic",
+                                .piece_bytes = 128,
+                                .narrow_piece_bytes = 128,
+                                .carried_piece_bytes = 256,
+                                .whole_pieces = false,
+                                .parked_lines = 4,
+                                .carried_lines = 2,
+                                .direct_cols = 704,
+                                .panel_cols = 512,
+                                .scout_bytes = 4096,
+                                .panel_bytes = 2048,
+                                .prefetch_bytes = 256,
+                                .narrow_buffer = 2048,
+                                .long_run_bytes = 512,
+                                .packed_bytes = 256,
+                                .packed_panel_bytes = 2048,
+                                .run_ahead_bytes = 4096,
+                                .run_bytes = 256,
+                                .near_run_bytes = 64,
+                                .box_bytes = 16 << 10,
+                                .thread_bytes = 256 << 10};
+
+constexpr cpu_tuning amd = {.name = "amd",
+                            .piece_bytes = 256,
+                            .narrow_piece_bytes = 128,
+                            .carried_piece_bytes = 512,
+                            .whole_pieces = false,
+                            .parked_lines = 4,
+                            .carried_lines = 2,
+                            .direct_cols = 704,
+                            .panel_cols = 512,
+                            .scout_bytes = 4096,
+                            .panel_bytes = 1536,
+                            .prefetch_bytes = 192,
+                            .narrow_buffer = 2048,
+                            .long_run_bytes = 512,
+                            .packed_bytes = 256,
+                            .packed_panel_bytes = 2048,
+                            .run_ahead_bytes = 4096,
+                            .run_bytes = 256,
+                            .near_run_bytes = 64,
+                            .box_bytes = 16 << 10,
+                            .thread_bytes = 256 << 10};
+
+// From the 4th generation on.
+constexpr cpu_tuning amd_with_larger_l2 = [] {
+  cpu_tuning row = amd;
+  row.name = "amd, 1 MiB of L2";
+  row.whole_pieces = true;
+  row.panel_bytes = 4096;
+  return row;
+}();
 
 }  // namespace
 
 const cpu_tuning& tuning_for(const base::machine& machine) noexcept {
-  return rows[!machine.amd ? 0 : machine.l2_bytes < 1 << 20 ? 1 : 2];
+  if (!machine.amd) return generic;
+  return machine.l2_bytes < 1 << 20 ? amd : amd_with_larger_l2;
 }
 
 std::int64_t cached_limit_bytes(const base::machine& machine) noexcept { return machine.l2_bytes / 2; }
