@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "base/checked.hpp"
 
@@ -145,7 +146,8 @@ int lanes_along(std::int64_t words, std::int64_t lines, int most) noexcept {
 }
 
 // Conflicts of the first warp that reads shared memory in step 4, for every padding and skew: the best is kept.
-void place_runs(gpu::box_job& job, int word) noexcept {
+// by_run: whether the smem_stride of a dst axis still counts runs, not bytes.
+void place_runs(gpu::box_job& job, int word, const std::array<bool, max_box_axes>& by_run) noexcept {
   const int unit = std::max(word, 4);
   const int packed = word < 4 && job.line_is_contiguous != 0 ? 4 / word : 1;
   const int along = job.line_lanes;
@@ -161,9 +163,8 @@ void place_runs(gpu::box_job& job, int word) noexcept {
       std::int64_t& rest = k < job.line_axes ? element : line;
       const std::int64_t index = rest % job.dst_axes[k].tile.divisor;
       rest /= job.dst_axes[k].tile.divisor;
-      // smem_stride still counts runs (times 2^32) and bytes apart: see finish().
       const std::int64_t stride = magnitude(job.dst_axes[k].smem_stride);
-      (job.dst_axes[k].shift_stride == INT32_MIN ? lanes[lane].run : lanes[lane].byte) += index * stride;
+      (by_run[k] ? lanes[lane].run : lanes[lane].byte) += index * stride;
     }
   }
   const int dense = job.pitch;
@@ -235,17 +236,16 @@ box cutter::finish(std::int64_t most_shared_bytes) const noexcept {
                        .tile = map::fast_divisor(static_cast<std::uint32_t>(tile_[k])),
                        .slot = slot_of(k),
                        .smem_stride = by_run[k] > 0 ? by_run[k] : in_run[k],
-                       .shift_stride = by_run[k] > 0 ? INT32_MIN : 0,
                        .from_end = one.dst_stride < 0 ? 1 : 0,
                        .opposite = (one.src_stride < 0) != (one.dst_stride < 0) && one.src_stride != 0 ? 1 : 0};
     if (i >= line_.count) job.lines *= static_cast<std::int32_t>(tile_[k]);
   }
 
-  // Narrow words: a run may begin up to three bytes into its first four-byte word, a line likewise.
+  // Narrow words: a line may begin up to three bytes into its first four-byte word.
   const std::int64_t unit = std::max<std::int64_t>(word, 4);
   const bool packed = word < 4 && job.line_is_contiguous != 0;
   const std::int64_t run_words =
-      job.run_is_contiguous == 0 ? job.run_elements : ceil_div(job.run_elements * word + (word < 4 ? 3 : 0), unit);
+      job.run_is_contiguous == 0 ? job.run_elements : ceil_div(job.run_elements * word, unit);
   const std::int64_t line_words = packed ? ceil_div(job.line_elements * word + 3, 4) : job.line_elements;
   // Four rows of bytes, or two of two-byte elements, would meet a quarter or half of the banks: then lanes go across
   // lines too, which are neighbours in one word of shared memory.
@@ -271,34 +271,34 @@ box cutter::finish(std::int64_t most_shared_bytes) const noexcept {
   for (int i = 0; i < src.count; ++i) job.turned |= job.src_axes[i].from_end;
   for (int i = 0; i < dst.count; ++i) job.turned |= job.dst_axes[i].from_end | job.dst_axes[i].opposite;
 
-  job.pitch = static_cast<std::int32_t>(ceil_div(job.run_elements * word + (word < 4 ? 3 : 0), unit) * unit);
-  place_runs(job, static_cast<int>(word));
+  job.pitch = static_cast<std::int32_t>(ceil_div(job.run_elements * word, unit) * unit);
+  std::array<bool, max_box_axes> counts_runs{};
+  for (int i = 0; i < dst.count; ++i) counts_runs[i] = by_run[dst.axes[i]] > 0;
+  place_runs(job, static_cast<int>(word), counts_runs);
   for (int i = 0; i < dst.count; ++i) {
     box_axis& axis = job.dst_axes[i];
-    const std::int64_t stride = magnitude(form_.axes[dst.axes[i]].src_stride) * word;
-    if (axis.shift_stride == INT32_MIN) {
-      axis.smem_stride *= job.pitch;
-      axis.shift_stride = job.run_is_contiguous != 0 ? static_cast<std::int32_t>(stride & 3) : 0;
-    }
-    if (axis.opposite != 0) {
-      axis.smem_stride = -axis.smem_stride;
-      axis.shift_stride = -axis.shift_stride;
-    }
+    if (counts_runs[i]) axis.smem_stride *= job.pitch;
+    if (axis.opposite != 0) axis.smem_stride = -axis.smem_stride;
   }
-  // A piece: all but the last axis of a line, and as many indices of the last as make the table worth a warp.
+  // A piece: all but the last axis of a line, and as many indices of the last as make the table worth a warp, and whole
+  // words of dst. A line that is one piece may end within a word.
+  const std::int64_t of_word = packed ? 4 / word : 1;
   if (line_.count > 0) {
     const box_axis& last = job.dst_axes[line_.count - 1];
     const std::int64_t each = job.line_elements / last.tile.divisor;
-    const std::int64_t indices = std::min<std::int64_t>(last.tile.divisor, ceil_div(32, each));
-    job.piece = map::fast_divisor(static_cast<std::uint32_t>(each * indices));
+    const std::int64_t step = of_word / std::gcd(each, of_word);
+    const std::int64_t indices = std::min<std::int64_t>(last.tile.divisor, ceil_div(32, each * step) * step);
+    job.piece = map::fast_divisor(static_cast<std::uint32_t>(ceil_div(each * indices, of_word)));
     job.piece_smem_stride = static_cast<std::int32_t>(indices * last.smem_stride);
-    job.piece_shift_stride = static_cast<std::int32_t>(indices * last.shift_stride);
     job.piece_dst_stride = indices * last.dst_stride_bytes;
   }
   const std::int64_t dense = std::int64_t{job.pitch} * job.runs;
   job.tables = static_cast<std::int32_t>(ceil_div(dense + (dense >> 7) * job.skew + unit, 16) * 16);
-  const std::int64_t tables = 8 * (std::int64_t{job.runs} + (job.run_is_contiguous != 0 ? 0 : job.run_elements) +
-                                   2 * job.lines + job.piece.divisor * (job.line_is_contiguous != 0 ? 1 : 2));
+  const std::int64_t piece = job.piece.divisor;
+  const std::int64_t tables = 4 * (packed ? of_word * of_word * piece : piece + (piece & 1)) +
+                              8 * (std::int64_t{job.runs} + (job.run_is_contiguous != 0 ? 0 : job.run_elements) +
+                                   job.lines + (job.line_is_contiguous != 0 ? 0 : piece)) +
+                              4 * std::int64_t{job.lines};
   made.shared_bytes = static_cast<int>(std::min<std::int64_t>(job.tables + tables, INT32_MAX));
   if (made.shared_bytes > most_shared_bytes) return made;
 

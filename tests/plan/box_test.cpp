@@ -36,7 +36,6 @@ std::int64_t sum(const box_axis* axes, int first, int last, std::int64_t index, 
 std::int64_t src_stride(const box_axis& one) { return one.src_stride_bytes; }
 std::int64_t dst_stride(const box_axis& one) { return one.dst_stride_bytes; }
 std::int64_t smem_stride(const box_axis& one) { return one.smem_stride; }
-std::int64_t shift_stride(const box_axis& one) { return one.shift_stride; }
 
 // From the lowest address of a whole box at index 0, in bytes.
 std::int64_t lowest(const box_axis* axes, int rank, std::int64_t box_axis::*stride) {
@@ -84,7 +83,9 @@ void expect_whole(const map::canonical& form, const box& cut, const std::string&
   expect_count(job.line_count, job.lines);
 
   // Room: the box, its tables, what the warps go over.
-  std::int64_t tables = 8 * (job.runs + 2 * job.lines + std::int64_t{job.piece.divisor});
+  const bool packed = word < 4 && job.line_is_contiguous != 0;
+  const std::int64_t of_word = packed ? 4 / word : 1;  // elements that a lane collects at once
+  std::int64_t tables = 8 * job.runs + 12 * job.lines + 4 * of_word * of_word * std::int64_t{job.piece.divisor};
   if (job.run_is_contiguous == 0) tables += 8 * job.run_elements;
   if (job.line_is_contiguous == 0) tables += 8 * std::int64_t{job.piece.divisor};
   EXPECT_LE(job.tables + tables, cut.shared_bytes);
@@ -92,14 +93,12 @@ void expect_whole(const map::canonical& form, const box& cut, const std::string&
   EXPECT_EQ(job.tables % 16, 0);
   EXPECT_EQ(job.pitch % unit, 0);
   EXPECT_EQ(job.skew % unit, 0);
-  const std::int64_t shift_most = word < 4 ? 4 - word : 0;
-  const bool packed = word < 4 && job.line_is_contiguous != 0;
-  EXPECT_GE(job.pitch, ceil_div(job.run_elements * word + (job.run_is_contiguous != 0 ? shift_most : 0), unit) * unit);
+  EXPECT_GE(job.pitch, ceil_div(job.run_elements * word, unit) * unit);
   EXPECT_GE(
       (std::int64_t{job.run_chunks.divisor} * gpu::box_steps << job.run_lanes) * (job.run_is_contiguous ? unit : word),
-      job.run_elements * word + (job.run_is_contiguous != 0 ? shift_most : 0));
+      job.run_elements * word);
   EXPECT_GE((std::int64_t{job.line_chunks.divisor} * gpu::box_steps << job.line_lanes) * (packed ? 4 : word),
-            job.line_elements * word + (packed ? shift_most : 0));
+            job.line_elements * word + (packed ? 4 - word : 0));
 
   // The grid: all indices of all axes.
   std::int64_t blocks = 1;
@@ -107,55 +106,49 @@ void expect_whole(const map::canonical& form, const box& cut, const std::string&
   EXPECT_EQ(blocks, cut.blocks);
   EXPECT_GE(blocks * job.lines * job.line_elements, map::words(form));
 
-  // Each element: where the runs put it in shared memory is where the lines look for it, at every alignment of src.
+  // Each element: where the runs put it in shared memory is where the lines look for it.
   const std::map<std::int64_t, std::int64_t> src_of = moves_of(form);
   const std::int64_t src_low = lowest(job.src_axes, job.src_rank, &box_axis::src_stride_bytes);
   const std::int64_t dst_low = lowest(job.dst_axes, job.dst_rank, &box_axis::dst_stride_bytes);
-  for (std::int64_t base = 0; base < unit; base += word) {
-    // Src address, from the lowest: places. A src that slides over itself is read, and put, more than once.
-    std::map<std::int64_t, std::set<std::int64_t>> put;
-    std::set<std::int64_t> places;
-    for (std::int64_t run = 0; run < job.runs; ++run) {
-      const std::int64_t begin = sum(job.src_axes, job.run_axes, job.src_rank, run, src_stride);
-      const std::int64_t shift = word < 4 && job.run_is_contiguous != 0 ? (base + begin) & 3 : 0;
-      for (std::int64_t e = 0; e < job.run_elements; ++e) {
-        const std::int64_t place = run * job.pitch + shift + e * word;
-        const std::int64_t skewed = place + (place >> 7) * job.skew;
-        ASSERT_TRUE(skewed >= 0 && skewed + word <= job.tables && skewed % word == 0);
-        ASSERT_TRUE(places.insert(skewed).second) << "two elements in one place";
-        put[begin + sum(job.src_axes, 0, job.run_axes, e, src_stride)].insert(place);
-      }
+  // Src address, from the lowest: places. A src that slides over itself is read, and put, more than once.
+  std::map<std::int64_t, std::set<std::int64_t>> put;
+  std::set<std::int64_t> places;
+  for (std::int64_t run = 0; run < job.runs; ++run) {
+    const std::int64_t begin = sum(job.src_axes, job.run_axes, job.src_rank, run, src_stride);
+    for (std::int64_t e = 0; e < job.run_elements; ++e) {
+      const std::int64_t place = run * job.pitch + e * word;
+      const std::int64_t skewed = place + (place >> 7) * job.skew;
+      ASSERT_TRUE(skewed >= 0 && skewed + word <= job.tables && skewed % word == 0);
+      ASSERT_TRUE(places.insert(skewed).second) << "two elements in one place";
+      put[begin + sum(job.src_axes, 0, job.run_axes, e, src_stride)].insert(place);
     }
-    std::int64_t corner = 0, corner_shift = job.run_is_contiguous != 0 ? base : 0;
-    for (int k = 0; k < job.dst_rank; ++k) {
-      if (job.dst_axes[k].opposite == 0) continue;
-      corner -= (job.dst_axes[k].tile.divisor - 1) * std::int64_t{job.dst_axes[k].smem_stride};
-      corner_shift -= (job.dst_axes[k].tile.divisor - 1) * std::int64_t{job.dst_axes[k].shift_stride};
-    }
-    std::set<std::int64_t> written;
-    for (std::int64_t line = 0; line < job.lines; ++line) {
-      const std::int64_t begin = sum(job.dst_axes, job.line_axes, job.dst_rank, line, dst_stride);
-      const std::int64_t smem = corner + sum(job.dst_axes, job.line_axes, job.dst_rank, line, smem_stride);
-      const std::int64_t shift = corner_shift + sum(job.dst_axes, job.line_axes, job.dst_rank, line, shift_stride);
-      for (std::int64_t e = 0; e < job.line_elements; ++e) {
-        const std::int64_t piece = e / job.piece.divisor, p = e % job.piece.divisor;
-        const std::int64_t to = begin + sum(job.dst_axes, 0, job.line_axes, e, dst_stride);
-        ASSERT_TRUE(written.insert(to).second);
-        if (job.line_is_contiguous != 0) {
-          ASSERT_EQ(to, begin + e * word);
-        } else {
-          ASSERT_EQ(to, begin + piece * job.piece_dst_stride + sum(job.dst_axes, 0, job.line_axes, p, dst_stride));
-        }
-        std::int64_t place = smem + piece * job.piece_smem_stride + sum(job.dst_axes, 0, job.line_axes, p, smem_stride);
-        if (word < 4) {
-          place += (shift + piece * job.piece_shift_stride + sum(job.dst_axes, 0, job.line_axes, p, shift_stride)) & 3;
-        }
-        const auto from = src_of.find(to + dst_low);
-        ASSERT_NE(from, src_of.end()) << "dst byte " << to + dst_low << " is none of the problem's";
-        const auto found = put.find(from->second - src_low);
-        ASSERT_NE(found, put.end()) << "src byte " << from->second << " is in no run";
-        ASSERT_TRUE(found->second.contains(place)) << "line " << line << ", element " << e << ", src + " << base;
+  }
+  std::int64_t corner = 0;
+  for (int k = 0; k < job.dst_rank; ++k) {
+    if (job.dst_axes[k].opposite == 0) continue;
+    corner -= (job.dst_axes[k].tile.divisor - 1) * std::int64_t{job.dst_axes[k].smem_stride};
+  }
+  const std::int64_t size = job.piece.divisor * of_word;
+  std::set<std::int64_t> written;
+  for (std::int64_t line = 0; line < job.lines; ++line) {
+    const std::int64_t begin = sum(job.dst_axes, job.line_axes, job.dst_rank, line, dst_stride);
+    const std::int64_t smem = corner + sum(job.dst_axes, job.line_axes, job.dst_rank, line, smem_stride);
+    for (std::int64_t e = 0; e < job.line_elements; ++e) {
+      const std::int64_t piece = e / size, p = e % size;
+      const std::int64_t to = begin + sum(job.dst_axes, 0, job.line_axes, e, dst_stride);
+      ASSERT_TRUE(written.insert(to).second);
+      if (job.line_is_contiguous != 0) {
+        ASSERT_EQ(to, begin + e * word);
+      } else {
+        ASSERT_EQ(to, begin + piece * job.piece_dst_stride + sum(job.dst_axes, 0, job.line_axes, p, dst_stride));
       }
+      const std::int64_t place =
+          smem + piece * job.piece_smem_stride + sum(job.dst_axes, 0, job.line_axes, p, smem_stride);
+      const auto from = src_of.find(to + dst_low);
+      ASSERT_NE(from, src_of.end()) << "dst byte " << to + dst_low << " is none of the problem's";
+      const auto found = put.find(from->second - src_low);
+      ASSERT_NE(found, put.end()) << "src byte " << from->second << " is in no run";
+      ASSERT_TRUE(found->second.contains(place)) << "line " << line << ", element " << e;
     }
   }
 }

@@ -67,7 +67,6 @@ struct box_axis {
   map::fast_divisor tile;         // indices of the axis in a whole box
   std::int32_t slot = -1;         // which grid extent may shorten it
   std::int32_t smem_stride = 0;   // bytes, from one index to the next; negative where src and dst run in opposite ways
-  std::int32_t shift_stride = 0;  // of a src stride that leads to another run: by how much it is misaligned, modulo 4
   std::int32_t from_end = 0;      // the grid points at the axis' highest address on this side, not its lowest
   std::int32_t opposite = 0;      // src and dst run in opposite ways: shared memory is read from the axis' end
 };
@@ -107,9 +106,8 @@ struct box_job {
   box_count line_element_count;
   box_count line_count;
   std::int32_t turned = 0;  // some axis has from_end or opposite
-  map::fast_divisor piece;  // elements of a piece
+  map::fast_divisor piece;  // elements of a piece; of one or two bytes and contiguous in dst: four-byte words
   std::int32_t piece_smem_stride = 0;
-  std::int32_t piece_shift_stride = 0;
   std::int64_t piece_dst_stride = 0;  // bytes, where a line is not contiguous
   // A warp goes over runs, and over lines, in chunks of box_steps words a lane: log2 of the lanes along one, the others
   // lie across several.
