@@ -10,7 +10,8 @@ namespace {
 
 constexpr const char* head =
     "rung,element_bytes,shape,load_requests,load_sectors,store_requests,store_sectors,shared_load_requests,"
-    "shared_load_conflicts,shared_store_requests,shared_store_conflicts,async_requests,async_sectors\n";
+    "shared_load_wavefronts,shared_load_conflicts,shared_store_requests,shared_store_wavefronts,shared_store_conflicts,"
+    "async_requests,async_sectors\n";
 
 }  // namespace
 
@@ -26,8 +27,9 @@ int print_predictions(std::ostream& out, std::string_view rung, int word_bytes, 
       const auto& async = t.async_load;  // goes through the same tag lookup as a load, so op_ld counts it too
       out << one.rung << ',' << one.word_bytes << ',' << text_of(shape) << ',' << t.load.requests + async.requests
           << ',' << t.load.sectors + async.sectors << ',' << t.store.requests << ',' << t.store.sectors << ','
-          << t.shared_load.requests << ',' << t.shared_load.conflicts << ',' << t.shared_store.requests << ','
-          << t.shared_store.conflicts << ',' << async.requests << ',' << async.sectors << '\n';
+          << t.shared_load.requests << ',' << t.shared_load.wavefronts << ',' << t.shared_load.conflicts << ','
+          << t.shared_store.requests << ',' << t.shared_store.wavefronts << ',' << t.shared_store.conflicts << ','
+          << async.requests << ',' << async.sectors << '\n';
       ++lines;
     }
   }

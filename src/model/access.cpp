@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 namespace cornerturn::model {
 namespace {
@@ -32,24 +33,36 @@ int sectors(const warp_access& access) noexcept {
   return distinct(units, units_of(access, 0, warp_lanes, sector_bytes, units));
 }
 
+namespace {
+
+// How often the fullest bank has to turn for the active lanes of [first, first + lanes). A wide access begins at a
+// multiple of its size, so one of its words is as good as all: each lane takes lane_bytes / 4 neighbouring banks, and
+// what meets in one of them meets in all.
+int turns(const warp_access& access, int first, int lanes) noexcept {
+  const std::int64_t unit = std::max(access.lane_bytes, bank_bytes);
+  const std::int64_t places = banks * bank_bytes / unit;
+  addresses units;
+  const int count = distinct(units, units_of(access, first, lanes, unit, units));
+  std::array<int, banks> load{};
+  int most = 0;
+  for (int k = 0; k < count; ++k) {
+    most = std::max(most, ++load[static_cast<std::size_t>(units[static_cast<std::size_t>(k)] % places)]);
+  }
+  return most;
+}
+
+}  // namespace
+
 wavefronts shared_wavefronts(const warp_access& access) noexcept {
   wavefronts made;
   const int lanes = phase_lanes(access.lane_bytes);
-  // A wide access begins at a multiple of its size, so one of its words is as good as all: each lane of a phase takes
-  // lane_bytes / 4 neighbouring banks, and what meets in one of them meets in all.
-  const std::int64_t unit = std::max(access.lane_bytes, bank_bytes);
-  const std::int64_t places = banks * bank_bytes / unit;
   for (int first = 0; first < warp_lanes; first += lanes) {
-    addresses units;
-    const int count = distinct(units, units_of(access, first, lanes, unit, units));
-    std::array<int, banks> load{};
-    int most = 0;
-    for (int k = 0; k < count; ++k) {
-      most = std::max(most, ++load[static_cast<std::size_t>(units[static_cast<std::size_t>(k)] % places)]);
-    }
+    const int most = turns(access, first, lanes);
     made.taken += most;
     made.conflicts += std::max(most - 1, 0);
   }
+  const bool few = !access.stores && access.lane_bytes == 8 && std::popcount(access.active) <= few_lanes;
+  if (few && made.taken > 1 && turns(access, 0, warp_lanes) == 1) made.taken = 1;
   return made;
 }
 

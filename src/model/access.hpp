@@ -5,7 +5,8 @@
 //   sector     32 aligned bytes of global memory, the unit between L1, L2 and DRAM
 //   bank       shared memory has 32 of 4 bytes: bank(address) = address / 4 % 32
 //   wavefront  one turn of shared memory: each bank gives one word of 4 bytes to whoever wants that word
-//   phase      8-byte accesses are served by half-warps, 16-byte ones by quarter-warps
+//   phase      8-byte accesses are served by half-warps, 16-byte ones by quarter-warps. The half-warps of a load share one
+//              when at most four lanes are active and no bank has two words to give (counted on an H200, 2026-11-21)
 //   conflict   a wavefront beyond the one that each phase needs anyway
 #pragma once
 
@@ -18,9 +19,11 @@ inline constexpr int warp_lanes = 32;
 inline constexpr int sector_bytes = 32;
 inline constexpr int banks = 32;
 inline constexpr int bank_bytes = 4;
+inline constexpr int few_lanes = 4;  // whose half-warps may share a phase
 
 struct warp_access {
   int lane_bytes = 4;
+  bool stores = false;
   std::uint32_t active = 0;  // a bit for each lane
   std::array<std::int64_t, warp_lanes> address{};
 

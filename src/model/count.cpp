@@ -91,6 +91,7 @@ double shared_count::conflicts_per_request() const {
 warp_access access_of(const program& kernel, const instruction& what, int warp, const tile_part& tile) {
   warp_access access;
   access.lane_bytes = what.lane_bytes;
+  access.stores = what.what == operation::shared_store || what.what == operation::async_store;
   const side where = side_of(what.what);
   for (int k = 0; k < warp_lanes; ++k) {
     const lane& one = what.lanes[static_cast<std::size_t>(warp * warp_lanes + k)];

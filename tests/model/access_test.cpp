@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+
 #include <functional>
 #include <map>
 #include <set>
@@ -83,6 +85,19 @@ TEST(access, a_phase_without_lanes_takes_no_time) {
             0);
 }
 
+TEST(access, half_warps_of_a_load_by_few_lanes_share_a_turn) {
+  const auto of_halves = [](std::uint32_t half, std::int64_t apart, bool stores) {
+    warp_access access = made(8, [=](int lane) { return 64 * (lane % 16) + apart * (lane / 16); }, half | half << 16);
+    access.stores = stores;
+    return shared_wavefronts(access).taken;
+  };
+  EXPECT_EQ(of_halves(1, 8, false), 1);
+  EXPECT_EQ(of_halves(3, 8, false), 1);
+  EXPECT_EQ(of_halves(3, 8, true), 2);     // a store
+  EXPECT_EQ(of_halves(7, 8, false), 4);    // six lanes, the third in a bank of the first
+  EXPECT_EQ(of_halves(1, 128, false), 2);  // one bank, two words
+}
+
 // Word by word and with containers: what the definitions in access.hpp say.
 TEST(access, agrees_with_the_definition) {
   std::uint32_t state = 1;
@@ -91,7 +106,7 @@ TEST(access, agrees_with_the_definition) {
     const int lane_bytes = 1 << random() / 65536 % 5;
     const std::uint32_t active = round % 3 == 0 ? ~0u : random() ^ random() >> 16;
     const std::uint32_t stride = 1 + random() / 65536 % 80, key = random() / 65536 % 32;
-    const warp_access access = made(
+    warp_access access = made(
         lane_bytes, [&](int lane) { return lane_bytes * ((lane * stride) ^ (round % 2 == 0 ? 0 : key)); }, active);
     std::set<std::int64_t> touched;
     int taken = 0, conflicts = 0;
@@ -110,8 +125,14 @@ TEST(access, agrees_with_the_definition) {
       taken += static_cast<int>(most);
       conflicts += most > 0 ? static_cast<int>(most) - 1 : 0;
     }
+    access.stores = true;
     ASSERT_EQ(sectors(access), static_cast<int>(touched.size())) << "round " << round;
     ASSERT_EQ(shared_wavefronts(access).taken, taken) << "round " << round;
+    access.stores = false;
+    const bool few = lane_bytes == 8 && std::popcount(active) <= few_lanes;
+    if (!few) {
+      ASSERT_EQ(shared_wavefronts(access).taken, taken) << "round " << round;
+    }
     ASSERT_EQ(shared_wavefronts(access).conflicts, conflicts) << "round " << round;
   }
 }
