@@ -2,7 +2,10 @@
 
 #include <unistd.h>
 
+#include <charconv>
 #include <fstream>
+#include <string>
+#include <string_view>
 
 namespace cornerturn::base {
 namespace {
@@ -15,9 +18,11 @@ std::int64_t cache_bytes(int name, std::int64_t fallback) {
 // The kernel's own figure for the third level; sysconf multiplies it on some virtual machines.
 std::int64_t sysfs_l3_bytes() {
   std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");
+  std::string size;  // "32768K"
   std::int64_t kib = 0;
-  char unit = 0;
-  return file >> kib >> unit && unit == 'K' ? kib * 1024 : 0;
+  if (!std::getline(file, size)) return 0;
+  const auto [end, failed] = std::from_chars(size.data(), size.data() + size.size(), kib);
+  return failed == std::errc() && std::string_view(end) == "K" ? kib * 1024 : 0;
 }
 
 machine read_machine() {

@@ -123,10 +123,11 @@ def test_waits_for_the_current_stream(torch):
 @pytest.mark.parametrize("as_number", [False, True])
 def test_runs_on_the_stream_that_is_given(torch, as_number):
     side = torch.cuda.Stream()
+    out = torch.zeros(768, 512, device="cuda")
+    ct.matrix_transpose(torch.zeros(512, 768, device="cuda"))  # the first plan loads the kernels, which waits for the GPU
+    torch.cuda.synchronize()
     x, values = late_values(torch, side)
     y = ct.matrix_transpose(x, stream=side.cuda_stream if as_number else side)
-    out = torch.zeros(768, 512, device="cuda")
-    torch.cuda.current_stream().synchronize()
     ct.matrix_transpose(x, out=out, stream=side)
     assert not side.query()
     side.synchronize()
