@@ -11,11 +11,13 @@ struct place {
   int64_t left[2];  // <= 0: the block lies past the end, in a band that is not full
 };
 
+// Few grids have more axes than these; theirs are read from fixed places of constant memory, without a loop.
+inline constexpr int32_t usual_grid_axes = 3;
+
 GPU_INLINE place find_place(const grid& blocks, const void* src, void* dst) {
   int64_t src_offset = 0, dst_offset = 0;
   uint32_t rest = block_index(), tile0 = 0, tile1 = 0;
-  for (int32_t k = 0; k < blocks.rank; ++k) {
-    const grid_axis& axis = blocks.axes[k];
+  const auto take = [&](const grid_axis& axis) {
     const uint32_t above = axis.count.quotient(rest);
     const uint32_t index = rest - above * axis.count.divisor;
     rest = above;
@@ -23,7 +25,11 @@ GPU_INLINE place find_place(const grid& blocks, const void* src, void* dst) {
     dst_offset += index * axis.dst_step_bytes;
     tile0 += index * axis.tiles[0];
     tile1 += index * axis.tiles[1];
+  };
+  GPU_UNROLL for (int32_t k = 0; k < usual_grid_axes; ++k) {
+    if (k < blocks.rank) take(blocks.axes[k]);
   }
+  for (int32_t k = usual_grid_axes; k < blocks.rank; ++k) take(blocks.axes[k]);
   return {static_cast<const unsigned char*>(src) + src_offset,
           static_cast<unsigned char*>(dst) + dst_offset,
           {blocks.extent[0] - int64_t{tile0} * blocks.tile[0], blocks.extent[1] - int64_t{tile1} * blocks.tile[1]}};
