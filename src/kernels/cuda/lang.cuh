@@ -67,10 +67,11 @@ GPU_INLINE uint32_t funnel_shift_right(uint32_t low, uint32_t high, uint32_t bit
   return __funnelshift_r(low, high, bits);
 }
 
-// Read once, written once: both stay out of the way of other data in L2.
+// Plain loads and stores: the hint that nothing is met again (ld.cs, st.cs) costs a tile 3 points of the copy, on loads
+// alone 2, on stores alone half a point (float32 16384 x 16384: 0.933 with it, 0.964 without; H200, 2026-11-21).
 template <class Word>
 GPU_INLINE Word load_global(const void* from) {
-  return __ldcs(static_cast<const Word*>(from));
+  return *static_cast<const Word*>(from);
 }
 // Read by a neighbour again at once. Nothing writes to it while the kernel runs.
 template <class Word>
@@ -79,7 +80,7 @@ GPU_INLINE Word load_cached(const Word* from) {
 }
 template <class Word>
 GPU_INLINE void store_global(void* to, Word value) {
-  __stcs(static_cast<Word*>(to), value);
+  *static_cast<Word*>(to) = value;
 }
 
 // Starts a copy from global to shared memory; wait_for_copies() of the same thread, and a barrier, end it.
