@@ -110,22 +110,31 @@ class cutter {
   }
 
   // The axes of the box in the order of `first`, then the others, the one that a tile may cut last.
-  [[nodiscard]] walk whole_order(const walk& first, const walk& second) const noexcept {
+  [[nodiscard]] walk whole_order(const walk& first) const noexcept {
     walk all = first;
     int last = -1;
     const auto take = [&](int k) {
-      if (first.has(k) || form_.axes[k].*first.stride == 0) return;
+      if (all.has(k) || form_.axes[k].*first.stride == 0) return;
       if (whole(k)) {
         all.add(k);
       } else {
         last = k;
       }
     };
-    for (int i = 0; i < second.count; ++i) take(second.axes[i]);
+    for (int i = 0; i < run_.count; ++i) take(run_.axes[i]);
+    for (int i = 0; i < line_.count; ++i) take(line_.axes[i]);
     for (int i = 0; i < others_; ++i) take(other_[i]);
     if (last >= 0) all.add(last);
     return all;
   }
+
+  // Whether runs may end before axis `count` of theirs: of the axes that then number the runs, one at most is cut.
+  [[nodiscard]] bool may_end_at(int count) const noexcept {
+    return count == run_.count || !cut(run_) || !cut(line_) ||
+           run_.axes[run_.count - 1] == line_.axes[line_.count - 1];
+  }
+
+  [[nodiscard]] box lay_out(int run_axes, std::int64_t most_shared_bytes, int& conflicts) const noexcept;
 
   const map::canonical& form_;
   std::int64_t most_;
@@ -145,10 +154,9 @@ int lanes_along(std::int64_t words, std::int64_t lines, int most) noexcept {
   return along;
 }
 
-// Conflicts of the first warp that reads shared memory in step 4, for every padding and skew: the best is kept.
-// by_run: whether the smem_stride of a dst axis still counts runs, not bytes.
-void place_runs(gpu::box_job& job, int word, const std::array<bool, max_box_axes>& by_run) noexcept {
-  const int unit = std::max(word, 4);
+// Conflicts of the first warp that reads shared memory in step 4, for every padding and skew: the best is kept, and one
+// for chunks of 16 bytes where it is as good. by_run: whether the smem_stride of a dst axis still counts runs, not bytes.
+int place_runs(gpu::box_job& job, int word, const std::array<bool, max_box_axes>& by_run, bool chunks) noexcept {
   const int packed = word < 4 && job.line_is_contiguous != 0 ? 4 / word : 1;
   const int along = job.line_lanes;
   struct at {
@@ -167,57 +175,83 @@ void place_runs(gpu::box_job& job, int word, const std::array<bool, max_box_axes
       (by_run[k] ? lanes[lane].run : lanes[lane].byte) += index * stride;
     }
   }
-  const int dense = job.pitch;
+  const int cell_bytes = std::max(word, 4);
+  const int group = 128 / cell_bytes;  // lanes that are served at once: 32, 16 or 8
+  const int bytes = job.run_elements * word;
   int best = INT32_MAX;
-  const int group = 128 / std::max(word, 4) / 1;  // lanes that are served at once: 32, 16 or 8
-  for (int skew = 0; skew <= unit; skew += unit) {
-    for (int pad = 0; pad <= 4; ++pad) {
-      const int pitch = dense + pad * unit;
-      int worst = 0;
-      for (int first = 0; first < 32; first += group) {
-        std::array<int, 32> depth{};
-        std::array<std::int64_t, 32> seen{};
-        for (int lane = first; lane < first + group; ++lane) {
-          std::int64_t place = lanes[lane].run * pitch + lanes[lane].byte;
-          place += (place >> 7) * skew;
-          const std::int64_t cell = place / unit;
-          const auto bank = static_cast<std::size_t>(cell % (128 / unit));
-          if (depth[bank] > 0 && seen[bank] == cell) continue;
-          seen[bank] = cell;
-          worst = std::max(worst, ++depth[bank]);
+  const auto consider = [&](int unit, int dense, int pads, bool in_chunks) {
+    for (int skew = 0; skew <= (word < 4 ? 0 : unit); skew += unit) {
+      for (int pad = 0; pad < pads; ++pad) {
+        const int pitch = dense + pad * unit;
+        int worst = 0;
+        for (int first = 0; first < 32; first += group) {
+          std::array<int, 32> depth{};
+          std::array<std::int64_t, 32> seen{};
+          for (int lane = first; lane < first + group; ++lane) {
+            std::int64_t place = lanes[lane].run * pitch + lanes[lane].byte;
+            place += (place >> 7) * skew;
+            const std::int64_t cell = place / cell_bytes;
+            const auto bank = static_cast<std::size_t>(cell % group);
+            if (depth[bank] > 0 && seen[bank] == cell) continue;
+            seen[bank] = cell;
+            worst = std::max(worst, ++depth[bank]);
+          }
+        }
+        if (worst < best || (worst == best && in_chunks && job.in_chunks == 0)) {
+          best = worst;
+          job.pitch = pitch;
+          job.skew = skew;
+          job.in_chunks = in_chunks ? 1 : 0;
         }
       }
-      if (worst < best) {
-        best = worst;
-        job.pitch = pitch;
-        job.skew = skew;
-      }
     }
-  }
+  };
+  consider(cell_bytes, static_cast<int>(ceil_div(bytes, cell_bytes)) * cell_bytes, 5, false);
+  if (chunks) consider(16, static_cast<int>(ceil_div(bytes + 16 - word, 16)) * 16, 4, true);
+  return best;
 }
 
+// Narrow elements: runs of fewer axes are more, and each begins where the padding puts it.
 box cutter::finish(std::int64_t most_shared_bytes) const noexcept {
+  constexpr int few_conflicts = 2;
+  box best;
+  int fewest = INT32_MAX;
+  for (int axes = run_.count; axes >= std::min(run_.count, 1) && fewest > few_conflicts; --axes) {
+    if (!may_end_at(axes)) continue;
+    int conflicts = 0;
+    const box made = lay_out(axes, most_shared_bytes, conflicts);
+    if (axes < run_.count && (made.blocks == 0 || made.job.run_elements * form_.word_bytes < 16)) break;
+    if (conflicts < fewest) best = made, fewest = conflicts;
+    if (form_.word_bytes >= 4) break;
+  }
+  return best;
+}
+
+box cutter::lay_out(int run_axes, std::int64_t most_shared_bytes, int& conflicts) const noexcept {
   box made;
   gpu::box_job& job = made.job;
   const std::int64_t word = form_.word_bytes;
-  const walk src = whole_order(run_, line_);
-  const walk dst = whole_order(line_, run_);
+  walk run = run_;
+  run.count = run_axes;
+  const walk src = whole_order(run);
+  const walk dst = whole_order(line_);
   const int cut_run = cut(run_) ? run_.axes[run_.count - 1] : other_is_cut_ ? other_[others_ - 1] : -1;
   const int cut_line = cut(line_) && line_.axes[line_.count - 1] != cut_run ? line_.axes[line_.count - 1] : -1;
   const auto slot_of = [&](int k) { return k == cut_run ? 0 : k == cut_line ? 1 : -1; };
 
   job.run_is_contiguous = contiguous(run_) ? 1 : 0;
   job.line_is_contiguous = contiguous(line_) ? 1 : 0;
-  job.run_axes = run_.count;
+  job.run_axes = run.count;
   job.line_axes = line_.count;
   job.src_rank = src.count;
   job.dst_rank = dst.count;
-  job.run_elements = static_cast<std::int32_t>(elements(run_));
+  job.run_elements = static_cast<std::int32_t>(elements(run));
   job.line_elements = static_cast<std::int32_t>(elements(line_));
   job.runs = job.lines = 1;
   std::array<std::int32_t, map::max_axes> in_run{};  // bytes from one index to the next within a run, or
   std::array<std::int32_t, map::max_axes> by_run{};  // runs
   std::int32_t bytes = static_cast<std::int32_t>(word);
+  bool alike = true;  // runs are misaligned alike
   for (int i = 0; i < src.count; ++i) {
     const int k = src.axes[i];
     const axis& one = form_.axes[k];
@@ -225,8 +259,9 @@ box cutter::finish(std::int64_t most_shared_bytes) const noexcept {
                        .tile = map::fast_divisor(static_cast<std::uint32_t>(tile_[k])),
                        .slot = slot_of(k),
                        .from_end = one.src_stride < 0 ? 1 : 0};
-    std::int32_t& grown = i < run_.count ? bytes : job.runs;
-    (i < run_.count ? in_run : by_run)[k] = grown;
+    std::int32_t& grown = i < run.count ? bytes : job.runs;
+    (i < run.count ? in_run : by_run)[k] = grown;
+    if (i >= run.count) alike = alike && one.src_stride * word % 16 == 0;
     grown *= static_cast<std::int32_t>(tile_[k]);
   }
   for (int i = 0; i < dst.count; ++i) {
@@ -241,15 +276,26 @@ box cutter::finish(std::int64_t most_shared_bytes) const noexcept {
     if (i >= line_.count) job.lines *= static_cast<std::int32_t>(tile_[k]);
   }
 
-  // Narrow words: a line may begin up to three bytes into its first four-byte word.
-  const std::int64_t unit = std::max<std::int64_t>(word, 4);
   const bool packed = word < 4 && job.line_is_contiguous != 0;
-  const std::int64_t run_words =
-      job.run_is_contiguous == 0 ? job.run_elements : ceil_div(job.run_elements * word, unit);
-  const std::int64_t line_words = packed ? ceil_div(job.line_elements * word + 3, 4) : job.line_elements;
+  const std::int64_t line_bytes = job.line_elements * word;
+  job.line_mask = line_bytes >= 256 ? 31 : 3;
+  const std::int64_t line_words = packed ? ceil_div(line_bytes + job.line_mask, 4) : job.line_elements;
   // Four rows of bytes, or two of two-byte elements, would meet a quarter or half of the banks: then lanes go across
   // lines too, which are neighbours in one word of shared memory.
   job.line_lanes = lanes_along(line_words, job.lines, packed ? (word == 1 ? 3 : 4) : 5);
+  std::array<bool, max_box_axes> counts_runs{};
+  for (int i = 0; i < dst.count; ++i) counts_runs[i] = by_run[dst.axes[i]] > 0;
+  const std::int64_t run_bytes = job.run_elements * word;
+  conflicts = place_runs(job, static_cast<int>(word), counts_runs,
+                         alike && job.run_is_contiguous != 0 && word < 16 && run_bytes >= 64);
+  for (int i = 0; i < dst.count; ++i) {
+    box_axis& axis = job.dst_axes[i];
+    if (counts_runs[i]) axis.smem_stride *= job.pitch;
+    if (axis.opposite != 0) axis.smem_stride = -axis.smem_stride;
+  }
+  const std::int64_t run_words = job.in_chunks != 0            ? ceil_div(run_bytes + 16 - word, 16)
+                                 : job.run_is_contiguous == 0 ? job.run_elements
+                                                              : ceil_div(run_bytes, std::max<std::int64_t>(word, 4));
   job.run_lanes = lanes_along(run_words, job.runs, 5);
   const auto chunks = [](std::int64_t words, int lanes) {
     return map::fast_divisor(static_cast<std::uint32_t>(ceil_div(words, std::int64_t{gpu::box_steps} << lanes)));
@@ -264,22 +310,13 @@ box cutter::finish(std::int64_t most_shared_bytes) const noexcept {
     }
     return made_count;
   };
-  job.run_element_count = count_of(src, 0, run_.count, job.run_elements);
-  job.run_count = count_of(src, run_.count, src.count, job.runs);
+  job.run_element_count = count_of(src, 0, run.count, job.run_elements);
+  job.run_count = count_of(src, run.count, src.count, job.runs);
   job.line_element_count = count_of(dst, 0, line_.count, job.line_elements);
   job.line_count = count_of(dst, line_.count, dst.count, job.lines);
   for (int i = 0; i < src.count; ++i) job.turned |= job.src_axes[i].from_end;
   for (int i = 0; i < dst.count; ++i) job.turned |= job.dst_axes[i].from_end | job.dst_axes[i].opposite;
 
-  job.pitch = static_cast<std::int32_t>(ceil_div(job.run_elements * word, unit) * unit);
-  std::array<bool, max_box_axes> counts_runs{};
-  for (int i = 0; i < dst.count; ++i) counts_runs[i] = by_run[dst.axes[i]] > 0;
-  place_runs(job, static_cast<int>(word), counts_runs);
-  for (int i = 0; i < dst.count; ++i) {
-    box_axis& axis = job.dst_axes[i];
-    if (counts_runs[i]) axis.smem_stride *= job.pitch;
-    if (axis.opposite != 0) axis.smem_stride = -axis.smem_stride;
-  }
   // A piece: all but the last axis of a line, and as many indices of the last as make the table worth a warp, and whole
   // words of dst. A line that is one piece may end within a word.
   const std::int64_t of_word = packed ? 4 / word : 1;
@@ -287,18 +324,22 @@ box cutter::finish(std::int64_t most_shared_bytes) const noexcept {
     const box_axis& last = job.dst_axes[line_.count - 1];
     const std::int64_t each = job.line_elements / last.tile.divisor;
     const std::int64_t step = of_word / std::gcd(each, of_word);
-    const std::int64_t indices = std::min<std::int64_t>(last.tile.divisor, ceil_div(32, each * step) * step);
+    const std::int64_t indices =
+        std::min<std::int64_t>(last.tile.divisor, ceil_div(32 * of_word, each * step) * step);
     job.piece = map::fast_divisor(static_cast<std::uint32_t>(ceil_div(each * indices, of_word)));
     job.piece_smem_stride = static_cast<std::int32_t>(indices * last.smem_stride);
     job.piece_dst_stride = indices * last.dst_stride_bytes;
   }
-  const std::int64_t dense = std::int64_t{job.pitch} * job.runs;
-  job.tables = static_cast<std::int32_t>(ceil_div(dense + (dense >> 7) * job.skew + unit, 16) * 16);
+  for (int i = line_.count; packed && i < dst.count; ++i) {
+    if (job.dst_axes[i].dst_stride_bytes % 4 != 0) job.line_shifts = static_cast<std::int32_t>(of_word);
+  }
   const std::int64_t piece = job.piece.divisor;
-  const std::int64_t tables = 4 * (packed ? of_word * of_word * piece : piece + (piece & 1)) +
+  const std::int64_t dense = std::int64_t{job.pitch} * job.runs;
+  job.tables = static_cast<std::int32_t>(ceil_div(dense + (dense >> 7) * job.skew + 16, 16) * 16);
+  job.places = static_cast<std::int32_t>(packed ? job.line_shifts * of_word * piece : piece + (piece & 1));
+  const std::int64_t tables = 4 * (std::int64_t{job.places} + job.lines) +
                               8 * (std::int64_t{job.runs} + (job.run_is_contiguous != 0 ? 0 : job.run_elements) +
-                                   job.lines + (job.line_is_contiguous != 0 ? 0 : piece)) +
-                              4 * std::int64_t{job.lines};
+                                   job.lines + (job.line_is_contiguous != 0 ? 0 : piece));
   made.shared_bytes = static_cast<int>(std::min<std::int64_t>(job.tables + tables, INT32_MAX));
   if (made.shared_bytes > most_shared_bytes) return made;
 

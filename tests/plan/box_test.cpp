@@ -85,20 +85,37 @@ void expect_whole(const map::canonical& form, const box& cut, const std::string&
   // Room: the box, its tables, what the warps go over.
   const bool packed = word < 4 && job.line_is_contiguous != 0;
   const std::int64_t of_word = packed ? 4 / word : 1;  // elements that a lane collects at once
-  std::int64_t tables = 8 * job.runs + 12 * job.lines + 4 * of_word * of_word * std::int64_t{job.piece.divisor};
+  std::int64_t tables = 8 * job.runs + 12 * job.lines + 4 * std::int64_t{job.places};
   if (job.run_is_contiguous == 0) tables += 8 * job.run_elements;
   if (job.line_is_contiguous == 0) tables += 8 * std::int64_t{job.piece.divisor};
   EXPECT_LE(job.tables + tables, cut.shared_bytes);
   EXPECT_LE(cut.shared_bytes, most_shared_bytes);
+  EXPECT_GE(job.places, packed ? job.line_shifts * of_word * job.piece.divisor : job.piece.divisor);
   EXPECT_EQ(job.tables % 16, 0);
+  EXPECT_EQ(job.places % 2, 0);
   EXPECT_EQ(job.pitch % unit, 0);
   EXPECT_EQ(job.skew % unit, 0);
-  EXPECT_GE(job.pitch, ceil_div(job.run_elements * word, unit) * unit);
-  EXPECT_GE(
-      (std::int64_t{job.run_chunks.divisor} * gpu::box_steps << job.run_lanes) * (job.run_is_contiguous ? unit : word),
-      job.run_elements * word);
+  const std::int64_t of_chunk = job.in_chunks != 0 ? 16 : job.run_is_contiguous != 0 ? unit : word;
+  const std::int64_t before = job.in_chunks != 0 ? 16 - word : 0;  // bytes in front of a run, at most
+  EXPECT_EQ(job.pitch % of_chunk, 0);
+  EXPECT_EQ(job.skew % of_chunk, 0);
+  EXPECT_GE(job.pitch, ceil_div(before + job.run_elements * word, of_chunk) * of_chunk);
+  EXPECT_GE((std::int64_t{job.run_chunks.divisor} * gpu::box_steps << job.run_lanes) * of_chunk,
+            before + job.run_elements * word);
   EXPECT_GE((std::int64_t{job.line_chunks.divisor} * gpu::box_steps << job.line_lanes) * (packed ? 4 : word),
-            job.line_elements * word + (packed ? 4 - word : 0));
+            job.line_elements * word + (packed ? job.line_mask + 1 - word : 0));
+  if (std::int64_t{job.piece.divisor} * of_word < job.line_elements) {
+    EXPECT_GE(job.piece.divisor, 1 << job.line_lanes);
+  }
+  for (int k = job.run_axes; k < job.src_rank && job.in_chunks != 0; ++k) {
+    EXPECT_EQ(job.src_axes[k].src_stride_bytes % 16, 0);
+  }
+  for (int k = job.line_axes; k < job.dst_rank && packed && job.line_shifts == 1; ++k) {
+    EXPECT_EQ(job.dst_axes[k].dst_stride_bytes % 4, 0);
+  }
+  if (packed) {
+    EXPECT_EQ(job.skew, 0);
+  }
 
   // The grid: all indices of all axes.
   std::int64_t blocks = 1;
@@ -116,14 +133,14 @@ void expect_whole(const map::canonical& form, const box& cut, const std::string&
   for (std::int64_t run = 0; run < job.runs; ++run) {
     const std::int64_t begin = sum(job.src_axes, job.run_axes, job.src_rank, run, src_stride);
     for (std::int64_t e = 0; e < job.run_elements; ++e) {
-      const std::int64_t place = run * job.pitch + e * word;
+      const std::int64_t place = run * job.pitch + before + e * word;
       const std::int64_t skewed = place + (place >> 7) * job.skew;
       ASSERT_TRUE(skewed >= 0 && skewed + word <= job.tables && skewed % word == 0);
       ASSERT_TRUE(places.insert(skewed).second) << "two elements in one place";
       put[begin + sum(job.src_axes, 0, job.run_axes, e, src_stride)].insert(place);
     }
   }
-  std::int64_t corner = 0;
+  std::int64_t corner = before;
   for (int k = 0; k < job.dst_rank; ++k) {
     if (job.dst_axes[k].opposite == 0) continue;
     corner -= (job.dst_axes[k].tile.divisor - 1) * std::int64_t{job.dst_axes[k].smem_stride};

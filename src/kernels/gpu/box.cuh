@@ -2,8 +2,9 @@
 // memory, that holds long runs of src addresses and long lines of dst addresses at the same time. The two may share
 // axes.
 //   1. tables: where each run begins in src                                             (runs)
-//   2. the runs are copied to shared memory word by word; narrow elements travel in four-byte words that begin where
-//      their run begins                                                                 (runs x pitch bytes)
+//   2. the runs are copied to shared memory: in chunks of 16 bytes as they lie, when all of them are misaligned alike,
+//      else word by word, and narrow elements in four-byte words that begin where their run begins
+//                                                                                       (runs x pitch bytes)
 //   3. while they travel, tables: where each line begins in dst, and where each element of a line's first piece lies in
 //      shared memory, or each group of elements that share a four-byte word of dst, for all alignments of a line; the
 //      other pieces of the line look the same, further on
@@ -18,31 +19,23 @@ namespace cornerturn::gpu {
 
 inline constexpr int box_threads = 256;
 
-// Elements of a line that is contiguous in dst and that a lane collects at once: those of a four-byte word.
-template <int WordBytes>
-inline constexpr int box_packed = WordBytes < 4 ? 4 / WordBytes : 1;
-
 struct box_tables {
   int64_t* run_src;       // (runs)
   int64_t* element_src;   // (run_elements), only when a run is not contiguous
   int64_t* line_dst;      // (lines)
   int64_t* element_dst;   // (elements of a piece), only when a line is not contiguous
-  int32_t* element_smem;  // (elements of a piece), or (alignments, words of a piece, elements of a word)
+  int32_t* element_smem;  // (elements of a piece), or (shifts, words of a piece, elements of a word)
   int32_t* line_smem;     // (lines)
 };
 
-template <int WordBytes>
 GPU_INLINE box_tables find_tables(const box_job& job) {
-  constexpr int Packed = box_packed<WordBytes>;
-  const auto piece = static_cast<int32_t>(job.piece.divisor);
   box_tables at;
   at.element_smem = reinterpret_cast<int32_t*>(shared_memory() + job.tables);
-  const int32_t places = Packed > 1 && job.line_is_contiguous ? Packed * Packed * piece : piece + (piece & 1);
-  at.run_src = reinterpret_cast<int64_t*>(at.element_smem + places);
+  at.run_src = reinterpret_cast<int64_t*>(at.element_smem + job.places);
   at.element_src = at.run_src + job.runs;
   at.line_dst = at.element_src + (job.run_is_contiguous ? 0 : job.run_elements);
   at.element_dst = at.line_dst + job.lines;
-  at.line_smem = reinterpret_cast<int32_t*>(at.element_dst + (job.line_is_contiguous ? 0 : piece));
+  at.line_smem = reinterpret_cast<int32_t*>(at.element_dst + (job.line_is_contiguous ? 0 : job.piece.divisor));
   return at;
 }
 
@@ -82,25 +75,17 @@ GPU_INLINE int64_t dst_offset(const box_axis* axes, int32_t first, int32_t last,
   return offset;
 }
 
-GPU_INLINE int32_t skewed(const box_job& job, int32_t place) { return place + (place >> 7) * job.skew; }
-
-// 2. Four bytes of a run of narrow elements, from any address. What lies behind the end of src is not read.
-GPU_INLINE void fetch_narrow(const box_job& job, const unsigned char* global, unsigned char* shared) {
-  const auto address = reinterpret_cast<std::uint64_t>(global);
-  const auto shift = static_cast<uint32_t>(address & 3);
-  const std::uint64_t aligned = address - shift;
-  if (shift == 0 && address + 4 <= job.src_end) return start_copy<4>(shared, global);
-  uint32_t value = 0;
-  if (aligned >= job.src_begin && aligned + 8 <= job.src_end) {
-    const auto* const words = reinterpret_cast<const uint32_t*>(global - shift);
-    value = funnel_shift_right(load_cached(words), load_cached(words + 1), 8 * shift);
-  } else {
-    GPU_UNROLL for (int k = 0; k < 4; ++k) {
-      if (address + k < job.src_end) value |= uint32_t{global[k]} << 8 * k;
-    }
-  }
-  *reinterpret_cast<uint32_t*>(shared) = value;
+// Narrow elements are never skewed: see plan/box.cpp.
+template <int WordBytes>
+GPU_INLINE int32_t skewed(const box_job& job, int32_t place) {
+  return WordBytes < 4 ? place : place + (place >> 7) * job.skew;
 }
+
+}  // namespace cornerturn::gpu
+
+#include "kernels/gpu/box_narrow.cuh"  // on the functions above
+
+namespace cornerturn::gpu {
 
 // What a thread does in a task: `line` of a stack of lines (or runs), and words `word`, word + step, ... of it.
 struct task {
@@ -120,10 +105,29 @@ GPU_INLINE int32_t tasks(int32_t lines, int32_t lanes, const map::fast_divisor& 
   return (lines + (31 >> lanes) >> 5 - lanes) * static_cast<int32_t>(chunks.divisor);
 }
 
+// 2. Up to box_steps chunks of 16 bytes, `step` bytes apart: those before `left` bytes. A chunk that reaches out of src
+// is read in parts.
 template <int WordBytes>
-GPU_INLINE void fetch_runs(const box_job& job, const box_tables& at, const unsigned char* src, int32_t runs,
-                           int32_t elements) {
-  constexpr int Word = WordBytes < 4 ? 4 : WordBytes;
+GPU_INLINE void fetch_chunks(const box_job& job, const unsigned char* from, int32_t place, int32_t left, int32_t step) {
+  GPU_UNROLL for (int k = 0; k < box_steps; ++k, from += step, place += step) {
+    if (k * step >= left) continue;
+    const auto address = reinterpret_cast<std::uint64_t>(from);
+    unsigned char* const to = shared_memory() + skewed<WordBytes>(job, place);
+    if (address >= job.src_begin && address + 16 <= job.src_end) {
+      start_copy<16>(to, from);
+      continue;
+    }
+    for (int byte = 0; byte < 16; byte += WordBytes) {
+      if (address + byte < job.src_begin || address + byte >= job.src_end) continue;
+      *reinterpret_cast<word_t<WordBytes>*>(to + byte) = load_global<word_t<WordBytes>>(from + byte);
+    }
+  }
+}
+
+// 2. All runs; `shift` is by how much they are misaligned when that is the same for all.
+template <int WordBytes>
+GPU_INLINE void fetch_runs(const box_job& job, const box_tables& at, const unsigned char* src, int32_t shift,
+                           int32_t runs, int32_t elements) {
   unsigned char* const box = shared_memory();
   const int32_t all = tasks(runs, job.run_lanes, job.run_chunks);
   for (auto i = static_cast<int32_t>(thread_index() >> 5); i < all; i += box_threads / 32) {
@@ -131,25 +135,25 @@ GPU_INLINE void fetch_runs(const box_job& job, const box_tables& at, const unsig
     if (mine.line >= runs) continue;
     const unsigned char* const start = src + at.run_src[mine.line];
     const int32_t first = mine.line * job.pitch;
-    if (job.run_is_contiguous) {
-      const int32_t bytes = elements * WordBytes;
-      GPU_UNROLL for (int k = 0; k < box_steps; ++k) {
-        const int32_t byte = (mine.word + k * mine.step) * Word;
-        unsigned char* const to = box + skewed(job, first + byte);
-        if (byte >= bytes) continue;
-        if constexpr (WordBytes < 4) {
-          fetch_narrow(job, start + byte, to);
-        } else {
-          start_copy<Word>(to, start + byte);
-        }
-      }
+    const int32_t bytes = elements * WordBytes;
+    if (job.in_chunks) {
+      const int32_t byte = mine.word * 16;
+      fetch_chunks<WordBytes>(job, start - shift + byte, first + byte, shift + bytes - byte, mine.step * 16);
       continue;
     }
-    for (int k = 0; k < box_steps; ++k) {
+    if constexpr (WordBytes < 4) {
+      if (job.run_is_contiguous) {
+        const int32_t byte = mine.word * 4;
+        fetch_narrow(job, start + byte, box + first + byte, bytes - byte, mine.step * 4);
+        continue;
+      }
+    }
+    GPU_UNROLL for (int k = 0; k < box_steps; ++k) {
       const int32_t element = mine.word + k * mine.step;
-      if (element >= elements) break;
-      unsigned char* const to = box + skewed(job, first + element * WordBytes);
-      const unsigned char* const from = start + at.element_src[element];
+      if (element >= elements) continue;
+      unsigned char* const to = box + skewed<WordBytes>(job, first + element * WordBytes);
+      const unsigned char* const from =
+          start + (job.run_is_contiguous ? int64_t{element} * WordBytes : at.element_src[element]);
       if constexpr (WordBytes >= 4) {
         start_copy<WordBytes>(to, from);
       } else {
@@ -161,58 +165,13 @@ GPU_INLINE void fetch_runs(const box_job& job, const box_tables& at, const unsig
 
 template <int WordBytes>
 GPU_INLINE word_t<WordBytes> collect(const box_job& job, int32_t place) {
-  return *reinterpret_cast<const word_t<WordBytes>*>(shared_memory() + skewed(job, place));
-}
-
-// 3. Groups of elements that share a word of dst: with a line that begins `shift` elements into its first word, the
-// elements q * Packed - shift + k of a piece, k = 0 ... Packed - 1. Those before the piece are the last of the one
-// before it.
-template <int WordBytes>
-GPU_INLINE void fill_groups(const box_job& job, int32_t* element_smem) {
-  constexpr int Packed = box_packed<WordBytes>;
-  const auto words = static_cast<int32_t>(job.piece.divisor);
-  for (auto i = static_cast<int32_t>(thread_index()); i < Packed * Packed * words; i += box_threads) {
-    const int32_t group = i / Packed;
-    const auto shift = static_cast<int32_t>(job.piece.quotient(group));
-    const int32_t p = (group - shift * words) * Packed - shift + i % Packed;
-    int32_t place = 0;
-    dst_offset(job.dst_axes, 0, job.line_axes, p < 0 ? p + words * Packed : p, place);
-    element_smem[i] = p < 0 ? place - job.piece_smem_stride : place;
-  }
-}
-
-// 4. for word `word` of a line of narrow elements that is contiguous in dst, and that begins `shift` elements into its
-// first word; `places` are those of the shift.
-template <int WordBytes>
-GPU_INLINE void write_packed(const box_job& job, const int32_t* places, unsigned char* start, int32_t line,
-                             int32_t word, int32_t shift, int32_t elements) {
-  constexpr int Packed = box_packed<WordBytes>;
-  const int32_t first = word * Packed - shift;
-  const auto piece = static_cast<int32_t>(job.piece.quotient(word));
-  const auto group = *reinterpret_cast<const word_t<4 * Packed>*>(
-      places + (word - piece * static_cast<int32_t>(job.piece.divisor)) * Packed);
-  int32_t place[Packed] = {static_cast<int32_t>(group.x), static_cast<int32_t>(group.y)};
-  if constexpr (Packed == 4) place[2] = static_cast<int32_t>(group.z), place[3] = static_cast<int32_t>(group.w);
-  line += piece * job.piece_smem_stride;
-  unsigned char* const to = start + int64_t{first} * WordBytes;
-  if (first >= 0 && first + Packed <= elements) {
-    uint32_t value = 0;
-    GPU_UNROLL for (int k = 0; k < Packed; ++k) {
-      value |= uint32_t{collect<WordBytes>(job, line + place[k])} << 8 * WordBytes * k;
-    }
-    return store_global(to, value);
-  }
-  GPU_UNROLL for (int k = 0; k < Packed; ++k) {
-    if (first + k < 0 || first + k >= elements) continue;
-    store_global(to + k * WordBytes, collect<WordBytes>(job, line + place[k]));
-  }
+  return *reinterpret_cast<const word_t<WordBytes>*>(shared_memory() + skewed<WordBytes>(job, place));
 }
 
 // 4. Lines word by word. A warp spans several lines where one is short, or where that spares bank conflicts.
 template <int WordBytes>
 GPU_INLINE void write_lines(const box_job& job, const box_tables& at, unsigned char* dst, int32_t lines,
                             int32_t elements) {
-  constexpr int Packed = box_packed<WordBytes>;
   const auto size = static_cast<int32_t>(job.piece.divisor);
   const int32_t all = tasks(lines, job.line_lanes, job.line_chunks);
   for (auto i = static_cast<int32_t>(thread_index() >> 5); i < all; i += box_threads / 32) {
@@ -220,14 +179,9 @@ GPU_INLINE void write_lines(const box_job& job, const box_tables& at, unsigned c
     if (mine.line >= lines) continue;
     unsigned char* const start = dst + at.line_dst[mine.line];
     const int32_t line = at.line_smem[mine.line];
-    if constexpr (Packed > 1) {
+    if constexpr (WordBytes < 4) {
       if (job.line_is_contiguous) {
-        const auto shift = static_cast<int32_t>(reinterpret_cast<std::uint64_t>(start) & 3) / WordBytes;
-        GPU_UNROLL for (int k = 0; k < box_steps; ++k) {
-          const int32_t word = mine.word + k * mine.step;
-          if (word * Packed - shift >= elements) continue;
-          write_packed<WordBytes>(job, at.element_smem + shift * size * Packed, start, line, word, shift, elements);
-        }
+        write_narrow<WordBytes>(job, at.element_smem, start, line, mine.word, mine.step, elements);
         continue;
       }
     }
@@ -247,19 +201,19 @@ GPU_INLINE void write_lines(const box_job& job, const box_tables& at, unsigned c
 }
 
 template <int WordBytes>
-GPU_KERNEL(box_threads, 8)
+GPU_KERNEL(box_threads, (WordBytes < 4 ? 5 : 8))
 box_kernel(GPU_PARAMETER box_job job) {
   const place here = find_place(job.blocks, job.src, job.dst);
   if (here.left[0] <= 0 || here.left[1] <= 0) return;
   const auto thread = static_cast<int32_t>(thread_index());
-  const box_tables at = find_tables<WordBytes>(job);
+  const box_tables at = find_tables(job);
   const int32_t runs = count(job, job.run_count, here);
   const int32_t run_elements = count(job, job.run_element_count, here);
   const int32_t lines = count(job, job.line_count, here);
   const int32_t line_elements = count(job, job.line_element_count, here);
   const unsigned char* src = here.src;  // of the lowest address of the box, on either side
   unsigned char* dst = here.dst;
-  int32_t corner = 0;         // of the element at the lowest address of dst, in shared memory
+  int32_t corner = 0;  // the place of the element at the lowest address of dst
   if (job.turned) {
     for (int32_t k = 0; k < job.src_rank; ++k) {
       const box_axis& axis = job.src_axes[k];
@@ -273,6 +227,8 @@ box_kernel(GPU_PARAMETER box_job job) {
       if (axis.opposite != 0) corner -= last * axis.smem_stride;
     }
   }
+  const int32_t shift = job.in_chunks ? static_cast<int32_t>(reinterpret_cast<std::uint64_t>(src) & 15) : 0;
+  corner += shift;
 
   for (int32_t i = thread; i < runs; i += box_threads) {  // 1.
     at.run_src[i] = src_offset(job.src_axes, job.run_axes, job.src_rank, i);
@@ -282,15 +238,15 @@ box_kernel(GPU_PARAMETER box_job job) {
       at.element_src[i] = src_offset(job.src_axes, 0, job.run_axes, i);
     }
   }
-  block_barrier();                                          // orders the tables written in 1 before their reads in 2
-  fetch_runs<WordBytes>(job, at, src, runs, run_elements);  // 2.
+  block_barrier();  // orders the tables written in 1 before their reads in 2
+  fetch_runs<WordBytes>(job, at, src, shift, runs, run_elements);  // 2.
 
   for (int32_t i = thread; i < lines; i += box_threads) {  // 3.
     at.line_dst[i] = dst_offset(job.dst_axes, job.line_axes, job.dst_rank, i, at.line_smem[i]);
     at.line_smem[i] += corner;
   }
-  if (box_packed<WordBytes> > 1 && job.line_is_contiguous) {
-    fill_groups<WordBytes>(job, at.element_smem);
+  if (WordBytes < 4 && job.line_is_contiguous) {
+    fill_groups<WordBytes>(job, at.element_smem, static_cast<int32_t>(reinterpret_cast<std::uint64_t>(dst) & 3) / WordBytes);
   } else {
     for (int32_t i = thread; i < static_cast<int32_t>(job.piece.divisor); i += box_threads) {
       const int64_t offset = dst_offset(job.dst_axes, 0, job.line_axes, i, at.element_smem[i]);

@@ -115,9 +115,13 @@ struct box_job {
   std::int32_t line_lanes = 5;
   map::fast_divisor run_chunks;
   map::fast_divisor line_chunks;
-  std::int32_t pitch = 0;   // bytes from one run to the next in shared memory
-  std::int32_t skew = 0;    // bytes inserted after each 128
-  std::int32_t tables = 0;  // where the address tables begin in shared memory
+  std::int32_t pitch = 0;        // bytes from one run to the next in shared memory
+  std::int32_t skew = 0;         // bytes inserted after each 128
+  std::int32_t in_chunks = 0;    // runs are misaligned alike, and travel in chunks of 16 bytes
+  std::int32_t tables = 0;       // where the address tables begin in shared memory
+  std::int32_t places = 0;       // numbers in the first of them
+  std::int32_t line_shifts = 1;  // narrow elements: tables for so many alignments of a line. 1: all lines have the same
+  std::int32_t line_mask = 3;    // narrow elements: their words are counted from a multiple of 4, or of 32, bytes of dst
   grid blocks;
 };
 
