@@ -27,7 +27,7 @@ struct register_block : rung<WordBytes> {
       (WordBytes == 1   ? 512
        : WordBytes == 2 ? 768
        : WordBytes == 8 ? 1024
-                        : 1536) /
+                        : 1280) /
       map::threads;
   static constexpr int src_row_multiple = 16;
   static constexpr int dst_row_multiple = 16;

@@ -14,6 +14,8 @@ using base::magnitude;
 using gpu::box_axis;
 using gpu::max_box_axes;
 
+constexpr std::int64_t sector = 32;  // bytes
+
 // A list of axes, fastest first. All but the last are whole.
 struct walk {
   std::int64_t axis::*stride;
@@ -27,7 +29,8 @@ struct walk {
 
 class cutter {
  public:
-  cutter(const map::canonical& form, std::int64_t most_elements) noexcept : form_(form), most_(most_elements) {
+  cutter(const map::canonical& form, std::int64_t most_elements, int alignment) noexcept
+      : form_(form), most_(most_elements), alignment_(alignment) {
     tile_.fill(1);
   }
 
@@ -91,8 +94,12 @@ class cutter {
     while (elements(one) < target) {
       if (cut(one)) {
         const int k = one.axes[one.count - 1];
-        const std::int64_t wanted = ceil_div(target, elements(one) / tile_[k]);
-        const std::int64_t room = most_ / (elements() / tile_[k]);
+        // Whole sectors, so that the next box begins where this side is aligned.
+        const std::int64_t each = elements(one) / tile_[k];
+        const std::int64_t step = sector / std::gcd(each * form_.word_bytes, sector);
+        const std::int64_t wanted = ceil_div(ceil_div(target, each), step) * step;
+        std::int64_t room = most_ / (elements() / tile_[k]);
+        if (room > step) room -= room % step;
         const std::int64_t grown = std::min({form_.axes[k].extent, wanted, room});
         if (grown <= tile_[k]) return;
         tile_[k] = grown;
@@ -128,16 +135,22 @@ class cutter {
     return all;
   }
 
-  // Whether runs may end before axis `count` of theirs: of the axes that then number the runs, one at most is cut.
-  [[nodiscard]] bool may_end_at(int count) const noexcept {
-    return count == run_.count || !cut(run_) || !cut(line_) ||
-           run_.axes[run_.count - 1] == line_.axes[line_.count - 1];
+  // Whether every line of every box begins at a multiple of four bytes.
+  [[nodiscard]] bool lines_begin_words() const noexcept {
+    bool all = alignment_ % 4 == 0;
+    for (int k = 0; k < form_.rank; ++k) {
+      const std::int64_t step = form_.axes[k].dst_stride * form_.word_bytes * (line_.has(k) ? tile_[k] : 1);
+      all = all && form_.axes[k].dst_stride > 0 && (step % 4 == 0 || (line_.has(k) && whole(k)));
+    }
+    return all;
   }
 
-  [[nodiscard]] box lay_out(int run_axes, std::int64_t most_shared_bytes, int& conflicts) const noexcept;
+  // `row_axes` of a run make a row: rows lie `pad` bytes further apart in shared memory than they are long.
+  [[nodiscard]] box lay_out(int row_axes, std::int64_t most_shared_bytes, int& conflicts) const noexcept;
 
   const map::canonical& form_;
   std::int64_t most_;
+  int alignment_;  // of the addresses of index 0, in bytes
   std::array<std::int64_t, map::max_axes> tile_{};
   walk run_{&axis::src_stride};
   walk line_{&axis::dst_stride};
@@ -154,13 +167,15 @@ int lanes_along(std::int64_t words, std::int64_t lines, int most) noexcept {
   return along;
 }
 
-// Conflicts of the first warp that reads shared memory in step 4, for every padding and skew: the best is kept, and one
-// for chunks of 16 bytes where it is as good. by_run: whether the smem_stride of a dst axis still counts runs, not bytes.
-int place_runs(gpu::box_job& job, int word, const std::array<bool, max_box_axes>& by_run, bool chunks) noexcept {
+// Conflicts of the first warp that reads shared memory in step 4, for every padding and skew: the best is kept as pitch
+// of the rows, and one for chunks of 16 bytes where it is as good. by_row: whether the smem_stride of a dst axis still
+// counts rows, not bytes.
+int place_rows(gpu::box_job& job, int word, int row_bytes, const std::array<bool, max_box_axes>& by_row,
+               bool chunks) noexcept {
   const int packed = word < 4 && job.line_is_contiguous != 0 ? 4 / word : 1;
   const int along = job.line_lanes;
   struct at {
-    std::int64_t run = 0;   // of which run
+    std::int64_t row = 0;   // of which row
     std::int64_t byte = 0;  // where in it
   };
   std::array<at, 32> lanes{};
@@ -172,12 +187,11 @@ int place_runs(gpu::box_job& job, int word, const std::array<bool, max_box_axes>
       const std::int64_t index = rest % job.dst_axes[k].tile.divisor;
       rest /= job.dst_axes[k].tile.divisor;
       const std::int64_t stride = magnitude(job.dst_axes[k].smem_stride);
-      (by_run[k] ? lanes[lane].run : lanes[lane].byte) += index * stride;
+      (by_row[k] ? lanes[lane].row : lanes[lane].byte) += index * stride;
     }
   }
   const int cell_bytes = std::max(word, 4);
   const int group = 128 / cell_bytes;  // lanes that are served at once: 32, 16 or 8
-  const int bytes = job.run_elements * word;
   int best = INT32_MAX;
   const auto consider = [&](int unit, int dense, int pads, bool in_chunks) {
     for (int skew = 0; skew <= (word < 4 ? 0 : unit); skew += unit) {
@@ -188,7 +202,7 @@ int place_runs(gpu::box_job& job, int word, const std::array<bool, max_box_axes>
           std::array<int, 32> depth{};
           std::array<std::int64_t, 32> seen{};
           for (int lane = first; lane < first + group; ++lane) {
-            std::int64_t place = lanes[lane].run * pitch + lanes[lane].byte;
+            std::int64_t place = lanes[lane].row * pitch + lanes[lane].byte;
             place += (place >> 7) * skew;
             const std::int64_t cell = place / cell_bytes;
             const auto bank = static_cast<std::size_t>(cell % group);
@@ -206,34 +220,32 @@ int place_runs(gpu::box_job& job, int word, const std::array<bool, max_box_axes>
       }
     }
   };
-  consider(cell_bytes, static_cast<int>(ceil_div(bytes, cell_bytes)) * cell_bytes, 5, false);
-  if (chunks) consider(16, static_cast<int>(ceil_div(bytes + 16 - word, 16)) * 16, 4, true);
+  consider(cell_bytes, static_cast<int>(ceil_div(row_bytes, cell_bytes)) * cell_bytes, 5, false);
+  if (chunks) consider(16, static_cast<int>(ceil_div(row_bytes + 16 - word, 16)) * 16, 4, true);
   return best;
 }
 
-// Narrow elements: runs of fewer axes are more, and each begins where the padding puts it.
+// Runs of narrow elements may be cut into rows of whole words, each of which begins where the padding puts it.
 box cutter::finish(std::int64_t most_shared_bytes) const noexcept {
   constexpr int few_conflicts = 2;
-  box best;
   int fewest = INT32_MAX;
-  for (int axes = run_.count; axes >= std::min(run_.count, 1) && fewest > few_conflicts; --axes) {
-    if (!may_end_at(axes)) continue;
+  box best = lay_out(run_.count, most_shared_bytes, fewest);
+  walk row = run_;
+  while (--row.count > 0 && fewest > few_conflicts && form_.word_bytes < 4 && contiguous(run_)) {
+    const std::int64_t bytes = elements(row) * form_.word_bytes;
+    if (bytes % 4 != 0 || bytes < 8) continue;
     int conflicts = 0;
-    const box made = lay_out(axes, most_shared_bytes, conflicts);
-    if (axes < run_.count && (made.blocks == 0 || made.job.run_elements * form_.word_bytes < 16)) break;
-    if (conflicts < fewest) best = made, fewest = conflicts;
-    if (form_.word_bytes >= 4) break;
+    const box made = lay_out(row.count, most_shared_bytes, conflicts);
+    if (made.blocks != 0 && conflicts < fewest) best = made, fewest = conflicts;
   }
   return best;
 }
 
-box cutter::lay_out(int run_axes, std::int64_t most_shared_bytes, int& conflicts) const noexcept {
+box cutter::lay_out(int row_axes, std::int64_t most_shared_bytes, int& conflicts) const noexcept {
   box made;
   gpu::box_job& job = made.job;
   const std::int64_t word = form_.word_bytes;
-  walk run = run_;
-  run.count = run_axes;
-  const walk src = whole_order(run);
+  const walk src = whole_order(run_);
   const walk dst = whole_order(line_);
   const int cut_run = cut(run_) ? run_.axes[run_.count - 1] : other_is_cut_ ? other_[others_ - 1] : -1;
   const int cut_line = cut(line_) && line_.axes[line_.count - 1] != cut_run ? line_.axes[line_.count - 1] : -1;
@@ -241,16 +253,17 @@ box cutter::lay_out(int run_axes, std::int64_t most_shared_bytes, int& conflicts
 
   job.run_is_contiguous = contiguous(run_) ? 1 : 0;
   job.line_is_contiguous = contiguous(line_) ? 1 : 0;
-  job.run_axes = run.count;
+  job.run_axes = run_.count;
   job.line_axes = line_.count;
   job.src_rank = src.count;
   job.dst_rank = dst.count;
-  job.run_elements = static_cast<std::int32_t>(elements(run));
+  job.run_elements = static_cast<std::int32_t>(elements(run_));
   job.line_elements = static_cast<std::int32_t>(elements(line_));
   job.runs = job.lines = 1;
-  std::array<std::int32_t, map::max_axes> in_run{};  // bytes from one index to the next within a run, or
-  std::array<std::int32_t, map::max_axes> by_run{};  // runs
-  std::int32_t bytes = static_cast<std::int32_t>(word);
+  std::array<std::int32_t, map::max_axes> in_row{};  // bytes from one index to the next within a row, or
+  std::array<std::int32_t, map::max_axes> by_row{};  // rows
+  std::int32_t row_bytes = static_cast<std::int32_t>(word);
+  std::int32_t rows = 1;
   bool alike = true;  // runs are misaligned alike
   for (int i = 0; i < src.count; ++i) {
     const int k = src.axes[i];
@@ -259,10 +272,12 @@ box cutter::lay_out(int run_axes, std::int64_t most_shared_bytes, int& conflicts
                        .tile = map::fast_divisor(static_cast<std::uint32_t>(tile_[k])),
                        .slot = slot_of(k),
                        .from_end = one.src_stride < 0 ? 1 : 0};
-    std::int32_t& grown = i < run.count ? bytes : job.runs;
-    (i < run.count ? in_run : by_run)[k] = grown;
-    if (i >= run.count) alike = alike && one.src_stride * word % 16 == 0;
+    std::int32_t& grown = i < row_axes ? row_bytes : rows;
+    (i < row_axes ? in_row : by_row)[k] = grown;
     grown *= static_cast<std::int32_t>(tile_[k]);
+    if (i < run_.count) continue;
+    job.runs *= static_cast<std::int32_t>(tile_[k]);
+    alike = alike && one.src_stride * word % 16 == 0;
   }
   for (int i = 0; i < dst.count; ++i) {
     const int k = dst.axes[i];
@@ -270,7 +285,7 @@ box cutter::lay_out(int run_axes, std::int64_t most_shared_bytes, int& conflicts
     job.dst_axes[i] = {.dst_stride_bytes = magnitude(one.dst_stride) * word,
                        .tile = map::fast_divisor(static_cast<std::uint32_t>(tile_[k])),
                        .slot = slot_of(k),
-                       .smem_stride = by_run[k] > 0 ? by_run[k] : in_run[k],
+                       .smem_stride = by_row[k] > 0 ? by_row[k] : in_row[k],
                        .from_end = one.dst_stride < 0 ? 1 : 0,
                        .opposite = (one.src_stride < 0) != (one.dst_stride < 0) && one.src_stride != 0 ? 1 : 0};
     if (i >= line_.count) job.lines *= static_cast<std::int32_t>(tile_[k]);
@@ -279,24 +294,31 @@ box cutter::lay_out(int run_axes, std::int64_t most_shared_bytes, int& conflicts
   const bool packed = word < 4 && job.line_is_contiguous != 0;
   const std::int64_t line_bytes = job.line_elements * word;
   job.line_mask = line_bytes >= 256 ? 31 : 3;
-  const std::int64_t line_words = packed ? ceil_div(line_bytes + job.line_mask, 4) : job.line_elements;
+  const std::int64_t before = job.line_mask == 3 && lines_begin_words() ? 0 : job.line_mask;
+  const std::int64_t line_words = packed ? ceil_div(line_bytes + before, 4) : job.line_elements;
   // Four rows of bytes, or two of two-byte elements, would meet a quarter or half of the banks: then lanes go across
   // lines too, which are neighbours in one word of shared memory.
-  job.line_lanes = lanes_along(line_words, job.lines, packed ? (word == 1 ? 3 : 4) : 5);
-  std::array<bool, max_box_axes> counts_runs{};
-  for (int i = 0; i < dst.count; ++i) counts_runs[i] = by_run[dst.axes[i]] > 0;
+  job.line_lanes = lanes_along(ceil_div(line_words, gpu::box_steps), job.lines, packed ? (word == 1 ? 3 : 4) : 5);
+  std::array<bool, max_box_axes> counts_rows{};
+  for (int i = 0; i < dst.count; ++i) counts_rows[i] = by_row[dst.axes[i]] > 0;
   const std::int64_t run_bytes = job.run_elements * word;
-  conflicts = place_runs(job, static_cast<int>(word), counts_runs,
-                         alike && job.run_is_contiguous != 0 && word < 16 && run_bytes >= 64);
+  const bool whole_rows = row_axes == run_.count;
+  conflicts = place_rows(job, static_cast<int>(word), row_bytes, counts_rows,
+                         alike && whole_rows && job.run_is_contiguous != 0 && word < 16 && run_bytes >= 64);
   for (int i = 0; i < dst.count; ++i) {
     box_axis& axis = job.dst_axes[i];
-    if (counts_runs[i]) axis.smem_stride *= job.pitch;
+    if (counts_rows[i]) axis.smem_stride *= job.pitch;
     if (axis.opposite != 0) axis.smem_stride = -axis.smem_stride;
+  }
+  if (!whole_rows) {
+    job.row = map::fast_divisor(static_cast<std::uint32_t>(row_bytes / 4));
+    job.row_pad = job.pitch - row_bytes;
+    job.pitch *= job.run_elements * static_cast<std::int32_t>(word) / row_bytes;
   }
   const std::int64_t run_words = job.in_chunks != 0            ? ceil_div(run_bytes + 16 - word, 16)
                                  : job.run_is_contiguous == 0 ? job.run_elements
                                                               : ceil_div(run_bytes, std::max<std::int64_t>(word, 4));
-  job.run_lanes = lanes_along(run_words, job.runs, 5);
+  job.run_lanes = lanes_along(ceil_div(run_words, gpu::box_steps), job.runs, 5);
   const auto chunks = [](std::int64_t words, int lanes) {
     return map::fast_divisor(static_cast<std::uint32_t>(ceil_div(words, std::int64_t{gpu::box_steps} << lanes)));
   };
@@ -310,8 +332,8 @@ box cutter::lay_out(int run_axes, std::int64_t most_shared_bytes, int& conflicts
     }
     return made_count;
   };
-  job.run_element_count = count_of(src, 0, run.count, job.run_elements);
-  job.run_count = count_of(src, run.count, src.count, job.runs);
+  job.run_element_count = count_of(src, 0, run_.count, job.run_elements);
+  job.run_count = count_of(src, run_.count, src.count, job.runs);
   job.line_element_count = count_of(dst, 0, line_.count, job.line_elements);
   job.line_count = count_of(dst, line_.count, dst.count, job.lines);
   for (int i = 0; i < src.count; ++i) job.turned |= job.src_axes[i].from_end;
@@ -375,13 +397,14 @@ box cutter::lay_out(int run_axes, std::int64_t most_shared_bytes, int& conflicts
 
 }  // namespace
 
-box cut_box(const map::canonical& form, std::int64_t most_shared_bytes, const gpu_tuning& tuned) noexcept {
+box cut_box(const map::canonical& form, std::int64_t most_shared_bytes, int alignment,
+            const gpu_tuning& tuned) noexcept {
   const std::int64_t word = form.word_bytes;
   const int size = word == 1 ? 0 : word == 2 ? 1 : word == 4 ? 2 : word == 8 ? 3 : 4;
   box made;
   // Tables of many short runs may not fit beside the box: then a smaller one.
   for (std::int64_t bytes = tuned.box_bytes[size]; bytes >= 64 * word; bytes /= 2) {
-    cutter cut(form, bytes / word);
+    cutter cut(form, bytes / word, alignment);
     cut.grow(std::max<std::int64_t>(1, tuned.side_bytes / word));
     made = cut.finish(most_shared_bytes);
     if (made.blocks > 0) return made;

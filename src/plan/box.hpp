@@ -16,6 +16,8 @@ struct box {
   int shared_bytes = 0;
 };
 
-[[nodiscard]] box cut_box(const map::canonical& form, std::int64_t most_shared_bytes, const gpu_tuning& tuned) noexcept;
+// alignment: of the addresses of index 0 on both sides, in bytes
+[[nodiscard]] box cut_box(const map::canonical& form, std::int64_t most_shared_bytes, int alignment,
+                          const gpu_tuning& tuned) noexcept;
 
 }  // namespace cornerturn::planning

@@ -222,7 +222,7 @@ void loosen(const map::canonical& form, sides& found, std::int64_t axis::*stride
   // 0.81, 4 x 4 of 8 bytes 0.88 against 0.96, 8 x 8 of 2 bytes 0.35 against 0.47 (H200, 2026-11-21). So do pieces that
   // begin within a sector: 16 x 16 float32 with a gap of 16 bytes 0.65 against 0.80.
   const std::int64_t word = form.word_bytes;
-  if (total * word % 16 != 0 || total * word < (word == 8 ? 64 : word == 1 ? 16 : 32)) return;
+  if (total * word % 16 != 0 || total * word < (word == 8 ? 64 : 32)) return;
   while (total < enough) {
     int best = -1;
     for (int k = 0; k < form.rank; ++k) {
@@ -415,7 +415,7 @@ const kernels::kernel* row_of_line(int line, const map::canonical& form, const s
 constexpr double large_worth[] = {0.95, 0.95, 0.95, 0.92};
 constexpr double small_worth[] = {0.90, 0.90, 0.90, 0.90};
 constexpr double shift_worth[] = {0.86, 0.88, 0.91, 0.91};
-constexpr double box_worth[] = {0.34, 0.47, 0.60, 0.70};
+constexpr double box_worth[] = {0.60, 0.62, 0.64, 0.72};
 
 int decide(const map::canonical& form, const gpu_request& wanted, const gpu_tuning& tuned, const sides* found,
            int narrow) noexcept {
@@ -438,7 +438,7 @@ int decide(const map::canonical& form, const gpu_request& wanted, const gpu_tuni
     const kernels::kernel* one = row_of_line(line, form, found);
     if (one == nullptr) return;
     const double filled = fill(found->col_total, one->tile_cols) * fill(found->row_total, one->tile_rows);
-    const double mine = full[size] * (empty_worth + (1 - empty_worth) * filled);
+    const double mine = full[size] * std::min(empty_worth + (1 - empty_worth) * filled, 3 * filled);
     if (mine > worth) best = line, worth = mine;
   };
   if (wanted.alignment == 16 && found->aligned) {
@@ -516,7 +516,7 @@ gpu_choice choose(const map::canonical& form, const gpu_request& wanted, const g
   } else if (made.line <= 9) {
     fill_tile(made, form, *sides_of_line(), tuned);
   } else {
-    box cut = cut_box(form, wanted.shared_bytes, tuned);
+    box cut = cut_box(form, wanted.shared_bytes, wanted.alignment, tuned);
     made.blocks = cut.blocks;
     made.shared_bytes = cut.shared_bytes;
     made.job = cut.job;

@@ -167,9 +167,9 @@ TEST(emulated_large, boxes) {
 }
 
 TEST(emulated_large, more_rows_than_32_bits_count) {
-  expect_moved(transpose_problem(2 * beyond + 64, 16, 1), "cuda_tile_b1_");
+  expect_moved(transpose_problem(2 * beyond + 64, 16, 1), "cuda_box_b1");
   expect_moved(transpose_problem(2 * beyond + 64, 128, 1), "cuda_tile_b1_");
-  expect_moved(transpose_problem(2 * beyond + 67, 160, 1), "cuda_shift_b1");
+  expect_moved(transpose_problem(2 * beyond + 67, 224, 1), "cuda_shift_b1");
   expect_moved(transpose_problem(128, 2 * beyond + 64, 1), "cuda_tile_b1_");
 }
 

@@ -56,7 +56,7 @@ std::map<std::int64_t, std::int64_t> moves_of(const map::canonical& form) {
   return src_of;
 }
 
-void expect_whole(const map::canonical& form, const box& cut, const std::string& text) {
+void expect_whole(const map::canonical& form, const box& cut, int alignment, const std::string& text) {
   SCOPED_TRACE(text);
   const box_job& job = cut.job;
   const std::int64_t word = form.word_bytes;
@@ -99,11 +99,19 @@ void expect_whole(const map::canonical& form, const box& cut, const std::string&
   const std::int64_t before = job.in_chunks != 0 ? 16 - word : 0;  // bytes in front of a run, at most
   EXPECT_EQ(job.pitch % of_chunk, 0);
   EXPECT_EQ(job.skew % of_chunk, 0);
-  EXPECT_GE(job.pitch, ceil_div(before + job.run_elements * word, of_chunk) * of_chunk);
+  const std::int64_t rows = job.row_pad == 0 ? 0 : job.run_elements * word / (4 * std::int64_t{job.row.divisor});
+  EXPECT_GE(job.pitch, ceil_div(before + job.run_elements * word, of_chunk) * of_chunk + rows * job.row_pad);
+  EXPECT_TRUE(job.row_pad == 0 || (word < 4 && job.run_is_contiguous != 0 && job.in_chunks == 0));
   EXPECT_GE((std::int64_t{job.run_chunks.divisor} * gpu::box_steps << job.run_lanes) * of_chunk,
             before + job.run_elements * word);
-  EXPECT_GE((std::int64_t{job.line_chunks.divisor} * gpu::box_steps << job.line_lanes) * (packed ? 4 : word),
-            job.line_elements * word + (packed ? job.line_mask + 1 - word : 0));
+  const auto room_of_line = (std::int64_t{job.line_chunks.divisor} * gpu::box_steps << job.line_lanes) * (packed ? 4 : word);
+  EXPECT_GE(room_of_line, job.line_elements * word);
+  if (packed && room_of_line < job.line_elements * word + job.line_mask + 1 - word) {  // then lines begin with words
+    EXPECT_EQ(alignment % 4, 0);
+    for (int k = 0; k < job.blocks.rank; ++k) EXPECT_EQ(job.blocks.axes[k].dst_step_bytes % 4, 0);
+    for (int k = job.line_axes; k < job.dst_rank; ++k) EXPECT_EQ(job.dst_axes[k].dst_stride_bytes % 4, 0);
+    for (int k = 0; k < job.dst_rank; ++k) EXPECT_EQ(job.dst_axes[k].from_end, 0);
+  }
   if (std::int64_t{job.piece.divisor} * of_word < job.line_elements) {
     EXPECT_GE(job.piece.divisor, 1 << job.line_lanes);
   }
@@ -133,7 +141,8 @@ void expect_whole(const map::canonical& form, const box& cut, const std::string&
   for (std::int64_t run = 0; run < job.runs; ++run) {
     const std::int64_t begin = sum(job.src_axes, job.run_axes, job.src_rank, run, src_stride);
     for (std::int64_t e = 0; e < job.run_elements; ++e) {
-      const std::int64_t place = run * job.pitch + before + e * word;
+      const std::int64_t row = job.row_pad == 0 ? 0 : e * word / (4 * std::int64_t{job.row.divisor});
+      const std::int64_t place = run * job.pitch + before + e * word + row * job.row_pad;
       const std::int64_t skewed = place + (place >> 7) * job.skew;
       ASSERT_TRUE(skewed >= 0 && skewed + word <= job.tables && skewed % word == 0);
       ASSERT_TRUE(places.insert(skewed).second) << "two elements in one place";
@@ -187,9 +196,10 @@ TEST_P(box_of_words, puts_every_element_where_its_line_looks_for_it) {
                                         : testing::any_strides(roll, GetParam(), 3000);
     const map::canonical form = map::canonicalize(what, GetParam());
     const gpu_tuning tuned = any_tuning(roll);
-    const box cut = cut_box(form, most_shared_bytes, tuned);
+    const int alignment = std::max(1 << roll.below(5), static_cast<int>(GetParam()));
+    const box cut = cut_box(form, most_shared_bytes, alignment, tuned);
     ASSERT_GT(cut.blocks, 0u) << testing::to_text(what);
-    expect_whole(form, cut, testing::to_text(what) + ", sides of " + std::to_string(tuned.side_bytes));
+    expect_whole(form, cut, alignment, testing::to_text(what) + ", sides of " + std::to_string(tuned.side_bytes));
   }
 }
 
@@ -199,7 +209,7 @@ TEST(box, is_made_smaller_until_it_fits_shared_memory) {
   const map::canonical form = map::canonicalize(problem{.element_bytes = 1, .rank = 1, .axes = {{{100000, 2, 2}}}});
   int before = INT32_MAX;
   for (const int room : {200 << 10, 100 << 10, 48 << 10, 16 << 10}) {
-    const box cut = cut_box(form, room, gpu_tuning_for(90));
+    const box cut = cut_box(form, room, 16, gpu_tuning_for(90));
     EXPECT_GT(cut.blocks, 0u);
     EXPECT_LE(cut.shared_bytes, room);
     EXPECT_LE(cut.shared_bytes, before);
@@ -215,11 +225,11 @@ TEST(box, of_which_a_grid_cannot_have_enough_is_refused) {
   what.axes[2] = {std::int64_t{1} << 15, 2, std::int64_t{1} << 33};
   gpu_tuning tuned = gpu_tuning_for(90);
   for (std::int64_t& bytes : tuned.box_bytes) bytes = 64;
-  const box cut = cut_box(map::canonicalize(what), 48 << 10, tuned);
+  const box cut = cut_box(map::canonicalize(what), 48 << 10, 16, tuned);
   EXPECT_EQ(cut.blocks, 0u);
   // One axis that alone has more boxes than a grid.
   const problem line{.element_bytes = 1, .rank = 1, .axes = {{{std::int64_t{1} << 40, 2, 2}}}};
-  EXPECT_EQ(cut_box(map::canonicalize(line), 48 << 10, tuned).blocks, 0u);
+  EXPECT_EQ(cut_box(map::canonicalize(line), 48 << 10, 16, tuned).blocks, 0u);
 }
 
 }  // namespace

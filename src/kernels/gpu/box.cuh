@@ -143,8 +143,7 @@ GPU_INLINE void fetch_runs(const box_job& job, const box_tables& at, const unsig
     }
     if constexpr (WordBytes < 4) {
       if (job.run_is_contiguous) {
-        const int32_t byte = mine.word * 4;
-        fetch_narrow(job, start + byte, box + first + byte, bytes - byte, mine.step * 4);
+        fetch_narrow(job, start, first, mine.word, mine.step, bytes + 3 >> 2);
         continue;
       }
     }

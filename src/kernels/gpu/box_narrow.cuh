@@ -17,30 +17,37 @@ GPU_INLINE uint32_t load_narrow(const box_job& job, const unsigned char* from) {
   return value;
 }
 
-// 2. Up to box_steps words of a run, `step` bytes apart: those before `left` bytes. Wherever a run begins in src, in
-// shared memory it begins with a word.
-GPU_INLINE void fetch_narrow(const box_job& job, const unsigned char* from, unsigned char* to, int32_t left,
-                             int32_t step) {
+// 2. Up to box_steps words of a run, word `word` and every `step`th from there, of `words` in all; `first` is where the
+// run begins in shared memory. Wherever it begins in src, there it begins with a word.
+GPU_INLINE void fetch_narrow(const box_job& job, const unsigned char* start, int32_t first, int32_t word, int32_t step,
+                             int32_t words) {
+  const unsigned char* const from = start + word * 4;
   const auto address = reinterpret_cast<std::uint64_t>(from);
   const auto shift = static_cast<uint32_t>(address & 3);
-  const bool inside = address - shift >= job.src_begin && address + (box_steps - 1) * step + 8 <= job.src_end;
+  const bool inside = address - shift >= job.src_begin && address + (box_steps - 1) * 4 * step + 8 <= job.src_end;
+  const auto to = [&](int k) {
+    const int32_t mine = word + k * step;
+    int32_t place = first + mine * 4;
+    if (job.row_pad != 0) place += static_cast<int32_t>(job.row.quotient(mine)) * job.row_pad;
+    return shared_memory() + place;
+  };
   if (inside && shift == 0) {
     GPU_UNROLL for (int k = 0; k < box_steps; ++k) {
-      if (k * step < left) start_copy<4>(to + k * step, from + k * step);
+      if (word + k * step < words) start_copy<4>(to(k), from + k * 4 * step);
     }
   } else if (inside) {
     uint32_t low[box_steps], high[box_steps];
     GPU_UNROLL for (int k = 0; k < box_steps; ++k) {
-      const auto* const words = reinterpret_cast<const uint32_t*>(from - shift + (k * step < left ? k * step : 0));
-      low[k] = load_cached(words), high[k] = load_cached(words + 1);
+      const auto* const at = reinterpret_cast<const uint32_t*>(from - shift + (word + k * step < words ? k * 4 * step : 0));
+      low[k] = load_cached(at), high[k] = load_cached(at + 1);
     }
     GPU_UNROLL for (int k = 0; k < box_steps; ++k) {
-      if (k * step >= left) continue;
-      *reinterpret_cast<uint32_t*>(to + k * step) = funnel_shift_right(low[k], high[k], 8 * shift);
+      if (word + k * step >= words) continue;
+      *reinterpret_cast<uint32_t*>(to(k)) = funnel_shift_right(low[k], high[k], 8 * shift);
     }
   } else {
-    for (int k = 0; k < box_steps && k * step < left; ++k) {
-      *reinterpret_cast<uint32_t*>(to + k * step) = load_narrow(job, from + k * step);
+    for (int k = 0; k < box_steps && word + k * step < words; ++k) {
+      *reinterpret_cast<uint32_t*>(to(k)) = load_narrow(job, from + k * 4 * step);
     }
   }
 }

@@ -117,6 +117,8 @@ struct box_job {
   map::fast_divisor line_chunks;
   std::int32_t pitch = 0;        // bytes from one run to the next in shared memory
   std::int32_t skew = 0;         // bytes inserted after each 128
+  std::int32_t row_pad = 0;      // narrow elements: bytes inserted after each row of a run
+  map::fast_divisor row;         // ... which has so many words
   std::int32_t in_chunks = 0;    // runs are misaligned alike, and travel in chunks of 16 bytes
   std::int32_t tables = 0;       // where the address tables begin in shared memory
   std::int32_t places = 0;       // numbers in the first of them
