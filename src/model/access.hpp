@@ -5,8 +5,9 @@
 //   sector     32 aligned bytes of global memory, the unit between L1, L2 and DRAM
 //   bank       shared memory has 32 of 4 bytes: bank(address) = address / 4 % 32
 //   wavefront  one turn of shared memory: each bank gives one word of 4 bytes to whoever wants that word
-//   phase      8-byte accesses are served by half-warps, 16-byte ones by quarter-warps. The half-warps of a load share one
-//              when at most four lanes are active and no bank has two words to give (counted on an H200, 2026-11-21)
+//   phase      8-byte accesses are served by half-warps, 16-byte ones by quarter-warps; 8-byte loads by every other two
+//              lanes, 0, 1, 4, 5, ... and 2, 3, 6, 7, ..., where those meet no conflict and take fewer turns (counted
+//              on an H200, 2026-11-21)
 //   conflict   a wavefront beyond the one that each phase needs anyway
 #pragma once
 
@@ -19,7 +20,6 @@ inline constexpr int warp_lanes = 32;
 inline constexpr int sector_bytes = 32;
 inline constexpr int banks = 32;
 inline constexpr int bank_bytes = 4;
-inline constexpr int few_lanes = 4;  // whose half-warps may share a phase
 
 struct warp_access {
   int lane_bytes = 4;
@@ -44,5 +44,6 @@ struct wavefronts {
 
 // Lanes that are served together: 32, 16 or 8.
 [[nodiscard]] constexpr int phase_lanes(int lane_bytes) noexcept { return lane_bytes <= 4 ? 32 : 32 * 4 / lane_bytes; }
+inline constexpr std::uint32_t every_other_pair = 0x33333333;
 
 }  // namespace cornerturn::model

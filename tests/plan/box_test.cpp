@@ -104,7 +104,8 @@ void expect_whole(const map::canonical& form, const box& cut, int alignment, con
   EXPECT_TRUE(job.row_pad == 0 || (word < 4 && job.run_is_contiguous != 0 && job.in_chunks == 0));
   EXPECT_GE((std::int64_t{job.run_chunks.divisor} * gpu::box_steps << job.run_lanes) * of_chunk,
             before + job.run_elements * word);
-  const auto room_of_line = (std::int64_t{job.line_chunks.divisor} * gpu::box_steps << job.line_lanes) * (packed ? 4 : word);
+  const auto room_of_line =
+      (std::int64_t{job.line_chunks.divisor} * gpu::box_steps << job.line_lanes) * (packed ? 4 : word);
   EXPECT_GE(room_of_line, job.line_elements * word);
   if (packed && room_of_line < job.line_elements * word + job.line_mask + 1 - word) {  // then lines begin with words
     EXPECT_EQ(alignment % 4, 0);

@@ -80,7 +80,7 @@ GPU_INLINE Word load_cached(const Word* from) {
 }
 template <class Word>
 GPU_INLINE void store_global(void* to, Word value) {
-  *static_cast<Word*>(to) = value;
+  __stwb(static_cast<Word*>(to), value);  // st, that the compiler does not split for the sake of another branch
 }
 
 // Starts a copy from global to shared memory; wait_for_copies() of the same thread, and a barrier, end it.

@@ -191,8 +191,7 @@ GPU_INLINE void write_lines(const box_job& job, const box_tables& at, unsigned c
       if (word >= elements) break;
       const int64_t offset =
           job.line_is_contiguous ? int64_t{word} * WordBytes : at.element_dst[p] + piece * job.piece_dst_stride;
-      store_global(start + offset,
-                   collect<WordBytes>(job, line + piece * job.piece_smem_stride + at.element_smem[p]));
+      store_global(start + offset, collect<WordBytes>(job, line + piece * job.piece_smem_stride + at.element_smem[p]));
       p += mine.step;  // a piece is no shorter than a step: see plan/box.cpp
       if (p >= size) p -= size, ++piece;
     }
@@ -245,7 +244,8 @@ box_kernel(GPU_PARAMETER box_job job) {
     at.line_smem[i] += corner;
   }
   if (WordBytes < 4 && job.line_is_contiguous) {
-    fill_groups<WordBytes>(job, at.element_smem, static_cast<int32_t>(reinterpret_cast<std::uint64_t>(dst) & 3) / WordBytes);
+    fill_groups<WordBytes>(job, at.element_smem,
+                           static_cast<int32_t>(reinterpret_cast<std::uint64_t>(dst) & 3) / WordBytes);
   } else {
     for (int32_t i = thread; i < static_cast<int32_t>(job.piece.divisor); i += box_threads) {
       const int64_t offset = dst_offset(job.dst_axes, 0, job.line_axes, i, at.element_smem[i]);

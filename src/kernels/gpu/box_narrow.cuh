@@ -38,7 +38,8 @@ GPU_INLINE void fetch_narrow(const box_job& job, const unsigned char* start, int
   } else if (inside) {
     uint32_t low[box_steps], high[box_steps];
     GPU_UNROLL for (int k = 0; k < box_steps; ++k) {
-      const auto* const at = reinterpret_cast<const uint32_t*>(from - shift + (word + k * step < words ? k * 4 * step : 0));
+      const auto* const at =
+          reinterpret_cast<const uint32_t*>(from - shift + (word + k * step < words ? k * 4 * step : 0));
       low[k] = load_cached(at), high[k] = load_cached(at + 1);
     }
     GPU_UNROLL for (int k = 0; k < box_steps; ++k) {

@@ -64,11 +64,11 @@ struct chain_job : tile_job {
 struct box_axis {
   std::int64_t src_stride_bytes = 0;
   std::int64_t dst_stride_bytes = 0;
-  map::fast_divisor tile;         // indices of the axis in a whole box
-  std::int32_t slot = -1;         // which grid extent may shorten it
-  std::int32_t smem_stride = 0;   // bytes, from one index to the next; negative where src and dst run in opposite ways
-  std::int32_t from_end = 0;      // the grid points at the axis' highest address on this side, not its lowest
-  std::int32_t opposite = 0;      // src and dst run in opposite ways: shared memory is read from the axis' end
+  map::fast_divisor tile;        // indices of the axis in a whole box
+  std::int32_t slot = -1;        // which grid extent may shorten it
+  std::int32_t smem_stride = 0;  // bytes, from one index to the next; negative where src and dst run in opposite ways
+  std::int32_t from_end = 0;     // the grid points at the axis' highest address on this side, not its lowest
+  std::int32_t opposite = 0;     // src and dst run in opposite ways: shared memory is read from the axis' end
 };
 
 inline constexpr int max_box_axes = 8;
@@ -123,7 +123,7 @@ struct box_job {
   std::int32_t tables = 0;       // where the address tables begin in shared memory
   std::int32_t places = 0;       // numbers in the first of them
   std::int32_t line_shifts = 1;  // narrow elements: tables for so many alignments of a line. 1: all lines have the same
-  std::int32_t line_mask = 3;    // narrow elements: their words are counted from a multiple of 4, or of 32, bytes of dst
+  std::int32_t line_mask = 3;  // narrow elements: their words are counted from a multiple of 4, or of 32, bytes of dst
   grid blocks;
 };
 
