@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from torch.autograd import forward_ad
 
 from . import _core
 from ._frameworks import _kind
@@ -37,6 +38,11 @@ def _move(x: torch.Tensor, out: torch.Tensor, axes: Sequence[int], plan: _core.p
 
 def _permuted(x: torch.Tensor, axes: Sequence[int]) -> torch.Tensor:
     return x.new_empty([x.shape[k] for k in axes])
+
+
+def _has_tangent(*tensors: torch.Tensor) -> bool:
+    return (not torch.compiler.is_compiling() and forward_ad._current_level >= 0
+            and any(forward_ad.unpack_dual(x).tangent is not None for x in tensors))
 
 
 # ---- the operators ----
@@ -92,7 +98,8 @@ _op_inplace.register_fake(lambda x: None)
 
 
 class _Transformed(torch.autograd.Function):  # type: ignore[misc]
-    """The operator within `torch.func`'s transformations, which custom operators do not know (PyTorch 2.11)."""
+    """The operator within `torch.func`'s transformations and forward mode, which custom operators do not know
+    (PyTorch 2.11)."""
 
     @staticmethod
     def forward(x: torch.Tensor, axes: Sequence[int]) -> torch.Tensor:
@@ -157,7 +164,8 @@ def permute_dims(x: torch.Tensor, axes: Sequence[int], *, out: torch.Tensor | No
     if sorted(k % max(x.ndim, 1) for k in order) != list(range(x.ndim)) or not all(-x.ndim <= k < x.ndim for k in order):
         raise ValueError(f"axes is {tuple(order)}, but x has {x.ndim} axes. Wanted: each of them once")
     if out is None:
-        transformed = not torch.compiler.is_compiling() and torch._C._functorch.peek_interpreter_stack() is not None
+        transformed = not torch.compiler.is_compiling() and (
+            torch._C._functorch.peek_interpreter_stack() is not None or forward_ad._current_level >= 0)
         made: torch.Tensor = _Transformed.apply(x, order) if transformed else _op(x, order)
         return made
     wanted = tuple(x.shape[k] for k in order)
@@ -168,6 +176,8 @@ def permute_dims(x: torch.Tensor, axes: Sequence[int], *, out: torch.Tensor | No
     if torch.is_grad_enabled() and (x.requires_grad or out.requires_grad):
         raise ValueError("out is given, but x or out requires a gradient, and a move to out is not recorded. "
                          "Wanted: no out, or torch.no_grad()")
+    if _has_tangent(x, out):
+        raise ValueError("out is given, but x or out has a tangent, and a move to out does not carry it. Wanted: no out")
     _op_out(x, order, out)
     return out
 
@@ -191,6 +201,8 @@ def transpose_inplace_(x: torch.Tensor) -> torch.Tensor:
     if torch.is_grad_enabled() and x.requires_grad:
         raise RuntimeError("x requires a gradient, which a move in place does not record. "
                            "Wanted: matrix_transpose, or torch.no_grad()")
+    if _has_tangent(x):
+        raise RuntimeError("x has a tangent, which a move in place does not carry. Wanted: matrix_transpose")
     bits = x
     if not torch.compiler.is_compiling():
         if torch._C._functorch.peek_interpreter_stack() is not None:
@@ -220,6 +232,8 @@ def _permute(x: torch.Tensor, axes: Sequence[int], out: torch.Tensor | None, str
         if torch.is_grad_enabled() and x.requires_grad:
             raise ValueError("x requires a gradient, which a plan does not record. "
                              "Wanted: cornerturn.permute_dims, or torch.no_grad()")
+        if _has_tangent(x, x if out is None else out):
+            raise ValueError("x or out has a tangent, which a plan does not carry. Wanted: cornerturn.permute_dims")
         made = _permuted(x, axes) if out is None else out
         _move(x, made, axes, plan)
         return made

@@ -28,6 +28,8 @@ struct torch_module {
   PyObject* increment_version = nullptr;
   PyObject* dispatch_modes = nullptr;  // () -> int
   PyObject* transforms = nullptr;      // () -> None outside of vmap, grad and their like
+  PyObject* forward_ad = nullptr;      // the module
+  PyObject* current_level = nullptr;   // name: below 0 where there are no tangents
   PyObject* requires_grad = nullptr;   // names
   PyObject* is_neg = nullptr;
   PyObject* is_conj = nullptr;
@@ -42,7 +44,9 @@ const torch_module* load() {
   const nb::object modes = nb::getattr(module.attr("_C"), "_len_torch_dispatch_stack", nb::none());
   const nb::object functorch = nb::getattr(module.attr("_C"), "_functorch", nb::none());
   const nb::object transforms = nb::getattr(functorch, "peek_interpreter_stack", nb::none());
-  if (PyCapsule_IsValid(capsule.ptr(), "dlpack_exchange_api") == 0 || modes.is_none() || transforms.is_none())
+  const nb::object forward_ad = module.attr("autograd").attr("forward_ad");
+  if (PyCapsule_IsValid(capsule.ptr(), "dlpack_exchange_api") == 0 || modes.is_none() || transforms.is_none() ||
+      !nb::hasattr(forward_ad, "_current_level"))
     return made;
   const auto* table = static_cast<const exchange_table*>(PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
   while (table != nullptr && table->major > 1) table = table->previous;
@@ -51,6 +55,8 @@ const torch_module* load() {
   made->increment_version = nb::object(module.attr("autograd").attr("graph").attr("increment_version")).release().ptr();
   made->dispatch_modes = nb::object(modes).release().ptr();
   made->transforms = nb::object(transforms).release().ptr();
+  made->forward_ad = nb::object(forward_ad).release().ptr();
+  made->current_level = PyUnicode_InternFromString("_current_level");
   made->requires_grad = PyUnicode_InternFromString("requires_grad");
   made->is_neg = PyUnicode_InternFromString("is_neg");
   made->is_conj = PyUnicode_InternFromString("is_conj");
@@ -86,9 +92,12 @@ bool records_gradient(const torch_module& torch, nb::handle x) {
   return is_true(PyObject_GetAttr(x.ptr(), torch.requires_grad)) && is_true(PyObject_CallNoArgs(torch.is_grad_enabled));
 }
 
-// vmap, torch.func.grad, fake tensors and their like see operators, not memory.
+// vmap, torch.func.grad, fake tensors and their like see operators, not memory; so do the tangents of forward mode.
 bool is_watched(const torch_module& torch) {
   if (is_true(PyObject_CallNoArgs(torch.dispatch_modes))) return true;
+  const nb::object level = nb::steal(PyObject_GetAttr(torch.forward_ad, torch.current_level));
+  if (!level.is_valid()) throw nb::python_error();
+  if (nb::cast<int>(level) >= 0) return true;
   const nb::object found = nb::steal(PyObject_CallNoArgs(torch.transforms));
   if (!found.is_valid()) throw nb::python_error();
   return !found.is_none();

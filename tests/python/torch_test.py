@@ -116,6 +116,34 @@ def test_transformations():
     assert torch.func.hessian(loss)(x[0]).shape == (5, 4, 5, 4)
 
 
+@pytest.mark.parametrize("shape", [(3, 4), (2, 5, 3)])
+def test_forward_mode(shape):
+    forward_ad = torch.autograd.forward_ad
+    axes = (*range(len(shape) - 2), -1, -2)
+    x, tangent = torch.randn(shape), torch.randn(shape)
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x, tangent)
+        for moved in (ct.matrix_transpose, ctt.matrix_transpose, lambda x: ct.permute_dims(x, axes)):
+            y = forward_ad.unpack_dual(moved(dual))
+            assert same_bits(y.primal, x.mT) and same_bits(y.tangent, tangent.mT)
+            assert forward_ad.unpack_dual(moved(x)).tangent is None and same_bits(moved(x), x.mT)
+        weight = torch.randn(shape, requires_grad=True)
+        y = ct.matrix_transpose(forward_ad.make_dual(weight, tangent))
+        (seen,) = torch.autograd.grad((forward_ad.unpack_dual(y).tangent * y).sum(), weight)
+        assert torch.equal(seen, tangent)
+        out = torch.empty(x.mT.shape)
+        for x_given, out_given in ((dual, out), (x, forward_ad.make_dual(out, out))):
+            with pytest.raises(ValueError, match="x or out has a tangent"):
+                ct.matrix_transpose(x_given, out=out_given)
+        assert same_bits(ct.matrix_transpose(x, out=out), x.mT)
+        with pytest.raises(ValueError, match="x or out has a tangent, which a plan does not carry"):
+            ct.plan(x, axes)(dual)
+        with pytest.raises(RuntimeError, match="x has a tangent"):
+            ct.transpose_inplace_(dual)
+        assert same_bits(forward_ad.unpack_dual(dual).primal, x)
+    assert same_bits(ct.matrix_transpose(x), x.mT)
+
+
 def test_fake_tensors():
     from torch._subclasses.fake_tensor import FakeTensorMode
     with FakeTensorMode():
