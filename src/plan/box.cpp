@@ -94,9 +94,10 @@ class cutter {
     while (elements(one) < target) {
       if (cut(one)) {
         const int k = one.axes[one.count - 1];
-        // Whole sectors, so that the next box begins where this side is aligned.
+        // Whole sectors, so that the next box begins where this side is aligned. Words of 16 bytes gain nothing by it:
+        // 31 x 33 of them 0.94 -> 0.76.
         const std::int64_t each = elements(one) / tile_[k];
-        const std::int64_t step = sector / std::gcd(each * form_.word_bytes, sector);
+        const std::int64_t step = form_.word_bytes == 16 ? 1 : sector / std::gcd(each * form_.word_bytes, sector);
         const std::int64_t wanted = ceil_div(ceil_div(target, each), step) * step;
         std::int64_t room = most_ / (elements() / tile_[k]);
         if (room > step) room -= room % step;
@@ -297,12 +298,14 @@ box cutter::lay_out(int row_axes, std::int64_t most_shared_bytes, int& conflicts
   const std::int64_t before = job.line_mask == 3 && lines_begin_words() ? 0 : job.line_mask;
   const std::int64_t line_words = packed ? ceil_div(line_bytes + before, 4) : job.line_elements;
   // Each lane has several words of a short run or line, rather than a task for each: 64 x 1171873 float32 0.70 -> 0.80,
-  // 8 x 8 of 2 bytes with gaps 0.26 -> 0.36. Not so wide words, whose lanes should cover whole lines of 128 bytes: 9999
-  // x 7001 of 16 bytes 0.93 -> 0.84 (H200, 2026-11-21).
-  const std::int64_t steps = word <= 4 ? gpu::box_steps : 1;
+  // 8 x 8 of 2 bytes with gaps 0.26 -> 0.36. Wide words only where there are few: 40 x 40 x 36 x 36 x 10 of 16 bytes 0.69
+  // -> 0.88, but 9999 x 7001 0.93 -> 0.84 (H200, 2026-11-21).
+  const auto per_lane = [word](std::int64_t words) {
+    return word <= 4 || words * word < 256 ? ceil_div(words, gpu::box_steps) : words;
+  };
   // Four rows of bytes, or two of two-byte elements, would meet a quarter or half of the banks: then lanes go across
   // lines too, which are neighbours in one word of shared memory.
-  job.line_lanes = lanes_along(ceil_div(line_words, steps), job.lines, packed ? (word == 1 ? 3 : 4) : 5);
+  job.line_lanes = lanes_along(per_lane(line_words), job.lines, packed ? (word == 1 ? 3 : 4) : 5);
   std::array<bool, max_box_axes> counts_rows{};
   for (int i = 0; i < dst.count; ++i) counts_rows[i] = by_row[dst.axes[i]] > 0;
   const std::int64_t run_bytes = job.run_elements * word;
@@ -322,7 +325,7 @@ box cutter::lay_out(int row_axes, std::int64_t most_shared_bytes, int& conflicts
   const std::int64_t run_words = job.in_chunks != 0           ? ceil_div(run_bytes + 16 - word, 16)
                                  : job.run_is_contiguous == 0 ? job.run_elements
                                                               : ceil_div(run_bytes, std::max<std::int64_t>(word, 4));
-  job.run_lanes = lanes_along(ceil_div(run_words, steps), job.runs, 5);
+  job.run_lanes = lanes_along(per_lane(run_words), job.runs, 5);
   const auto chunks = [](std::int64_t words, int lanes) {
     return map::fast_divisor(static_cast<std::uint32_t>(ceil_div(words, std::int64_t{gpu::box_steps} << lanes)));
   };
