@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "api/apply.hpp"
 #include "api/check.hpp"
 #include "api/place.hpp"
 #include "api/plan_state.hpp"
@@ -13,6 +14,7 @@
 #include "base/parallel.hpp"
 #include "cornerturn/error.hpp"
 #include "kernels/gpu/device.hpp"
+#include "plan/apply.hpp"
 
 namespace cornerturn {
 namespace detail {
@@ -65,6 +67,15 @@ device device_of(device on, const char* kernel) {
   throw error(status::invalid_argument, "kernel is \"" + kernel + "\", which cannot move this problem");
 }
 
+void run(const planning::choice& chosen, const kernels::arrays& all, std::int64_t begin, std::int64_t end) {
+  if (chosen.kernel->apply != nullptr) return chosen.kernel->apply(chosen.work, all, begin, end);
+  chosen.kernel->run(chosen.work, all.src, all.dst, begin, end);
+}
+
+[[noreturn]] void no_math_on_gpu() {
+  throw error(status::no_device, "math changes elements, which no GPU kernel of this build does. Wanted: host memory");
+}
+
 void check_executor(const plan_options& options) {
   if (options.threads < 0) {
     throw error(status::invalid_argument, "threads is " + std::to_string(options.threads) + ", wanted 0 (all) or more");
@@ -82,13 +93,17 @@ plan_state::plan_state(const problem& what, const plan_options& options, finding
   api::check(what);
   check_device(on_);
   check_executor(options);
+  computes_ = !map::only_moves(what);
+  math_ = kernels::op_of(what.math, what.element_bytes);
   form_ = map::canonicalize(what);
   src_span_ = map::src_span(form_);
   dst_span_ = map::dst_span(form_);
   src_start_ = form_.src_offset * form_.word_bytes;
-  dst_start_ = form_.dst_offset * form_.word_bytes;
+  dst_start_ = form_.dst_offset * form_.dst_word_bytes;
+  second_start_ = form_.second_offset * form_.dst_word_bytes;
   map::in_place_form places;
   if (what.in_place) api::check_in_place(what, places = map::in_place(form_));
+  if (computes_ && on_ == device::cuda) no_math_on_gpu();
   if (on_ == device::cuda) {
     device_ = std::max(gpu::current_device(), 0);
     static_cast<void>(remember(device_));
@@ -101,7 +116,7 @@ plan_state::plan_state(const problem& what, const plan_options& options, finding
   } else {
     choose_for_cpu(options.threads);
   }
-  if (on_ != device::automatic || places.kind == map::in_place_kind::rectangle) return;
+  if (on_ != device::automatic || computes_ || places.kind == map::in_place_kind::rectangle) return;
   // Where this process uses a GPU already, its half is made now, and later calls find it made.
   if (const int device = gpu::device_in_use(); device >= 0 && gpu::load_kernels(device) == nullptr) {
     static_cast<void>(remember(device));
@@ -114,6 +129,11 @@ plan_state::~plan_state() {
 
 void plan_state::choose_for_cpu(int threads) {
   if (threads == 0) threads = base::default_threads();
+  if (computes_) {
+    chosen_ = planning::choose_apply(form_, math_, {.threads = threads, .kernel = kernel_}, base::this_machine());
+    if (chosen_.kernel == nullptr) cannot_move(kernel_);
+    return;
+  }
   if (of_tune_ == findings::heed) {
     if (const api::tuned_row known = api::find_tuned(key_on_cpu(threads)); known.kernel != nullptr) {
       const int fewer = std::clamp(known.threads, 1, threads);
@@ -172,9 +192,11 @@ const char* plan_state::kernel() const noexcept {
 }
 
 std::int64_t plan_state::bytes_moved() const noexcept {
-  std::int64_t twice = INT64_MAX;  // as many as there are, when there are more
-  static_cast<void>(base::checked_mul(2, map::words(form_) * form_.word_bytes, twice));
-  return twice;
+  std::int64_t bytes = INT64_MAX;  // as many as there are, when there are more
+  const std::int64_t of_src = math_.reads_src() ? form_.word_bytes : 0;
+  const std::int64_t of_dst = form_.dst_word_bytes * (math_.second == second_array::none ? 1 : 2);
+  static_cast<void>(base::checked_mul(of_src + of_dst, map::words(form_), bytes));
+  return bytes;
 }
 
 api::tuned_key plan_state::key_on_cpu(int threads) const {
@@ -204,11 +226,41 @@ int plan_state::place_of(const void* src, const void* dst) const {
   return place == api::on_current_gpu ? std::max(gpu::current_device(), 0) : place;
 }
 
+void plan_state::check_operands(const operands& all) const {
+  api::check_operands(all, what_.math);
+  if (!form_.empty && computes_) api::check_overlap_of_second(all, math_, form_);
+}
+
+void plan_state::execute(const operands& all, void* stream) const {
+  check_operands(all);
+  if (!computes_) return execute(all.src, all.dst, stream, all.workspace);
+  if (form_.empty) return;
+  if (place_of(all.src, all.dst) != api::on_cpu) no_math_on_gpu();
+  kernels::arrays those = {.src = static_cast<const std::byte*>(all.src) + src_start_,
+                           .dst = static_cast<std::byte*>(all.dst) + dst_start_,
+                           .scale = all.scale == nullptr ? 1.0F : *all.scale};
+  const void* const second = what_.math.second == second_array::source ? all.second : all.dst;
+  if (math_.reads_second()) those.second = static_cast<const std::byte*>(second) + second_start_;
+  if (math_.second == second_array::destination) {
+    those.second_dst = static_cast<std::byte*>(all.second_dst) + second_start_;
+  }
+  execute_on_cpu(those);
+}
+
 void plan_state::execute(const void* src, void* dst, void* stream, std::span<std::byte> workspace) const {
+  if (computes_) {
+    operands all;
+    all.src = src;
+    all.dst = dst;
+    return execute(all, stream);
+  }
   if (form_.empty) return;
   const int place = place_of(src, dst);
   if (in_place_ && place == api::on_cpu) return execute_in_place(dst, workspace);
-  if (place == api::on_cpu) return execute_on_cpu(src, dst);
+  if (place == api::on_cpu) {
+    return execute_on_cpu(
+        {.src = static_cast<const std::byte*>(src) + src_start_, .dst = static_cast<std::byte*>(dst) + dst_start_});
+  }
   execute_on_gpu(place, src, dst, stream);
 }
 
@@ -264,17 +316,14 @@ void plan_state::check_overlap(const void* src, const void* dst) const {
   }
 }
 
-void plan_state::execute_on_cpu(const void* src, void* dst) const {
-  const std::byte* from = static_cast<const std::byte*>(src) + src_start_;
-  std::byte* to = static_cast<std::byte*>(dst) + dst_start_;
+void plan_state::execute_on_cpu(const kernels::arrays& all) const {
   const kernels::job& work = chosen_.work;
-  if (chosen_.threads == 1) return chosen_.kernel->run(work, from, to, 0, work.units);
+  if (chosen_.threads == 1) return run(chosen_, all, 0, work.units);
 
   struct team {
     const plan_state* self;
-    const std::byte* from;
-    std::byte* to;
-  } all{this, from, to};
+    const kernels::arrays& all;
+  } together{this, all};
   const auto body = [](void* argument, int task) {
     const team& mine = *static_cast<team*>(argument);
     const planning::choice& chosen = mine.self->chosen_;
@@ -282,9 +331,9 @@ void plan_state::execute_on_cpu(const void* src, void* dst) const {
     // Units in order, the same number for each task give or take one, whatever the scheduler does.
     const std::int64_t begin = units / chosen.threads * task + std::min<std::int64_t>(task, units % chosen.threads);
     const std::int64_t end = begin + units / chosen.threads + (task < units % chosen.threads ? 1 : 0);
-    chosen.kernel->run(chosen.work, mine.from, mine.to, begin, end);
+    run(chosen, mine.all, begin, end);
   };
-  base::parallel_for(parallel_, chosen_.threads, body, &all);
+  base::parallel_for(parallel_, chosen_.threads, body, &together);
 }
 
 void plan_state::execute_in_place(void* data, std::span<std::byte> workspace) const {
@@ -305,6 +354,16 @@ void plan_state::execute_in_place(void* data, std::span<std::byte> workspace) co
 
 }  // namespace detail
 
+namespace {
+
+void check_workspace(std::span<std::byte> workspace, const detail::plan_state& of) {
+  if (static_cast<std::int64_t>(workspace.size()) >= of.workspace_bytes()) return;
+  throw error(status::invalid_argument, "workspace has " + std::to_string(workspace.size()) + " bytes, wanted " +
+                                            std::to_string(of.workspace_bytes()) + " or more");
+}
+
+}  // namespace
+
 plan::plan(const problem& what, const plan_options& options) try
     : state_(std::make_shared<const detail::plan_state>(what, options)) {
 } catch (const std::bad_alloc&) {
@@ -313,11 +372,12 @@ plan::plan(const problem& what, const plan_options& options) try
 
 void plan::execute(const void* src, void* dst, void* stream) const { state_->execute(src, dst, stream); }
 void plan::execute(const void* src, void* dst, std::span<std::byte> workspace, void* stream) const {
-  if (static_cast<std::int64_t>(workspace.size()) < state_->workspace_bytes()) {
-    throw error(status::invalid_argument, "workspace has " + std::to_string(workspace.size()) + " bytes, wanted " +
-                                              std::to_string(state_->workspace_bytes()) + " or more");
-  }
+  check_workspace(workspace, *state_);
   state_->execute(src, dst, stream, workspace);
+}
+void plan::execute(const operands& all, void* stream) const {
+  if (!all.workspace.empty()) check_workspace(all.workspace, *state_);
+  state_->execute(all, stream);
 }
 std::string plan::explain() const { return state_->explain(); }
 const char* plan::kernel() const noexcept { return state_->kernel(); }
