@@ -72,8 +72,17 @@ void run(const planning::choice& chosen, const kernels::arrays& all, std::int64_
   chosen.kernel->run(chosen.work, all.src, all.dst, begin, end);
 }
 
-[[noreturn]] void no_math_on_gpu() {
-  throw error(status::no_device, "math changes elements, which no GPU kernel of this build does. Wanted: host memory");
+[[noreturn]] void refuse_alignment(const std::string& kernel, int alignment) {
+  throw error(status::invalid_argument, "kernel is \"" + kernel + "\", which cannot move this problem from and to " +
+                                            "pointers that are multiples of " + std::to_string(alignment) +
+                                            " bytes only");
+}
+
+void check_start(const char* said, int device, const gpu_way& way) {
+  if (said == nullptr) return;
+  gpu::clear_error();
+  throw error(status::device_error,
+              std::string("GPU ") + std::to_string(device) + " did not start " + way.chosen.kernel->name + ": " + said);
 }
 
 void check_executor(const plan_options& options) {
@@ -103,7 +112,6 @@ plan_state::plan_state(const problem& what, const plan_options& options, finding
   second_start_ = form_.second_offset * form_.dst_word_bytes;
   map::in_place_form places;
   if (what.in_place) api::check_in_place(what, places = map::in_place(form_));
-  if (computes_ && on_ == device::cuda) no_math_on_gpu();
   if (on_ == device::cuda) {
     device_ = std::max(gpu::current_device(), 0);
     static_cast<void>(remember(device_));
@@ -116,7 +124,7 @@ plan_state::plan_state(const problem& what, const plan_options& options, finding
   } else {
     choose_for_cpu(options.threads);
   }
-  if (on_ != device::automatic || computes_ || places.kind == map::in_place_kind::rectangle) return;
+  if (on_ != device::automatic || places.kind == map::in_place_kind::rectangle) return;
   // Where this process uses a GPU already, its half is made now, and later calls find it made.
   if (const int device = gpu::device_in_use(); device >= 0 && gpu::load_kernels(device) == nullptr) {
     static_cast<void>(remember(device));
@@ -154,7 +162,7 @@ gpu_half plan_state::half_for(int device) const {
   }
   gpu_half made = prepare(what_, gpu::info(device), kernel_);
   for (gpu_way* way : {&made.wide, &made.narrow}) {
-    if (of_tune_ == findings::ignore) break;
+    if (of_tune_ == findings::ignore || computes_) break;
     const api::tuned_row known = api::find_tuned(key_on_gpu(device, way->alignment));
     if (known.kernel == nullptr) continue;
     gpu_way found = prepare(what_, gpu::info(device), way->alignment, known.kernel);
@@ -235,7 +243,7 @@ void plan_state::execute(const operands& all, void* stream) const {
   check_operands(all);
   if (!computes_) return execute(all.src, all.dst, stream, all.workspace);
   if (form_.empty) return;
-  if (place_of(all.src, all.dst) != api::on_cpu) no_math_on_gpu();
+  if (const int place = place_of(all); place != api::on_cpu) return compute_on_gpu(place, all, stream);
   kernels::arrays those = {.src = static_cast<const std::byte*>(all.src) + src_start_,
                            .dst = static_cast<std::byte*>(all.dst) + dst_start_,
                            .scale = all.scale == nullptr ? 1.0F : *all.scale};
@@ -264,6 +272,20 @@ void plan_state::execute(const void* src, void* dst, void* stream, std::span<std
   execute_on_gpu(place, src, dst, stream);
 }
 
+// Every other array must be where src and dst are.
+int plan_state::place_of(const operands& all) const {
+  const int place = place_of(all.src, all.dst);
+  const auto check = [&](const char* what, const void* at, std::int64_t lo) {
+    if (at == nullptr || (place == api::on_cpu && !gpu::driver_is_loaded())) return;
+    api::check_place(place, what, gpu::where(static_cast<const std::byte*>(at) + lo));
+  };
+  const std::int64_t lo = map::second_span(form_).lo;
+  if (math_.reads_second()) check("second", all.second, lo);
+  check("second_dst", all.second_dst, lo);
+  check("scale", all.scale, 0);
+  return place;
+}
+
 const gpu_way& plan_state::way_on(int device, const void* src, const void* dst) const {
   const gpu_half* half = remember(device % most_devices);
   return alignment_of(src, dst) >= half->wide.alignment ? half->wide : half->narrow;
@@ -285,16 +307,33 @@ void plan_state::execute_on_gpu(int device, const void* src, void* dst, void* st
     odd = prepare(what_, gpu::info(device), alignment, kernel_);
     way = &odd;
   }
-  if (way->chosen.kernel == nullptr) {
-    throw error(status::invalid_argument, "kernel is \"" + kernel_ + "\", which cannot move this problem from and to " +
-                                              "pointers that are multiples of " + std::to_string(alignment) +
-                                              " bytes only");
+  if (way->chosen.kernel == nullptr) refuse_alignment(kernel_, alignment);
+  check_start(start(*way, src_span_, src, dst, stream), device, *way);
+}
+
+void plan_state::compute_on_gpu(int device, const operands& all, void* stream) const {
+  const gpu::device_guard there(device);
+  gpu_arrays those = {.src = static_cast<const std::byte*>(all.src) + src_start_,
+                      .dst = static_cast<std::byte*>(all.dst) + dst_start_,
+                      .scale = all.scale};
+  if (math_.reads_second()) {
+    // The kernel only reads it.
+    void* const second = what_.math.second == second_array::source ? const_cast<void*>(all.second) : all.dst;
+    those.second = static_cast<std::byte*>(second) + second_start_;
+  } else if (math_.second == second_array::destination) {
+    those.second = static_cast<std::byte*>(all.second_dst) + second_start_;
   }
-  if (const char* said = start(*way, src_span_, src, dst, stream); said != nullptr) {
-    gpu::clear_error();
-    throw error(status::device_error, std::string("GPU ") + std::to_string(device) + " did not start " +
-                                          way->chosen.kernel->name + ": " + said);
+  gpu_half fresh;
+  const gpu_half* half = &fresh;
+  if (device < most_devices) {
+    half = remember(device);
+  } else {
+    fresh = half_for(device);
   }
+  const int alignment = detail::alignment_of(those);
+  const gpu_way& way = alignment >= half->wide.alignment ? half->wide : half->narrow;
+  if (way.chosen.kernel == nullptr) refuse_alignment(kernel_, alignment);
+  check_start(start(way, those, stream), device, way);
 }
 
 void plan_state::check_overlap(const void* src, const void* dst) const {

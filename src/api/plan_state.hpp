@@ -57,6 +57,8 @@ class plan_state {
   void execute_on_cpu(const kernels::arrays& all) const;
   void execute_in_place(void* data, std::span<std::byte> workspace) const;
   void execute_on_gpu(int device, const void* src, void* dst, void* stream) const;
+  void compute_on_gpu(int device, const operands& all, void* stream) const;
+  [[nodiscard]] int place_of(const operands& all) const;
   void explain_gpu_halves(std::ostream& out) const;
   [[nodiscard]] gpu_half half_for(int device) const;
   const gpu_half* remember(int device) const;

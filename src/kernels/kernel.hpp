@@ -41,6 +41,11 @@ struct kernel {
   return row.turn != nullptr || family == "swap" || family == "exchange";
 }
 
+// Whether elements change on the way, or go to two places.
+[[nodiscard]] inline bool computes(const kernel& row) noexcept {
+  return std::string_view(row.family).starts_with("apply");
+}
+
 // SIMD targets that this build has and this machine runs, best first; the first one is in use.
 [[nodiscard]] std::vector<std::string_view> simd_targets();
 

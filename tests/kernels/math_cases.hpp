@@ -148,21 +148,35 @@ class guarded {
 // Everything of one problem with math.
 class math_bench {
  public:
-  math_bench(const problem& what, dice& roll)
+  // Where the lowest byte of each array lies, from a multiple of 64; -1: anywhere. src lies near a page that faults.
+  struct placing {
+    std::int64_t src = -1;
+    std::int64_t dst = -1;
+    std::int64_t second = -1;
+  };
+
+  math_bench(const problem& what, dice& roll) : math_bench(what, roll, placing{}) {}
+  math_bench(const problem& what, dice& roll, const placing& where)
       : what_(what),
         how_(kernels::op_of(what.math, what.element_bytes)),
         dst_bytes_(what.math.dst == element_type::bits ? what.element_bytes : bytes_of(what.math.dst)),
         scale_(static_cast<float>(roll.below(64) + 1) / 16),
         src_range_(range_in(what, what.element_bytes, &axis::src_stride)),
-        dst_(what.math.dst, range_in(what, dst_bytes_, &axis::dst_stride), roll.below(64), roll),
-        second_(what.math.dst, range_in(what, dst_bytes_, &axis::second_stride), roll.below(64), roll),
+        dst_(what.math.dst, range_in(what, dst_bytes_, &axis::dst_stride), where.dst < 0 ? roll.below(64) : where.dst,
+             roll),
+        second_(what.math.dst, range_in(what, dst_bytes_, &axis::second_stride),
+                where.second < 0 ? roll.below(64) : where.second, roll),
         dst_before_(dst_),
         second_before_(second_),
         wanted_(dst_),
         wanted_second_(second_) {
     static walled fence;
     const std::size_t bytes = src_range_.size();
-    src_ = roll.one_in(2) ? fence.before_wall(bytes) : fence.behind_wall(bytes);
+    if (where.src >= 0) {
+      src_ = fence.behind_wall(bytes + static_cast<std::size_t>(where.src)) + where.src;
+    } else {
+      src_ = roll.one_in(2) ? fence.before_wall(bytes) : fence.behind_wall(bytes);
+    }
     fill_with(what.math.src, src_, bytes, roll);
     expect();
   }
