@@ -145,6 +145,9 @@ CORNERTURN_ELEMENT To convert_integer(From x, bool saturate) {
 
 // 3. One element.
 
+CORNERTURN_ELEMENT float fused(float a, float b, float c) { return ::fmaf(a, b, c); }
+CORNERTURN_ELEMENT double fused(double a, double b, double c) { return ::fma(a, b, c); }
+
 // The other sign, of a NaN too: a minus may make another NaN of it.
 CORNERTURN_ELEMENT float negated(float x) { return bits_as<float>(bits_as<std::uint32_t>(x) ^ 0x80000000u); }
 CORNERTURN_ELEMENT double negated(double x) { return bits_as<double>(bits_as<std::uint64_t>(x) ^ 0x8000000000000000u); }
@@ -154,7 +157,7 @@ template <terms Terms, class C>
 CORNERTURN_ELEMENT C combine(C alpha, C s, C beta, C second) {
   if constexpr (Terms == terms::value) return s;
   if constexpr (Terms == terms::alpha) return alpha * s;
-  if constexpr (Terms == terms::both) return std::fma(alpha, s, beta * second);
+  if constexpr (Terms == terms::both) return fused(alpha, s, beta * second);
   if constexpr (Terms == terms::beta) return beta * second;
   return C{0};
 }
@@ -168,11 +171,11 @@ CORNERTURN_ELEMENT complex_of<C> combine_complex(const op& how, complex_of<C> s,
   }
   complex_of<C> q{C{0}, C{0}};
   if constexpr (Terms == terms::both || Terms == terms::beta) {
-    q = {std::fma(br, second.re, -(bi * second.im)), std::fma(br, second.im, bi * second.re)};
+    q = {fused(br, second.re, -(bi * second.im)), fused(br, second.im, bi * second.re)};
   }
-  if constexpr (Terms == terms::alpha) return {std::fma(ar, s.re, -(ai * s.im)), std::fma(ar, s.im, ai * s.re)};
+  if constexpr (Terms == terms::alpha) return {fused(ar, s.re, -(ai * s.im)), fused(ar, s.im, ai * s.re)};
   if constexpr (Terms == terms::both) {
-    return {std::fma(ar, s.re, std::fma(-ai, s.im, q.re)), std::fma(ar, s.im, std::fma(ai, s.re, q.im))};
+    return {fused(ar, s.re, fused(-ai, s.im, q.re)), fused(ar, s.im, fused(ai, s.re, q.im))};
   }
   return q;
 }

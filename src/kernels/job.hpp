@@ -45,7 +45,9 @@ struct job {
   std::int64_t units = 1;
   std::int64_t turned_rows = 0;  // cycles: row r of the items goes to column (r + turned_rows) modulo their number
   std::int64_t turned_cols = 0;
-  op math{};  // of the rows that apply one
+  op math{};  // of the family `apply`
+  bool along_src =
+      false;  // its elements are computed in runs of columns before they are turned, not of rows afterwards
 
   [[nodiscard]] std::int64_t panels() const noexcept { return base::ceil_div(cols.total, panel); }
   [[nodiscard]] std::int64_t row_chunks() const noexcept { return base::ceil_div(rows.total, row_chunk); }

@@ -1,0 +1,368 @@
+// Elements that change on the way. Three walks, all of runs that elementwise.cpp computes in L1:
+//
+//   runs    contiguous on all sides: computed into a buffer, from there written in whole lines
+//   tile    rows are contiguous in dst, columns in src, as in panel-inl.hpp. The second array, where there is one,
+//           follows dst (along_src is not set) or src:
+//             1. along src: each row of a group is computed, written to a second destination, and kept in the cache
+//             2. 16 rows at a time, a line of each is turned into the buffer, whose rows are pieces of dst runs
+//             3. not along src: the piece is computed
+//             4. the piece is written, and to a second destination too
+//   gather  anything: elements are gathered into a buffer, computed there and scattered
+#include "kernels/cpu/targets.hpp"  // before Highway
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/apply.cpp"
+#include <hwy/foreach_target.h>  // first, and before highway.h
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/cpu/apply.hpp"
+#include "kernels/cpu/block-inl.hpp"
+#include "kernels/cpu/elementwise.hpp"
+#include "kernels/cpu/lines-inl.hpp"
+#include "kernels/cpu/panel-inl.hpp"
+#include "kernels/kernel.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
+
+inline constexpr std::int64_t ahead_bytes = 192;  // within a row, as `prefetch_bytes` of plan/tuning.cpp
+
+// Lines of the rows of a strip are fetched some way ahead, and where they end, the first ones of those that come next.
+struct lines_ahead {
+  const strip& rows;
+  std::int64_t end;
+  template <std::size_t Rows>
+  HWY_INLINE void rows_from(int first, std::int64_t offset) const {
+    if (offset % line_bytes != 0) return;
+    std::int64_t ahead = offset + ahead_bytes;
+    const std::byte* const* row = rows.row;
+    if (ahead >= end) {
+      if (rows.next == nullptr) return;
+      row = rows.next;
+      ahead -= end;
+    }
+    for (std::size_t k = 0; k < Rows; ++k) __builtin_prefetch(row[static_cast<std::size_t>(first) + k] + ahead, 0, 2);
+  }
+};
+
+// Words c ... c + cols of each row of a strip become runs of rows at `to`, `pitch` bytes apart.
+template <std::size_t Word>
+void turn(const strip& rows, std::int64_t c, std::int64_t cols, std::int64_t end, std::byte* to, std::int64_t pitch) {
+  using best = typename blocks<Word>::best;
+  using small = typename blocks<Word>::small;
+  constexpr auto word = static_cast<std::int64_t>(Word);
+  const auto whole = [&](std::size_t step) {
+    const int by = static_cast<int>(step);
+    return (rows.count + by - 1) / by * by;
+  };
+  const lines_ahead ahead{rows, end};
+  if (cols >= static_cast<std::int64_t>(best::cols) && rows.count > static_cast<int>(small::rows)) {
+    return fill_strip<best, Word>(rows.row, whole(best::rows), c * word, cols, to, pitch, false, ahead);
+  }
+  if (cols >= static_cast<std::int64_t>(small::cols)) {
+    return fill_strip<small, Word>(rows.row, whole(small::rows), c * word, cols, to, pitch, false, ahead);
+  }
+  alignas(16) std::byte copy[strip_rows][16];
+  std::array<const std::byte*, strip_rows> row;
+  for (std::size_t k = 0; k < row.size(); ++k) {
+    row[k] = copy[k];
+    std::memcpy(copy[k], rows.row[k] + c * word, static_cast<std::size_t>(cols * word));
+  }
+  fill_strip<small, Word>(row.data(), whole(small::rows), 0, small::cols, to, pitch, false, no_prefetch{});
+}
+
+using turn_function = void (*)(const strip& rows, std::int64_t c, std::int64_t cols, std::int64_t end, std::byte* to,
+                               std::int64_t pitch);
+HWY_INLINE turn_function turn_of(std::int64_t word) {
+  return word == 1 ? &turn<1> : word == 2 ? &turn<2> : word == 4 ? &turn<4> : word == 8 ? &turn<8> : &turn<16>;
+}
+
+HWY_INLINE void write_piece(std::byte* data, std::byte* to, std::int64_t bytes, std::byte* carry, bool streaming,
+                            bool first, bool last) {
+  if (streaming) {
+    stream_piece(data, to, bytes, carry, first, last);
+  } else {
+    store_piece(data, to, bytes);
+  }
+}
+
+// What one call of the tile walk keeps, in the thread's buffer.
+class tile {
+ public:
+  tile(const job& work, const arrays& all) noexcept
+      : work_(work),
+        all_(all),
+        run_(run_of(work.math)),
+        src_bytes_(work.form.word_bytes),
+        dst_bytes_(work.form.dst_word_bytes),
+        turned_(work.along_src ? dst_bytes_ : src_bytes_),
+        turn_(turn_of(turned_)),
+        block_(work.panel * turned_ <= short_row_bytes ? work.panel : HWY_MAX(line_bytes / turned_, std::int64_t{1})),
+        pitch_(lines_of(line_bytes + work.group * turned_ + slack_bytes) + line_bytes),
+        kept_pitch_(work.along_src ? lines_of(work.panel * dst_bytes_) + line_bytes : 0),
+        two_(work.math.second == second_array::destination) {
+    const std::int64_t turned = (block_ + 16) * pitch_;
+    const std::int64_t out = lines_of(2 * line_bytes + work.group * dst_bytes_);
+    const std::int64_t carries = (two_ && !work.along_src ? 2 : 1) * work.panel * line_bytes;
+    const std::int64_t places = 2 * work.panel * pointer;
+    const std::int64_t rows = 4 * (work.group + strip_rows) * pointer;
+    const std::int64_t kept = work.group * kept_pitch_;
+    std::byte* const memory = scratch(turned + out + carries + places + rows + kept + line_bytes);
+    if (memory == nullptr) return;
+    buffer_ = memory + line_bytes;
+    out_ = memory + turned + line_bytes;
+    carry_ = memory + turned + out;
+    kept_ = carry_ + carries;
+    place_ = reinterpret_cast<std::byte**>(kept_ + kept + line_bytes);
+    second_place_ = place_ + work.panel;
+    pointers_ = reinterpret_cast<std::byte*>(second_place_ + work.panel);
+  }
+
+  [[nodiscard]] bool has_memory() const noexcept { return buffer_ != nullptr; }
+
+  void unit(const unit_place& here, const apply_walk& outer) noexcept {
+    apply_walk col(work_.cols, work_.form, here.col, true);
+    std::byte* const dst = all_.dst + outer.dst() + here.row * dst_bytes_;
+    const std::int64_t second = outer.second() + (work_.along_src ? 0 : here.row * second_step());
+    for (std::int64_t c = 0; c < here.cols; ++c, col.next()) {
+      place_[c] = dst + col.dst();
+      second_place_[c] = second_base() + second + col.second();
+    }
+    const std::byte* const src = all_.src + outer.src() + here.col * src_bytes_;
+    group_rows rows(work_, src, here.row, here.rows, pointers_);
+    apply_walk second_row(work_.rows, work_.form, here.row, true);
+    bool first = true;
+    while (const std::int64_t group = rows.advance()) {
+      if (work_.along_src) compute_rows(rows, second_row, outer.second() + here.col * second_step(), group, here.cols);
+      for (std::int64_t c = 0; c < here.cols; c += block_) {
+        const std::int64_t some = HWY_MIN(block_, here.cols - c);
+        for (std::int64_t r = 0; r < group; r += strip_rows) {
+          const strip those = work_.along_src ? kept_strip(r, group) : rows.at(r);
+          turn_(those, c, some, here.cols * turned_, buffer_ + r * turned_, pitch_);
+        }
+        for (std::int64_t k = 0; k < some; ++k)
+          write(c + k, buffer_ + k * pitch_, group, here.cols, first, rows.last());
+      }
+      first = false;
+    }
+  }
+
+ private:
+  static constexpr auto pointer = static_cast<std::int64_t>(sizeof(std::byte*));
+  static constexpr std::int64_t lines_of(std::int64_t bytes) noexcept {
+    return (bytes + line_bytes - 1) / line_bytes * line_bytes;
+  }
+
+  // Second arrays that are read are not written: one pointer serves both.
+  [[nodiscard]] std::byte* second_base() const noexcept {
+    return two_ ? all_.second_dst : const_cast<std::byte*>(all_.second);
+  }
+  // From one element to the next along the runs that are computed.
+  [[nodiscard]] std::int64_t second_step() const noexcept { return two_ || work_.math.reads_second() ? dst_bytes_ : 0; }
+
+  // 1
+  void compute_rows(const group_rows& rows, apply_walk& second_row, std::int64_t second, std::int64_t group,
+                    std::int64_t cols) noexcept {
+    for (std::int64_t r = 0; r < group; ++r, second_row.next()) {
+      const strip those = rows.at(r / strip_rows * strip_rows);
+      std::byte* const to = kept_ + r * kept_pitch_ + line_bytes;
+      std::byte* const other = second_base() + second + second_row.second();
+      run_(work_.math, those.row[r % strip_rows], other, to, cols, all_.scale);
+      if (two_) write_piece(to, other, cols * dst_bytes_, nullptr, work_.streaming, true, true);
+    }
+  }
+  [[nodiscard]] strip kept_strip(std::int64_t r, std::int64_t group) noexcept {
+    const std::int64_t count = HWY_MIN(std::int64_t{strip_rows}, group - r);
+    for (std::int64_t k = 0; k < strip_rows; ++k) {
+      kept_row_[static_cast<std::size_t>(k)] = kept_ + (r + HWY_MIN(k, count - 1)) * kept_pitch_ + line_bytes;
+    }
+    return {kept_row_.data(), nullptr, 0, static_cast<int>(count)};
+  }
+
+  // 3, 4
+  HWY_INLINE void write(std::int64_t c, std::byte* data, std::int64_t group, std::int64_t cols, bool first,
+                        bool last) noexcept {
+    const std::int64_t bytes = group * dst_bytes_;
+    if (!work_.along_src) {
+      if (work_.math.reads_second() && c + block_ < cols) {
+        for (std::int64_t k = 0; k < bytes; k += line_bytes) __builtin_prefetch(second_place_[c + block_] + k, 0, 2);
+      }
+      run_(work_.math, data, second_place_[c], out_, group, all_.scale);
+      data = out_;
+      if (two_) {
+        write_piece(data, second_place_[c], bytes, carry_ + (work_.panel + c) * line_bytes, work_.streaming, first,
+                    last);
+      }
+      second_place_[c] += group * second_step();
+    }
+    write_piece(data, place_[c], bytes, carry_ + c * line_bytes, work_.streaming, first, last);
+    place_[c] += bytes;
+  }
+
+  const job& work_;
+  const arrays& all_;
+  run_function run_;
+  std::int64_t src_bytes_;
+  std::int64_t dst_bytes_;
+  std::int64_t turned_;  // bytes of the words that are turned
+  turn_function turn_;
+  std::int64_t block_;       // columns at a time
+  std::int64_t pitch_;       // of the turned block
+  std::int64_t kept_pitch_;  // of the computed rows
+  bool two_;                 // destinations
+  std::byte* buffer_ = nullptr;
+  std::byte* out_ = nullptr;
+  std::byte* carry_ = nullptr;
+  std::byte* kept_ = nullptr;
+  std::byte** place_ = nullptr;
+  std::byte** second_place_ = nullptr;
+  std::byte* pointers_ = nullptr;
+  std::array<const std::byte*, strip_rows> kept_row_{};
+};
+
+void apply_tile(const job& work, const arrays& all, std::int64_t begin, std::int64_t end) {
+  tile mine(work, all);
+  if (!mine.has_memory()) return apply_one_by_one(work, all, begin, end);
+  const std::int64_t per_outer = work.panels() * work.row_chunks();
+  apply_walk outer(work.outer, work.form, begin / per_outer, false);
+  std::int64_t inner = begin % per_outer;
+  for (std::int64_t unit = begin; unit < end; ++unit) {
+    mine.unit(place_of(work, inner), outer);
+    if (++inner == per_outer) {
+      inner = 0;
+      outer.next();
+    }
+  }
+  finish_streaming();
+}
+
+void apply_runs(const job& work, const arrays& all, std::int64_t begin, std::int64_t end) {
+  constexpr std::int64_t most = 4096;
+  alignas(64) std::byte out[most];
+  const run_function run = run_of(work.math);
+  const std::int64_t src_bytes = work.form.word_bytes;
+  const std::int64_t dst_bytes = work.form.dst_word_bytes;
+  const std::int64_t at_once = most / HWY_MAX(src_bytes, dst_bytes);
+  const bool two = work.math.second == second_array::destination;
+  const std::int64_t per_outer = work.row_chunks();
+  run_writer writer;
+  run_writer second_writer;
+  const auto put = [&](run_writer& by, std::byte* to, std::int64_t bytes) {
+    if (work.streaming) return by.write(out, to, bytes);
+    store_piece(out, to, bytes);
+  };
+  apply_walk outer(work.outer, work.form, begin / per_outer, false);
+  std::int64_t inner = begin % per_outer;
+  for (std::int64_t unit = begin; unit < end; ++unit) {
+    const std::int64_t row = inner * work.row_chunk;
+    const std::int64_t stop = HWY_MIN(row + work.row_chunk, work.rows.total);
+    for (std::int64_t r = row; r < stop; r += at_once) {
+      const std::int64_t n = HWY_MIN(at_once, stop - r);
+      const std::int64_t second = outer.second() + r * dst_bytes;
+      run(work.math, all.src + outer.src() + r * src_bytes, all.second + second, out, n, all.scale);
+      put(writer, all.dst + outer.dst() + r * dst_bytes, n * dst_bytes);
+      if (two) put(second_writer, all.second_dst + second, n * dst_bytes);
+    }
+    if (++inner == per_outer) {
+      inner = 0;
+      outer.next();
+    }
+  }
+  writer.finish();
+  second_writer.finish();
+  finish_streaming();
+}
+
+}  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace cornerturn::kernels {
+namespace cpu {
+
+HWY_EXPORT(apply_tile);
+HWY_EXPORT(apply_runs);
+
+namespace {
+
+template <std::size_t Bytes>
+void gather(const std::byte* from, std::int64_t step, std::byte* to, std::int64_t n) {
+  for (std::int64_t k = 0; k < n; ++k, from += step, to += Bytes) std::memcpy(to, from, Bytes);
+}
+template <std::size_t Bytes>
+void scatter(const std::byte* from, std::byte* to, std::int64_t step, std::int64_t n) {
+  for (std::int64_t k = 0; k < n; ++k, from += Bytes, to += step) std::memcpy(to, from, Bytes);
+}
+
+template <class F>
+void with_size(std::int64_t bytes, const F& f) {
+  if (bytes == 1) f(std::integral_constant<std::size_t, 1>{});
+  if (bytes == 2) f(std::integral_constant<std::size_t, 2>{});
+  if (bytes == 4) f(std::integral_constant<std::size_t, 4>{});
+  if (bytes == 8) f(std::integral_constant<std::size_t, 8>{});
+  if (bytes == 16) f(std::integral_constant<std::size_t, 16>{});
+}
+
+constexpr std::int64_t gathered = 256;  // elements at a time
+
+}  // namespace
+
+// A unit of `rows`, one axis, and one index of `cols` and `outer`, is cut as the tile walk cuts it.
+void apply_one_by_one(const job& work, const arrays& all, std::int64_t begin, std::int64_t end) noexcept {
+  alignas(64) std::byte from[gathered * 16], second[gathered * 16], to[gathered * 16];
+  const run_function run = run_of(work.math);
+  const std::int64_t src_bytes = work.form.word_bytes;
+  const std::int64_t dst_bytes = work.form.dst_word_bytes;
+  const std::int64_t per_outer = work.panels() * work.row_chunks();
+  const bool two = work.math.second == second_array::destination;
+  // The innermost axis of the rows, run by run.
+  const axis inner = work.rows.rank > 0 ? work.rows.axes[0] : axis{};
+  for (std::int64_t unit = begin; unit < end; ++unit) {
+    const apply_walk outer(work.outer, work.form, unit / per_outer, false);
+    const std::int64_t chunk = unit % per_outer % work.row_chunks();
+    const std::int64_t panel = unit % per_outer / work.row_chunks();
+    const std::int64_t first_row = chunk * work.row_chunk;
+    const std::int64_t rows_end = std::min(first_row + work.row_chunk, work.rows.total);
+    const std::int64_t first_col = panel * work.panel;
+    const std::int64_t cols_end = std::min(first_col + work.panel, work.cols.total);
+    for (std::int64_t r = first_row; r < rows_end;) {
+      const std::int64_t n = std::min({gathered, rows_end - r, inner.extent - r % inner.extent});
+      const apply_walk row(work.rows, work.form, r, true);
+      apply_walk col(work.cols, work.form, first_col, true);
+      for (std::int64_t c = first_col; c < cols_end; ++c, col.next()) {
+        const std::int64_t at = outer.second() + col.second() + row.second();
+        with_size(src_bytes, [&](auto size) {
+          gather<size.value>(all.src + outer.src() + col.src() + row.src(), inner.src_stride * src_bytes, from, n);
+        });
+        with_size(dst_bytes, [&](auto size) {
+          if (work.math.reads_second()) {
+            gather<size.value>(all.second + at, inner.second_stride * dst_bytes, second, n);
+          }
+          run(work.math, from, second, to, n, all.scale);
+          scatter<size.value>(to, all.dst + outer.dst() + col.dst() + row.dst(), inner.dst_stride * dst_bytes, n);
+          if (two) scatter<size.value>(to, all.second_dst + at, inner.second_stride * dst_bytes, n);
+        });
+      }
+      r += n;
+    }
+  }
+}
+
+}  // namespace cpu
+
+void cpu_apply_tile(const job& work, const arrays& all, std::int64_t begin, std::int64_t end) noexcept {
+  using namespace cpu;
+  HWY_DYNAMIC_DISPATCH(apply_tile)(work, all, begin, end);
+}
+void cpu_apply_runs(const job& work, const arrays& all, std::int64_t begin, std::int64_t end) noexcept {
+  using namespace cpu;
+  HWY_DYNAMIC_DISPATCH(apply_runs)(work, all, begin, end);
+}
+void cpu_apply_gather(const job& work, const arrays& all, std::int64_t begin, std::int64_t end) noexcept {
+  cpu::apply_one_by_one(work, all, begin, end);
+}
+
+}  // namespace cornerturn::kernels
+#endif  // HWY_ONCE
