@@ -127,6 +127,8 @@ class guarded {
   }
   void copy_from(const guarded& other) { std::memcpy(memory_.get(), other.memory_.get(), bytes_); }
   [[nodiscard]] std::byte* data() const { return memory_.get() + begin_ - range_.lo; }  // the element of index 0
+  [[nodiscard]] std::byte* memory() const { return memory_.get(); }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
   [[nodiscard]] std::string difference(const guarded& wanted, const char* name) const {
     for (std::size_t k = 0; k < bytes_; ++k) {
       if (memory_.get()[k] == wanted.memory_.get()[k]) continue;
@@ -189,6 +191,18 @@ class math_bench {
     if (what_.math.second == second_array::destination) those.second_dst = second_.data();
     if (what_.math.scaled) those.scale = &scale_;
     return those;
+  }
+
+  // For what computes in a copy of the arrays, and copies dst and the second array back.
+  struct image {
+    std::byte* begin;
+    std::size_t bytes;
+    std::ptrdiff_t index_0;  // from begin
+  };
+  [[nodiscard]] image src_image() const { return {src_, src_range_.size(), -src_range_.lo}; }
+  [[nodiscard]] image dst_image() const { return {dst_.memory(), dst_.bytes(), dst_.data() - dst_.memory()}; }
+  [[nodiscard]] image second_image() const {
+    return {second_.memory(), second_.bytes(), second_.data() - second_.memory()};
   }
 
   // As a kernel is handed it.

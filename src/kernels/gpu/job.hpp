@@ -228,8 +228,8 @@ struct apply_strides {
 };
 
 inline constexpr int apply_any_threads = 256;
-// Of a tile: eight for each thread, or 16 KiB and what pads them.
-constexpr int apply_any_elements(int src_bytes) { return src_bytes == 16 ? 1024 : 2048; }
+// Of a tile: up to 16 KiB and what pads them, so that runs of one byte are 64 long.
+constexpr int apply_any_elements(int src_bytes) { return src_bytes <= 4 ? 4096 : 16384 / src_bytes; }
 
 // gpu/apply.cuh and gpu/apply_any.cuh.
 struct apply_job {
