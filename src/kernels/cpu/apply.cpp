@@ -32,10 +32,10 @@ inline constexpr std::int64_t ahead_bytes = 192;  // within a row, as `prefetch_
 // Lines of the rows of a strip are fetched some way ahead, and where they end, the first ones of those that come next.
 struct lines_ahead {
   const strip& rows;
-  std::int64_t end;
+  std::int64_t end;  // of the panel's rows, in bytes; 0: nothing is fetched
   template <std::size_t Rows>
   HWY_INLINE void rows_from(int first, std::int64_t offset) const {
-    if (offset % line_bytes != 0) return;
+    if (end == 0 || offset % line_bytes != 0) return;
     std::int64_t ahead = offset + ahead_bytes;
     const std::byte* const* row = rows.row;
     if (ahead >= end) {
@@ -101,23 +101,29 @@ class tile {
         turn_(turn_of(turned_)),
         block_(work.panel * turned_ <= short_row_bytes ? work.panel : HWY_MAX(line_bytes / turned_, std::int64_t{1})),
         pitch_(lines_of(line_bytes + work.group * turned_ + slack_bytes) + line_bytes),
+        out_pitch_(lines_of(work.group * dst_bytes_ + slack_bytes) + line_bytes),
         kept_pitch_(work.along_src ? lines_of(work.panel * dst_bytes_) + line_bytes : 0),
         two_(work.math.second == second_array::destination) {
     const std::int64_t turned = (block_ + 16) * pitch_;
-    const std::int64_t out = lines_of(2 * line_bytes + work.group * dst_bytes_);
+    const std::int64_t out = block_ * out_pitch_;
     const std::int64_t carries = (two_ && !work.along_src ? 2 : 1) * work.panel * line_bytes;
-    const std::int64_t places = 2 * work.panel * pointer;
+    const std::int64_t places = 2 * (work.panel + block_) * pointer;
     const std::int64_t rows = 4 * (work.group + strip_rows) * pointer;
     const std::int64_t kept = work.group * kept_pitch_;
     std::byte* const memory = scratch(turned + out + carries + places + rows + kept + line_bytes);
     if (memory == nullptr) return;
     buffer_ = memory + line_bytes;
-    out_ = memory + turned + line_bytes;
     carry_ = memory + turned + out;
     kept_ = carry_ + carries;
     place_ = reinterpret_cast<std::byte**>(kept_ + kept + line_bytes);
     second_place_ = place_ + work.panel;
-    pointers_ = reinterpret_cast<std::byte*>(second_place_ + work.panel);
+    out_ = second_place_ + work.panel;
+    from_ = const_cast<const std::byte**>(out_ + block_);
+    pointers_ = reinterpret_cast<std::byte*>(from_ + block_);
+    for (std::int64_t k = 0; k < block_; ++k) {
+      out_[k] = memory + turned + line_bytes + k * out_pitch_;
+      from_[k] = buffer_ + k * pitch_;
+    }
   }
 
   [[nodiscard]] bool has_memory() const noexcept { return buffer_ != nullptr; }
@@ -133,6 +139,7 @@ class tile {
     const std::byte* const src = all_.src + outer.src() + here.col * src_bytes_;
     group_rows rows(work_, src, here.row, here.rows, pointers_);
     apply_walk second_row(work_.rows, work_.form, here.row, true);
+    const std::int64_t end = work_.streaming && !work_.along_src ? here.cols * turned_ : 0;
     bool first = true;
     while (const std::int64_t group = rows.advance()) {
       if (work_.along_src) compute_rows(rows, second_row, outer.second() + here.col * second_step(), group, here.cols);
@@ -140,10 +147,10 @@ class tile {
         const std::int64_t some = HWY_MIN(block_, here.cols - c);
         for (std::int64_t r = 0; r < group; r += strip_rows) {
           const strip those = work_.along_src ? kept_strip(r, group) : rows.at(r);
-          turn_(those, c, some, here.cols * turned_, buffer_ + r * turned_, pitch_);
+          turn_(those, c, some, end, buffer_ + r * turned_, pitch_);
         }
-        for (std::int64_t k = 0; k < some; ++k)
-          write(c + k, buffer_ + k * pitch_, group, here.cols, first, rows.last());
+        if (!work_.along_src) compute_pieces(c, some, group, here.cols);
+        for (std::int64_t k = 0; k < some; ++k) write(c + k, k, group, first, rows.last());
       }
       first = false;
     }
@@ -169,7 +176,8 @@ class tile {
       const strip those = rows.at(r / strip_rows * strip_rows);
       std::byte* const to = kept_ + r * kept_pitch_ + line_bytes;
       std::byte* const other = second_base() + second + second_row.second();
-      run_(work_.math, those.row[r % strip_rows], other, to, cols, all_.scale);
+      const std::byte* const second_run = other;
+      run_(work_.math, 1, those.row + r % strip_rows, &second_run, &to, cols, all_.scale);
       if (two_) write_piece(to, other, cols * dst_bytes_, nullptr, work_.streaming, true, true);
     }
   }
@@ -181,23 +189,33 @@ class tile {
     return {kept_row_.data(), nullptr, 0, static_cast<int>(count)};
   }
 
-  // 3, 4
-  HWY_INLINE void write(std::int64_t c, std::byte* data, std::int64_t group, std::int64_t cols, bool first,
-                        bool last) noexcept {
-    const std::int64_t bytes = group * dst_bytes_;
-    if (!work_.along_src) {
-      if (work_.math.reads_second() && c + block_ < cols) {
-        for (std::int64_t k = 0; k < bytes; k += line_bytes) __builtin_prefetch(second_place_[c + block_] + k, 0, 2);
+  // 3
+  HWY_INLINE void compute_pieces(std::int64_t c, std::int64_t some, std::int64_t group, std::int64_t cols) noexcept {
+    const bool reads = work_.math.reads_second();
+    if (work_.streaming && reads) {
+      for (std::int64_t k = c + block_; k < HWY_MIN(c + 2 * block_, cols); ++k) {
+        for (std::int64_t b = 0; b < group * dst_bytes_; b += line_bytes)
+          __builtin_prefetch(second_place_[k] + b, 0, 2);
       }
-      run_(work_.math, data, second_place_[c], out_, group, all_.scale);
-      data = out_;
+    }
+    run_(work_.math, some, from_, second_place_ + c, computes_in_place() ? place_ + c : out_, group, all_.scale);
+  }
+  [[nodiscard]] bool computes_in_place() const noexcept { return !work_.streaming && !two_; }
+
+  // 4
+  HWY_INLINE void write(std::int64_t c, std::int64_t k, std::int64_t group, bool first, bool last) noexcept {
+    const std::int64_t bytes = group * dst_bytes_;
+    std::byte* const data = work_.along_src ? buffer_ + k * pitch_ : out_[k];
+    if (!work_.along_src) {
       if (two_) {
         write_piece(data, second_place_[c], bytes, carry_ + (work_.panel + c) * line_bytes, work_.streaming, first,
                     last);
       }
       second_place_[c] += group * second_step();
     }
-    write_piece(data, place_[c], bytes, carry_ + c * line_bytes, work_.streaming, first, last);
+    if (work_.along_src || !computes_in_place()) {
+      write_piece(data, place_[c], bytes, carry_ + c * line_bytes, work_.streaming, first, last);
+    }
     place_[c] += bytes;
   }
 
@@ -210,10 +228,12 @@ class tile {
   turn_function turn_;
   std::int64_t block_;       // columns at a time
   std::int64_t pitch_;       // of the turned block
+  std::int64_t out_pitch_;   // of the computed pieces
   std::int64_t kept_pitch_;  // of the computed rows
   bool two_;                 // destinations
   std::byte* buffer_ = nullptr;
-  std::byte* out_ = nullptr;
+  std::byte** out_ = nullptr;         // the computed pieces
+  const std::byte** from_ = nullptr;  // of which turned ones
   std::byte* carry_ = nullptr;
   std::byte* kept_ = nullptr;
   std::byte** place_ = nullptr;
@@ -240,7 +260,8 @@ void apply_tile(const job& work, const arrays& all, std::int64_t begin, std::int
 
 void apply_runs(const job& work, const arrays& all, std::int64_t begin, std::int64_t end) {
   constexpr std::int64_t most = 4096;
-  alignas(64) std::byte out[most];
+  alignas(64) std::byte memory[most];
+  std::byte* const out = memory;
   const run_function run = run_of(work.math);
   const std::int64_t src_bytes = work.form.word_bytes;
   const std::int64_t dst_bytes = work.form.dst_word_bytes;
@@ -261,8 +282,15 @@ void apply_runs(const job& work, const arrays& all, std::int64_t begin, std::int
     for (std::int64_t r = row; r < stop; r += at_once) {
       const std::int64_t n = HWY_MIN(at_once, stop - r);
       const std::int64_t second = outer.second() + r * dst_bytes;
-      run(work.math, all.src + outer.src() + r * src_bytes, all.second + second, out, n, all.scale);
-      put(writer, all.dst + outer.dst() + r * dst_bytes, n * dst_bytes);
+      const std::byte* const from = all.src + outer.src() + r * src_bytes;
+      const std::byte* const other = all.second + second;
+      std::byte* const to = all.dst + outer.dst() + r * dst_bytes;
+      if (!work.streaming && !two) {
+        run(work.math, 1, &from, &other, &to, n, all.scale);
+        continue;
+      }
+      run(work.math, 1, &from, &other, &out, n, all.scale);
+      put(writer, to, n * dst_bytes);
       if (two) put(second_writer, all.second_dst + second, n * dst_bytes);
     }
     if (++inner == per_outer) {
@@ -311,7 +339,12 @@ constexpr std::int64_t gathered = 256;  // elements at a time
 
 // A unit of `rows`, one axis, and one index of `cols` and `outer`, is cut as the tile walk cuts it.
 void apply_one_by_one(const job& work, const arrays& all, std::int64_t begin, std::int64_t end) noexcept {
-  alignas(64) std::byte from[gathered * 16], second[gathered * 16], to[gathered * 16];
+  alignas(64) std::byte memory[3][gathered * 16];
+  std::byte* const to = memory[0];
+  std::byte* const src = memory[1];
+  std::byte* const other = memory[2];
+  const std::byte* const from = src;
+  const std::byte* const second = other;
   const run_function run = run_of(work.math);
   const std::int64_t src_bytes = work.form.word_bytes;
   const std::int64_t dst_bytes = work.form.dst_word_bytes;
@@ -334,13 +367,13 @@ void apply_one_by_one(const job& work, const arrays& all, std::int64_t begin, st
       for (std::int64_t c = first_col; c < cols_end; ++c, col.next()) {
         const std::int64_t at = outer.second() + col.second() + row.second();
         with_size(src_bytes, [&](auto size) {
-          gather<size.value>(all.src + outer.src() + col.src() + row.src(), inner.src_stride * src_bytes, from, n);
+          gather<size.value>(all.src + outer.src() + col.src() + row.src(), inner.src_stride * src_bytes, src, n);
         });
         with_size(dst_bytes, [&](auto size) {
           if (work.math.reads_second()) {
-            gather<size.value>(all.second + at, inner.second_stride * dst_bytes, second, n);
+            gather<size.value>(all.second + at, inner.second_stride * dst_bytes, other, n);
           }
-          run(work.math, from, second, to, n, all.scale);
+          run(work.math, 1, &from, &second, &to, n, all.scale);
           scatter<size.value>(to, all.dst + outer.dst() + col.dst() + row.dst(), inner.dst_stride * dst_bytes, n);
           if (two) scatter<size.value>(to, all.second_dst + at, inner.second_stride * dst_bytes, n);
         });
