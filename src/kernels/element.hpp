@@ -66,6 +66,11 @@ CORNERTURN_ELEMENT std::uint32_t either(bool condition, std::uint32_t yes, std::
   return no ^ ((yes ^ no) & (0u - static_cast<std::uint32_t>(condition)));
 }
 
+// Of numbers below 2^31. Vectors of most processors have no comparison of unsigned ones.
+CORNERTURN_ELEMENT bool below(std::uint32_t a, std::uint32_t b) {
+  return static_cast<std::int32_t>(a) < static_cast<std::int32_t>(b);
+}
+
 // A float with a sign, 5 or 8 bits of exponent or so, and a mantissa, in the low bits of a word. `Beyond` is what comes
 // after the largest number: infinity, or NaN where there is none.
 template <int Mantissa, int Bias, std::uint32_t Max, std::uint32_t Beyond, std::uint32_t Nan>
@@ -84,12 +89,12 @@ struct small_float {
     std::uint32_t r = (a - rebias + half + ((a >> dropped) & 1u)) >> dropped;
     if constexpr (Bias < 127) {
       const std::uint32_t low = bits_as<std::uint32_t>(bits_as<float>(a) + bits_as<float>(shift)) - shift;
-      r = either(a < normal, low, r);
+      r = either(below(a, normal), low, r);
     }
-    r = either(r > Max, either(saturate, Max, Beyond), r);
+    r = either(below(Max, r), either(saturate, Max, Beyond), r);
     std::uint32_t made = r | ((all >> 31) * sign);
     if constexpr (Beyond == Nan) made = either(r == Nan, Nan, made);
-    return either(a > 0x7f800000u, Nan, made);
+    return either(below(0x7f800000u, a), Nan, made);
   }
 };
 

@@ -97,7 +97,7 @@ HWY_INLINE void widen_all(const std::byte* from, float* to, std::int64_t n) {
 }
 
 // The largest number is taken beforehand, and NaN is what it is to become.
-HWY_INLINE void narrow_all(const float* from, bool saturate, std::byte* to, std::int64_t n) {
+HWY_INLINE void narrow_all(const std::byte* from, bool saturate, std::byte* to, std::int64_t n) {
   const hn::CappedTag<float, 8> wide;
   const hn::Rebind<hwy::float16_t, decltype(wide)> small;
   constexpr std::int64_t step = 8;
@@ -105,12 +105,12 @@ HWY_INLINE void narrow_all(const float* from, bool saturate, std::byte* to, std:
   const auto most = hn::Set(wide, saturate ? 65504.0F : bits_as<float>(0x7f800000u));
   std::int64_t k = 0;
   for (; k + step <= n; k += step) {
-    const auto x = hn::LoadU(wide, from + k);
+    const auto x = hn::LoadU(wide, reinterpret_cast<const float*>(from + 4 * k));
     const auto within = hn::Max(hn::Min(x, most), hn::Neg(most));
     const auto made = hn::IfThenElse(hn::IsNaN(x), nan, within);
     hn::StoreU(hn::DemoteTo(small, made), small, reinterpret_cast<hwy::float16_t*>(to + 2 * k));
   }
-  for (; k < n; ++k) write(narrow<float16>(from[k], saturate), to + 2 * k);
+  for (; k < n; ++k) write(narrow<float16>(read<float>(from + 4 * k), saturate), to + 2 * k);
 }
 
 template <terms Terms, class Src, class Dst>
@@ -123,28 +123,37 @@ void run_pieces(const op& how, std::int64_t count, const std::byte* const* src, 
   const auto alpha = static_cast<float>(how.alpha_re);
   const auto beta = static_cast<float>(how.beta_re);
   const bool saturate = how.saturate;
-  alignas(64) float s[piece] = {};
-  alignas(64) float d[piece] = {};
-  alignas(64) float r[piece];
+  alignas(64) float wide_s[piece];
+  alignas(64) float wide_d[piece];
+  alignas(64) float made[piece];
+  // The floats of k ... k + some: where they lie, or widened.
+  const auto floats = [](const std::byte* from, std::int64_t k, std::int64_t some, bool half, float* room) HWY_ATTR {
+    if (!half) return from + 4 * k;
+    widen_all(from + 2 * k, room, some);
+    return reinterpret_cast<const std::byte*>(room);
+  };
   for (std::int64_t run = 0; run < count; ++run) {
     for (std::int64_t k = 0; k < n; k += piece) {
       const std::int64_t some = HWY_MIN(piece, n - k);
-      if constexpr (reads_src && from_half) widen_all(src[run] + 2 * k, s, some);
-      if constexpr (reads_src && !from_half) std::memcpy(s, src[run] + 4 * k, static_cast<std::size_t>(4 * some));
-      if constexpr (reads_second && to_half) widen_all(second[run] + 2 * k, d, some);
-      if constexpr (reads_second && !to_half) std::memcpy(d, second[run] + 4 * k, static_cast<std::size_t>(4 * some));
-      for (std::int64_t j = 0; j < some; ++j) {
-        r[j] = combine<Terms>(alpha, s[j], beta, d[j]);
-        if constexpr (is_float8<Dst>) r[j] *= scale;
-      }
+      const std::byte* const s = reads_src ? floats(src[run], k, some, from_half, wide_s) : nullptr;
+      const std::byte* const d = reads_second ? floats(second[run], k, some, to_half, wide_d) : nullptr;
       std::byte* const into = to[run] + k * static_cast<std::int64_t>(sizeof(Dst));
-      if constexpr (to_half) {
-        narrow_all(r, saturate, into, some);
-      } else {
-        for (std::int64_t j = 0; j < some; ++j) {
-          write(narrow<Dst>(r[j], saturate), into + j * static_cast<std::int64_t>(sizeof(Dst)));
+      if constexpr (to_half && Terms == terms::value) {
+        narrow_all(s, saturate, into, some);
+        continue;
+      }
+      CORNERTURN_NO_DEPENDENCE
+      for (std::int64_t j = 0; j < some; ++j) {
+        float r = combine<Terms>(alpha, reads_src ? read<float>(s + 4 * j) : 0.0F, beta,
+                                 reads_second ? read<float>(d + 4 * j) : 0.0F);
+        if constexpr (is_float8<Dst>) r *= scale;
+        if constexpr (to_half) {
+          made[j] = r;
+        } else {
+          write(narrow<Dst>(r, saturate), into + j * static_cast<std::int64_t>(sizeof(Dst)));
         }
       }
+      if constexpr (to_half) narrow_all(reinterpret_cast<const std::byte*>(made), saturate, into, some);
     }
   }
 }
