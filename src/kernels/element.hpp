@@ -61,6 +61,16 @@ CORNERTURN_ELEMENT To bits_as(From from) {
   return to;
 }
 
+// A choice without a branch, which compilers would keep: loops over it are to become vectors.
+CORNERTURN_ELEMENT std::uint32_t either(bool condition, std::uint32_t yes, std::uint32_t no) {
+  return no ^ ((yes ^ no) & (0u - static_cast<std::uint32_t>(condition)));
+}
+
+// Of numbers below 2^31. Vectors of most processors have no comparison of unsigned ones.
+CORNERTURN_ELEMENT bool below(std::uint32_t a, std::uint32_t b) {
+  return static_cast<std::int32_t>(a) < static_cast<std::int32_t>(b);
+}
+
 // A float with a sign, 5 or 8 bits of exponent or so, and a mantissa, in the low bits of a word. `Beyond` is what comes
 // after the largest number: infinity, or NaN where there is none.
 template <int Mantissa, int Bias, std::uint32_t Max, std::uint32_t Beyond, std::uint32_t Nan>
@@ -79,12 +89,12 @@ struct small_float {
     std::uint32_t r = (a - rebias + half + ((a >> dropped) & 1u)) >> dropped;
     if constexpr (Bias < 127) {
       const std::uint32_t low = bits_as<std::uint32_t>(bits_as<float>(a) + bits_as<float>(shift)) - shift;
-      r = a < normal ? low : r;
+      r = either(below(a, normal), low, r);
     }
-    r = r > Max ? (saturate ? Max : Beyond) : r;
-    const std::uint32_t with_sign = r | ((all >> 31) * sign);
-    if constexpr (Beyond == Nan) return a > 0x7f800000u || r == Nan ? Nan : with_sign;
-    return a > 0x7f800000u ? Nan : with_sign;
+    r = either(below(Max, r), either(saturate, Max, Beyond), r);
+    std::uint32_t made = r | ((all >> 31) * sign);
+    if constexpr (Beyond == Nan) made = either(r == Nan, Nan, made);
+    return either(below(0x7f800000u, a), Nan, made);
   }
 };
 
@@ -103,7 +113,7 @@ CORNERTURN_ELEMENT float widen(float16 x) {
   const std::uint32_t beyond = normal + (112u << 23);  // infinity and NaN
   // As many ulps of 2^-24: an integer below 2^10, times a power of two.
   const auto low = bits_as<std::uint32_t>(static_cast<float>(static_cast<std::int32_t>(a)) * 0x1p-24f);
-  return bits_as<float>((a < 0x400u ? low : a < 0x7c00u ? normal : beyond) | sign);
+  return bits_as<float>(either(a < 0x400u, low, either(a < 0x7c00u, normal, beyond)) | sign);
 }
 
 // Effect  `x` rounded to T; a NaN has all bits set but the sign

@@ -19,6 +19,7 @@ struct op {
   std::int32_t word_bytes = 1;  // of src where it is bits
   kernels::terms terms = kernels::terms::value;
   second_array second = second_array::none;  // source where beta is not 0, be it dst itself
+  bool sums_into_dst = false;                // that source is dst
   bool conj = false;
   bool saturate = false;  // never where the types are the same
   bool scaled = false;
@@ -71,6 +72,7 @@ struct op {
   made.second = math.second == second_array::destination ? math.second
                 : no_beta                                ? second_array::none
                                                          : second_array::source;
+  made.sums_into_dst = made.second == second_array::source && math.second == second_array::none;
   return made;
 }
 

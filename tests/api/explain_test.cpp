@@ -63,7 +63,8 @@ TEST(explain, every_row_explains_itself) {
                                                 std::vector<int>{1, 3, 5, 7, 9, 11, 13, 15, 2, 6, 10, 14, 0, 4, 8, 12},
                                                 std::max(row.element_bytes, 1)),
                                 in_place(transpose_problem(64, 64, row.element_bytes == 0 ? 3 : row.element_bytes)),
-                                in_place(transpose_problem(64, 60, 1)), doubled(transpose_problem(64, 60, 4))}) {
+                                in_place(transpose_problem(64, 60, 1)), doubled(transpose_problem(64, 60, 4)),
+                                doubled(transpose_problem(1, 60, 4))}) {
       try {
         const std::string text = explained(what, row.name.c_str());
         expect_parts(text, {row.name.c_str(), row.note.c_str(), "line "});

@@ -8,10 +8,12 @@
 
 namespace cornerturn::kernels::cpu {
 
-// Effect  to[k] = math(src[k], second[k]) for k < n; src or second is not read where math has no use for it
-// Alias   to overlaps neither
-using run_function = void (*)(const op& how, const std::byte* src, const std::byte* second, std::byte* to,
-                              std::int64_t n, float scale);
+// Effect  to[r][k] = math(src[r][k], second[r][k]) for r < count, k < n; src or second is not read where math has no
+// use
+//         for it, and may be null then
+// Alias   a run of `to` overlaps neither of its own, but may be that of second
+using run_function = void (*)(const op& how, std::int64_t count, const std::byte* const* src,
+                              const std::byte* const* second, std::byte* const* to, std::int64_t n, float scale);
 
 [[nodiscard]] run_function run_of(const op& how) noexcept;
 
