@@ -150,7 +150,9 @@ TEST_F(cuda_apply, every_row_round_its_tile) {
         failures += !give(what, row.name, {0, 0, 0}, roll);
       });
     }
-    EXPECT_GT(met_[row.name], 0) << row.name;
+    if (thin == 1) {
+      EXPECT_GT(met_[row.name], 0) << row.name;
+    }
   }
   for (const auto& [name, count] : met_) std::printf("%-36s %6d\n", name.c_str(), count);
 }

@@ -57,7 +57,8 @@ struct apply_map : map::tile_map<SrcBytes, Side> {
   static_assert(tile::threads % run == 0 && unit_steps >= 1);
   // Both reads are on their way at once where they fit the registers.
   static constexpr bool early = tile::steps * 4 + unit_steps * unit_words < 48;
-  static constexpr bool ahead = unit_steps * unit_words <= 32;  // of the barrier, at least
+  // Of the barrier, at least; 8 bytes to 4 would spill on sm_75.
+  static constexpr bool ahead = unit_steps * unit_words <= 32 && !(SrcBytes == 8 && DstBytes == 4);
 };
 
 template <int Bytes>
@@ -200,9 +201,9 @@ GPU_INLINE void apply_tile(const apply_job& job, const apply_place& here) {
   });
 }
 
-// Blocks that must fit a multiprocessor: one more of each and something spills (sm_90, nvcc 13).
+// Blocks that must fit a multiprocessor: one more of each and something spills on one of sm_75 to sm_120.
 template <int SrcBytes, int DstBytes, int Side>
-inline constexpr int apply_blocks = Side == 8                                              ? (SrcBytes == 1 ? 8 : 12)
+inline constexpr int apply_blocks = Side == 8                                              ? (SrcBytes == 1 ? 4 : 12)
                                     : DstBytes > SrcBytes || (SrcBytes == 4 && Side == 32) ? 2
                                     : SrcBytes + DstBytes == 4                             ? 2
                                     : SrcBytes == 4 || DstBytes == 1                       ? 4
