@@ -46,6 +46,57 @@ typedef struct cornerturn_problem {
   int in_place; /* src is dst; 0 or 1 */
 } cornerturn_problem;
 
+/* What happens to an element on its way: see arithmetic.hpp, whose numbers these are. */
+typedef enum cornerturn_element_type {
+  CORNERTURN_BITS = 0,
+  CORNERTURN_FLOAT16 = 1,
+  CORNERTURN_BFLOAT16 = 2,
+  CORNERTURN_FLOAT32 = 3,
+  CORNERTURN_FLOAT64 = 4,
+  CORNERTURN_COMPLEX64 = 5,
+  CORNERTURN_COMPLEX128 = 6,
+  CORNERTURN_FLOAT8_E4M3 = 7,
+  CORNERTURN_FLOAT8_E5M2 = 8,
+  CORNERTURN_INT8 = 9,
+  CORNERTURN_INT16 = 10,
+  CORNERTURN_INT32 = 11,
+  CORNERTURN_INT64 = 12,
+  CORNERTURN_UINT8 = 13,
+  CORNERTURN_UINT16 = 14,
+  CORNERTURN_UINT32 = 15,
+  CORNERTURN_UINT64 = 16
+} cornerturn_element_type;
+
+typedef enum cornerturn_second_array {
+  CORNERTURN_NO_SECOND = 0,
+  CORNERTURN_SECOND_SOURCE = 1,
+  CORNERTURN_SECOND_DESTINATION = 2
+} cornerturn_second_array;
+
+/* dst = convert(scale * (alpha * op(src) + beta * S)). Begin with cornerturn_no_arithmetic(), which only moves. */
+typedef struct cornerturn_arithmetic {
+  cornerturn_element_type src;
+  cornerturn_element_type dst;
+  double alpha[2]; /* real and imaginary part */
+  double beta[2];
+  int conj;     /* 0 or 1, as the next two */
+  int saturate; /* 1 in cornerturn_no_arithmetic() */
+  int scaled;
+  cornerturn_second_array second;
+  int64_t second_strides[CORNERTURN_MAX_RANK]; /* of each axis of the problem, in elements of dst */
+} cornerturn_arithmetic;
+
+/* What execute is handed beyond src and dst; a pointer that the problem has no use for is null. */
+typedef struct cornerturn_operands {
+  const void* src;
+  void* dst;
+  const void* second;
+  void* second_dst;
+  const float* scale;
+  void* workspace;
+  int64_t workspace_bytes;
+} cornerturn_operands;
+
 /* See cornerturn::executor. A null run means the library's own threads. */
 typedef struct cornerturn_executor {
   void (*run)(void* context, int tasks, void (*body)(void* argument, int task), void* argument);
@@ -73,6 +124,11 @@ cornerturn_status cornerturn_plan_create(const cornerturn_problem* problem, cons
                                          cornerturn_plan** out);
 void cornerturn_plan_destroy(cornerturn_plan* plan); /* null is allowed */
 
+/* Effect  the same of a problem whose elements change on the way. math may be null: nothing does */
+cornerturn_status cornerturn_plan_create_with(const cornerturn_problem* problem, const cornerturn_arithmetic* math,
+                                              const cornerturn_options* options, cornerturn_plan** out);
+cornerturn_arithmetic cornerturn_no_arithmetic(void); /* alpha 1, beta 0, saturate 1, all else 0 */
+
 /* Effect  moves the data. Alias: src and dst may not overlap; of a problem in place they are one pointer. */
 cornerturn_status cornerturn_plan_execute(const cornerturn_plan* plan, const void* src, void* dst, void* stream);
 
@@ -82,12 +138,17 @@ cornerturn_status cornerturn_plan_execute_with(const cornerturn_plan* plan, cons
                                                int64_t workspace_bytes, void* stream);
 int64_t cornerturn_plan_workspace_bytes(const cornerturn_plan* plan);
 
+/* Effect  as cornerturn_plan_execute, with a second array, a scale and a workspace */
+cornerturn_status cornerturn_plan_apply(const cornerturn_plan* plan, const cornerturn_operands* operands, void* stream);
+
 /* Effect  the text of plan.explain(), owned by the plan */
 const char* cornerturn_plan_explain(const cornerturn_plan* plan);
 const char* cornerturn_plan_kernel(const cornerturn_plan* plan);
 
 /* Effect  one call through the plan cache; where src is dst, in place */
 cornerturn_status cornerturn_move(const cornerturn_problem* problem, const void* src, void* dst, void* stream);
+cornerturn_status cornerturn_apply(const cornerturn_problem* problem, const cornerturn_arithmetic* math,
+                                   const cornerturn_operands* operands, void* stream);
 cornerturn_status cornerturn_transpose(const void* src, void* dst, int64_t rows, int64_t cols, int64_t element_bytes,
                                        int64_t src_ld, int64_t dst_ld, void* stream);
 cornerturn_status cornerturn_permute(const void* src, void* dst, int rank, const int64_t* extents, const int* axes,

@@ -1,11 +1,12 @@
 // Everything, for C++.
 #pragma once
 
-#include "cornerturn/error.hpp"      // IWYU pragma: export
-#include "cornerturn/mdspan.hpp"     // IWYU pragma: export
-#include "cornerturn/plan.hpp"       // IWYU pragma: export
-#include "cornerturn/problem.hpp"    // IWYU pragma: export
-#include "cornerturn/system.hpp"     // IWYU pragma: export
-#include "cornerturn/transpose.hpp"  // IWYU pragma: export
-#include "cornerturn/tune.hpp"       // IWYU pragma: export
-#include "cornerturn/version.hpp"    // IWYU pragma: export
+#include "cornerturn/arithmetic.hpp"  // IWYU pragma: export
+#include "cornerturn/error.hpp"       // IWYU pragma: export
+#include "cornerturn/mdspan.hpp"      // IWYU pragma: export
+#include "cornerturn/plan.hpp"        // IWYU pragma: export
+#include "cornerturn/problem.hpp"     // IWYU pragma: export
+#include "cornerturn/system.hpp"      // IWYU pragma: export
+#include "cornerturn/transpose.hpp"   // IWYU pragma: export
+#include "cornerturn/tune.hpp"        // IWYU pragma: export
+#include "cornerturn/version.hpp"     // IWYU pragma: export

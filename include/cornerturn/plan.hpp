@@ -26,6 +26,16 @@ struct executor {
   void* context = nullptr;
 };
 
+// What execute is handed beyond src and dst. A pointer that the problem has no use for is null.
+struct operands {
+  const void* src = nullptr;
+  void* dst = nullptr;
+  const void* second = nullptr;         // math.second is source; null is allowed where beta is 0
+  void* second_dst = nullptr;           // math.second is destination
+  const float* scale = nullptr;         // math.scaled: one number, where dst lives
+  std::span<std::byte> workspace = {};  // of a problem in place: see below
+};
+
 struct plan_options {
   device on = device::automatic;
   int threads = 0;  // CPU: at most this many tasks at a time; 0 means all of this process that OpenMP may use
@@ -65,6 +75,11 @@ class plan {
   // Alias   it shares no byte with src or dst, nor with the workspace of a call that runs at the same time
   // Errors  as above; invalid_argument: it has fewer than workspace_bytes(): the sentence says how many are wanted
   void execute(const void* src, void* dst, std::span<std::byte> workspace, void* stream = nullptr) const;
+
+  // Effect  as above, with a second array and a scale
+  // Alias   dst and second_dst share no byte with another array, but a second source with the strides of dst may be dst
+  // Errors  as above; invalid_argument: second, second_dst or scale is null and wanted, or given and not
+  void execute(const operands& all, void* stream = nullptr) const;
 
   // Effect  why this kernel: the problem, its canonical form, the line of the decision list that fired, the blocking
   [[nodiscard]] std::string explain() const;

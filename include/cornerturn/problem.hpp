@@ -7,17 +7,21 @@
 #include <cstdint>
 #include <span>
 
+#include "cornerturn/arithmetic.hpp"
+
 #pragma GCC visibility push(default)
 namespace cornerturn {
 
 inline constexpr int max_rank = 16;
 
 // One axis of the index space. Strides count elements, not bytes, and may be negative.
-// A src stride may be zero (the element is broadcast along the axis); a dst stride may not, unless extent <= 1.
+// A src stride may be zero (the element is broadcast along the axis), and so may that of a second source; a dst stride
+// may not, unless extent <= 1.
 struct axis {
   std::int64_t extent = 1;
   std::int64_t src_stride = 0;
   std::int64_t dst_stride = 0;
+  std::int64_t second_stride = 0;  // of the second array of problem::math, in elements of dst
   friend bool operator==(const axis&, const axis&) = default;
 };
 
@@ -25,13 +29,16 @@ struct axis {
 // Shape   rank axes, 0 <= rank <= max_rank, in any order; rank 0 is one element; an extent of 0 is no element at all
 // Alias   src and dst may not share a byte, unless in_place is set: then they are one pointer
 struct problem {
-  std::int64_t element_bytes = 0;  // any size >= 1; elements are moved bit for bit
+  std::int64_t element_bytes = 0;  // of src; any size >= 1: elements are moved bit for bit unless math says otherwise
   int rank = 0;
   std::array<axis, max_rank> axes{};
   // src is dst, and the elements of dst are those of src in another order: either axes come in pairs of one extent,
   // each with the strides of the other (a square matrix with any ld, any batch of them), or a packed rows x cols matrix
   // becomes a packed cols x rows one (any batch of them; on the CPU only).
   bool in_place = false;
+  // Scaling, sums, conversions and a second array on the way. src and dst may then have elements of different sizes;
+  // in_place is not set.
+  arithmetic math{};
   friend bool operator==(const problem&, const problem&) = default;
 };
 
@@ -57,7 +64,8 @@ struct problem {
 
 // Effect  one more axis in front: the problem repeated count times, src_stride and dst_stride elements apart
 // Errors  invalid_argument: rank is max_rank already; count < 0
-[[nodiscard]] problem batched(const problem& one, std::int64_t count, std::int64_t src_stride, std::int64_t dst_stride);
+[[nodiscard]] problem batched(const problem& one, std::int64_t count, std::int64_t src_stride, std::int64_t dst_stride,
+                              std::int64_t second_stride = 0);
 
 }  // namespace cornerturn
 #pragma GCC visibility pop

@@ -14,6 +14,7 @@ namespace cornerturn {
 // Effect  executes the problem through the plan cache; where src is dst, in place
 // Errors  those of plan::plan and plan::execute
 void move(const problem& what, const void* src, void* dst, void* stream = nullptr);
+void move(const problem& what, const operands& all, void* stream = nullptr);
 
 // Effect  dst[j][i] = src[i][j]
 // Shape   src is rows x cols, row-major, with src_ld elements between rows; dst is cols x rows with dst_ld.

@@ -61,6 +61,37 @@ cornerturn::problem from_c(const cornerturn_problem& given) {
   return what;
 }
 
+cornerturn::problem from_c(const cornerturn_problem& given, const cornerturn_arithmetic* math) {
+  cornerturn::problem what = from_c(given);
+  if (math == nullptr) return what;
+  what.math = {.src = static_cast<cornerturn::element_type>(math->src),
+               .dst = static_cast<cornerturn::element_type>(math->dst),
+               .alpha = {math->alpha[0], math->alpha[1]},
+               .beta = {math->beta[0], math->beta[1]},
+               .conj = math->conj != 0,
+               .saturate = math->saturate != 0,
+               .scaled = math->scaled != 0,
+               .second = static_cast<cornerturn::second_array>(math->second)};
+  for (int k = 0; k < std::clamp(given.rank, 0, CORNERTURN_MAX_RANK); ++k) {
+    what.axes[static_cast<std::size_t>(k)].second_stride = math->second_strides[k];
+  }
+  return what;
+}
+
+cornerturn::operands from_c(const cornerturn_operands& given) {
+  if (given.workspace_bytes < 0) {
+    throw error(status::invalid_argument,
+                "workspace_bytes is " + std::to_string(given.workspace_bytes) + ", wanted 0 or more");
+  }
+  if (given.workspace_bytes > 0) want(given.workspace, "workspace");
+  return {.src = given.src,
+          .dst = given.dst,
+          .second = given.second,
+          .second_dst = given.second_dst,
+          .scale = given.scale,
+          .workspace = {static_cast<std::byte*>(given.workspace), static_cast<std::size_t>(given.workspace_bytes)}};
+}
+
 void to_c(const cornerturn::problem& what, cornerturn_problem* out) {
   *out = {};
   out->element_bytes = what.element_bytes;
@@ -110,13 +141,25 @@ cornerturn_status cornerturn_permute_problem(int rank, const int64_t* extents, c
   });
 }
 
+cornerturn_arithmetic cornerturn_no_arithmetic(void) {
+  cornerturn_arithmetic none = {};
+  none.alpha[0] = 1;
+  none.saturate = 1;
+  return none;
+}
+
 cornerturn_status cornerturn_plan_create(const cornerturn_problem* problem, const cornerturn_options* options,
                                          cornerturn_plan** out) {
+  return cornerturn_plan_create_with(problem, nullptr, options, out);
+}
+
+cornerturn_status cornerturn_plan_create_with(const cornerturn_problem* problem, const cornerturn_arithmetic* math,
+                                              const cornerturn_options* options, cornerturn_plan** out) {
   return guarded([&] {
     want(problem, "problem");
     want(out, "out");
     *out = nullptr;
-    cornerturn::plan how(from_c(*problem), from_c(options));
+    cornerturn::plan how(from_c(*problem, math), from_c(options));
     std::string text = how.explain();
     *out = new cornerturn_plan{std::move(how), std::move(text)};
   });
@@ -145,6 +188,15 @@ cornerturn_status cornerturn_plan_execute_with(const cornerturn_plan* plan, cons
   });
 }
 
+cornerturn_status cornerturn_plan_apply(const cornerturn_plan* plan, const cornerturn_operands* operands,
+                                        void* stream) {
+  return guarded([&] {
+    want(plan, "plan");
+    want(operands, "operands");
+    plan->how.execute(from_c(*operands), stream);
+  });
+}
+
 int64_t cornerturn_plan_workspace_bytes(const cornerturn_plan* plan) {
   return plan == nullptr ? 0 : plan->how.workspace_bytes();
 }
@@ -156,6 +208,15 @@ cornerturn_status cornerturn_move(const cornerturn_problem* problem, const void*
   return guarded([&] {
     want(problem, "problem");
     cornerturn::move(from_c(*problem), src, dst, stream);
+  });
+}
+
+cornerturn_status cornerturn_apply(const cornerturn_problem* problem, const cornerturn_arithmetic* math,
+                                   const cornerturn_operands* operands, void* stream) {
+  return guarded([&] {
+    want(problem, "problem");
+    want(operands, "operands");
+    cornerturn::move(from_c(*problem, math), from_c(*operands), stream);
   });
 }
 

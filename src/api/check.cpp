@@ -1,10 +1,14 @@
 #include "api/check.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <string>
+#include <utility>
 
 #include "base/checked.hpp"
 #include "cornerturn/error.hpp"
+#include "kernels/op.hpp"
+#include "map/canonical.hpp"
 
 namespace cornerturn::api {
 namespace {
@@ -18,7 +22,7 @@ std::string number(std::int64_t value) { return std::to_string(value); }
 [[noreturn]] void fail(status code, const std::string& sentence) { throw error(code, sentence); }
 
 // The bytes from the first to the last element of one side, plus one element; false when 63 bits do not hold them.
-bool reach_fits(const problem& what, std::int64_t axis::*stride) {
+bool reach_fits(const problem& what, std::int64_t bytes, std::int64_t axis::*stride) {
   std::int64_t below = 0;
   std::int64_t above = 1;
   for (int k = 0; k < what.rank; ++k) {
@@ -29,28 +33,135 @@ bool reach_fits(const problem& what, std::int64_t axis::*stride) {
     if (!checked_add(side, magnitude(reach), side)) return false;
   }
   std::int64_t whole = 0;
-  return checked_add(below, above, whole) && checked_mul(whole, what.element_bytes, whole);
+  return checked_add(below, above, whole) && checked_mul(whole, bytes, whole);
 }
 
-void check_dst_nests(const problem& what) {
+void check_nests(const problem& what, const char* side, std::int64_t axis::*strides) {
   std::array<int, max_rank> order{};
   int count = 0;
   for (int k = 0; k < what.rank; ++k) {
     if (what.axes[k].extent > 1) order[count++] = k;
   }
   std::sort(order.begin(), order.begin() + count,
-            [&what](int a, int b) { return magnitude(what.axes[a].dst_stride) < magnitude(what.axes[b].dst_stride); });
+            [&](int a, int b) { return magnitude(what.axes[a].*strides) < magnitude(what.axes[b].*strides); });
   std::int64_t reach = 0;  // of all axes so far: the largest distance between two elements
   for (int k = 0; k < count; ++k) {
     const axis& one = what.axes[order[k]];
-    const std::int64_t stride = magnitude(one.dst_stride);
+    const std::int64_t stride = magnitude(one.*strides);
     if (stride <= reach) {
-      fail(status::overlap, "axis " + number(order[k]) + " has dst stride " + number(one.dst_stride) +
+      fail(status::overlap, "axis " + number(order[k]) + " has " + side + " stride " + number(one.*strides) +
                                 ", but the axes with smaller strides already reach " + number(reach) +
-                                " elements: two elements of dst would share a place. Wanted: a stride of at least " +
-                                number(reach + 1));
+                                " elements: two elements of " + side +
+                                " would share a place. Wanted: a stride of at least " + number(reach + 1));
     }
     reach += (one.extent - 1) * stride;
+  }
+}
+
+void check_writable(const problem& what, const char* side, std::int64_t bytes, std::int64_t axis::*strides) {
+  for (int k = 0; k < what.rank; ++k) {
+    const axis& one = what.axes[k];
+    if (one.extent <= 1 || one.*strides != 0) continue;
+    fail(status::overlap, "axis " + number(k) + " has " + side + " stride 0 and extent " + number(one.extent) +
+                              ": all its elements would be written to one place. Wanted: a stride other than 0");
+  }
+  if (!reach_fits(what, bytes, strides))
+    fail(status::overflow, std::string("the bytes that ") + side + " spans leave 63 bits");
+  check_nests(what, side, strides);
+}
+
+std::string decimal(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", value);
+  return text;
+}
+
+bool is_known(element_type type) { return type >= element_type::bits && type <= element_type::uint64; }
+bool is_complex(element_type type) { return type == element_type::complex64 || type == element_type::complex128; }
+bool is_float8(element_type type) { return type == element_type::float8_e4m3 || type == element_type::float8_e5m2; }
+
+void check_types(const problem& what) {
+  const arithmetic& math = what.math;
+  for (const auto& [side, type] : {std::pair{"src", math.src}, std::pair{"dst", math.dst}}) {
+    if (is_known(type)) continue;
+    fail(status::invalid_argument,
+         std::string("math.") + side + " is " + number(static_cast<std::int64_t>(type)) + ", which is no element_type");
+  }
+  const std::string both = std::string(name(math.src)) + " to " + name(math.dst);
+  if ((math.src == element_type::bits) != (math.dst == element_type::bits)) {
+    fail(status::invalid_argument, "math goes from " + both + ". Wanted: a type on both sides, or bits on both");
+  }
+  if (!kernels::pair_exists(math.src, math.dst)) {
+    fail(status::invalid_argument,
+         "math converts " + both +
+             ", which no kernel does. Wanted: one type on both sides; float32 to or from float16, bfloat16 or float64; "
+             "float32, float16 or bfloat16 to float8_e4m3 or float8_e5m2; or an integer to an integer");
+  }
+  if (math.src != element_type::bits && what.element_bytes != bytes_of(math.src)) {
+    fail(status::invalid_argument, "element_bytes is " + number(what.element_bytes) + ", but math.src is " +
+                                       name(math.src) + ". Wanted: " + number(bytes_of(math.src)));
+  }
+}
+
+void check_terms(const arithmetic& math) {
+  const bool none = math.src == element_type::bits || math.src >= element_type::float8_e4m3;
+  const std::string types =
+      math.src == math.dst ? name(math.src) : std::string(name(math.src)) + " to " + name(math.dst);
+  const auto refuse = [&](const char* field, const scalar& found, const char* wanted) {
+    const std::string value =
+        found.im == 0 ? decimal(found.re) : '(' + decimal(found.re) + ", " + decimal(found.im) + ')';
+    fail(status::invalid_argument,
+         std::string("math.") + field + " is " + value + ", which " + types + " does not have. Wanted: " + wanted);
+  };
+  if (math.alpha != scalar{1, 0} && (none || (math.alpha.im != 0 && !is_complex(math.src)))) {
+    refuse("alpha", math.alpha, none ? "1" : "no imaginary part");
+  }
+  const bool no_beta = none || is_float8(math.dst);
+  if (math.beta != scalar{} && (no_beta || (math.beta.im != 0 && !is_complex(math.src)))) {
+    refuse("beta", math.beta, no_beta ? "0" : "no imaginary part");
+  }
+  if (math.conj && !is_complex(math.src)) {
+    fail(status::invalid_argument,
+         "math.conj is set, but math.src is " + std::string(name(math.src)) + ". Wanted: complex64 or complex128");
+  }
+  const bool wants_scale = is_float8(math.dst) && math.src != math.dst;
+  if (math.scaled && !wants_scale) {
+    fail(status::invalid_argument, "math.scaled is set for " + types + ". Wanted: a conversion to float8, or alpha");
+  }
+  if (!math.scaled && wants_scale) {
+    fail(status::invalid_argument, "math.scaled is not set for " + types + ". Wanted: a scale, be it 1");
+  }
+}
+
+void check_second(const problem& what) {
+  const arithmetic& math = what.math;
+  if (math.second < second_array::none || math.second > second_array::destination) {
+    fail(status::invalid_argument,
+         "math.second is " + number(static_cast<std::int64_t>(math.second)) + ". Wanted: none, source or destination");
+  }
+  for (int k = 0; math.second == second_array::none && k < what.rank; ++k) {
+    if (what.axes[k].second_stride == 0) continue;
+    fail(status::invalid_argument, "axis " + number(k) + " has second stride " + number(what.axes[k].second_stride) +
+                                       ", but math.second is none. Wanted: 0");
+  }
+  if (math.second != second_array::destination) return;
+  if (math.beta != scalar{}) {
+    fail(status::invalid_argument, "math.second is destination and math.beta is not 0. Wanted: one of them");
+  }
+  const std::int64_t bytes = what.element_bytes;
+  if (bytes > 16 || (bytes & (bytes - 1)) != 0) {
+    fail(status::invalid_argument,
+         "element_bytes is " + number(bytes) + " and math.second is destination. Wanted: 1, 2, 4, 8 or 16 bytes");
+  }
+}
+
+void check_math(const problem& what) {
+  check_types(what);
+  check_terms(what.math);
+  check_second(what);
+  if (what.in_place && !map::only_moves(what)) {
+    fail(status::invalid_argument,
+         "in_place is set, and math changes elements or has a second destination. Wanted: one of them");
   }
 }
 
@@ -63,6 +174,7 @@ void check(const problem& what) {
   if (what.rank < 0 || what.rank > max_rank) {
     fail(status::invalid_argument, "rank is " + number(what.rank) + ", wanted 0 to " + number(max_rank));
   }
+  check_math(what);
   bool empty = false;
   for (int k = 0; k < what.rank; ++k) {
     if (what.axes[k].extent < 0) {
@@ -72,21 +184,23 @@ void check(const problem& what) {
     empty = empty || what.axes[k].extent == 0;
   }
   if (empty) return;  // nothing moves, whatever the strides are
-  std::int64_t total = what.element_bytes;
+  const std::int64_t dst_bytes = what.math.dst == element_type::bits ? what.element_bytes : bytes_of(what.math.dst);
+  std::int64_t total = std::max(what.element_bytes, dst_bytes);
   for (int k = 0; k < what.rank; ++k) {
     const axis& one = what.axes[k];
-    if (one.extent > 1 && one.dst_stride == 0) {
-      fail(status::overlap, "axis " + number(k) + " has dst stride 0 and extent " + number(one.extent) +
-                                ": all its elements would be written to one place. Wanted: a stride other than 0");
-    }
     if (!checked_mul(total, one.extent, total)) {
       fail(status::overflow,
            "the bytes of all elements leave 63 bits at axis " + number(k) + " with extent " + number(one.extent));
     }
   }
-  if (!reach_fits(what, &axis::src_stride)) fail(status::overflow, "the bytes that src spans leave 63 bits");
-  if (!reach_fits(what, &axis::dst_stride)) fail(status::overflow, "the bytes that dst spans leave 63 bits");
-  check_dst_nests(what);
+  if (!reach_fits(what, what.element_bytes, &axis::src_stride))
+    fail(status::overflow, "the bytes that src spans leave 63 bits");
+  check_writable(what, "dst", dst_bytes, &axis::dst_stride);
+  if (what.math.second == second_array::destination) {
+    check_writable(what, "second", dst_bytes, &axis::second_stride);
+  } else if (!reach_fits(what, dst_bytes, &axis::second_stride)) {
+    fail(status::overflow, "the bytes that the second source spans leave 63 bits");
+  }
 }
 
 }  // namespace cornerturn::api

@@ -1,6 +1,7 @@
 // plan::explain(): the problem, its canonical form, the line that fired and how the work is cut, as a person reads it.
 #include <sstream>
 
+#include "api/apply.hpp"
 #include "api/plan_state.hpp"
 #include "plan/tuning.hpp"
 
@@ -8,10 +9,11 @@ namespace cornerturn::detail {
 namespace {
 
 template <class Axes>
-void print_axes(std::ostream& out, const Axes& axes, int rank) {
+void print_axes(std::ostream& out, const Axes& axes, int rank, bool has_second) {
   for (int k = 0; k < rank; ++k) {
-    out << "    " << axes[k].extent << "  src stride " << axes[k].src_stride << ", dst stride " << axes[k].dst_stride
-        << '\n';
+    out << "    " << axes[k].extent << "  src stride " << axes[k].src_stride << ", dst stride " << axes[k].dst_stride;
+    if (has_second) out << ", second stride " << axes[k].second_stride;
+    out << '\n';
   }
 }
 
@@ -38,12 +40,16 @@ std::string plan_state::explain() const {
   const kernels::job& work = chosen_.work;
   std::ostringstream out;
   out << "problem    " << what_.element_bytes << "-byte elements, rank " << what_.rank << '\n';
-  print_axes(out, what_.axes, what_.rank);
+  const bool has_second = what_.math.second != second_array::none;
+  print_axes(out, what_.axes, what_.rank, has_second);
+  if (computes_) out << "math       " << api::text_of(what_.math) << '\n';
   if (form_.empty) {
     out << "canonical  empty\n";
   } else {
-    out << "canonical  " << form_.word_bytes << "-byte words, rank " << form_.rank << " (largest dst stride first)\n";
-    print_axes(out, form_.axes, form_.rank);
+    out << "canonical  " << form_.word_bytes << "-byte words";
+    if (form_.dst_word_bytes != form_.word_bytes) out << " to " << form_.dst_word_bytes << "-byte words";
+    out << ", rank " << form_.rank << " (largest dst stride first)\n";
+    print_axes(out, form_.axes, form_.rank, has_second);
   }
   if (in_place_) {
     out << "kernel     " << in_place_->kernel->name << ": " << in_place_->kernel->note << '\n';

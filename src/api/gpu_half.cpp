@@ -4,6 +4,7 @@
 #include <sstream>
 #include <variant>
 
+#include "plan/apply_gpu.hpp"
 #include "plan/in_place_gpu.hpp"
 
 namespace cornerturn::detail {
@@ -25,13 +26,18 @@ gpu_way prepare(const problem& what, const gpu::device_info& on, int alignment, 
   way.form = map::canonicalize(what, word);
   const planning::gpu_request wanted = {
       .multiprocessors = on.multiprocessors, .shared_bytes = on.shared_bytes, .alignment = alignment, .kernel = kernel};
-  way.chosen = what.in_place ? planning::choose_in_place(way.form, map::in_place(way.form), wanted)
-                             : planning::choose(way.form, wanted, planning::gpu_tuning_for(on.arch));
+  if (!map::only_moves(what)) {
+    way.chosen = planning::choose_apply(way.form, kernels::op_of(what.math, what.element_bytes), wanted);
+  } else {
+    way.chosen = what.in_place ? planning::choose_in_place(way.form, map::in_place(way.form), wanted)
+                               : planning::choose(way.form, wanted, planning::gpu_tuning_for(on.arch));
+  }
   return way;
 }
 
 gpu_half prepare(const problem& what, const gpu::device_info& on, std::string_view kernel) {
-  return {prepare(what, on, 16, kernel), prepare(what, on, element_alignment(what), kernel)};
+  const int narrow = map::only_moves(what) ? element_alignment(what) : 1;
+  return {prepare(what, on, 16, kernel), prepare(what, on, narrow, kernel)};
 }
 
 int alignment_of(const map::canonical& form, std::uint64_t src, std::uint64_t dst) noexcept {
@@ -39,6 +45,29 @@ int alignment_of(const map::canonical& form, std::uint64_t src, std::uint64_t ds
   const std::uint64_t both = (src + static_cast<std::uint64_t>(form.src_offset) * word) |
                              (dst + static_cast<std::uint64_t>(form.dst_offset) * word) | 16;
   return static_cast<int>(both & -both);
+}
+
+int alignment_of(const gpu_arrays& all) noexcept {
+  const auto number = [](const void* at) { return reinterpret_cast<std::uintptr_t>(at); };
+  const std::uintptr_t each = number(all.src) | number(all.dst) | number(all.second) | 16;
+  return static_cast<int>(each & -each);
+}
+
+const char* start(const gpu_way& way, const gpu_arrays& all, void* stream) noexcept {
+  const planning::gpu_choice& chosen = way.chosen;
+  if (chosen.blocks == 0) return nullptr;
+  auto job = std::get<gpu::apply_job>(chosen.job);
+  job.src = all.src;
+  job.dst = all.dst;
+  job.second = all.second;
+  job.scale = all.scale;
+  const auto is_whole = [](const void* at, std::int64_t bytes) {
+    return reinterpret_cast<std::uintptr_t>(at) % static_cast<std::uintptr_t>(bytes) == 0;
+  };
+  const bool whole = is_whole(all.src, way.form.word_bytes) && is_whole(all.dst, way.form.dst_word_bytes) &&
+                     is_whole(all.second, way.form.dst_word_bytes);
+  job.bytewise = whole ? 0 : 1;
+  return chosen.kernel->launch(&job, chosen.blocks, chosen.shared_bytes, stream);
 }
 
 const char* start(const gpu_way& way, const map::byte_span& src_span, const void* src, void* dst,
@@ -94,6 +123,11 @@ struct print_job {
   void operator()(const gpu::swap_job& job) const {
     out << "in place   tiles of " << job.tile << " x " << job.tile << " elements of " << job.words << " " << word
         << "-byte words, " << job.numbers << " along a side\n";
+  }
+  void operator()(const gpu::apply_job& job) const {
+    out << "tile       " << job.blocks.tile[1] << " rows x " << job.blocks.tile[0] << " columns";
+    if (job.blocks.tile[2] > 1) out << " x " << job.blocks.tile[2] << " of another axis";
+    out << ", " << word << "-byte elements to " << job.dst_bytes << "-byte ones\n";
   }
   void operator()(const gpu::runs_job& job) const {
     out << "runs       " << job.runs << " of " << job.run_bytes << " bytes, in " << job.pieces.divisor

@@ -12,7 +12,7 @@
 
 namespace cornerturn::detail {
 
-// One form of the problem and the kernel for it, when both pointers of index 0 are multiples of `alignment`.
+// One form of the problem and the kernel for it, when all pointers of index 0 are multiples of `alignment`.
 struct gpu_way {
   map::canonical form;
   planning::gpu_choice chosen;
@@ -21,7 +21,8 @@ struct gpu_way {
 };
 
 // Chosen twice: for pointers that are multiples of 16 bytes, and for those that are multiples of the largest power of
-// two that divides an element. Others are met by prepare() at the call: it allocates nothing.
+// two that divides an element. Others are met by prepare() at the call: it allocates nothing. Where math changes
+// elements, the second choice is for all others.
 struct gpu_half {
   gpu_way wide;
   gpu_way narrow;
@@ -34,8 +35,18 @@ struct gpu_half {
 // The largest power of two, up to 16, that divides both addresses of index 0.
 [[nodiscard]] int alignment_of(const map::canonical& form, std::uint64_t src, std::uint64_t dst) noexcept;
 
+// The arrays of a problem with math on a GPU: pointers of index 0.
+struct gpu_arrays {
+  const void* src = nullptr;
+  void* dst = nullptr;
+  void* second = nullptr;        // that is read or written; dst itself where beta wants that
+  const float* scale = nullptr;  // read by the kernel
+};
+[[nodiscard]] int alignment_of(const gpu_arrays& all) noexcept;
+
 // Effect  starts the kernel on the current device
 // Returns null, or what the driver said
+[[nodiscard]] const char* start(const gpu_way& way, const gpu_arrays& all, void* stream) noexcept;
 [[nodiscard]] const char* start(const gpu_way& way, const map::byte_span& src_span, const void* src, void* dst,
                                 void* stream) noexcept;
 

@@ -47,4 +47,15 @@ int place_of_call(device on, const gpu::location& src, const gpu::location& dst)
   return on_current_gpu;
 }
 
+void check_place(int place, const char* what, const gpu::location& where) {
+  const bool reached = place == on_cpu                ? where.kind != memory::device
+                       : where.kind == memory::device ? where.device == place
+                                                      : where.kind != memory::pageable;
+  if (reached) return;
+  throw error(status::invalid_argument,
+              std::string(what) + " is " + text(where) + ", but the move runs on " +
+                  (place == on_cpu ? std::string("the CPU. Wanted: host memory")
+                                   : "GPU " + std::to_string(place) + ". Wanted: memory that it can reach"));
+}
+
 }  // namespace cornerturn::api

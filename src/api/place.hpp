@@ -21,4 +21,8 @@ inline constexpr int on_current_gpu = -2;
 // Errors   invalid_argument: the sentence says what src and dst are
 [[nodiscard]] int place_of_call(device on, const gpu::location& src, const gpu::location& dst);
 
+// Effect  one more array of a call that runs at `place` (on_cpu, or a GPU's number)
+// Errors  invalid_argument: it lies where that place cannot reach it; the sentence names it
+void check_place(int place, const char* what, const gpu::location& where);
+
 }  // namespace cornerturn::api

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "api/apply.hpp"
 #include "api/check.hpp"
 #include "api/place.hpp"
 #include "api/plan_state.hpp"
@@ -13,6 +14,7 @@
 #include "base/parallel.hpp"
 #include "cornerturn/error.hpp"
 #include "kernels/gpu/device.hpp"
+#include "plan/apply.hpp"
 
 namespace cornerturn {
 namespace detail {
@@ -65,6 +67,24 @@ device device_of(device on, const char* kernel) {
   throw error(status::invalid_argument, "kernel is \"" + kernel + "\", which cannot move this problem");
 }
 
+void run(const planning::choice& chosen, const kernels::arrays& all, std::int64_t begin, std::int64_t end) {
+  if (chosen.kernel->apply != nullptr) return chosen.kernel->apply(chosen.work, all, begin, end);
+  chosen.kernel->run(chosen.work, all.src, all.dst, begin, end);
+}
+
+[[noreturn]] void refuse_alignment(const std::string& kernel, int alignment) {
+  throw error(status::invalid_argument, "kernel is \"" + kernel + "\", which cannot move this problem from and to " +
+                                            "pointers that are multiples of " + std::to_string(alignment) +
+                                            " bytes only");
+}
+
+void check_start(const char* said, int device, const gpu_way& way) {
+  if (said == nullptr) return;
+  gpu::clear_error();
+  throw error(status::device_error,
+              std::string("GPU ") + std::to_string(device) + " did not start " + way.chosen.kernel->name + ": " + said);
+}
+
 void check_executor(const plan_options& options) {
   if (options.threads < 0) {
     throw error(status::invalid_argument, "threads is " + std::to_string(options.threads) + ", wanted 0 (all) or more");
@@ -82,11 +102,14 @@ plan_state::plan_state(const problem& what, const plan_options& options, finding
   api::check(what);
   check_device(on_);
   check_executor(options);
+  computes_ = !map::only_moves(what);
+  math_ = kernels::op_of(what.math, what.element_bytes);
   form_ = map::canonicalize(what);
   src_span_ = map::src_span(form_);
   dst_span_ = map::dst_span(form_);
   src_start_ = form_.src_offset * form_.word_bytes;
-  dst_start_ = form_.dst_offset * form_.word_bytes;
+  dst_start_ = form_.dst_offset * form_.dst_word_bytes;
+  second_start_ = form_.second_offset * form_.dst_word_bytes;
   map::in_place_form places;
   if (what.in_place) api::check_in_place(what, places = map::in_place(form_));
   if (on_ == device::cuda) {
@@ -114,6 +137,11 @@ plan_state::~plan_state() {
 
 void plan_state::choose_for_cpu(int threads) {
   if (threads == 0) threads = base::default_threads();
+  if (computes_) {
+    chosen_ = planning::choose_apply(form_, math_, {.threads = threads, .kernel = kernel_}, base::this_machine());
+    if (chosen_.kernel == nullptr) cannot_move(kernel_);
+    return;
+  }
   if (of_tune_ == findings::heed) {
     if (const api::tuned_row known = api::find_tuned(key_on_cpu(threads)); known.kernel != nullptr) {
       const int fewer = std::clamp(known.threads, 1, threads);
@@ -134,7 +162,7 @@ gpu_half plan_state::half_for(int device) const {
   }
   gpu_half made = prepare(what_, gpu::info(device), kernel_);
   for (gpu_way* way : {&made.wide, &made.narrow}) {
-    if (of_tune_ == findings::ignore) break;
+    if (of_tune_ == findings::ignore || computes_) break;
     const api::tuned_row known = api::find_tuned(key_on_gpu(device, way->alignment));
     if (known.kernel == nullptr) continue;
     gpu_way found = prepare(what_, gpu::info(device), way->alignment, known.kernel);
@@ -172,9 +200,11 @@ const char* plan_state::kernel() const noexcept {
 }
 
 std::int64_t plan_state::bytes_moved() const noexcept {
-  std::int64_t twice = INT64_MAX;  // as many as there are, when there are more
-  static_cast<void>(base::checked_mul(2, map::words(form_) * form_.word_bytes, twice));
-  return twice;
+  std::int64_t bytes = INT64_MAX;  // as many as there are, when there are more
+  const std::int64_t of_src = math_.reads_src() ? form_.word_bytes : 0;
+  const std::int64_t of_dst = form_.dst_word_bytes * (math_.second == second_array::none ? 1 : 2);
+  static_cast<void>(base::checked_mul(of_src + of_dst, map::words(form_), bytes));
+  return bytes;
 }
 
 api::tuned_key plan_state::key_on_cpu(int threads) const {
@@ -204,12 +234,56 @@ int plan_state::place_of(const void* src, const void* dst) const {
   return place == api::on_current_gpu ? std::max(gpu::current_device(), 0) : place;
 }
 
+void plan_state::check_operands(const operands& all) const {
+  api::check_operands(all, what_.math);
+  if (!form_.empty && computes_) api::check_overlap_of_second(all, math_, form_);
+}
+
+void plan_state::execute(const operands& all, void* stream) const {
+  check_operands(all);
+  if (!computes_) return execute(all.src, all.dst, stream, all.workspace);
+  if (form_.empty) return;
+  if (const int place = place_of(all); place != api::on_cpu) return compute_on_gpu(place, all, stream);
+  kernels::arrays those = {.src = static_cast<const std::byte*>(all.src) + src_start_,
+                           .dst = static_cast<std::byte*>(all.dst) + dst_start_,
+                           .scale = all.scale == nullptr ? 1.0F : *all.scale};
+  const void* const second = what_.math.second == second_array::source ? all.second : all.dst;
+  if (math_.reads_second()) those.second = static_cast<const std::byte*>(second) + second_start_;
+  if (math_.second == second_array::destination) {
+    those.second_dst = static_cast<std::byte*>(all.second_dst) + second_start_;
+  }
+  execute_on_cpu(those);
+}
+
 void plan_state::execute(const void* src, void* dst, void* stream, std::span<std::byte> workspace) const {
+  if (computes_) {
+    operands all;
+    all.src = src;
+    all.dst = dst;
+    return execute(all, stream);
+  }
   if (form_.empty) return;
   const int place = place_of(src, dst);
   if (in_place_ && place == api::on_cpu) return execute_in_place(dst, workspace);
-  if (place == api::on_cpu) return execute_on_cpu(src, dst);
+  if (place == api::on_cpu) {
+    return execute_on_cpu(
+        {.src = static_cast<const std::byte*>(src) + src_start_, .dst = static_cast<std::byte*>(dst) + dst_start_});
+  }
   execute_on_gpu(place, src, dst, stream);
+}
+
+// Every other array must be where src and dst are.
+int plan_state::place_of(const operands& all) const {
+  const int place = place_of(all.src, all.dst);
+  const auto check = [&](const char* what, const void* at, std::int64_t lo) {
+    if (at == nullptr || (place == api::on_cpu && !gpu::driver_is_loaded())) return;
+    api::check_place(place, what, gpu::where(static_cast<const std::byte*>(at) + lo));
+  };
+  const std::int64_t lo = map::second_span(form_).lo;
+  if (math_.reads_second()) check("second", all.second, lo);
+  check("second_dst", all.second_dst, lo);
+  check("scale", all.scale, 0);
+  return place;
 }
 
 const gpu_way& plan_state::way_on(int device, const void* src, const void* dst) const {
@@ -233,16 +307,33 @@ void plan_state::execute_on_gpu(int device, const void* src, void* dst, void* st
     odd = prepare(what_, gpu::info(device), alignment, kernel_);
     way = &odd;
   }
-  if (way->chosen.kernel == nullptr) {
-    throw error(status::invalid_argument, "kernel is \"" + kernel_ + "\", which cannot move this problem from and to " +
-                                              "pointers that are multiples of " + std::to_string(alignment) +
-                                              " bytes only");
+  if (way->chosen.kernel == nullptr) refuse_alignment(kernel_, alignment);
+  check_start(start(*way, src_span_, src, dst, stream), device, *way);
+}
+
+void plan_state::compute_on_gpu(int device, const operands& all, void* stream) const {
+  const gpu::device_guard there(device);
+  gpu_arrays those = {.src = static_cast<const std::byte*>(all.src) + src_start_,
+                      .dst = static_cast<std::byte*>(all.dst) + dst_start_,
+                      .scale = all.scale};
+  if (math_.reads_second()) {
+    // The kernel only reads it.
+    void* const second = what_.math.second == second_array::source ? const_cast<void*>(all.second) : all.dst;
+    those.second = static_cast<std::byte*>(second) + second_start_;
+  } else if (math_.second == second_array::destination) {
+    those.second = static_cast<std::byte*>(all.second_dst) + second_start_;
   }
-  if (const char* said = start(*way, src_span_, src, dst, stream); said != nullptr) {
-    gpu::clear_error();
-    throw error(status::device_error, std::string("GPU ") + std::to_string(device) + " did not start " +
-                                          way->chosen.kernel->name + ": " + said);
+  gpu_half fresh;
+  const gpu_half* half = &fresh;
+  if (device < most_devices) {
+    half = remember(device);
+  } else {
+    fresh = half_for(device);
   }
+  const int alignment = detail::alignment_of(those);
+  const gpu_way& way = alignment >= half->wide.alignment ? half->wide : half->narrow;
+  if (way.chosen.kernel == nullptr) refuse_alignment(kernel_, alignment);
+  check_start(start(way, those, stream), device, way);
 }
 
 void plan_state::check_overlap(const void* src, const void* dst) const {
@@ -264,17 +355,14 @@ void plan_state::check_overlap(const void* src, const void* dst) const {
   }
 }
 
-void plan_state::execute_on_cpu(const void* src, void* dst) const {
-  const std::byte* from = static_cast<const std::byte*>(src) + src_start_;
-  std::byte* to = static_cast<std::byte*>(dst) + dst_start_;
+void plan_state::execute_on_cpu(const kernels::arrays& all) const {
   const kernels::job& work = chosen_.work;
-  if (chosen_.threads == 1) return chosen_.kernel->run(work, from, to, 0, work.units);
+  if (chosen_.threads == 1) return run(chosen_, all, 0, work.units);
 
   struct team {
     const plan_state* self;
-    const std::byte* from;
-    std::byte* to;
-  } all{this, from, to};
+    const kernels::arrays& all;
+  } together{this, all};
   const auto body = [](void* argument, int task) {
     const team& mine = *static_cast<team*>(argument);
     const planning::choice& chosen = mine.self->chosen_;
@@ -282,9 +370,9 @@ void plan_state::execute_on_cpu(const void* src, void* dst) const {
     // Units in order, the same number for each task give or take one, whatever the scheduler does.
     const std::int64_t begin = units / chosen.threads * task + std::min<std::int64_t>(task, units % chosen.threads);
     const std::int64_t end = begin + units / chosen.threads + (task < units % chosen.threads ? 1 : 0);
-    chosen.kernel->run(chosen.work, mine.from, mine.to, begin, end);
+    run(chosen, mine.all, begin, end);
   };
-  base::parallel_for(parallel_, chosen_.threads, body, &all);
+  base::parallel_for(parallel_, chosen_.threads, body, &together);
 }
 
 void plan_state::execute_in_place(void* data, std::span<std::byte> workspace) const {
@@ -305,6 +393,16 @@ void plan_state::execute_in_place(void* data, std::span<std::byte> workspace) co
 
 }  // namespace detail
 
+namespace {
+
+void check_workspace(std::span<std::byte> workspace, const detail::plan_state& of) {
+  if (static_cast<std::int64_t>(workspace.size()) >= of.workspace_bytes()) return;
+  throw error(status::invalid_argument, "workspace has " + std::to_string(workspace.size()) + " bytes, wanted " +
+                                            std::to_string(of.workspace_bytes()) + " or more");
+}
+
+}  // namespace
+
 plan::plan(const problem& what, const plan_options& options) try
     : state_(std::make_shared<const detail::plan_state>(what, options)) {
 } catch (const std::bad_alloc&) {
@@ -313,11 +411,12 @@ plan::plan(const problem& what, const plan_options& options) try
 
 void plan::execute(const void* src, void* dst, void* stream) const { state_->execute(src, dst, stream); }
 void plan::execute(const void* src, void* dst, std::span<std::byte> workspace, void* stream) const {
-  if (static_cast<std::int64_t>(workspace.size()) < state_->workspace_bytes()) {
-    throw error(status::invalid_argument, "workspace has " + std::to_string(workspace.size()) + " bytes, wanted " +
-                                              std::to_string(state_->workspace_bytes()) + " or more");
-  }
+  check_workspace(workspace, *state_);
   state_->execute(src, dst, stream, workspace);
+}
+void plan::execute(const operands& all, void* stream) const {
+  if (!all.workspace.empty()) check_workspace(all.workspace, *state_);
+  state_->execute(all, stream);
 }
 std::string plan::explain() const { return state_->explain(); }
 const char* plan::kernel() const noexcept { return state_->kernel(); }

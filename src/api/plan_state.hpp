@@ -27,6 +27,7 @@ class plan_state {
   plan_state& operator=(const plan_state&) = delete;
 
   void execute(const void* src, void* dst, void* stream = nullptr, std::span<std::byte> workspace = {}) const;
+  void execute(const operands& all, void* stream = nullptr) const;
   [[nodiscard]] std::string explain() const;
   [[nodiscard]] const char* kernel() const noexcept;
   [[nodiscard]] int threads() const noexcept {
@@ -39,6 +40,7 @@ class plan_state {
   // For tune(). Where execute would run: api::on_cpu, or the number of a GPU; with its errors.
   [[nodiscard]] bool empty() const noexcept { return form_.empty; }
   [[nodiscard]] bool in_place() const noexcept { return what_.in_place; }
+  [[nodiscard]] bool computes() const noexcept { return computes_; }
   [[nodiscard]] int place_of(const void* src, const void* dst) const;
   [[nodiscard]] const gpu_way& way_on(int device, const void* src, const void* dst) const;  // one that is remembered
   [[nodiscard]] api::tuned_key key_on_cpu(int threads) const;
@@ -51,9 +53,12 @@ class plan_state {
   [[nodiscard]] bool on_gpu_only() const noexcept { return on_ == device::cuda; }
   void choose_for_cpu(int threads);
   void check_overlap(const void* src, const void* dst) const;
-  void execute_on_cpu(const void* src, void* dst) const;
+  void check_operands(const operands& all) const;
+  void execute_on_cpu(const kernels::arrays& all) const;
   void execute_in_place(void* data, std::span<std::byte> workspace) const;
   void execute_on_gpu(int device, const void* src, void* dst, void* stream) const;
+  void compute_on_gpu(int device, const operands& all, void* stream) const;
+  [[nodiscard]] int place_of(const operands& all) const;
   void explain_gpu_halves(std::ostream& out) const;
   [[nodiscard]] gpu_half half_for(int device) const;
   const gpu_half* remember(int device) const;
@@ -62,7 +67,9 @@ class plan_state {
   device on_;           // cuda also where a GPU row is asked for by name
   std::string kernel_;  // asked for by name; or empty
   findings of_tune_;
-  bool tuned_ = false;  // chosen_ is what tune() found
+  bool tuned_ = false;     // chosen_ is what tune() found
+  bool computes_ = false;  // math changes elements, or there is a second destination
+  kernels::op math_;
   map::canonical form_;
   planning::choice chosen_;                            // for the CPU; without a kernel where on_ is cuda
   std::optional<planning::in_place_choice> in_place_;  // in place of chosen_, for the CPU
@@ -73,6 +80,7 @@ class plan_state {
   map::byte_span dst_span_;
   std::int64_t src_start_ = 0;  // bytes from the caller's pointer to index 0
   std::int64_t dst_start_ = 0;
+  std::int64_t second_start_ = 0;
 };
 
 }  // namespace cornerturn::detail

@@ -110,13 +110,15 @@ problem permute_problem(std::span<const std::int64_t> extents, std::span<const i
   return out;
 }
 
-problem batched(const problem& one, std::int64_t count, std::int64_t src_stride, std::int64_t dst_stride) {
+problem batched(const problem& one, std::int64_t count, std::int64_t src_stride, std::int64_t dst_stride,
+                std::int64_t second_stride) {
   if (one.rank >= max_rank) invalid("the problem has rank " + std::to_string(one.rank) + " already, the most there is");
   if (count < 0) invalid("count is " + std::to_string(count) + ", wanted 0 or more");
   problem out;
   out.element_bytes = one.element_bytes;
   out.rank = one.rank + 1;
-  out.axes[0] = {count, src_stride, dst_stride};
+  out.math = one.math;
+  out.axes[0] = {count, src_stride, dst_stride, second_stride};
   for (int k = 0; k < one.rank; ++k) out.axes[k + 1] = one.axes[k];
   return out;
 }

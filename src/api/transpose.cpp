@@ -41,14 +41,23 @@ class plan_cache {
   std::uint64_t generation_ = 0;
 };
 
+// Where src is dst, in place.
+const plan& plan_for(const problem& what, const void* src, const void* dst) {
+  static thread_local plan_cache cache;
+  if (src != dst) return cache.get(what);
+  problem there = what;
+  there.in_place = true;
+  return cache.get(there);
+}
+
 }  // namespace
 
 void move(const problem& what, const void* src, void* dst, void* stream) {
-  static thread_local plan_cache cache;
-  if (src != dst) return cache.get(what).execute(src, dst, stream);
-  problem there = what;
-  there.in_place = true;
-  cache.get(there).execute(src, dst, stream);
+  plan_for(what, src, dst).execute(src, dst, stream);
+}
+
+void move(const problem& what, const operands& all, void* stream) {
+  plan_for(what, all.src, all.dst).execute(all, stream);
 }
 
 }  // namespace cornerturn

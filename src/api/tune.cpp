@@ -80,6 +80,10 @@ tune_result tune(const problem& what, const void* src, void* dst, const tune_opt
                 "in_place is set, but measuring would move the data again and again. Wanted: a "
                 "problem out of place");
   }
+  if (!map::only_moves(what)) {
+    throw error(status::invalid_argument,
+                "math changes elements, and only moves are measured. Wanted: a problem without math");
+  }
   // What the list says, whatever was found before; and where the pointers live.
   const detail::plan_state listed(what,
                                   {.on = options.on, .threads = options.threads, .parallel = {}, .kernel = nullptr},

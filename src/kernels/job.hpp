@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "base/checked.hpp"
+#include "kernels/op.hpp"
 #include "map/canonical.hpp"
 
 namespace cornerturn::kernels {
@@ -44,6 +45,9 @@ struct job {
   std::int64_t units = 1;
   std::int64_t turned_rows = 0;  // cycles: row r of the items goes to column (r + turned_rows) modulo their number
   std::int64_t turned_cols = 0;
+  op math{};  // of the family `apply`
+  bool along_src =
+      false;  // its elements are computed in runs of columns before they are turned, not of rows afterwards
 
   [[nodiscard]] std::int64_t panels() const noexcept { return base::ceil_div(cols.total, panel); }
   [[nodiscard]] std::int64_t row_chunks() const noexcept { return base::ceil_div(rows.total, row_chunk); }
@@ -59,5 +63,20 @@ using kernel_function = void (*)(const job& work, const std::byte* src, std::byt
 // Alias   calls on disjoint ranges touch disjoint bytes of both
 using in_place_function = void (*)(const job& work, std::byte* data, std::byte* workspace, std::int64_t begin,
                                    std::int64_t end) noexcept;
+
+// The arrays of a job with math, each at the word of index 0.
+struct arrays {
+  const std::byte* src = nullptr;
+  std::byte* dst = nullptr;
+  const std::byte* second =
+      nullptr;                      // where math.second is source; dst itself, with its strides, where beta wants that
+  std::byte* second_dst = nullptr;  // where it is destination
+  float scale = 1;
+};
+
+// Effect  dst = math(src, second) for units [begin, end) of the job
+// Alias   two calls on disjoint ranges write disjoint bytes. Where second is dst, each element is read before it is
+//         written and by the call that writes it
+using apply_function = void (*)(const job& work, const arrays& all, std::int64_t begin, std::int64_t end) noexcept;
 
 }  // namespace cornerturn::kernels

@@ -29,6 +29,7 @@ struct kernel {
   int tile_cols;
   int shared_bytes;                  // that its tile takes
   in_place_function turn = nullptr;  // on the CPU where src is dst, or null
+  apply_function apply = nullptr;    // on the CPU where elements change on the way, or null
 };
 
 [[nodiscard]] std::span<const kernel> all() noexcept;
@@ -38,6 +39,11 @@ struct kernel {
 [[nodiscard]] inline bool moves_in_place(const kernel& row) noexcept {
   const std::string_view family = row.family;
   return row.turn != nullptr || family == "swap" || family == "exchange";
+}
+
+// Whether elements change on the way, or go to two places.
+[[nodiscard]] inline bool computes(const kernel& row) noexcept {
+  return std::string_view(row.family).starts_with("apply");
 }
 
 // SIMD targets that this build has and this machine runs, best first; the first one is in use.
@@ -51,11 +57,14 @@ bool force_simd_target(std::string_view name);
   void name(const job& work, const std::byte* src, std::byte* dst, std::int64_t begin, std::int64_t end) noexcept;
 #define CORNERTURN_IN_PLACE_KERNEL(name, backend, family, element_bytes, note) \
   void name(const job& work, std::byte* data, std::byte* workspace, std::int64_t begin, std::int64_t end) noexcept;
+#define CORNERTURN_APPLY_KERNEL(name, backend, family, element_bytes, note) \
+  void name(const job& work, const arrays& all, std::int64_t begin, std::int64_t end) noexcept;
 #define CORNERTURN_GPU_KERNEL(name, backend, family, element_bytes, tile_rows, tile_cols, shared_bytes, note) \
   const char* name(const void* job, std::uint32_t blocks, int shared, void* stream) noexcept;
 #include "kernels/kernels.inc"
 #undef CORNERTURN_KERNEL
 #undef CORNERTURN_IN_PLACE_KERNEL
+#undef CORNERTURN_APPLY_KERNEL
 #undef CORNERTURN_GPU_KERNEL
 
 }  // namespace cornerturn::kernels

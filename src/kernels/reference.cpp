@@ -1,6 +1,7 @@
-// The oracle: walks the canonical axes one word at a time. One unit is the whole problem.
+// The oracles: they walk the canonical axes one word at a time. One unit is the whole problem.
 #include <cstring>
 
+#include "kernels/element.hpp"
 #include "kernels/kernel.hpp"
 
 namespace cornerturn::kernels {
@@ -15,6 +16,29 @@ void cpu_reference(const job& work, const std::byte* src, std::byte* dst, std::i
     const map::offsets here = map::at(form, i);
     std::memcpy(dst + here.dst * form.word_bytes, src + here.src * form.word_bytes, word);
   }
+}
+
+void cpu_apply_reference(const job& work, const arrays& all, std::int64_t begin, std::int64_t end) noexcept {
+  if (begin > 0 || end <= 0) return;
+  const map::canonical& form = work.form;
+  const op& how = work.math;
+  const std::int64_t total = map::words(form);
+  visit(how, [&](auto src_type, auto dst_type, auto which) {
+    using Src = typename decltype(src_type)::storage;
+    using Dst = typename decltype(dst_type)::storage;
+    for (std::int64_t i = 0; i < total; ++i) {
+      const map::offsets here = map::at(form, i);
+      Src s{};
+      Dst second{};
+      if (how.reads_src()) std::memcpy(&s, all.src + here.src * form.word_bytes, sizeof s);
+      if (how.reads_second()) std::memcpy(&second, all.second + here.second * form.dst_word_bytes, sizeof second);
+      const Dst made = apply<which.value>(how, s, second, all.scale);
+      std::memcpy(all.dst + here.dst * form.dst_word_bytes, &made, sizeof made);
+      if (how.second == second_array::destination) {
+        std::memcpy(all.second_dst + here.second * form.dst_word_bytes, &made, sizeof made);
+      }
+    }
+  });
 }
 
 }  // namespace cornerturn::kernels

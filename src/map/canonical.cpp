@@ -16,8 +16,10 @@ void flip(axis& one, canonical& form) noexcept {
   if ((by_src ? one.src_stride : one.dst_stride) > 0) return;
   form.src_offset += (one.extent - 1) * one.src_stride;
   form.dst_offset += (one.extent - 1) * one.dst_stride;
+  form.second_offset += (one.extent - 1) * one.second_stride;
   one.src_stride = -one.src_stride;
   one.dst_stride = -one.dst_stride;
+  one.second_stride = -one.second_stride;
 }
 
 void fold(canonical& form) noexcept {
@@ -25,11 +27,12 @@ void fold(canonical& form) noexcept {
   for (int k = 1; k < form.rank; ++k) {
     axis& outer = form.axes[kept];
     const axis& inner = form.axes[k];
-    std::int64_t src_next = 0;
-    std::int64_t dst_next = 0;
-    if (base::checked_mul(inner.extent, inner.src_stride, src_next) && outer.src_stride == src_next &&
-        base::checked_mul(inner.extent, inner.dst_stride, dst_next) && outer.dst_stride == dst_next) {
-      outer = {outer.extent * inner.extent, inner.src_stride, inner.dst_stride};
+    const auto goes_on = [&](std::int64_t axis::*stride) {
+      std::int64_t next = 0;
+      return base::checked_mul(inner.extent, inner.*stride, next) && outer.*stride == next;
+    };
+    if (goes_on(&axis::src_stride) && goes_on(&axis::dst_stride) && goes_on(&axis::second_stride)) {
+      outer = {outer.extent * inner.extent, inner.src_stride, inner.dst_stride, inner.second_stride};
     } else {
       form.axes[++kept] = inner;
     }
@@ -60,10 +63,12 @@ void widen(canonical& form, std::int64_t max_word_bytes) noexcept {
   form.src_offset /= factor;
   form.dst_offset /= factor;
   form.word_bytes *= factor;
+  form.dst_word_bytes = form.word_bytes;
   if (inner.extent == 1) --form.rank;
 }
 
-byte_span span_of(const canonical& form, std::int64_t offset, std::int64_t axis::*stride) noexcept {
+byte_span span_of(const canonical& form, std::int64_t word_bytes, std::int64_t offset,
+                  std::int64_t axis::*stride) noexcept {
   if (form.empty) return {};
   std::int64_t lo = offset;
   std::int64_t hi = offset;
@@ -71,24 +76,35 @@ byte_span span_of(const canonical& form, std::int64_t offset, std::int64_t axis:
     const std::int64_t reach = (form.axes[k].extent - 1) * (form.axes[k].*stride);
     (reach < 0 ? lo : hi) += reach;
   }
-  return {lo * form.word_bytes, (hi + 1) * form.word_bytes};
+  return {lo * word_bytes, (hi + 1) * word_bytes};
 }
 
 }  // namespace
 
 canonical canonicalize(const problem& what, std::int64_t max_word_bytes) noexcept {
   canonical form;
-  form.word_bytes = std::min({largest_power_of_two_divisor(what.element_bytes), max_word_bytes, std::int64_t{16}});
+  const bool words_are_elements = !only_moves(what);
+  const bool reads_second = what.math.beta != scalar{};
+  const bool second_is_dst = reads_second && what.math.second == second_array::none;
+  const bool has_second = reads_second || what.math.second == second_array::destination;
+  form.word_bytes =
+      words_are_elements
+          ? what.element_bytes
+          : std::min({largest_power_of_two_divisor(what.element_bytes), max_word_bytes, std::int64_t{16}});
   const std::int64_t split = what.element_bytes / form.word_bytes;
+  form.dst_word_bytes =
+      words_are_elements && what.math.dst != element_type::bits ? bytes_of(what.math.dst) : form.word_bytes;
   for (int k = 0; k < what.rank;
        ++k) {  // first of all: what check.cpp says of the other axes holds only where none is empty
-    if (what.axes[k].extent == 0) return {.word_bytes = form.word_bytes, .empty = true};
+    if (what.axes[k].extent == 0)
+      return {.word_bytes = form.word_bytes, .dst_word_bytes = form.dst_word_bytes, .empty = true};
   }
   for (int k = 0; k < what.rank; ++k) {
     axis one = what.axes[k];
     if (one.extent == 1) continue;
     one.src_stride *= split;
     one.dst_stride *= split;
+    one.second_stride = second_is_dst ? one.dst_stride : has_second ? one.second_stride : 0;
     flip(one, form);
     form.axes[form.rank++] = one;
   }
@@ -96,7 +112,7 @@ canonical canonicalize(const problem& what, std::int64_t max_word_bytes) noexcep
   std::sort(form.axes.begin(), form.axes.begin() + form.rank,
             [](const axis& a, const axis& b) { return magnitude(a.dst_stride) > magnitude(b.dst_stride); });
   fold(form);
-  widen(form, max_word_bytes);
+  if (!words_are_elements) widen(form, max_word_bytes);
   std::fill(form.axes.begin() + form.rank, form.axes.end(), axis{});
   return form;
 }
@@ -108,16 +124,32 @@ std::int64_t words(const canonical& form) noexcept {
   return total;
 }
 
-byte_span src_span(const canonical& form) noexcept { return span_of(form, form.src_offset, &axis::src_stride); }
-byte_span dst_span(const canonical& form) noexcept { return span_of(form, form.dst_offset, &axis::dst_stride); }
+byte_span src_span(const canonical& form) noexcept {
+  return span_of(form, form.word_bytes, form.src_offset, &axis::src_stride);
+}
+byte_span dst_span(const canonical& form) noexcept {
+  return span_of(form, form.dst_word_bytes, form.dst_offset, &axis::dst_stride);
+}
+byte_span second_span(const canonical& form) noexcept {
+  return span_of(form, form.dst_word_bytes, form.second_offset, &axis::second_stride);
+}
+
+bool only_moves(const problem& what) noexcept {
+  const arithmetic& math = what.math;
+  if (math.second == second_array::destination) return false;
+  if (math.alpha != scalar{1, 0} || math.beta != scalar{0, 0} || math.conj || math.scaled) return false;
+  const bool integers = math.src >= element_type::int8 && math.dst >= element_type::int8;
+  return math.src == math.dst || (integers && !math.saturate && bytes_of(math.src) == bytes_of(math.dst));
+}
 
 offsets at(const canonical& form, std::int64_t i) noexcept {
-  offsets here{form.src_offset, form.dst_offset};
+  offsets here{form.src_offset, form.dst_offset, form.second_offset};
   for (int k = form.rank - 1; k >= 0; --k) {
     const std::int64_t digit = i % form.axes[k].extent;
     i /= form.axes[k].extent;
     here.src += digit * form.axes[k].src_stride;
     here.dst += digit * form.axes[k].dst_stride;
+    here.second += digit * form.axes[k].second_stride;
   }
   return here;
 }

@@ -8,7 +8,9 @@
 //   5. axes are ordered by the magnitude of their dst stride, largest first
 //   6. neighbours that are contiguous in both src and dst are folded into one
 //   7. an innermost axis that is contiguous in both is widened into larger words, up to max_word_bytes
-// Two problems that move the same bytes in the same order of axes have one canonical form.
+// Where problem::math does something, a word is an element: 3 and 7 are left out, and 6 wants the second array's
+// strides to go on too. Where beta multiplies dst, the second array is dst; where there is none, its strides are 0. Two
+// problems that move the same bytes in the same order of axes have one canonical form.
 #pragma once
 
 #include <array>
@@ -21,12 +23,14 @@ namespace cornerturn::map {
 inline constexpr int max_axes = max_rank + 1;  // the axis of words inside an element comes on top
 
 struct canonical {
-  std::int64_t word_bytes = 1;  // 1, 2, 4, 8 or 16; strides and offsets count words
+  std::int64_t word_bytes = 1;      // 1, 2, 4, 8 or 16; strides and offsets count words
+  std::int64_t dst_word_bytes = 1;  // the same unless elements are converted; also of the second array
   int rank = 0;
   bool empty = false;
   std::array<axis, max_axes> axes{};  // outermost in dst first
   std::int64_t src_offset = 0;        // from the caller's pointer to the word of index 0
   std::int64_t dst_offset = 0;
+  std::int64_t second_offset = 0;
   friend bool operator==(const canonical&, const canonical&) = default;
 };
 
@@ -42,11 +46,16 @@ struct byte_span {
 [[nodiscard]] std::int64_t words(const canonical& form) noexcept;  // moved in all; 0 when empty
 [[nodiscard]] byte_span src_span(const canonical& form) noexcept;
 [[nodiscard]] byte_span dst_span(const canonical& form) noexcept;
+[[nodiscard]] byte_span second_span(const canonical& form) noexcept;
+
+// True when math changes no element and there is no second array: what the move of bits does.
+[[nodiscard]] bool only_moves(const problem& what) noexcept;
 
 // The src and dst word offsets of the linear index i (last axis fastest), 0 <= i < words(form): the map itself.
 struct offsets {
   std::int64_t src = 0;
   std::int64_t dst = 0;
+  std::int64_t second = 0;
 };
 [[nodiscard]] offsets at(const canonical& form, std::int64_t i) noexcept;
 

@@ -55,7 +55,7 @@ struct tile_map {
     return chunk_place(dst_col(thread, step), thread % Side);
   }
 
- private:
+  // Where chunk `chunk` of a column lies.
   CORNERTURN_HOST_DEVICE static constexpr int chunk_place(int column, int chunk) {
     return (column * Side + (chunk ^ (column / v & 7))) * 16;
   }

@@ -240,6 +240,88 @@ TEST(c_abi, tunes_and_remembers) {
   expect_failure(cornerturn_load_tuning("/nowhere/at/all"), CORNERTURN_INVALID_ARGUMENT, {"/nowhere/at/all"});
 }
 
+TEST(c_abi, arithmetic_on_the_way) {
+  cornerturn_problem what;
+  expect_success(cornerturn_transpose_problem(30, 50, 4, 0, 0, &what));
+  const std::vector<float> src = numbers(30 * 50);
+  std::vector<float> dst(src.size(), 1), second(src.size(), 1000);
+  cornerturn_arithmetic math = cornerturn_no_arithmetic();
+  EXPECT_EQ(math.alpha[0], 1);
+  EXPECT_EQ(math.saturate, 1);
+  math.src = math.dst = CORNERTURN_FLOAT32;
+  math.alpha[0] = 2;
+  math.beta[0] = 1;
+  math.second = CORNERTURN_SECOND_SOURCE;
+  for (int k = 0; k < 2; ++k) math.second_strides[k] = what.axes[k].dst_stride;
+  cornerturn_operands all = {};
+  all.src = src.data();
+  all.dst = dst.data();
+  all.second = second.data();
+  expect_success(cornerturn_apply(&what, &math, &all, nullptr));
+  for (std::size_t i = 0; i < 30; ++i) {
+    for (std::size_t j = 0; j < 50; ++j) ASSERT_EQ(dst[j * 30 + i], 2 * src[i * 50 + j] + 1000);
+  }
+  cornerturn_plan* plan = nullptr;
+  expect_success(cornerturn_plan_create_with(&what, &math, nullptr, &plan));
+  EXPECT_NE(std::strstr(cornerturn_plan_explain(plan), "alpha 2, beta 1 of a second source"), nullptr);
+  std::fill(second.begin(), second.end(), -1.F);
+  expect_success(cornerturn_plan_apply(plan, &all, nullptr));
+  EXPECT_EQ(dst[1], 2 * src[50] - 1);
+  all.second = nullptr;
+  expect_failure(cornerturn_plan_apply(plan, &all, nullptr), CORNERTURN_INVALID_ARGUMENT, {"second is null"});
+  expect_failure(cornerturn_plan_apply(plan, nullptr, nullptr), CORNERTURN_INVALID_ARGUMENT, {"operands is null"});
+  all.workspace_bytes = -1;
+  expect_failure(cornerturn_plan_apply(plan, &all, nullptr), CORNERTURN_INVALID_ARGUMENT, {"workspace_bytes is -1"});
+  all.workspace_bytes = 1;
+  expect_failure(cornerturn_plan_apply(plan, &all, nullptr), CORNERTURN_INVALID_ARGUMENT, {"workspace is null"});
+  cornerturn_plan_destroy(plan);
+
+  all = {};
+  all.src = src.data();
+  all.dst = dst.data();
+  expect_success(cornerturn_apply(&what, nullptr, &all, nullptr));
+  expect_transposed(src, dst, 30, 50);
+  math = cornerturn_no_arithmetic();
+  math.src = CORNERTURN_FLOAT32;
+  math.dst = CORNERTURN_INT32;
+  expect_failure(cornerturn_apply(&what, &math, &all, nullptr), CORNERTURN_INVALID_ARGUMENT,
+                 {"math converts float32 to int32"});
+}
+
+TEST(c_abi, a_scale_and_a_second_destination) {
+  cornerturn_problem what;
+  expect_success(cornerturn_transpose_problem(2, 3, 4, 0, 0, &what));
+  cornerturn_arithmetic math = cornerturn_no_arithmetic();
+  math.src = CORNERTURN_FLOAT32;
+  math.dst = CORNERTURN_FLOAT8_E4M3;
+  math.scaled = 1;
+  math.second = CORNERTURN_SECOND_DESTINATION;
+  math.second_strides[0] = 1;
+  math.second_strides[1] = 3;
+  const float src[] = {1, 2, 4, 8, 16, 1e9F}, scale = 2;
+  unsigned char dst[6], cast[6];
+  cornerturn_operands all = {};
+  all.src = src;
+  all.dst = dst;
+  all.second_dst = cast;
+  all.scale = &scale;
+  expect_success(cornerturn_apply(&what, &math, &all, nullptr));
+  const unsigned char wanted_cast[] = {0x40, 0x48, 0x50, 0x58, 0x60, 0x7e};
+  const unsigned char wanted[] = {0x40, 0x58, 0x48, 0x60, 0x50, 0x7e};
+  EXPECT_EQ(std::memcmp(cast, wanted_cast, 6), 0);
+  EXPECT_EQ(std::memcmp(dst, wanted, 6), 0);
+}
+
+TEST(c_abi, types_have_the_numbers_of_cpp) {
+  using enum cornerturn::element_type;
+  static_assert(static_cast<int>(float16) == CORNERTURN_FLOAT16);
+  static_assert(static_cast<int>(complex128) == CORNERTURN_COMPLEX128);
+  static_assert(static_cast<int>(float8_e5m2) == CORNERTURN_FLOAT8_E5M2);
+  static_assert(static_cast<int>(int8) == CORNERTURN_INT8);
+  static_assert(static_cast<int>(uint64) == CORNERTURN_UINT64);
+  static_assert(static_cast<int>(cornerturn::second_array::destination) == CORNERTURN_SECOND_DESTINATION);
+}
+
 TEST(c_abi, names) {
   EXPECT_STREQ(cornerturn_status_name(CORNERTURN_OK), "ok");
   EXPECT_STREQ(cornerturn_status_name(CORNERTURN_OVERLAP), "overlap");

@@ -70,6 +70,85 @@ TEST(check, bytes_that_leave_63_bits) {
   });
 }
 
+problem typed(const arithmetic& math) {
+  problem what = strided(std::max<std::int64_t>(bytes_of(math.src), 1), {{3, 1, 5}, {5, 3, 1}});
+  what.math = math;
+  return what;
+}
+
+void expect_refused(const arithmetic& math, std::initializer_list<const char*> parts) {
+  expect_error(status::invalid_argument, parts, [&] { check(typed(math)); });
+}
+
+TEST(check, types_that_go_together) {
+  using enum element_type;
+  EXPECT_NO_THROW(check(typed({.src = float32, .dst = float16, .alpha = {2, 0}, .beta = {3, 0}})));
+  EXPECT_NO_THROW(check(typed({.src = complex64, .dst = complex64, .alpha = {2, 1}, .beta = {3, 1}, .conj = true})));
+  EXPECT_NO_THROW(check(typed({.src = bfloat16, .dst = float8_e5m2, .alpha = {2, 0}, .scaled = true})));
+  EXPECT_NO_THROW(check(typed({.src = uint8, .dst = int64})));
+  expect_refused({.src = float16, .dst = bfloat16}, {"math converts float16 to bfloat16", "one type on both sides",
+                                                     "float8_e4m3", "an integer to an integer"});
+  expect_refused({.src = float8_e4m3, .dst = float32}, {"math converts float8_e4m3 to float32"});
+  expect_refused({.src = float32, .dst = int32}, {"math converts float32 to int32"});
+  expect_refused({.src = bits, .dst = float16}, {"math goes from bits to float16", "or bits on both"});
+  expect_refused({.src = static_cast<element_type>(99), .dst = float16}, {"math.src is 99", "no element_type"});
+  expect_refused({.src = float16, .dst = static_cast<element_type>(-1)}, {"math.dst is -1"});
+  problem what = typed({.src = float32, .dst = float16});
+  what.element_bytes = 8;
+  expect_error(status::invalid_argument, {"element_bytes is 8", "math.src is float32", "Wanted: 4"},
+               [&] { check(what); });
+}
+
+TEST(check, arithmetic_that_types_have) {
+  using enum element_type;
+  expect_refused({.alpha = {2, 0}}, {"math.alpha is 2, which bits does not have", "Wanted: 1"});
+  expect_refused({.src = int32, .dst = int64, .alpha = {2, 0}},
+                 {"math.alpha is 2, which int32 to int64 does not have"});
+  expect_refused({.src = int32, .dst = int32, .beta = {1, 0}}, {"math.beta is 1", "Wanted: 0"});
+  expect_refused({.src = float32, .dst = float8_e4m3, .beta = {1, 0}, .scaled = true}, {"math.beta is 1", "Wanted: 0"});
+  expect_refused({.src = float8_e4m3, .dst = float8_e4m3, .alpha = {3, 0}}, {"math.alpha is 3"});
+  expect_refused({.src = float32, .dst = float16, .alpha = {2, 1}}, {"math.alpha is (2, 1)", "no imaginary part"});
+  expect_refused({.src = float32, .dst = float32, .beta = {2, 1}}, {"math.beta is (2, 1)", "no imaginary part"});
+  expect_refused({.src = float32, .dst = float32, .conj = true}, {"math.conj is set", "float32", "complex64"});
+  expect_refused({.src = float32, .dst = float8_e4m3}, {"math.scaled is not set", "a scale, be it 1"});
+  expect_refused({.src = float32, .dst = float16, .scaled = true}, {"math.scaled is set", "a conversion to float8"});
+  expect_refused({.src = float8_e4m3, .dst = float8_e4m3, .scaled = true}, {"math.scaled is set"});
+}
+
+TEST(check, second_arrays) {
+  using enum element_type;
+  problem what = typed({.src = float32, .dst = float16, .beta = {1, 0}});
+  what.axes[1].second_stride = 7;
+  expect_error(status::invalid_argument, {"axis 1 has second stride 7", "math.second is none"}, [&] { check(what); });
+  what.math.second = second_array::source;
+  EXPECT_NO_THROW(check(what));
+  what.axes[1].second_stride = INT64_MAX / 4;
+  expect_error(status::overflow, {"the second source spans"}, [&] { check(what); });
+  what.math.second = second_array::destination;
+  expect_error(status::invalid_argument, {"math.beta is not 0"}, [&] { check(what); });
+  what.math.beta = {};
+  what.axes[1].second_stride = 3;
+  expect_error(status::overlap, {"axis 0 has second stride 0"}, [&] { check(what); });
+  what.axes[0].second_stride = 2;
+  expect_error(status::overlap, {"axis 1 has second stride 3", "two elements of second", "at least 5"},
+               [&] { check(what); });
+  what.axes[0].second_stride = -1;
+  EXPECT_NO_THROW(check(what));
+  what.in_place = true;
+  expect_error(status::invalid_argument, {"in_place is set", "second destination"}, [&] { check(what); });
+  what = strided(12, {{3, 1, 1, 1}});
+  what.math.second = second_array::destination;
+  expect_error(status::invalid_argument, {"element_bytes is 12", "1, 2, 4, 8 or 16"}, [&] { check(what); });
+  expect_refused({.second = static_cast<second_array>(3)}, {"math.second is 3"});
+}
+
+TEST(check, wide_elements_of_dst_reach_further) {
+  problem what = strided(1, {{std::int64_t{1} << 61, 1, 1}});
+  EXPECT_NO_THROW(check(what));
+  what.math = {.src = element_type::int8, .dst = element_type::int64};
+  expect_error(status::overflow, {"axis 0"}, [&] { check(what); });
+}
+
 // What check() accepts, has no two elements of dst in one place.
 RC_GTEST_PROP(check, accepts_no_problem_with_a_collision, ()) {
   problem what{.element_bytes = 1, .rank = *rc::gen::inRange(1, 5), .axes = {}};

@@ -47,6 +47,11 @@ TEST(explain, says_that_a_kernel_was_asked_for) {
   expect_parts(explained(transpose_problem(64, 64, 4), "cpu_reference"), {"cpu_reference", "asked for by name"});
 }
 
+problem doubled(problem what) {
+  what.math = {.src = element_type::float32, .dst = element_type::float32, .alpha = {2, 0}};
+  return what;
+}
+
 TEST(explain, every_row_explains_itself) {
   for (const kernel_info& row : kernel_list()) {
     if (row.backend != "cpu") continue;   // gpu_half_test.cpp
@@ -58,7 +63,8 @@ TEST(explain, every_row_explains_itself) {
                                                 std::vector<int>{1, 3, 5, 7, 9, 11, 13, 15, 2, 6, 10, 14, 0, 4, 8, 12},
                                                 std::max(row.element_bytes, 1)),
                                 in_place(transpose_problem(64, 64, row.element_bytes == 0 ? 3 : row.element_bytes)),
-                                in_place(transpose_problem(64, 60, 1))}) {
+                                in_place(transpose_problem(64, 60, 1)), doubled(transpose_problem(64, 60, 4)),
+                                doubled(transpose_problem(1, 60, 4))}) {
       try {
         const std::string text = explained(what, row.name.c_str());
         expect_parts(text, {row.name.c_str(), row.note.c_str(), "line "});

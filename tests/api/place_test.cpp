@@ -77,5 +77,16 @@ TEST(place, a_refusal_says_what_both_are_and_what_is_wanted) {
                call(device::automatic, managed, pageable));
 }
 
+TEST(place, every_other_array_must_be_reached_from_there) {
+  for (const location& one : {pageable, pinned, managed}) EXPECT_NO_THROW(check_place(on_cpu, "second", one));
+  for (const location& one : {pinned, managed, on_gpu(3)}) EXPECT_NO_THROW(check_place(3, "second", one));
+  expect_error(status::invalid_argument, {"second is memory of GPU 1", "runs on the CPU", "Wanted: host memory"},
+               [] { check_place(on_cpu, "second", on_gpu(1)); });
+  expect_error(status::invalid_argument, {"scale is host memory that no GPU can reach", "runs on GPU 3", "Wanted"},
+               [] { check_place(3, "scale", pageable); });
+  expect_error(status::invalid_argument, {"second_dst is memory of GPU 1", "runs on GPU 3"},
+               [] { check_place(3, "second_dst", on_gpu(1)); });
+}
+
 }  // namespace
 }  // namespace cornerturn::api

@@ -145,7 +145,7 @@ class machine {
   }
   void load_global(void* value, const void* from, int size) {
     expect_aligned(from, size);
-    if (within(from, size, of_->src.begin, of_->src.end)) {
+    if (may_be_read(from, size)) {
       count_read(from, size);
       std::memcpy(value, from, static_cast<std::size_t>(size));
       return;
@@ -155,7 +155,7 @@ class machine {
   }
   void store_global(void* to, const void* value, int size) {
     expect_aligned(to, size);
-    if (!within(to, size, of_->dst.begin, of_->dst.end)) {
+    if (!may_be_written(to, size)) {
       return fault("writes ", size, " bytes outside of dst, at ", place(to));
     }
     count_store(to, size);
@@ -204,12 +204,12 @@ class machine {
     const at_work guard(*this);
     if (within(address, size, shared_, shared_end_)) {
       write ? write_shared(address, size, false) : read_shared(address, size);
-    } else if (in_place() && within(address, size, of_->dst.begin, of_->dst.end)) {
+    } else if (write ? may_be_written(address, size) : may_be_read(address, size)) {
       write ? count_store(address, size) : count_read(address, size);
     } else if (within(address, size, of_->src.begin, of_->src.end)) {
-      write ? fault("writes to src, at ", place(address)) : count_read(address, size);
+      fault("writes to src, at ", place(address));
     } else if (within(address, size, of_->dst.begin, of_->dst.end)) {
-      write ? count_store(address, size) : fault("reads dst, at ", place(address));
+      fault("reads dst, at ", place(address));
     } else if (write || !within(address, size, job_, job_ + job_bytes_)) {
       fault((write ? "writes " : "reads "), size, " bytes outside of every array, at ", place(address));
     }
@@ -247,13 +247,24 @@ class machine {
     near("shared memory", shared_, shared_end_);
     near("src", of_->src.begin, of_->src.end);
     near("dst", of_->dst.begin, of_->dst.end);
+    if (of_->second.begin != nullptr) near("the second array", of_->second.begin, of_->second.end);
     return named;
   }
 
   [[nodiscard]] bool in_place() const { return of_->src.begin == of_->dst.begin; }
 
+  [[nodiscard]] bool may_be_read(const void* from, int size) const {
+    return within(from, size, of_->src.begin, of_->src.end) || within(from, size, of_->scale.begin, of_->scale.end) ||
+           (!of_->second_written && within(from, size, of_->second.begin, of_->second.end)) ||
+           ((of_->dst_is_read || in_place()) && within(from, size, of_->dst.begin, of_->dst.end));
+  }
+  [[nodiscard]] bool may_be_written(const void* to, int size) const {
+    return within(to, size, of_->dst.begin, of_->dst.end) ||
+           (of_->second_written && within(to, size, of_->second.begin, of_->second.end));
+  }
+
   void count_read(const void* from, int size) {
-    if (in_place() && !of_->record) {
+    if ((in_place() || of_->dst_is_read) && !of_->record && within(from, size, of_->dst.begin, of_->dst.end)) {
       const std::uint64_t first = number(from) - number(of_->dst.begin);
       for (std::uint64_t k = first; k < first + static_cast<std::uint64_t>(size); ++k) {
         if (stored_[k]) return fault("reads what was written before, byte ", k, " of dst");
@@ -263,10 +274,14 @@ class machine {
   }
   void count_store(const void* to, int size) {
     if (of_->record) return of_->writes.push_back({to, static_cast<const unsigned char*>(to) + size});
-    const std::uint64_t first = number(to) - number(of_->dst.begin);
+    const bool to_dst = within(to, size, of_->dst.begin, of_->dst.end);
+    std::vector<bool>& stored = to_dst ? stored_ : stored_too_;
+    const std::uint64_t first = number(to) - number(to_dst ? of_->dst.begin : of_->second.begin);
     for (std::uint64_t k = first; k < first + static_cast<std::uint64_t>(size); ++k) {
-      if (stored_[k]) return fault("writes what was written before, byte ", k, " of dst");
-      stored_[k] = true;
+      if (stored[k]) {
+        return fault("writes what was written before, byte ", k, to_dst ? " of dst" : " of the second array");
+      }
+      stored[k] = true;
     }
   }
   void read_shared(const void* address, int size) {
@@ -323,8 +338,9 @@ class machine {
   std::uint64_t shuffle_ = 0;
   std::vector<fiber> fibers_;
   std::vector<shadow> shadows_;
-  std::vector<bool> stored_;
-  void* scheduler_ = nullptr;  // its stack pointer while a fiber runs
+  std::vector<bool> stored_;      // of dst
+  std::vector<bool> stored_too_;  // of the second array
+  void* scheduler_ = nullptr;     // its stack pointer while a fiber runs
 #ifdef EMULATOR_ASAN
   const void* scheduler_stack_ = nullptr;
   std::size_t scheduler_stack_bytes_ = 0;
@@ -467,7 +483,10 @@ const char* machine::launch(kernel_call call, const void* job, std::size_t job_b
   job_bytes_ = job_bytes;
   make_fibers(static_cast<std::size_t>(threads));
   shadows_.resize(std::max(shadows_.size(), static_cast<std::size_t>(shared_bytes)));
-  if (!of.record) stored_.assign(number(of.dst.end) - number(of.dst.begin), false);
+  if (!of.record) {
+    stored_.assign(number(of.dst.end) - number(of.dst.begin), false);
+    stored_too_.assign(number(of.second.end) - number(of.second.begin), false);
+  }
   shuffle_ = of.seed;
   std::vector<std::uint32_t> turns = of.blocks;
   if (turns.empty()) {

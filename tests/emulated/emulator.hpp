@@ -30,6 +30,10 @@ struct session {
   std::uint64_t seed = 1;  // of the shuffle
   bytes src;
   bytes dst;
+  bytes second;  // of a problem with math
+  bytes scale;
+  bool second_written = false;        // the second array is a destination, not a source
+  bool dst_is_read = false;           // before each byte of it is written
   std::vector<std::uint32_t> blocks;  // run only these; empty: all
   bool record = false;                // keep what is read of src and written to dst
   std::vector<bytes> reads;

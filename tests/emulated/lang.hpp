@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "emulator.hpp"
+#include "kernels/element.hpp"
 
 #define GPU_KERNEL(threads, blocks) void
 #define GPU_INLINE inline
@@ -110,5 +111,20 @@ GPU_INLINE void start_copy(void* shared, const void* global) {
 }
 GPU_INLINE void start_line_copy(void* shared, const void* global) { start_copy<16>(shared, global); }
 GPU_INLINE void wait_for_copies() { emulated::wait_for_copies(); }
+
+// By the conversions of kernels/element.hpp: what the kernels do round the vendor's is then run too.
+inline constexpr bool has_small_floats = true;
+GPU_INLINE float float_of_float16(uint32_t bits) {
+  return kernels::widen(kernels::float16{static_cast<std::uint16_t>(bits)});
+}
+template <class T>
+uint32_t pair_of(float low, float high, bool saturate) {
+  return kernels::narrow<T>(low, saturate).bits | uint32_t{kernels::narrow<T>(high, saturate).bits} << 8 * sizeof(T);
+}
+GPU_INLINE uint32_t pair_of_float16(float low, float high) { return pair_of<kernels::float16>(low, high, false); }
+GPU_INLINE uint32_t pair_of_bfloat16(float low, float high) { return pair_of<kernels::bfloat16>(low, high, false); }
+GPU_INLINE uint32_t pair_of_e4m3(float low, float high) { return pair_of<kernels::float8_e4m3>(low, high, true); }
+GPU_INLINE uint32_t pair_of_e5m2(float low, float high) { return pair_of<kernels::float8_e5m2>(low, high, true); }
+GPU_INLINE float clamped(float x, float limit) { return x > limit ? limit : x < -limit ? -limit : x; }
 
 }  // namespace cornerturn::gpu

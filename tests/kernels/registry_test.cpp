@@ -217,8 +217,8 @@ TEST(registry_table, rows_have_unique_names_that_are_found) {
     EXPECT_EQ(kernels::find(row.name), &row) << row.name;
     EXPECT_TRUE(std::string_view(row.name).starts_with(std::string(row.backend) + "_" + row.family)) << row.name;
     EXPECT_NE(std::string_view(row.note), "") << row.name;
-    EXPECT_EQ((row.run != nullptr) + (row.launch != nullptr) + (row.turn != nullptr), 1)
-        << row.name << " runs on the CPU or on a GPU or in place";
+    EXPECT_EQ((row.run != nullptr) + (row.launch != nullptr) + (row.turn != nullptr) + (row.apply != nullptr), 1)
+        << row.name << " moves on the CPU, on a GPU or in place, or computes";
   }
   EXPECT_EQ(kernels::find("cpu"), nullptr);
   EXPECT_EQ(kernels::find(""), nullptr);

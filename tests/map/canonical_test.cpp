@@ -149,6 +149,87 @@ RC_GTEST_PROP(canonical, has_the_shape_that_its_header_promises, ()) {
   for (int k = form.rank; k < max_axes; ++k) RC_ASSERT(form.axes[k] == axis{});
 }
 
+// ---- with math ----
+
+struct triple {
+  std::int64_t src, dst, second;
+  auto operator<=>(const triple&) const = default;
+};
+
+RC_GTEST_PROP(canonical, with_math_keeps_every_triple_of_elements, ()) {
+  problem what = *problems();
+  RC_PRE(testing::elements_of(what) < 20000);
+  what.element_bytes = 4;
+  what.math = {
+      .src = element_type::float32, .dst = element_type::float16, .beta = {1, 0}, .second = second_array::source};
+  for (int k = 0; k < what.rank; ++k) {
+    // Often one that folds as dst does.
+    what.axes[k].second_stride =
+        *rc::gen::weightedElement<std::int64_t>({{3, what.axes[k].dst_stride}, {1, 0}, {1, k - 2}});
+  }
+  const canonical form = canonicalize(what);
+  RC_ASSERT(form.word_bytes == 4);
+  RC_ASSERT(form.dst_word_bytes == 2);
+  std::vector<triple> wanted, found;
+  problem second = what;
+  for (int k = 0; k < what.rank; ++k) second.axes[k].src_stride = what.axes[k].second_stride;
+  testing::walk(what, [&](std::int64_t src, std::int64_t dst) { wanted.push_back({src, dst, 0}); });
+  std::size_t at_wanted = 0;
+  testing::walk(second, [&](std::int64_t other, std::int64_t) { wanted[at_wanted++].second = other; });
+  for (std::int64_t i = 0; i < words(form); ++i)
+    found.push_back({at(form, i).src, at(form, i).dst, at(form, i).second});
+  std::sort(wanted.begin(), wanted.end());
+  std::sort(found.begin(), found.end());
+  RC_ASSERT(found == wanted);
+  const testing::byte_range range = testing::range_of(what, &axis::second_stride);
+  RC_ASSERT(second_span(form).lo == range.lo / 2);
+  RC_ASSERT(second_span(form).hi == range.hi / 2);
+}
+
+TEST(canonical_math, words_are_elements) {
+  problem what = transpose_problem(30, 50, 8);
+  what.math = {.src = element_type::complex64, .dst = element_type::complex64, .conj = true};
+  const canonical form = canonicalize(what, 4);
+  EXPECT_EQ(form.word_bytes, 8);
+  EXPECT_EQ(form.dst_word_bytes, 8);
+  EXPECT_EQ(form.rank, 2);
+  what = permute_problem(std::vector<std::int64_t>{4, 6}, std::vector<int>{0, 1}, 2);
+  what.math = {.src = element_type::int16, .dst = element_type::int64};
+  EXPECT_EQ(canonicalize(what).rank, 1) << "folded, not widened";
+  EXPECT_EQ(canonicalize(what).word_bytes, 2);
+  EXPECT_EQ(canonicalize(what).dst_word_bytes, 8);
+}
+
+TEST(canonical_math, dst_is_the_second_array_where_beta_says_so) {
+  problem what = transpose_problem(30, 50, 4, 51, 33);
+  what.axes[0].dst_stride *= -1;
+  what.math = {.src = element_type::float32, .dst = element_type::float32, .beta = {1, 0}};
+  const canonical form = canonicalize(what);
+  EXPECT_EQ(form.second_offset, form.dst_offset);
+  for (int k = 0; k < form.rank; ++k) EXPECT_EQ(form.axes[k].second_stride, form.axes[k].dst_stride);
+  // Strides of an array that is not read are none.
+  what.math.second = second_array::source;
+  what.math.beta = {};
+  what.axes[0].second_stride = 7;
+  what.math.alpha = {2, 0};
+  for (int k = 0; k < form.rank; ++k) EXPECT_EQ(canonicalize(what).axes[k].second_stride, 0);
+}
+
+TEST(canonical_math, only_moves) {
+  const auto moves = [](const arithmetic& math) { return only_moves(problem{.element_bytes = 4, .math = math}); };
+  using enum element_type;
+  EXPECT_TRUE(moves({}));
+  EXPECT_TRUE(moves({.src = float32, .dst = float32}));
+  EXPECT_TRUE(moves({.src = float32, .dst = float32, .second = second_array::source}));
+  EXPECT_TRUE(moves({.src = int32, .dst = uint32, .saturate = false}));
+  EXPECT_FALSE(moves({.src = int32, .dst = uint32}));
+  EXPECT_FALSE(moves({.src = float32, .dst = float16}));
+  EXPECT_FALSE(moves({.src = float32, .dst = float32, .alpha = {2, 0}}));
+  EXPECT_FALSE(moves({.src = float32, .dst = float32, .beta = {2, 0}}));
+  EXPECT_FALSE(moves({.src = complex64, .dst = complex64, .conj = true}));
+  EXPECT_FALSE(moves({.second = second_array::destination}));
+}
+
 // ---- known cases ----
 
 canonical packed(std::initializer_list<std::int64_t> extents, std::initializer_list<int> axes,

@@ -7,9 +7,9 @@
 
 // Threads of a block, and the fewest blocks that must fit a multiprocessor: a limit on registers.
 // Turing has no cp.async: what is on its way to shared memory sits in registers, and four blocks of 64-bit tiles spill
-// (sm_75, 12 bytes); three do not.
+// (sm_75, 12 bytes); three do not. So do three blocks of float64 that become float32; two do not.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-#define GPU_KERNEL(threads, blocks) __global__ void __launch_bounds__(threads, ((blocks)*3 + 3) / 4)
+#define GPU_KERNEL(threads, blocks) __global__ void __launch_bounds__(threads, ((blocks)*3 + 2) / 4)
 #else
 #define GPU_KERNEL(threads, blocks) __global__ void __launch_bounds__(threads, blocks)
 #endif
@@ -107,6 +107,58 @@ GPU_INLINE void wait_for_copies() {
 #if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.wait_all;" ::: "memory");
 #endif
+}
+
+// Conversions from and to small floats. Where there are none, gpu/math.cuh does without.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 890
+inline constexpr bool has_small_floats = false;
+#define GPU_SMALL_FLOATS 0
+#else
+inline constexpr bool has_small_floats = true;
+#define GPU_SMALL_FLOATS 1
+#endif
+GPU_INLINE float float_of_float16(uint32_t bits) {
+  float made;
+  asm("{ .reg .b16 half; cvt.u16.u32 half, %1; cvt.f32.f16 %0, half; }" : "=f"(made) : "r"(bits));
+  return made;
+}
+// Two numbers, the first in the low bits, to nearest, ties to even; a NaN is one without its sign.
+GPU_INLINE uint32_t pair_of_float16(float low, float high) {
+  uint32_t made = 0;
+#if GPU_SMALL_FLOATS
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(made) : "f"(high), "f"(low));
+#endif
+  return made;
+}
+GPU_INLINE uint32_t pair_of_bfloat16(float low, float high) {
+  uint32_t made = 0;
+#if GPU_SMALL_FLOATS
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(made) : "f"(high), "f"(low));
+#endif
+  return made;
+}
+// The same, and what is too large becomes the largest number. Requires  a NaN is 0x7fffffff
+GPU_INLINE uint32_t pair_of_e4m3(float low, float high) {
+  std::uint16_t made = 0;
+#if GPU_SMALL_FLOATS
+  asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(made) : "f"(high), "f"(low));
+#endif
+  return made;
+}
+GPU_INLINE uint32_t pair_of_e5m2(float low, float high) {
+  std::uint16_t made = 0;
+#if GPU_SMALL_FLOATS
+  asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(made) : "f"(high), "f"(low));
+#endif
+  return made;
+}
+// At most `limit` in magnitude. A NaN becomes 0x7fffffff.
+GPU_INLINE float clamped(float x, float limit) {
+#if GPU_SMALL_FLOATS
+  asm("min.NaN.f32 %0, %0, %1;" : "+f"(x) : "f"(limit));
+  asm("max.NaN.f32 %0, %0, %1;" : "+f"(x) : "f"(-limit));
+#endif
+  return x;
 }
 
 }  // namespace cornerturn::gpu

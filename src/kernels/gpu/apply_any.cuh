@@ -1,0 +1,138 @@
+// Elements that change on the way, whatever their strides, sizes and alignment.
+//   1. a tile of columns x rows x indices of one more axis, 2^n of each, is read along its rows, element by element,
+//   into
+//      shared memory, whose rows are padded so that reads down a column meet different banks
+//   2. after a barrier the tile is walked in the order of dst, computed and written; and once more in that of a second
+//      destination, where it is another one
+// Bytes that an edge leaves out are neither read nor written.
+#pragma once
+
+#include "kernels/gpu/apply.cuh"
+
+namespace cornerturn::gpu {
+
+struct tile_index {
+  int32_t slot[3];
+};
+
+// Element `i` of a tile, columns or rows fastest.
+GPU_INLINE tile_index index_of(const apply_job& job, int32_t i, bool cols_first) {
+  const int32_t log2_first = job.cut_log2[cols_first ? 0 : 1];
+  const int32_t first = i & ((1 << log2_first) - 1);
+  i >>= log2_first;
+  const int32_t log2_then = job.cut_log2[cols_first ? 1 : 0];
+  const int32_t then = i & ((1 << log2_then) - 1);
+  return {{cols_first ? first : then, cols_first ? then : first, i >> log2_then}};
+}
+
+GPU_INLINE bool inside(const apply_place& here, const tile_index& at) {
+  return at.slot[0] < here.left[0] && at.slot[1] < here.left[1] && at.slot[2] < here.left[2];
+}
+
+GPU_INLINE int64_t offset(const apply_job& job, const tile_index& at, int64_t apply_strides::*stride) {
+  int64_t sum = 0;
+  GPU_UNROLL for (int s = 0; s < 3; ++s) sum += at.slot[s] * (job.slots[s].*stride);
+  return sum;
+}
+
+// Rows lie one after the other, those of slot 2's first index first.
+template <int Bytes>
+GPU_INLINE int32_t smem_offset(const apply_job& job, const tile_index& at) {
+  return ((at.slot[2] << job.cut_log2[1]) + at.slot[1]) * job.pitch + at.slot[0] * Bytes;
+}
+
+template <int Bytes>
+GPU_INLINE void load_element(uint32_t* words, const unsigned char* from, bool bytewise) {
+  if (!bytewise) return to_words<Bytes>(words, load_global<word_t<Bytes>>(from));
+  GPU_UNROLL for (int k = 0; k < words_of<Bytes, 1>; ++k) words[k] = 0;
+  GPU_UNROLL for (int k = 0; k < Bytes; ++k) words[k / 4] |= uint32_t{load_global<word_t<1>>(from + k)} << k % 4 * 8;
+}
+template <int Bytes>
+GPU_INLINE void store_element(unsigned char* to, const uint32_t* words, bool bytewise) {
+  if (!bytewise) return store_global(to, from_words<Bytes>(words));
+  GPU_UNROLL for (int k = 0; k < Bytes; ++k) store_global(to + k, static_cast<word_t<1>>(words[k / 4] >> k % 4 * 8));
+}
+
+template <int SrcBytes>
+inline constexpr int any_steps = apply_any_elements(SrcBytes) / apply_any_threads;
+
+// The thread's elements of a tile: all of them are on their way before the first one is used.
+template <int Bytes, int Steps>
+GPU_INLINE void load_elements(uint32_t (&elements)[Steps][words_of<Bytes, 1>], const apply_job& job,
+                              const apply_place& here, const unsigned char* from, int64_t apply_strides::*stride,
+                              bool cols_first, bool bytewise) {
+  GPU_UNROLL for (int step = 0; step < Steps; ++step) {
+    const tile_index at = index_of(job, static_cast<int32_t>(thread_index()) + step * apply_any_threads, cols_first);
+    if (inside(here, at)) load_element<Bytes>(elements[step], from + offset(job, at, stride), bytewise);
+  }
+}
+
+// 1.
+template <int SrcBytes>
+GPU_INLINE void fetch(const apply_job& job, const apply_place& here) {
+  uint32_t elements[any_steps<SrcBytes>][words_of<SrcBytes, 1>] = {};
+  if (job.math.reads_src != 0) {
+    if (job.bytewise == 0) {
+      load_elements<SrcBytes>(elements, job, here, here.src, &apply_strides::src_bytes, true, false);
+    } else {
+      load_elements<SrcBytes>(elements, job, here, here.src, &apply_strides::src_bytes, true, true);
+    }
+  }
+  GPU_UNROLL for (int step = 0; step < any_steps<SrcBytes>; ++step) {
+    const tile_index at = index_of(job, static_cast<int32_t>(thread_index()) + step * apply_any_threads, true);
+    if (!inside(here, at)) continue;
+    *reinterpret_cast<word_t<SrcBytes>*>(shared_memory() + smem_offset<SrcBytes>(job, at)) =
+        from_words<SrcBytes>(elements[step]);
+  }
+}
+
+// The elements of the tile, in the order of dst or of a second destination, read, computed and written.
+template <int SrcBytes, int DstBytes, class Math>
+GPU_INLINE void finish(const apply_job& job, const apply_place& here, const Math& math, bool to_dst, bool to_second,
+                       bool cols_first) {
+  const bool bytewise = job.bytewise != 0;
+  uint32_t second[any_steps<SrcBytes>][words_of<DstBytes, 1>] = {};
+  if (job.math.reads_second != 0) {
+    load_elements<DstBytes>(second, job, here, here.second, &apply_strides::second_bytes, cols_first, bytewise);
+  }
+  GPU_UNROLL for (int step = 0; step < any_steps<SrcBytes>; ++step) {
+    const tile_index at = index_of(job, static_cast<int32_t>(thread_index()) + step * apply_any_threads, cols_first);
+    if (!inside(here, at)) continue;
+    uint32_t s[words_of<SrcBytes, 1>], made[words_of<DstBytes, 1>];
+    to_words<SrcBytes>(s, *reinterpret_cast<const word_t<SrcBytes>*>(shared_memory() + smem_offset<SrcBytes>(job, at)));
+    math.template make<1>(s, second[step], made);
+    if (to_dst) store_element<DstBytes>(here.dst + offset(job, at, &apply_strides::dst_bytes), made, bytewise);
+    if (to_second) store_element<DstBytes>(here.second + offset(job, at, &apply_strides::second_bytes), made, bytewise);
+  }
+}
+
+// 2.
+template <int SrcBytes, int DstBytes>
+GPU_INLINE void finish_all(const apply_job& job, const apply_place& here, float scale) {
+  with_math<SrcBytes, DstBytes>(job.math, scale, [&](const auto& math) {
+    const bool apart = job.second_written != 0 && job.second_by_cols != job.dst_by_cols;
+    for (int pass = 0; pass < (apart ? 2 : 1); ++pass) {
+      finish<SrcBytes, DstBytes>(job, here, math, pass == 0, pass == 1 || (job.second_written != 0 && !apart),
+                                 pass == 0 ? job.dst_by_cols != 0 : job.second_by_cols != 0);
+    }
+  });
+}
+
+template <int SrcBytes>
+GPU_KERNEL(apply_any_threads, 2)
+apply_any_kernel(GPU_PARAMETER apply_job job) {
+  const apply_place here = find_place(job);
+  const float scale = job.scale == nullptr ? 1.0f : load_cached(job.scale);
+  fetch<SrcBytes>(job, here);
+  block_barrier();  // orders the elements written in 1 before their reads in 2
+  if constexpr (SrcBytes == 16) {
+    finish_all<16, 16>(job, here, scale);
+  } else {
+    if (job.dst_bytes == 1) finish_all<SrcBytes, 1>(job, here, scale);
+    if (job.dst_bytes == 2) finish_all<SrcBytes, 2>(job, here, scale);
+    if (job.dst_bytes == 4) finish_all<SrcBytes, 4>(job, here, scale);
+    if (job.dst_bytes == 8) finish_all<SrcBytes, 8>(job, here, scale);
+  }
+}
+
+}  // namespace cornerturn::gpu

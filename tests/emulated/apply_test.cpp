@@ -1,0 +1,186 @@
+// The GPU's rows that compute, by emulation: the problems of math_cases.hpp, round the tiles of each row, at any
+// alignment, against the reference. Then every pair of types with every kind of math, whatever row the list picks.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <variant>
+
+#include "../kernels/math_cases.hpp"
+#include "api/check.hpp"
+#include "cornerturn/error.hpp"
+#include "gpu_problems.hpp"
+#include "move.hpp"
+#include "plan/apply_gpu.hpp"
+
+namespace cornerturn::testing {
+namespace {
+
+moved compute(const problem& what, const gpu_setting& setting, const math_bench::placing& where, dice& roll) {
+  math_bench bench(what, roll, where);
+  const map::canonical form = map::canonicalize(what);
+  const kernels::op how = kernels::op_of(what.math, what.element_bytes);
+  const kernels::arrays those = bench.arrays(form);
+  const float scale = those.scale;
+  const auto number = [](const void* at) { return reinterpret_cast<std::uintptr_t>(at); };
+  const auto all = number(those.src) | number(those.dst) | number(those.second) | number(those.second_dst) |
+                   static_cast<std::uintptr_t>(setting.alignment);
+  planning::gpu_choice made = planning::choose_apply(form, how,
+                                                     {.multiprocessors = setting.multiprocessors,
+                                                      .shared_bytes = setting.shared_bytes,
+                                                      .alignment = static_cast<int>(all & -all),
+                                                      .kernel = setting.row});
+  moved result;
+  result.line = made.line;
+  if (made.kernel == nullptr) return result;
+  result.row = made.kernel->name;
+  if (made.shared_bytes > setting.shared_bytes) {
+    result.fault = "wants " + std::to_string(made.shared_bytes) + " bytes of shared memory";
+    return result;
+  }
+  const auto span = [](const void* of_index_0, map::byte_span bytes, std::int64_t offset) {
+    const auto* const at = static_cast<const std::byte*>(of_index_0) - offset;
+    return of_index_0 == nullptr ? emulated::bytes{} : emulated::bytes{at + bytes.lo, at + bytes.hi};
+  };
+  emulated::session running;
+  running.threads = setting.threads;
+  running.seed = setting.seed;
+  running.src = span(those.src, map::src_span(form), form.src_offset * form.word_bytes);
+  running.dst = span(those.dst, map::dst_span(form), form.dst_offset * form.dst_word_bytes);
+  running.second_written = those.second_dst != nullptr;
+  running.dst_is_read = those.second == those.dst;
+  const void* const second = running.second_written ? those.second_dst : those.second;
+  if (!running.dst_is_read) {
+    running.second = span(second, map::second_span(form), form.second_offset * form.dst_word_bytes);
+  }
+  if (!how.reads_src()) running.src = {};
+  if (made.blocks > 0) {
+    auto& job = std::get<gpu::apply_job>(made.job);
+    job.src = those.src;
+    job.dst = those.dst;
+    job.second = running.second_written ? those.second_dst : const_cast<std::byte*>(those.second);
+    if (how.scaled) job.scale = &scale, running.scale = {&scale, &scale + 1};
+    const bool whole = number(those.src) % static_cast<std::uintptr_t>(form.word_bytes) == 0 &&
+                       (number(those.dst) | number(second)) % static_cast<std::uintptr_t>(form.dst_word_bytes) == 0;
+    job.bytewise = whole ? 0 : 1;
+    made.kernel->launch(&job, made.blocks, made.shared_bytes, &running);
+  }
+  result.fault = running.fault.empty() ? bench.difference() : running.fault;
+  return result;
+}
+
+math_bench::placing any_place(dice& roll, bool aligned) {
+  if (aligned) return {0, 0, 0};
+  return {roll.below(33), roll.below(33), roll.below(33)};
+}
+
+// Where a second array lies: as dst, as src where it may, or anyhow.
+void place_second(problem& what, dice& roll) {
+  const std::int64_t way = roll.below(4);
+  if (what.math.second == second_array::none || way == 0) return;
+  problem moved_there = what;
+  for (int k = 0; k < what.rank; ++k) {
+    const axis& one = what.axes[k];
+    moved_there.axes[k].second_stride = way == 1 ? one.src_stride : one.dst_stride;
+  }
+  try {
+    api::check(moved_there);
+    what = moved_there;
+  } catch (const error&) {  // src repeats elements
+  }
+}
+
+class emulated_apply : public ::testing::TestWithParam<std::string> {
+ protected:
+  void give(const problem& shape, const arithmetic& math, std::int64_t bits_bytes) {
+    problem what = with_math(shape, math, bits_bytes, roll_);
+    place_second(what, roll_);
+    ASSERT_NO_THROW(api::check(what)) << to_text(what, what.math);
+    gpu_setting setting = any_setting(roll_, what);
+    setting.row = GetParam();
+    const bool aligned = row_.tile_rows > 0 || roll_.one_in(3);
+    if (aligned) setting.alignment = 16;
+    const moved result = compute(what, setting, any_place(roll_, aligned), roll_);
+    if (result.row.empty()) return;
+    ++moves_;
+    EXPECT_EQ(result.row, GetParam());
+    EXPECT_EQ(result.fault, "") << to_text(what, what.math) << "\n" << to_text(setting);
+    failures_ += !result.fault.empty();
+  }
+
+  const kernels::kernel& row_ = *kernels::find(GetParam());
+  dice roll_{std::hash<std::string>{}(GetParam())};
+  int moves_ = 0;
+  int failures_ = 0;
+};
+
+// The pair of sizes that a tile's name tells; the second is 0 where a row takes all.
+std::pair<std::int64_t, std::int64_t> sizes_of(const kernels::kernel& row) {
+  if (row.tile_rows == 0) return {row.element_bytes, 0};
+  const std::string name = row.name;
+  const std::size_t second = name.find("_b", name.find("_b") + 1);
+  return {row.element_bytes, std::stoll(name.substr(second + 2))};
+}
+
+TEST_P(emulated_apply, computes_every_problem_that_it_accepts) {
+  const auto [src_bytes, dst_bytes] = sizes_of(row_);
+  std::vector<type_pair> pairs;
+  for (const type_pair& one : all_pairs()) {
+    const std::int64_t src = bytes_of(one.src), dst = bytes_of(one.dst);
+    if (one.src == element_type::bits) {
+      if (dst_bytes == 0 || src_bytes == dst_bytes) pairs.push_back(one);
+    } else if (src == src_bytes && (dst_bytes == 0 || dst == dst_bytes)) {
+      pairs.push_back(one);
+    }
+  }
+  ASSERT_FALSE(pairs.empty());
+  const std::int64_t unit = 16 / std::min(src_bytes, dst_bytes == 0 ? src_bytes : dst_bytes);
+  for_each_edge_of(row_, src_bytes, roll_, [&](const problem& shape) {
+    if (failures_ < 4) give(shape, any_math(roll_, roll_.of(pairs)), src_bytes);
+  });
+  const int wanted = (row_.tile_rows > 0 ? 60 : 160) / slower;
+  for (int k = 0; k < 2000 && moves_ < wanted && failures_ < 4; ++k) {
+    const problem shape = row_.tile_rows > 0 ? any_tiles(roll_, row_, src_bytes, unit)
+                          : roll_.one_in(2)  ? any_permutation(roll_, src_bytes, 6000)
+                          : roll_.one_in(2)  ? any_strides(roll_, src_bytes, 5000)
+                                             : any_matrix(roll_, src_bytes, 8000);
+    give(shape, any_math(roll_, roll_.of(pairs)), src_bytes);
+  }
+  EXPECT_TRUE(moves_ >= wanted || failures_ > 0) << "only " << moves_ << " problems reach this row";
+}
+
+INSTANTIATE_TEST_SUITE_P(list, emulated_apply, ::testing::ValuesIn([] {
+                           std::vector<std::string> names;
+                           for (const kernels::kernel& one : kernels::all()) {
+                             if (one.launch != nullptr && kernels::computes(one)) names.emplace_back(one.name);
+                           }
+                           return names;
+                         }()),
+                         [](const auto& one) { return one.param; });
+
+TEST(emulated_apply_list, computes_every_pair_of_types) {
+  dice roll(31);
+  constexpr std::int64_t sizes[] = {1, 2, 4, 8, 16};
+  std::map<std::string, int> met;
+  int failures = 0;
+  for (const type_pair& types : all_pairs()) {
+    for (int k = 0; k < 12 / std::min(slower, 4) && failures < 4; ++k) {
+      const arithmetic math = any_math(roll, types);
+      const std::int64_t rows = 1 + roll.below(70), cols = 1 + roll.below(70);
+      problem shape = roll.one_in(2) ? padded(rows, cols, 4, 16) : matrix(rows, cols, 4, roll.below(100));
+      if (roll.one_in(6)) std::swap(shape.axes[0].src_stride, shape.axes[1].src_stride);
+      problem what = with_math(shape, math, roll.of(sizes), roll);
+      place_second(what, roll);
+      const gpu_setting setting = any_setting(roll, what);
+      const moved result = compute(what, setting, any_place(roll, roll.one_in(2)), roll);
+      ASSERT_NE(result.row, "") << to_text(what, what.math);
+      EXPECT_EQ(result.fault, "") << result.row << ": " << to_text(what, what.math) << "\n" << to_text(setting);
+      failures += !result.fault.empty();
+      ++met[result.row];
+    }
+  }
+  EXPECT_GE(met.size(), 12U);
+}
+
+}  // namespace
+}  // namespace cornerturn::testing

@@ -1,0 +1,114 @@
+// Every CPU row that computes x every SIMD target of this machine, on shapes of cases.hpp with math by dice: whole,
+// then in uneven ranges of units, last range first. Then every pair of types with every kind of math on one shape.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <tuple>
+
+#include "api/check.hpp"
+#include "kernels/kernel.hpp"
+#include "map/canonical.hpp"
+#include "math_cases.hpp"
+#include "plan/apply.hpp"
+
+namespace cornerturn::testing {
+namespace {
+
+constexpr int enough_failures = 4;
+using parameter = std::tuple<std::string, std::string>;
+
+base::machine machine_with(std::int64_t l2_bytes) {
+  base::machine made;
+  made.amd = true;
+  made.l1d_bytes = 32 << 10;
+  made.l2_bytes = l2_bytes;
+  made.l3_bytes = 8 * l2_bytes;
+  made.page_bytes = 4096;
+  return made;
+}
+
+class apply_rows : public ::testing::TestWithParam<parameter> {
+ protected:
+  void SetUp() override { ASSERT_TRUE(kernels::force_simd_target(std::get<1>(GetParam()))); }
+  void TearDown() override { EXPECT_TRUE(kernels::force_simd_target("")); }
+
+  void check(const problem& what, dice& roll) {
+    if (failures_ >= enough_failures) return;
+    ASSERT_NO_THROW(api::check(what)) << to_text(what, what.math);
+    const map::canonical form = map::canonicalize(what);
+    const kernels::op how = kernels::op_of(what.math, what.element_bytes);
+    for (const base::machine& machine : {machine_with(0), machine_with(std::int64_t{1} << 40)}) {
+      const planning::choice made =
+          planning::choose_apply(form, how, {.threads = 1, .kernel = std::get<0>(GetParam())}, machine);
+      if (made.kernel == nullptr) continue;
+      ++accepted_;
+      math_bench bench(what, roll);
+      const kernels::arrays those = bench.arrays(form);
+      made.kernel->apply(made.work, those, 0, made.work.units);
+      const std::string whole = bench.difference();
+      EXPECT_EQ(whole, "") << made.kernel->name << ": " << to_text(what, what.math);
+      bench.clear();
+      for (std::int64_t end = made.work.units, ranges = 1; end > 0; ++ranges) {
+        const std::int64_t begin = ranges == 4 ? 0 : roll.below(end);
+        made.kernel->apply(made.work, those, begin, end);
+        end = begin;
+      }
+      const std::string parts = bench.difference();
+      EXPECT_EQ(parts, "") << "in ranges: " << made.kernel->name << ": " << to_text(what, what.math);
+      if (!whole.empty() || !parts.empty()) ++failures_;
+    }
+  }
+
+  int accepted_ = 0;
+  int failures_ = 0;
+};
+
+TEST_P(apply_rows, compute_every_problem_that_they_accept) {
+  dice roll(11);
+  const std::vector<type_pair> pairs = all_pairs();
+  constexpr std::int64_t sizes[] = {1, 2, 4, 8, 16};
+  for (const std::int64_t element_bytes : {1, 4, 8}) {
+    for_each_problem(element_bytes, 3, 1, machine_with(0), [&](const problem& shape) {
+      const arithmetic math = any_math(roll, roll.of(pairs));
+      check(with_math(shape, math, roll.of(sizes), roll), roll);
+    });
+  }
+  EXPECT_GT(accepted_, 0);
+}
+
+TEST_P(apply_rows, compute_every_pair_of_types) {
+  dice roll(12);
+  constexpr std::int64_t sizes[] = {1, 2, 4, 8, 16};
+  for (const type_pair& types : all_pairs()) {
+    for (int k = 0; k < 12; ++k) {
+      const arithmetic math = any_math(roll, types);
+      const std::int64_t rows = 1 + roll.below(70), cols = 1 + roll.below(70);
+      problem shape = matrix(rows, cols, 4, roll.below(100));
+      if (roll.one_in(3)) std::swap(shape.axes[0].src_stride, shape.axes[1].src_stride);
+      check(with_math(shape, math, roll.of(sizes), roll), roll);
+    }
+  }
+  EXPECT_GT(accepted_, 0);
+}
+
+std::vector<parameter> rows_by_targets() {
+  std::vector<parameter> all;
+  const std::vector<std::string_view> targets = kernels::simd_targets();
+  for (const std::string_view target : targets) all.emplace_back("", target);  // the plan decides
+  for (const kernels::kernel& row : kernels::all()) {
+    if (row.apply == nullptr) continue;
+    for (const std::string_view target : targets) {
+      all.emplace_back(row.name, target);
+      if (std::string_view(row.name) == "cpu_apply_reference") break;  // one text, whatever the target
+    }
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(cpu, apply_rows, ::testing::ValuesIn(rows_by_targets()), [](const auto& one) {
+  const std::string& row = std::get<0>(one.param);
+  return (row.empty() ? "unforced" : row) + "_" + std::get<1>(one.param);
+});
+
+}  // namespace
+}  // namespace cornerturn::testing
