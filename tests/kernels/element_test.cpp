@@ -162,7 +162,7 @@ void expect_integers(dice& roll) {
         check(static_cast<From>(static_cast<std::uint64_t>(near) - static_cast<std::uint64_t>(power)));
       }
     }
-    for (int k = 0; k < 2000; ++k) check(static_cast<From>(roll.below(INT64_MAX) * 2));
+    for (int k = 0; k < 2000; ++k) check(static_cast<From>(static_cast<std::uint64_t>(roll.below(INT64_MAX)) * 2 + 1));
   }
 }
 

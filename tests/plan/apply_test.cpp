@@ -48,15 +48,17 @@ TEST(choose_apply, each_line_has_its_problem) {
   EXPECT_EQ(chosen(transpose_problem(1, 1, 4), to_half).line, 2);
   EXPECT_EQ(chosen(gaps, to_half).line, 3);
   EXPECT_EQ(chosen(turned, to_half).line, 4);
-  EXPECT_EQ(chosen(with_second(turned, 300, 1), sum).line, 4);
-  EXPECT_EQ(chosen(with_second(turned, 0, 1), sum).line, 4) << "broadcast along src's rows";
-  EXPECT_EQ(chosen(with_second(turned, 1, 500), sum).line, 5);
-  EXPECT_EQ(chosen(with_second(turned, 1, 0), sum).line, 5);
-  EXPECT_EQ(chosen(with_second(turned, 600, 2), sum).line, 6);
-  EXPECT_EQ(chosen(with_second(lying, 0, 1), sum).line, 6);
+  EXPECT_TRUE(chosen(turned, to_half).work.along_src);
+  EXPECT_EQ(chosen(turned, {.src = f32, .dst = f32, .alpha = {2, 0}}).line, 5);
+  EXPECT_EQ(chosen(with_second(turned, 300, 1), sum).line, 5);
+  EXPECT_EQ(chosen(with_second(turned, 0, 1), sum).line, 5) << "broadcast along src's rows";
+  EXPECT_EQ(chosen(with_second(turned, 1, 500), sum).line, 6);
+  EXPECT_EQ(chosen(with_second(turned, 1, 0), sum).line, 6);
+  EXPECT_EQ(chosen(with_second(turned, 600, 2), sum).line, 7);
+  EXPECT_EQ(chosen(with_second(lying, 0, 1), sum).line, 7);
   arithmetic of_dst = sum;
   of_dst.second = second_array::none;
-  EXPECT_EQ(chosen(turned, of_dst).line, 4);
+  EXPECT_EQ(chosen(turned, of_dst).line, 5);
   EXPECT_EQ(chosen(lying, of_dst).line, 2);
 }
 
