@@ -56,11 +56,14 @@ GPU_INLINE void store_element(unsigned char* to, const uint32_t* words, bool byt
 template <int SrcBytes>
 inline constexpr int any_steps = apply_any_elements(SrcBytes) / apply_any_threads;
 
+template <int Bytes>
+using element_words = uint32_t[words_of<Bytes, 1>];
+
 // The thread's elements of a tile: all of them are on their way before the first one is used.
 template <int Bytes, int Steps>
-GPU_INLINE void load_elements(uint32_t (&elements)[Steps][words_of<Bytes, 1>], const apply_job& job,
-                              const apply_place& here, const unsigned char* from, int64_t apply_strides::*stride,
-                              bool cols_first, bool bytewise) {
+GPU_INLINE void load_elements(element_words<Bytes> (&elements)[Steps], const apply_job& job, const apply_place& here,
+                              const unsigned char* from, int64_t apply_strides::*stride, bool cols_first,
+                              bool bytewise) {
   GPU_UNROLL for (int step = 0; step < Steps; ++step) {
     const tile_index at = index_of(job, static_cast<int32_t>(thread_index()) + step * apply_any_threads, cols_first);
     if (inside(here, at)) load_element<Bytes>(elements[step], from + offset(job, at, stride), bytewise);
