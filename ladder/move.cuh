@@ -112,24 +112,28 @@ GPU_INLINE void rows_in(const part<Rung, Checked>& p) {
   }
 }
 
-// 3. Takes pieces of columns out of the tile and writes them: rows of dst.
+// 3. Takes pieces of columns out of the tile, all before the first is stored, and writes them: rows of dst.
 template <class Rung, bool Checked>
 GPU_INLINE void columns_out(const part<Rung, Checked>& p) {
   const int thread = static_cast<int>(gpu::thread_index());
+  piece<Rung> held[Rung::steps];
   GPU_UNROLL
   for (int step = 0; step < Rung::steps; ++step) {
     const at e = Rung::write(thread, step);
-    piece<Rung> held;
     GPU_UNROLL
     for (int i = 0; i < Rung::width; ++i) {
-      if (p.inside({e.row + i, e.col})) held.word[i] = p.shared_word({e.row + i, e.col});
+      if (p.inside({e.row + i, e.col})) held[step].word[i] = p.shared_word({e.row + i, e.col});
     }
+  }
+  GPU_UNROLL
+  for (int step = 0; step < Rung::steps; ++step) {
+    const at e = Rung::write(thread, step);
     if (p.dst_in_pieces) {
-      if (p.inside(e)) store_piece<Rung>(p.to(e), held);
+      if (p.inside(e)) store_piece<Rung>(p.to(e), held[step]);
     } else {
       GPU_UNROLL
       for (int i = 0; i < Rung::width; ++i) {
-        if (p.inside({e.row + i, e.col})) *p.to({e.row + i, e.col}) = held.word[i];
+        if (p.inside({e.row + i, e.col})) *p.to({e.row + i, e.col}) = held[step].word[i];
       }
     }
   }

@@ -72,13 +72,16 @@ void turn(const strip& rows, std::int64_t c, std::int64_t cols, const lines_ahea
     return fill(best{}, rows.row, c * word, cols, ahead);
   }
   if (cols >= static_cast<std::int64_t>(small::cols)) return fill(small{}, rows.row, c * word, cols, ahead);
-  alignas(16) std::byte copy[strip_rows][16];
-  std::array<const std::byte*, strip_rows> row;
-  for (std::size_t k = 0; k < row.size(); ++k) {
-    row[k] = copy[k];
-    std::memcpy(copy[k], rows.row[k] + c * word, static_cast<std::size_t>(cols * word));
+  if constexpr (small::cols > 1) {  // fewer columns than a block has, fewer than 16 bytes
+    alignas(16) std::byte copy[strip_rows][16];
+    std::array<const std::byte*, strip_rows> row;
+    const std::size_t bytes = std::min<std::size_t>(static_cast<std::size_t>(cols * word), sizeof copy[0]);
+    for (std::size_t k = 0; k < row.size(); ++k) {
+      row[k] = copy[k];
+      std::memcpy(copy[k], rows.row[k] + c * word, bytes);
+    }
+    fill(small{}, row.data(), 0, small::cols, no_prefetch{});
   }
-  fill(small{}, row.data(), 0, small::cols, no_prefetch{});
 }
 
 using turn_function = void (*)(const strip& rows, std::int64_t c, std::int64_t cols, const lines_ahead& ahead,
