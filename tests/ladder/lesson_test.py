@@ -16,6 +16,7 @@ import unittest
 
 COMMAND = os.path.abspath(sys.argv.pop(1))
 LEARN = pathlib.Path(sys.argv.pop(1)).resolve()
+LADDER = LEARN.parent.parent / "bench/results/ladder-h200.json"
 PAGES = sorted(LEARN.glob("*.md"))
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
 NO_DEVICE = 3
@@ -70,10 +71,25 @@ class Lesson(unittest.TestCase):
                 self.assertEqual(drawn.read_text(), figure.read_text(),
                                  f"draw it again: cornerturn explain {figure.stem} --svg {figure}")
 
+    def test_what_was_measured_is_in_the_result_file(self):
+        measured = shares_of_copy(json.loads(LADDER.read_text()))
+        table = "\n".join(f"| {rung} | {100 * small:.0f} % | {100 * large:.0f} % |" for rung, (small, large) in measured.items())
+        self.assertIn(table, (LEARN / "README.md").read_text(), f"the table of {LADDER} is\n{table}")
+        for page in PAGES:
+            for found in re.findall(r"(\d+) %\s+of\s+the\s+copy", page.read_text()) if page.stem in measured else []:
+                self.assertEqual(int(found), round(100 * measured[page.stem][1]), page.name)
+
     def test_links_lead_somewhere(self):
         for page in PAGES:
             for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
                 self.assertTrue((page.parent / target).exists(), f"{page.name}: {target}")
+
+
+def shares_of_copy(result):
+    """{rung: its shares of the copy at 8192 x 8192 and at 16384 x 16384}, from what `cornerturn ladder --json` wrote."""
+    speed = {(one["rung"], one["rows"]): one["gigabytes_per_second"] for one in result["rungs"] if one["batch"] == 1}
+    return {rung: [speed[rung, side] / speed["00_copy", side] for side in (8192, 16384)]
+            for rung, side in speed if side == 8192}
 
 
 class Explain(unittest.TestCase):
