@@ -123,7 +123,8 @@ std::pair<std::int64_t, std::int64_t> sizes_of(const kernels::kernel& row) {
 }
 
 TEST_P(emulated_apply, computes_every_problem_that_it_accepts) {
-  const auto [src_bytes, dst_bytes] = sizes_of(row_);
+  const auto sizes = sizes_of(row_);
+  const auto src_bytes = sizes.first, dst_bytes = sizes.second;  // not bindings: a lambda takes them
   std::vector<type_pair> pairs;
   for (const type_pair& one : all_pairs()) {
     const std::int64_t src = bytes_of(one.src), dst = bytes_of(one.dst);
