@@ -13,77 +13,7 @@
 // divisions are by numbers that the plan knows.
 #pragma once
 
-#include "kernels/gpu/grid.cuh"
-
-namespace cornerturn::gpu {
-
-inline constexpr int box_threads = 256;
-
-struct box_tables {
-  int64_t* run_src;       // (runs)
-  int64_t* element_src;   // (run_elements), only when a run is not contiguous
-  int64_t* line_dst;      // (lines)
-  int64_t* element_dst;   // (elements of a piece), only when a line is not contiguous
-  int32_t* element_smem;  // (elements of a piece), or (shifts, words of a piece, elements of a word)
-  int32_t* line_smem;     // (lines)
-};
-
-GPU_INLINE box_tables find_tables(const box_job& job) {
-  box_tables at;
-  at.element_smem = reinterpret_cast<int32_t*>(shared_memory() + job.tables);
-  at.run_src = reinterpret_cast<int64_t*>(at.element_smem + job.places);
-  at.element_src = at.run_src + job.runs;
-  at.line_dst = at.element_src + (job.run_is_contiguous ? 0 : job.run_elements);
-  at.element_dst = at.line_dst + job.lines;
-  at.line_smem = reinterpret_cast<int32_t*>(at.element_dst + (job.line_is_contiguous ? 0 : job.piece.divisor));
-  return at;
-}
-
-GPU_INLINE int32_t length(int32_t slot, int32_t tile, const place& here) {
-  if (slot < 0) return tile;
-  const int64_t left = slot == 0 ? here.left[0] : here.left[1];
-  return left < tile ? static_cast<int32_t>(left) : tile;
-}
-
-GPU_INLINE int32_t count(const box_job& job, box_count number, const place& here) {
-  return number.slot < 0 ? number.each : number.each * length(number.slot, job.blocks.tile[number.slot], here);
-}
-
-GPU_INLINE int64_t src_offset(const box_axis* axes, int32_t first, int32_t last, int32_t index) {
-  int64_t offset = 0;
-  for (int32_t k = first; k < last; ++k) {
-    const auto above = static_cast<int32_t>(axes[k].tile.quotient(index));
-    offset += (index - above * static_cast<int32_t>(axes[k].tile.divisor)) * axes[k].src_stride_bytes;
-    index = above;
-  }
-  return offset;
-}
-
-// The dst offset of an index of a line list, and its place in shared memory. An axis that runs the other way in dst
-// counts from its end.
-GPU_INLINE int64_t dst_offset(const box_axis* axes, int32_t first, int32_t last, int32_t index, int32_t& place) {
-  int64_t offset = 0;
-  place = 0;
-  for (int32_t k = first; k < last; ++k) {
-    const box_axis& axis = axes[k];
-    const auto above = static_cast<int32_t>(axis.tile.quotient(index));
-    const int32_t mine = index - above * static_cast<int32_t>(axis.tile.divisor);
-    offset += mine * axis.dst_stride_bytes;
-    place += mine * axis.smem_stride;
-    index = above;
-  }
-  return offset;
-}
-
-// Narrow elements are never skewed: see plan/box.cpp.
-template <int WordBytes>
-GPU_INLINE int32_t skewed(const box_job& job, int32_t place) {
-  return WordBytes < 4 ? place : place + (place >> 7) * job.skew;
-}
-
-}  // namespace cornerturn::gpu
-
-#include "kernels/gpu/box_narrow.cuh"  // on the functions above
+#include "kernels/gpu/box_narrow.cuh"
 
 namespace cornerturn::gpu {
 

@@ -1,6 +1,8 @@
 // The two walks of a box of one- or two-byte elements whose lines are contiguous in dst: four bytes at a time.
 #pragma once
 
+#include "kernels/gpu/box_walk.cuh"
+
 namespace cornerturn::gpu {
 
 // Elements of a line that a lane collects at once: those of a four-byte word.
