@@ -180,7 +180,7 @@ TEST(emulated_apply_list, computes_every_pair_of_types) {
       ++met[result.row];
     }
   }
-  EXPECT_GE(met.size(), 12U);
+  EXPECT_GE(met.size(), slower > 1 ? 8U : 12U);  // rows; fewer problems meet fewer
 }
 
 }  // namespace
