@@ -197,6 +197,7 @@ int place_rows(gpu::box_job& job, int word, int row_bytes, const std::array<bool
   const auto consider = [&](int unit, int dense, int pads, bool in_chunks) {
     for (int skew = 0; skew <= (word < 4 ? 0 : unit); skew += unit) {
       for (int pad = 0; pad < pads; ++pad) {
+        if (best == 1 && (job.in_chunks != 0 || !in_chunks)) return;
         const int pitch = dense + pad * unit;
         int worst = 0;
         for (int first = 0; first < 32; first += group) {
