@@ -93,21 +93,30 @@ struct tall_block {
   static constexpr std::size_t rows = Vector / Word;
   static constexpr std::size_t cols = n;
 
+  using T = typename word_of<Word>::type;
+  using Tag = hn::FixedTag<T, Vector / sizeof(T)>;
+
+  // The runs, in registers.
   template <class Rows>
-  static HWY_INLINE void move(const Rows& row, std::int64_t offset, std::byte* to, std::int64_t pitch) {
-    using T = typename word_of<Word>::type;
-    const hn::FixedTag<T, Vector / sizeof(T)> d;
-    hn::VFromD<decltype(d)> v[n];
+  static HWY_INLINE void turn(const Rows& row, std::int64_t offset, hn::VFromD<Tag> (&v)[n]) {
+    const Tag d;
     HWY_UNROLL(16)
     for (std::size_t i = 0; i < n; ++i) {
       if constexpr (Vector == 16) {
         v[i] = load(d, row[i] + offset);
       } else {
-        const hn::Half<decltype(d)> half;
+        const hn::Half<Tag> half;
         v[i] = hn::Combine(d, load(half, row[i + n] + offset), load(half, row[i] + offset));
       }
     }
     shuffle_times<log2_of(n)>(d, v);
+  }
+
+  template <class Rows>
+  static HWY_INLINE void move(const Rows& row, std::int64_t offset, std::byte* to, std::int64_t pitch) {
+    const Tag d;
+    hn::VFromD<Tag> v[n];
+    turn(row, offset, v);
     HWY_UNROLL(16)
     for (std::size_t c = 0; c < n; ++c) store(v[c], d, to + static_cast<std::int64_t>(c) * pitch);
   }

@@ -32,20 +32,10 @@ struct scaled_block {
 
   template <class Rows>
   static HWY_INLINE void move(const Rows& row, std::int64_t offset, std::byte* to, std::int64_t pitch) {
-    using T = typename word_of<Word>::type;
-    const hn::FixedTag<T, Vector / sizeof(T)> d;
+    using block = tall_block<Word, Vector>;
     const hn::FixedTag<Part, Vector / sizeof(Part)> parts;
-    hn::VFromD<decltype(d)> v[n];
-    HWY_UNROLL(16)
-    for (std::size_t i = 0; i < n; ++i) {
-      if constexpr (Vector == 16) {
-        v[i] = load(d, row[i] + offset);
-      } else {
-        const hn::Half<decltype(d)> half;
-        v[i] = hn::Combine(d, load(half, row[i + n] + offset), load(half, row[i] + offset));
-      }
-    }
-    shuffle_times<log2_of(n)>(d, v);
+    hn::VFromD<typename block::Tag> v[n];
+    block::turn(row, offset, v);
     const auto nan = hn::Set(parts, narrow<Part>(std::numeric_limits<Part>::quiet_NaN(), false));
     const auto alpha = hn::Set(parts, row.alpha);
     HWY_UNROLL(16)
