@@ -113,6 +113,14 @@ struct print_job {
         << "-byte words\n";
     print_grid(out, job.blocks);
   }
+  void operator()(const gpu::blocks_job& job) const {
+    out << "matrices   " << job.blocks.extent[1] << " in a row, " << job.blocks.tile[1] << " at a time\n";
+    print_grid(out, job.blocks);
+  }
+  void operator()(const gpu::small_job& job) const {
+    out << "matrix     " << job.rows << " rows x " << job.cols << " columns of " << word << "-byte words, "
+        << job.down.divisor << " tiles down a column of them\n";
+  }
   void operator()(const gpu::box_job& job) const {
     out << "box        " << job.runs << " runs of " << job.run_elements << " words in src ("
         << (job.run_is_contiguous != 0 ? job.run_elements * word : word) << " bytes at a time), " << job.lines

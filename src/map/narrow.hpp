@@ -17,12 +17,12 @@ namespace cornerturn::map {
 
 template <int WordBytes, int Narrow>
 struct narrow_map {
-  static constexpr int threads = 256;
-  static constexpr int v = 16 / WordBytes;                // rows and columns of a block
-  static constexpr int narrow = Narrow;                   // blocks on the short side
-  static constexpr int blocks = v < 4 ? 4 / v : 1;        // of a thread: 64 bytes at least
-  static constexpr int wide = threads * blocks / Narrow;  // blocks on the long side
-  static constexpr int short_extent = Narrow * v;         // elements
+  static constexpr int threads = WordBytes == 1 ? 128 : 256;  // blocks of bytes fill registers and shared memory
+  static constexpr int v = 16 / WordBytes;                    // rows and columns of a block
+  static constexpr int narrow = Narrow;                       // blocks on the short side
+  static constexpr int blocks = v < 4 ? 4 / v : 1;            // of a thread: 64 bytes at least
+  static constexpr int wide = threads * blocks / Narrow;      // blocks on the long side
+  static constexpr int short_extent = Narrow * v;             // elements
   static constexpr int long_extent = wide * v;
   static constexpr int steps = v * blocks;  // chunks of a thread
   static constexpr int shared_bytes = threads * steps * 16;

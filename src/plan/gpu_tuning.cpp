@@ -11,7 +11,8 @@ constexpr gpu_tuning rows[] = {
      .box_bytes = {32768, 32768, 32768, 16384, 16384},
      .tiles_per_sm = 4,
      .band_bytes = 0,
-     .piece_words = 1024},
+     .piece_words = 1024,
+     .small_bytes = 10 << 20},
 };
 
 }  // namespace

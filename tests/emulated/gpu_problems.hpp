@@ -93,10 +93,46 @@ inline problem any_tiles(dice& roll, const kernels::kernel& row, std::int64_t el
   return batched(one, 3, roll.one_in(2) ? -src : round_up(src, unit) + unit, round_up(dst, unit) + 2 * unit);
 }
 
+// Short lines of whole chunks of 16 bytes on one side, long lines at any address on the other.
+inline problem any_short_side(dice& roll, std::int64_t element_bytes) {
+  const std::int64_t v = std::max<std::int64_t>(1, 16 / element_bytes);
+  const std::int64_t chunks[] = {1, 2, 3, 4, 6, 7, 8, 12, 16};
+  const std::int64_t few = v * roll.of(chunks);
+  const std::int64_t many = 8192 / few + roll.below(16384 / few) + roll.below(3) * 64;
+  const std::int64_t ld = many + (roll.one_in(2) ? 0 : roll.below(20));
+  const bool columns = roll.one_in(2);
+  const problem one = columns ? transpose_problem(many, few, element_bytes, few + v * roll.below(2), ld)
+                              : transpose_problem(few, many, element_bytes, ld, few + v * roll.below(2));
+  if (!roll.one_in(3)) return one;
+  const std::int64_t aligned = round_up(many * (few + v), v), any = ld * few + roll.below(5);
+  return batched(one, 2, columns ? aligned : any, columns ? any : aligned);
+}
+
+// Many matrices of 1 to 8 chunks a side, with gaps of whole chunks.
+inline problem any_small_matrices(dice& roll, std::int64_t element_bytes) {
+  const std::int64_t v = std::max<std::int64_t>(1, 16 / element_bytes);
+  const std::int64_t rows = v << roll.below(4), cols = v << roll.below(4);
+  const std::int64_t src_ld = cols + (roll.one_in(3) ? v * roll.below(3) : 0), dst_ld = rows + (roll.one_in(3) ? v : 0);
+  const problem one = transpose_problem(rows, cols, element_bytes, src_ld, dst_ld);
+  const std::int64_t src = rows * src_ld + v * roll.below(3), dst = cols * dst_ld + v * roll.below(2);
+  const std::int64_t many = 8192 * v / (rows * cols) + roll.below(8192 * v / (rows * cols));
+  const problem all = batched(one, many, roll.one_in(8) ? -src : src, dst);
+  return roll.one_in(4) ? batched(all, 2, many * src + v, many * dst) : all;
+}
+
+// Images of elements of three units, round tiles of 64 x 64.
+inline problem any_pixels(dice& roll, std::int64_t element_bytes) {
+  const auto extent = [&] { return 4 * (8 + roll.below(30)) + (roll.one_in(6) ? 1 : 0); };
+  const std::int64_t rows = extent(), cols = extent();
+  const problem one =
+      transpose_problem(rows, cols, 3 * element_bytes, cols + 4 * roll.below(3), rows + 4 * roll.below(2));
+  return roll.one_in(3) ? batched(one, 2, rows * (cols + 12), cols * (rows + 8)) : one;
+}
+
 inline problem any_gpu_problem(dice& roll, const kernels::kernel* row, std::int64_t element_bytes) {
   const std::int64_t most = 60000 / element_bytes + 600;
   const std::int64_t unit = std::max<std::int64_t>(1, 16 / (element_bytes & -element_bytes));
-  switch (roll.below(row != nullptr && row->tile_rows > 0 ? 10 : 6)) {
+  switch (roll.below(row != nullptr && row->tile_rows > 0 ? 13 : 9)) {
     case 0:
       return any_matrix(roll, element_bytes, most);
     case 1:
@@ -109,6 +145,12 @@ inline problem any_gpu_problem(dice& roll, const kernels::kernel* row, std::int6
       return any_runs(roll, element_bytes, most / 2);
     case 5:
       return any_chains(roll, element_bytes, 2 * most, unit);
+    case 6:
+      return any_short_side(roll, element_bytes);
+    case 7:
+      return any_small_matrices(roll, element_bytes);
+    case 8:
+      return any_pixels(roll, element_bytes);
     default:
       return any_tiles(roll, *row, element_bytes, unit);
   }

@@ -20,7 +20,23 @@ namespace {
 
 using testing::to_text;
 
-enum line { nothing = 1, one_run, runs, regrouped, few_columns, few_rows, large_tiles, small_tiles, shifted, boxes };
+enum line {
+  nothing = 1,
+  one_run,
+  runs,
+  regrouped,
+  pixels,
+  small_matrices,
+  few_columns,
+  few_rows,
+  shifted_columns,
+  shifted_rows,
+  small_matrix,
+  large_tiles,
+  small_tiles,
+  shifted,
+  boxes
+};
 
 // A large device, and pointers that are multiples of 16 bytes.
 constexpr gpu_request usual = {.multiprocessors = 132, .shared_bytes = 227 << 10, .alignment = 16, .kernel = {}};
@@ -98,14 +114,48 @@ TEST(gpu_list, structures_of_a_few_elements) {
   expect_line(transpose_problem(5, 1 << 20, 8), regrouped, "cuda_interleave_b8_5");
 }
 
+TEST(gpu_list, pixels_of_three_bytes) {
+  expect_line(transpose_problem(1080, 1920, 3), pixels, "cuda_pixel_b1_64x64");
+  expect_line(permuted({5, 1080, 1920, 3}, {0, 2, 1, 3}, 1), pixels, "cuda_pixel_b1_64x64");
+  expect_line(transpose_problem(1080, 1921, 3), boxes, "cuda_box_b1");
+  expect_line(transpose_problem(1080, 1920, 3), boxes, "cuda_box_b1", aligned_to(1));
+}
+
+TEST(gpu_list, many_small_matrices) {
+  expect_line(permuted({100000, 16, 16}, {0, 2, 1}, 1), small_matrices, "cuda_blocks_b1");
+  expect_line(permuted({100000, 32, 8}, {0, 2, 1}, 4), small_matrices, "cuda_blocks_b4");
+  expect_line(batched(transpose_problem(8, 64, 2), 5000, 520, 528), small_matrices, "cuda_blocks_b2");
+}
+
 TEST(gpu_list, few_columns) {
   expect_line(transpose_problem(1 << 20, 16, 4), few_columns, "cuda_columns_b4_256x16_r4");
-  expect_line(transpose_problem(1 << 20, 32, 1), few_columns, "cuda_columns_b1_2048x32_r16");
+  expect_line(transpose_problem(1 << 20, 32, 1), few_columns, "cuda_columns_b1_1024x32_r16");
 }
 
 TEST(gpu_list, few_rows) {
   expect_line(transpose_problem(16, 1 << 20, 4), few_rows, "cuda_rows_b4_16x256_r4");
   expect_line(transpose_problem(8, 1 << 20, 8), few_rows, "cuda_rows_b8_8x256_r2");
+}
+
+TEST(gpu_list, few_columns_of_dst_at_any_address) {
+  expect_line(transpose_problem(1000003, 64, 1), shifted_columns, "cuda_shift_columns_b1");
+  expect_line(transpose_problem(1000003, 4, 4), shifted_columns, "cuda_shift_columns_b4");
+  expect_line(transpose_problem(1000003, 32, 8), shifted_columns, "cuda_shift_columns_b8");
+  expect_line(transpose_problem(1000003, 256, 1), shifted, "cuda_shift_b1");
+}
+
+TEST(gpu_list, few_rows_of_src_at_any_address) {
+  expect_line(transpose_problem(64, 1000003, 1), shifted_rows, "cuda_shift_rows_b1");
+  expect_line(transpose_problem(8, 1000003, 2), shifted_rows, "cuda_shift_rows_b2");
+  expect_line(transpose_problem(64, 1000003, 4), shifted_rows, "cuda_shift_rows_b4");
+  expect_line(transpose_problem(7, 1000003, 2), boxes, "cuda_box_b2");
+}
+
+TEST(gpu_list, one_matrix_that_stays_in_the_cache) {
+  expect_line(transpose_problem(512, 512, 4), small_matrix, "cuda_small_b4_32x32");
+  expect_line(transpose_problem(36, 100, 4), small_matrix, "cuda_small_b4_32x32");
+  expect_line(transpose_problem(512, 512, 8), small_matrix, "cuda_small_b8_16x16");
+  expect_line(transpose_problem(512, 514, 4), shifted, "cuda_shift_b4");
 }
 
 TEST(gpu_list, large_tiles) {
@@ -119,7 +169,7 @@ TEST(gpu_list, large_tiles) {
 TEST(gpu_list, boxes_for_wide_words) { expect_line(transpose_problem(8192, 8192, 16), boxes, "cuda_box_b16"); }
 
 TEST(gpu_list, small_tiles_where_large_ones_would_be_few) {
-  expect_line(transpose_problem(512, 512, 4), small_tiles, "cuda_tile_b4_32x32_r4_xor");
+  expect_line(batched(transpose_problem(512, 512, 4), 2, 1 << 18, 1 << 18), small_tiles, "cuda_tile_b4_32x32_r4_xor");
   expect_line(transpose_problem(512, 512, 1), small_tiles, "cuda_tile_b1_128x128_r16_xor");
 }
 

@@ -5,14 +5,14 @@
 
 namespace cornerturn::kernels {
 
-CORNERTURN_INSTANCE(cuda_columns_b1_4096x16_r16, 256, gpu::few_columns_kernel<1, 1>)
-CORNERTURN_INSTANCE(cuda_rows_b1_16x4096_r16, 256, gpu::few_rows_kernel<1, 1>)
-CORNERTURN_INSTANCE(cuda_columns_b1_2048x32_r16, 256, gpu::few_columns_kernel<1, 2>)
-CORNERTURN_INSTANCE(cuda_rows_b1_32x2048_r16, 256, gpu::few_rows_kernel<1, 2>)
-CORNERTURN_INSTANCE(cuda_columns_b1_1024x64_r16, 256, gpu::few_columns_kernel<1, 4>)
-CORNERTURN_INSTANCE(cuda_rows_b1_64x1024_r16, 256, gpu::few_rows_kernel<1, 4>)
-CORNERTURN_INSTANCE(cuda_columns_b1_512x128_r16, 256, gpu::few_columns_kernel<1, 8>)
-CORNERTURN_INSTANCE(cuda_rows_b1_128x512_r16, 256, gpu::few_rows_kernel<1, 8>)
+CORNERTURN_INSTANCE(cuda_columns_b1_2048x16_r16, 128, gpu::few_columns_kernel<1, 1>)
+CORNERTURN_INSTANCE(cuda_rows_b1_16x2048_r16, 128, gpu::few_rows_kernel<1, 1>)
+CORNERTURN_INSTANCE(cuda_columns_b1_1024x32_r16, 128, gpu::few_columns_kernel<1, 2>)
+CORNERTURN_INSTANCE(cuda_rows_b1_32x1024_r16, 128, gpu::few_rows_kernel<1, 2>)
+CORNERTURN_INSTANCE(cuda_columns_b1_512x64_r16, 128, gpu::few_columns_kernel<1, 4>)
+CORNERTURN_INSTANCE(cuda_rows_b1_64x512_r16, 128, gpu::few_rows_kernel<1, 4>)
+CORNERTURN_INSTANCE(cuda_columns_b1_256x128_r16, 128, gpu::few_columns_kernel<1, 8>)
+CORNERTURN_INSTANCE(cuda_rows_b1_128x256_r16, 128, gpu::few_rows_kernel<1, 8>)
 CORNERTURN_INSTANCE(cuda_columns_b2_2048x8_r8, 256, gpu::few_columns_kernel<2, 1>)
 CORNERTURN_INSTANCE(cuda_rows_b2_8x2048_r8, 256, gpu::few_rows_kernel<2, 1>)
 CORNERTURN_INSTANCE(cuda_columns_b2_1024x16_r8, 256, gpu::few_columns_kernel<2, 2>)

@@ -59,6 +59,36 @@ struct chain_job : tile_job {
   // gpu/interleave.cuh: `rows` tells where V structures' elements lie on the side of the arrays, `cols` where a run of
   // structures lies on the other, and a run has so many chunks of 16 bytes. Rank 0: all are one run.
   map::fast_divisor run_chunks;
+  // gpu/narrow_shift.cuh: the short side has 2^narrow_log2 chunks of 16 bytes, and where rows are few each of them has
+  // run_chunks in a tile.
+  std::int32_t narrow_log2 = 0;
+};
+
+// Register blocks of a tile of gpu/narrow_shift.cuh and of gpu/blocks.cuh: 64 bytes a thread at least.
+constexpr int units_of_tile(std::int64_t word_bytes) { return word_bytes == 1 ? 128 : word_bytes == 8 ? 512 : 256; }
+
+// gpu/blocks.cuh. Slot 1 counts matrices.
+struct blocks_job {
+  const void* src = nullptr;
+  void* dst = nullptr;
+  std::int64_t src_row_bytes = 0;
+  std::int64_t dst_col_bytes = 0;
+  std::int64_t src_matrix_bytes = 0;  // from one matrix to the next
+  std::int64_t dst_matrix_bytes = 0;
+  std::int32_t across_log2 = 0;  // register blocks along a row
+  std::int32_t down_log2 = 0;    // and down a column
+  grid blocks;
+};
+
+// gpu/small.cuh. Less than any other: what it holds is read at once, from two lines of constant memory.
+struct small_job {
+  const void* src = nullptr;
+  void* dst = nullptr;
+  std::int64_t src_row_bytes = 0;
+  std::int64_t dst_col_bytes = 0;
+  std::int32_t rows = 0;
+  std::int32_t cols = 0;
+  map::fast_divisor down;  // tiles down a column of them
 };
 
 // One axis of a box: in every list the axis that a tile may cut comes last.

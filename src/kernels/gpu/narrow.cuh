@@ -19,9 +19,9 @@ GPU_INLINE int64_t offset_of(const chain& axes, int64_t stride_bytes, uint32_t i
 }
 
 template <int WordBytes, int Across>
-GPU_KERNEL(256, (WordBytes == 1   ? 2
-                 : WordBytes == 2 ? 3
-                                  : 6))
+GPU_KERNEL((map::narrow_map<WordBytes, Across>::threads), (WordBytes == 1   ? 4
+                                                           : WordBytes == 2 ? 3
+                                                                            : 6))
 few_columns_kernel(GPU_PARAMETER chain_job job) {
   using at = map::narrow_map<WordBytes, Across>;
   constexpr int V = at::v;
@@ -63,9 +63,9 @@ few_columns_kernel(GPU_PARAMETER chain_job job) {
 }
 
 template <int WordBytes, int Down>
-GPU_KERNEL(256, (WordBytes == 1   ? 2
-                 : WordBytes == 2 ? 3
-                                  : 6))
+GPU_KERNEL((map::narrow_map<WordBytes, Down>::threads), (WordBytes == 1   ? 4
+                                                         : WordBytes == 2 ? 3
+                                                                          : 6))
 few_rows_kernel(GPU_PARAMETER chain_job job) {
   using at = map::narrow_map<WordBytes, Down>;
   constexpr int V = at::v;

@@ -1,0 +1,87 @@
+// Small matrices: both sides are 1 to 8 chunks of 16 bytes, and there are many, anywhere at multiples of 16 bytes.
+//   1. the chunks of as many matrices as a tile holds travel to shared memory, in the order of src
+//   2. after a barrier each thread reads its blocks and transposes them in registers
+//   3. after a barrier it puts them back in the order of dst
+//   4. after a barrier they are written in that order: matrices that lie end to end are one run
+// Where nothing lies between matrices both sides are read and written as a copy does.
+#pragma once
+
+#include "kernels/gpu/grid.cuh"
+#include "kernels/gpu/transpose_block.cuh"
+
+namespace cornerturn::gpu {
+
+template <int WordBytes>
+struct blocks_tile {
+  static constexpr int v = 16 / WordBytes;
+  static constexpr int threads = WordBytes == 1 ? 128 : 256;  // blocks of bytes fill registers and shared memory
+  static constexpr int resident = WordBytes == 1 ? 4 : WordBytes == 2 ? 3 : 6;
+  static constexpr int blocks = v < 4 ? 4 / v : 1;  // of a thread
+  static constexpr int steps = v * blocks;          // chunks of a thread
+  static constexpr int shared_bytes = threads * steps * 16;
+};
+
+template <int WordBytes>
+GPU_KERNEL((blocks_tile<WordBytes>::threads), (blocks_tile<WordBytes>::resident))
+blocks_kernel(GPU_PARAMETER blocks_job job) {
+  using at = blocks_tile<WordBytes>;
+  constexpr int V = at::v;
+  const place here = find_place(job.blocks, job.src, job.dst);
+  if (here.left[1] <= 0) return;
+  const auto thread = static_cast<int>(thread_index());
+  const int across = job.across_log2, down = job.down_log2;  // blocks along a row and down a column of a matrix
+  const int matrix = across + down;                          // blocks of a matrix
+  const int chunks = V << matrix;                            // of a matrix, on either side
+  const auto left =
+      static_cast<int32_t>(here.left[1] < at::threads * at::blocks ? here.left[1] : at::threads * at::blocks);
+  // Eight neighbouring blocks meet eight bank groups, on their way in as on their way out.
+  const auto src_place = [&](int chunk) { return shared_memory() + (chunk ^ (chunk / V >> across & 7)) * 16; };
+  const auto dst_place = [&](int chunk) {
+    return shared_memory() + (chunk ^ ((chunk / V >> matrix) << down & 7)) * 16;
+  };
+
+  GPU_UNROLL for (int step = 0; step < at::steps; ++step) {  // 1.
+    const int chunk = step * at::threads + thread;
+    const int number = chunk / V >> matrix;
+    if (number >= left) continue;
+    const int line = (chunk & chunks - 1) >> across;
+    const int part = chunk & (1 << across) - 1;
+    start_copy<16>(src_place(chunk), here.src + number * job.src_matrix_bytes + line * job.src_row_bytes + part * 16);
+  }
+  wait_for_copies();
+  block_barrier();                      // orders the chunks copied in 1 before their reads in 2
+  register_block<V> block[at::blocks];  //                                                (blocks, V rows, 16 bytes)
+  constexpr int Units = at::threads * at::blocks;
+  GPU_UNROLL for (int b = 0; b < at::blocks; ++b) {  // 2.
+    const int unit = thread + b * at::threads;
+    const int high = unit & (Units >> across) - 1, wide = unit / (Units >> across);
+    GPU_UNROLL for (int k = 0; k < V; ++k) {
+      const auto row = *reinterpret_cast<const word_t<16>*>(src_place(((high * V + k) << across) + wide));
+      block[b].row[k][0] = row.x, block[b].row[k][1] = row.y, block[b].row[k][2] = row.z, block[b].row[k][3] = row.w;
+    }
+    transpose_block<WordBytes>(block[b]);  //                                             (blocks, V columns, 16 bytes)
+  }
+  block_barrier();                                   // orders the reads in 2 before what is put there in 3
+  GPU_UNROLL for (int b = 0; b < at::blocks; ++b) {  // 3.
+    const int unit = thread + b * at::threads;
+    const int high = unit & (Units >> across) - 1, wide = unit / (Units >> across);
+    const int number = high >> down;
+    GPU_UNROLL for (int k = 0; k < V; ++k) {
+      const int chunk = ((((number << across) + wide) * V + k) << down) + (high & (1 << down) - 1);
+      const uint32_t(&c)[4] = block[b].row[k];
+      *reinterpret_cast<word_t<16>*>(dst_place(chunk)) = {c[0], c[1], c[2], c[3]};
+    }
+  }
+  block_barrier();                                           // orders the chunks put down in 3 before their reads in 4
+  GPU_UNROLL for (int step = 0; step < at::steps; ++step) {  // 4.
+    const int chunk = step * at::threads + thread;
+    const int number = chunk / V >> matrix;
+    if (number >= left) continue;
+    const int line = (chunk & chunks - 1) >> down;
+    const int part = chunk & (1 << down) - 1;
+    store_global(here.dst + number * job.dst_matrix_bytes + line * job.dst_col_bytes + part * 16,
+                 *reinterpret_cast<const word_t<16>*>(dst_place(chunk)));
+  }
+}
+
+}  // namespace cornerturn::gpu
