@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "../cuda/gpu_cases.hpp"
@@ -98,7 +99,8 @@ inline problem any_short_side(dice& roll, std::int64_t element_bytes) {
   const std::int64_t v = std::max<std::int64_t>(1, 16 / element_bytes);
   const std::int64_t chunks[] = {1, 2, 3, 4, 6, 7, 8, 12, 16};
   const std::int64_t few = v * roll.of(chunks);
-  const std::int64_t many = 8192 / few + roll.below(16384 / few) + roll.below(3) * 64;
+  const std::int64_t two_tiles = (element_bytes == 1 ? 65536 : element_bytes == 2 ? 32768 : 8192) / few;
+  const std::int64_t many = two_tiles + roll.below(two_tiles) - (roll.one_in(8) ? two_tiles / 4 : 0);
   const std::int64_t ld = many + (roll.one_in(2) ? 0 : roll.below(20));
   const bool columns = roll.one_in(2);
   const problem one = columns ? transpose_problem(many, few, element_bytes, few + v * roll.below(2), ld)
@@ -132,6 +134,9 @@ inline problem any_pixels(dice& roll, std::int64_t element_bytes) {
 inline problem any_gpu_problem(dice& roll, const kernels::kernel* row, std::int64_t element_bytes) {
   const std::int64_t most = 60000 / element_bytes + 600;
   const std::int64_t unit = std::max<std::int64_t>(1, 16 / (element_bytes & -element_bytes));
+  const std::string_view family = row == nullptr ? "" : row->family;
+  if ((family == "shift_columns" || family == "shift_rows") && roll.one_in(2))
+    return any_short_side(roll, element_bytes);
   switch (roll.below(row != nullptr && row->tile_rows > 0 ? 13 : 9)) {
     case 0:
       return any_matrix(roll, element_bytes, most);
