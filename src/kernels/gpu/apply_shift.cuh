@@ -34,7 +34,10 @@ struct apply_shift_map : shifted_tile<SrcBytes, DstBytes, Rows, RowGranules, Spl
 template <int SrcBytes, int DstBytes>
 struct apply_shift_tile
     : apply_shift_map<SrcBytes, DstBytes, (DstBytes > SrcBytes || (SrcBytes == 8 && DstBytes == 8) ? 64 : 128),
-                      (SrcBytes == 8 && DstBytes == 8 ? 33 : 17), (SrcBytes == 4 && DstBytes == 1 ? 8 : 4)> {
+                      (SrcBytes == 8 && DstBytes == 8 ? 33 : 17),
+                      (SrcBytes == 4 && DstBytes == 1 ? 8
+                       : SrcBytes + DstBytes == 4     ? 2
+                                                      : 4)> {
   // Blocks that must fit a multiprocessor: one more and something spills on one of sm_75 to sm_120.
   static constexpr int blocks = SrcBytes == DstBytes && SrcBytes < 8 ? 2 : 3;
 };
@@ -82,6 +85,32 @@ GPU_INLINE void store_elements(unsigned char* to, const uint32_t (&chunk)[At::ds
     } else {
       store_global(to + k * At::dst_bytes, from_words<At::dst_bytes>(chunk + k * At::dst_bytes / 4));
     }
+  }
+}
+
+// 1. of a whole tile: a thread's rows are multiples of a group apart, so it finds its place once. gpu/shift.cuh has
+// instructions to spare, arithmetic has not: 4 for each granule instead of 33 (sm_90).
+template <class At>
+GPU_INLINE void fetch_whole(const shift_source& src) {
+  constexpr int Granules = At::row_granules - 1;
+  constexpr int Rows = At::above + At::rows;
+  constexpr int Step = At::threads / Granules;
+  static_assert(At::threads % Granules == 0 && Step % At::group == 0);
+  const auto thread = static_cast<int>(thread_index());
+  const auto start = [&](int row) { return src.first + (row - At::above) * src.row_bytes; };
+  const auto place = [](int row) { return (row * At::row_granules + row / At::group) * 16; };
+  const int row = thread / Granules, granule = thread % Granules;
+  const unsigned char* from = start(row) - (low_word(start(row)) & 15) + granule * 16;
+  unsigned char* const to = shared_memory() + place(row) + granule * 16;
+  GPU_UNROLL for (int first = 0; first < Rows; first += Step, from += Step * src.row_bytes) {
+    if (first + Step <= Rows || first + row < Rows) start_line_copy(to + place(first), from);
+  }
+  GPU_UNROLL for (int first = 0; first < Rows; first += At::threads) {  // the last granule of each row that is shifted
+    const int mine = first + thread;
+    if (mine >= Rows) return;
+    const uint32_t shift = low_word(start(mine)) & 15;
+    if (shift == 0) continue;
+    start_line_copy(shared_memory() + place(mine) + Granules * 16, start(mine) - shift + Granules * 16);
   }
 }
 
@@ -219,8 +248,12 @@ GPU_INLINE void write_rows(const apply_job& job, const apply_place& here, const 
 template <class At, bool Whole>
 GPU_INLINE void apply_shifted(const apply_job& job, const apply_place& here, const shift_source& src) {
   const float scale = job.scale == nullptr ? 1.0f : load_cached(job.scale);
-  if (job.math.reads_src != 0) {
-    fetch_shifted<At, false, Whole>(src, nullptr);  // 1.
+  if (job.math.reads_src != 0) {  // 1.
+    if constexpr (Whole) {
+      fetch_whole<At>(src);
+    } else {
+      fetch_shifted<At, false, false>(src, nullptr);
+    }
   } else {
     for (int k = static_cast<int>(thread_index()) * 16; k < At::shared_bytes; k += At::threads * 16) {
       *reinterpret_cast<word_t<16>*>(shared_memory() + k) = word_t<16>{0, 0, 0, 0};
