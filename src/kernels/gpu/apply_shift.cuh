@@ -29,8 +29,8 @@ struct apply_shift_map : shifted_tile<SrcBytes, DstBytes, Rows, RowGranules, Spl
   static constexpr int unit = DstBytes < 4 ? 4 / DstBytes : 1;
 };
 
-// Rows of 256 bytes of src, 128 bytes and more of a column of dst, and no more of either than leaves the registers to
-// hold all chunks of a second source at once: 16 words of 512 threads, 32 of 256.
+// Rows of 256 or 512 bytes of src, 128 bytes and more of a column of dst, as gpu/shift.cuh has them, but so cut that
+// all chunks of a second source fit the registers at once: 16 words of 512 threads, 32 of 256.
 template <int SrcBytes, int DstBytes>
 struct apply_shift_tile
     : apply_shift_map<SrcBytes, DstBytes, (DstBytes > SrcBytes || (SrcBytes == 8 && DstBytes == 8) ? 64 : 128),
@@ -38,7 +38,8 @@ struct apply_shift_tile
                       (SrcBytes == 4 && DstBytes == 1 ? 8
                        : SrcBytes + DstBytes == 4     ? 2
                                                       : 4)> {
-  // Blocks that must fit a multiprocessor: one more and something spills on one of sm_75 to sm_120.
+  // Blocks that must fit a multiprocessor. Elements of 2 bytes that stay so spill with three (sm_86); those of 4 have
+  // twice the threads.
   static constexpr int blocks = SrcBytes == DstBytes && SrcBytes < 8 ? 2 : 3;
 };
 
