@@ -11,7 +11,8 @@ namespace cornerturn::detail {
 namespace {
 
 int element_alignment(const problem& what) noexcept {
-  return static_cast<int>(std::min<std::int64_t>(what.element_bytes & -what.element_bytes, 16));
+  const std::int64_t bytes = std::max(what.element_bytes, map::only_moves(what) ? 1 : bytes_of(what.math.dst));
+  return static_cast<int>(std::min<std::int64_t>(bytes & -bytes, 16));
 }
 
 }  // namespace
@@ -36,8 +37,7 @@ gpu_way prepare(const problem& what, const gpu::device_info& on, int alignment, 
 }
 
 gpu_half prepare(const problem& what, const gpu::device_info& on, std::string_view kernel) {
-  const int narrow = map::only_moves(what) ? element_alignment(what) : 1;
-  return {prepare(what, on, 16, kernel), prepare(what, on, narrow, kernel)};
+  return {prepare(what, on, 16, kernel), prepare(what, on, element_alignment(what), kernel)};
 }
 
 int alignment_of(const map::canonical& form, std::uint64_t src, std::uint64_t dst) noexcept {
@@ -47,10 +47,24 @@ int alignment_of(const map::canonical& form, std::uint64_t src, std::uint64_t ds
   return static_cast<int>(both & -both);
 }
 
-int alignment_of(const gpu_arrays& all) noexcept {
+namespace {
+
+bool has_whole_elements(const map::canonical& form, const gpu_arrays& all) noexcept {
+  const auto is_whole = [](const void* at, std::int64_t bytes) {
+    return reinterpret_cast<std::uintptr_t>(at) % static_cast<std::uintptr_t>(bytes) == 0;
+  };
+  return is_whole(all.src, form.word_bytes) && is_whole(all.dst, form.dst_word_bytes) &&
+         is_whole(all.second, form.dst_word_bytes);
+}
+
+}  // namespace
+
+int alignment_of(const map::canonical& form, const gpu_arrays& all) noexcept {
   const auto number = [](const void* at) { return reinterpret_cast<std::uintptr_t>(at); };
   const std::uintptr_t each = number(all.src) | number(all.dst) | number(all.second) | 16;
-  return static_cast<int>(each & -each);
+  const auto common = static_cast<int>(each & -each);
+  const auto larger = static_cast<int>(std::max(form.word_bytes, form.dst_word_bytes));
+  return common < larger && has_whole_elements(form, all) ? larger : common;
 }
 
 const char* start(const gpu_way& way, const gpu_arrays& all, void* stream) noexcept {
@@ -61,12 +75,7 @@ const char* start(const gpu_way& way, const gpu_arrays& all, void* stream) noexc
   job.dst = all.dst;
   job.second = all.second;
   job.scale = all.scale;
-  const auto is_whole = [](const void* at, std::int64_t bytes) {
-    return reinterpret_cast<std::uintptr_t>(at) % static_cast<std::uintptr_t>(bytes) == 0;
-  };
-  const bool whole = is_whole(all.src, way.form.word_bytes) && is_whole(all.dst, way.form.dst_word_bytes) &&
-                     is_whole(all.second, way.form.dst_word_bytes);
-  job.bytewise = whole ? 0 : 1;
+  job.bytewise = has_whole_elements(way.form, all) ? 0 : 1;
   return chosen.kernel->launch(&job, chosen.blocks, chosen.shared_bytes, stream);
 }
 

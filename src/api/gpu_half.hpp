@@ -21,8 +21,8 @@ struct gpu_way {
 };
 
 // Chosen twice: for pointers that are multiples of 16 bytes, and for those that are multiples of the largest power of
-// two that divides an element. Others are met by prepare() at the call: it allocates nothing. Where math changes
-// elements, the second choice is for all others.
+// two that divides an element: the larger one, where math makes one size of another. Others are met by prepare() at the
+// call: it allocates nothing.
 struct gpu_half {
   gpu_way wide;
   gpu_way narrow;
@@ -42,7 +42,8 @@ struct gpu_arrays {
   void* second = nullptr;        // that is read or written; dst itself where beta wants that
   const float* scale = nullptr;  // read by the kernel
 };
-[[nodiscard]] int alignment_of(const gpu_arrays& all) noexcept;
+// The same for all of them; but where each is a multiple of its own elements, at least the larger element.
+[[nodiscard]] int alignment_of(const map::canonical& form, const gpu_arrays& all) noexcept;
 
 // Effect  starts the kernel on the current device
 // Returns null, or what the driver said

@@ -330,10 +330,15 @@ void plan_state::compute_on_gpu(int device, const operands& all, void* stream) c
   } else {
     fresh = half_for(device);
   }
-  const int alignment = detail::alignment_of(those);
-  const gpu_way& way = alignment >= half->wide.alignment ? half->wide : half->narrow;
-  if (way.chosen.kernel == nullptr) refuse_alignment(kernel_, alignment);
-  check_start(start(way, those, stream), device, way);
+  const int alignment = detail::alignment_of(half->wide.form, those);
+  gpu_way odd;
+  const gpu_way* way = alignment >= half->wide.alignment ? &half->wide : &half->narrow;
+  if (alignment < way->alignment) {
+    odd = prepare(what_, gpu::info(device), alignment, kernel_);
+    way = &odd;
+  }
+  if (way->chosen.kernel == nullptr) refuse_alignment(kernel_, alignment);
+  check_start(start(*way, those, stream), device, *way);
 }
 
 void plan_state::check_overlap(const void* src, const void* dst) const {

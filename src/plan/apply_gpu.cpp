@@ -4,7 +4,8 @@
 //   2  every address is a multiple of 16 bytes, rows and columns fill tiles, and   apply
 //      those many blocks
 //   3  the same, but for the many blocks, and there is a smaller tile              the small one of apply
-//   4  everything else                                                             apply_any
+//   4  every address is a multiple of its element, rows and columns fill tiles     apply_shift
+//   5  everything else                                                             apply_any
 #include "plan/apply_gpu.hpp"
 
 #include <algorithm>
@@ -24,6 +25,9 @@ constexpr const char* reasons[] = {
     "there is nothing to compute",
     "every address is a multiple of 16 bytes: register blocks turn on the way in, elements change on the way out",
     "every address is a multiple of 16 bytes, but large tiles would be too few: small ones",
+    "addresses are multiples of one element: granules of 16 bytes are realigned in shared memory, elements change on "
+    "the "
+    "way out",
     "runs of src meet runs of dst in shared memory, element by element",
 };
 
@@ -49,6 +53,18 @@ const kernels::kernel* tile_of(const map::canonical& form, int skip) noexcept {
     if (one.src_bytes == form.word_bytes && one.dst_bytes == form.dst_word_bytes && skip-- == 0) {
       return kernels::find(one.name);
     }
+  }
+  return nullptr;
+}
+
+const kernels::kernel* shift_of(const map::canonical& form) noexcept {
+  constexpr tile_row rows[] = {
+      {2, 1, "cuda_apply_shift_b2_b1"}, {2, 2, "cuda_apply_shift_b2_b2"}, {2, 4, "cuda_apply_shift_b2_b4"},
+      {4, 1, "cuda_apply_shift_b4_b1"}, {4, 2, "cuda_apply_shift_b4_b2"}, {4, 4, "cuda_apply_shift_b4_b4"},
+      {4, 8, "cuda_apply_shift_b4_b8"}, {8, 4, "cuda_apply_shift_b8_b4"}, {8, 8, "cuda_apply_shift_b8_b8"},
+  };
+  for (const tile_row& one : rows) {
+    if (one.src_bytes == form.word_bytes && one.dst_bytes == form.dst_word_bytes) return kernels::find(one.name);
   }
   return nullptr;
 }
@@ -92,6 +108,13 @@ bool whole_units(const map::canonical& form, const kernels::op& math, const role
     if (second && k != second_run && one.second_stride % unit != 0) return false;
   }
   return true;
+}
+
+// Rows and columns are contiguous, and so is a second destination along one of them.
+bool has_runs(const map::canonical& form, const kernels::op& math, const roles& found) noexcept {
+  if (found.slot[0] < 0 || found.slot[1] < 0) return false;
+  const int second_run = found.slot[found.second_by_cols ? 0 : 1];
+  return math.second != second_array::destination || form.axes[second_run].second_stride == 1;
 }
 
 double fill(std::int64_t n, std::int64_t extent) noexcept {
@@ -174,25 +197,34 @@ double tiles_of(const map::canonical& form, const roles& found, const kernels::k
          static_cast<double>(ceil_div(cols, row.tile_cols)) * static_cast<double>(ceil_div(rows, row.tile_rows));
 }
 
-bool takes(const kernels::kernel* row, const map::canonical& form, const roles& found,
-           const gpu_request& wanted) noexcept {
-  return row != nullptr && row->shared_bytes <= wanted.shared_bytes &&
-         fill(form.axes[found.slot[0]].extent, row->tile_cols) *
-                 fill(form.axes[found.slot[1]].extent, row->tile_rows) >=
-             least_fill;
+constexpr int any_line = 5;
+
+// The row of a line, or null where that line cannot take the problem, however few elements a tile would hold.
+const kernels::kernel* row_of(int line, const map::canonical& form, const kernels::op& math, const roles& found,
+                              const gpu_request& wanted) noexcept {
+  if (line == any_line) return any_of(form);
+  const bool runs =
+      line == 4 ? wanted.alignment >= std::max(form.word_bytes, form.dst_word_bytes) && has_runs(form, math, found)
+                : wanted.alignment >= 16 && whole_units(form, math, found);
+  const kernels::kernel* const row = !runs ? nullptr : line == 4 ? shift_of(form) : tile_of(form, line - 2);
+  return row != nullptr && row->shared_bytes <= wanted.shared_bytes ? row : nullptr;
 }
 
-int decide(const map::canonical& form, const roles& found, bool aligned, const gpu_request& wanted) noexcept {
+int decide(const map::canonical& form, const kernels::op& math, const roles& found,
+           const gpu_request& wanted) noexcept {
   if (form.empty) return 1;
-  if (!aligned) return 4;
-  const kernels::kernel* const large = tile_of(form, 0);
-  const kernels::kernel* const small = tile_of(form, 1);
-  const bool takes_small = takes(small, form, found, wanted);
-  if (takes(large, form, found, wanted) &&
-      (!takes_small || tiles_of(form, found, *large) >= 2.0 * wanted.multiprocessors)) {
-    return 2;
-  }
-  return takes_small ? 3 : 4;
+  const auto filled = [&](int line) {
+    const kernels::kernel* const row = row_of(line, form, math, found, wanted);
+    const bool fills = row != nullptr && fill(form.axes[found.slot[0]].extent, row->tile_cols) *
+                                                 fill(form.axes[found.slot[1]].extent, row->tile_rows) >=
+                                             least_fill;
+    return fills ? row : nullptr;
+  };
+  const kernels::kernel* const large = filled(2);
+  const bool takes_small = filled(3) != nullptr;
+  if (large != nullptr && (!takes_small || tiles_of(form, found, *large) >= 2.0 * wanted.multiprocessors)) return 2;
+  if (takes_small) return 3;
+  return filled(4) != nullptr ? 4 : any_line;
 }
 
 // The clamp of a conversion of integers, and how they count on the way.
@@ -250,14 +282,12 @@ gpu::math_job math_of(const kernels::op& math) noexcept {
 gpu_choice choose_apply(const map::canonical& form, const kernels::op& math, const gpu_request& wanted) noexcept {
   gpu_choice made;
   roles found = unit_axes(form, math);
-  const bool aligned = wanted.alignment >= 16 && whole_units(form, math, found);
-  made.line = decide(form, found, aligned, wanted);
-  made.kernel = made.line == 2 || made.line == 3 ? tile_of(form, made.line - 2) : any_of(form);
+  made.line = decide(form, math, found, wanted);
+  made.kernel = made.line == 1 ? any_of(form) : row_of(made.line, form, math, found, wanted);
   if (!wanted.kernel.empty()) {
-    for (const int line : {2, 3, 4}) {
-      if (line < 4 && !aligned) continue;
-      const kernels::kernel* const one = line == 4 ? any_of(form) : tile_of(form, line - 2);
-      if (one == nullptr || one->shared_bytes > wanted.shared_bytes || wanted.kernel != one->name) continue;
+    for (int line = 2; line <= any_line; ++line) {
+      const kernels::kernel* const one = row_of(line, form, math, found, wanted);
+      if (one == nullptr || wanted.kernel != one->name) continue;
       if (made.line != 1) made.line = line;
       made.kernel = one;
     }
@@ -271,7 +301,10 @@ gpu_choice choose_apply(const map::canonical& form, const kernels::op& math, con
   job.math = math_of(math);
   job.dst_bytes = static_cast<std::int32_t>(form.dst_word_bytes);
   job.second_written = math.second == second_array::destination ? 1 : 0;
-  if (made.line == 4) {
+  const map::byte_span src = map::src_span(form);
+  job.src_low = src.lo - form.src_offset * form.word_bytes;
+  job.src_high = src.hi - form.src_offset * form.word_bytes;
+  if (made.line == any_line) {
     fill_any(job, found, form);
     made.shared_bytes = job.pitch << (job.cut_log2[1] + job.cut_log2[2]);
   } else {

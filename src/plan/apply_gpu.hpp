@@ -6,7 +6,8 @@
 
 namespace cornerturn::planning {
 
-// form: of a problem with that math. wanted.alignment is that of every array there is.
+// form: of a problem with that math. wanted.alignment is that of every array there is; the larger element also stands
+// for arrays that are multiples of their own elements.
 [[nodiscard]] gpu_choice choose_apply(const map::canonical& form, const kernels::op& math,
                                       const gpu_request& wanted) noexcept;
 

@@ -73,6 +73,27 @@ TEST(gpu_half, alignment_is_that_of_index_0) {
   EXPECT_EQ(alignment_of(turned, at, 8192), 16) << "the pointer is not, its index 0 is";
 }
 
+TEST(gpu_half, with_math_has_a_way_for_pointers_that_are_multiples_of_their_elements) {
+  problem what = transpose_problem(9999, 7001, 8);
+  what.math = {.src = element_type::float64, .dst = element_type::float32};
+  const gpu_half made = prepare(what, h200, "");
+  EXPECT_EQ(made.narrow.alignment, 8);
+  ASSERT_NE(made.narrow.chosen.kernel, nullptr);
+  EXPECT_STREQ(made.narrow.chosen.kernel->name, "cuda_apply_shift_b8_b4");
+  const auto alignment = [&](std::uintptr_t src, std::uintptr_t dst, std::uintptr_t second = 0) {
+    return alignment_of(made.wide.form, {.src = reinterpret_cast<const void*>(src),
+                                         .dst = reinterpret_cast<void*>(dst),
+                                         .second = reinterpret_cast<void*>(second)});
+  };
+  EXPECT_EQ(alignment(4096, 8192), 16);
+  EXPECT_EQ(alignment(4096 + 8, 8192), 8);
+  EXPECT_EQ(alignment(4096 + 8, 8192 + 4), 8) << "each is a multiple of its own elements";
+  EXPECT_EQ(alignment(4096, 8192, 16384 + 4), 8);
+  EXPECT_EQ(alignment(4096 + 4, 8192), 4);
+  EXPECT_EQ(alignment(4096, 8192, 16384 + 2), 2);
+  EXPECT_STREQ(prepare(what, h200, 4, "").chosen.kernel->name, "cuda_apply_any_b8");
+}
+
 TEST(gpu_half, no_choice_wants_more_shared_memory_than_a_block_may_have) {
   for (const gpu::device_info* on : {&h200, &turing}) {
     for (const std::int64_t element_bytes : testing::element_sizes) {

@@ -116,6 +116,10 @@ TEST_F(tuning, fails_as_a_plan_does) {
   const problem what = transpose_problem(30, 20, 4);
   std::vector<float> some(1200);
   expect_error(status::invalid_argument, {"src is null"}, [&] { tune(what, nullptr, some.data(), quick()); });
+  problem math = transpose_problem(8, 8, 4);
+  math.math = {.src = element_type::float32, .dst = element_type::float32, .alpha = {2, 0}};
+  expect_error(status::invalid_argument, {"math changes elements", "Wanted: a problem without math"},
+               [&] { tune(math, some.data(), some.data(), quick()); });
   expect_error(status::overlap, {"overlap"}, [&] { tune(what, some.data(), some.data() + 5, quick()); });
   problem bad = what;
   bad.element_bytes = 0;

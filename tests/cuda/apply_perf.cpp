@@ -1,11 +1,14 @@
 // How fast elements change on the way, on a GPU: the share of the fastest copy that moves as many bytes in all,
 // measured in the same process in turns; medians. Arrays are larger than L2, but for 512 x 512, which is timed in a
-// graph. Some elements of each result are compared with kernels::apply.
+// graph. Some elements of each result are compared with kernels::apply. Where cuBLAS is found at run time, and a geam
+// does the same, it takes part: CORNERTURN_CUBLAS names its file.
 #include <cuda_runtime_api.h>
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <vector>
 
@@ -19,7 +22,8 @@ namespace cornerturn::testing {
 namespace {
 
 constexpr element_type f16 = element_type::float16, bf16 = element_type::bfloat16, f32 = element_type::float32,
-                       f64 = element_type::float64, e4m3 = element_type::float8_e4m3;
+                       f64 = element_type::float64, c64 = element_type::complex64, c128 = element_type::complex128,
+                       e4m3 = element_type::float8_e4m3;
 constexpr std::size_t pattern_bytes = 16 << 20;
 
 struct speed_case {
@@ -41,11 +45,8 @@ const speed_case cases[] = {
     {"complex64, alpha, beta, conj",
      8192,
      8192,
-     {.src = element_type::complex64, .dst = element_type::complex64, .alpha = {2, 1}, .beta = {0.5, 0}, .conj = true}},
-    {"complex128, alpha, beta",
-     8192,
-     4096,
-     {.src = element_type::complex128, .dst = element_type::complex128, .alpha = {2, 1}, .beta = {0.5, 0}}},
+     {.src = c64, .dst = c64, .alpha = {2, 1}, .beta = {0.5, 0}, .conj = true}},
+    {"complex128, alpha, beta", 8192, 4096, {.src = c128, .dst = c128, .alpha = {2, 1}, .beta = {0.5, 0}}},
     {"f32 to bf16", 16384, 16384, {.src = f32, .dst = bf16}},
     {"f32 to f16", 16384, 16384, {.src = f32, .dst = f16}},
     {"bf16 to e4m3", 16384, 16384, {.src = bf16, .dst = e4m3, .scaled = true}},
@@ -58,9 +59,54 @@ const speed_case cases[] = {
      16384,
      {.src = bf16, .dst = e4m3, .scaled = true, .second = second_array::destination}},
     {"bf16, alpha and beta", 16384, 16384, {.src = bf16, .dst = bf16, .alpha = {2, 0}, .beta = {0.5, 0}}},
-    {"f32 to bf16, odd", 9999, 7001, {.src = f32, .dst = bf16}, 0, 0},
-    {"f32, alpha, odd ld", 16384, 16384, {.src = f32, .dst = f32, .alpha = {2, 0}}, 3, 0},
-    {"bf16 to e4m3, odd ld", 16384, 16384, {.src = bf16, .dst = e4m3, .scaled = true}, 1, 0},
+    {"f32, alpha, odd", 9999, 7001, {.src = f32, .dst = f32, .alpha = {2, 0}}, 0, 0.85},
+    {"f32, alpha and beta, odd", 9999, 7001, {.src = f32, .dst = f32, .alpha = {2, 0}, .beta = {0.5, 0}}, 0, 0.85},
+    {"f32, alpha, odd", 10007, 6997, {.src = f32, .dst = f32, .alpha = {2, 0}}, 0, 0.85},
+    {"f32, alpha and beta, odd", 10007, 6997, {.src = f32, .dst = f32, .alpha = {2, 0}, .beta = {0.5, 0}}, 0, 0.85},
+    {"f32, alpha, odd ld", 16384, 16384, {.src = f32, .dst = f32, .alpha = {2, 0}}, 3, 0.85},
+    {"f32, alpha and beta, odd ld", 16384, 16384, {.src = f32, .dst = f32, .alpha = {2, 0}, .beta = {0.5, 0}}, 3, 0.85},
+    {"f32, a second source, odd",
+     9999,
+     7001,
+     {.src = f32, .dst = f32, .alpha = {2, 0}, .beta = {0.5, 0}, .second = second_array::source},
+     0,
+     0.85},
+    {"f64, alpha, odd", 9999, 7001, {.src = f64, .dst = f64, .alpha = {2, 0}}, 0, 0.85},
+    {"f64, alpha and beta, odd", 9999, 7001, {.src = f64, .dst = f64, .alpha = {2, 0}, .beta = {0.5, 0}}, 0, 0.85},
+    {"complex64, alpha, odd", 9999, 7001, {.src = c64, .dst = c64, .alpha = {2, 1}, .conj = true}, 0, 0.85},
+    {"complex64, alpha and beta, odd",
+     9999,
+     7001,
+     {.src = c64, .dst = c64, .alpha = {2, 1}, .beta = {0.5, 0}},
+     0,
+     0.85},
+    {"complex128, alpha, odd", 9999, 7001, {.src = c128, .dst = c128, .alpha = {2, 1}}, 0, 0.85},
+    {"complex128, alpha and beta, odd",
+     9999,
+     7001,
+     {.src = c128, .dst = c128, .alpha = {2, 1}, .beta = {0.5, 0}},
+     0,
+     0.85},
+    {"bf16, alpha and beta, odd", 9999, 7001, {.src = bf16, .dst = bf16, .alpha = {2, 0}, .beta = {0.5, 0}}, 0, 0.8},
+    {"bf16, alpha and beta, odd ld",
+     16384,
+     16384,
+     {.src = bf16, .dst = bf16, .alpha = {2, 0}, .beta = {0.5, 0}},
+     1,
+     0.8},
+    {"f32 to bf16, odd", 9999, 7001, {.src = f32, .dst = bf16}, 0, 0.8},
+    {"f32 to bf16, odd ld", 16384, 16384, {.src = f32, .dst = bf16}, 3, 0.8},
+    {"bf16 to e4m3, odd", 9999, 7001, {.src = bf16, .dst = e4m3, .scaled = true}, 0, 0.75},
+    {"bf16 to e4m3, odd ld", 16384, 16384, {.src = bf16, .dst = e4m3, .scaled = true}, 1, 0.75},
+    {"bf16 to e4m3 twice, odd ld",
+     16384,
+     16384,
+     {.src = bf16, .dst = e4m3, .scaled = true, .second = second_array::destination},
+     1,
+     0.7},
+    {"f32 to e4m3, odd", 9999, 7001, {.src = f32, .dst = e4m3, .scaled = true}, 0, 0.75},
+    {"f64 to f32, odd", 9999, 7001, {.src = f64, .dst = f32}, 0, 0.8},
+    {"bf16 to f32, odd", 9999, 7001, {.src = bf16, .dst = f32}, 0, 0.8},
 };
 
 // A second source lies as dst, a second destination as src.
@@ -73,6 +119,64 @@ problem problem_of(const speed_case& one) {
   }
   return what;
 }
+
+// C = alpha op(A) + beta C, column-major: our row-major source of rows x cols is one of cols x rows, so op is A^T, or
+// A^H, and C is rows x cols.
+class cublas {
+ public:
+  cublas() {
+    const char* const places[] = {std::getenv("CORNERTURN_CUBLAS"), "libcublas.so.13", "libcublas.so.12",
+                                  "/usr/local/cuda/lib64/libcublas.so"};
+    void* file = nullptr;
+    for (const char* place : places) {
+      if (place != nullptr && file == nullptr) file = dlopen(place, RTLD_NOW | RTLD_LOCAL);
+    }
+    if (file == nullptr) return;
+    int (*create)(void**) = nullptr;
+    find(file, "cublasCreate_v2", create);
+    find(file, "cublasSetStream_v2", set_stream_);
+    constexpr const char* names[] = {"cublasSgeam", "cublasDgeam", "cublasCgeam", "cublasZgeam"};
+    for (int k = 0; k < 4; ++k) find(file, names[k], geam_[k]);
+    if (create == nullptr || set_stream_ == nullptr || create(&handle_) != 0) handle_ = nullptr;
+  }
+  [[nodiscard]] bool does(const speed_case& one) const {
+    return handle_ != nullptr && one.math.second == second_array::none && number_of(one.math) >= 0 &&
+           geam_[number_of(one.math)] != nullptr;
+  }
+  void run(const speed_case& one, const operands& all, cudaStream_t on) const {
+    const arithmetic& math = one.math;
+    const float narrow[4] = {static_cast<float>(math.alpha.re), static_cast<float>(math.alpha.im),
+                             static_cast<float>(math.beta.re), static_cast<float>(math.beta.im)};
+    const double wide[4] = {math.alpha.re, math.alpha.im, math.beta.re, math.beta.im};
+    const bool is_wide = math.src == f64 || math.src == c128;
+    const void* const alpha = is_wide ? static_cast<const void*>(wide) : narrow;
+    const void* const beta = is_wide ? static_cast<const void*>(wide + 2) : narrow + 2;
+    const auto rows = static_cast<int>(one.rows), cols = static_cast<int>(one.cols);
+    const int src_ld = cols + static_cast<int>(one.odd), dst_ld = rows + static_cast<int>(one.odd);
+    int said = set_stream_(handle_, on);
+    if (said == 0) {
+      said = geam_[number_of(math)](handle_, math.conj ? 2 : 1, 0, rows, cols, alpha, all.src, src_ld, beta, all.dst,
+                                    dst_ld, all.dst, dst_ld);
+    }
+    EXPECT_EQ(said, 0) << "cuBLAS geam";
+  }
+
+ private:
+  static int number_of(const arithmetic& math) {
+    constexpr element_type types[] = {f32, f64, c64, c128};
+    const auto* const at = std::find(std::begin(types), std::end(types), math.src);
+    return math.src == math.dst && at != std::end(types) ? static_cast<int>(at - types) : -1;
+  }
+  template <class Function>
+  static void find(void* file, const char* name, Function& into) {
+    into = reinterpret_cast<Function>(dlsym(file, name));
+  }
+
+  int (*set_stream_)(void*, cudaStream_t) = nullptr;
+  int (*geam_[4])(void*, int, int, int, int, const void*, const void*, int, const void*, const void*, int, void*,
+                  int) = {};
+  void* handle_ = nullptr;
+};
 
 class timer {
  public:
@@ -202,12 +306,14 @@ class cuda_apply_speed : public ::testing::Test {
 TEST_F(cuda_apply_speed, is_near_a_copy_of_as_many_bytes) {
   const user_stream stream;
   timer clock;
+  const cublas other;
   constexpr int rounds = 15;
   for (const speed_case& one : cases) {
     const problem what = problem_of(one);
     const plan how(what, {.on = device::cuda, .threads = 0, .parallel = {}, .kernel = nullptr});
     int wrong = 0;
-    std::vector<std::vector<double>> times(1 + bench::cuda::device_copies().size());
+    const std::size_t copies = bench::cuda::device_copies().size();
+    std::vector<std::vector<double>> times(1 + copies + (other.does(one) ? 1 : 0));
     {
       speed_bench here(what);
       how.execute(here.all(), stream.get());
@@ -220,6 +326,7 @@ TEST_F(cuda_apply_speed, is_near_a_copy_of_as_many_bytes) {
           const double took = clock.seconds(
               [&] {
                 if (k == 0) return how.execute(here.all(), stream.get());
+                if (k > copies) return other.run(one, here.all(), stream.get());
                 bench::cuda::device_copies()[k - 1].enqueue(from.get(), to.get(), half, stream.get());
               },
               stream.get());
@@ -229,11 +336,17 @@ TEST_F(cuda_apply_speed, is_near_a_copy_of_as_many_bytes) {
     }
     const double ours = median(times[0]);
     double copy = 1e9;
-    for (std::size_t k = 1; k < times.size(); ++k) copy = std::min(copy, median(times[k]));
+    for (std::size_t k = 1; k <= copies; ++k) copy = std::min(copy, median(times[k]));
     std::printf("%-30s %6lld x %-6lld %8.1f us %6.0f GB/s  copy %6.0f GB/s  share %.3f  %s\n", one.name,
                 static_cast<long long>(one.rows), static_cast<long long>(one.cols), 1e6 * ours,
                 1e-9 * static_cast<double>(how.bytes_moved()) / ours,
                 1e-9 * static_cast<double>(how.bytes_moved()) / copy, copy / ours, how.kernel());
+    if (other.does(one)) {
+      const double theirs = median(times.back());
+      std::printf("%-50s %8.1f us %6.0f GB/s %28s %.3f\n", "  cuBLAS geam", 1e6 * theirs,
+                  1e-9 * static_cast<double>(how.bytes_moved()) / theirs, "share", copy / theirs);
+      EXPECT_LE(ours, 1.02 * theirs) << one.name << ": no slower than cuBLAS, but for noise";
+    }
     EXPECT_EQ(wrong, 0) << one.name;
     EXPECT_GE(copy / ours, one.least) << one.name;
   }

@@ -107,6 +107,16 @@ problem with_second(problem what, dice& roll) {
   }
 }
 
+// Arrays that begin at multiples of 16 bytes, of their elements, or anywhere.
+math_bench::placing any_place(dice& roll, const problem& what) {
+  const std::int64_t way = roll.below(3);
+  if (way == 0) return {0, 0, 0};
+  if (way == 1) return {roll.below(64), roll.below(64), roll.below(64)};
+  const std::int64_t src = what.element_bytes;
+  const std::int64_t dst = what.math.dst == element_type::bits ? src : bytes_of(what.math.dst);
+  return {roll.below(33) * src, roll.below(33) * dst, roll.one_in(2) ? 0 : roll.below(33) * dst};
+}
+
 TEST_F(cuda_apply, every_pair_of_types_on_shapes_of_all_kinds) {
   const auto seed = static_cast<std::uint64_t>(environment("CORNERTURN_TEST_SEED", 51));
   const auto thin = environment("CORNERTURN_TEST_THIN", 1);
@@ -122,9 +132,7 @@ TEST_F(cuda_apply, every_pair_of_types_on_shapes_of_all_kinds) {
                             : roll.one_in(2) ? any_permutation(roll, 4, 60000)
                                              : any_strides(roll, 4, 30000);
       const problem what = with_second(with_math(shape, any_math(roll, types), bits, roll), roll);
-      const bool aligned = roll.one_in(2);
-      const math_bench::placing where = {aligned ? 0 : roll.below(64), aligned ? 0 : roll.below(64),
-                                         aligned ? 0 : roll.below(64)};
+      const math_bench::placing where = any_place(roll, what);
       failures += !give(what, nullptr, where, roll);
       const std::string any = "cuda_apply_any_b" + std::to_string(what.element_bytes);
       failures += !give(what, any.c_str(), where, roll);
@@ -147,7 +155,8 @@ TEST_F(cuda_apply, every_row_round_its_tile) {
       for_each_edge_of(row, bytes, roll, [&](const problem& shape) {
         if (++met % thin != 0) return;
         const problem what = with_second(with_math(shape, any_math(roll, types), bytes, roll), roll);
-        failures += !give(what, row.name, {0, 0, 0}, roll);
+        const bool shifted = std::string_view(row.family) == "apply_shift";
+        failures += !give(what, row.name, shifted ? any_place(roll, what) : math_bench::placing{0, 0, 0}, roll);
       });
     }
     if (thin == 1) {
@@ -286,7 +295,10 @@ TEST_P(cuda_conversions, have_the_bits_of_the_reference) {
         all.scale = reinterpret_cast<const float*>(number.get());
       }
       plan(what, by_reference()).execute(host);
-      for (const std::string& row : {std::string(), "cuda_apply_any_b" + std::to_string(src_bytes)}) {
+      const std::string sizes = std::to_string(src_bytes) + "_b" + std::to_string(dst_bytes);
+      for (const std::string& row :
+           {std::string(), "cuda_apply_shift_b" + sizes, "cuda_apply_any_b" + std::to_string(src_bytes)}) {
+        if (!row.empty() && kernels::find(row) == nullptr) continue;
         const plan how(what, on_cuda(row.empty() ? nullptr : row.c_str()));
         ASSERT_CUDA(cudaMemset(to.get(), 0x5a, dst_size));
         how.execute(all);

@@ -8,6 +8,7 @@
 
 #include "../kernels/math_cases.hpp"
 #include "api/check.hpp"
+#include "api/gpu_half.hpp"
 #include "cornerturn/error.hpp"
 #include "gpu_problems.hpp"
 #include "move.hpp"
@@ -23,13 +24,15 @@ moved compute(const problem& what, const gpu_setting& setting, const math_bench:
   const kernels::arrays those = bench.arrays(form);
   const float scale = those.scale;
   const auto number = [](const void* at) { return reinterpret_cast<std::uintptr_t>(at); };
-  const auto all = number(those.src) | number(those.dst) | number(those.second) | number(those.second_dst) |
-                   static_cast<std::uintptr_t>(setting.alignment);
-  planning::gpu_choice made = planning::choose_apply(form, how,
-                                                     {.multiprocessors = setting.multiprocessors,
-                                                      .shared_bytes = setting.shared_bytes,
-                                                      .alignment = static_cast<int>(all & -all),
-                                                      .kernel = setting.row});
+  const void* const other = those.second_dst != nullptr ? those.second_dst : those.second;
+  const int alignment = detail::alignment_of(
+      form, {.src = those.src, .dst = those.dst, .second = const_cast<void*>(other), .scale = nullptr});
+  planning::gpu_choice made =
+      planning::choose_apply(form, how,
+                             {.multiprocessors = setting.multiprocessors,
+                              .shared_bytes = setting.shared_bytes,
+                              .alignment = std::min(alignment, static_cast<int>(setting.alignment)),
+                              .kernel = setting.row});
   moved result;
   result.line = made.line;
   if (made.kernel == nullptr) return result;
@@ -49,9 +52,8 @@ moved compute(const problem& what, const gpu_setting& setting, const math_bench:
   running.dst = span(those.dst, map::dst_span(form), form.dst_offset * form.dst_word_bytes);
   running.second_written = those.second_dst != nullptr;
   running.dst_is_read = those.second == those.dst;
-  const void* const second = running.second_written ? those.second_dst : those.second;
   if (!running.dst_is_read) {
-    running.second = span(second, map::second_span(form), form.second_offset * form.dst_word_bytes);
+    running.second = span(other, map::second_span(form), form.second_offset * form.dst_word_bytes);
   }
   if (!how.reads_src()) running.src = {};
   if (made.blocks > 0) {
@@ -61,7 +63,7 @@ moved compute(const problem& what, const gpu_setting& setting, const math_bench:
     job.second = running.second_written ? those.second_dst : const_cast<std::byte*>(those.second);
     if (how.scaled) job.scale = &scale, running.scale = {&scale, &scale + 1};
     const bool whole = number(those.src) % static_cast<std::uintptr_t>(form.word_bytes) == 0 &&
-                       (number(those.dst) | number(second)) % static_cast<std::uintptr_t>(form.dst_word_bytes) == 0;
+                       (number(those.dst) | number(other)) % static_cast<std::uintptr_t>(form.dst_word_bytes) == 0;
     job.bytewise = whole ? 0 : 1;
     made.kernel->launch(&job, made.blocks, made.shared_bytes, &running);
   }
@@ -69,9 +71,23 @@ moved compute(const problem& what, const gpu_setting& setting, const math_bench:
   return result;
 }
 
-math_bench::placing any_place(dice& roll, bool aligned) {
-  if (aligned) return {0, 0, 0};
-  return {roll.below(33), roll.below(33), roll.below(33)};
+// From a multiple of 16 bytes on, of one element, or anywhere.
+enum class place { aligned, elements, anywhere };
+
+math_bench::placing any_place(dice& roll, const problem& what, place where) {
+  if (where == place::aligned) return {0, 0, 0};
+  if (where == place::anywhere) return {roll.below(33), roll.below(33), roll.below(33)};
+  const std::int64_t src = what.element_bytes;
+  const std::int64_t dst = what.math.dst == element_type::bits ? src : bytes_of(what.math.dst);
+  return {roll.below(33) * src, roll.below(33) * dst, roll.one_in(2) ? 0 : roll.below(33) * dst};
+}
+
+// So many rows that tiles have others above and below: those of a shifted tile are written by another path.
+problem any_middle(dice& roll, const kernels::kernel& row, std::int64_t element_bytes) {
+  const std::int64_t rows = 2 * row.tile_rows + 1 + roll.below(row.tile_rows);
+  const std::int64_t cols = row.tile_cols + 16 + roll.below(row.tile_cols);
+  const problem one = transpose_problem(rows, cols, element_bytes, cols + roll.below(5), rows + roll.below(5));
+  return roll.one_in(3) ? batched(one, 2, roll.one_in(2) ? 0 : rows * (cols + 5), cols * (rows + 5)) : one;
 }
 
 // Where a second array lies: as dst, as src where it may, or anyhow.
@@ -90,6 +106,8 @@ void place_second(problem& what, dice& roll) {
   }
 }
 
+constexpr place places[] = {place::aligned, place::elements, place::anywhere};
+
 class emulated_apply : public ::testing::TestWithParam<std::string> {
  protected:
   void give(const problem& shape, const arithmetic& math, std::int64_t bits_bytes) {
@@ -98,9 +116,12 @@ class emulated_apply : public ::testing::TestWithParam<std::string> {
     ASSERT_NO_THROW(api::check(what)) << to_text(what, what.math);
     gpu_setting setting = any_setting(roll_, what);
     setting.row = GetParam();
-    const bool aligned = row_.tile_rows > 0 || roll_.one_in(3);
-    if (aligned) setting.alignment = 16;
-    const moved result = compute(what, setting, any_place(roll_, aligned), roll_);
+    const std::string_view family = row_.family;
+    const place where = family == "apply"                              ? place::aligned
+                        : family == "apply_shift" && !roll_.one_in(16) ? place::elements
+                                                                       : roll_.of(places);
+    if (where != place::anywhere) setting.alignment = 16;
+    const moved result = compute(what, setting, any_place(roll_, what, where), roll_);
     if (result.row.empty()) return;
     ++moves_;
     EXPECT_EQ(result.row, GetParam());
@@ -147,6 +168,9 @@ TEST_P(emulated_apply, computes_every_problem_that_it_accepts) {
                                              : any_matrix(roll_, src_bytes, 8000);
     give(shape, any_math(roll_, roll_.of(pairs)), src_bytes);
   }
+  for (int k = 0; k < 24 / slower && failures_ < 4 && row_.family == std::string_view("apply_shift"); ++k) {
+    give(any_middle(roll_, row_, src_bytes), any_math(roll_, roll_.of(pairs)), src_bytes);
+  }
   EXPECT_TRUE(moves_ >= wanted || failures_ > 0) << "only " << moves_ << " problems reach this row";
 }
 
@@ -173,7 +197,7 @@ TEST(emulated_apply_list, computes_every_pair_of_types) {
       problem what = with_math(shape, math, roll.of(sizes), roll);
       place_second(what, roll);
       const gpu_setting setting = any_setting(roll, what);
-      const moved result = compute(what, setting, any_place(roll, roll.one_in(2)), roll);
+      const moved result = compute(what, setting, any_place(roll, what, roll.of(places)), roll);
       ASSERT_NE(result.row, "") << to_text(what, what.math);
       EXPECT_EQ(result.fault, "") << result.row << ": " << to_text(what, what.math) << "\n" << to_text(setting);
       failures += !result.fault.empty();

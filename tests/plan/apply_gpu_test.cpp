@@ -17,7 +17,7 @@ namespace {
 using testing::dice;
 using testing::to_text;
 
-enum line { nothing = 1, tiles, small_tiles, any };
+enum line { nothing = 1, tiles, small_tiles, shifted, any };
 
 constexpr element_type f16 = element_type::float16, bf16 = element_type::bfloat16, f32 = element_type::float32,
                        f64 = element_type::float64, e4m3 = element_type::float8_e4m3;
@@ -51,12 +51,28 @@ TEST(choose_apply_gpu, tiles_where_every_address_is_a_multiple_of_16) {
   expect(transpose_with(8192, 8192, {.src = f32, .dst = f32, .beta = {2, 0}}), tiles, "cuda_apply_b4_b4_64x64_r4_xor");
   // Only whole chunks of src, and units of dst of as many elements, are wanted.
   expect(transpose_with(1000, 1000, cast(f32, bf16), 1004, 1004), tiles, "cuda_apply_b4_b2_64x64_r4_xor");
-  expect(transpose_with(1000, 1000, cast(f32, bf16), 1003, 1004), any, "cuda_apply_any_b4");
-  expect(transpose_with(1000, 1000, cast(f32, bf16), 1004, 1006), any, "cuda_apply_any_b4");
-  expect(transpose_with(9999, 7001, cast(f32, bf16)), any, "cuda_apply_any_b4");
+}
+
+TEST(choose_apply_gpu, shifted_tiles_where_addresses_are_multiples_of_an_element) {
+  expect(transpose_with(1000, 1000, cast(f32, bf16), 1003, 1004), shifted, "cuda_apply_shift_b4_b2");
+  expect(transpose_with(1000, 1000, cast(f32, bf16), 1004, 1006), shifted, "cuda_apply_shift_b4_b2");
+  expect(transpose_with(9999, 7001, cast(f32, bf16)), shifted, "cuda_apply_shift_b4_b2");
+  expect(transpose_with(9999, 7001, cast(bf16, e4m3)), shifted, "cuda_apply_shift_b2_b1");
+  expect(transpose_with(9999, 7001, cast(f64, f32)), shifted, "cuda_apply_shift_b8_b4");
+  expect(transpose_with(9999, 7001, {.src = f64, .dst = f64, .beta = {2, 0}}), shifted, "cuda_apply_shift_b8_b8");
+  expect(batched(transpose_with(99, 101, cast(f32, bf16)), 1000, 99 * 101, 99 * 101), shifted,
+         "cuda_apply_shift_b4_b2");
   gpu_request odd = usual;
-  odd.alignment = 8;
+  for (const int alignment : {8, 4}) {
+    odd.alignment = alignment;
+    expect(transpose_with(1000, 1000, cast(f32, bf16)), shifted, "cuda_apply_shift_b4_b2", odd);
+  }
+  odd.alignment = 2;
   expect(transpose_with(1000, 1000, cast(f32, bf16)), any, "cuda_apply_any_b4", odd);
+  odd.alignment = 4;
+  expect(transpose_with(1000, 1000, cast(f64, f32)), any, "cuda_apply_any_b8", odd);
+  expect(transpose_with(9999, 17, cast(f32, bf16)), shifted, "cuda_apply_shift_b4_b2");
+  expect(transpose_with(9999, 15, cast(f32, bf16)), any, "cuda_apply_any_b4");  // less than a quarter of a tile
 }
 
 TEST(choose_apply_gpu, small_tiles_where_large_ones_are_few) {
@@ -88,13 +104,14 @@ TEST(choose_apply_gpu, second_arrays) {
   EXPECT_EQ(std::get<gpu::apply_job>(choose_for(with(8192, 1)).job).second_by_cols, 1);
   expect(with(1, 8192), tiles, "cuda_apply_b2_b1_128x128_r8_xor");
   EXPECT_EQ(std::get<gpu::apply_job>(choose_for(with(1, 8192)).job).second_by_cols, 0);
-  expect(with(8193, 1), any, "cuda_apply_any_b2");
+  expect(with(8193, 1), shifted, "cuda_apply_shift_b2_b1");
+  EXPECT_EQ(std::get<gpu::apply_job>(choose_for(with(8193, 1)).job).second_by_cols, 1);
   expect(with(2, 2 * 8192), any, "cuda_apply_any_b2");
   problem bias = transpose_with(8192, 8192, {.src = f32, .dst = f32, .beta = {1, 0}, .second = second_array::source});
   for (int k = 0; k < 2; ++k) bias.axes[k].second_stride = bias.axes[k].dst_stride == 1 ? 1 : 0;
   expect(bias, tiles, "cuda_apply_b4_b4_64x64_r4_xor");  // a number for each row
   for (int k = 0; k < 2; ++k) bias.axes[k].second_stride = bias.axes[k].dst_stride == 1 ? 0 : 1;
-  expect(bias, any, "cuda_apply_any_b4");
+  expect(bias, shifted, "cuda_apply_shift_b4_b4");  // one for each column: read element by element
 }
 
 TEST(choose_apply_gpu, rows_by_name) {
@@ -107,6 +124,8 @@ TEST(choose_apply_gpu, rows_by_name) {
     wanted.kernel = other;
     EXPECT_EQ(choose_for(what, wanted).kernel, nullptr) << other;
   }
+  wanted.kernel = "cuda_apply_shift_b4_b2";
+  expect(what, shifted, "cuda_apply_shift_b4_b2", wanted);
   wanted.kernel = "cuda_apply_b4_b2_64x64_r4_xor";
   wanted.alignment = 8;
   EXPECT_EQ(choose_for(what, wanted).kernel, nullptr);
@@ -120,6 +139,22 @@ TEST(choose_apply_gpu, rows_by_name) {
         nullptr)
         << row.name;
   }
+}
+
+// Nothing outside of src is read, wherever index 0 of its form lies.
+TEST(choose_apply_gpu, the_job_knows_where_src_ends) {
+  problem what = transpose_with(300, 200, cast(f32, bf16), 203, 300);
+  const auto ends = [](const problem& of) {
+    const auto job = std::get<gpu::apply_job>(choose_for(of).job);
+    return std::pair(job.src_low, job.src_high);
+  };
+  constexpr std::int64_t bytes = (299 * 203 + 200) * 4;
+  EXPECT_EQ(ends(what), std::pair(std::int64_t{0}, bytes));
+  for (int k = 0; k < what.rank; ++k) {
+    if (what.axes[k].src_stride == 203) what.axes[k].src_stride = -203;
+  }
+  const auto turned = ends(what);
+  EXPECT_EQ(turned.second - turned.first, bytes);
 }
 
 // Each block of the grid has its own place, and together they are the problem.
@@ -150,7 +185,7 @@ TEST(choose_apply_gpu, grids_cover_every_problem_once) {
     EXPECT_EQ(blocks, made.blocks) << to_text(what, what.math);
     EXPECT_EQ(elements, map::words(map::canonicalize(what))) << to_text(what, what.math);
   }
-  EXPECT_GE(met.size(), 14U);
+  EXPECT_GE(met.size(), 20U);
 }
 
 TEST(choose_apply_gpu, terms_that_are_not_there_are_minus_zero) {

@@ -265,12 +265,14 @@ inline constexpr int apply_any_threads = 256;
 // Of a tile: up to 16 KiB and what pads them, so that runs of one byte are 64 long.
 constexpr int apply_any_elements(int src_bytes) { return src_bytes <= 4 ? 4096 : 16384 / src_bytes; }
 
-// gpu/apply.cuh and gpu/apply_any.cuh.
+// gpu/apply.cuh, gpu/apply_shift.cuh and gpu/apply_any.cuh.
 struct apply_job {
   const void* src = nullptr;
   void* dst = nullptr;
   void* second = nullptr;  // read only where it is a source; dst itself where beta wants that
   const float* scale = nullptr;
+  std::int64_t src_low = 0;  // gpu/apply_shift.cuh: no byte outside [src + src_low, src + src_high) is read
+  std::int64_t src_high = 0;
   math_job math;
   apply_strides slots[3];
   std::int32_t second_written = 0;
