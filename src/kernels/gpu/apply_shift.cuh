@@ -33,8 +33,7 @@ struct apply_shift_map : shifted_tile<SrcBytes, DstBytes, Rows, RowGranules, Spl
 // all chunks of a second source fit the registers at once: 16 words of 512 threads, 32 of 256.
 template <int SrcBytes, int DstBytes>
 struct apply_shift_tile
-    : apply_shift_map<SrcBytes, DstBytes, (DstBytes > SrcBytes || (SrcBytes == 8 && DstBytes == 8) ? 64 : 128),
-                      (SrcBytes == 8 && DstBytes == 8 ? 33 : 17),
+    : apply_shift_map<SrcBytes, DstBytes, (DstBytes > SrcBytes || SrcBytes == 8 ? 64 : 128), (SrcBytes == 8 ? 33 : 17),
                       (SrcBytes == 4 && DstBytes == 1 ? 8
                        : SrcBytes + DstBytes == 4     ? 2
                                                       : 4)> {

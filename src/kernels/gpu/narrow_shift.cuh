@@ -169,6 +169,7 @@ shifted_rows_kernel(GPU_PARAMETER chain_job job) {
   const int32_t cols = in_sight(here.left[0]);
   const int64_t first_col = job.blocks.extent[0] - here.left[0];
   const unsigned char* const first = here.src + first_col * WordBytes;
+  const shift_source src = {first, job.src_row_bytes, job.src_begin, job.src_end, 0, {cols, rows}};
 
   GPU_UNROLL for (int step = 0; step <= at::steps; ++step) {  // 1.                       (rows, wide + 1, 16 bytes)
     const int index = step * at::threads + thread;
@@ -178,7 +179,7 @@ shifted_rows_kernel(GPU_PARAMETER chain_job job) {
     const unsigned char* const line = first + row * job.src_row_bytes;
     const auto before = static_cast<int>(low_word(line) & 15);
     if (number * 16 - before >= cols * WordBytes || (number == wide && before == 0)) continue;
-    fetch_part(job, tile + index * 16, line - before + number * 16);
+    fetch_part(src, tile + index * 16, line - before + number * 16);
   }
   wait_for_copies();
   block_barrier();                      // orders the chunks copied in 1 before their reads in 2
