@@ -1,0 +1,53 @@
+//   1. how much there is, and how many threads that is worth
+//   2. a choice for each problem: for one thread, or for all where an item is so large that several will share it
+//   3. each thread begins where its share of the bytes does, within an item if it must
+#include "plan/batch.hpp"
+
+#include <algorithm>
+
+#include "base/checked.hpp"
+#include "plan/tuning.hpp"
+
+namespace cornerturn::planning {
+namespace {
+
+std::int64_t bytes_of(const map::canonical& form) noexcept { return map::words(form) * form.word_bytes; }
+
+}  // namespace
+
+batch_choice choose_batch(std::span<const map::canonical> forms, std::span<const batch_move> moves, int threads,
+                          const base::machine& machine) {
+  batch_choice made;
+  for (const batch_move& one : moves) {  // 1.
+    if (!base::checked_add(made.bytes, bytes_of(forms[one.which]), made.bytes)) made.bytes = INT64_MAX;
+  }
+  const std::int64_t worth = made.bytes / (tuning_for(machine).thread_bytes / 2);
+  threads = static_cast<int>(std::clamp<std::int64_t>(worth, 1, std::max(threads, 1)));
+
+  made.problems.reserve(forms.size());
+  for (const map::canonical& form : forms) {  // 2.
+    const std::int64_t bytes = bytes_of(form);
+    const bool shared = bytes > made.bytes / threads / 4;
+    made.problems.push_back(
+        choose(form, {.threads = shared ? threads : 1, .kernel = {}, .beside_bytes = std::max<std::int64_t>(made.bytes - bytes, 0)},
+               machine));
+  }
+
+  made.begins.push_back({});
+  std::int64_t before = 0;  // bytes of the moves before this one
+  for (std::size_t k = 0; k < moves.size(); ++k) {  // 3.
+    const std::int64_t bytes = bytes_of(forms[moves[k].which]);
+    const std::int64_t units = made.problems[moves[k].which].work.units;
+    for (auto next = static_cast<std::int64_t>(made.begins.size()); next < threads; ++next) {
+      const std::int64_t wanted = made.bytes / threads * next - before;
+      if (wanted >= bytes) break;
+      const double part = static_cast<double>(std::max<std::int64_t>(wanted, 0)) / static_cast<double>(bytes);
+      made.begins.push_back({k, static_cast<std::int64_t>(part * static_cast<double>(units))});
+    }
+    if (!base::checked_add(before, bytes, before)) before = INT64_MAX;
+  }
+  while (static_cast<int>(made.begins.size()) <= threads) made.begins.push_back({moves.size(), 0});
+  return made;
+}
+
+}  // namespace cornerturn::planning
