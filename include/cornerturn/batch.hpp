@@ -1,5 +1,5 @@
-// A batch moves many problems in one call: images of all sizes, or a million tiny matrices that lie anywhere. One problem
-// that repeats at a fixed distance wants no batch, but one more axis: see batched().
+// A batch moves many problems in one call: images of all sizes, or a million tiny matrices that lie anywhere. One
+// problem that repeats at a fixed distance wants no batch, but one more axis: see batched().
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,8 @@ class batch {
   // Effect  checks and plans all items; the addresses are bound. Where they are a GPU's, a table of them is made in its
   //         memory, some 16 bytes for an item and for each 16 KiB that it has, and a KiB for each kind of item
   // Shape   any number of items, of any shapes and element sizes; all lie where one device can reach them
-  // Alias   dst of an item shares no byte with src or dst of any item. Within one item that is checked; between items it
+  // Alias   dst of an item shares no byte with src or dst of any item. Within one item that is checked; between items
+  // it
   //         is the caller's to know: the check would cost more than the move
   // Errors  those of plan::plan and plan::execute, each with the item: "item 17: ...". invalid_argument: an item is in
   //         place, or has math that changes elements; options.kernel is set; an item runs on another device than those

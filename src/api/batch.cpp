@@ -16,6 +16,7 @@
 #include "base/parallel.hpp"
 #include "cornerturn/error.hpp"
 #include "kernels/gpu/device.hpp"
+#include "plan/gpu_tuning.hpp"
 
 namespace cornerturn {
 namespace detail {
@@ -97,12 +98,12 @@ batch_state::batch_state(const batch_list& all, const plan_options& options)
     : size_(static_cast<std::int64_t>(all.items().size())), place_(api::on_cpu), parallel_(options.parallel) {
   api::check_device(options.on, options.threads);
   if (options.kernel != nullptr) {
-    throw error(status::invalid_argument, "kernel is \"" + std::string(options.kernel) +
-                                              "\", but a batch picks one for each item. Wanted: none");
+    throw error(status::invalid_argument,
+                "kernel is \"" + std::string(options.kernel) + "\", but a batch picks one for each item. Wanted: none");
   }
-  add_problems(all);              // 1.
-  add_items(all, options.on);     // 2.
-  if (on_gpu()) {                 // 3.
+  add_problems(all);           // 1.
+  add_items(all, options.on);  // 2.
+  if (on_gpu()) {              // 3.
     prepare_gpu(all);
     return;
   }
@@ -164,10 +165,26 @@ void batch_state::prepare_gpu(const batch_list& all) {
   const gpu::device_guard there(place_);
   check_loaded(place_);
   const gpu::device_info& on = gpu::info(place_);
+  together_ = planning::lay_out(all.problems(), moves_,
+                                {.multiprocessors = on.multiprocessors, .shared_bytes = on.shared_bytes, .kernel = {}},
+                                planning::gpu_tuning_for(on.arch));
+  if (!together_.table.empty()) {
+    const auto bytes = static_cast<std::int64_t>(together_.table.size());
+    table_.reset(gpu::allocate(bytes));
+    if (table_ == nullptr) {
+      throw error(status::out_of_memory, "GPU " + std::to_string(place_) + " has no memory for a table of " +
+                                             std::to_string(bytes) + " bytes");
+    }
+    if (const char* said = gpu::upload(table_.get(), together_.table); said != nullptr) {
+      throw error(status::device_error,
+                  "GPU " + std::to_string(place_) + " did not take the table of the batch: " + said);
+    }
+    together_.table = {};
+  }
   std::map<std::pair<std::uint32_t, int>, std::uint32_t> known;  // the way of a problem at an alignment
-  for (const planning::batch_move& one : moves_) {
-    const part& how = parts_[one.which];
-    const int alignment = alignment_of(how.form, reinterpret_cast<std::uintptr_t>(one.src),
+  for (const std::size_t k : together_.alone) {
+    const planning::batch_move& one = moves_[k];
+    const int alignment = alignment_of(parts_[one.which].form, reinterpret_cast<std::uintptr_t>(one.src),
                                        reinterpret_cast<std::uintptr_t>(one.dst));
     const auto found = known.try_emplace({one.which, alignment}, static_cast<std::uint32_t>(ways_.size()));
     if (found.second) {
@@ -200,6 +217,10 @@ void batch_state::execute(void* stream) const {
     return;
   }
   const gpu::device_guard there(place_);
+  for (const planning::gpu_batch::launch& one : together_.launches) {
+    const gpu::box_batch_job job = planning::job_of(one, table_.get());
+    check_start(one.kernel->launch(&job, one.blocks, one.shared_bytes, stream), place_, one.kernel->name);
+  }
   for (const own_launch& one : alone_) {
     const gpu_way& way = ways_[one.way];
     check_start(start(way, parts_[one.item.which].src_span, one.item.src, one.item.dst, stream), place_,
@@ -216,12 +237,17 @@ std::string batch_state::explain() const {
   if (!on_gpu()) {
     for (const planning::batch_move& one : moves_) ++items[shared_out_.problems[one.which].kernel->name];
   } else {
+    for (const planning::gpu_batch::launch& one : together_.launches) items[one.kernel->name] += one.items;
     for (const own_launch& one : alone_) ++items[ways_[one.way].chosen.kernel->name];
   }
   for (const auto& [kernel, count] : items) out << "kernel     " << kernel << ": " << count << " items\n";
   if (!on_gpu()) {
     out << "threads    " << shared_out_.threads() << ", each with as many bytes\n";
   } else {
+    for (const planning::gpu_batch::launch& one : together_.launches) {
+      out << "launch     " << one.kernel->name << ": " << one.shapes << " shapes, " << one.blocks << " blocks, "
+          << one.shared_bytes << " bytes of shared memory each\n";
+    }
     out << "device     " << gpu::info(place_).name << ", " << launches() << " launches\n";
   }
   return out.str();
@@ -256,8 +282,8 @@ batch::batch(const problem& what, std::span<const void* const> src, std::span<vo
     throw error(status::invalid_argument, "src has " + std::to_string(src.size()) + " pointers, dst " +
                                               std::to_string(dst.size()) + ". Wanted: as many");
   }
-  state_ = state_of(src.size(), options,
-                    [&](detail::batch_list& all, std::size_t k) { all.add(what, src[k], dst[k]); });
+  state_ =
+      state_of(src.size(), options, [&](detail::batch_list& all, std::size_t k) { all.add(what, src[k], dst[k]); });
 }
 
 void batch::execute(void* stream) const { state_->execute(stream); }

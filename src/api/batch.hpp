@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "cornerturn/batch.hpp"
 #include "map/canonical.hpp"
 #include "plan/batch.hpp"
+#include "plan/batch_gpu.hpp"
 
 namespace cornerturn::detail {
 
@@ -39,7 +41,7 @@ class batch_state {
   [[nodiscard]] std::string explain() const;
   [[nodiscard]] std::int64_t size() const noexcept { return size_; }
   [[nodiscard]] std::int64_t bytes_moved() const noexcept { return bytes_; }
-  [[nodiscard]] int launches() const noexcept { return static_cast<int>(alone_.size()); }
+  [[nodiscard]] int launches() const noexcept { return static_cast<int>(together_.launches.size() + alone_.size()); }
   [[nodiscard]] int threads() const noexcept { return on_gpu() ? 0 : shared_out_.threads(); }
 
  private:
@@ -49,6 +51,9 @@ class batch_state {
     map::byte_span src_span, dst_span;  // relative to the caller's pointers
     std::int64_t src_start = 0;         // bytes from there to index 0
     std::int64_t dst_start = 0;
+  };
+  struct released {
+    void operator()(void* memory) const noexcept { gpu::release(memory); }
   };
   // A launch of its own, by the kernel that a plan would take.
   struct own_launch {
@@ -69,7 +74,9 @@ class batch_state {
   std::vector<part> parts_;
   std::vector<planning::batch_move> moves_;  // the items that have elements
   planning::batch_choice shared_out_;        // on the CPU
-  std::vector<gpu_way> ways_;                // on a GPU
+  planning::gpu_batch together_;             // on a GPU; its table is in that GPU's memory only
+  std::unique_ptr<void, released> table_;
+  std::vector<gpu_way> ways_;
   std::vector<own_launch> alone_;
 };
 

@@ -13,7 +13,8 @@ inline constexpr int on_current_gpu = -2;
 // "auto", "cpu", ...
 [[nodiscard]] const char* name(device on) noexcept;
 
-// Errors  no_device: the backend is absent from the list of kernels, or has no device here. invalid_argument: threads < 0
+// Errors  no_device: the backend is absent from the list of kernels, or has no device here. invalid_argument: threads <
+// 0
 void check_device(device on, int threads);
 
 //            src or dst           the other           automatic        cpu            cuda

@@ -28,13 +28,14 @@ batch_choice choose_batch(std::span<const map::canonical> forms, std::span<const
   for (const map::canonical& form : forms) {  // 2.
     const std::int64_t bytes = bytes_of(form);
     const bool shared = bytes > made.bytes / threads / 4;
-    made.problems.push_back(
-        choose(form, {.threads = shared ? threads : 1, .kernel = {}, .beside_bytes = std::max<std::int64_t>(made.bytes - bytes, 0)},
-               machine));
+    made.problems.push_back(choose(
+        form,
+        {.threads = shared ? threads : 1, .kernel = {}, .beside_bytes = std::max<std::int64_t>(made.bytes - bytes, 0)},
+        machine));
   }
 
   made.begins.push_back({});
-  std::int64_t before = 0;  // bytes of the moves before this one
+  std::int64_t before = 0;                          // bytes of the moves before this one
   for (std::size_t k = 0; k < moves.size(); ++k) {  // 3.
     const std::int64_t bytes = bytes_of(forms[moves[k].which]);
     const std::int64_t units = made.problems[moves[k].which].work.units;

@@ -1,4 +1,5 @@
-// How fast a batch moves on the CPU: the share of a copy of as many bytes by as many threads, measured in turns; medians.
+// How fast a batch moves on the CPU: the share of a copy of as many bytes by as many threads, measured in turns;
+// medians.
 //   CORNERTURN_PERF_THREADS=n   threads; 1 is the default
 #include <gtest/gtest.h>
 
@@ -25,9 +26,9 @@ struct speed_case {
 };
 
 constexpr speed_case cases[] = {
-    {"8 to 300, float32", 6000, 8, 300, 1, 4}, {"8 to 300 by 4, float32", 6000, 8, 300, 4, 4},
-    {"8 to 300, 2 bytes", 6000, 8, 300, 1, 2}, {"8 to 300, bytes", 6000, 8, 300, 1, 1},
-    {"8 x 8, float32", 1000000, 8, 8, 1, 4},   {"31 x 31, float32", 60000, 31, 31, 1, 4},
+    {"8 to 300, float32", 6000, 8, 300, 1, 4},      {"8 to 300 by 4, float32", 6000, 8, 300, 4, 4},
+    {"8 to 300, 2 bytes", 6000, 8, 300, 1, 2},      {"8 to 300, bytes", 6000, 8, 300, 1, 1},
+    {"8 x 8, float32", 1000000, 8, 8, 1, 4},        {"31 x 31, float32", 60000, 31, 31, 1, 4},
     {"1024 x 1024, float32", 60, 1024, 1024, 1, 4},
 };
 
@@ -81,10 +82,10 @@ TEST(batch_speed, is_near_a_copy_of_as_many_bytes) {
       const std::int64_t i = roll.below(item.what.axes[0].extent), j = roll.below(item.what.axes[1].extent);
       const axis& a = item.what.axes[0];
       const axis& b = item.what.axes[1];
-      const auto* const from = static_cast<const std::byte*>(item.src) +
-                               (i * a.src_stride + j * b.src_stride) * one.element_bytes;
-      const auto* const to = static_cast<const std::byte*>(item.dst) +
-                             (i * a.dst_stride + j * b.dst_stride) * one.element_bytes;
+      const auto* const from =
+          static_cast<const std::byte*>(item.src) + (i * a.src_stride + j * b.src_stride) * one.element_bytes;
+      const auto* const to =
+          static_cast<const std::byte*>(item.dst) + (i * a.dst_stride + j * b.dst_stride) * one.element_bytes;
       wrong += std::memcmp(from, to, static_cast<std::size_t>(one.element_bytes)) != 0;
     }
     EXPECT_EQ(wrong, 0) << one.name;

@@ -138,7 +138,8 @@ TEST(batch, one_problem_between_many_pointers) {
     }
     const batch how(what, from, to, with(2));
     EXPECT_EQ(how.size(), static_cast<std::int64_t>(count));
-    EXPECT_EQ(how.bytes_moved(), static_cast<std::int64_t>(count) * testing::elements_of(what) * what.element_bytes * 2);
+    EXPECT_EQ(how.bytes_moved(),
+              static_cast<std::int64_t>(count) * testing::elements_of(what) * what.element_bytes * 2);
     how.execute();
     EXPECT_TRUE(dst == wanted) << how.explain();
   }
@@ -228,7 +229,8 @@ TEST(batch, explain_counts_kinds_and_kernels) {
   for (int k = 0; k < 6; ++k) some.add(transpose_problem(30 + k % 2, 40, 4));
   some.add(transpose_problem(1, 400, 4));
   const std::string text = batch(some.items(), with(1)).explain();
-  for (const char* part : {"7 items, 7 of them with elements, of 3 kinds", "cpu_copy: 1 items", "6 items", "threads    1"})
+  for (const char* part :
+       {"7 items, 7 of them with elements, of 3 kinds", "cpu_copy: 1 items", "6 items", "threads    1"})
     EXPECT_NE(text.find(part), std::string::npos) << '"' << part << "\" is not in\n" << text;
 }
 
