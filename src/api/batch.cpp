@@ -5,9 +5,11 @@
 #include "api/batch.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <new>
 #include <sstream>
+#include <string_view>
 
 #include "api/check.hpp"
 #include "api/place.hpp"
@@ -15,6 +17,7 @@
 #include "base/machine.hpp"
 #include "base/parallel.hpp"
 #include "cornerturn/error.hpp"
+#include "kernels/cpu/items.hpp"
 #include "kernels/gpu/device.hpp"
 #include "plan/gpu_tuning.hpp"
 
@@ -198,15 +201,28 @@ void batch_state::prepare_gpu(const batch_list& all) {
 void batch_state::run(int thread) const {
   const planning::batch_choice::position begin = shared_out_.begins[static_cast<std::size_t>(thread)];
   const planning::batch_choice::position end = shared_out_.begins[static_cast<std::size_t>(thread) + 1];
+  std::array<kernels::cpu::small_item, 128> small;
+  std::size_t count = 0;
   for (std::size_t k = begin.move; k < moves_.size() && k <= end.move; ++k) {
     const planning::batch_move& one = moves_[k];
     const planning::choice& how = shared_out_.problems[one.which];
+    const auto* const src = static_cast<const std::byte*>(one.src) + parts_[one.which].src_start;
+    std::byte* const dst = static_cast<std::byte*>(one.dst) + parts_[one.which].dst_start;
+    if (shared_out_.small[one.which]) {
+      if (k == end.move) break;  // the next thread's
+      const bool contiguous = std::string_view(how.kernel->family) == "copy";
+      small[count++] = {&how.work, contiguous ? nullptr : how.kernel->run, src, dst,
+                        map::words(parts_[one.which].form) * parts_[one.which].form.word_bytes};
+      if (count < small.size()) continue;
+      kernels::cpu::move_items(small);
+      count = 0;
+      continue;
+    }
     const std::int64_t first = k == begin.move ? begin.unit : 0;
     const std::int64_t last = k == end.move ? end.unit : how.work.units;
-    if (first >= last) continue;
-    how.kernel->run(how.work, static_cast<const std::byte*>(one.src) + parts_[one.which].src_start,
-                    static_cast<std::byte*>(one.dst) + parts_[one.which].dst_start, first, last);
+    if (first < last) how.kernel->run(how.work, src, dst, first, last);
   }
+  if (count > 0) kernels::cpu::move_items({small.data(), count});
 }
 
 void batch_state::execute(void* stream) const {
@@ -242,6 +258,9 @@ std::string batch_state::explain() const {
   }
   for (const auto& [kernel, count] : items) out << "kernel     " << kernel << ": " << count << " items\n";
   if (!on_gpu()) {
+    const auto small = std::count_if(moves_.begin(), moves_.end(),
+                                     [&](const planning::batch_move& one) { return shared_out_.small[one.which]; });
+    if (small > 0) out << "small      " << small << " items: turned in a buffer, written from there in whole lines\n";
     out << "threads    " << shared_out_.threads() << ", each with as many bytes\n";
   } else {
     for (const planning::gpu_batch::launch& one : together_.launches) {

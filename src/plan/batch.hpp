@@ -23,6 +23,7 @@ struct batch_choice {
     std::int64_t unit = 0;  // of that move's problem
   };
   std::vector<choice> problems;  // of each problem
+  std::vector<bool> small;       // ... its items go through kernels::cpu::move_items, whole
   std::vector<position> begins;  // where each thread begins, and after them the end
   std::int64_t bytes = 0;        // that all moves write; INT64_MAX when there are more
   [[nodiscard]] int threads() const noexcept { return static_cast<int>(begins.size()) - 1; }

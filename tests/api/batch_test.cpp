@@ -13,6 +13,7 @@
 #include "../kernels/cases.hpp"
 #include "../kernels/oracle.hpp"
 #include "api/batch.hpp"
+#include "base/machine.hpp"
 #include "cornerturn/system.hpp"
 #include "expect_error.hpp"
 
@@ -140,6 +141,40 @@ TEST(batch, one_problem_between_many_pointers) {
     EXPECT_EQ(how.size(), static_cast<std::int64_t>(count));
     EXPECT_EQ(how.bytes_moved(),
               static_cast<std::int64_t>(count) * testing::elements_of(what) * what.element_bytes * 2);
+    how.execute();
+    EXPECT_TRUE(dst == wanted) << how.explain();
+  }
+}
+
+// Items end to end in dst, of any number of bytes: those that follow each other share a line, also between threads.
+TEST(batch, neighbours_in_dst_share_lines) {
+  dice roll(21);
+  std::vector<problem> problems;
+  std::size_t bytes = 0;
+  const auto enough = static_cast<std::size_t>(2 * base::this_machine().l2_bytes + 100000);  // so that all is streamed
+  while (bytes < enough) {
+    const std::int64_t element_bytes = 1 + roll.below(9);
+    const std::int64_t cols = roll.one_in(4) ? 1 : 1 + roll.below(40);
+    problems.push_back(transpose_problem(1 + roll.below(40), cols, element_bytes));
+    bytes += static_cast<std::size_t>(testing::elements_of(problems.back()) * element_bytes);
+  }
+  const std::byte* const src = testing::pattern(bytes);
+  std::vector<std::byte> wanted(bytes + 128, testing::poison);
+  std::vector<std::byte> dst = wanted;
+  std::vector<batch_item> items;
+  for (std::size_t at = 0; const problem& what : problems) {
+    items.push_back({what, src + at, dst.data() + 64 + at});
+    std::byte* const to = wanted.data() + 64 + at;
+    testing::walk(what, [&](std::int64_t s, std::int64_t d) {
+      std::memcpy(to + d * what.element_bytes, src + at + static_cast<std::size_t>(s * what.element_bytes),
+                  static_cast<std::size_t>(what.element_bytes));
+    });
+    at += static_cast<std::size_t>(testing::elements_of(what) * what.element_bytes);
+  }
+  for (const int threads : {1, 2, 3, 4}) {
+    const batch how(items, with(threads));
+    EXPECT_NE(how.explain().find("small      "), std::string::npos) << how.explain();
+    std::fill(dst.begin(), dst.end(), testing::poison);
     how.execute();
     EXPECT_TRUE(dst == wanted) << how.explain();
   }

@@ -25,7 +25,7 @@ double share_of(const batch_choice& made, const std::vector<map::canonical>& for
   double bytes = 0;
   const auto begin = made.begins[thread], end = made.begins[thread + 1];
   for (std::size_t k = begin.move; k <= end.move && k < moves.size(); ++k) {
-    const std::int64_t units = made.problems[moves[k].which].work.units;
+    const std::int64_t units = made.small[moves[k].which] ? 1 : made.problems[moves[k].which].work.units;
     const std::int64_t first = k == begin.move ? begin.unit : 0, last = k == end.move ? end.unit : units;
     EXPECT_LE(0, first);
     EXPECT_LE(last, units);
@@ -40,7 +40,7 @@ double largest_unit(const batch_choice& made, const std::vector<map::canonical>&
   double most = 0;
   for (std::size_t k = 0; k < forms.size(); ++k) {
     const auto bytes = static_cast<double>(map::words(forms[k]) * forms[k].word_bytes);
-    most = std::max(most, bytes / static_cast<double>(made.problems[k].work.units));
+    most = std::max(most, made.small[k] ? bytes : bytes / static_cast<double>(made.problems[k].work.units));
   }
   return most;
 }
@@ -82,15 +82,37 @@ TEST(batch, little_is_for_one_thread) {
   EXPECT_EQ(choose_batch({}, {}, 16, some_machine()).threads(), 1);
 }
 
-TEST(batch, what_overflows_the_cache_together_is_streamed) {
-  const std::vector<map::canonical> forms{map::canonicalize(transpose_problem(100, 100, 4))};
-  const auto choice_of = [&](std::size_t count) {
-    return choose_batch(forms, std::vector<batch_move>(count), 1, some_machine()).problems[0];
+TEST(batch, what_overflows_the_cache_together_goes_past_it) {
+  const auto choice_of = [&](const problem& what, std::size_t count) {
+    const std::vector<map::canonical> forms{map::canonicalize(what)};
+    return choose_batch(forms, std::vector<batch_move>(count), 1, some_machine());
   };
-  EXPECT_FALSE(choice_of(1).work.streaming);
-  EXPECT_STREQ(choice_of(1).kernel->family, "cached");
-  EXPECT_TRUE(choice_of(1000).work.streaming);
-  EXPECT_STREQ(choice_of(1000).kernel->family, "stream");
+  const auto expect = [&](const problem& what, std::size_t count, bool small, bool streaming) {
+    const batch_choice made = choice_of(what, count);
+    EXPECT_EQ(made.small[0], small);
+    EXPECT_EQ(made.problems[0].work.streaming, streaming);
+  };
+  const problem tile = transpose_problem(100, 100, 4), padded = transpose_problem(100, 100, 4, 100, 101);
+  const problem larger = transpose_problem(200, 200, 4);
+  expect(tile, 1, false, false);
+  expect(tile, 1000, true, false);    // in a buffer, and from there
+  expect(padded, 1000, false, true);  // dst is not one run
+  expect(larger, 1000, false, true);  // the buffer would not stay in the cache
+  problem backward = tile;
+  backward.axes[0].dst_stride *= -1;
+  expect(backward, 1000, false, true);  // index 0 is not where it begins
+  EXPECT_STREQ(choice_of(larger, 1000).problems[0].kernel->family, "stream");
+}
+
+TEST(batch, small_items_are_moved_by_one_thread) {
+  const std::vector<map::canonical> forms{map::canonicalize(batched(transpose_problem(16, 16, 4), 7, 256, 256))};
+  const std::vector<batch_move> moves(1000);
+  for (const int threads : {2, 3, 7}) {
+    const batch_choice made = choose_batch(forms, moves, threads, some_machine());
+    ASSERT_EQ(made.threads(), threads);
+    EXPECT_TRUE(made.small[0]);
+    for (const batch_choice::position& one : made.begins) EXPECT_EQ(one.unit, 0);
+  }
 }
 
 }  // namespace
