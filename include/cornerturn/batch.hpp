@@ -36,7 +36,7 @@ class batch {
   //         place, or has math that changes elements; options.kernel is set; an item runs on another device than those
   //         before it. out_of_memory, device_error: the table
   // Stream  a GPU's: the call allocates and waits, so no stream may be under capture
-  // Cost    microseconds for each different problem, some 100 ns for each item; no access to the data
+  // Cost    microseconds for each different problem, 100 to 300 ns for each item; no access to the data
   explicit batch(std::span<const batch_item> items, const plan_options& options = {});
 
   // Effect  as above, of one problem: item k is moved from src[k] to dst[k]
