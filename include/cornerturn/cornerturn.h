@@ -110,6 +110,14 @@ typedef struct cornerturn_options {
 } cornerturn_options;
 
 typedef struct cornerturn_plan cornerturn_plan;
+typedef struct cornerturn_batch cornerturn_batch;
+
+/* See cornerturn::batch_item. Items may share a problem; it is read by cornerturn_batch_create alone. */
+typedef struct cornerturn_batch_item {
+  const cornerturn_problem* problem;
+  const void* src;
+  void* dst;
+} cornerturn_batch_item;
 
 /* Effect  the problem of dst[j * dst_ld + i] = src[i * src_ld + j]; a leading dimension of 0 means packed */
 cornerturn_status cornerturn_transpose_problem(int64_t rows, int64_t cols, int64_t element_bytes, int64_t src_ld,
@@ -144,6 +152,18 @@ cornerturn_status cornerturn_plan_apply(const cornerturn_plan* plan, const corne
 /* Effect  the text of plan.explain(), owned by the plan */
 const char* cornerturn_plan_explain(const cornerturn_plan* plan);
 const char* cornerturn_plan_kernel(const cornerturn_plan* plan);
+
+/* Effect  a batch of count items, to be given back with cornerturn_batch_destroy: see batch.hpp. options may be null.
+ */
+cornerturn_status cornerturn_batch_create(const cornerturn_batch_item* items, int64_t count,
+                                          const cornerturn_options* options, cornerturn_batch** out);
+void cornerturn_batch_destroy(cornerturn_batch* batch); /* null is allowed */
+
+/* Effect  moves all items */
+cornerturn_status cornerturn_batch_execute(const cornerturn_batch* batch, void* stream);
+
+/* Effect  the text of batch.explain(), owned by the batch */
+const char* cornerturn_batch_explain(const cornerturn_batch* batch);
 
 /* Effect  one call through the plan cache; where src is dst, in place */
 cornerturn_status cornerturn_move(const cornerturn_problem* problem, const void* src, void* dst, void* stream);

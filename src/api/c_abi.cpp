@@ -3,6 +3,7 @@
 #include <new>
 #include <string>
 
+#include "api/batch.hpp"
 #include "cornerturn/cornerturn.h"
 #include "cornerturn/error.hpp"
 #include "cornerturn/system.hpp"
@@ -11,6 +12,13 @@
 
 struct cornerturn_plan {
   cornerturn::plan how;
+  std::string text;
+};
+
+struct cornerturn_batch {
+  cornerturn_batch(const cornerturn::detail::batch_list& all, const cornerturn::plan_options& options)
+      : how(all, options), text(how.explain()) {}
+  cornerturn::detail::batch_state how;
   std::string text;
 };
 
@@ -203,6 +211,40 @@ int64_t cornerturn_plan_workspace_bytes(const cornerturn_plan* plan) {
 
 const char* cornerturn_plan_explain(const cornerturn_plan* plan) { return plan == nullptr ? "" : plan->text.c_str(); }
 const char* cornerturn_plan_kernel(const cornerturn_plan* plan) { return plan == nullptr ? "" : plan->how.kernel(); }
+
+cornerturn_status cornerturn_batch_create(const cornerturn_batch_item* items, int64_t count,
+                                          const cornerturn_options* options, cornerturn_batch** out) {
+  return guarded([&] {
+    want(out, "out");
+    *out = nullptr;
+    if (count < 0) throw error(status::invalid_argument, "count is " + std::to_string(count) + ", wanted 0 or more");
+    if (count > 0) want(items, "items");
+    cornerturn::detail::batch_list all;
+    all.reserve(static_cast<std::size_t>(count));
+    const cornerturn_problem* last = nullptr;
+    cornerturn::problem what;
+    for (int64_t k = 0; k < count; ++k) {
+      want(items[k].problem, ("item " + std::to_string(k) + ": problem").c_str());
+      if (items[k].problem != last) what = from_c(*items[k].problem);
+      last = items[k].problem;
+      all.add(what, items[k].src, items[k].dst);
+    }
+    *out = new cornerturn_batch(all, from_c(options));
+  });
+}
+
+void cornerturn_batch_destroy(cornerturn_batch* batch) { delete batch; }
+
+cornerturn_status cornerturn_batch_execute(const cornerturn_batch* batch, void* stream) {
+  return guarded([&] {
+    want(batch, "batch");
+    batch->how.execute(stream);
+  });
+}
+
+const char* cornerturn_batch_explain(const cornerturn_batch* batch) {
+  return batch == nullptr ? "" : batch->text.c_str();
+}
 
 cornerturn_status cornerturn_move(const cornerturn_problem* problem, const void* src, void* dst, void* stream) {
   return guarded([&] {

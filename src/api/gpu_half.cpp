@@ -4,6 +4,7 @@
 #include <sstream>
 #include <variant>
 
+#include "cornerturn/error.hpp"
 #include "plan/apply_gpu.hpp"
 #include "plan/in_place_gpu.hpp"
 
@@ -96,6 +97,26 @@ const char* start(const gpu_way& way, const map::byte_span& src_span, const void
         return chosen.kernel->launch(&mine, chosen.blocks, chosen.shared_bytes, stream);
       },
       job);
+}
+
+void check_loaded(int device) {
+  const char* const said = gpu::load_kernels(device);
+  if (said == nullptr) return;
+  const gpu::device_info& there = gpu::info(device);
+  throw error(status::device_error, "the kernels do not load on GPU " + std::to_string(device) + " (" + there.name +
+                                        ", sm_" + std::to_string(there.arch) + "): " + said);
+}
+
+void check_fits(const gpu_way& way) {
+  if (way.chosen.kernel != nullptr) return;
+  throw error(status::overflow, "the problem has more parts than a GPU's grid has blocks (2^31 - 1)");
+}
+
+void check_start(const char* said, int device, const char* kernel) {
+  if (said == nullptr) return;
+  gpu::clear_error();
+  throw error(status::device_error,
+              std::string("GPU ") + std::to_string(device) + " did not start " + kernel + ": " + said);
 }
 
 namespace {

@@ -51,6 +51,13 @@ struct gpu_arrays {
 [[nodiscard]] const char* start(const gpu_way& way, const map::byte_span& src_span, const void* src, void* dst,
                                 void* stream) noexcept;
 
+// Errors  device_error: the kernels do not load on that device
+void check_loaded(int device);
+// Errors  overflow: the list has no kernel for the problem
+void check_fits(const gpu_way& way);
+// Errors  device_error: start() said something
+void check_start(const char* said, int device, const char* kernel);
+
 // The part of plan.explain() that is about the GPU.
 [[nodiscard]] std::string explain(const gpu_half& half, const gpu::device_info& on);
 

@@ -1,8 +1,11 @@
 #include "api/place.hpp"
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "cornerturn/error.hpp"
+#include "kernels/kernel.hpp"
 
 namespace cornerturn::api {
 namespace {
@@ -29,6 +32,36 @@ std::string text(const gpu::location& where) {
 
 }  // namespace
 
+const char* name(device on) noexcept {
+  switch (on) {
+    case device::automatic:
+      return "auto";
+    case device::cpu:
+      return "cpu";
+    case device::cuda:
+      return "cuda";
+    case device::hip:
+      return "hip";
+  }
+  return "unknown";
+}
+
+// An absent backend is one without rows in the list, or without a device.
+void check_device(device on, int threads) {
+  bool rows = on == device::automatic;
+  for (const kernels::kernel& one : kernels::all()) rows = rows || std::string_view(one.backend) == name(on);
+  if (!rows) {
+    throw error(status::no_device, std::string("device is ") + name(on) + ", but this build has no " + name(on) +
+                                       " kernels. Wanted: auto or cpu");
+  }
+  if (on == device::cuda && gpu::device_count() == 0) {
+    throw error(status::no_device, "device is cuda, but " + gpu::why_none() + ". Wanted: auto or cpu");
+  }
+  if (threads < 0) {
+    throw error(status::invalid_argument, "threads is " + std::to_string(threads) + ", wanted 0 (all) or more");
+  }
+}
+
 int place_of_call(device on, const gpu::location& src, const gpu::location& dst) {
   const auto either = [&](memory kind) { return src.kind == kind || dst.kind == kind; };
   if (either(memory::device)) {
@@ -45,6 +78,18 @@ int place_of_call(device on, const gpu::location& src, const gpu::location& dst)
   if (!either(memory::managed)) return on_cpu;
   if (either(memory::pageable)) refuse(src, dst, "device cpu, or memory that a GPU can reach on both sides");
   return on_current_gpu;
+}
+
+void check_apart(const void* src, const void* dst, const map::byte_span& src_span, const map::byte_span& dst_span,
+                 const char* same) {
+  const auto src_at = reinterpret_cast<std::uintptr_t>(src);
+  const auto dst_at = reinterpret_cast<std::uintptr_t>(dst);
+  if (src_at + src_span.lo >= dst_at + dst_span.hi || dst_at + dst_span.lo >= src_at + src_span.hi) return;
+  throw error(status::overlap, "src and dst overlap: src spans bytes " + std::to_string(src_span.lo) + " to " +
+                                   std::to_string(src_span.hi) + " from its pointer, dst " +
+                                   std::to_string(dst_span.lo) + " to " + std::to_string(dst_span.hi) +
+                                   ", and dst - src is " + std::to_string(static_cast<std::int64_t>(dst_at - src_at)) +
+                                   " bytes" + (src == dst ? same : ""));
 }
 
 void check_place(int place, const char* what, const gpu::location& where) {

@@ -20,34 +20,6 @@ namespace cornerturn {
 namespace detail {
 namespace {
 
-const char* name(device on) {
-  switch (on) {
-    case device::automatic:
-      return "auto";
-    case device::cpu:
-      return "cpu";
-    case device::cuda:
-      return "cuda";
-    case device::hip:
-      return "hip";
-  }
-  return "unknown";
-}
-
-// An absent backend is one without rows in the list, or without a device.
-void check_device(device on) {
-  if (on == device::automatic) return;
-  bool rows = false;
-  for (const kernels::kernel& one : kernels::all()) rows = rows || std::string_view(one.backend) == name(on);
-  if (!rows) {
-    throw error(status::no_device, std::string("device is ") + name(on) + ", but this build has no " + name(on) +
-                                       " kernels. Wanted: auto or cpu");
-  }
-  if (on == device::cuda && gpu::device_count() == 0) {
-    throw error(status::no_device, "device is cuda, but " + gpu::why_none() + ". Wanted: auto or cpu");
-  }
-}
-
 // The device that a row which is asked for by name belongs to.
 device device_of(device on, const char* kernel) {
   if (kernel == nullptr) return on;
@@ -58,7 +30,7 @@ device device_of(device on, const char* kernel) {
   const device its = row->launch != nullptr ? device::cuda : device::cpu;
   if (on != device::automatic && on != its) {
     throw error(status::invalid_argument, "kernel is \"" + std::string(kernel) + "\", which is a " + row->backend +
-                                              " kernel, but the device is " + name(on));
+                                              " kernel, but the device is " + api::name(on));
   }
   return its;
 }
@@ -78,19 +50,6 @@ void run(const planning::choice& chosen, const kernels::arrays& all, std::int64_
                                             " bytes only");
 }
 
-void check_start(const char* said, int device, const gpu_way& way) {
-  if (said == nullptr) return;
-  gpu::clear_error();
-  throw error(status::device_error,
-              std::string("GPU ") + std::to_string(device) + " did not start " + way.chosen.kernel->name + ": " + said);
-}
-
-void check_executor(const plan_options& options) {
-  if (options.threads < 0) {
-    throw error(status::invalid_argument, "threads is " + std::to_string(options.threads) + ", wanted 0 (all) or more");
-  }
-}
-
 }  // namespace
 
 plan_state::plan_state(const problem& what, const plan_options& options, findings of_tune)
@@ -100,8 +59,7 @@ plan_state::plan_state(const problem& what, const plan_options& options, finding
       of_tune_(options.kernel == nullptr ? of_tune : findings::ignore),
       parallel_(options.parallel) {
   api::check(what);
-  check_device(on_);
-  check_executor(options);
+  api::check_device(on_, options.threads);
   computes_ = !map::only_moves(what);
   math_ = kernels::op_of(what.math, what.element_bytes);
   form_ = map::canonicalize(what);
@@ -155,11 +113,7 @@ void plan_state::choose_for_cpu(int threads) {
 }
 
 gpu_half plan_state::half_for(int device) const {
-  if (const char* said = gpu::load_kernels(device); said != nullptr) {
-    const gpu::device_info& there = gpu::info(device);
-    throw error(status::device_error, "the kernels do not load on GPU " + std::to_string(device) + " (" + there.name +
-                                          ", sm_" + std::to_string(there.arch) + "): " + said);
-  }
+  check_loaded(device);
   gpu_half made = prepare(what_, gpu::info(device), kernel_);
   for (gpu_way* way : {&made.wide, &made.narrow}) {
     if (of_tune_ == findings::ignore || computes_) break;
@@ -178,7 +132,7 @@ gpu_half plan_state::half_for(int device) const {
           "in_place is set for a rectangle on a GPU, where only places that trade in pairs move. Wanted: axes in "
           "pairs of one extent, host memory, or another dst");
     }
-    throw error(status::overflow, "the problem has more parts than a GPU's grid has blocks (2^31 - 1)");
+    check_fits(made.wide);
   }
   return made;
 }
@@ -308,7 +262,7 @@ void plan_state::execute_on_gpu(int device, const void* src, void* dst, void* st
     way = &odd;
   }
   if (way->chosen.kernel == nullptr) refuse_alignment(kernel_, alignment);
-  check_start(start(*way, src_span_, src, dst, stream), device, *way);
+  check_start(start(*way, src_span_, src, dst, stream), device, way->chosen.kernel->name);
 }
 
 void plan_state::compute_on_gpu(int device, const operands& all, void* stream) const {
@@ -338,7 +292,7 @@ void plan_state::compute_on_gpu(int device, const operands& all, void* stream) c
     way = &odd;
   }
   if (way->chosen.kernel == nullptr) refuse_alignment(kernel_, alignment);
-  check_start(start(*way, those, stream), device, *way);
+  check_start(start(*way, those, stream), device, way->chosen.kernel->name);
 }
 
 void plan_state::check_overlap(const void* src, const void* dst) const {
@@ -350,14 +304,7 @@ void plan_state::check_overlap(const void* src, const void* dst) const {
                                               std::to_string(static_cast<std::int64_t>(dst_at - src_at)) +
                                               " bytes. Wanted: one pointer for both");
   }
-  if (src_at + src_span_.lo < dst_at + dst_span_.hi && dst_at + dst_span_.lo < src_at + src_span_.hi) {
-    throw error(status::overlap, "src and dst overlap: src spans bytes " + std::to_string(src_span_.lo) + " to " +
-                                     std::to_string(src_span_.hi) + " from its pointer, dst " +
-                                     std::to_string(dst_span_.lo) + " to " + std::to_string(dst_span_.hi) +
-                                     ", and dst - src is " +
-                                     std::to_string(static_cast<std::int64_t>(dst_at - src_at)) + " bytes" +
-                                     (src == dst ? ". To move in place, set in_place in the problem" : ""));
-  }
+  api::check_apart(src, dst, src_span_, dst_span_, ". To move in place, set in_place in the problem");
 }
 
 void plan_state::execute_on_cpu(const kernels::arrays& all) const {

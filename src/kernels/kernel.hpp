@@ -41,6 +41,11 @@ struct kernel {
   return row.turn != nullptr || family == "swap" || family == "exchange";
 }
 
+// Whether the row takes many items at a time, for batches only.
+[[nodiscard]] inline bool moves_batches(const kernel& row) noexcept {
+  return std::string_view(row.family) == "box_batch";
+}
+
 // Whether elements change on the way, or go to two places.
 [[nodiscard]] inline bool computes(const kernel& row) noexcept {
   return std::string_view(row.family).starts_with("apply");

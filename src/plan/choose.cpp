@@ -323,7 +323,8 @@ choice choose(const map::canonical& form, const request& wanted, const base::mac
   work.form.src_offset = 0;  // a kernel's pointers are those of index 0
   work.form.dst_offset = 0;
   work.src_hi_bytes = map::src_span(work.form).hi;
-  made.line = decide(form, tuned, cached_limit_bytes(machine));
+  const std::int64_t cached_limit = std::max<std::int64_t>(cached_limit_bytes(machine) - wanted.beside_bytes, 0);
+  made.line = decide(form, tuned, cached_limit);
   if (wanted.kernel == "cpu_reference") {
     made.kernel = kernels::find(wanted.kernel);
     made.reason = "asked for by name";
@@ -342,7 +343,7 @@ choice choose(const map::canonical& form, const request& wanted, const base::mac
   const std::int64_t bytes = map::words(form) * form.word_bytes;
   const int threads = static_cast<int>(std::clamp<std::int64_t>(bytes / (tuned.thread_bytes / 2), 1, wanted.threads));
   work.element_bytes = form.word_bytes;
-  work.streaming = bytes > cached_limit_bytes(machine);
+  work.streaming = bytes > cached_limit;
   switch (made.line) {
     case 1:
       work.units = 0;

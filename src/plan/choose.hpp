@@ -11,8 +11,9 @@
 namespace cornerturn::planning {
 
 struct request {
-  int threads = 1;          // upper bound
-  std::string_view kernel;  // force this row; empty: let the list decide
+  int threads = 1;                // upper bound
+  std::string_view kernel;        // force this row; empty: let the list decide
+  std::int64_t beside_bytes = 0;  // written by the same call besides dst: the cache would have to hold them too
 };
 
 struct choice {

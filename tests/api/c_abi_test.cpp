@@ -144,6 +144,43 @@ TEST(c_abi, options_reach_the_plan) {
   cornerturn_plan_destroy(plan);
 }
 
+TEST(c_abi, a_batch_of_items) {
+  cornerturn_problem tall, wide;
+  expect_success(cornerturn_transpose_problem(30, 5, 4, 0, 0, &tall));
+  expect_success(cornerturn_transpose_problem(7, 40, 4, 0, 0, &wide));
+  const std::vector<float> src = numbers(30 * 5 + 7 * 40 + 30 * 5);
+  std::vector<float> one(30 * 5), two(7 * 40), three(30 * 5);
+  const cornerturn_batch_item items[] = {{&tall, src.data(), one.data()},
+                                         {&wide, src.data() + 150, two.data()},
+                                         {&tall, src.data() + 150 + 280, three.data()}};
+  cornerturn_batch* batch = nullptr;
+  expect_success(cornerturn_batch_create(items, 3, nullptr, &batch));
+  ASSERT_NE(batch, nullptr);
+  tall.rank = 99;  // read when the batch was made
+  expect_success(cornerturn_batch_execute(batch, nullptr));
+  expect_transposed({src.begin(), src.begin() + 150}, one, 30, 5);
+  expect_transposed({src.begin() + 150, src.begin() + 430}, two, 7, 40);
+  expect_transposed({src.begin() + 430, src.end()}, three, 30, 5);
+  EXPECT_NE(std::strstr(cornerturn_batch_explain(batch), "3 items"), nullptr);
+  cornerturn_batch_destroy(batch);
+  cornerturn_batch_destroy(nullptr);
+
+  expect_failure(cornerturn_batch_create(items, 3, nullptr, &batch), CORNERTURN_INVALID_ARGUMENT,
+                 {"item 0: rank is 99"});
+  EXPECT_EQ(batch, nullptr);
+  expect_failure(cornerturn_batch_create(items, 3, nullptr, nullptr), CORNERTURN_INVALID_ARGUMENT, {"out is null"});
+  expect_failure(cornerturn_batch_create(nullptr, 3, nullptr, &batch), CORNERTURN_INVALID_ARGUMENT, {"items is null"});
+  expect_failure(cornerturn_batch_create(items, -1, nullptr, &batch), CORNERTURN_INVALID_ARGUMENT, {"count is -1"});
+  const cornerturn_batch_item bad[] = {{&wide, src.data(), two.data()}, {nullptr, src.data(), one.data()}};
+  expect_failure(cornerturn_batch_create(bad, 2, nullptr, &batch), CORNERTURN_INVALID_ARGUMENT,
+                 {"item 1: problem is null"});
+  expect_failure(cornerturn_batch_execute(nullptr, nullptr), CORNERTURN_INVALID_ARGUMENT, {"batch is null"});
+  EXPECT_STREQ(cornerturn_batch_explain(nullptr), "");
+  expect_success(cornerturn_batch_create(nullptr, 0, nullptr, &batch));
+  expect_success(cornerturn_batch_execute(batch, nullptr));
+  cornerturn_batch_destroy(batch);
+}
+
 TEST(c_abi, move_goes_through_the_cache) {
   cornerturn_problem what;
   expect_success(cornerturn_transpose_problem(3, 5, 4, 0, 0, &what));

@@ -164,7 +164,7 @@ class machine {
   void start_copy(void* shared, const void* global, int size) {
     expect_aligned(global, size);
     expect_aligned(shared, size);
-    if (!within(global, size, of_->src.begin, of_->src.end)) {
+    if (!may_be_read(global, size)) {
       return fault("starts a copy of ", size, " bytes outside of src, at ", place(global));
     }
     if (!within(shared, size, shared_, shared_end_)) {
@@ -256,7 +256,9 @@ class machine {
   [[nodiscard]] bool may_be_read(const void* from, int size) const {
     return within(from, size, of_->src.begin, of_->src.end) || within(from, size, of_->scale.begin, of_->scale.end) ||
            (!of_->second_written && within(from, size, of_->second.begin, of_->second.end)) ||
-           ((of_->dst_is_read || in_place()) && within(from, size, of_->dst.begin, of_->dst.end));
+           ((of_->dst_is_read || in_place()) && within(from, size, of_->dst.begin, of_->dst.end)) ||
+           std::any_of(of_->also_read.begin(), of_->also_read.end(),
+                       [&](const bytes& one) { return within(from, size, one.begin, one.end); });
   }
   [[nodiscard]] bool may_be_written(const void* to, int size) const {
     return within(to, size, of_->dst.begin, of_->dst.end) ||

@@ -32,6 +32,7 @@ struct session {
   bytes dst;
   bytes second;  // of a problem with math
   bytes scale;
+  std::vector<bytes> also_read;       // tables, and the src of each other item of a batch
   bool second_written = false;        // the second array is a destination, not a source
   bool dst_is_read = false;           // before each byte of it is written
   std::vector<std::uint32_t> blocks;  // run only these; empty: all

@@ -19,7 +19,9 @@ constexpr std::int64_t sizes[] = {1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 40};
 std::vector<std::string> gpu_rows() {
   std::vector<std::string> names;
   for (const kernels::kernel& one : kernels::all()) {
-    if (one.launch != nullptr && !kernels::moves_in_place(one) && !kernels::computes(one)) names.emplace_back(one.name);
+    if (one.launch != nullptr && !kernels::moves_in_place(one) && !kernels::computes(one) &&
+        !kernels::moves_batches(one))
+      names.emplace_back(one.name);
   }
   return names;
 }

@@ -15,10 +15,7 @@ struct buffer {
   std::int64_t bytes = 0;
 };
 
-}  // namespace
-
-std::byte* scratch(std::int64_t bytes) noexcept {
-  static thread_local buffer mine;
+std::byte* grow(buffer& mine, std::int64_t bytes) noexcept {
   if (bytes > mine.bytes) {
     constexpr std::int64_t page = 4096;
     const std::int64_t rounded = (bytes + page - 1) / page * page;
@@ -28,6 +25,18 @@ std::byte* scratch(std::int64_t bytes) noexcept {
     if (mine.memory != nullptr) mine.bytes = rounded;
   }
   return mine.memory.get();
+}
+
+}  // namespace
+
+std::byte* scratch(std::int64_t bytes) noexcept {
+  static thread_local buffer mine;
+  return grow(mine, bytes);
+}
+
+std::byte* item_buffer(std::int64_t bytes) noexcept {
+  static thread_local buffer mine;
+  return grow(mine, bytes);
 }
 
 }  // namespace cornerturn::kernels::cpu

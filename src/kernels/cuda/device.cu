@@ -184,6 +184,29 @@ const char* load_kernels(int device) noexcept {
   return said[k];
 }
 
+void* allocate(std::int64_t bytes) noexcept {
+  void* made = nullptr;
+  if (cudaMalloc(&made, static_cast<std::size_t>(bytes)) == cudaSuccess) return made;
+  clear_error();
+  return nullptr;
+}
+void release(void* memory) noexcept {
+  if (memory != nullptr && cudaFree(memory) != cudaSuccess) clear_error();
+}
+// In a stream of its own: what other streams do is not waited for.
+const char* upload(void* to, std::span<const std::byte> from) noexcept {
+  cudaStream_t own = nullptr;
+  cudaError_t said = cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking);
+  if (said == cudaSuccess) {
+    said = cudaMemcpyAsync(to, from.data(), from.size(), cudaMemcpyHostToDevice, own);
+    if (said == cudaSuccess) said = cudaStreamSynchronize(own);
+    static_cast<void>(cudaStreamDestroy(own));
+  }
+  if (said == cudaSuccess) return nullptr;
+  clear_error();
+  return cudaGetErrorString(said);
+}
+
 void clear_error() noexcept { static_cast<void>(cudaGetLastError()); }
 
 stopwatch::stopwatch() {

@@ -19,6 +19,9 @@ location where(const void* /*pointer*/) noexcept { return {}; }
 device_guard::device_guard(int /*device*/) noexcept {}
 device_guard::~device_guard() = default;
 const char* load_kernels(int /*device*/) noexcept { return "this build has no CUDA"; }
+void* allocate(std::int64_t /*bytes*/) noexcept { return nullptr; }
+void release(void* /*memory*/) noexcept {}
+const char* upload(void* /*to*/, std::span<const std::byte> /*from*/) noexcept { return "this build has no CUDA"; }
 void clear_error() noexcept {}
 stopwatch::stopwatch() = default;
 stopwatch::~stopwatch() = default;

@@ -38,26 +38,27 @@ GPU_INLINE int32_t tasks(int32_t lines, int32_t lanes, const map::fast_divisor& 
 // 2. Up to box_steps chunks of 16 bytes, `step` bytes apart: those before `left` bytes. A chunk that reaches out of src
 // is read in parts.
 template <int WordBytes>
-GPU_INLINE void fetch_chunks(const box_job& job, const unsigned char* from, int32_t place, int32_t left, int32_t step) {
+GPU_INLINE void fetch_chunks(const box_job& job, src_bounds readable, const unsigned char* from, int32_t place,
+                             int32_t left, int32_t step) {
   GPU_UNROLL for (int k = 0; k < box_steps; ++k, from += step, place += step) {
     if (k * step >= left) continue;
     const auto address = reinterpret_cast<std::uint64_t>(from);
     unsigned char* const to = shared_memory() + skewed<WordBytes>(job, place);
-    if (address >= job.src_begin && address + 16 <= job.src_end) {
+    if (address >= readable.begin && address + 16 <= readable.end) {
       start_copy<16>(to, from);
       continue;
     }
     for (int byte = 0; byte < 16; byte += WordBytes) {
-      if (address + byte < job.src_begin || address + byte >= job.src_end) continue;
+      if (address + byte < readable.begin || address + byte >= readable.end) continue;
       *reinterpret_cast<word_t<WordBytes>*>(to + byte) = load_global<word_t<WordBytes>>(from + byte);
     }
   }
 }
 
 // 2. All runs; `shift` is by how much they are misaligned when that is the same for all.
-template <int WordBytes>
-GPU_INLINE void fetch_runs(const box_job& job, const box_tables& at, const unsigned char* src, int32_t shift,
-                           int32_t runs, int32_t elements) {
+template <int WordBytes, class Items>
+GPU_INLINE void fetch_runs(const box_job& job, const Items& items, const box_tables& at, const unsigned char* src,
+                           int32_t shift, int32_t runs, int32_t elements) {
   unsigned char* const box = shared_memory();
   const int32_t all = tasks(runs, job.run_lanes, job.run_chunks);
   for (auto i = static_cast<int32_t>(thread_index() >> 5); i < all; i += box_threads / 32) {
@@ -68,12 +69,13 @@ GPU_INLINE void fetch_runs(const box_job& job, const box_tables& at, const unsig
     const int32_t bytes = elements * WordBytes;
     if (job.in_chunks) {
       const int32_t byte = mine.word * 16;
-      fetch_chunks<WordBytes>(job, start - shift + byte, first + byte, shift + bytes - byte, mine.step * 16);
+      fetch_chunks<WordBytes>(job, items.readable(mine.line), start - shift + byte, first + byte, shift + bytes - byte,
+                              mine.step * 16);
       continue;
     }
     if constexpr (WordBytes < 4) {
       if (job.run_is_contiguous) {
-        fetch_narrow(job, start, first, mine.word, mine.step, bytes + 3 >> 2);
+        fetch_narrow(job, items.readable(mine.line), start, first, mine.word, mine.step, bytes + 3 >> 2);
         continue;
       }
     }
@@ -128,10 +130,20 @@ GPU_INLINE void write_lines(const box_job& job, const box_tables& at, unsigned c
   }
 }
 
-template <int WordBytes>
-GPU_KERNEL(box_threads, (WordBytes < 4 ? 5 : 8))
-box_kernel(GPU_PARAMETER box_job job) {
-  const place here = find_place(job.blocks, job.src, job.dst);
+// What a block of one item, or of a part of it, has to say: see many_items in gpu/box_batch.cuh.
+struct one_item {
+  static constexpr bool job_is_variable = false;  // in shared memory
+  const box_job& job;
+  GPU_INLINE void limit(place&) const {}
+  GPU_INLINE int64_t src_offset(int32_t) const { return 0; }
+  GPU_INLINE int64_t dst_offset(int32_t) const { return 0; }
+  GPU_INLINE src_bounds readable(int32_t) const { return {job.src_begin, job.src_end}; }
+};
+
+template <int WordBytes, class Items>
+GPU_INLINE void move_box(const box_job& job, uint32_t block, const Items& items) {
+  place here = find_place<Items::job_is_variable>(job.blocks, job.src, job.dst, block);
+  items.limit(here);
   if (here.left[0] <= 0 || here.left[1] <= 0) return;
   const auto thread = static_cast<int32_t>(thread_index());
   const box_tables at = find_tables(job);
@@ -159,7 +171,7 @@ box_kernel(GPU_PARAMETER box_job job) {
   corner += shift;
 
   for (int32_t i = thread; i < runs; i += box_threads) {  // 1.
-    at.run_src[i] = src_offset(job.src_axes, job.run_axes, job.src_rank, i);
+    at.run_src[i] = src_offset(job.src_axes, job.run_axes, job.src_rank, i) + items.src_offset(i);
   }
   if (!job.run_is_contiguous) {
     for (int32_t i = thread; i < run_elements; i += box_threads) {
@@ -167,10 +179,10 @@ box_kernel(GPU_PARAMETER box_job job) {
     }
   }
   block_barrier();  // orders the tables written in 1 before their reads in 2
-  fetch_runs<WordBytes>(job, at, src, shift, runs, run_elements);  // 2.
+  fetch_runs<WordBytes>(job, items, at, src, shift, runs, run_elements);  // 2.
 
   for (int32_t i = thread; i < lines; i += box_threads) {  // 3.
-    at.line_dst[i] = dst_offset(job.dst_axes, job.line_axes, job.dst_rank, i, at.line_smem[i]);
+    at.line_dst[i] = dst_offset(job.dst_axes, job.line_axes, job.dst_rank, i, at.line_smem[i]) + items.dst_offset(i);
     at.line_smem[i] += corner;
   }
   if (WordBytes < 4 && job.line_is_contiguous) {
@@ -185,6 +197,12 @@ box_kernel(GPU_PARAMETER box_job job) {
   wait_for_copies();
   block_barrier();  // orders the words fetched in 2 and the tables written in 3 before their reads in 4
   write_lines<WordBytes>(job, at, dst, lines, line_elements);  // 4.
+}
+
+template <int WordBytes>
+GPU_KERNEL(box_threads, (WordBytes < 4 ? 5 : 8))
+box_kernel(GPU_PARAMETER box_job job) {
+  move_box<WordBytes>(job, block_index(), one_item{job});
 }
 
 }  // namespace cornerturn::gpu

@@ -10,23 +10,23 @@ template <int WordBytes>
 inline constexpr int box_packed = WordBytes < 4 ? 4 / WordBytes : 1;
 
 // 2. Four bytes of a run from any address. What lies outside of src is not read.
-GPU_INLINE uint32_t load_narrow(const box_job& job, const unsigned char* from) {
+GPU_INLINE uint32_t load_narrow(src_bounds readable, const unsigned char* from) {
   const auto address = reinterpret_cast<std::uint64_t>(from);
   uint32_t value = 0;
   GPU_UNROLL for (int k = 0; k < 4; ++k) {
-    if (address + k >= job.src_begin && address + k < job.src_end) value |= uint32_t{from[k]} << 8 * k;
+    if (address + k >= readable.begin && address + k < readable.end) value |= uint32_t{from[k]} << 8 * k;
   }
   return value;
 }
 
 // 2. Up to box_steps words of a run, word `word` and every `step`th from there, of `words` in all; `first` is where the
 // run begins in shared memory. Wherever it begins in src, there it begins with a word.
-GPU_INLINE void fetch_narrow(const box_job& job, const unsigned char* start, int32_t first, int32_t word, int32_t step,
-                             int32_t words) {
+GPU_INLINE void fetch_narrow(const box_job& job, src_bounds readable, const unsigned char* start, int32_t first,
+                             int32_t word, int32_t step, int32_t words) {
   const unsigned char* const from = start + word * 4;
   const auto address = reinterpret_cast<std::uint64_t>(from);
   const auto shift = static_cast<uint32_t>(address & 3);
-  const bool inside = address - shift >= job.src_begin && address + (box_steps - 1) * 4 * step + 8 <= job.src_end;
+  const bool inside = address - shift >= readable.begin && address + (box_steps - 1) * 4 * step + 8 <= readable.end;
   const auto to = [&](int k) {
     const int32_t mine = word + k * step;
     int32_t place = first + mine * 4;
@@ -50,7 +50,7 @@ GPU_INLINE void fetch_narrow(const box_job& job, const unsigned char* start, int
     }
   } else {
     for (int k = 0; k < box_steps && word + k * step < words; ++k) {
-      *reinterpret_cast<uint32_t*>(to(k)) = load_narrow(job, from + k * 4 * step);
+      *reinterpret_cast<uint32_t*>(to(k)) = load_narrow(readable, from + k * 4 * step);
     }
   }
 }

@@ -27,6 +27,11 @@ GPU_INLINE box_tables find_tables(const box_job& job) {
   return at;
 }
 
+// Addresses: what lies outside of [begin, end) is not read.
+struct src_bounds {
+  std::uint64_t begin, end;
+};
+
 GPU_INLINE int32_t length(int32_t slot, int32_t tile, const place& here) {
   if (slot < 0) return tile;
   const int64_t left = slot == 0 ? here.left[0] : here.left[1];

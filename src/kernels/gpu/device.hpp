@@ -2,7 +2,9 @@
 // from cuda/device.cu; both load and answer on a machine without a driver.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace cornerturn::gpu {
@@ -56,6 +58,13 @@ class device_guard {
 //         does first-use work: a stream under capture does not allow it
 // Returns null, or what the driver said
 [[nodiscard]] const char* load_kernels(int device) noexcept;
+
+// Effect  memory of the current device, at a multiple of 256 bytes; null: there is none
+[[nodiscard]] void* allocate(std::int64_t bytes) noexcept;
+void release(void* memory) noexcept;  // waits for what uses it; null is allowed
+// Effect  copies to memory of the current device, and waits
+// Returns null, or what the driver said
+[[nodiscard]] const char* upload(void* to, std::span<const std::byte> from) noexcept;
 
 // Effect  forgets the error that a failed launch left behind for the next caller of the run time
 void clear_error() noexcept;

@@ -158,6 +158,34 @@ struct box_job {
   grid blocks;
 };
 
+// gpu/box_batch.cuh: boxes of many items, from a table in device memory. A kind of item that many of them have is one
+// shape; boxes of one item each are cut as those of box_job. A box may also hold several small items of one shape: they
+// are an axis of their own, the last one of runs and of lines, and the addresses of each say where it lies.
+struct box_shape {
+  map::fast_divisor item_runs;   // of one item, where a box holds several
+  map::fast_divisor item_lines;  // the same for lines
+  std::int32_t item_slot = -1;   // which grid extent counts items; -1: a box is one item or a part of one
+  std::uint32_t first = 0;       // item of the block; put in by the block itself
+  box_job box;                   // src_begin and src_end count from src, which is null here
+};
+struct box_item {
+  std::uint64_t src = 0;  // addresses of index 0
+  std::uint64_t dst = 0;
+};
+struct box_block {
+  std::uint32_t shape = 0;
+  std::uint32_t first = 0;   // item
+  std::uint32_t count = 1;   // items
+  std::uint32_t number = 0;  // of the block within an item
+};
+struct box_batch_job {
+  const unsigned char* shapes = nullptr;  // shape_bytes each: the first ones of a box_shape, as many as any has use for
+  const box_item* items = nullptr;
+  const box_block* blocks = nullptr;
+  std::int32_t shape_bytes = 0;  // a multiple of 16
+  std::int32_t shape_at = 0;     // where a block keeps its shape in shared memory
+};
+
 // gpu/swap.cuh, where src is dst. A pair of axes of the problem is a digit of two numbers X and Y, the first one cut
 // into tiles; the element of (X, Y) trades places with that of (Y, X). Blocks are the pairs I <= J of tile numbers: for
 // an even count n the triangle is folded to n / 2 rows of n + 1, for an odd one to (n + 1) / 2 rows of n.

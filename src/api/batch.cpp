@@ -1,0 +1,315 @@
+// batch: each different problem is checked and planned once, each item's pointers are looked at once.
+//   1. problems: check, canonical form, spans
+//   2. items: null pointers, overlaps, where they live
+//   3. on the CPU a share for each thread; on a GPU the launches
+#include "api/batch.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <new>
+#include <sstream>
+#include <string_view>
+
+#include "api/check.hpp"
+#include "api/place.hpp"
+#include "base/checked.hpp"
+#include "base/machine.hpp"
+#include "base/parallel.hpp"
+#include "cornerturn/error.hpp"
+#include "kernels/cpu/items.hpp"
+#include "kernels/gpu/device.hpp"
+#include "plan/gpu_tuning.hpp"
+
+namespace cornerturn {
+namespace detail {
+namespace {
+
+std::uint64_t hash_of(const problem& what) noexcept {
+  std::uint64_t sum = 14695981039346656037U;
+  const auto take = [&](std::int64_t number) {
+    sum = (sum ^ static_cast<std::uint64_t>(number)) * 1099511628211U;
+    sum ^= sum >> 29;
+  };
+  take(what.element_bytes);
+  for (int k = 0; k < std::clamp(what.rank, 0, max_rank); ++k) {
+    take(what.axes[k].extent);
+    take(what.axes[k].src_stride);
+    take(what.axes[k].dst_stride);
+  }
+  return sum;
+}
+
+// Calls body; what it throws is about that item.
+template <class Body>
+void of_item(std::size_t number, const Body& body) {
+  try {
+    body();
+  } catch (const error& caught) {
+    throw error(caught.code(), "item " + std::to_string(number) + ": " + caught.what());
+  }
+}
+
+// Where one side's pointers live. Memory changes its kind at a page, a device's at a multiple of 64 KiB: neighbours are
+// asked for once, for a question costs a few hundred nanoseconds.
+class locator {
+ public:
+  gpu::location of(const void* pointer) {
+    const auto at = reinterpret_cast<std::uintptr_t>(pointer);
+    const int page = found_.kind == gpu::memory::device ? 16 : 12;
+    if (!asked_ || at >> page != at_ >> page) {
+      found_ = gpu::where(pointer);
+      asked_ = true;
+    }
+    at_ = at;
+    return found_;
+  }
+
+ private:
+  bool asked_ = false;
+  std::uintptr_t at_ = 0;
+  gpu::location found_;
+};
+
+std::string text_of(int place) { return place == api::on_cpu ? "the CPU" : "GPU " + std::to_string(place); }
+
+void refuse_more_than_moves(const problem& what) {
+  if (what.in_place) throw error(status::invalid_argument, "in_place is set. Wanted in a batch: src and dst apart");
+  if (map::only_moves(what)) return;
+  throw error(status::invalid_argument, "math changes elements. Wanted in a batch: a problem that only moves");
+}
+
+}  // namespace
+
+std::uint32_t batch_list::number_of(const problem& what) {
+  if (!items_.empty() && problems_[items_.back().which] == what) return items_.back().which;
+  const std::uint64_t hash = hash_of(what);
+  const auto same = numbers_.equal_range(hash);
+  for (auto one = same.first; one != same.second; ++one) {
+    if (problems_[one->second] == what) return one->second;
+  }
+  const auto number = static_cast<std::uint32_t>(problems_.size());
+  problems_.push_back(what);
+  first_.push_back(items_.size());
+  numbers_.emplace(hash, number);
+  return number;
+}
+
+void batch_list::add(const problem& what, const void* src, void* dst) { items_.push_back({number_of(what), src, dst}); }
+
+batch_state::batch_state(const batch_list& all, const plan_options& options)
+    : size_(static_cast<std::int64_t>(all.items().size())), place_(api::on_cpu), parallel_(options.parallel) {
+  api::check_device(options.on, options.threads);
+  if (options.kernel != nullptr) {
+    throw error(status::invalid_argument,
+                "kernel is \"" + std::string(options.kernel) + "\", but a batch picks one for each item. Wanted: none");
+  }
+  add_problems(all);           // 1.
+  add_items(all, options.on);  // 2.
+  if (on_gpu()) {              // 3.
+    prepare_gpu(all);
+    return;
+  }
+  std::vector<map::canonical> forms;
+  forms.reserve(parts_.size());
+  for (const part& one : parts_) forms.push_back(one.form);
+  const int threads = options.threads == 0 ? base::default_threads() : options.threads;
+  shared_out_ = planning::choose_batch(forms, moves_, threads, base::this_machine());
+}
+
+void batch_state::add_problems(const batch_list& all) {
+  parts_.reserve(all.problems().size());
+  for (std::size_t k = 0; k < all.problems().size(); ++k) {
+    const problem& what = all.problems()[k];
+    of_item(all.first()[k], [&] {
+      api::check(what);
+      refuse_more_than_moves(what);
+    });
+    part made;
+    made.form = map::canonicalize(what);
+    made.src_span = map::src_span(made.form);
+    made.dst_span = map::dst_span(made.form);
+    made.src_start = made.form.src_offset * made.form.word_bytes;
+    made.dst_start = made.form.dst_offset * made.form.word_bytes;
+    parts_.push_back(made);
+  }
+}
+
+void batch_state::add_items(const batch_list& all, device on) {
+  const bool may_be_gpu = on == device::cuda || gpu::driver_is_loaded();
+  locator src_locator, dst_locator;
+  std::int64_t written = 0;
+  for (std::size_t k = 0; k < all.items().size(); ++k) {
+    const planning::batch_move& one = all.items()[k];
+    const part& how = parts_[one.which];
+    if (how.form.empty) continue;
+    of_item(k, [&] {
+      if (one.src == nullptr || one.dst == nullptr) {
+        throw error(status::invalid_argument,
+                    std::string(one.src == nullptr ? "src" : "dst") + " is null, but the problem has elements to move");
+      }
+      api::check_apart(one.src, one.dst, how.src_span, how.dst_span);
+      if (!may_be_gpu) return;
+      int place = api::place_of_call(on, src_locator.of(static_cast<const std::byte*>(one.src) + how.src_span.lo),
+                                     dst_locator.of(static_cast<const std::byte*>(one.dst) + how.dst_span.lo));
+      if (place == api::on_current_gpu) place = std::max(gpu::current_device(), 0);
+      if (moves_.empty()) place_ = place;
+      if (place == place_) return;
+      throw error(status::invalid_argument, "it would run on " + text_of(place) + ", but those before it on " +
+                                                text_of(place_) + ". Wanted: one place for all");
+    });
+    moves_.push_back(one);
+    if (!base::checked_add(written, map::words(how.form) * how.form.word_bytes, written)) written = INT64_MAX;
+  }
+  if (!base::checked_mul(written, 2, bytes_)) bytes_ = INT64_MAX;
+}
+
+void batch_state::prepare_gpu(const batch_list& all) {
+  const gpu::device_guard there(place_);
+  check_loaded(place_);
+  const gpu::device_info& on = gpu::info(place_);
+  together_ = planning::lay_out(all.problems(), moves_,
+                                {.multiprocessors = on.multiprocessors, .shared_bytes = on.shared_bytes, .kernel = {}},
+                                planning::gpu_tuning_for(on.arch));
+  if (!together_.table.empty()) {
+    const auto bytes = static_cast<std::int64_t>(together_.table.size());
+    table_.reset(gpu::allocate(bytes));
+    if (table_ == nullptr) {
+      throw error(status::out_of_memory, "GPU " + std::to_string(place_) + " has no memory for a table of " +
+                                             std::to_string(bytes) + " bytes");
+    }
+    if (const char* said = gpu::upload(table_.get(), together_.table); said != nullptr) {
+      throw error(status::device_error,
+                  "GPU " + std::to_string(place_) + " did not take the table of the batch: " + said);
+    }
+    together_.table = {};
+  }
+  std::map<std::pair<std::uint32_t, int>, std::uint32_t> known;  // the way of a problem at an alignment
+  for (const std::size_t k : together_.alone) {
+    const planning::batch_move& one = moves_[k];
+    const int alignment = alignment_of(parts_[one.which].form, reinterpret_cast<std::uintptr_t>(one.src),
+                                       reinterpret_cast<std::uintptr_t>(one.dst));
+    const auto found = known.try_emplace({one.which, alignment}, static_cast<std::uint32_t>(ways_.size()));
+    if (found.second) {
+      ways_.push_back(prepare(all.problems()[one.which], on, alignment, ""));
+      of_item(all.first()[one.which], [&] { check_fits(ways_.back()); });
+    }
+    alone_.push_back({found.first->second, one});
+  }
+}
+
+void batch_state::run(int thread) const {
+  const planning::batch_choice::position begin = shared_out_.begins[static_cast<std::size_t>(thread)];
+  const planning::batch_choice::position end = shared_out_.begins[static_cast<std::size_t>(thread) + 1];
+  std::array<kernels::cpu::small_item, 128> small;
+  std::size_t count = 0;
+  for (std::size_t k = begin.move; k < moves_.size() && k <= end.move; ++k) {
+    const planning::batch_move& one = moves_[k];
+    const planning::choice& how = shared_out_.problems[one.which];
+    const auto* const src = static_cast<const std::byte*>(one.src) + parts_[one.which].src_start;
+    std::byte* const dst = static_cast<std::byte*>(one.dst) + parts_[one.which].dst_start;
+    if (shared_out_.small[one.which]) {
+      if (k == end.move) break;  // the next thread's
+      const bool contiguous = std::string_view(how.kernel->family) == "copy";
+      small[count++] = {&how.work, contiguous ? nullptr : how.kernel->run, src, dst,
+                        map::words(parts_[one.which].form) * parts_[one.which].form.word_bytes};
+      if (count < small.size()) continue;
+      kernels::cpu::move_items(small);
+      count = 0;
+      continue;
+    }
+    const std::int64_t first = k == begin.move ? begin.unit : 0;
+    const std::int64_t last = k == end.move ? end.unit : how.work.units;
+    if (first < last) how.kernel->run(how.work, src, dst, first, last);
+  }
+  if (count > 0) kernels::cpu::move_items({small.data(), count});
+}
+
+void batch_state::execute(void* stream) const {
+  if (moves_.empty()) return;
+  if (!on_gpu()) {
+    const auto body = [](void* self, int thread) { static_cast<const batch_state*>(self)->run(thread); };
+    base::parallel_for(parallel_, shared_out_.threads(), body, const_cast<batch_state*>(this));
+    return;
+  }
+  const gpu::device_guard there(place_);
+  for (const planning::gpu_batch::launch& one : together_.launches) {
+    const gpu::box_batch_job job = planning::job_of(one, table_.get());
+    check_start(one.kernel->launch(&job, one.blocks, one.shared_bytes, stream), place_, one.kernel->name);
+  }
+  for (const own_launch& one : alone_) {
+    const gpu_way& way = ways_[one.way];
+    check_start(start(way, parts_[one.item.which].src_span, one.item.src, one.item.dst, stream), place_,
+                way.chosen.kernel->name);
+  }
+}
+
+std::string batch_state::explain() const {
+  std::ostringstream out;
+  out << "batch      " << size_ << " items, " << moves_.size() << " of them with elements, of " << parts_.size()
+      << " kinds; " << bytes_ << " bytes read and written\n";
+  if (moves_.empty()) return out.str();
+  std::map<std::string, std::int64_t> items;  // by the name of the kernel
+  if (!on_gpu()) {
+    for (const planning::batch_move& one : moves_) ++items[shared_out_.problems[one.which].kernel->name];
+  } else {
+    for (const planning::gpu_batch::launch& one : together_.launches) items[one.kernel->name] += one.items;
+    for (const own_launch& one : alone_) ++items[ways_[one.way].chosen.kernel->name];
+  }
+  for (const auto& [kernel, count] : items) out << "kernel     " << kernel << ": " << count << " items\n";
+  if (!on_gpu()) {
+    const auto small = std::count_if(moves_.begin(), moves_.end(),
+                                     [&](const planning::batch_move& one) { return shared_out_.small[one.which]; });
+    if (small > 0) out << "small      " << small << " items: turned in a buffer, written from there in whole lines\n";
+    out << "threads    " << shared_out_.threads() << ", each with as many bytes\n";
+  } else {
+    for (const planning::gpu_batch::launch& one : together_.launches) {
+      out << "launch     " << one.kernel->name << ": " << one.shapes << " shapes, " << one.blocks << " blocks, "
+          << one.shared_bytes << " bytes of shared memory each\n";
+    }
+    out << "device     " << gpu::info(place_).name << ", " << launches() << " launches\n";
+  }
+  return out.str();
+}
+
+}  // namespace detail
+
+namespace {
+
+template <class Make>
+std::shared_ptr<const detail::batch_state> state_of(std::size_t items, const plan_options& options, const Make& add) {
+  try {
+    detail::batch_list all;
+    all.reserve(items);
+    for (std::size_t k = 0; k < items; ++k) add(all, k);
+    return std::make_shared<const detail::batch_state>(all, options);
+  } catch (const std::bad_alloc&) {
+    throw error(status::out_of_memory, "no memory for a batch of " + std::to_string(items) + " items");
+  }
+}
+
+}  // namespace
+
+batch::batch(std::span<const batch_item> items, const plan_options& options)
+    : state_(state_of(items.size(), options, [&](detail::batch_list& all, std::size_t k) {
+        all.add(items[k].what, items[k].src, items[k].dst);
+      })) {}
+
+batch::batch(const problem& what, std::span<const void* const> src, std::span<void* const> dst,
+             const plan_options& options) {
+  if (src.size() != dst.size()) {
+    throw error(status::invalid_argument, "src has " + std::to_string(src.size()) + " pointers, dst " +
+                                              std::to_string(dst.size()) + ". Wanted: as many");
+  }
+  state_ =
+      state_of(src.size(), options, [&](detail::batch_list& all, std::size_t k) { all.add(what, src[k], dst[k]); });
+}
+
+void batch::execute(void* stream) const { state_->execute(stream); }
+std::string batch::explain() const { return state_->explain(); }
+std::int64_t batch::size() const noexcept { return state_->size(); }
+std::int64_t batch::bytes_moved() const noexcept { return state_->bytes_moved(); }
+int batch::launches() const noexcept { return state_->launches(); }
+int batch::threads() const noexcept { return state_->threads(); }
+
+}  // namespace cornerturn

@@ -1,0 +1,26 @@
+// Small items of a batch, one after the other: each is turned where the cache holds it, and written in whole lines that
+// neighbours in dst share.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "kernels/job.hpp"
+
+namespace cornerturn::kernels::cpu {
+
+// Its job writes `bytes` end to end from dst on, which is index 0, with ordinary stores. A null `run`: they lie end to
+// end in src too.
+struct small_item {
+  const job* work = nullptr;
+  kernel_function run = nullptr;
+  const std::byte* src = nullptr;
+  std::byte* dst = nullptr;
+  std::int64_t bytes = 0;
+};
+
+// Effect  moves all of them; what is written is in memory or on its way past the cache
+void move_items(std::span<const small_item> items) noexcept;
+
+}  // namespace cornerturn::kernels::cpu

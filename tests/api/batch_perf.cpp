@@ -1,0 +1,100 @@
+// How fast a batch moves on the CPU: the share of a copy of as many bytes by as many threads, measured in turns;
+// medians.
+//   CORNERTURN_PERF_THREADS=n   threads; 1 is the default
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "../kernels/cases.hpp"
+#include "../kernels/oracle.hpp"
+#include "cornerturn/batch.hpp"
+#include "cornerturn/plan.hpp"
+
+namespace cornerturn::testing {
+namespace {
+
+struct speed_case {
+  const char* name;
+  std::int64_t items;
+  std::int64_t least, most;  // rows and columns
+  std::int64_t unit;         // that they are multiples of
+  std::int64_t element_bytes;
+};
+
+constexpr speed_case cases[] = {
+    {"8 to 300, float32", 6000, 8, 300, 1, 4},      {"8 to 300 by 4, float32", 6000, 8, 300, 4, 4},
+    {"8 to 300, 2 bytes", 6000, 8, 300, 1, 2},      {"8 to 300, bytes", 6000, 8, 300, 1, 1},
+    {"8 x 8, float32", 1000000, 8, 8, 1, 4},        {"31 x 31, float32", 60000, 31, 31, 1, 4},
+    {"1024 x 1024, float32", 60, 1024, 1024, 1, 4},
+};
+
+double seconds(const auto& run) {
+  const auto begin = std::chrono::steady_clock::now();
+  run();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+double median(std::vector<double> all) {
+  std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end());
+  return all[all.size() / 2];
+}
+
+TEST(batch_speed, is_near_a_copy_of_as_many_bytes) {
+  const char* const wanted = std::getenv("CORNERTURN_PERF_THREADS");
+  const int threads = wanted == nullptr ? 1 : std::atoi(wanted);
+  const plan_options options = {.on = device::cpu, .threads = threads, .parallel = {}, .kernel = nullptr};
+  for (const speed_case& one : cases) {
+    dice roll(11);
+    std::vector<batch_item> items;
+    std::int64_t bytes = 0;
+    const auto side = [&] { return one.least + roll.below((one.most - one.least) / one.unit + 1) * one.unit; };
+    for (std::int64_t k = 0; k < one.items; ++k) {
+      items.push_back({transpose_problem(side(), side(), one.element_bytes), nullptr, nullptr});
+      bytes += elements_of(items.back().what) * one.element_bytes;
+    }
+    const heap_memory src = lines(static_cast<std::size_t>(bytes)), dst = lines(static_cast<std::size_t>(bytes));
+    for (std::int64_t k = 0; k < bytes; ++k) src.get()[k] = static_cast<std::byte>(k * 2654435761 >> 20);
+    std::fill_n(dst.get(), bytes, poison);
+    std::int64_t at = 0;
+    for (batch_item& item : items) {
+      item.src = src.get() + at;
+      item.dst = dst.get() + at;
+      at += elements_of(item.what) * one.element_bytes;
+    }
+    double made = 0;
+    std::vector<double> ours, copies;
+    {
+      std::unique_ptr<batch> how;
+      made = seconds([&] { how = std::make_unique<batch>(items, options); });
+      const plan copy({.element_bytes = 1, .rank = 1, .axes = {{{bytes, 1, 1}}}}, options);
+      for (int round = -1; round < 9; ++round) {
+        copies.push_back(seconds([&] { copy.execute(src.get(), dst.get()); }));
+        ours.push_back(seconds([&] { how->execute(); }));
+      }
+    }
+    int wrong = 0;
+    for (int k = 0; k < 2000; ++k) {
+      const batch_item& item = items[static_cast<std::size_t>(roll.below(one.items))];
+      const std::int64_t i = roll.below(item.what.axes[0].extent), j = roll.below(item.what.axes[1].extent);
+      const axis& a = item.what.axes[0];
+      const axis& b = item.what.axes[1];
+      const auto* const from =
+          static_cast<const std::byte*>(item.src) + (i * a.src_stride + j * b.src_stride) * one.element_bytes;
+      const auto* const to =
+          static_cast<const std::byte*>(item.dst) + (i * a.dst_stride + j * b.dst_stride) * one.element_bytes;
+      wrong += std::memcmp(from, to, static_cast<std::size_t>(one.element_bytes)) != 0;
+    }
+    EXPECT_EQ(wrong, 0) << one.name;
+    std::printf("%-24s %8lld items %6.1f MB  made in %7.1f ms  %6.2f GB/s  copy %6.2f GB/s  share %.3f\n", one.name,
+                static_cast<long long>(one.items), 1e-6 * static_cast<double>(bytes), 1e3 * made,
+                2e-9 * static_cast<double>(bytes) / median(ours), 2e-9 * static_cast<double>(bytes) / median(copies),
+                median(copies) / median(ours));
+  }
+}
+
+}  // namespace
+}  // namespace cornerturn::testing

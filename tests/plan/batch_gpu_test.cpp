@@ -1,0 +1,143 @@
+// The tables of a batch, without a launch: tests/emulated/batch_test.cpp moves by them.
+#include "plan/batch_gpu.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <vector>
+
+namespace cornerturn::planning {
+namespace {
+
+const gpu_request h200 = {.multiprocessors = 132, .shared_bytes = 227 << 10, .kernel = {}};
+
+const void* from(std::uintptr_t address) { return reinterpret_cast<const void*>(address); }
+void* to(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
+
+gpu_batch lay_out_for(const std::vector<problem>& problems, const std::vector<batch_move>& moves) {
+  return lay_out(problems, moves, h200, gpu_tuning_for(90));
+}
+
+template <class T>
+T read(const gpu_batch& made, std::size_t at) {
+  T value{};
+  std::memcpy(&value, made.table.data() + at, sizeof value);
+  return value;
+}
+
+std::vector<gpu::box_block> blocks_of(const gpu_batch& made, const gpu_batch::launch& one) {
+  std::vector<gpu::box_block> all;
+  for (std::uint32_t k = 0; k < one.blocks; ++k) {
+    all.push_back(read<gpu::box_block>(made, one.blocks_at + k * sizeof(gpu::box_block)));
+  }
+  return all;
+}
+
+TEST(gpu_batch, one_launch_for_each_word_size) {
+  const std::vector<problem> problems = {transpose_problem(33, 35, 4), transpose_problem(33, 35, 2),
+                                         transpose_problem(40, 50, 4), transpose_problem(33, 35, 12)};
+  std::vector<batch_move> moves;
+  for (std::uintptr_t k = 0; k < 40; ++k) {
+    moves.push_back({static_cast<std::uint32_t>(k % 4), from(0x10000 * (k + 1)), to(0x1000000 + 0x10000 * k)});
+  }
+  const gpu_batch made = lay_out_for(problems, moves);
+  ASSERT_EQ(made.launches.size(), 2U);
+  EXPECT_TRUE(made.alone.empty());
+  EXPECT_STREQ(made.launches[0].kernel->name, "cuda_box_batch_b2");
+  EXPECT_EQ(made.launches[0].items, 10);
+  EXPECT_EQ(made.launches[0].shapes, 1);
+  EXPECT_STREQ(made.launches[1].kernel->name, "cuda_box_batch_b4");
+  EXPECT_EQ(made.launches[1].items, 30) << "12 bytes are three words";
+  EXPECT_EQ(made.launches[1].shapes, 3);
+}
+
+TEST(gpu_batch, alignments_are_planned_apart) {
+  const std::vector<problem> problems = {transpose_problem(64, 64, 2)};
+  std::vector<batch_move> moves;
+  for (std::uintptr_t k = 0; k < 16; ++k)
+    moves.push_back({0, from(0x10000 * (k + 1) + k), to(0x1000000 + 0x10000 * k)});
+  const gpu_batch made = lay_out_for(problems, moves);
+  ASSERT_EQ(made.launches.size(), 2U);
+  EXPECT_EQ(made.launches[0].items, 8) << "odd addresses: bytes";
+  EXPECT_EQ(made.launches[1].items, 8);
+  EXPECT_EQ(made.launches[1].shapes, 4) << "multiples of 2, 4, 8 and 16";
+}
+
+TEST(gpu_batch, a_block_takes_several_small_items) {
+  const std::vector<problem> problems = {transpose_problem(8, 8, 4)};
+  constexpr std::uint32_t count = 100001;
+  std::vector<batch_move> moves;
+  for (std::uintptr_t k = 0; k < count; ++k) moves.push_back({0, from(0x100000 + 256 * k), to(0x10000000 + 512 * k)});
+  const gpu_batch made = lay_out_for(problems, moves);
+  ASSERT_EQ(made.launches.size(), 1U);
+  const gpu_batch::launch& one = made.launches[0];
+  EXPECT_LE(one.blocks, count / 32) << "8 KiB at least";
+  const auto shape = read<gpu::box_shape>(made, one.shapes_at);
+  EXPECT_GE(shape.item_slot, 0);
+  EXPECT_EQ(shape.box.src_end, 256U);
+  std::uint32_t next = 0;
+  for (const gpu::box_block& block : blocks_of(made, one)) {
+    EXPECT_EQ(block.first, next);
+    next += block.count;
+  }
+  EXPECT_EQ(next, count);
+  for (const std::uint32_t k : {0U, 77U, count - 1}) {
+    const auto item = read<gpu::box_item>(made, one.items_at + k * sizeof(gpu::box_item));
+    EXPECT_EQ(item.src, 0x100000 + 256 * std::uint64_t{k});
+    EXPECT_EQ(item.dst, 0x10000000 + 512 * std::uint64_t{k});
+  }
+  // A few of them are spread over the multiprocessors.
+  moves.resize(300);
+  EXPECT_EQ(lay_out_for(problems, moves).launches[0].blocks, 300U);
+}
+
+TEST(gpu_batch, blocks_of_an_item_are_counted) {
+  const std::vector<problem> problems = {transpose_problem(300, 200, 4)};
+  const gpu_batch made = lay_out_for(problems, {{0, from(0x100000), to(0x900000)}, {0, from(0x200000), to(0xa00000)}});
+  ASSERT_EQ(made.launches.size(), 1U);
+  EXPECT_GT(made.launches[0].blocks, 2U);
+  std::map<std::uint32_t, std::uint32_t> parts;
+  for (const gpu::box_block& block : blocks_of(made, made.launches[0])) {
+    EXPECT_EQ(block.number, parts[block.first]++);
+    EXPECT_EQ(block.count, 1U);
+  }
+  EXPECT_EQ(parts.size(), 2U);
+  EXPECT_EQ(parts[0], parts[1]);
+}
+
+TEST(gpu_batch, a_large_item_goes_alone) {
+  const std::vector<problem> problems = {transpose_problem(3000, 3000, 4), transpose_problem(30, 30, 4)};
+  const gpu_batch made = lay_out_for(
+      problems,
+      {{1, from(0x100000), to(0x900000)}, {0, from(0x10000000), to(0x90000000)}, {1, from(0x200000), to(0xa00000)}});
+  EXPECT_EQ(made.alone, (std::vector<std::size_t>{1}));
+  ASSERT_EQ(made.launches.size(), 1U);
+  EXPECT_EQ(made.launches[0].items, 2);
+}
+
+TEST(gpu_batch, index_0_is_what_counts) {
+  problem backward{.element_bytes = 4, .rank = 2, .axes = {}};
+  backward.axes[0] = {10, -1, 16};
+  backward.axes[1] = {16, 12, 1};
+  const gpu_batch made = lay_out_for({backward}, {{0, from(0x100000), to(0x900000)}});
+  ASSERT_EQ(made.launches.size(), 1U);
+  const auto item = read<gpu::box_item>(made, made.launches[0].items_at);
+  const map::canonical form = map::canonicalize(backward, 4);
+  EXPECT_EQ(item.src, 0x100000U + static_cast<std::uint64_t>(form.src_offset * form.word_bytes));
+  const auto shape = read<gpu::box_shape>(made, made.launches[0].shapes_at);
+  EXPECT_EQ(item.src + shape.box.src_begin, 0x100000U - 9 * 4);
+  EXPECT_EQ(item.src + shape.box.src_end, 0x100000U + (15 * 12 + 1) * 4);
+  const gpu::box_batch_job job = job_of(made.launches[0], made.table.data());
+  EXPECT_EQ(reinterpret_cast<const std::byte*>(job.items), made.table.data() + made.launches[0].items_at);
+  EXPECT_EQ(made.launches[0].shared_bytes, job.shape_at + job.shape_bytes);
+}
+
+TEST(gpu_batch, of_nothing_is_nothing) {
+  const gpu_batch made = lay_out_for({}, {});
+  EXPECT_TRUE(made.table.empty());
+  EXPECT_TRUE(made.launches.empty());
+}
+
+}  // namespace
+}  // namespace cornerturn::planning
