@@ -38,7 +38,7 @@ struct kernel {
 // Whether src is dst for this row.
 [[nodiscard]] inline bool moves_in_place(const kernel& row) noexcept {
   const std::string_view family = row.family;
-  return row.turn != nullptr || family == "swap" || family == "exchange";
+  return row.turn != nullptr || family == "swap" || family == "exchange" || family == "cycles";
 }
 
 // Whether elements change on the way, or go to two places.

@@ -184,6 +184,23 @@ const char* load_kernels(int device) noexcept {
   return said[k];
 }
 
+void* allocate(std::int64_t bytes, void* stream) noexcept {
+  void* made = nullptr;
+  if (cudaMallocAsync(&made, static_cast<std::size_t>(bytes), static_cast<cudaStream_t>(stream)) == cudaSuccess) {
+    return made;
+  }
+  clear_error();
+  return nullptr;
+}
+void release(void* memory, void* stream) noexcept {
+  if (cudaFreeAsync(memory, static_cast<cudaStream_t>(stream)) != cudaSuccess) clear_error();
+}
+const char* clear(void* memory, std::int64_t bytes, void* stream) noexcept {
+  const cudaError_t failed =
+      cudaMemsetAsync(memory, 0, static_cast<std::size_t>(bytes), static_cast<cudaStream_t>(stream));
+  return failed == cudaSuccess ? nullptr : cudaGetErrorString(failed);
+}
+
 void clear_error() noexcept { static_cast<void>(cudaGetLastError()); }
 
 stopwatch::stopwatch() {

@@ -19,6 +19,11 @@ location where(const void* /*pointer*/) noexcept { return {}; }
 device_guard::device_guard(int /*device*/) noexcept {}
 device_guard::~device_guard() = default;
 const char* load_kernels(int /*device*/) noexcept { return "this build has no CUDA"; }
+void* allocate(std::int64_t /*bytes*/, void* /*stream*/) noexcept { return nullptr; }
+void release(void* /*memory*/, void* /*stream*/) noexcept {}
+const char* clear(void* /*memory*/, std::int64_t /*bytes*/, void* /*stream*/) noexcept {
+  return "this build has no CUDA";
+}
 void clear_error() noexcept {}
 stopwatch::stopwatch() = default;
 stopwatch::~stopwatch() = default;
