@@ -173,12 +173,14 @@ void print_program(std::ostream& out, const planning::gpu_rectangle& all) {
     for (std::size_t k = 0, next = 0; k < program.steps.size(); k = next) {
       const planning::gpu_step& step = program.steps[k];
       while (next < program.steps.size() && program.steps[next].move == step.move) ++next;
-      const planning::gpu_choice& chosen = all.moves[static_cast<std::size_t>(step.move)].chosen;
+      const planning::gpu_move& move = all.moves[static_cast<std::size_t>(step.move)];
+      const planning::gpu_choice& chosen = move.chosen;
       out << "  step     ";
       if (next - k > 1) out << next - k << " x ";
       out << chosen.kernel->name << (step.from_workspace ? " from the workspace" : "")
           << (step.to_workspace ? " to the workspace" : "") << ", " << chosen.blocks
           << (chosen.blocks == 1 ? " block" : " blocks");
+      if (std::holds_alternative<gpu::strips_job>(chosen.job)) out << " of " << move.flags << " strips";
       if (const auto* cycles = std::get_if<gpu::cycles_job>(&chosen.job)) {
         out << " over " << cycles->count / cycles->parts.divisor << " items of " << cycles->item_bytes << " bytes";
       }

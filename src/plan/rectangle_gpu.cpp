@@ -1,11 +1,11 @@
-// Packed rectangles in place on a GPU: lines 4 to 7 of in_place_gpu.cpp. What is written is never to be read, so no
-// launch waits for anything but the one before. A program by rows, M pieces of a rows each and r over; n columns, s of
-// them over:
+// Packed rectangles in place on a GPU: lines 4 to 7 of in_place_gpu.cpp. A program by rows, cut into M pieces of a rows
+// each and r over; n columns, s of them over:
 //   1. the s columns, and the r rows of the others, are turned into the workspace
-//   2. strips of a rows are turned out of place, each into the room of the one behind it, whose own has moved before;
-//   the
-//      last one begins, and waits in the workspace. Columns of strips are items of a elements now, and lie where items
-//      of the result lie: M of them, a gap of r elements, M more, and so on
+//   2. strips of a rows are turned out of place, each into the room of the one behind it, whose own has moved before.
+//   The
+//      last one begins, and waits in the workspace. Where tiles do it, all strips are one launch: see strips.cuh.
+//      Columns of strips are items of a elements now, and lie where items of the result lie: M of them, a gap of r
+//      elements, M more, and so on
 //                      result  |0a|0b|0c|r||1a|1b|1c|r||2a|2b|2c|r|     strips a, b, c of columns 0, 1, 2
 //                     between  |0c|1c|2c| ||0a|1a|2a| ||0b|1b|2b| |
 //   3. items follow cycles
@@ -16,8 +16,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 #include "base/checked.hpp"
+#include "plan/cutting.hpp"
 
 namespace cornerturn::planning {
 namespace {
@@ -37,14 +39,8 @@ constexpr const char* reasons[] = {
 
 // Of arrays that go to the workspace and back, together: they stay in L2 on the way.
 constexpr std::int64_t small_bytes = 16 << 20;
-// The workspace is at most a share of a larger array, so there are more strips than that.
-constexpr std::int64_t workspace_share = 20;
-constexpr std::int64_t fewest_pieces = workspace_share + 1;
-constexpr std::int64_t most_pieces = 64;
 // A walker of shorter items has too few bytes on its way; a flag is then more than a hundredth of an item.
 constexpr std::int64_t long_item_bytes = 512;
-// A launch takes as long as so many bytes of the array take to be moved once: 2 us of an H200.
-constexpr double launch_bytes = 4e6;
 constexpr int walkers_per_multiprocessor = 32;  // as many blocks as fit on Hopper
 
 struct rectangle {
@@ -54,81 +50,6 @@ struct rectangle {
   [[nodiscard]] std::int64_t bytes() const noexcept { return rows * cols * element; }
 };
 
-std::int64_t round_up(std::int64_t bytes) noexcept {
-  return ceil_div(bytes, workspace_alignment) * workspace_alignment;
-}
-
-int alignment_of(std::int64_t bits, int most) noexcept {
-  return static_cast<int>(std::min<std::int64_t>(bits == 0 ? most : bits & -bits, most));
-}
-
-// Realigned items have a word that is cut at either end.
-constexpr std::int64_t realigned_part_bytes = gpu::cycles_part_bytes - 64;
-std::int64_t parts_of(std::int64_t item) noexcept { return ceil_div(item, realigned_part_bytes); }  // at most
-
-// How a side is cut, and how the other one is: pieces * length + rest, kept + over. Kept columns fill rows of places.
-struct cutting {
-  bool by_rows = true;
-  std::int64_t pieces = 0;  // 0: not at all
-  std::int64_t length = 0;
-  std::int64_t rest = 0;
-  std::int64_t kept = 0;
-  std::int64_t over = 0;
-  std::int64_t workspace = 0;
-  double cost = 1e300;  // passes over the array at the speed of a copy, about
-};
-
-struct waiting {
-  std::int64_t rest_at, strip_at, bytes;
-};
-// Where in the workspace things wait: the columns over, the rows that rest, and then one strip, or flags.
-waiting workspace_of(const cutting& cut, std::int64_t element) noexcept {
-  const std::int64_t side = cut.pieces * cut.length + cut.rest;
-  waiting made{};
-  made.rest_at = round_up(cut.over * side * element);
-  made.strip_at = made.rest_at + round_up(cut.rest * cut.kept * element);
-  const std::int64_t item = cut.length * element;
-  made.bytes = made.strip_at + std::max(cut.kept * item, 4 * cut.kept * cut.pieces * parts_of(item));
-  return made;
-}
-
-double cost_of(const cutting& cut, std::int64_t element) noexcept {
-  const auto share = [](std::int64_t part, std::int64_t all) {
-    return static_cast<double>(part) / static_cast<double>(all);
-  };
-  const std::int64_t side = cut.pieces * cut.length + cut.rest, other = cut.kept + cut.over;
-  const std::int64_t item = cut.length * element;
-  const int word = alignment_of(item | side * element, 16);
-  const double turned = word == 16 ? 1.1 : 1.2;  // the out-of-place kernels' own shares of a copy
-  const double followed = 1.1 + 200 / static_cast<double>(item) + (word >= 8 ? 0 : word == 4 ? 0.1 : 0.5);
-  const double waited = 4 * (share(cut.rest, side) + share(cut.over, other));
-  const double bytes = static_cast<double>(side) * static_cast<double>(other) * static_cast<double>(element);
-  return turned + followed + waited + static_cast<double>(cut.pieces) * launch_bytes / bytes;
-}
-
-// The cheapest one whose workspace has at most so many bytes. A rest costs little, so lengths are cut to whole chunks.
-cutting cut_side(bool by_rows, std::int64_t side, std::int64_t other, std::int64_t element,
-                 std::int64_t most_bytes) noexcept {
-  cutting best;
-  const std::int64_t chunk = 16 / std::min<std::int64_t>(element & -element, 16);
-  for (std::int64_t pieces = fewest_pieces; pieces <= std::min(most_pieces, side); ++pieces) {
-    const std::int64_t longest = side / pieces;
-    for (const std::int64_t length : {longest, longest / chunk * chunk, longest / (8 * chunk) * 8 * chunk}) {
-      if (length == 0) continue;
-      cutting made{.by_rows = by_rows, .pieces = pieces, .length = length, .rest = side - pieces * length};
-      // A strip's items fill whole rows of places, or a row of places holds whole strips. Without gaps both are one.
-      const bool fits = made.rest == 0 || pieces % other == 0;
-      made.over = fits ? 0 : other % pieces;
-      made.kept = other - made.over;
-      if (made.kept == 0 || made.kept >= INT32_MAX / pieces / parts_of(length * element)) continue;
-      made.workspace = workspace_of(made, element).bytes;
-      made.cost = cost_of(made, element);
-      if (made.workspace <= most_bytes && made.cost < best.cost) best = made;
-    }
-  }
-  return best;
-}
-
 // Builds programs, and the workspace that they share.
 class builder {
  public:
@@ -137,7 +58,7 @@ class builder {
     wanted_.kernel = {};
   }
 
-  // The same move out of place from and to one or more places.
+  // The same move out of place from and to one or more places, in one launch where that can be.
   void move(const problem& what, const std::vector<gpu_step>& steps) {
     std::int64_t bits = array_alignment_;
     for (const gpu_step& one : steps) bits |= one.from | one.to;
@@ -145,7 +66,43 @@ class builder {
     wanted.alignment = alignment_of(bits, 16);
     gpu_move added{.form = map::canonicalize(what, wanted.alignment), .chosen = {}};
     added.chosen = choose(added.form, wanted, tuned_);
-    add(added, steps);
+    if (steps.size() < 2 || !together(what, steps, wanted)) add(added, steps);
+  }
+
+  // The steps as one more axis, the slowest, of blocks that wait for each other.
+  bool together(problem what, const std::vector<gpu_step>& steps, const gpu_request& wanted) {
+    const gpu_step &first = steps[0], &last = steps.back();
+    const std::int64_t from = steps[1].from - first.from, to = steps[1].to - first.to;
+    for (std::size_t k = 1; k < steps.size(); ++k) {
+      if (steps[k].from - steps[k - 1].from != from || steps[k].to - steps[k - 1].to != to) return false;
+    }
+    const bool backwards = from < 0;
+    if (from % what.element_bytes != 0 || to % what.element_bytes != 0 || (to < 0) != backwards) return false;
+    const auto count = static_cast<std::int64_t>(steps.size());
+    what.axes[what.rank++] = {count, std::abs(from) / what.element_bytes, std::abs(to) / what.element_bytes};
+    gpu_move added{.form = map::canonicalize(what, wanted.alignment), .chosen = {}};
+    added.chosen = choose(added.form, wanted, tuned_);
+    const auto* tiles = std::get_if<gpu::chain_job>(&added.chosen.job);
+    if (added.chosen.kernel == nullptr || tiles == nullptr) return false;
+    const kernels::kernel* const row = strips_row(*added.chosen.kernel);
+    if (row == nullptr || row->shared_bytes > wanted.shared_bytes || tiles->blocks.rank == 0) return false;
+    const gpu::grid_axis& slowest = tiles->blocks.axes[tiles->blocks.rank - 1];
+    if (slowest.count.divisor != count || slowest.tiles[0] + slowest.tiles[1] != 0 ||
+        slowest.src_step_bytes != std::abs(from) || slowest.dst_step_bytes != std::abs(to)) {
+      return false;
+    }
+    gpu::strips_job job;
+    static_cast<gpu::chain_job&>(job) = *tiles;
+    if (tiles->chained == 0 && !chain_up(job)) return false;
+    job.strip_blocks = map::fast_divisor(added.chosen.blocks / slowest.count.divisor);
+    job.last = added.chosen.blocks - 1;
+    job.backwards = backwards ? 1 : 0;
+    added.chosen.kernel = row;
+    added.chosen.shared_bytes = row->shared_bytes;
+    added.chosen.job = job;
+    added.flags = count;
+    add(added, {backwards ? last : first});
+    return true;
   }
 
   // The row for items of these bytes, or the forced one; null: it cannot move them.
@@ -172,7 +129,8 @@ class builder {
     job.walkers = std::min(job.count, static_cast<std::uint32_t>(wanted_.multiprocessors * walkers_per_multiprocessor));
     gpu_move added;
     added.chosen = {.kernel = row, .job = job, .blocks = job.walkers, .shared_bytes = gpu::cycles_shared_bytes};
-    add(added, {gpu_step{.from = flags_at}});
+    added.flags = job.count;
+    add(added, {gpu_step{.flags_at = flags_at}});
   }
 
   void finish(const kernels::chain& repeat, std::int64_t begin) {
@@ -183,6 +141,41 @@ class builder {
   [[nodiscard]] bool failed() const { return failed_; }
 
  private:
+  // The row of strips that moves tiles as this one does.
+  static const kernels::kernel* strips_row(const kernels::kernel& tile) noexcept {
+    const std::string_view family = tile.family;
+    const bool shifts = family.starts_with("shift");
+    if (!shifts && family != "tile" && family != "chain") return nullptr;
+    for (const kernels::kernel& row : kernels::all()) {
+      if (row.family == std::string_view(shifts ? "strips_shift" : "strips") && row.tile_rows == tile.tile_rows &&
+          row.tile_cols == tile.tile_cols && row.element_bytes == tile.element_bytes) {
+        return &row;
+      }
+    }
+    return nullptr;
+  }
+  // One axis of rows and one of columns, as chains of one; false where they are too long, or rows are cut into bands.
+  static bool chain_up(gpu::chain_job& job) noexcept {
+    int cuts = 0;
+    for (int k = 0; k < job.blocks.rank; ++k) cuts += job.blocks.axes[k].tiles[1] > 0 ? 1 : 0;
+    if (cuts > 1 || std::max(job.blocks.extent[0], job.blocks.extent[1]) > INT32_MAX / 2) return false;
+    const auto chain_of = [](std::int64_t extent, std::int64_t stride_bytes) {
+      gpu::chain made;
+      made.rank = 1;
+      made.axes[0] = {map::fast_divisor(static_cast<std::uint32_t>(extent)), stride_bytes};
+      return made;
+    };
+    job.chained = 1;
+    job.rows = chain_of(job.blocks.extent[1], job.src_row_bytes);
+    job.cols = chain_of(job.blocks.extent[0], job.dst_col_bytes);
+    for (int k = 0; k < job.blocks.rank; ++k) {
+      gpu::grid_axis& one = job.blocks.axes[k];
+      if (one.tiles[1] > 0) one.src_step_bytes = 0;
+      if (one.tiles[0] > 0) one.dst_step_bytes = 0;
+    }
+    return true;
+  }
+
   void add(const gpu_move& added, const std::vector<gpu_step>& steps) {
     if (added.chosen.kernel == nullptr) return fail();
     for (gpu_step one : steps) {
@@ -230,7 +223,8 @@ class strips {
  private:
   // 1.
   void columns_over(builder& make) const {
-    give(make, {{cut_.over, 1, side_}, {side_, other_, 1}}, {{.to_workspace = true, .from = cut_.kept * element_}});
+    give(make, {{cut_.over, 1, side_}, {side_, other_, 1}},
+         {{.to_workspace = true, .from = cut_.kept * element_, .to = in_.over_at}});
   }
   void rows_over(builder& make) const {
     give(make, {{cut_.kept, 1, cut_.rest}, {cut_.rest, other_, 1}},
@@ -281,7 +275,8 @@ class strips {
          {{.from_workspace = true, .from = in_.rest_at, .to = cut_.pieces * cut_.length * element_}});
   }
   void last_rows(builder& make) const {
-    give(make, {{cut_.over * side_, 1, 1}}, {{.from_workspace = true, .to = cut_.kept * side_ * element_}});
+    give(make, {{cut_.over * side_, 1, 1}},
+         {{.from_workspace = true, .from = in_.over_at, .to = cut_.kept * side_ * element_}});
   }
 
   [[nodiscard]] std::int64_t strip(std::int64_t k) const { return k * cut_.length * other_ * element_; }
@@ -395,7 +390,7 @@ gpu_rectangle choose_rectangle(const map::canonical& form, const map::in_place_f
     job.inner = map::fast_divisor(static_cast<std::uint32_t>(std::min<std::int64_t>(all.cols, INT32_MAX)));
     job.outer = static_cast<std::uint32_t>(std::min<std::int64_t>(all.rows, INT32_MAX));
     make.cycles(make.row_for(all.element, wanted.kernel), job, all.rows * all.cols, 0);
-    made.workspace_bytes = 4 * all.rows * all.cols * parts_of(all.element);
+    made.workspace_bytes = 4 * all.rows * all.cols * most_parts(all.element);
   } else {
     strips(all, cut).build(make, wanted.kernel);
     made.workspace_bytes = cut.workspace;

@@ -9,6 +9,7 @@
 #include "kernels/cpu/odometer.hpp"
 #include "map/in_place.hpp"
 #include "plan/choose_gpu.hpp"
+#include "plan/cutting.hpp"
 
 namespace cornerturn::planning {
 
@@ -16,14 +17,16 @@ namespace cornerturn::planning {
 struct gpu_move {
   map::canonical form;  // of cycles: none
   gpu_choice chosen;
+  std::int64_t flags = 0;  // in the workspace, that must be 0 when it starts
 };
 
 struct gpu_step {
   int move = 0;  // its number in gpu_rectangle::moves
   bool from_workspace = false;
   bool to_workspace = false;
-  std::int64_t from = 0;  // bytes from the begin of the array, or of the workspace; of cycles: where their flags are
+  std::int64_t from = 0;  // bytes from the begin of the array, or of the workspace
   std::int64_t to = 0;
+  std::int64_t flags_at = 0;  // from the begin of the workspace
 };
 
 // Steps in order, once for each index of `repeat`, whose strides are bytes of the array.
@@ -49,9 +52,7 @@ struct gpu_rectangle {
 [[nodiscard]] gpu_rectangle choose_rectangle(const map::canonical& form, const map::in_place_form& places,
                                              const gpu_request& wanted, const gpu_tuning& tuned);
 
-inline constexpr std::int64_t workspace_alignment = 256;
-
-// Effect  launch(move, from, to, flags) for each step in order; clear(flags, bytes) before one of cycles
+// Effect  launch(move, from, to, flags) for each step in order; clear(flags, bytes) before one that has flags
 // Returns null, or what the first of them said that failed; nothing is started after it
 template <class Launch, class Clear>
 const char* run(const gpu_rectangle& all, std::byte* data, std::byte* workspace, const Launch& launch,
@@ -64,15 +65,11 @@ const char* run(const gpu_rectangle& all, std::byte* data, std::byte* workspace,
       std::byte* const array = data + program.begin + at.src();
       for (const gpu_step& step : program.steps) {
         const gpu_move& move = all.moves[static_cast<std::size_t>(step.move)];
-        const char* said = nullptr;
-        if (const auto* cycles = std::get_if<gpu::cycles_job>(&move.chosen.job)) {
-          auto* const flags = reinterpret_cast<std::uint32_t*>(workspace + step.from);
-          said = clear(flags, std::int64_t{4} * cycles->count);
-          if (said == nullptr) said = launch(move, array, array, flags);
-        } else {
-          said = launch(move, (step.from_workspace ? workspace : array) + step.from,
-                        (step.to_workspace ? workspace : array) + step.to, nullptr);
-        }
+        auto* const flags = reinterpret_cast<std::uint32_t*>(workspace + step.flags_at);
+        const char* said = move.flags == 0 ? nullptr : clear(flags, 4 * move.flags);
+        if (said != nullptr) return said;
+        said = launch(move, (step.from_workspace ? workspace : array) + step.from,
+                      (step.to_workspace ? workspace : array) + step.to, flags);
         if (said != nullptr) return said;
       }
     }

@@ -111,6 +111,7 @@ GPU_INLINE bool claim_flag(uint32_t* flag, uint32_t free, uint32_t taken) {
   return true;
 }
 GPU_INLINE void publish_flag(uint32_t* flag, uint32_t value) { emulated::write_flag(flag, value); }
+GPU_INLINE void raise_flag(uint32_t* flag) { emulated::write_flag(flag, emulated::read_flag(flag) + 1); }
 GPU_INLINE void wait_for_flag(const uint32_t* flag, uint32_t value) { emulated::wait_for_flag(flag, value); }
 
 template <int Bytes>

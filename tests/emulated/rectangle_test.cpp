@@ -5,6 +5,8 @@
 
 #include <map>
 #include <memory>
+#include <numeric>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,7 +22,7 @@ struct turned {
   std::string fault;
   std::string row;
   int line = 0;
-  int launches = 0;
+  std::string strips;  // the row that turns them all in one launch
 };
 
 // The workspace, as large as the plan wants it and not a byte more, at any address.
@@ -68,17 +70,21 @@ turned turn(const problem& what, const gpu_setting& setting) {
     running.seed = ++seed;
     running.src = {from + src.lo, from + src.hi};
     running.dst = {to + dst.lo, to + dst.hi};
-    if (flags != nullptr) {
+    const bool cycles = std::holds_alternative<gpu::cycles_job>(move.chosen.job);
+    if (move.flags > 0) running.flags = {flags, flags + move.flags};
+    if (cycles) {
       running.src = running.dst = array;
-      running.flags = {flags, flags + std::get<gpu::cycles_job>(move.chosen.job).count};
+    } else if (move.flags > 0) {  // strips wait for those before
+      running.blocks.resize(move.chosen.blocks);
+      std::iota(running.blocks.begin(), running.blocks.end(), 0U);
+      result.strips = move.chosen.kernel->name;
     } else if (running.src.begin < running.dst.end && running.dst.begin < running.src.end) {
       fault = "a step writes to what it reads";
     }
     const auto known = [&](const emulated::bytes& one) { return within(one, array) || within(one, workspace); };
     if (!known(running.src) || !known(running.dst)) fault = "a step leaves array and workspace";
-    if (flags != nullptr && !within(running.flags, workspace)) fault = "flags leave the workspace";
+    if (move.flags > 0 && !within(running.flags, workspace)) fault = "flags leave the workspace";
     if (move.chosen.shared_bytes > setting.shared_bytes) fault = "wants too much shared memory";
-    ++result.launches;
     auto job = move.chosen.job;
     std::visit(
         [&](auto& mine) {
@@ -190,6 +196,63 @@ TEST(emulated_rectangles, sides_without_divisors) {
       const turned result = turn(what, setting);
       EXPECT_GE(result.line, element_bytes == 1 ? 5 : 6) << to_text(what);  // flags of few bytes are too many
       ASSERT_EQ(result.fault, "") << "line " << result.line << " " << to_text(what) << "\n" << to_text(setting);
+    }
+  }
+}
+
+// Every row of strips, forwards and backwards, of places end to end and with gaps.
+TEST(emulated_rectangles, strips_are_turned_in_one_launch) {
+  const struct {
+    const char* row;
+    std::int64_t rows, cols, element_bytes;
+    int multiprocessors;
+  } cases[] = {{"cuda_strips_b1_128x128_r16_xor", 448, 1712, 1, 1},
+               {"cuda_strips_b1_128x128_r16_xor", 1712, 448, 1, 1},
+               {"cuda_strips_b1_256x256_r16_xor", 160, 5680, 1, 1},
+               {"cuda_strips_b1_256x256_r16_xor", 3520, 160, 1, 1},
+               {"cuda_strips_b2_128x128_r8_xor", 2192, 88, 2, 1},
+               {"cuda_strips_b2_128x128_r8_xor", 88, 2192, 2, 1},
+               {"cuda_strips_b2_64x64_r8_xor", 232, 872, 2, 1},
+               {"cuda_strips_b2_64x64_r8_xor", 880, 160, 2, 1},
+               {"cuda_strips_b4_32x32_r4_xor", 88, 452, 4, 1},
+               {"cuda_strips_b4_32x32_r4_xor", 452, 88, 4, 1},
+               {"cuda_strips_b4_32x32_r4_xor", 52, 1056, 4, 132},
+               {"cuda_strips_b4_64x64_r4_xor", 1112, 52, 4, 1},
+               {"cuda_strips_b4_64x64_r4_xor", 940, 52, 4, 1},
+               {"cuda_strips_b4_64x64_r4_xor", 52, 756, 4, 1},
+               {"cuda_strips_b8_16x16_r2_xor", 34, 542, 8, 1},
+               {"cuda_strips_b8_16x16_r2_xor", 730, 52, 8, 1},
+               {"cuda_strips_b8_64x64_r2_xor", 52, 1356, 8, 1},
+               {"cuda_strips_b8_64x64_r2_xor", 1176, 52, 8, 1},
+               {"cuda_strips_shift_b1", 2091, 232, 1, 1},
+               {"cuda_strips_shift_b1", 111, 4326, 1, 1},
+               {"cuda_strips_shift_b2", 106, 2586, 2, 1},
+               {"cuda_strips_shift_b2", 106, 2342, 2, 1},
+               {"cuda_strips_shift_b4", 106, 1180, 4, 1},
+               {"cuda_strips_shift_b4", 1937, 65, 4, 1},
+               {"cuda_strips_shift_b8", 1097, 65, 8, 1},
+               {"cuda_strips_shift_b8", 57, 1281, 8, 1}};
+  dice roll(12);
+  std::set<std::string> met;
+  for (const auto& one : cases) {
+    const problem what = placed(transpose_problem(one.rows, one.cols, one.element_bytes));
+    gpu_setting setting = any_rectangle_setting(roll, what);
+    setting.alignment = 16;
+    setting.dst_misalignment = 0;
+    setting.shared_bytes = 227 << 10;
+    setting.multiprocessors = one.multiprocessors;
+    turned result;
+    for (const char* row : {"cuda_cycles_b16", "cuda_cycles_b8", "cuda_cycles_b4", "cuda_cycles_b1"}) {
+      setting.row = row;
+      if (result.row.empty()) result = turn(what, setting);
+    }
+    EXPECT_EQ(result.strips, one.row) << to_text(what);
+    EXPECT_EQ(result.fault, "") << result.strips << " " << to_text(what) << "\n" << to_text(setting);
+    met.insert(result.strips);
+  }
+  for (const kernels::kernel& row : kernels::all()) {
+    if (std::string_view(row.family).starts_with("strips")) {
+      EXPECT_EQ(met.count(row.name), 1U) << row.name;
     }
   }
 }

@@ -97,6 +97,10 @@ GPU_INLINE bool claim_flag(uint32_t* flag, uint32_t free, uint32_t taken) {
 GPU_INLINE void publish_flag(uint32_t* flag, uint32_t value) {
   asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
 }
+// Adds 1 in the same way.
+GPU_INLINE void raise_flag(uint32_t* flag) {
+  asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(flag) : "memory");
+}
 GPU_INLINE void wait_for_flag(const uint32_t* flag, uint32_t value) {
   uint32_t now;
   do {

@@ -14,9 +14,9 @@ struct place {
 // Few grids have more axes than these; theirs are read from fixed places of constant memory, without a loop.
 inline constexpr int32_t usual_grid_axes = 3;
 
-GPU_INLINE place find_place(const grid& blocks, const void* src, void* dst) {
+GPU_INLINE place find_place(const grid& blocks, const void* src, void* dst, uint32_t number) {
   int64_t src_offset = 0, dst_offset = 0;
-  uint32_t rest = block_index(), tile0 = 0, tile1 = 0;
+  uint32_t rest = number, tile0 = 0, tile1 = 0;
   const auto take = [&](const grid_axis& axis) {
     const uint32_t above = axis.count.quotient(rest);
     const uint32_t index = rest - above * axis.count.divisor;
@@ -34,5 +34,13 @@ GPU_INLINE place find_place(const grid& blocks, const void* src, void* dst) {
           static_cast<unsigned char*>(dst) + dst_offset,
           {blocks.extent[0] - int64_t{tile0} * blocks.tile[0], blocks.extent[1] - int64_t{tile1} * blocks.tile[1]}};
 }
+GPU_INLINE place find_place(const grid& blocks, const void* src, void* dst) {
+  return find_place(blocks, src, dst, block_index());
+}
+
+// What a block of a family whose blocks do not wait for each other does between its reads and its writes.
+struct nothing_between {
+  GPU_INLINE void operator()() const {}
+};
 
 }  // namespace cornerturn::gpu

@@ -61,6 +61,15 @@ struct chain_job : tile_job {
   map::fast_divisor run_chunks;
 };
 
+// gpu/strips.cuh: strips that are turned one after another, the slowest axis of the grid. A strip is written to where
+// one lay whose blocks come before its own.
+struct strips_job : chain_job {
+  std::uint32_t* flags = nullptr;  // one for each strip in the order of its blocks, all 0: how many of them have read
+  map::fast_divisor strip_blocks;
+  std::uint32_t last = 0;      // blocks - 1
+  std::int32_t backwards = 0;  // block 0 is the last one of the grid
+};
+
 // One axis of a box: in every list the axis that a tile may cut comes last.
 struct box_axis {
   std::int64_t src_stride_bytes = 0;

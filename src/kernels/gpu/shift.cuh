@@ -170,8 +170,8 @@ GPU_INLINE void write_chunk(const tile_job& job, const place& here, const shift_
   }
 }
 
-template <int WordBytes, bool Chained, bool Whole>
-GPU_INLINE void move_shifted(const job_t<Chained>& job, const place& here) {
+template <int WordBytes, bool Chained, bool Whole, class Between = nothing_between>
+GPU_INLINE void move_shifted(const job_t<Chained>& job, const place& here, const Between& between = {}) {
   using at = shift_tile<WordBytes>;
   int64_t* const row_src = reinterpret_cast<int64_t*>(shared_memory() + at::shared_bytes);  // (above and rows)
   int64_t* const col_dst = row_src + at::above + at::rows;                                  // (cols)
@@ -184,6 +184,7 @@ GPU_INLINE void move_shifted(const job_t<Chained>& job, const place& here) {
   fetch_shifted<WordBytes, Chained, Whole>(job, here, row_src);
   wait_for_copies();
   block_barrier();  // orders the granules put into shared memory in 1 before their reads in 3
+  between();
 
   const int lane = thread % 32, warp = thread / 32;
   const int first_strip = warp / (at::quads * at::bands);
@@ -215,16 +216,13 @@ GPU_INLINE void move_shifted(const job_t<Chained>& job, const place& here) {
   }
 }
 
+// Whether the tile is a whole one, and its granules, which reach up to 15 bytes beyond its columns, exist.
 template <int WordBytes, bool Chained>
-GPU_KERNEL(shift_tile<WordBytes>::threads, shift_tile<WordBytes>::blocks)
-shift_kernel(GPU_PARAMETER job_t<Chained> job) {
+GPU_INLINE bool is_whole(const job_t<Chained>& job, const place& here) {
   using at = shift_tile<WordBytes>;
-  const place here = find_place(job.blocks, job.src, job.dst);
-  if (here.left[1] <= 0) return;
   const int64_t first_row = job.blocks.extent[1] - here.left[1];
   const int64_t first_col = job.blocks.extent[0] - here.left[0];
   bool whole = here.left[0] >= at::cols && here.left[1] > at::rows && first_row >= at::above;
-  // Granules reach up to 15 bytes beyond the tile's columns: those bytes must exist.
   if constexpr (Chained) {
     whole = whole && first_col * WordBytes >= 15 && (here.left[0] - at::cols) * WordBytes >= 15;
   } else {
@@ -233,7 +231,15 @@ shift_kernel(GPU_PARAMETER job_t<Chained> job) {
     whole = whole && (one < other ? one : other) >= job.src_begin + 15 &&
             (one < other ? other : one) + at::cols * WordBytes + 15 <= job.src_end;
   }
-  if (whole) {
+  return whole;
+}
+
+template <int WordBytes, bool Chained>
+GPU_KERNEL(shift_tile<WordBytes>::threads, shift_tile<WordBytes>::blocks)
+shift_kernel(GPU_PARAMETER job_t<Chained> job) {
+  const place here = find_place(job.blocks, job.src, job.dst);
+  if (here.left[1] <= 0) return;
+  if (is_whole<WordBytes, Chained>(job, here)) {
     move_shifted<WordBytes, Chained, true>(job, here);
   } else {
     move_shifted<WordBytes, Chained, false>(job, here);
