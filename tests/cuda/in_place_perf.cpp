@@ -116,7 +116,8 @@ TEST_F(cuda_in_place_speed, random_rectangles) {
   for (int k = 0; k < 20; ++k) {
     const std::int64_t element_bytes = roll.one_in(2) ? 4 : 8;
     // 256 MiB to 1 GiB, sides from 1000 on.
-    const double elements = 268435456.0 * std::exp2(static_cast<double>(roll.below(2000)) / 1000) / element_bytes;
+    const double elements =
+        268435456.0 * std::exp2(static_cast<double>(roll.below(2000)) / 1000) / static_cast<double>(element_bytes);
     const double most = std::log2(elements / 1000), least = std::log2(1000.0);
     const auto rows =
         static_cast<std::int64_t>(std::exp2(least + (most - least) * static_cast<double>(roll.below(1000)) / 1000));
