@@ -65,15 +65,18 @@ class plan {
   //         Ignored on the CPU, where the call returns when the data has moved
   // Errors  invalid_argument: a null pointer with a non-empty problem; one pointer is the host's alone and the other a
   //         GPU's, or another GPU's, or not of options.on. overlap. device_error: the driver refused the launch
-  //         In place: invalid_argument: src is not dst, or a rectangle in a GPU's memory. out_of_memory: no memory for
-  //         the workspace
+  //         In place: invalid_argument: src is not dst. out_of_memory: no memory for the workspace
   // Cost    bytes_moved() of traffic; a CPU thread allocates its tile buffer, some 100 KiB, at its first large move.
-  //         In place: as many passes as explain() says; workspace_bytes() are allocated for the time of the call
+  //         In place: as many passes as explain() says; workspace_bytes() are allocated for the time of the call, on a
+  //         GPU in the order of the stream (cudaMallocAsync), so that nothing waits and a capture takes it along
   void execute(const void* src, void* dst, void* stream = nullptr) const;
 
   // Effect  as above, with a workspace of the caller's: nothing is allocated for it. It may be larger than needed
+  // Shape   it lies where the data does, at any address
   // Alias   it shares no byte with src or dst, nor with the workspace of a call that runs at the same time
-  // Errors  as above; invalid_argument: it has fewer than workspace_bytes(): the sentence says how many are wanted
+  // Errors  as above; invalid_argument: it has too few bytes: the sentence says how many are wanted; or the move runs
+  // on
+  //         a GPU that cannot reach it
   void execute(const void* src, void* dst, std::span<std::byte> workspace, void* stream = nullptr) const;
 
   // Effect  as above, with a second array and a scale
@@ -87,7 +90,8 @@ class plan {
   [[nodiscard]] const char* kernel() const noexcept;        // its name in kernels.inc
   [[nodiscard]] int threads() const noexcept;               // tasks that execute starts
   [[nodiscard]] std::int64_t bytes_moved() const noexcept;  // read once + written once
-  // 0 but for rectangles in place: there a twentieth of one, or what the caches hold, and a few rows
+  // 0 but for rectangles in place. On the CPU a twentieth of one, or what the caches hold, and a few rows; on a GPU at
+  // most a twentieth, or 16 MiB, and 255 bytes. Where either may be meant: the larger one, if a GPU is in use by then
   [[nodiscard]] std::int64_t workspace_bytes() const noexcept;
 
  private:

@@ -34,7 +34,7 @@ struct problem {
   std::array<axis, max_rank> axes{};
   // src is dst, and the elements of dst are those of src in another order: either axes come in pairs of one extent,
   // each with the strides of the other (a square matrix with any ld, any batch of them), or a packed rows x cols matrix
-  // becomes a packed cols x rows one (any batch of them; on the CPU only).
+  // becomes a packed cols x rows one (any batch of them).
   bool in_place = false;
   // Scaling, sums, conversions and a second array on the way. src and dst may then have elements of different sizes;
   // in_place is not set.

@@ -117,7 +117,7 @@ Parameters
 x : array
     A NumPy, PyTorch or CuPy array of two or more axes and any element type whose elements are
     their bytes. Where the last two axes have one extent, the strides are any, but no two elements
-    may share memory. Where they have not, `x` is C-contiguous and in host memory.
+    may share memory. Where they have not, `x` is C-contiguous.
 stream : int or stream, optional
     See `matrix_transpose`.
 

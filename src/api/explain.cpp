@@ -59,8 +59,11 @@ std::string plan_state::explain() const {
     return out.str();
   }
   if (on_gpu_only()) {
-    out << detail::explain(*halves_[device_].load(std::memory_order_acquire), gpu::info(device_));
-    out << "bytes      " << bytes_moved() << " (read once, written once)\n";
+    const gpu_half& half = *halves_[device_].load(std::memory_order_acquire);
+    out << detail::explain(half, gpu::info(device_));
+    out << "bytes      " << bytes_moved()
+        << (half.wide.rectangle != nullptr ? " (each pass reads once and writes once)\n"
+                                           : " (read once, written once)\n");
     return out.str();
   }
   out << "kernel     " << chosen_.kernel->name << ": " << chosen_.kernel->note << '\n';

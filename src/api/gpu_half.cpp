@@ -28,11 +28,21 @@ gpu_way prepare(const problem& what, const gpu::device_info& on, int alignment, 
   way.form = map::canonicalize(what, word);
   const planning::gpu_request wanted = {
       .multiprocessors = on.multiprocessors, .shared_bytes = on.shared_bytes, .alignment = alignment, .kernel = kernel};
-  if (!map::only_moves(what)) {
+  const planning::gpu_tuning& tuned = planning::gpu_tuning_for(on.arch);
+  map::in_place_form places;
+  if (what.in_place) places = map::in_place(way.form);
+  if (places.kind == map::in_place_kind::rectangle) {
+    auto made =
+        std::make_shared<const planning::gpu_rectangle>(planning::choose_rectangle(way.form, places, wanted, tuned));
+    way.chosen.kernel = made->kernel;
+    way.chosen.line = made->line;
+    way.chosen.reason = made->reason;
+    way.rectangle = std::move(made);
+  } else if (!map::only_moves(what)) {
     way.chosen = planning::choose_apply(way.form, kernels::op_of(what.math, what.element_bytes), wanted);
   } else {
-    way.chosen = what.in_place ? planning::choose_in_place(way.form, map::in_place(way.form), wanted)
-                               : planning::choose(way.form, wanted, planning::gpu_tuning_for(on.arch));
+    way.chosen =
+        what.in_place ? planning::choose_in_place(way.form, places, wanted) : planning::choose(way.form, wanted, tuned);
   }
   return way;
 }
@@ -80,16 +90,18 @@ const char* start(const gpu_way& way, const gpu_arrays& all, void* stream) noexc
   return chosen.kernel->launch(&job, chosen.blocks, chosen.shared_bytes, stream);
 }
 
-const char* start(const gpu_way& way, const map::byte_span& src_span, const void* src, void* dst,
-                  void* stream) noexcept {
-  const planning::gpu_choice& chosen = way.chosen;
+namespace {
+
+const char* launch(const map::canonical& form, const planning::gpu_choice& chosen, const map::byte_span& src_span,
+                   const void* src, void* dst, std::uint32_t* flags, void* stream) noexcept {
   if (chosen.blocks == 0) return nullptr;
   const auto at = reinterpret_cast<std::uint64_t>(src);
   auto job = chosen.job;
   return std::visit(
       [&](auto& mine) {
-        mine.src = static_cast<const std::byte*>(src) + way.form.src_offset * way.form.word_bytes;
-        mine.dst = static_cast<std::byte*>(dst) + way.form.dst_offset * way.form.word_bytes;
+        mine.src = static_cast<const std::byte*>(src) + form.src_offset * form.word_bytes;
+        mine.dst = static_cast<std::byte*>(dst) + form.dst_offset * form.word_bytes;
+        if constexpr (requires { mine.flags; }) mine.flags = flags;
         if constexpr (requires { mine.src_begin; }) {
           mine.src_begin = at + static_cast<std::uint64_t>(src_span.lo);
           mine.src_end = at + static_cast<std::uint64_t>(src_span.hi);
@@ -97,6 +109,22 @@ const char* start(const gpu_way& way, const map::byte_span& src_span, const void
         return chosen.kernel->launch(&mine, chosen.blocks, chosen.shared_bytes, stream);
       },
       job);
+}
+
+}  // namespace
+
+const char* start(const gpu_way& way, const map::byte_span& src_span, const void* src, void* dst,
+                  void* stream) noexcept {
+  return launch(way.form, way.chosen, src_span, src, dst, nullptr, stream);
+}
+
+const char* start(const planning::gpu_rectangle& all, std::byte* data, std::byte* workspace, void* stream) noexcept {
+  return planning::run(
+      all, data, workspace,
+      [&](const planning::gpu_move& move, const std::byte* from, std::byte* to, std::uint32_t* flags) {
+        return launch(move.form, move.chosen, map::src_span(move.form), from, to, flags, stream);
+      },
+      [&](std::uint32_t* flags, std::int64_t bytes) { return gpu::clear(flags, bytes, stream); });
 }
 
 void check_loaded(int device) {
@@ -167,11 +195,39 @@ struct print_job {
     if (job.blocks.tile[2] > 1) out << " x " << job.blocks.tile[2] << " of another axis";
     out << ", " << word << "-byte elements to " << job.dst_bytes << "-byte ones\n";
   }
+  void operator()(const gpu::cycles_job& job) const {
+    out << "cycles     " << job.count / job.parts.divisor << " items of " << job.item_bytes << " bytes, in "
+        << job.parts.divisor << (job.parts.divisor == 1 ? " part" : " parts each") << '\n';
+  }
   void operator()(const gpu::runs_job& job) const {
     out << "runs       " << job.runs << " of " << job.run_bytes << " bytes, in " << job.pieces.divisor
         << (job.pieces.divisor == 1 ? " piece\n" : " pieces each\n");
   }
 };
+
+void print_program(std::ostream& out, const planning::gpu_rectangle& all) {
+  for (const planning::gpu_program& program : all.programs) {
+    out << "program    " << program.repeat.total << (program.repeat.total == 1 ? " time\n" : " times\n");
+    for (std::size_t k = 0, next = 0; k < program.steps.size(); k = next) {
+      const planning::gpu_step& step = program.steps[k];
+      while (next < program.steps.size() && program.steps[next].move == step.move) ++next;
+      const planning::gpu_move& move = all.moves[static_cast<std::size_t>(step.move)];
+      const planning::gpu_choice& chosen = move.chosen;
+      out << "  step     ";
+      if (next - k > 1) out << next - k << " x ";
+      out << chosen.kernel->name << (step.from_workspace ? " from the workspace" : "")
+          << (step.to_workspace ? " to the workspace" : "") << ", " << chosen.blocks
+          << (chosen.blocks == 1 ? " block" : " blocks");
+      if (std::holds_alternative<gpu::strips_job>(chosen.job)) out << " of " << move.flags << " strips";
+      if (const auto* cycles = std::get_if<gpu::cycles_job>(&chosen.job)) {
+        out << " over " << cycles->count / cycles->parts.divisor << " items of " << cycles->item_bytes << " bytes";
+      }
+      out << '\n';
+    }
+  }
+  out << "passes     " << all.passes << " over the array\n";
+  out << "workspace  " << all.workspace_bytes << " bytes\n";
+}
 
 }  // namespace
 
@@ -191,6 +247,7 @@ std::string explain(const gpu_half& half, const gpu::device_info& on) {
     out << "kernel     " << chosen.kernel->name << ": " << chosen.kernel->note << '\n';
     if (way->tuned) out << "tuned      measured to be the fastest of all rows here\n";
     out << "line " << chosen.line << "     " << chosen.reason << '\n';
+    if (way->rectangle != nullptr) print_program(out, *way->rectangle);
     if (chosen.blocks == 0) continue;
     std::visit(print_job{out, way->form.word_bytes}, chosen.job);
     out << "grid       " << chosen.blocks << (chosen.blocks == 1 ? " block, " : " blocks, ") << chosen.shared_bytes

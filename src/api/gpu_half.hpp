@@ -2,27 +2,30 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "cornerturn/problem.hpp"
 #include "kernels/gpu/device.hpp"
 #include "map/canonical.hpp"
-#include "plan/choose_gpu.hpp"
+#include "plan/rectangle_gpu.hpp"
 
 namespace cornerturn::detail {
 
 // One form of the problem and the kernel for it, when all pointers of index 0 are multiples of `alignment`.
 struct gpu_way {
   map::canonical form;
-  planning::gpu_choice chosen;
+  planning::gpu_choice chosen;  // of a rectangle in place: its kernel, line and reason alone
+  std::shared_ptr<const planning::gpu_rectangle> rectangle;  // null: chosen is all
   int alignment = 16;
   bool tuned = false;  // what tune() found, not what the list says
 };
 
 // Chosen twice: for pointers that are multiples of 16 bytes, and for those that are multiples of the largest power of
 // two that divides an element: the larger one, where math makes one size of another. Others are met by prepare() at the
-// call: it allocates nothing.
+// call: it allocates nothing, but for a rectangle in place.
 struct gpu_half {
   gpu_way wide;
   gpu_way narrow;
@@ -49,6 +52,9 @@ struct gpu_arrays {
 // Returns null, or what the driver said
 [[nodiscard]] const char* start(const gpu_way& way, const gpu_arrays& all, void* stream) noexcept;
 [[nodiscard]] const char* start(const gpu_way& way, const map::byte_span& src_span, const void* src, void* dst,
+                                void* stream) noexcept;
+// The same of a rectangle in place; data points at index 0.
+[[nodiscard]] const char* start(const planning::gpu_rectangle& all, std::byte* data, std::byte* workspace,
                                 void* stream) noexcept;
 
 // Errors  device_error: the kernels do not load on that device

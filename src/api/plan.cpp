@@ -50,6 +50,12 @@ void run(const planning::choice& chosen, const kernels::arrays& all, std::int64_
                                             " bytes only");
 }
 
+void check_size(std::span<std::byte> workspace, std::int64_t wanted) {
+  if (static_cast<std::int64_t>(workspace.size()) >= wanted) return;
+  throw error(status::invalid_argument, "workspace has " + std::to_string(workspace.size()) + " bytes, wanted " +
+                                            std::to_string(wanted) + " or more");
+}
+
 }  // namespace
 
 plan_state::plan_state(const problem& what, const plan_options& options, findings of_tune)
@@ -82,7 +88,7 @@ plan_state::plan_state(const problem& what, const plan_options& options, finding
   } else {
     choose_for_cpu(options.threads);
   }
-  if (on_ != device::automatic || places.kind == map::in_place_kind::rectangle) return;
+  if (on_ != device::automatic) return;
   // Where this process uses a GPU already, its half is made now, and later calls find it made.
   if (const int device = gpu::device_in_use(); device >= 0 && gpu::load_kernels(device) == nullptr) {
     static_cast<void>(remember(device));
@@ -126,12 +132,6 @@ gpu_half plan_state::half_for(int device) const {
   }
   if (made.wide.chosen.kernel == nullptr) {
     if (!kernel_.empty()) cannot_move(kernel_);
-    if (what_.in_place && map::in_place(form_).kind == map::in_place_kind::rectangle) {
-      throw error(
-          status::invalid_argument,
-          "in_place is set for a rectangle on a GPU, where only places that trade in pairs move. Wanted: axes in "
-          "pairs of one extent, host memory, or another dst");
-    }
     check_fits(made.wide);
   }
   return made;
@@ -223,7 +223,7 @@ void plan_state::execute(const void* src, void* dst, void* stream, std::span<std
     return execute_on_cpu(
         {.src = static_cast<const std::byte*>(src) + src_start_, .dst = static_cast<std::byte*>(dst) + dst_start_});
   }
-  execute_on_gpu(place, src, dst, stream);
+  execute_on_gpu(place, src, dst, stream, workspace);
 }
 
 // Every other array must be where src and dst are.
@@ -245,7 +245,8 @@ const gpu_way& plan_state::way_on(int device, const void* src, const void* dst) 
   return alignment_of(src, dst) >= half->wide.alignment ? half->wide : half->narrow;
 }
 
-void plan_state::execute_on_gpu(int device, const void* src, void* dst, void* stream) const {
+void plan_state::execute_on_gpu(int device, const void* src, void* dst, void* stream,
+                                std::span<std::byte> workspace) const {
   const gpu::device_guard there(device);
   gpu_half fresh;
   const gpu_half* half = &fresh;
@@ -262,7 +263,40 @@ void plan_state::execute_on_gpu(int device, const void* src, void* dst, void* st
     way = &odd;
   }
   if (way->chosen.kernel == nullptr) refuse_alignment(kernel_, alignment);
+  if (way->rectangle != nullptr) {
+    std::byte* const at = static_cast<std::byte*>(dst) + dst_start_;
+    const char* const said = turn_on_gpu(device, *way->rectangle, at, workspace, stream);
+    return check_start(said, device, way->chosen.kernel->name);
+  }
   check_start(start(*way, src_span_, src, dst, stream), device, way->chosen.kernel->name);
+}
+
+const char* plan_state::turn_on_gpu(int device, const planning::gpu_rectangle& all, std::byte* data,
+                                    std::span<std::byte> workspace, void* stream) const {
+  if (!workspace.empty()) {
+    check_size(workspace, all.workspace_bytes);
+    api::check_place(device, "workspace", gpu::where(workspace.data()));
+    return start(all, data, workspace.data(), stream);
+  }
+  void* const own = gpu::allocate(all.workspace_bytes, stream);
+  if (own == nullptr) {
+    throw error(status::out_of_memory, "no memory on GPU " + std::to_string(device) + " for a workspace of " +
+                                           std::to_string(all.workspace_bytes) + " bytes");
+  }
+  const char* const said = start(all, data, static_cast<std::byte*>(own), stream);
+  gpu::release(own, stream);
+  return said;
+}
+
+std::int64_t plan_state::workspace_bytes() const noexcept {
+  std::int64_t most = in_place_ ? in_place_->workspace_bytes : 0;
+  for (const auto& one : halves_) {
+    const gpu_half* half = one.load(std::memory_order_acquire);
+    if (half != nullptr && half->wide.rectangle != nullptr) {
+      most = std::max(most, half->wide.rectangle->workspace_bytes);
+    }
+  }
+  return most;
 }
 
 void plan_state::compute_on_gpu(int device, const operands& all, void* stream) const {
@@ -330,6 +364,7 @@ void plan_state::execute_on_cpu(const kernels::arrays& all) const {
 void plan_state::execute_in_place(void* data, std::span<std::byte> workspace) const {
   const std::int64_t wanted = in_place_->workspace_bytes;
   std::byte* const at = static_cast<std::byte*>(data) + dst_start_;
+  if (!workspace.empty()) check_size(workspace, wanted);
   if (!workspace.empty() || wanted == 0) return api::run_in_place(*in_place_, at, workspace.data(), parallel_);
   struct release {
     void operator()(std::byte* memory) const { std::free(memory); }
@@ -345,16 +380,6 @@ void plan_state::execute_in_place(void* data, std::span<std::byte> workspace) co
 
 }  // namespace detail
 
-namespace {
-
-void check_workspace(std::span<std::byte> workspace, const detail::plan_state& of) {
-  if (static_cast<std::int64_t>(workspace.size()) >= of.workspace_bytes()) return;
-  throw error(status::invalid_argument, "workspace has " + std::to_string(workspace.size()) + " bytes, wanted " +
-                                            std::to_string(of.workspace_bytes()) + " or more");
-}
-
-}  // namespace
-
 plan::plan(const problem& what, const plan_options& options) try
     : state_(std::make_shared<const detail::plan_state>(what, options)) {
 } catch (const std::bad_alloc&) {
@@ -363,13 +388,10 @@ plan::plan(const problem& what, const plan_options& options) try
 
 void plan::execute(const void* src, void* dst, void* stream) const { state_->execute(src, dst, stream); }
 void plan::execute(const void* src, void* dst, std::span<std::byte> workspace, void* stream) const {
-  check_workspace(workspace, *state_);
+  if (workspace.empty()) detail::check_size(workspace, state_->workspace_bytes());
   state_->execute(src, dst, stream, workspace);
 }
-void plan::execute(const operands& all, void* stream) const {
-  if (!all.workspace.empty()) check_workspace(all.workspace, *state_);
-  state_->execute(all, stream);
-}
+void plan::execute(const operands& all, void* stream) const { state_->execute(all, stream); }
 std::string plan::explain() const { return state_->explain(); }
 const char* plan::kernel() const noexcept { return state_->kernel(); }
 int plan::threads() const noexcept { return state_->threads(); }

@@ -33,7 +33,7 @@ class plan_state {
   [[nodiscard]] int threads() const noexcept {
     return on_gpu_only() ? 0 : in_place_ ? in_place_->threads : chosen_.threads;
   }
-  [[nodiscard]] std::int64_t workspace_bytes() const noexcept { return in_place_ ? in_place_->workspace_bytes : 0; }
+  [[nodiscard]] std::int64_t workspace_bytes() const noexcept;
   [[nodiscard]] const planning::choice& chosen() const noexcept { return chosen_; }
   [[nodiscard]] std::int64_t bytes_moved() const noexcept;
 
@@ -56,7 +56,9 @@ class plan_state {
   void check_operands(const operands& all) const;
   void execute_on_cpu(const kernels::arrays& all) const;
   void execute_in_place(void* data, std::span<std::byte> workspace) const;
-  void execute_on_gpu(int device, const void* src, void* dst, void* stream) const;
+  void execute_on_gpu(int device, const void* src, void* dst, void* stream, std::span<std::byte> workspace) const;
+  const char* turn_on_gpu(int device, const planning::gpu_rectangle& all, std::byte* data,
+                          std::span<std::byte> workspace, void* stream) const;
   void compute_on_gpu(int device, const operands& all, void* stream) const;
   [[nodiscard]] int place_of(const operands& all) const;
   void explain_gpu_halves(std::ostream& out) const;

@@ -38,7 +38,8 @@ struct kernel {
 // Whether src is dst for this row.
 [[nodiscard]] inline bool moves_in_place(const kernel& row) noexcept {
   const std::string_view family = row.family;
-  return row.turn != nullptr || family == "swap" || family == "exchange";
+  return row.turn != nullptr || family == "swap" || family == "exchange" || family == "cycles" ||
+         family.starts_with("strips");
 }
 
 // Whether the row takes many items at a time, for batches only.

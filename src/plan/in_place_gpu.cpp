@@ -3,6 +3,11 @@
 //   2  pairs of places trade: one-word elements, columns side by side, every address a    swap
 //      multiple of 16, and a side that fills a quarter of a tile
 //   3  pairs of places trade: anything else                                               exchange
+// and of rectangle_gpu.cpp:
+//   4  rectangles of at most 16 MiB: there and back            two out-of-place kernels
+//   5  rectangles of long elements                             cycles
+//   6  rows in strips                                          ... and cycles
+//   7  columns in strips: the same backwards                   cycles and ...
 #include "plan/in_place_gpu.hpp"
 
 #include <algorithm>

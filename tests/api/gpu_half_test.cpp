@@ -171,7 +171,20 @@ TEST(gpu_half, moves_in_place_what_trades_places) {
   expect_parts(explain(made, h200), {"cuda_swap_b4_64x64_r4_xor", "cuda_exchange_b4", "in place   tiles of 64 x 64"});
   problem rectangle = transpose_problem(640, 480, 4);
   rectangle.in_place = true;
-  EXPECT_EQ(prepare(rectangle, h200, "").wide.chosen.kernel, nullptr);
+  expect_parts(explain(prepare(rectangle, h200, ""), h200), {"line 4", "from the workspace", "passes     2"});
+}
+
+TEST(gpu_half, moves_rectangles_in_place_by_programs) {
+  problem what = transpose_problem(10007, 8009, 4);
+  what.in_place = true;
+  const gpu_half made = prepare(what, h200, "");
+  expect_parts(explain(made, h200), {"cuda_cycles_b4: in place", "line 6", "program    1 time", " to the workspace",
+                                     " over ", " items of ", "passes     2", "workspace  "});
+  ASSERT_NE(made.narrow.rectangle, nullptr);
+  EXPECT_EQ(made.wide.rectangle->workspace_bytes, made.narrow.rectangle->workspace_bytes);
+  EXPECT_STREQ(prepare(what, h200, 4, "cuda_cycles_b1").chosen.kernel->name, "cuda_cycles_b1");
+  EXPECT_EQ(prepare(what, h200, 4, "cuda_cycles_b16").chosen.kernel, nullptr);
+  EXPECT_EQ(prepare(what, h200, 16, "cuda_swap_b4_64x64_r4_xor").chosen.kernel, nullptr);
 }
 
 }  // namespace

@@ -80,6 +80,41 @@ TEST(cuda_large, batches_and_permutations) {
   expect_moved(flipped);
 }
 
+void expect_turned_in_place(problem what) {
+  what.in_place = true;
+  const std::size_t bytes = range_of(what, &axis::src_stride).size();
+  const plan how(what, {.on = device::cuda, .threads = 0, .parallel = {}, .kernel = nullptr});
+  std::size_t free_bytes = 0, total = 0;
+  ASSERT_CUDA(cudaMemGetInfo(&free_bytes, &total));
+  const auto wanted = bytes + static_cast<std::size_t>(how.workspace_bytes()) + (std::size_t{1} << 30);
+  if (wanted > free_bytes) {
+    std::printf("left out, for it wants %.1f GiB: %s\n", static_cast<double>(wanted) / (1 << 30),
+                to_text(what).c_str());
+    return;
+  }
+  device_memory memory;
+  memory.reserve(bytes, true);
+  fill_with_pattern(memory.get(), static_cast<std::int64_t>(bytes));
+  how.execute(memory.get(), memory.get());
+  ASSERT_CUDA(cudaDeviceSynchronize());
+  const verdict said = check_moved(what, memory.get(), memory.get(), memory.get());
+  EXPECT_EQ(said.wrong, 0U) << "element " << said.first << " of " << to_text(what) << "\n" << how.explain();
+}
+
+TEST(cuda_large, rectangles_in_place) {
+  SKIP_WITHOUT_GPU();
+  constexpr std::int64_t beyond = (std::int64_t{1} << 31) + 77;
+  expect_turned_in_place(transpose_problem(50000, 49999, 1));
+  expect_turned_in_place(transpose_problem(46349, 46351, 2));
+  expect_turned_in_place(transpose_problem(65536, 49152, 4));
+  expect_turned_in_place(transpose_problem(46351, 46349, 4));
+  expect_turned_in_place(transpose_problem(46352, 46336, 8));
+  expect_turned_in_place(transpose_problem(beyond / 2, 3, 4));
+  expect_turned_in_place(transpose_problem(3, beyond / 2, 4));
+  expect_turned_in_place(transpose_problem(2000, 1100003, 1));
+  expect_turned_in_place(batched(transpose_problem(31, 33, 1), 2200000, 31 * 33, 31 * 33));
+}
+
 // A leading dimension far beyond 2^32 bytes: few elements, addresses of 64 bits.
 TEST(cuda_large, far_apart) {
   SKIP_WITHOUT_GPU();

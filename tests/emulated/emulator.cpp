@@ -186,6 +186,15 @@ class machine {
       fault("an access of ", size, " bytes is misaligned, at ", place(address));
     }
   }
+  bool is_flag(const std::uint32_t* flag) {
+    expect_aligned(flag, sizeof *flag);
+    if (within(flag, sizeof *flag, of_->flags.begin, of_->flags.end)) return true;
+    fault("touches a flag outside of the flags, at ", place(flag));
+    return false;
+  }
+  void wait_for_flag(const std::uint32_t* flag, std::uint32_t value) {
+    if (is_flag(flag) && *flag != value) fault("waits for a flag to become ", value, ", which no block will do");
+  }
 
   // While the emulator itself works for a thread, its accesses are not the thread's.
   class at_work {
@@ -248,6 +257,7 @@ class machine {
     near("src", of_->src.begin, of_->src.end);
     near("dst", of_->dst.begin, of_->dst.end);
     if (of_->second.begin != nullptr) near("the second array", of_->second.begin, of_->second.end);
+    if (of_->flags.begin != nullptr) near("the flags", of_->flags.begin, of_->flags.end);
     return named;
   }
 
@@ -550,6 +560,18 @@ void wait_for_copies() noexcept {
 void expect_aligned(const void* address, int size) noexcept {
   const machine::at_work guard(the_machine);
   the_machine.expect_aligned(address, size);
+}
+std::uint32_t read_flag(const std::uint32_t* flag) noexcept {
+  const machine::at_work guard(the_machine);
+  return the_machine.is_flag(flag) ? *flag : 0;
+}
+void write_flag(std::uint32_t* flag, std::uint32_t value) noexcept {
+  const machine::at_work guard(the_machine);
+  if (the_machine.is_flag(flag)) *flag = value;
+}
+void wait_for_flag(const std::uint32_t* flag, std::uint32_t value) noexcept {
+  const machine::at_work guard(the_machine);
+  the_machine.wait_for_flag(flag, value);
 }
 
 }  // namespace cornerturn::emulated

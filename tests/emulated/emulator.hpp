@@ -6,7 +6,7 @@
 //   3. shared memory is a fresh allocation of exactly the bytes that the plan asked for. For each byte it is known who
 //      wrote it and who read it since the last barrier: a race, or a read of what nobody wrote, is a fault
 //   4. a copy that was started lands when its thread waits for it, not before
-//   5. a barrier that some threads of a block do not reach is a fault
+//   5. a barrier that some threads of a block do not reach is a fault; so is a wait for what no earlier block has done
 // The first fault is kept as a sentence; the run goes on where it can.
 #pragma once
 
@@ -33,6 +33,7 @@ struct session {
   bytes second;  // of a problem with math
   bytes scale;
   std::vector<bytes> also_read;       // tables, and the src of each other item of a batch
+  bytes flags;                        // by which blocks tell each other what they have done
   bool second_written = false;        // the second array is a destination, not a source
   bool dst_is_read = false;           // before each byte of it is written
   std::vector<std::uint32_t> blocks;  // run only these; empty: all
@@ -61,5 +62,9 @@ void store_global(void* to, const void* value, int size) noexcept;
 void start_copy(void* shared, const void* global, int size) noexcept;
 void wait_for_copies() noexcept;
 void expect_aligned(const void* address, int size) noexcept;
+[[nodiscard]] std::uint32_t read_flag(const std::uint32_t* flag) noexcept;
+void write_flag(std::uint32_t* flag, std::uint32_t value) noexcept;
+// Blocks run one after another: what is not there now never will be.
+void wait_for_flag(const std::uint32_t* flag, std::uint32_t value) noexcept;
 
 }  // namespace cornerturn::emulated

@@ -81,7 +81,10 @@ TEST_P(emulated_in_place, moves_what_trades_places) {
 INSTANTIATE_TEST_SUITE_P(list, emulated_in_place, ::testing::ValuesIn([] {
                            std::vector<std::string> names;
                            for (const kernels::kernel& one : kernels::all()) {
-                             if (one.launch != nullptr && kernels::moves_in_place(one)) names.emplace_back(one.name);
+                             const bool trades = kernels::moves_in_place(one) &&
+                                                 one.family != std::string_view("cycles") &&
+                                                 !std::string_view(one.family).starts_with("strips");
+                             if (one.launch != nullptr && trades) names.emplace_back(one.name);
                            }
                            return names;
                          }()),

@@ -104,6 +104,16 @@ GPU_INLINE void store_global(void* to, Word value) {
   emulated::store_global(to, &value, sizeof value);
 }
 
+GPU_INLINE uint32_t read_flag(const uint32_t* flag) { return emulated::read_flag(flag); }
+GPU_INLINE bool claim_flag(uint32_t* flag, uint32_t free, uint32_t taken) {
+  if (emulated::read_flag(flag) != free) return false;
+  emulated::write_flag(flag, taken);
+  return true;
+}
+GPU_INLINE void publish_flag(uint32_t* flag, uint32_t value) { emulated::write_flag(flag, value); }
+GPU_INLINE void raise_flag(uint32_t* flag) { emulated::write_flag(flag, emulated::read_flag(flag) + 1); }
+GPU_INLINE void wait_for_flag(const uint32_t* flag, uint32_t value) { emulated::wait_for_flag(flag, value); }
+
 template <int Bytes>
 GPU_INLINE void start_copy(void* shared, const void* global) {
   static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);

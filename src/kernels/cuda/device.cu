@@ -206,6 +206,22 @@ const char* upload(void* to, std::span<const std::byte> from) noexcept {
   clear_error();
   return cudaGetErrorString(said);
 }
+void* allocate(std::int64_t bytes, void* stream) noexcept {
+  void* made = nullptr;
+  if (cudaMallocAsync(&made, static_cast<std::size_t>(bytes), static_cast<cudaStream_t>(stream)) == cudaSuccess) {
+    return made;
+  }
+  clear_error();
+  return nullptr;
+}
+void release(void* memory, void* stream) noexcept {
+  if (cudaFreeAsync(memory, static_cast<cudaStream_t>(stream)) != cudaSuccess) clear_error();
+}
+const char* clear(void* memory, std::int64_t bytes, void* stream) noexcept {
+  const cudaError_t failed =
+      cudaMemsetAsync(memory, 0, static_cast<std::size_t>(bytes), static_cast<cudaStream_t>(stream));
+  return failed == cudaSuccess ? nullptr : cudaGetErrorString(failed);
+}
 
 void clear_error() noexcept { static_cast<void>(cudaGetLastError()); }
 

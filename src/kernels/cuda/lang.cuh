@@ -83,6 +83,31 @@ GPU_INLINE void store_global(void* to, Word value) {
   __stwb(static_cast<Word*>(to), value);  // st, that the compiler does not split for the sake of another branch
 }
 
+// Flags in global memory, by which blocks tell each other what they have done.
+GPU_INLINE uint32_t read_flag(const uint32_t* flag) {
+  uint32_t value;
+  asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+  return value;
+}
+// Whether the flag was `free`; then it is `taken`.
+GPU_INLINE bool claim_flag(uint32_t* flag, uint32_t free, uint32_t taken) {
+  return atomicCAS(flag, free, taken) == free;
+}
+// What the block did before its last barrier comes before what others do after they have waited for this value.
+GPU_INLINE void publish_flag(uint32_t* flag, uint32_t value) {
+  asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
+}
+// Adds 1 in the same way.
+GPU_INLINE void raise_flag(uint32_t* flag) {
+  asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(flag) : "memory");
+}
+GPU_INLINE void wait_for_flag(const uint32_t* flag, uint32_t value) {
+  uint32_t now;
+  do {
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(flag) : "memory");
+  } while (now != value);
+}
+
 // Starts a copy from global to shared memory; wait_for_copies() of the same thread, and a barrier, end it.
 template <int Bytes>
 GPU_INLINE void start_copy(void* shared, const void* global) {

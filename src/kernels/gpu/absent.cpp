@@ -22,6 +22,11 @@ const char* load_kernels(int /*device*/) noexcept { return "this build has no CU
 void* allocate(std::int64_t /*bytes*/) noexcept { return nullptr; }
 void release(void* /*memory*/) noexcept {}
 const char* upload(void* /*to*/, std::span<const std::byte> /*from*/) noexcept { return "this build has no CUDA"; }
+void* allocate(std::int64_t /*bytes*/, void* /*stream*/) noexcept { return nullptr; }
+void release(void* /*memory*/, void* /*stream*/) noexcept {}
+const char* clear(void* /*memory*/, std::int64_t /*bytes*/, void* /*stream*/) noexcept {
+  return "this build has no CUDA";
+}
 void clear_error() noexcept {}
 stopwatch::stopwatch() = default;
 stopwatch::~stopwatch() = default;

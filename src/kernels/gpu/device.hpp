@@ -65,6 +65,14 @@ void release(void* memory) noexcept;  // waits for what uses it; null is allowed
 // Effect  copies to memory of the current device, and waits
 // Returns null, or what the driver said
 [[nodiscard]] const char* upload(void* to, std::span<const std::byte> from) noexcept;
+// Effect  memory of the current device for what comes behind it in the stream; the stream may be under capture
+// Returns null where there is none
+[[nodiscard]] void* allocate(std::int64_t bytes, void* stream) noexcept;
+// Effect  gives it back behind what is in the stream
+void release(void* memory, void* stream) noexcept;
+// Effect  sets bytes to 0
+// Returns null, or what the driver said
+[[nodiscard]] const char* clear(void* memory, std::int64_t bytes, void* stream) noexcept;
 
 // Effect  forgets the error that a failed launch left behind for the next caller of the run time
 void clear_error() noexcept;

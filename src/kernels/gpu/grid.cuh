@@ -41,4 +41,9 @@ GPU_INLINE place find_place(const grid& blocks, const void* src, void* dst, uint
           {blocks.extent[0] - int64_t{tile0} * blocks.tile[0], blocks.extent[1] - int64_t{tile1} * blocks.tile[1]}};
 }
 
+// What a block of a family whose blocks do not wait for each other does between its reads and its writes.
+struct nothing_between {
+  GPU_INLINE void operator()() const {}
+};
+
 }  // namespace cornerturn::gpu

@@ -91,6 +91,15 @@ struct small_job {
   map::fast_divisor down;  // tiles down a column of them
 };
 
+// gpu/strips.cuh: strips that are turned one after another, the slowest axis of the grid. A strip is written to where
+// one lay whose blocks come before its own.
+struct strips_job : chain_job {
+  std::uint32_t* flags = nullptr;  // one for each strip in the order of its blocks, all 0: how many of them have read
+  map::fast_divisor strip_blocks;
+  std::uint32_t last = 0;      // blocks - 1
+  std::int32_t backwards = 0;  // block 0 is the last one of the grid
+};
+
 // One axis of a box: in every list the axis that a tile may cut comes last.
 struct box_axis {
   std::int64_t src_stride_bytes = 0;
@@ -215,6 +224,31 @@ struct swap_job {
 
 inline constexpr int exchange_threads = 256;
 inline constexpr int exchange_bytes = 20 << 10;  // of a tile at most: two of them leave room for others in 48 KiB
+
+inline constexpr int cycles_threads = 64;
+inline constexpr int cycles_part_bytes =
+    2048;  // of an item that travel together: 32 bytes a thread, twice in registers
+inline constexpr int cycles_shared_bytes = 16 + 4 * cycles_threads;
+
+// gpu/cycles.cuh, where src is dst. Places are numbered in the order of addresses, so many in a row. The item at place
+// x * inner + y, y < inner and x < outer, goes to place Y * outer + X, where X = x + turned_outer modulo outer and Y =
+// y + turned_inner modulo inner.
+struct cycles_job {
+  const void* src = nullptr;  // the same as dst
+  void* dst = nullptr;
+  std::uint32_t* flags = nullptr;  // one for each part of each place, all 0
+  std::int64_t row_bytes = 0;      // from one row of places to the next; items of a row lie end to end
+  std::int64_t item_bytes = 0;
+  std::int32_t part_bytes = 0;   // of an item that travel together, at most cycles_part_bytes
+  std::uint32_t count = 0;       // of flags, below 2^31
+  std::uint32_t walkers = 1;     // blocks
+  map::fast_divisor parts;       // of an item
+  map::fast_divisor row_places;  // places in a row
+  map::fast_divisor inner;
+  std::uint32_t outer = 1;
+  std::uint32_t turned_inner = 0;
+  std::uint32_t turned_outer = 0;
+};
 
 inline constexpr int copy_block_words = 256;   // one word a thread: what a plain copy does best with
 inline constexpr int runs_block_words = 1024;  // four

@@ -215,8 +215,9 @@ struct shift_task {
   }
 };
 
-template <int WordBytes, bool Chained, bool Whole>
-GPU_INLINE void move_shifted(const job_t<Chained>& job, const place& here, const shift_source& src) {
+template <int WordBytes, bool Chained, bool Whole, class Between = nothing_between>
+GPU_INLINE void move_shifted(const job_t<Chained>& job, const place& here, const shift_source& src,
+                             const Between& between = {}) {
   using at = shift_tile<WordBytes>;
   int64_t* const row_src = reinterpret_cast<int64_t*>(shared_memory() + at::shared_bytes);  // (above and rows)
   int64_t* const col_dst = row_src + at::above + at::rows;                                  // (cols)
@@ -228,6 +229,7 @@ GPU_INLINE void move_shifted(const job_t<Chained>& job, const place& here, const
   fetch_shifted<at, Chained, Whole>(src, row_src);
   wait_for_copies();
   block_barrier();  // orders the granules put into shared memory in 1 before their reads in 3
+  between();
 
   const shift_task<at> mine(static_cast<int>(thread_index()));
   if constexpr (Whole && !Chained) {
@@ -255,27 +257,34 @@ GPU_INLINE void move_shifted(const job_t<Chained>& job, const place& here, const
   }
 }
 
+GPU_INLINE shift_source source_of(const tile_job& job, const place& here) {
+  return {here.src,
+          job.src_row_bytes,
+          job.src_begin,
+          job.src_end,
+          job.blocks.extent[1] - here.left[1],
+          {here.left[0], here.left[1]}};
+}
+
+// Whether the tile is a whole one, and its granules, which reach up to 15 bytes beyond its columns, exist.
+template <int WordBytes, bool Chained>
+GPU_INLINE bool is_whole(const tile_job& job, const place& here, const shift_source& src) {
+  using at = shift_tile<WordBytes>;
+  if constexpr (Chained) {
+    return here.left[0] >= at::cols && here.left[1] > at::rows && src.first_row >= at::above &&
+           (job.blocks.extent[0] - here.left[0]) * WordBytes >= 15 && (here.left[0] - at::cols) * WordBytes >= 15;
+  } else {
+    return is_whole<at>(src);
+  }
+}
+
 template <int WordBytes, bool Chained>
 GPU_KERNEL(shift_tile<WordBytes>::threads, shift_tile<WordBytes>::blocks)
 shift_kernel(GPU_PARAMETER job_t<Chained> job) {
-  using at = shift_tile<WordBytes>;
   const place here = find_place(job.blocks, job.src, job.dst);
   if (here.left[1] <= 0) return;
-  const shift_source src = {here.src,
-                            job.src_row_bytes,
-                            job.src_begin,
-                            job.src_end,
-                            job.blocks.extent[1] - here.left[1],
-                            {here.left[0], here.left[1]}};
-  bool whole = false;
-  if constexpr (Chained) {
-    // Granules reach up to 15 bytes beyond the tile's columns: those bytes must exist.
-    whole = here.left[0] >= at::cols && here.left[1] > at::rows && src.first_row >= at::above &&
-            (job.blocks.extent[0] - here.left[0]) * WordBytes >= 15 && (here.left[0] - at::cols) * WordBytes >= 15;
-  } else {
-    whole = is_whole<at>(src);
-  }
-  if (whole) {
+  const shift_source src = source_of(job, here);
+  if (is_whole<WordBytes, Chained>(job, here, src)) {
     move_shifted<WordBytes, Chained, true>(job, here, src);
   } else {
     move_shifted<WordBytes, Chained, false>(job, here, src);

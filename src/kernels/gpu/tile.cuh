@@ -67,8 +67,8 @@ inline constexpr int tile_blocks = (WordBytes == 1   ? 512
                                                      : 1280) /
                                    (Side <= 16 ? Side * Side : 256);
 
-template <int WordBytes, int Side, bool Chained, bool Whole>
-GPU_INLINE void move_tile(const job_t<Chained>& job, const place& here) {
+template <int WordBytes, int Side, bool Chained, bool Whole, class Between = nothing_between>
+GPU_INLINE void move_tile(const job_t<Chained>& job, const place& here, const Between& between = {}) {
   using at = map::tile_map<WordBytes, Side>;
   constexpr int V = at::v;
   constexpr int Blocks = at::steps / V;
@@ -95,6 +95,7 @@ GPU_INLINE void move_tile(const job_t<Chained>& job, const place& here) {
     *reinterpret_cast<word_t<16>*>(tile + at::smem_store(thread, step)) = {chunk[0], chunk[1], chunk[2], chunk[3]};
   }
   block_barrier();  // orders the chunks written in 3 before their reads in 4
+  between();
   unsigned char* const to = here.dst + at::dst_row(thread) * WordBytes;
   const int64_t length = here.left[1] - at::dst_row(thread);
   GPU_UNROLL for (int step = 0; step < at::steps; ++step) {  // 4.

@@ -1,0 +1,71 @@
+#include "plan/cutting.hpp"
+
+#include <algorithm>
+
+namespace cornerturn::planning {
+namespace {
+
+using base::ceil_div;
+
+// A launch takes as long as so many bytes of the array take to be moved once: 2 us of an H200. Strips may need one
+// each.
+constexpr double launch_bytes = 4e6;
+
+std::int64_t round_up(std::int64_t bytes) noexcept {
+  return ceil_div(bytes, workspace_alignment) * workspace_alignment;
+}
+
+double cost_of(const cutting& cut, std::int64_t element) noexcept {
+  const auto share = [](std::int64_t part, std::int64_t all) {
+    return static_cast<double>(part) / static_cast<double>(all);
+  };
+  const std::int64_t side = cut.pieces * cut.length + cut.rest, other = cut.kept + cut.over;
+  const std::int64_t item = cut.length * element;
+  const int word = alignment_of(item | side * element, 16);
+  const double turned = word == 16 ? 1.1 : 1.2;  // the out-of-place kernels' own shares of a copy
+  const double followed = 1.1 + 200 / static_cast<double>(item) + (word >= 8 ? 0 : word == 4 ? 0.1 : 0.5);
+  const double waited = 4 * (share(cut.rest, side) + share(cut.over, other));
+  const double bytes = static_cast<double>(side) * static_cast<double>(other) * static_cast<double>(element);
+  return turned + followed + waited + static_cast<double>(cut.pieces) * launch_bytes / bytes;
+}
+
+}  // namespace
+
+int alignment_of(std::int64_t bits, int most) noexcept {
+  return static_cast<int>(std::min<std::int64_t>(bits == 0 ? most : bits & -bits, most));
+}
+
+waiting workspace_of(const cutting& cut, std::int64_t element) noexcept {
+  const std::int64_t side = cut.pieces * cut.length + cut.rest;
+  waiting made;
+  made.over_at = round_up(4 * most_pieces);
+  made.rest_at = made.over_at + round_up(cut.over * side * element);
+  made.strip_at = made.rest_at + round_up(cut.rest * cut.kept * element);
+  const std::int64_t item = cut.length * element;
+  made.bytes = made.strip_at + std::max(cut.kept * item, 4 * cut.kept * cut.pieces * most_parts(item));
+  return made;
+}
+
+cutting cut_side(bool by_rows, std::int64_t side, std::int64_t other, std::int64_t element,
+                 std::int64_t most_bytes) noexcept {
+  cutting best;
+  const std::int64_t chunk = 16 / std::min<std::int64_t>(element & -element, 16);
+  for (std::int64_t pieces = fewest_pieces; pieces <= std::min(most_pieces, side); ++pieces) {
+    const std::int64_t longest = side / pieces;
+    for (const std::int64_t length : {longest, longest / chunk * chunk, longest / (8 * chunk) * 8 * chunk}) {
+      if (length == 0) continue;
+      cutting made{.by_rows = by_rows, .pieces = pieces, .length = length, .rest = side - pieces * length};
+      // A strip's items fill whole rows of places, or a row of places holds whole strips. Without gaps both are one.
+      const bool fits = made.rest == 0 || pieces % other == 0;
+      made.over = fits ? 0 : other % pieces;
+      made.kept = other - made.over;
+      if (made.kept == 0 || made.kept >= INT32_MAX / pieces / most_parts(length * element)) continue;
+      made.workspace = workspace_of(made, element).bytes;
+      made.cost = cost_of(made, element);
+      if (made.workspace <= most_bytes && made.cost < best.cost) best = made;
+    }
+  }
+  return best;
+}
+
+}  // namespace cornerturn::planning

@@ -1,0 +1,53 @@
+// How a rectangle in a GPU's memory is cut into strips, and where in the workspace what is not moved at once waits.
+#pragma once
+
+#include <cstdint>
+
+#include "base/checked.hpp"
+#include "kernels/gpu/job.hpp"
+
+namespace cornerturn::planning {
+
+inline constexpr std::int64_t workspace_alignment = 256;
+// The workspace is at most a share of a larger array, so there are more strips than that.
+inline constexpr std::int64_t workspace_share = 20;
+inline constexpr std::int64_t fewest_pieces = workspace_share + 1;
+inline constexpr std::int64_t most_pieces = 64;
+
+// Parts of an item that travel together. Realigned ones have a word that is cut at either end.
+inline constexpr std::int64_t realigned_part_bytes = gpu::cycles_part_bytes - 64;
+[[nodiscard]] constexpr std::int64_t most_parts(std::int64_t item) noexcept {
+  return base::ceil_div(item, realigned_part_bytes);
+}
+
+// The largest power of two, up to `most`, that divides all numbers whose bits these are.
+[[nodiscard]] int alignment_of(std::int64_t bits, int most) noexcept;
+
+// How a side is cut, and how the other one is: pieces * length + rest, kept + over. Kept columns fill rows of places.
+struct cutting {
+  bool by_rows = true;
+  std::int64_t pieces = 0;  // 0: not at all
+  std::int64_t length = 0;
+  std::int64_t rest = 0;
+  std::int64_t kept = 0;
+  std::int64_t over = 0;
+  std::int64_t workspace = 0;
+  double cost = 1e300;  // passes over the array at the speed of a copy, about
+};
+
+// Byte offsets in the workspace: flags of strips, the columns over, the rows that rest, and then one strip, or the
+// flags of cycles.
+struct waiting {
+  std::int64_t over_at = 0;
+  std::int64_t rest_at = 0;
+  std::int64_t strip_at = 0;
+  std::int64_t bytes = 0;
+};
+[[nodiscard]] waiting workspace_of(const cutting& cut, std::int64_t element) noexcept;
+
+// The cheapest one whose workspace has at most so many bytes; `side` is cut. A rest costs little, so lengths are whole
+// chunks of 16 bytes where that pays.
+[[nodiscard]] cutting cut_side(bool by_rows, std::int64_t side, std::int64_t other, std::int64_t element,
+                               std::int64_t most_bytes) noexcept;
+
+}  // namespace cornerturn::planning

@@ -1,0 +1,408 @@
+// Packed rectangles in place on a GPU: lines 4 to 7 of in_place_gpu.cpp. A program by rows, cut into M pieces of a rows
+// each and r over; n columns, s of them over:
+//   1. the s columns, and the r rows of the others, are turned into the workspace
+//   2. strips of a rows are turned out of place, each into the room of the one behind it, whose own has moved before.
+//   The
+//      last one begins, and waits in the workspace. Where tiles do it, all strips are one launch: see strips.cuh.
+//      Columns of strips are items of a elements now, and lie where items of the result lie: M of them, a gap of r
+//      elements, M more, and so on
+//                      result  |0a|0b|0c|r||1a|1b|1c|r||2a|2b|2c|r|     strips a, b, c of columns 0, 1, 2
+//                     between  |0c|1c|2c| ||0a|1a|2a| ||0b|1b|2b| |
+//   3. items follow cycles
+//   4. what waited in the workspace is copied: r elements to each gap, and the s columns as rows to the end
+// With many columns over, and few rows, room grows faster at the other end: then the strips go the other way.
+// By columns: the same backwards, every move the other way round.
+#include "plan/rectangle_gpu.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "base/checked.hpp"
+#include "plan/cutting.hpp"
+
+namespace cornerturn::planning {
+namespace {
+
+using base::ceil_div;
+
+constexpr const char* reasons[] = {
+    "",
+    "",
+    "",
+    "",
+    "the rectangle is small: it is turned out of place into the workspace and copied back",
+    "the elements are so long that each follows its cycle at once",
+    "strips of rows are turned out of place, each into the room of the one behind it; then their columns follow cycles",
+    "rows of strips of columns follow cycles; then the strips are turned out of place, each into room before it",
+};
+
+// Of arrays that go to the workspace and back, together: they stay in L2 on the way.
+constexpr std::int64_t small_bytes = 16 << 20;
+// A walker of shorter items has too few bytes on its way; a flag is then more than a hundredth of an item.
+constexpr std::int64_t long_item_bytes = 512;
+constexpr int walkers_per_multiprocessor = 32;  // as many blocks as fit on Hopper
+
+struct rectangle {
+  std::int64_t rows;
+  std::int64_t cols;
+  std::int64_t element;  // bytes
+  [[nodiscard]] std::int64_t bytes() const noexcept { return rows * cols * element; }
+};
+
+// Builds programs, and the workspace that they share.
+class builder {
+ public:
+  builder(gpu_rectangle& made, const gpu_request& wanted, const gpu_tuning& tuned, int array_alignment)
+      : made_(made), wanted_(wanted), tuned_(tuned), array_alignment_(array_alignment) {
+    wanted_.kernel = {};
+  }
+
+  // The same move out of place from and to one or more places, in one launch where that can be.
+  void move(const problem& what, const std::vector<gpu_step>& steps) {
+    std::int64_t bits = array_alignment_;
+    for (const gpu_step& one : steps) bits |= one.from | one.to;
+    gpu_request wanted = wanted_;
+    wanted.alignment = alignment_of(bits, 16);
+    gpu_move added{.form = map::canonicalize(what, wanted.alignment), .chosen = {}};
+    added.chosen = choose(added.form, wanted, tuned_);
+    if (steps.size() < 2 || !together(what, steps, wanted)) add(added, steps);
+  }
+
+  // The steps as one more axis, the slowest, of blocks that wait for each other.
+  bool together(problem what, const std::vector<gpu_step>& steps, const gpu_request& wanted) {
+    const gpu_step &first = steps[0], &last = steps.back();
+    const std::int64_t from = steps[1].from - first.from, to = steps[1].to - first.to;
+    for (std::size_t k = 1; k < steps.size(); ++k) {
+      if (steps[k].from - steps[k - 1].from != from || steps[k].to - steps[k - 1].to != to) return false;
+    }
+    const bool backwards = from < 0;
+    if (from % what.element_bytes != 0 || to % what.element_bytes != 0 || (to < 0) != backwards) return false;
+    const auto count = static_cast<std::int64_t>(steps.size());
+    what.axes[what.rank++] = {count, std::abs(from) / what.element_bytes, std::abs(to) / what.element_bytes};
+    gpu_move added{.form = map::canonicalize(what, wanted.alignment), .chosen = {}};
+    added.chosen = choose(added.form, wanted, tuned_);
+    const auto* tiles = std::get_if<gpu::chain_job>(&added.chosen.job);
+    if (added.chosen.kernel == nullptr || tiles == nullptr) return false;
+    const kernels::kernel* const row = strips_row(*added.chosen.kernel);
+    if (row == nullptr || row->shared_bytes > wanted.shared_bytes || tiles->blocks.rank == 0) return false;
+    const gpu::grid_axis& slowest = tiles->blocks.axes[tiles->blocks.rank - 1];
+    if (slowest.count.divisor != count || slowest.tiles[0] + slowest.tiles[1] != 0 ||
+        slowest.src_step_bytes != std::abs(from) || slowest.dst_step_bytes != std::abs(to)) {
+      return false;
+    }
+    gpu::strips_job job;
+    static_cast<gpu::chain_job&>(job) = *tiles;
+    if (tiles->chained == 0 && !chain_up(job)) return false;
+    job.strip_blocks = map::fast_divisor(added.chosen.blocks / slowest.count.divisor);
+    job.last = added.chosen.blocks - 1;
+    job.backwards = backwards ? 1 : 0;
+    added.chosen.kernel = row;
+    added.chosen.shared_bytes = row->shared_bytes;
+    added.chosen.job = job;
+    added.flags = count;
+    add(added, {backwards ? last : first});
+    return true;
+  }
+
+  // The row for items of these bytes, or the forced one; null: it cannot move them.
+  [[nodiscard]] const kernels::kernel* row_for(std::int64_t bits, std::string_view forced) const noexcept {
+    const int word = alignment_of(bits | array_alignment_, 16);
+    const kernels::kernel* best = nullptr;
+    for (const kernels::kernel& row : kernels::all()) {
+      if (row.launch == nullptr || row.family != std::string_view("cycles") || row.element_bytes > word) continue;
+      if (forced.empty() ? best == nullptr || row.element_bytes > best->element_bytes : row.name == forced) best = &row;
+    }
+    return best;
+  }
+
+  // Fills what the row, the items and the device say of a job of cycles.
+  void cycles(const kernels::kernel* row, gpu::cycles_job job, std::int64_t places, std::int64_t flags_at) {
+    if (row == nullptr) return fail();
+    const std::int64_t most = row->element_bytes == 1 ? realigned_part_bytes : gpu::cycles_part_bytes;
+    const std::int64_t parts = ceil_div(job.item_bytes, most);
+    const std::int64_t part = std::min(ceil_div(ceil_div(job.item_bytes, parts), 64) * 64, job.item_bytes);
+    if (places >= INT32_MAX / parts) return fail();
+    job.part_bytes = static_cast<std::int32_t>(part);
+    job.parts = map::fast_divisor(static_cast<std::uint32_t>(ceil_div(job.item_bytes, part)));
+    job.count = static_cast<std::uint32_t>(places * job.parts.divisor);
+    job.walkers = std::min(job.count, static_cast<std::uint32_t>(wanted_.multiprocessors * walkers_per_multiprocessor));
+    gpu_move added;
+    added.chosen = {.kernel = row, .job = job, .blocks = job.walkers, .shared_bytes = gpu::cycles_shared_bytes};
+    added.flags = job.count;
+    add(added, {gpu_step{.flags_at = flags_at}});
+  }
+
+  void finish(const kernels::chain& repeat, std::int64_t begin) {
+    made_.programs.push_back({.repeat = repeat, .begin = begin, .steps = std::move(steps_)});
+    steps_.clear();
+  }
+  void fail() { made_.kernel = nullptr, failed_ = true; }
+  [[nodiscard]] bool failed() const { return failed_; }
+
+ private:
+  // The row of strips that moves tiles as this one does.
+  static const kernels::kernel* strips_row(const kernels::kernel& tile) noexcept {
+    const std::string_view family = tile.family;
+    const bool shifts = family.starts_with("shift");
+    if (!shifts && family != "tile" && family != "chain") return nullptr;
+    for (const kernels::kernel& row : kernels::all()) {
+      if (row.family == std::string_view(shifts ? "strips_shift" : "strips") && row.tile_rows == tile.tile_rows &&
+          row.tile_cols == tile.tile_cols && row.element_bytes == tile.element_bytes) {
+        return &row;
+      }
+    }
+    return nullptr;
+  }
+  // One axis of rows and one of columns, as chains of one; false where they are too long, or rows are cut into bands.
+  static bool chain_up(gpu::chain_job& job) noexcept {
+    int cuts = 0;
+    for (int k = 0; k < job.blocks.rank; ++k) cuts += job.blocks.axes[k].tiles[1] > 0 ? 1 : 0;
+    if (cuts > 1 || std::max(job.blocks.extent[0], job.blocks.extent[1]) > INT32_MAX / 2) return false;
+    const auto chain_of = [](std::int64_t extent, std::int64_t stride_bytes) {
+      gpu::chain made;
+      made.rank = 1;
+      made.axes[0] = {map::fast_divisor(static_cast<std::uint32_t>(extent)), stride_bytes};
+      return made;
+    };
+    job.chained = 1;
+    job.rows = chain_of(job.blocks.extent[1], job.src_row_bytes);
+    job.cols = chain_of(job.blocks.extent[0], job.dst_col_bytes);
+    for (int k = 0; k < job.blocks.rank; ++k) {
+      gpu::grid_axis& one = job.blocks.axes[k];
+      if (one.tiles[1] > 0) one.src_step_bytes = 0;
+      if (one.tiles[0] > 0) one.dst_step_bytes = 0;
+    }
+    return true;
+  }
+
+  void add(const gpu_move& added, const std::vector<gpu_step>& steps) {
+    if (added.chosen.kernel == nullptr) return fail();
+    for (gpu_step one : steps) {
+      one.move = static_cast<int>(made_.moves.size());
+      steps_.push_back(one);
+    }
+    made_.moves.push_back(added);
+  }
+
+  gpu_rectangle& made_;
+  gpu_request wanted_;
+  const gpu_tuning& tuned_;
+  int array_alignment_;
+  std::vector<gpu_step> steps_;
+  bool failed_ = false;
+};
+
+// 6, 7: moves as by rows; backwards they are the other way round, last one first.
+class strips {
+ public:
+  strips(const rectangle& all, const cutting& cut)
+      : cut_(cut),
+        element_(all.element),
+        side_(cut.by_rows ? all.rows : all.cols),
+        other_(cut.by_rows ? all.cols : all.rows),
+        in_(workspace_of(cut, all.element)),
+        single_(cut.rest == 0 || cut.kept < cut.pieces),
+        up_(cut.rest * (cut.kept / cut.pieces) < cut.over * cut.length) {}
+
+  void build(builder& make, std::string_view forced) const {
+    const std::array<void (strips::*)(builder&) const, 5> before = {
+        &strips::columns_over, &strips::rows_over, &strips::first_strip, &strips::other_strips, &strips::first_place};
+    const std::array<void (strips::*)(builder&) const, 2> behind = {&strips::fill_gaps, &strips::last_rows};
+    if (cut_.by_rows) {
+      for (const auto one : before) (this->*one)(make);
+      follow(make, forced);
+      for (const auto one : behind) (this->*one)(make);
+    } else {
+      for (std::size_t k = behind.size(); k-- > 0;) (this->*behind[k])(make);
+      follow(make, forced);
+      for (std::size_t k = before.size(); k-- > 0;) (this->*before[k])(make);
+    }
+  }
+
+ private:
+  // 1.
+  void columns_over(builder& make) const {
+    give(make, {{cut_.over, 1, side_}, {side_, other_, 1}},
+         {{.to_workspace = true, .from = cut_.kept * element_, .to = in_.over_at}});
+  }
+  void rows_over(builder& make) const {
+    give(make, {{cut_.kept, 1, cut_.rest}, {cut_.rest, other_, 1}},
+         {{.to_workspace = true, .from = strip(cut_.pieces), .to = in_.rest_at}});
+  }
+  // 2.
+  void first_strip(builder& make) const {
+    give(make, {{cut_.kept, 1, cut_.length}, {cut_.length, other_, 1}},
+         {{.to_workspace = true, .from = strip(up_ ? 0 : cut_.pieces - 1), .to = in_.strip_at}});
+  }
+  void other_strips(builder& make) const {
+    std::vector<gpu_step> steps;
+    for (std::int64_t k = 1; k < cut_.pieces; ++k) {
+      const std::int64_t from = up_ ? k : cut_.pieces - 1 - k;
+      steps.push_back({.from = strip(from), .to = room(up_ ? from - 1 : from + 1)});
+    }
+    if (!cut_.by_rows) std::reverse(steps.begin(), steps.end());
+    if (single_) {
+      give(make, {{cut_.kept, 1, cut_.length}, {cut_.length, other_, 1}}, steps);
+    } else {
+      give(make,
+           {{cut_.kept / cut_.pieces, cut_.pieces, side_}, {cut_.pieces, 1, cut_.length}, {cut_.length, other_, 1}},
+           steps);
+    }
+  }
+  void first_place(builder& make) const {
+    const gpu_step step{.from_workspace = true, .from = in_.strip_at, .to = room(up_ ? cut_.pieces - 1 : 0)};
+    const std::int64_t row = cut_.pieces * cut_.length;
+    if (single_) return give(make, {{cut_.kept * cut_.length, 1, 1}}, {step});
+    give(make, {{cut_.kept / cut_.pieces, row, side_}, {row, 1, 1}}, {step});
+  }
+  // 3.
+  void follow(builder& make, std::string_view forced) const {
+    gpu::cycles_job job;
+    job.row_bytes = side_ * element_;
+    job.item_bytes = cut_.length * element_;
+    job.row_places = map::fast_divisor(static_cast<std::uint32_t>(cut_.pieces));
+    const auto pieces = static_cast<std::uint32_t>(cut_.pieces), kept = static_cast<std::uint32_t>(cut_.kept);
+    job.inner = map::fast_divisor(cut_.by_rows ? kept : pieces);
+    job.outer = cut_.by_rows ? pieces : kept;
+    if (cut_.by_rows) job.turned_outer = up_ ? 1 : pieces - 1;
+    if (!cut_.by_rows) job.turned_inner = up_ ? pieces - 1 : 1;
+    make.cycles(make.row_for(job.row_bytes | job.item_bytes, forced), job, cut_.kept * cut_.pieces, in_.strip_at);
+  }
+  // 4.
+  void fill_gaps(builder& make) const {
+    give(make, {{cut_.kept, cut_.rest, side_}, {cut_.rest, 1, 1}},
+         {{.from_workspace = true, .from = in_.rest_at, .to = cut_.pieces * cut_.length * element_}});
+  }
+  void last_rows(builder& make) const {
+    give(make, {{cut_.over * side_, 1, 1}},
+         {{.from_workspace = true, .from = in_.over_at, .to = cut_.kept * side_ * element_}});
+  }
+
+  [[nodiscard]] std::int64_t strip(std::int64_t k) const { return k * cut_.length * other_ * element_; }
+  // Where the places that strip k's items take begin: strip 0's first.
+  [[nodiscard]] std::int64_t room(std::int64_t k) const {
+    const std::int64_t place = k * cut_.kept;
+    return (place / cut_.pieces * side_ + place % cut_.pieces * cut_.length) * element_;
+  }
+  void give(builder& make, std::initializer_list<axis> axes, std::vector<gpu_step> steps) const {
+    problem what{.element_bytes = element_, .rank = 0};
+    for (const axis& one : axes) {
+      if (one.extent == 0) return;
+      what.axes[what.rank++] = cut_.by_rows ? one : axis{one.extent, one.dst_stride, one.src_stride};
+    }
+    for (gpu_step& one : steps) {
+      if (cut_.by_rows) continue;
+      std::swap(one.from, one.to);
+      std::swap(one.from_workspace, one.to_workspace);
+    }
+    make.move(what, steps);
+  }
+
+  cutting cut_;
+  std::int64_t element_, side_, other_;
+  waiting in_;
+  bool single_;  // the places of a strip lie end to end
+  bool up_;      // each strip goes to the room of the one before it, the first one begins
+};
+
+kernels::chain bytes_of(const axis* axes, int rank, std::int64_t word) noexcept {
+  kernels::chain made;
+  for (int k = 0; k < rank; ++k) {
+    made.axes[made.rank++] = {axes[k].extent, axes[k].src_stride * word, axes[k].dst_stride * word};
+    made.total *= axes[k].extent;
+  }
+  return made;
+}
+
+// 4: as many of them at a time as the workspace takes, along the longest of the fixed axes.
+std::int64_t there_and_back(builder& make, const rectangle& all, const map::canonical& form,
+                            const map::in_place_form& places) {
+  std::array<axis, map::max_axes> fixed = places.fixed;
+  const auto end = fixed.begin() + places.fixed_count;
+  axis batch{1, 0, 0};
+  int rank = places.fixed_count;
+  if (rank > 0) {
+    const auto longest =
+        std::max_element(fixed.begin(), end, [](const axis& a, const axis& b) { return a.extent < b.extent; });
+    batch = *longest;
+    std::rotate(longest, longest + 1, end);
+    --rank;
+  }
+  const std::int64_t at_once = std::clamp<std::int64_t>(small_bytes / all.bytes(), 1, batch.extent);
+  const auto add = [&](std::int64_t begin, std::int64_t count, std::int64_t repeats) {
+    if (count == 0 || repeats == 0) return;
+    // The batch stride need be no multiple of an element, so it is counted in words.
+    const std::int64_t words = all.element / form.word_bytes, size = all.rows * all.cols * words;
+    problem turn{.element_bytes = form.word_bytes, .rank = 4};
+    turn.axes[0] = {count, batch.src_stride, size};
+    turn.axes[1] = {all.rows, all.cols * words, words};
+    turn.axes[2] = {all.cols, words, all.rows * words};
+    turn.axes[3] = {words, 1, 1};
+    make.move(turn, {gpu_step{.to_workspace = true}});
+    problem back{.element_bytes = form.word_bytes, .rank = 2};
+    back.axes[0] = {count, size, batch.src_stride};
+    back.axes[1] = {size, 1, 1};
+    make.move(back, {gpu_step{.from_workspace = true}});
+    fixed[static_cast<std::size_t>(rank)] = {repeats, at_once * batch.src_stride, at_once * batch.dst_stride};
+    make.finish(bytes_of(fixed.data(), rank + 1, form.word_bytes), begin * batch.src_stride * form.word_bytes);
+  };
+  const std::int64_t whole = batch.extent / at_once;
+  add(0, at_once, whole);
+  add(whole * at_once, batch.extent % at_once, 1);
+  return at_once * all.bytes();
+}
+
+}  // namespace
+
+gpu_rectangle choose_rectangle(const map::canonical& form, const map::in_place_form& places, const gpu_request& wanted,
+                               const gpu_tuning& tuned) {
+  gpu_rectangle made;
+  const rectangle all{places.rows, places.cols, places.unit * form.word_bytes};
+  const kernels::kernel* const forced = wanted.kernel.empty() ? nullptr : kernels::find(wanted.kernel);
+  if (!wanted.kernel.empty() &&
+      (forced == nullptr || forced->launch == nullptr || forced->family != std::string_view("cycles"))) {
+    return made;
+  }
+  std::int64_t bits = wanted.alignment;
+  for (int k = 0; k < places.fixed_count; ++k) bits |= places.fixed[k].src_stride * form.word_bytes;
+  builder make(made, wanted, tuned, alignment_of(bits, 16));
+
+  cutting cut;
+  made.line = 4;
+  if (all.bytes() > small_bytes || forced != nullptr) {
+    for (const std::int64_t share : {workspace_share, workspace_share / 2, std::int64_t{1}}) {
+      if (cut.pieces > 0 || all.element >= long_item_bytes || (share == 1 && forced == nullptr)) break;
+      const cutting rows = cut_side(true, all.rows, all.cols, all.element, all.bytes() / share);
+      const cutting cols = cut_side(false, all.cols, all.rows, all.element, all.bytes() / share);
+      cut = rows.cost <= cols.cost ? rows : cols;
+    }
+    if (cut.pieces > 0) made.line = cut.by_rows ? 6 : 7;
+    if (cut.pieces == 0 && (all.element >= long_item_bytes || forced != nullptr)) made.line = 5;
+  }
+  made.passes = made.line == 5 ? 1 : 2;
+  made.reason = reasons[made.line];
+  if (made.line == 4) {
+    made.workspace_bytes = there_and_back(make, all, form, places);
+  } else if (made.line == 5) {
+    gpu::cycles_job job;
+    job.row_bytes = job.item_bytes = all.element;
+    job.inner = map::fast_divisor(static_cast<std::uint32_t>(std::min<std::int64_t>(all.cols, INT32_MAX)));
+    job.outer = static_cast<std::uint32_t>(std::min<std::int64_t>(all.rows, INT32_MAX));
+    make.cycles(make.row_for(all.element, wanted.kernel), job, all.rows * all.cols, 0);
+    made.workspace_bytes = 4 * all.rows * all.cols * most_parts(all.element);
+  } else {
+    strips(all, cut).build(make, wanted.kernel);
+    made.workspace_bytes = cut.workspace;
+  }
+  if (made.line != 4) make.finish(bytes_of(places.fixed.data(), places.fixed_count, form.word_bytes), 0);
+  made.workspace_bytes += workspace_alignment - 1;
+  if (make.failed()) return {};
+  made.kernel = made.moves[0].chosen.kernel;
+  for (const gpu_move& one : made.moves) {
+    if (std::holds_alternative<gpu::cycles_job>(one.chosen.job)) made.kernel = one.chosen.kernel;
+  }
+  return made;
+}
+
+}  // namespace cornerturn::planning

@@ -1,0 +1,283 @@
+// Rectangles in place by the programs of the GPU's plan, each launch by emulation: whatever the blocks' order, no
+// launch leaves what its step spans, no byte of a place is read after it was written, and guards round array and
+// workspace stay.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <numeric>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "../kernels/in_place_cases.hpp"
+#include "api/check.hpp"
+#include "move.hpp"
+#include "plan/rectangle_gpu.hpp"
+
+namespace cornerturn::testing {
+namespace {
+
+struct turned {
+  std::string fault;
+  std::string row;
+  int line = 0;
+  std::string strips;  // the row that turns them all in one launch
+};
+
+// The workspace, as large as the plan wants it and not a byte more, at any address.
+struct exact_workspace {
+  exact_workspace(std::int64_t size, std::size_t misalignment)
+      : bytes(static_cast<std::size_t>(size)),
+        memory(new std::byte[bytes + misalignment]),
+        begin(memory.get() + misalignment) {
+    std::memset(memory.get(), 0x5a, bytes + misalignment);
+  }
+  std::size_t bytes;
+  std::unique_ptr<std::byte[]> memory;
+  std::byte* begin;
+};
+
+turned turn(const problem& what, const gpu_setting& setting) {
+  const std::int64_t first = static_cast<std::int64_t>(setting.dst_misalignment) - range_of(what, &axis::dst_stride).lo;
+  const std::int64_t word = std::min(setting.alignment, alignment_of(first, first));
+  const map::canonical form = map::canonicalize(what, word);
+  const std::int64_t start = first + form.dst_offset * form.word_bytes;
+  const planning::gpu_request wanted = {
+      .multiprocessors = setting.multiprocessors,
+      .shared_bytes = setting.shared_bytes,
+      .alignment = static_cast<int>(std::min(setting.alignment, alignment_of(start, start))),
+      .kernel = setting.row};
+  const planning::gpu_rectangle made = planning::choose_rectangle(form, map::in_place(form), wanted, setting.tuned);
+  turned result;
+  result.line = made.line;
+  if (made.kernel == nullptr) return result;
+  result.row = made.kernel->name;
+  one_memory memory(what, setting.dst_misalignment);
+  const map::byte_span span = map::dst_span(form);
+  const emulated::bytes array = {memory.data() + span.lo, memory.data() + span.hi};
+  const exact_workspace work(made.workspace_bytes, setting.src_misalignment);
+  const emulated::bytes workspace = {work.begin, work.begin + work.bytes};
+  const auto within = [](const emulated::bytes& a, const emulated::bytes& b) {
+    return a.begin >= b.begin && a.end <= b.end;
+  };
+  std::string fault;
+  std::uint64_t seed = setting.seed;
+  const auto launch = [&](const planning::gpu_move& move, const std::byte* from, std::byte* to, std::uint32_t* flags) {
+    const map::byte_span src = map::src_span(move.form), dst = map::dst_span(move.form);
+    emulated::session running;
+    running.threads = setting.threads;
+    running.seed = ++seed;
+    running.src = {from + src.lo, from + src.hi};
+    running.dst = {to + dst.lo, to + dst.hi};
+    const bool cycles = std::holds_alternative<gpu::cycles_job>(move.chosen.job);
+    if (move.flags > 0) running.flags = {flags, flags + move.flags};
+    if (cycles) {
+      running.src = running.dst = array;
+    } else if (move.flags > 0) {  // strips wait for those before
+      running.blocks.resize(move.chosen.blocks);
+      std::iota(running.blocks.begin(), running.blocks.end(), 0U);
+      result.strips = move.chosen.kernel->name;
+    } else if (running.src.begin < running.dst.end && running.dst.begin < running.src.end) {
+      fault = "a step writes to what it reads";
+    }
+    const auto known = [&](const emulated::bytes& one) { return within(one, array) || within(one, workspace); };
+    if (!known(running.src) || !known(running.dst)) fault = "a step leaves array and workspace";
+    if (move.flags > 0 && !within(running.flags, workspace)) fault = "flags leave the workspace";
+    if (move.chosen.shared_bytes > setting.shared_bytes) fault = "wants too much shared memory";
+    auto job = move.chosen.job;
+    std::visit(
+        [&](auto& mine) {
+          mine.src = from + move.form.src_offset * move.form.word_bytes;
+          mine.dst = to + move.form.dst_offset * move.form.word_bytes;
+          if constexpr (requires { mine.flags; }) mine.flags = flags;
+          if constexpr (requires { mine.src_begin; }) {
+            mine.src_begin = reinterpret_cast<std::uint64_t>(running.src.begin);
+            mine.src_end = reinterpret_cast<std::uint64_t>(running.src.end);
+          }
+          move.chosen.kernel->launch(&mine, move.chosen.blocks, move.chosen.shared_bytes, &running);
+        },
+        job);
+    if (fault.empty() && !running.fault.empty()) fault = std::string(move.chosen.kernel->name) + ": " + running.fault;
+    return fault.empty() ? nullptr : fault.c_str();
+  };
+  const auto clear = [](std::uint32_t* flags, std::int64_t bytes) -> const char* {
+    std::memset(flags, 0, static_cast<std::size_t>(bytes));
+    return nullptr;
+  };
+  static_cast<void>(planning::run(made, memory.data() + form.dst_offset * form.word_bytes, work.begin, launch, clear));
+  result.fault = fault.empty() ? memory.difference() : fault;
+  return result;
+}
+
+gpu_setting any_rectangle_setting(dice& roll, const problem& what) {
+  gpu_setting made = any_setting(roll, what);
+  made.tuned = planning::gpu_tuning_for(90);
+  // A walker for each place, or a few that look for places again and again.
+  made.multiprocessors = roll.one_in(3) ? 132 : 1;
+  return made;
+}
+
+problem any_rectangle(dice& roll, std::int64_t element_bytes, std::int64_t most) {
+  constexpr std::int64_t sides[] = {1,  2,  3,  5,  7,  16, 19, 21, 22,  23,  24,  25,  31,  32,  37, 40,
+                                    47, 48, 61, 64, 67, 83, 97, 96, 100, 127, 128, 168, 211, 256, 509};
+  std::int64_t rows = roll.of(sides), cols = roll.of(sides);
+  if (rows == cols) ++cols;
+  while (rows * cols * element_bytes > most) (rows > cols ? rows : cols) = (std::max(rows, cols) + 1) / 2;
+  if (rows == cols) ++cols;
+  return rectangle_of(rows, cols, element_bytes, roll.below(16));
+}
+
+class emulated_rectangle : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(emulated_rectangle, follows_cycles) {
+  const kernels::kernel& row = *kernels::find(GetParam());
+  dice roll(static_cast<std::uint64_t>(row.element_bytes) + 5);
+  constexpr std::int64_t sizes[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 40, 520, 2052, 4112};
+  std::map<int, int> lines;
+  int failures = 0, moves = 0;
+  for (int k = 0; k < 4000 && moves < 60 / slower && failures < 3; ++k) {
+    const std::int64_t element_bytes = roll.of(sizes);
+    const problem what = any_rectangle(roll, element_bytes, 25000);
+    api::check(what);
+    if (map::in_place(map::canonicalize(what)).kind != map::in_place_kind::rectangle) continue;
+    gpu_setting setting = any_rectangle_setting(roll, what);
+    setting.row = GetParam();
+    if (row.element_bytes > 1 && !roll.one_in(6)) setting.alignment = 16, setting.dst_misalignment = 0;
+    const turned result = turn(what, setting);
+    if (result.row.empty()) continue;
+    ++moves;
+    ++lines[result.line];
+    EXPECT_EQ(result.row, GetParam());
+    EXPECT_EQ(result.fault, "") << "line " << result.line << " " << to_text(what) << "\n" << to_text(setting);
+    failures += !result.fault.empty();
+  }
+  EXPECT_TRUE(moves >= 60 / slower || failures > 0) << "only " << moves << " problems reach this row";
+  for (const int line : {5, 6, 7}) EXPECT_GT(lines[line], 0) << "line " << line;
+  EXPECT_EQ(lines[4], 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(list, emulated_rectangle, ::testing::ValuesIn([] {
+                           std::vector<std::string> names;
+                           for (const kernels::kernel& one : kernels::all()) {
+                             if (one.launch != nullptr && one.family == std::string_view("cycles")) {
+                               names.emplace_back(one.name);
+                             }
+                           }
+                           return names;
+                         }()),
+                         [](const auto& one) { return one.param; });
+
+TEST(emulated_rectangles, small_ones_go_there_and_back) {
+  dice roll(7);
+  int failures = 0;
+  for (int k = 0; k < 100 / slower && failures < 3; ++k) {
+    const problem what = any_rectangle(roll, roll.of(element_sizes), 60000);
+    if (map::in_place(map::canonicalize(what)).kind != map::in_place_kind::rectangle) continue;
+    const gpu_setting setting = any_rectangle_setting(roll, what);
+    const turned result = turn(what, setting);
+    EXPECT_EQ(result.line, 4);
+    EXPECT_EQ(result.fault, "") << result.row << " " << to_text(what) << "\n" << to_text(setting);
+    failures += !result.fault.empty();
+  }
+}
+
+// Ragged both ways, in every way that a strip's places lie: whole rows of them, parts of a row, and with columns over.
+TEST(emulated_rectangles, sides_without_divisors) {
+  dice roll(8);
+  const std::pair<std::int64_t, std::int64_t> shapes[] = {{101, 97},  {97, 101},  {251, 23}, {23, 251}, {997, 3},
+                                                          {3, 997},   {499, 11},  {11, 499}, {131, 66}, {66, 131},
+                                                          {1009, 67}, {67, 1009}, {211, 41}, {41, 211}, {84, 128}};
+  for (const auto& shape : shapes) {
+    for (const std::int64_t element_bytes : {1, 2, 4, 12}) {
+      const problem what = placed(transpose_problem(shape.first, shape.second, element_bytes));
+      gpu_setting setting = any_rectangle_setting(roll, what);
+      setting.row = "cuda_cycles_b1";
+      const turned result = turn(what, setting);
+      EXPECT_GE(result.line, element_bytes == 1 ? 5 : 6) << to_text(what);  // flags of few bytes are too many
+      ASSERT_EQ(result.fault, "") << "line " << result.line << " " << to_text(what) << "\n" << to_text(setting);
+    }
+  }
+}
+
+// Every row of strips, forwards and backwards, of places end to end and with gaps.
+TEST(emulated_rectangles, strips_are_turned_in_one_launch) {
+  const struct {
+    const char* row;
+    std::int64_t rows, cols, element_bytes;
+    int multiprocessors;
+  } cases[] = {{"cuda_strips_b1_128x128_r16_xor", 448, 1712, 1, 1},
+               {"cuda_strips_b1_128x128_r16_xor", 1712, 448, 1, 1},
+               {"cuda_strips_b1_256x256_r16_xor", 160, 5680, 1, 1},
+               {"cuda_strips_b1_256x256_r16_xor", 3520, 160, 1, 1},
+               {"cuda_strips_b2_128x128_r8_xor", 2192, 88, 2, 1},
+               {"cuda_strips_b2_128x128_r8_xor", 88, 2192, 2, 1},
+               {"cuda_strips_b2_64x64_r8_xor", 232, 872, 2, 1},
+               {"cuda_strips_b2_64x64_r8_xor", 880, 160, 2, 1},
+               {"cuda_strips_b4_32x32_r4_xor", 88, 452, 4, 1},
+               {"cuda_strips_b4_32x32_r4_xor", 452, 88, 4, 1},
+               {"cuda_strips_b4_32x32_r4_xor", 52, 1056, 4, 132},
+               {"cuda_strips_b4_64x64_r4_xor", 1112, 52, 4, 1},
+               {"cuda_strips_b4_64x64_r4_xor", 940, 52, 4, 1},
+               {"cuda_strips_b4_64x64_r4_xor", 52, 756, 4, 1},
+               {"cuda_strips_b8_16x16_r2_xor", 34, 542, 8, 1},
+               {"cuda_strips_b8_16x16_r2_xor", 730, 52, 8, 1},
+               {"cuda_strips_b8_64x64_r2_xor", 52, 1356, 8, 1},
+               {"cuda_strips_b8_64x64_r2_xor", 1176, 52, 8, 1},
+               {"cuda_strips_shift_b1", 2091, 232, 1, 1},
+               {"cuda_strips_shift_b1", 111, 4326, 1, 1},
+               {"cuda_strips_shift_b2", 106, 2586, 2, 1},
+               {"cuda_strips_shift_b2", 106, 2342, 2, 1},
+               {"cuda_strips_shift_b4", 106, 1180, 4, 1},
+               {"cuda_strips_shift_b4", 1937, 65, 4, 1},
+               {"cuda_strips_shift_b8", 1097, 65, 8, 1},
+               {"cuda_strips_shift_b8", 57, 1281, 8, 1}};
+  dice roll(12);
+  std::set<std::string> met;
+  for (const auto& one : cases) {
+    const problem what = placed(transpose_problem(one.rows, one.cols, one.element_bytes));
+    gpu_setting setting = any_rectangle_setting(roll, what);
+    setting.alignment = 16;
+    setting.dst_misalignment = 0;
+    setting.shared_bytes = 227 << 10;
+    setting.multiprocessors = one.multiprocessors;
+    turned result;
+    for (const char* row : {"cuda_cycles_b16", "cuda_cycles_b8", "cuda_cycles_b4", "cuda_cycles_b1"}) {
+      setting.row = row;
+      if (result.row.empty()) result = turn(what, setting);
+    }
+    EXPECT_EQ(result.strips, one.row) << to_text(what);
+    EXPECT_EQ(result.fault, "") << result.strips << " " << to_text(what) << "\n" << to_text(setting);
+    met.insert(result.strips);
+  }
+  for (const kernels::kernel& row : kernels::all()) {
+    if (std::string_view(row.family).starts_with("strips")) {
+      EXPECT_EQ(met.count(row.name), 1U) << row.name;
+    }
+  }
+}
+
+// What the emulator is there to find: a place that no walker has read when another one writes to it.
+TEST(emulated_rectangles, a_flag_that_nobody_raises_is_seen) {
+  const problem what = placed(transpose_problem(8, 4, 1024));
+  const map::canonical form = map::canonicalize(what, 16);
+  const planning::gpu_rectangle made = planning::choose_rectangle(
+      form, map::in_place(form),
+      {.multiprocessors = 1, .shared_bytes = 64 << 10, .alignment = 16, .kernel = "cuda_cycles_b16"},
+      planning::gpu_tuning_for(90));
+  ASSERT_EQ(made.moves.size(), 1U);
+  auto job = std::get<gpu::cycles_job>(made.moves[0].chosen.job);
+  std::vector<std::uint32_t> flags(job.count);
+  flags[1] = 1;  // claimed, and never read
+  one_memory memory(what, 0);
+  emulated::session running;
+  running.src = running.dst = {memory.data(), memory.data() + 8 * 4 * 1024};
+  running.flags = {flags.data(), flags.data() + flags.size()};
+  job.src = job.dst = memory.data();
+  job.flags = flags.data();
+  made.moves[0].chosen.kernel->launch(&job, job.walkers, made.moves[0].chosen.shared_bytes, &running);
+  EXPECT_NE(running.fault.find("waits for a flag"), std::string::npos) << running.fault;
+}
+
+}  // namespace
+}  // namespace cornerturn::testing

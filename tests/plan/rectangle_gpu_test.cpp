@@ -1,0 +1,225 @@
+#include "plan/rectangle_gpu.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "../kernels/in_place_cases.hpp"
+
+namespace cornerturn::planning {
+namespace {
+
+using testing::dice;
+using testing::placed;
+using testing::to_text;
+
+const gpu_request usual = {.multiprocessors = 132, .shared_bytes = 227 << 10, .alignment = 16, .kernel = {}};
+
+gpu_rectangle choose_for(const problem& what, const gpu_request& wanted = usual) {
+  const map::canonical form = map::canonicalize(placed(what), wanted.alignment);
+  return choose_rectangle(form, map::in_place(form), wanted, gpu_tuning_for(90));
+}
+
+const gpu::cycles_job* cycles_of(const gpu_rectangle& made) {
+  for (const gpu_move& one : made.moves) {
+    if (const auto* job = std::get_if<gpu::cycles_job>(&one.chosen.job)) return job;
+  }
+  return nullptr;
+}
+
+TEST(gpu_rectangle_list, has_a_line_for_each) {
+  const auto line = [](std::int64_t rows, std::int64_t cols, std::int64_t element_bytes) {
+    return choose_for(transpose_problem(rows, cols, element_bytes)).line;
+  };
+  EXPECT_EQ(line(2000, 1000, 4), 4);
+  EXPECT_EQ(line(2048, 2047, 4), 4);
+  EXPECT_EQ(line(2000, 1000, 4096), 5);
+  EXPECT_EQ(line(100000, 700, 4), 6);
+  EXPECT_EQ(line(700, 100000, 4), 7);
+  EXPECT_EQ(line(50000000, 3, 4), 6);
+  EXPECT_EQ(line(3, 50000000, 4), 7);
+}
+
+TEST(gpu_rectangle_list, the_workspace_is_bounded_and_passes_are_two) {
+  dice roll(3);
+  constexpr std::int64_t sizes[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 100, 511, 512, 1000};
+  std::vector<std::pair<std::int64_t, std::int64_t>> shapes = {
+      {10007, 8009}, {8192, 16384}, {20000, 7000},   {9999, 7001},    {5003, 2003}, {4096, 12288},
+      {1000003, 97}, {97, 1000003}, {21, 100000007}, {100000007, 19}, {65537, 257}};
+  for (std::int64_t narrow = 2; narrow < 130; ++narrow) shapes.emplace_back(20000003 / narrow, narrow);
+  for (int k = 0; k < 400; ++k) shapes.emplace_back(2 + roll.below(20000), 2 + roll.below(20000));
+  for (const auto& shape : shapes) {
+    for (const std::int64_t element_bytes : sizes) {
+      const problem what = transpose_problem(shape.first, shape.second, element_bytes);
+      if (map::in_place(map::canonicalize(placed(what))).kind != map::in_place_kind::rectangle) continue;
+      const gpu_rectangle made = choose_for(what);
+      ASSERT_NE(made.kernel, nullptr) << to_text(what);
+      const std::int64_t bytes = shape.first * shape.second * element_bytes;
+      EXPECT_LE(made.workspace_bytes, std::max<std::int64_t>(bytes / 20, 16 << 20) + 255) << to_text(what);
+      EXPECT_LE(made.passes, 2);
+      gpu_request other = usual;
+      other.alignment = static_cast<int>(std::min<std::int64_t>(element_bytes & -element_bytes, 16));
+      other.multiprocessors = 20;
+      EXPECT_EQ(choose_for(what, other).workspace_bytes, made.workspace_bytes) << "of every device and alignment alike";
+      EXPECT_EQ(made.line == 4, bytes <= 16 << 20) << to_text(what);
+      if (const auto* job = cycles_of(made); job != nullptr && bytes > 64 << 20 && element_bytes >= 4) {
+        EXPECT_GE(job->item_bytes, 128) << to_text(what);
+      }
+    }
+  }
+}
+
+TEST(gpu_rectangle_list, prefers_whole_chunks) {
+  for (const std::int64_t rows : {8192, 10000, 20000, 30004}) {
+    const gpu_rectangle made = choose_for(transpose_problem(rows, 7000, 4));
+    ASSERT_NE(cycles_of(made), nullptr);
+    EXPECT_EQ(made.kernel->name, std::string("cuda_cycles_b16")) << rows;
+  }
+  EXPECT_EQ(choose_for(transpose_problem(10007, 8009, 4)).kernel->name, std::string("cuda_cycles_b4"));
+  EXPECT_EQ(choose_for(transpose_problem(10007, 8009, 8)).kernel->name, std::string("cuda_cycles_b8"));
+  EXPECT_EQ(choose_for(transpose_problem(40009, 8009, 1)).kernel->name, std::string("cuda_cycles_b1"));
+}
+
+TEST(gpu_rectangle_list, a_row_that_is_asked_for_is_taken_or_refused) {
+  for (const kernels::kernel& row : kernels::all()) {
+    gpu_request wanted = usual;
+    wanted.kernel = row.name;
+    const gpu_rectangle made = choose_for(transpose_problem(640, 1280, 16), wanted);
+    if (row.launch != nullptr && row.family == std::string_view("cycles")) {
+      ASSERT_NE(made.kernel, nullptr) << row.name;
+      EXPECT_EQ(made.kernel, &row);
+    } else {
+      EXPECT_EQ(made.kernel, nullptr) << row.name;
+    }
+  }
+}
+
+TEST(gpu_rectangle_list, what_no_grid_numbers_is_refused) {
+  EXPECT_EQ(choose_for(transpose_problem(std::int64_t{1} << 28, (1 << 20) + 1, 512)).kernel, nullptr);
+}
+
+// The place of the k-th item, in bytes.
+std::int64_t address_of(const gpu::cycles_job& job, std::int64_t place) {
+  const std::int64_t row = place / job.row_places.divisor;
+  return row * job.row_bytes + place % job.row_places.divisor * job.item_bytes;
+}
+
+// One launch, by the definition of what it moves.
+void carry_out(const gpu_move& move, const std::byte* from, std::byte* to, std::int64_t bytes) {
+  if (const auto* job = std::get_if<gpu::cycles_job>(&move.chosen.job)) {
+    const std::vector<std::byte> before(from, from + bytes);
+    const std::int64_t inner = job->inner.divisor, outer = job->outer, places = inner * outer;
+    std::vector<bool> taken(static_cast<std::size_t>(places));
+    EXPECT_EQ(job->count, places * job->parts.divisor);
+    EXPECT_LE(job->part_bytes, gpu::cycles_part_bytes);
+    EXPECT_GE(job->part_bytes * std::int64_t{job->parts.divisor}, job->item_bytes);
+    for (std::int64_t place = 0; place < places; ++place) {
+      const std::int64_t x = (place / inner + job->turned_outer) % outer;
+      const std::int64_t y = (place % inner + job->turned_inner) % inner;
+      const std::int64_t target = y * outer + x;
+      EXPECT_FALSE(taken[static_cast<std::size_t>(target)]);
+      taken[static_cast<std::size_t>(target)] = true;
+      ASSERT_LE(address_of(*job, target) + job->item_bytes, bytes);
+      std::memcpy(to + address_of(*job, target), before.data() + address_of(*job, place),
+                  static_cast<std::size_t>(job->item_bytes));
+    }
+    return;
+  }
+  const auto word = static_cast<std::size_t>(move.form.word_bytes);
+  const auto copy = [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) {
+      const map::offsets at = map::at(move.form, k);
+      std::memcpy(to + at.dst * move.form.word_bytes, from + at.src * move.form.word_bytes, word);
+    }
+  };
+  const std::int64_t words = map::words(move.form);
+  const auto* const strips = std::get_if<gpu::strips_job>(&move.chosen.job);
+  if (strips == nullptr) return copy(0, words);
+  // One after another; none may write to what another one, or itself, is still to read.
+  EXPECT_EQ(move.flags, move.form.axes[0].extent);
+  EXPECT_EQ(move.chosen.blocks, move.flags * strips->strip_blocks.divisor);
+  map::canonical one = move.form;
+  one.axes[0].extent = 1;
+  const map::byte_span src = map::src_span(one), dst = map::dst_span(one);
+  const std::int64_t src_step = move.form.axes[0].src_stride * one.word_bytes,
+                     dst_step = move.form.axes[0].dst_stride * one.word_bytes;
+  for (std::int64_t turn = 0; turn < move.flags; ++turn) {
+    const std::int64_t k = strips->backwards != 0 ? move.flags - 1 - turn : turn;
+    for (std::int64_t later = turn; later < move.flags; ++later) {
+      const std::int64_t other = strips->backwards != 0 ? move.flags - 1 - later : later;
+      const std::byte* const read = from + other * src_step;
+      const std::byte* const written = to + k * dst_step;
+      EXPECT_TRUE(written + dst.hi <= read + src.lo || read + src.hi <= written + dst.lo) << k << " and " << other;
+    }
+    copy(k * (words / move.flags), (k + 1) * (words / move.flags));
+  }
+}
+
+// Programs of arrays that are larger than what goes there and back, in memory of the host.
+TEST(gpu_rectangle_list, programs_end_with_the_transposed_matrix) {
+  const struct {
+    std::int64_t rows, cols, element_bytes;
+  } shapes[] = {{5003, 1013, 4}, {1013, 5003, 4},  {8192, 640, 4},  {2100000, 3, 4},  {3, 2100000, 4}, {90001, 67, 3},
+                {67, 90001, 3},  {1511, 1021, 12}, {700000, 25, 1}, {1048583, 17, 1}, {300, 131, 512}};
+  int together = 0;
+  for (const auto& shape : shapes) {
+    problem what = transpose_problem(shape.rows, shape.cols, shape.element_bytes);
+    const std::int64_t size = shape.rows * shape.cols, bytes = size * shape.element_bytes;
+    const gpu_rectangle made = choose_for(what);
+    ASSERT_NE(made.kernel, nullptr);
+    EXPECT_NE(made.line, 4) << to_text(what);
+    std::vector<std::byte> array(testing::pattern(static_cast<std::size_t>(bytes)),
+                                 testing::pattern(static_cast<std::size_t>(bytes)) + bytes);
+    std::vector<std::byte> workspace(static_cast<std::size_t>(made.workspace_bytes));
+    const auto within = [&](const std::byte* begin, const std::byte* end) {
+      return (begin >= array.data() && end <= array.data() + bytes) ||
+             (begin >= workspace.data() && end <= workspace.data() + workspace.size());
+    };
+    const auto launch = [&](const gpu_move& move, const std::byte* from, std::byte* to,
+                            const std::uint32_t* /*flags*/) -> const char* {
+      const map::byte_span src = map::src_span(move.form), dst = map::dst_span(move.form);
+      together += std::holds_alternative<gpu::strips_job>(move.chosen.job) ? 1 : 0;
+      if (!std::holds_alternative<gpu::cycles_job>(move.chosen.job)) {
+        EXPECT_TRUE(within(from + src.lo, from + src.hi) && within(to + dst.lo, to + dst.hi)) << to_text(what);
+        EXPECT_TRUE(move.flags > 0 || from + src.hi <= to + dst.lo || to + dst.hi <= from + src.lo) << to_text(what);
+        const std::uintptr_t both = reinterpret_cast<std::uintptr_t>(from) | reinterpret_cast<std::uintptr_t>(to);
+        EXPECT_EQ(both % static_cast<std::uintptr_t>(move.form.word_bytes), 0U);
+        if (::testing::Test::HasFailure()) return "failed";
+      }
+      carry_out(move, from, to, bytes);
+      return nullptr;
+    };
+    const auto clear = [&](const std::uint32_t* flags, std::int64_t many) -> const char* {
+      const auto* const begin = reinterpret_cast<const std::byte*>(flags);
+      EXPECT_TRUE(within(begin, begin + many));
+      return nullptr;
+    };
+    ASSERT_EQ(run(made, array.data(), workspace.data(), launch, clear), nullptr);
+    std::int64_t wrong = 0;
+    const std::byte* const from = testing::pattern(static_cast<std::size_t>(bytes));
+    testing::walk(what, [&](std::int64_t s, std::int64_t d) {
+      wrong += std::memcmp(array.data() + d * shape.element_bytes, from + s * shape.element_bytes,
+                           static_cast<std::size_t>(shape.element_bytes)) != 0;
+    });
+    EXPECT_EQ(wrong, 0) << to_text(what);
+  }
+  EXPECT_GE(together, 3) << "strips in one launch";
+}
+
+TEST(gpu_rectangle_list, batches_are_programs_that_repeat) {
+  const std::int64_t size = 5003 * 2003;
+  const gpu_rectangle large = choose_for(batched(transpose_problem(5003, 2003, 4), 3, size, size));
+  ASSERT_EQ(large.programs.size(), 1U);
+  EXPECT_EQ(large.programs[0].repeat.total, 3);
+  EXPECT_EQ(large.workspace_bytes, choose_for(transpose_problem(5003, 2003, 4)).workspace_bytes);
+  const gpu_rectangle small = choose_for(batched(transpose_problem(70, 50, 4), 10000, 3500, 3500));
+  ASSERT_EQ(small.programs.size(), 2U);
+  EXPECT_EQ(small.programs[0].repeat.total, 10000 / ((16 << 20) / 14000));
+  EXPECT_EQ(small.programs[1].repeat.total, 1);
+  EXPECT_LE(small.workspace_bytes, (16 << 20) + 255);
+}
+
+}  // namespace
+}  // namespace cornerturn::planning
