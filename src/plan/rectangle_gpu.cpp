@@ -56,6 +56,7 @@ class builder {
   builder(gpu_rectangle& made, const gpu_request& wanted, const gpu_tuning& tuned, int array_alignment)
       : made_(made), wanted_(wanted), tuned_(tuned), array_alignment_(array_alignment) {
     wanted_.kernel = {};
+    tuned_.small_bytes = 0;  // a strip is one of many, not a matrix of its own
   }
 
   // The same move out of place from and to one or more places, in one launch where that can be.
@@ -187,7 +188,7 @@ class builder {
 
   gpu_rectangle& made_;
   gpu_request wanted_;
-  const gpu_tuning& tuned_;
+  gpu_tuning tuned_;
   int array_alignment_;
   std::vector<gpu_step> steps_;
   bool failed_ = false;

@@ -124,7 +124,8 @@ TEST(batch, a_huge_item_is_shared_by_the_threads) {
 TEST(batch, one_problem_between_many_pointers) {
   for (const problem& what : {transpose_problem(8, 8, 4), transpose_problem(3, 5, 3), transpose_problem(31, 33, 2)}) {
     const std::size_t count = 5000, size = 31 * 33 * 16;
-    const std::vector<std::byte> src(testing::pattern(count * 64 + size), testing::pattern(0) + count * 64 + size);
+    const std::byte* const bytes = testing::pattern(count * 64 + size);
+    const std::vector<std::byte> src(bytes, bytes + count * 64 + size);
     std::vector<std::byte> dst(count * size, testing::poison), wanted = dst;
     std::vector<const void*> from;
     std::vector<void*> to;

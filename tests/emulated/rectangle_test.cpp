@@ -228,7 +228,6 @@ TEST(emulated_rectangles, strips_are_turned_in_one_launch) {
                {"cuda_strips_shift_b1", 111, 4326, 1, 1},
                {"cuda_strips_shift_b2", 106, 2586, 2, 1},
                {"cuda_strips_shift_b2", 106, 2342, 2, 1},
-               {"cuda_strips_shift_b4", 106, 1180, 4, 1},
                {"cuda_strips_shift_b4", 1937, 65, 4, 1},
                {"cuda_strips_shift_b8", 1097, 65, 8, 1},
                {"cuda_strips_shift_b8", 57, 1281, 8, 1}};

@@ -127,7 +127,7 @@ GPU_INLINE void follow(const cycles_job& job, uint32_t place, const walk& mine, 
 }
 
 template <int WordBytes>
-GPU_KERNEL(cycles_threads, 16)
+GPU_KERNEL(cycles_threads, 12)
 cycles_kernel(GPU_PARAMETER cycles_job job) {
   auto* const slots = reinterpret_cast<uint32_t*>(shared_memory());  // (2) and, behind 16 bytes, (threads)
   uint32_t* const free = slots + 4;
