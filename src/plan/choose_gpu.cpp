@@ -417,7 +417,7 @@ void fill_small(gpu_choice& made, const map::canonical& form, const sides& found
 // 64 x 1171873 0.54 in ones that are 0.5 full. There are no tiles of 16-byte words: one such is a chunk, and boxes of
 // them reach 0.91 to 0.95 where tiles had 0.84 to 0.93.
 constexpr double large_worth[] = {0.95, 0.95, 0.95, 0.92};
-constexpr double small_worth[] = {0.90, 0.90, 0.82, 0.90};
+constexpr double small_worth[] = {0.90, 0.90, 0.90, 0.90};
 constexpr double shift_worth[] = {0.86, 0.88, 0.91, 0.91};
 constexpr double box_worth[] = {0.60, 0.62, 0.64, 0.72};
 constexpr double packed_worth[] = {0.60, 0.62, 0.82, 0.85};
@@ -441,8 +441,9 @@ int decide(const map::canonical& form, const gpu_request& wanted, const gpu_tuni
   while (std::int64_t{1} << size < form.word_bytes) ++size;
   int best = boxes;
   // Short lines end to end are one run for a box: 1024 x 2048 x 7 x 7 float32 0.84, in shifted tiles 0.74.
+  const bool aligned = wanted.alignment == 16 && found->aligned();
   const bool end_to_end =
-      form.axes[found->rows[0]].src_stride == found->col_total && found->col_total * form.word_bytes < 256;
+      !aligned && form.axes[found->rows[0]].src_stride == found->col_total && found->col_total * form.word_bytes < 256;
   double worth = end_to_end ? packed_worth[size] : box_worth[size];
   const auto consider = [&](int line, const double* full, double empty_worth) {
     const kernels::kernel* one = row_of_line(line, form, found);
@@ -453,9 +454,10 @@ int decide(const map::canonical& form, const gpu_request& wanted, const gpu_tuni
   };
   if (wanted.alignment == 16 && find_matrices(form, *found) >= 0) return small_matrices;
   if (wanted.alignment == 16 && narrow != 0) return narrow;
-  if (wanted.alignment == 16 && found->aligned()) {
+  if (aligned) {
     if (is_small(form, *found, tuned)) return small_matrix;
-    if (tiles / 4 >= wanted.multiprocessors * tuned.tiles_per_sm) consider(large_tiles, large_worth, 0.4);
+    if (tiles / 4 >= wanted.multiprocessors * tuned.tiles_per_sm)
+      consider(large_tiles, large_worth, found->chained() ? 0.4 : 0.6);
     consider(small_tiles, small_worth, 0.4);
   } else {
     consider(shifted_tiles, shift_worth, 0);
