@@ -32,8 +32,8 @@ class npy_error : public std::runtime_error {
 // Effect  the header of a file of file_bytes bytes that begins with `front`. `front` may be the whole file or any
 //         beginning of it that holds the header.
 // Errors  npy_error: not an .npy file; unknown version; header truncated, malformed, without a key or with one too
-// many;
-//         object or unknown dtype; negative extent; sizes beyond 63 bits; data shorter or longer than the header says
+//         many; object or unknown dtype; negative extent; sizes beyond 63 bits; data shorter or longer than the header
+//         says
 [[nodiscard]] npy_header parse_npy_header(std::span<const std::byte> front, std::int64_t file_bytes);
 
 // Effect  the bytes that stand before the data: magic, version, length, dict, padding to a multiple of 64, newline.

@@ -30,8 +30,7 @@ class batch {
   //         memory, some 16 bytes for an item and for each 16 KiB that it has, and a KiB for each kind of item
   // Shape   any number of items, of any shapes and element sizes; all lie where one device can reach them
   // Alias   dst of an item shares no byte with src or dst of any item. Within one item that is checked; between items
-  // it
-  //         is the caller's to know: the check would cost more than the move
+  //         it is the caller's to know: the check would cost more than the move
   // Errors  those of plan::plan and plan::execute, each with the item: "item 17: ...". invalid_argument: an item is in
   //         place, or has math that changes elements; options.kernel is set; an item runs on another device than those
   //         before it. out_of_memory, device_error: the table

@@ -30,8 +30,7 @@ concept strided_view = requires(const View& view, std::size_t k) {
 // Alias   as move: the views may not overlap, but one pointer for both is the move in place
 // Stream  as plan::execute
 // Errors  invalid_argument: an extent of src is not that of dst; a layout has no strides. overlap: two indices of dst
-// are
-//         one element. Others as move
+//         are one element. Others as move
 template <strided_view Src, strided_view Dst>
 requires(std::is_same_v<std::remove_cv_t<typename Src::element_type>, typename Dst::element_type>&& Src::rank() ==
              Dst::rank() &&

@@ -75,8 +75,7 @@ class plan {
   // Shape   it lies where the data does, at any address
   // Alias   it shares no byte with src or dst, nor with the workspace of a call that runs at the same time
   // Errors  as above; invalid_argument: it has too few bytes: the sentence says how many are wanted; or the move runs
-  // on
-  //         a GPU that cannot reach it
+  //         on a GPU that cannot reach it
   void execute(const void* src, void* dst, std::span<std::byte> workspace, void* stream = nullptr) const;
 
   // Effect  as above, with a second array and a scale

@@ -36,8 +36,7 @@ struct tune_result {
 // Alias   as plan::execute
 // Stream  the measured work is ordered in it; the call waits for it, so it must not be under capture
 // Errors  those of plan::plan and plan::execute; invalid_argument: the file is no tuning file or cannot be written
-// (what
-//         was measured is remembered in this process all the same)
+//         (what was measured is remembered in this process all the same)
 // Cost    options.seconds, and one move by each row that can
 tune_result tune(const problem& what, const void* src, void* dst, const tune_options& options = {},
                  void* stream = nullptr);

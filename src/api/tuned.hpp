@@ -32,8 +32,7 @@ struct tuned_row {
 };
 
 // Effect  what is known about the key. The first call in a process reads the file that CORNERTURN_TUNE_FILE names, if
-// it
-//         is there; lines that it does not understand are passed over. Costs nothing while nothing is known
+//         it is there; lines that it does not understand are passed over. Costs nothing while nothing is known
 [[nodiscard]] tuned_row find_tuned(const tuned_key& key);
 
 // Effect  known in this process from now on; counts one generation

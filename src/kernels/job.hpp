@@ -1,8 +1,7 @@
 // What every kernel is handed: the canonical problem, and how the plan cut it up.
 //
 //   dst side   `rows` is a chain of axes that is contiguous in dst: rows[0] has dst stride 1, each next one continues
-//   where
-//              the last ended. A kernel writes runs of consecutive rows.
+//              where the last ended. A kernel writes runs of consecutive rows.
 //   src side   `cols` is a chain that is contiguous in src in the same way (or, for gathers, one axis of any stride).
 //              A kernel reads runs of consecutive columns.
 //   the rest   `outer`, odometer order, last one fastest.

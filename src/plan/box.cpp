@@ -300,8 +300,7 @@ box cutter::lay_out(int row_axes, std::int64_t most_shared_bytes, int& conflicts
   const std::int64_t line_words = packed ? ceil_div(line_bytes + before, 4) : job.line_elements;
   // Each lane has several words of a short run or line, rather than a task for each: 64 x 1171873 float32 0.70 -> 0.80,
   // 8 x 8 of 2 bytes with gaps 0.26 -> 0.36. Wide words only where there are few: 40 x 40 x 36 x 36 x 10 of 16 bytes
-  // 0.69
-  // -> 0.88, but 9999 x 7001 0.93 -> 0.84 (H200, 2026-11-21).
+  // 0.69 -> 0.88, but 9999 x 7001 0.93 -> 0.84 (H200, 2026-11-21).
   const auto per_lane = [word](std::int64_t words) {
     return word <= 4 || words * word < 256 ? ceil_div(words, gpu::box_steps) : words;
   };

@@ -2,8 +2,7 @@
 // each and r over; n columns, s of them over:
 //   1. the s columns, and the r rows of the others, are turned into the workspace
 //   2. strips of a rows are turned out of place, each into the room of the one behind it, whose own has moved before.
-//   The
-//      last one begins, and waits in the workspace. Where tiles do it, all strips are one launch: see strips.cuh.
+//      The last one begins, and waits in the workspace. Where tiles do it, all strips are one launch: see strips.cuh.
 //      Columns of strips are items of a elements now, and lie where items of the result lie: M of them, a gap of r
 //      elements, M more, and so on
 //                      result  |0a|0b|0c|r||1a|1b|1c|r||2a|2b|2c|r|     strips a, b, c of columns 0, 1, 2

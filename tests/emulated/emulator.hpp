@@ -1,8 +1,7 @@
 // Runs the GPU kernels' own text on the host: one fiber per thread, blocks in sequence, a barrier is a yield.
 //   1. threads of a block, and blocks, run forward, backward or shuffled
 //   2. every access of the text is seen (see CMakeLists.txt): outside of its array, misaligned, writing src, reading
-//   dst,
-//      writing a byte of dst twice; where src is dst, reading a byte that was written
+//      dst, writing a byte of dst twice; where src is dst, reading a byte that was written
 //   3. shared memory is a fresh allocation of exactly the bytes that the plan asked for. For each byte it is known who
 //      wrote it and who read it since the last barrier: a race, or a read of what nobody wrote, is a fault
 //   4. a copy that was started lands when its thread waits for it, not before

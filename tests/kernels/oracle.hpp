@@ -2,8 +2,7 @@
 // definition.
 //
 //   src   spans exactly what the problem spans; it ends at a page that cannot be read, begins behind one, or lies on
-//   the
-//         heap at any misalignment (where AddressSanitizer sees both ends). No byte of it is `poison`
+//         the heap at any misalignment (where AddressSanitizer sees both ends). No byte of it is `poison`
 //   dst   `poison` everywhere, 256 more bytes on either side. After a move all of it is compared: elements, gaps and
 //   guards
 //

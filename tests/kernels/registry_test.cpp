@@ -1,8 +1,7 @@
 // Every CPU row of kernels.inc x every SIMD target of this machine, on the problems of cases.hpp.
 //
 //   1. a problem goes through planning::choose with machines whose caches are so small, or so large, that non-temporal
-//   and
-//      ordinary stores are both met on problems of a few kilobytes
+//      and ordinary stores are both met on problems of a few kilobytes
 //   2. the kernel moves it whole, then in uneven ranges of units, last range first, each into a dst of its own: no byte
 //      may be written by two ranges, and the sum of all must be the whole
 //   3. the same with panels, groups and row chunks of other sizes: a plan for more threads or other caches would cut so

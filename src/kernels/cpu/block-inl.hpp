@@ -6,8 +6,7 @@
 // v[c] is column c. A vector of V bytes holds V/16 such blocks, in one of two ways:
 //   tall  the 128-bit blocks of a vector come from rows N apart: one store writes V bytes of a dst run
 //   wide  a vector is V bytes of one row: fewer rows at a time, 16 bytes of a dst run per store. For 1- and 2-byte
-//   words,
-//         where tall blocks would read 32 rows at once
+//         words, where tall blocks would read 32 rows at once
 #if defined(CORNERTURN_BLOCK_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_BLOCK_INL
 #undef CORNERTURN_BLOCK_INL

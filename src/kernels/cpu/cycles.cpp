@@ -6,8 +6,8 @@
 //              done. A unit is a slice of `panel` bytes of all items, so tasks share nothing. A slice is moved in parts
 //              that stay in the cache from the read of a place to its write.
 // cpu_pitch    rows of element_bytes move from src_stride to dst_stride bytes apart, away from what they would
-// overwrite.
-//              A unit is a share of the rows. What its neighbour writes over before it is read lies in the workspace.
+//              overwrite. A unit is a share of the rows. What its neighbour writes over before it is read lies in the
+//              workspace.
 #include <algorithm>
 #include <array>
 #include <cstring>

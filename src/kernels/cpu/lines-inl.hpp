@@ -40,8 +40,7 @@ HWY_INLINE void stream_line(const std::byte* from, std::byte* to) {
 
 // Effect  writes the piece of `bytes` at `data` to `to`, as drawn above
 // Shape   `carry`: 64 bytes that this run keeps from piece to piece. first/last: of its run. A first piece that is not
-// the
-//         last has at least 64 bytes
+//         the last has at least 64 bytes
 HWY_INLINE void stream_piece(std::byte* data, std::byte* to, std::int64_t bytes, std::byte* carry, bool first,
                              bool last) {
   const auto a = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % line_bytes);

@@ -4,9 +4,8 @@
 //   2. it transposes the blocks and puts them into shared memory, as gpu/tile.cuh does, still as they were in src
 //   3. it reads its part of a second source, or of dst, so that this is on its way while others are at 1
 //   4. after a barrier it collects units of a column, computes and writes them: 16 bytes of dst or of src, whichever
-//   has
-//      fewer elements, so that a warp writes runs of 128 bytes and more. A second destination in the order of dst takes
-//      the same units
+//      has fewer elements, so that a warp writes runs of 128 bytes and more. A second destination in the order of dst
+//      takes the same units
 // Tiles at an edge take the same path, element by element only in the unit that the edge cuts.
 #pragma once
 

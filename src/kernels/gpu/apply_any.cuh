@@ -1,7 +1,6 @@
 // Elements that change on the way, whatever their strides, sizes and alignment.
 //   1. a tile of columns x rows x indices of one more axis, 2^n of each, is read along its rows, element by element,
-//   into
-//      shared memory, whose rows are padded so that reads down a column meet different banks
+//      into shared memory, whose rows are padded so that reads down a column meet different banks
 //   2. after a barrier the tile is walked in the order of dst, computed and written; and once more in that of a second
 //      destination, where it is another one
 // Bytes that an edge leaves out are neither read nor written.

@@ -4,8 +4,7 @@
 //   2. while they travel, each thread asks for its chunks of a second source, or of dst
 //   3. after a barrier each lane gathers the elements of one chunk of a column: a group of rows, or parts of two
 //   4. it computes them. The narrower side, 16 bytes of it, is rotated by the chunk's distance from a border: elements
-//   of
-//      src before they are computed, those of dst after
+//      of src before they are computed, those of dst after
 //   5. it writes the chunk, whole sectors of dst as gpu/shift.cuh does. A second destination in the order of dst takes
 //      the same chunk
 //   6. one in the order of src is written row by row, from what still lies in shared memory

@@ -1,6 +1,5 @@
 // Boxes of many items in one launch (kernels/gpu/job.hpp has the tables).
-//   1. the block reads which boxes are its own, and their shape, as far as the launch has use for it, into shared
-//   memory
+//   1. the block reads which boxes are its own, and their shape, as far as the launch uses it, into shared memory
 //   2. one thread puts in the addresses of the item, or of the first one
 //   3. from there on it is gpu/box.cuh; where a box holds several items, each run and each line begins where the
 //      addresses of its own item say

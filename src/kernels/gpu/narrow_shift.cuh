@@ -6,8 +6,7 @@
 //                     2. after a barrier each thread reads its blocks and transposes them in registers
 //                     3. after a barrier it puts them back as lines of dst
 //                     4. after a barrier 16 bytes that begin at a multiple of 16 in dst are taken out of two chunks of
-//                     a
-//                        line, and written
+//                        a line, and written
 //   rows are few:     1. the aligned chunks that hold the rows travel to shared memory as they lie
 //                     2. after a barrier each thread takes its blocks out of them, two chunks for 16 bytes, and
 //                        transposes them in registers

@@ -2,8 +2,7 @@
 // instructions and their latency, so blocks are many, each thread has one chunk of 16 bytes on either side, and the job
 // fits the first lines of constant memory.
 //   1. each thread reads a chunk of a row                                               (8 threads: 128 bytes)
-//   2. it puts the chunk's elements into shared memory, one in each of V lines; a XOR keeps the lines on different
-//   banks
+//   2. it puts the chunk's elements into shared memory, one in each of V lines; a XOR keeps them on different banks
 //   3. after a barrier it writes a chunk of a column of src                             (8 threads: 128 bytes)
 #pragma once
 

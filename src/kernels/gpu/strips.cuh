@@ -1,8 +1,7 @@
 // In place: strips of a rectangle are turned, each into the room of one that was read before. See strips_job.
 //   1. a block reads its tile as gpu/tile.cuh and gpu/shift.cuh do
 //   2. it waits until all blocks of the strip before its own have said that they have read, and says the same: so
-//   whoever
-//      says it speaks for all strips before, into whose room its own may reach as well
+//      whoever says it speaks for all strips before, into whose room its own may reach as well
 //   3. it writes the tile: where that strip lay, and behind it
 // Blocks start in the order of their numbers, and none waits before it has read: so whoever is waited for will have
 // read. One launch for each strip costs 2 us each time, and the blocks of one end before those of the next begin.

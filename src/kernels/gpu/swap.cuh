@@ -4,8 +4,7 @@
 //   3. after a barrier each is written where the other came from
 // `swap`      addresses that are multiples of 16 bytes, elements of one word, columns side by side: V x V register
 // blocks `exchange`  anything else, word by word: shared memory has a word more in each row of a tile, so that the
-// columns that
-//             are read lie in different banks
+//             columns that are read lie in different banks
 #pragma once
 
 #include "kernels/gpu/tile.cuh"

@@ -1,10 +1,8 @@
 // Register-block tile: rows and columns whose addresses are multiples of 16 bytes on both sides.
-//   1. each thread reads a V x V block as V chunks of 16 bytes, one from each row       (16 threads: 256 bytes of a
-//   row)
+//   1. each thread reads a V x V block as V chunks of 16 bytes, one from each row     (16 threads: 256 bytes of a row)
 //   2. it transposes the block in registers
 //   3. it puts V chunks, one for each column, into shared memory; a XOR keeps eight threads on eight bank groups
-//   4. after a barrier it writes V chunks of 16 bytes                                   (16 threads: 256 bytes of a dst
-//   run)
+//   4. after a barrier it writes V chunks of 16 bytes                             (16 threads: 256 bytes of a dst run)
 // The addresses of all four are map::tile_map. Rows or columns that are several axes look theirs up in tables. Tiles at
 // an edge take the same path, element by element only in the chunk that the edge cuts.
 #pragma once
