@@ -52,7 +52,7 @@ class cutter {
       if (room < 2) break;
       if (extent > room && (cut(run_) || cut(line_) || other_is_cut_)) continue;
       if (run_.count + others_ >= max_box_axes - line_.count) break;
-      tile_[k] = std::min(extent, room);
+      set_tile(k, std::min(extent, room));
       other_[others_++] = k;
       other_is_cut_ = tile_[k] < extent;
     }
@@ -61,10 +61,10 @@ class cutter {
   box finish(std::int64_t most_shared_bytes) const noexcept;
 
  private:
-  [[nodiscard]] std::int64_t elements() const noexcept {
-    std::int64_t product = 1;
-    for (int k = 0; k < form_.rank; ++k) product *= tile_[k];
-    return product;
+  [[nodiscard]] std::int64_t elements() const noexcept { return elements_; }
+  void set_tile(int k, std::int64_t indices) noexcept {
+    elements_ = elements_ / tile_[k] * indices;
+    tile_[k] = indices;
   }
   [[nodiscard]] std::int64_t elements(const walk& one) const noexcept {
     std::int64_t product = 1;
@@ -103,7 +103,7 @@ class cutter {
         if (room > step) room -= room % step;
         const std::int64_t grown = std::min({form_.axes[k].extent, wanted, room});
         if (grown <= tile_[k]) return;
-        tile_[k] = grown;
+        set_tile(k, grown);
         if (!whole(k)) return;
         continue;
       }
@@ -153,6 +153,7 @@ class cutter {
   std::int64_t most_;
   int alignment_;  // of the addresses of index 0, in bytes
   std::array<std::int64_t, map::max_axes> tile_{};
+  std::int64_t elements_ = 1;  // the product of all tiles
   walk run_{&axis::src_stride};
   walk line_{&axis::dst_stride};
   std::array<int, max_box_axes> other_{};

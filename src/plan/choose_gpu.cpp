@@ -270,11 +270,11 @@ const kernels::kernel* row_of_line(int line, const map::canonical& form, const s
 
 // One matrix of whole chunks, each side as long as a tile.
 bool is_small(const map::canonical& form, const sides& found, const gpu_tuning& tuned) noexcept {
-  const kernels::kernel* const row = row_of("small", form.word_bytes);
   const std::int64_t chunk = 16 / form.word_bytes;
-  return row != nullptr && form.rank == 2 && map::words(form) * form.word_bytes <= tuned.small_bytes &&
-         found.row_total % chunk == 0 && found.col_total % chunk == 0 && found.row_total >= row->tile_rows &&
-         found.col_total >= row->tile_cols;
+  if (form.rank != 2 || map::words(form) * form.word_bytes > tuned.small_bytes) return false;
+  if (found.row_total % chunk != 0 || found.col_total % chunk != 0) return false;
+  const kernels::kernel* const row = row_of("small", form.word_bytes);
+  return row != nullptr && found.row_total >= row->tile_rows && found.col_total >= row->tile_cols;
 }
 
 // log2 of the chunks of a side of a small matrix; -1: it is not 1, 2, 4 or 8 of them.

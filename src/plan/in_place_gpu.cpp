@@ -30,7 +30,7 @@ constexpr std::int64_t piece_bytes = 256;     // of an element that trade places
 
 const kernels::kernel* row_of(std::string_view family, std::int64_t word_bytes) noexcept {
   for (const kernels::kernel& one : kernels::all()) {
-    if (one.launch != nullptr && one.family == family && one.element_bytes == word_bytes) return &one;
+    if (one.element_bytes == word_bytes && one.launch != nullptr && one.family == family) return &one;
   }
   return nullptr;
 }

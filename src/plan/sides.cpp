@@ -93,7 +93,7 @@ const axis* find(const map::canonical& form, std::int64_t axis::*stride) noexcep
 
 const kernels::kernel* row_of(std::string_view family, std::int64_t word_bytes, int skip) noexcept {
   for (const kernels::kernel& one : kernels::all()) {
-    if (one.launch != nullptr && one.family == family && one.element_bytes == word_bytes && skip-- == 0) return &one;
+    if (one.element_bytes == word_bytes && one.launch != nullptr && one.family == family && skip-- == 0) return &one;
   }
   return nullptr;
 }
@@ -147,10 +147,8 @@ regrouping find_regrouping(const map::canonical& form, bool split) noexcept {
   found.total = first->extent;
   std::int64_t extent = 0;
   for (const kernels::kernel& one : kernels::all()) {
-    if (one.launch == nullptr || one.element_bytes != word ||
-        one.family != std::string_view(split ? "deinterleave" : "interleave"))
-      continue;
-    if (member->extent != (split ? one.tile_cols : one.tile_rows)) continue;
+    if (member->extent != (split ? one.tile_cols : one.tile_rows) || one.element_bytes != word) continue;
+    if (one.launch == nullptr || one.family != std::string_view(split ? "deinterleave" : "interleave")) continue;
     found.kernel = &one;
     extent = split ? one.tile_rows : one.tile_cols;
   }
