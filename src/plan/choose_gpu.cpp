@@ -108,6 +108,39 @@ gpu::chain chain_of(const map::canonical& form, const std::array<int, map::max_a
   return made;
 }
 
+// Numbers the blocks of a grid, the fastest axis first; one of a single index takes no part.
+class numbering {
+ public:
+  numbering(gpu::grid& blocks, std::int64_t word) noexcept : blocks_(blocks), word_(word) {}
+
+  // `tiles` of a slot, if any, lie between one index and the next; steps are words.
+  void add(std::int64_t count, int slot, std::int64_t tiles, std::int64_t src_step, std::int64_t dst_step) noexcept {
+    if (count == 1) return;
+    gpu::grid_axis& into = blocks_.axes[blocks_.rank++];
+    into.count = map::fast_divisor(static_cast<std::uint32_t>(std::min(count, most_blocks)));
+    if (slot >= 0) into.tiles[slot] = static_cast<std::uint32_t>(tiles);
+    into.src_step_bytes = src_step * word_;
+    into.dst_step_bytes = dst_step * word_;
+    if (!base::checked_mul(all_, count, all_) || all_ > most_blocks) all_ = most_blocks + 1;
+  }
+  // No kernel where there are more blocks than a grid has.
+  template <class Job>
+  void finish(gpu_choice& made, const Job& job) const noexcept {
+    if (all_ > most_blocks) {
+      made.kernel = nullptr;
+      return;
+    }
+    made.blocks = static_cast<std::uint32_t>(all_);
+    made.shared_bytes = made.kernel->shared_bytes;
+    made.job = job;
+  }
+
+ private:
+  gpu::grid& blocks_;
+  std::int64_t word_;
+  std::int64_t all_ = 1;
+};
+
 void fill_tile(gpu_choice& made, const map::canonical& form, const sides& found, const gpu_tuning& tuned) noexcept {
   gpu::chain_job job;
   const std::int64_t word = form.word_bytes;
@@ -153,38 +186,22 @@ void fill_tile(gpu_choice& made, const map::canonical& form, const sides& found,
     bands = std::clamp<std::int64_t>(reach / tuned.band_bytes, 1, tiles);
   }
   const std::int64_t band = ceil_div(tiles, bands);
-  std::int64_t all = 1;
-  const auto add = [&](std::int64_t count, int slot, std::int64_t tiles_each, std::int64_t src_step,
-                       std::int64_t dst_step) {
-    if (count == 1) return;
-    gpu::grid_axis& into = blocks.axes[blocks.rank++];
-    into.count = map::fast_divisor(static_cast<std::uint32_t>(std::min(count, most_blocks)));
-    if (slot >= 0) into.tiles[slot] = static_cast<std::uint32_t>(tiles_each);
-    into.src_step_bytes = src_step * word;
-    into.dst_step_bytes = dst_step * word;
-    if (!base::checked_mul(all, count, all) || all > most_blocks) all = most_blocks + 1;
-  };
+  numbering number(blocks, word);
   blocks.tile[0] = static_cast<std::int32_t>(across);
   blocks.tile[1] = static_cast<std::int32_t>(down);
   if (narrow) {  // these find the addresses of both sides from the tile's first row and column
-    add(tiles, 1, 1, 0, 0);
-    add(ceil_div(found.col_total, across), 0, 1, 0, 0);
+    number.add(tiles, 1, 1, 0, 0);
+    number.add(ceil_div(found.col_total, across), 0, 1, 0, 0);
   } else {
-    add(band, 1, 1, chained ? 0 : down * row.src_stride, down);
-    add(ceil_div(found.col_total, across), 0, 1, across, chained ? 0 : across * col.dst_stride);
-    add(ceil_div(tiles, band), 1, band, chained ? 0 : band * down * row.src_stride, band * down);
+    number.add(band, 1, 1, chained ? 0 : down * row.src_stride, down);
+    number.add(ceil_div(found.col_total, across), 0, 1, across, chained ? 0 : across * col.dst_stride);
+    number.add(ceil_div(tiles, band), 1, band, chained ? 0 : band * down * row.src_stride, band * down);
   }
   for (int k = form.rank - 1; k >= 0; --k) {
     const axis& one = form.axes[k];
-    if (!found.taken[k]) add(one.extent, -1, 0, one.src_stride, one.dst_stride);
+    if (!found.taken[k]) number.add(one.extent, -1, 0, one.src_stride, one.dst_stride);
   }
-  if (all > most_blocks) {
-    made.kernel = nullptr;
-    return;
-  }
-  made.blocks = static_cast<std::uint32_t>(all);
-  made.shared_bytes = made.kernel->shared_bytes;
-  made.job = job;
+  number.finish(made, job);
 }
 
 void fill_regrouping(gpu_choice& made, const map::canonical& form, const regrouping& found, bool split) noexcept {
@@ -335,30 +352,18 @@ void fill_pixels(gpu_choice& made, const map::canonical& form) noexcept {
   blocks.extent[1] = form.axes[row].extent;
   blocks.tile[0] = made.kernel->tile_cols;
   blocks.tile[1] = made.kernel->tile_rows;
-  std::int64_t all = 1;
+  numbering number(blocks, 1);
   const auto add = [&](int k, int slot) {
     const axis& one = form.axes[k];
     const std::int64_t tile = slot < 0 ? 1 : blocks.tile[slot];
-    const std::int64_t count = ceil_div(one.extent, tile);
-    gpu::grid_axis& into = blocks.axes[blocks.rank++];
-    into.count = map::fast_divisor(static_cast<std::uint32_t>(std::min(count, most_blocks)));
-    if (slot >= 0) into.tiles[slot] = 1;
-    into.src_step_bytes = tile * one.src_stride;
-    into.dst_step_bytes = tile * one.dst_stride;
-    if (!base::checked_mul(all, count, all) || all > most_blocks) all = most_blocks + 1;
+    number.add(ceil_div(one.extent, tile), slot, 1, tile * one.src_stride, tile * one.dst_stride);
   };
   add(row, 1);
   add(col, 0);
   for (int k = form.rank - 1; k >= 0; --k) {
     if (k != row && k != col && form.axes[k].src_stride != 1) add(k, -1);
   }
-  if (all > most_blocks) {
-    made.kernel = nullptr;
-    return;
-  }
-  made.blocks = static_cast<std::uint32_t>(all);
-  made.shared_bytes = made.kernel->shared_bytes;
-  made.job = job;
+  number.finish(made, job);
 }
 
 void fill_matrices(gpu_choice& made, const map::canonical& form, const sides& found, int along) noexcept {
@@ -375,27 +380,14 @@ void fill_matrices(gpu_choice& made, const map::canonical& form, const sides& fo
   gpu::grid& blocks = job.blocks;
   blocks.extent[1] = matrices.extent;
   blocks.tile[1] = static_cast<std::int32_t>(at_a_time);
-  std::int64_t all = 1;
-  const auto add = [&](std::int64_t count, bool tiles, std::int64_t src_step, std::int64_t dst_step) {
-    gpu::grid_axis& into = blocks.axes[blocks.rank++];
-    into.count = map::fast_divisor(static_cast<std::uint32_t>(std::min(count, most_blocks)));
-    into.tiles[1] = tiles ? 1 : 0;
-    into.src_step_bytes = src_step * word;
-    into.dst_step_bytes = dst_step * word;
-    if (!base::checked_mul(all, count, all) || all > most_blocks) all = most_blocks + 1;
-  };
-  add(ceil_div(matrices.extent, at_a_time), true, at_a_time * matrices.src_stride, at_a_time * matrices.dst_stride);
+  numbering number(blocks, word);
+  number.add(ceil_div(matrices.extent, at_a_time), 1, 1, at_a_time * matrices.src_stride,
+             at_a_time * matrices.dst_stride);
   for (int k = form.rank - 1; k >= 0; --k) {
     const axis& one = form.axes[k];
-    if (!found.taken[k] && k != along) add(one.extent, false, one.src_stride, one.dst_stride);
+    if (!found.taken[k] && k != along) number.add(one.extent, -1, 0, one.src_stride, one.dst_stride);
   }
-  if (all > most_blocks) {
-    made.kernel = nullptr;
-    return;
-  }
-  made.blocks = static_cast<std::uint32_t>(all);
-  made.shared_bytes = made.kernel->shared_bytes;
-  made.job = job;
+  number.finish(made, job);
 }
 
 void fill_small(gpu_choice& made, const map::canonical& form, const sides& found) noexcept {

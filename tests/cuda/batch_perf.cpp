@@ -7,14 +7,13 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <functional>
 #include <memory>
 #include <vector>
 
 #include "../kernels/cases.hpp"
 #include "bench/cuda/copies.hpp"
 #include "cornerturn/batch.hpp"
-#include "device_bench.hpp"
+#include "device_clock.hpp"
 #include "kernels/gpu/device.hpp"
 
 namespace cornerturn::testing {
@@ -44,38 +43,6 @@ constexpr speed_case cases[] = {
     {"16 x 16, 2 bytes, pointers", 1000000, 16, 16, 16, 16, 1, 2, true},
     {"31 x 33, float32, pointers", 100000, 31, 31, 33, 33, 1, 4, true},
     {"8 to 32, float32", 200000, 8, 32, 8, 32, 1, 4, false},
-};
-
-double median(std::vector<double> all) {
-  std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end());
-  return all[all.size() / 2];
-}
-
-class timer {
- public:
-  timer() {
-    EXPECT_CUDA(cudaEventCreate(&begin_));
-    EXPECT_CUDA(cudaEventCreate(&end_));
-  }
-  timer(const timer&) = delete;
-  timer& operator=(const timer&) = delete;
-  ~timer() { static_cast<void>(cudaEventDestroy(begin_)), static_cast<void>(cudaEventDestroy(end_)); }
-  double seconds(const std::function<void()>& run, cudaStream_t on) {
-    float milliseconds = 0;
-    // Keeps the device busy while the host enqueues what is timed.
-    for (int k = 0; k < 4; ++k) EXPECT_CUDA(cudaMemsetAsync(busy_.get(), k, busy_bytes, on));
-    EXPECT_CUDA(cudaEventRecord(begin_, on));
-    run();
-    EXPECT_CUDA(cudaEventRecord(end_, on));
-    EXPECT_CUDA(cudaEventSynchronize(end_));
-    EXPECT_CUDA(cudaEventElapsedTime(&milliseconds, begin_, end_));
-    return 1e-3 * static_cast<double>(milliseconds);
-  }
-
- private:
-  static constexpr std::size_t busy_bytes = 8 << 20;
-  cudaEvent_t begin_ = nullptr, end_ = nullptr;
-  device_memory busy_{busy_bytes};
 };
 
 // Elements that are wrong, of some. src is a pattern again and again.
