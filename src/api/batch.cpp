@@ -234,8 +234,10 @@ void batch_state::execute(void* stream) const {
   }
   const gpu::device_guard there(place_);
   for (const planning::gpu_batch::launch& one : together_.launches) {
-    const gpu::box_batch_job job = planning::job_of(one, table_.get());
-    check_start(one.kernel->launch(&job, one.blocks, one.shared_bytes, stream), place_, one.kernel->name);
+    const char* const said = planning::with_job(one, table_.get(), [&](const void* job) {
+      return one.kernel->launch(job, one.blocks, one.shared_bytes, stream);
+    });
+    check_start(said, place_, one.kernel->name);
   }
   for (const own_launch& one : alone_) {
     const gpu_way& way = ways_[one.way];

@@ -186,6 +186,10 @@ struct print_job {
         << (job.line_is_contiguous != 0 ? job.line_elements * word : word) << " bytes at a time)\n";
     print_grid(out, job.blocks);
   }
+  void operator()(const gpu::panel_job& job) const {
+    out << "panels     " << job.count << " of " << job.shape.rows.divisor << " rows x " << job.panels.tile[0]
+        << " columns of " << word << "-byte words, by " << (1 << job.shape.team_log2) << " threads each\n";
+  }
   void operator()(const gpu::swap_job& job) const {
     out << "in place   tiles of " << job.tile << " x " << job.tile << " elements of " << job.words << " " << word
         << "-byte words, " << job.numbers << " along a side\n";

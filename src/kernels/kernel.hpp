@@ -44,7 +44,7 @@ struct kernel {
 
 // Whether the row takes many items at a time, for batches only.
 [[nodiscard]] inline bool moves_batches(const kernel& row) noexcept {
-  return std::string_view(row.family) == "box_batch";
+  return std::string_view(row.family).ends_with("_batch");
 }
 
 // Whether elements change on the way, or go to two places.

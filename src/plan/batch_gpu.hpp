@@ -1,9 +1,11 @@
-// How a batch becomes launches on a GPU: the tables of kernels/gpu/box_batch.cuh, see batch_gpu.cpp.
+// How a batch becomes launches on a GPU: the tables of kernels/gpu/box_batch.cuh and of panel.cuh beside it, see
+// batch_gpu.cpp.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <variant>
 #include <vector>
 
 #include "cornerturn/problem.hpp"
@@ -18,11 +20,10 @@ struct gpu_batch {
     const kernels::kernel* kernel = nullptr;
     std::uint32_t blocks = 0;
     int shared_bytes = 0;
-    std::size_t shapes_at = 0;  // in the table
+    std::variant<gpu::box_batch_job, gpu::panel_batch_job> job;  // its pointers are null
+    std::size_t shapes_at = 0;                                   // in the table
     std::size_t items_at = 0;
     std::size_t blocks_at = 0;
-    std::int32_t shape_bytes = 0;
-    std::int32_t shape_at = 0;  // in shared memory
     std::int64_t shapes = 0;
     std::int64_t items = 0;
   };
@@ -39,7 +40,21 @@ inline constexpr std::int64_t alone_bytes = 32 << 20;
 [[nodiscard]] gpu_batch lay_out(std::span<const problem> problems, std::span<const batch_move> moves,
                                 const gpu_request& wanted, const gpu_tuning& tuned);
 
-// The job of a launch whose table is there.
-[[nodiscard]] gpu::box_batch_job job_of(const gpu_batch::launch& one, const void* table) noexcept;
+// Effect  calls start with the job of a launch whose table is there
+template <class Start>
+decltype(auto) with_job(const gpu_batch::launch& one, const void* table, const Start& start) {
+  const auto* const at = static_cast<const unsigned char*>(table);
+  const auto items = [&](auto* job) { return reinterpret_cast<decltype(job->items)>(at + one.items_at); };
+  if (const auto* panels = std::get_if<gpu::panel_batch_job>(&one.job)) {
+    gpu::panel_batch_job job = *panels;
+    job.items = items(&job);
+    return start(static_cast<const void*>(&job));
+  }
+  gpu::box_batch_job job = std::get<gpu::box_batch_job>(one.job);
+  job.shapes = at + one.shapes_at;
+  job.items = items(&job);
+  job.blocks = reinterpret_cast<const gpu::box_block*>(at + one.blocks_at);
+  return start(static_cast<const void*>(&job));
+}
 
 }  // namespace cornerturn::planning

@@ -17,7 +17,8 @@
 //  12  addresses are; rows and columns fill large tiles, many blocks of them tile, or chain
 //  13  the same; they fill small tiles better                                the small tile, or chain
 //  14  any addresses; rows and columns fill tiles                            shift, or shift_chain
-//  15  everything else                                                       box
+//  15  any addresses; many small matrices, end to end in dst                 panel
+//  16  everything else                                                       box
 #include "plan/choose_gpu.hpp"
 
 #include <algorithm>
@@ -25,6 +26,7 @@
 
 #include "base/checked.hpp"
 #include "plan/box.hpp"
+#include "plan/panel.hpp"
 #include "plan/sides.hpp"
 
 namespace cornerturn::planning {
@@ -48,6 +50,7 @@ enum line_number {
   large_tiles,
   small_tiles,
   shifted_tiles,
+  panels,
   boxes
 };
 
@@ -67,6 +70,7 @@ constexpr const char* reasons[] = {
     "every address is a multiple of 16 bytes: register blocks, 256 bytes of each row and column at a time",
     "every address is a multiple of 16 bytes, but large tiles would be too few or half empty: 128 bytes at a time",
     "some address is no multiple of 16 bytes: units of four bytes are realigned, dst is written in whole sectors",
+    "many small matrices, end to end in dst: all rows and some columns of one at a time, dst written as one line",
     "runs of src meet lines of dst in shared memory, whatever their axes and their alignment",
 };
 
@@ -280,6 +284,8 @@ const kernels::kernel* row_of_line(int line, const map::canonical& form, const s
       return row_of(found->chained() ? "chain" : "tile", word, line - large_tiles);
     case shifted_tiles:
       return row_of(found->chained() ? "shift_chain" : "shift", word);
+    case panels:
+      return row_of("panel", word);
     default:
       return row_of("box", word);
   }
@@ -412,6 +418,11 @@ constexpr double large_worth[] = {0.95, 0.95, 0.95, 0.92};
 constexpr double small_worth[] = {0.90, 0.90, 0.90, 0.90};
 constexpr double shift_worth[] = {0.86, 0.88, 0.91, 0.91};
 constexpr double box_worth[] = {0.60, 0.62, 0.64, 0.72};
+// 31 x 33 to 301 x 299 in panels: bytes 0.40 to 0.49, 2 bytes 0.47 to 0.55, float32 0.83 to 0.92, float64 0.90 to 0.96.
+// A box that holds all of one has 0.57 to 0.73 of bytes and 0.83 to 0.90 of 2 bytes, boxes of parts 0.25 to 0.39 and
+// 0.29 to 0.37 (H200, 2026-11-22).
+constexpr double parted_box_worth = 0.35;
+constexpr double panel_worth[] = {0.45, 0.50, 0.86, 0.92};
 constexpr double packed_worth[] = {0.60, 0.62, 0.82, 0.85};
 
 int decide(const map::canonical& form, const gpu_request& wanted, const gpu_tuning& tuned, const sides* found,
@@ -454,6 +465,14 @@ int decide(const map::canonical& form, const gpu_request& wanted, const gpu_tuni
   } else {
     consider(shifted_tiles, shift_worth, 0);
   }
+  panel_matrix matrix;
+  if (wanted.shared_bytes < most_panel_bytes || tiles / tuned.panel_tiles_per_sm < wanted.multiprocessors ||
+      !is_of_panels(form, matrix))
+    return best;
+  const std::int64_t bytes = matrix.rows * matrix.cols * form.word_bytes;
+  if (matrix.dst_col_bytes != matrix.rows * form.word_bytes || bytes < fewest_panel_bytes) return best;
+  if (best == boxes && size < 2 && bytes > tuned.box_bytes[size]) worth = parted_box_worth;
+  if (panel_worth[size] > worth) best = panels;
   return best;
 }
 
@@ -469,6 +488,8 @@ int line_of_forced(const kernels::kernel& forced, const map::canonical& form, co
     return row != nullptr && row->src_stride == 1 && map::words(form) / row->extent < most_blocks ? long_runs : 0;
   }
   if (family == "box") return boxes;
+  panel_matrix matrix;
+  if (family == "panel") return wanted.shared_bytes >= most_panel_bytes && is_of_panels(form, matrix) ? panels : 0;
   int row_axis = 0, col_axis = 0;
   if (family == "pixel") return wanted.alignment >= 4 && find_pixels(form, row_axis, col_axis) ? pixels : 0;
   if (found == nullptr) return 0;
@@ -531,6 +552,13 @@ gpu_choice choose(const map::canonical& form, const gpu_request& wanted, const g
     fill_matrices(made, form, *found, find_matrices(form, *found));
   } else if (made.line == small_matrix) {
     fill_small(made, form, *found);
+  } else if (made.line == panels) {
+    panel_matrix matrix;
+    static_cast<void>(is_of_panels(form, matrix));
+    const gpu::panel_job job = fill_panels(form, matrix, made.blocks);
+    made.shared_bytes = job.shape.shared_bytes * (gpu::panel_threads >> job.shape.team_log2);
+    made.job = job;
+    if (made.blocks == 0) made.kernel = nullptr;
   } else if (made.line != boxes) {
     fill_tile(made, form, *sides_of_line(), tuned);
   } else {

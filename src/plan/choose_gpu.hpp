@@ -21,8 +21,8 @@ struct gpu_request {
 
 struct gpu_choice {
   const kernels::kernel* kernel = nullptr;  // null: the forced row cannot move this problem
-  std::variant<gpu::chain_job, gpu::small_job, gpu::blocks_job, gpu::box_job, gpu::runs_job, gpu::swap_job,
-               gpu::apply_job, gpu::cycles_job, gpu::strips_job>
+  std::variant<gpu::chain_job, gpu::small_job, gpu::blocks_job, gpu::box_job, gpu::panel_job, gpu::runs_job,
+               gpu::swap_job, gpu::apply_job, gpu::cycles_job, gpu::strips_job>
       job;
   std::uint32_t blocks = 0;
   int shared_bytes = 0;

@@ -12,7 +12,8 @@ constexpr gpu_tuning rows[] = {
      .tiles_per_sm = 4,
      .band_bytes = 0,
      .piece_words = 1024,
-     .small_bytes = 10 << 20},
+     .small_bytes = 10 << 20,
+     .panel_tiles_per_sm = 8},
 };
 
 }  // namespace

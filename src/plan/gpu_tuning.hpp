@@ -15,6 +15,7 @@ struct gpu_tuning {
   std::int64_t band_bytes;    // of src that one column of tiles may span before the next column begins; 0: all rows
   std::int64_t piece_words;   // of one inner run that a block moves at most
   std::int64_t small_bytes;   // of one side of a matrix that is moved for its latency, not its traffic
+  int panel_tiles_per_sm;     // small matrices of fewer tiles of 128 bytes a side, all of them, do not go in panels
 };
 
 [[nodiscard]] const gpu_tuning& gpu_tuning_for(int arch) noexcept;

@@ -55,7 +55,8 @@ class builder {
   builder(gpu_rectangle& made, const gpu_request& wanted, const gpu_tuning& tuned, int array_alignment)
       : made_(made), wanted_(wanted), tuned_(tuned), array_alignment_(array_alignment) {
     wanted_.kernel = {};
-    tuned_.small_bytes = 0;  // a strip is one of many, not a matrix of its own
+    tuned_.small_bytes = 0;                 // a strip is one of many, not a matrix of its own
+    tuned_.panel_tiles_per_sm = INT32_MAX;  // tiles wait for each other, panels do not
   }
 
   // The same move out of place from and to one or more places, in one launch where that can be.

@@ -171,7 +171,7 @@ TEST_F(cuda_batch, moves_a_million_tiny_matrices_by_pointers) {
 
 TEST_F(cuda_batch, small_and_huge_items_go_together) {
   device_items some;
-  for (int k = 0; k < 50; ++k) some.add(transpose_problem(30 + k, 99, 4), 0, 0);
+  for (int k = 0; k < 50; ++k) some.add(transpose_problem(40 + k, 99, 4), 0, 0);
   some.add(transpose_problem(4000, 3000, 4), 0, 0);
   some.add(transpose_problem(4000, 3000, 4), 4, 0);
   some.add(transpose_problem(0, 3000, 4), 0, 0);

@@ -70,10 +70,10 @@ class emulated_items {
     if (!made.alone.empty()) return "item " + std::to_string(made.alone[0]) + " goes alone";
     for (const planning::gpu_batch::launch& one : made.launches) {
       if (one.shared_bytes > setting.shared_bytes) return "wants " + std::to_string(one.shared_bytes) + " bytes shared";
-      const gpu::box_batch_job job = planning::job_of(one, made.table.data());
-      if (const char* said = one.kernel->launch(&job, one.blocks, one.shared_bytes, &running)) {
-        return std::string(one.kernel->name) + ": " + said;
-      }
+      const char* const said = planning::with_job(one, made.table.data(), [&](const void* job) {
+        return one.kernel->launch(job, one.blocks, one.shared_bytes, &running);
+      });
+      if (said != nullptr) return std::string(one.kernel->name) + ": " + said;
     }
     std::string fault;
     for (std::size_t k = 0; k < bytes && fault.empty(); ++k) {
@@ -123,6 +123,23 @@ TEST_P(emulated_batch, moves_ragged_matrices) {
     for (int k = 0; k < 12; ++k) {
       some.add(matrix(roll.below(1 + 260 / GetParam()), roll.below(60), GetParam(), roll.below(77)),
                any_misalignment(roll, GetParam()), any_misalignment(roll, GetParam()));
+    }
+    ASSERT_EQ(some.move(setting), "") << to_text(setting);
+  }
+}
+
+// Rows are cut where they are many; what lies end to end in dst is one line.
+TEST_P(emulated_batch, moves_matrices_of_several_panels) {
+  dice roll(static_cast<std::uint64_t>(GetParam()) + 50);
+  for (int turn = 0; turn < 4 / slower + 1; ++turn) {
+    emulated_items some;
+    const gpu_setting setting = setting_of(roll);
+    for (int k = 0; k < 4; ++k) {
+      const std::int64_t rows = 1 + roll.below(roll.one_in(2) ? 40 : 3000 / GetParam());
+      const std::int64_t cols = 1 + roll.below(40000 / GetParam() / rows + 60);
+      const problem what =
+          roll.one_in(2) ? transpose_problem(rows, cols, GetParam()) : matrix(rows, cols, GetParam(), roll.below(77));
+      some.add(what, any_misalignment(roll, GetParam()), any_misalignment(roll, GetParam()));
     }
     ASSERT_EQ(some.move(setting), "") << to_text(setting);
   }

@@ -131,12 +131,25 @@ inline problem any_pixels(dice& roll, std::int64_t element_bytes) {
   return roll.one_in(3) ? batched(one, 2, rows * (cols + 12), cols * (rows + 8)) : one;
 }
 
+// Many matrices of any size, end to end on either side, or not.
+inline problem any_odd_matrices(dice& roll, std::int64_t element_bytes, std::int64_t max_elements) {
+  const std::int64_t rows = 1 + roll.below(roll.one_in(2) ? 40 : 900), cols = 1 + roll.below(max_elements / rows + 1);
+  const std::int64_t src_gap = roll.one_in(3) ? roll.below(20) : 0, dst_gap = roll.one_in(3) ? roll.below(20) : 0;
+  const problem one = transpose_problem(rows, cols, element_bytes, cols + src_gap, rows + dst_gap);
+  const std::int64_t src = rows * (cols + src_gap) + (roll.one_in(3) ? roll.below(20) : 0),
+                     dst = cols * (rows + dst_gap) + (roll.one_in(3) ? roll.below(20) : 0);
+  const std::int64_t many = 2 + roll.below(roll.one_in(2) ? 4 : 40);
+  const problem all = batched(one, many, roll.one_in(8) ? -src : src, dst);
+  return roll.one_in(4) ? batched(all, 2, many * src, many * dst) : all;
+}
+
 inline problem any_gpu_problem(dice& roll, const kernels::kernel* row, std::int64_t element_bytes) {
   const std::int64_t most = 60000 / element_bytes + 600;
   const std::int64_t unit = std::max<std::int64_t>(1, 16 / (element_bytes & -element_bytes));
   const std::string_view family = row == nullptr ? "" : row->family;
   if ((family == "shift_columns" || family == "shift_rows") && roll.one_in(2))
     return any_short_side(roll, element_bytes);
+  if (family == "panel") return any_odd_matrices(roll, element_bytes, most / (roll.one_in(2) ? 8 : 1));
   switch (roll.below(row != nullptr && row->tile_rows > 0 ? 13 : 9)) {
     case 0:
       return any_matrix(roll, element_bytes, most);

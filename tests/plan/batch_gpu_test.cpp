@@ -42,26 +42,58 @@ TEST(gpu_batch, one_launch_for_each_word_size) {
     moves.push_back({static_cast<std::uint32_t>(k % 4), from(0x10000 * (k + 1)), to(0x1000000 + 0x10000 * k)});
   }
   const gpu_batch made = lay_out_for(problems, moves);
-  ASSERT_EQ(made.launches.size(), 2U);
   EXPECT_TRUE(made.alone.empty());
-  EXPECT_STREQ(made.launches[0].kernel->name, "cuda_box_batch_b2");
-  EXPECT_EQ(made.launches[0].items, 10);
-  EXPECT_EQ(made.launches[0].shapes, 1);
-  EXPECT_STREQ(made.launches[1].kernel->name, "cuda_box_batch_b4");
-  EXPECT_EQ(made.launches[1].items, 30) << "12 bytes are three words";
-  EXPECT_EQ(made.launches[1].shapes, 3);
+  const auto expect = [&](std::size_t k, const char* kernel, std::int64_t items, std::int64_t shapes) {
+    EXPECT_STREQ(made.launches[k].kernel->name, kernel);
+    EXPECT_EQ(made.launches[k].items, items) << k;
+    EXPECT_EQ(made.launches[k].shapes, shapes) << k;
+  };
+  ASSERT_EQ(made.launches.size(), 3U);
+  expect(0, "cuda_panel_batch_b2", 10, 1);
+  expect(1, "cuda_box_batch_b4", 10, 1);  // 12 bytes are three words
+  expect(2, "cuda_panel_batch_b4", 20, 2);
+}
+
+TEST(gpu_batch, panels_are_all_of_each_matrix) {
+  const problem what = transpose_problem(700, 333, 4, 340, 720);
+  const gpu_batch made =
+      lay_out_for({what, what}, {{0, from(0x100004), to(0x90000c)}, {1, from(0x2000000), to(0xa000000)}});
+  const std::uint64_t src[] = {0x100004, 0x2000000}, dst[] = {0x90000c, 0xa000000};
+  std::map<std::pair<std::int64_t, std::int64_t>, int> covered[2];
+  for (const gpu_batch::launch& one : made.launches) {
+    const auto& job = std::get<gpu::panel_batch_job>(one.job);
+    for (std::uint32_t k = 0; k < job.count; ++k) {
+      const auto panel = read<gpu::panel_item>(made, one.items_at + k * sizeof(gpu::panel_item));
+      EXPECT_LE(panel.shape.shared_bytes + static_cast<int>(sizeof(gpu::panel_item)), job.shared_bytes);
+      EXPECT_EQ(panel.shape.team_log2, job.team_log2);
+      const int which = panel.src >= src[1] ? 1 : 0;
+      EXPECT_EQ(panel.src_begin, src[which]);
+      EXPECT_EQ(panel.src_end, src[which] + (699 * 340 + 333) * 4);
+      const auto first = static_cast<std::int64_t>(panel.src - src[which]) / 4;
+      const std::int64_t row = first / 340, col = first % 340;
+      EXPECT_EQ(panel.dst, dst[which] + static_cast<std::uint64_t>(col * 720 + row) * 4);
+      for (std::int64_t r = 0; r < panel.shape.rows.divisor; ++r) {
+        for (std::int64_t c = 0; c < panel.cols; ++c) ++covered[which][{row + r, col + c}];
+      }
+    }
+  }
+  for (const auto& all : covered) {
+    EXPECT_EQ(all.size(), 700U * 333U);
+    for (const auto& [place, times] : all) ASSERT_EQ(times, 1) << place.first << ", " << place.second;
+  }
 }
 
 TEST(gpu_batch, alignments_are_planned_apart) {
-  const std::vector<problem> problems = {transpose_problem(64, 64, 2)};
+  const std::vector<problem> problems = {transpose_problem(64, 64, 16)};
   std::vector<batch_move> moves;
   for (std::uintptr_t k = 0; k < 16; ++k)
-    moves.push_back({0, from(0x10000 * (k + 1) + k), to(0x1000000 + 0x10000 * k)});
+    moves.push_back({0, from(0x100000 * (k + 1) + 4 * k), to(0x10000000 + 0x100000 * k)});
   const gpu_batch made = lay_out_for(problems, moves);
-  ASSERT_EQ(made.launches.size(), 2U);
-  EXPECT_EQ(made.launches[0].items, 8) << "odd addresses: bytes";
-  EXPECT_EQ(made.launches[1].items, 8);
-  EXPECT_EQ(made.launches[1].shapes, 4) << "multiples of 2, 4, 8 and 16";
+  ASSERT_EQ(made.launches.size(), 3U) << "words of 4, 8 and 16 bytes";
+  EXPECT_EQ(made.launches[0].items, 8);
+  EXPECT_EQ(made.launches[1].items, 4);
+  EXPECT_EQ(made.launches[2].items, 4);
+  for (const gpu_batch::launch& one : made.launches) EXPECT_EQ(one.shapes, 1);
 }
 
 TEST(gpu_batch, a_block_takes_several_small_items) {
@@ -93,8 +125,9 @@ TEST(gpu_batch, a_block_takes_several_small_items) {
 }
 
 TEST(gpu_batch, blocks_of_an_item_are_counted) {
-  const std::vector<problem> problems = {transpose_problem(300, 200, 4)};
-  const gpu_batch made = lay_out_for(problems, {{0, from(0x100000), to(0x900000)}, {0, from(0x200000), to(0xa00000)}});
+  const std::vector<problem> problems = {transpose_problem(300, 200, 16)};
+  const gpu_batch made =
+      lay_out_for(problems, {{0, from(0x10000000), to(0x900000)}, {0, from(0x20000000), to(0xa00000)}});
   ASSERT_EQ(made.launches.size(), 1U);
   EXPECT_GT(made.launches[0].blocks, 2U);
   std::map<std::uint32_t, std::uint32_t> parts;
@@ -117,20 +150,22 @@ TEST(gpu_batch, a_large_item_goes_alone) {
 }
 
 TEST(gpu_batch, index_0_is_what_counts) {
-  problem backward{.element_bytes = 4, .rank = 2, .axes = {}};
+  problem backward{.element_bytes = 16, .rank = 2, .axes = {}};
   backward.axes[0] = {10, -1, 16};
   backward.axes[1] = {16, 12, 1};
   const gpu_batch made = lay_out_for({backward}, {{0, from(0x100000), to(0x900000)}});
   ASSERT_EQ(made.launches.size(), 1U);
   const auto item = read<gpu::box_item>(made, made.launches[0].items_at);
-  const map::canonical form = map::canonicalize(backward, 4);
+  const map::canonical form = map::canonicalize(backward, 16);
   EXPECT_EQ(item.src, 0x100000U + static_cast<std::uint64_t>(form.src_offset * form.word_bytes));
   const auto shape = read<gpu::box_shape>(made, made.launches[0].shapes_at);
-  EXPECT_EQ(item.src + shape.box.src_begin, 0x100000U - 9 * 4);
-  EXPECT_EQ(item.src + shape.box.src_end, 0x100000U + (15 * 12 + 1) * 4);
-  const gpu::box_batch_job job = job_of(made.launches[0], made.table.data());
-  EXPECT_EQ(reinterpret_cast<const std::byte*>(job.items), made.table.data() + made.launches[0].items_at);
-  EXPECT_EQ(made.launches[0].shared_bytes, job.shape_at + job.shape_bytes);
+  EXPECT_EQ(item.src + shape.box.src_begin, 0x100000U - 9 * 16);
+  EXPECT_EQ(item.src + shape.box.src_end, 0x100000U + (15 * 12 + 1) * 16);
+  with_job(made.launches[0], made.table.data(), [&](const void* started) {
+    const auto& job = *static_cast<const gpu::box_batch_job*>(started);
+    EXPECT_EQ(reinterpret_cast<const std::byte*>(job.items), made.table.data() + made.launches[0].items_at);
+    EXPECT_EQ(made.launches[0].shared_bytes, job.shape_at + job.shape_bytes);
+  });
 }
 
 TEST(gpu_batch, of_nothing_is_nothing) {

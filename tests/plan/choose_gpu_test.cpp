@@ -35,6 +35,7 @@ enum line {
   large_tiles,
   small_tiles,
   shifted,
+  panels,
   boxes
 };
 
@@ -178,6 +179,22 @@ TEST(gpu_list, shifted_tiles_where_addresses_are_no_multiples_of_16) {
   expect_line(transpose_problem(9999, 7001, 1), shifted, "cuda_shift_b1");
   expect_line(transpose_problem(4096, 4096, 2), shifted, "cuda_shift_b2", aligned_to(2));
   expect_line(permuted({7, 13, 77, 1001, 333}, {4, 3, 0, 2, 1}, 2), shifted, "cuda_shift_chain_b2");
+}
+
+TEST(gpu_list, panels_for_many_matrices_end_to_end) {
+  const auto many = [](std::int64_t rows, std::int64_t cols, std::int64_t element_bytes, std::int64_t gap = 0) {
+    const problem one = transpose_problem(rows, cols, element_bytes, cols, rows + gap);
+    return batched(one, 5000, rows * cols, (rows + gap) * cols);
+  };
+  expect_line(many(155, 153, 4), panels, "cuda_panel_b4");
+  expect_line(many(301, 299, 8), panels, "cuda_panel_b8", aligned_to(8));
+  expect_line(many(301, 299, 8), panels, "cuda_panel_b8");
+  expect_line(many(155, 153, 4, 1), boxes, "cuda_box_b4");  // not end to end
+  expect_line(many(9, 11, 4), boxes, "cuda_box_b4");        // several fit a box
+  expect_line(many(155, 153, 1), boxes, "cuda_box_b1");     // a box holds all of one
+  expect_line(many(301, 299, 1), panels, "cuda_panel_b1");
+  expect_line(many(155, 153, 2), panels, "cuda_panel_b2", aligned_to(2));
+  expect_line(transpose_problem(155, 153, 4), boxes, "cuda_box_b4");  // only one
 }
 
 TEST(gpu_list, boxes_for_everything_else) {

@@ -28,3 +28,4 @@ const char* start(const void* job, std::uint32_t blocks, int shared_bytes, void*
   const char* name(const void* job, std::uint32_t blocks, int shared_bytes, void* stream) noexcept { \
     return emulated::start<__VA_ARGS__, threads>(job, blocks, shared_bytes, stream);                 \
   }
+#define CORNERTURN_INSTANCE_IN_L1 CORNERTURN_INSTANCE
