@@ -36,7 +36,7 @@ constexpr const char* reasons[] = {
     "no axis of src has stride 1, so elements are fetched one by one",
     "dst fits the cache: register blocks are stored straight to dst",
     "no src run is a line long without axes that belong to a dst run: boxes of both are turned in the cache",
-    "register blocks go through a small buffer, and dst is written in whole lines",
+    "register blocks, through a small buffer where they fill no line, and dst is written in whole lines",
 };
 
 const char* family_of_line(int line) noexcept {
@@ -240,7 +240,10 @@ void cut(job& work, const cpu_tuning& tuned, int threads, bool blocks) noexcept 
     work.row_lines = 2;
     work.parked = 2;
     work.prefetch_bytes = tuned.strip_ahead_bytes;
-    work.panel = std::min(work.cols.total, tuned.strip_bytes / (fewer ? 2 * e : e));
+    // Panels of one width, in whole blocks, so that tasks have the same share.
+    const std::int64_t panels = ceil_div(work.cols.total, tuned.strip_bytes / (fewer ? 2 * e : e));
+    const std::int64_t block = kernels::cpu::strip_block_bytes / e;
+    work.panel = std::min(work.cols.total, ceil_div(ceil_div(work.cols.total, panels), block) * block);
     work.group = std::min(work.parked * 64 / e, work.rows.total);
   } else if (work.panel = std::min(work.cols.total, tuned.panel_cols);
              blocks && !kernels::cpu::splits_columns(work) && !(tuned.whole_pieces && e >= 2 && runs_at_lines(work))) {
