@@ -289,6 +289,7 @@ const char* plan_state::turn_on_gpu(int device, const planning::gpu_rectangle& a
 }
 
 std::int64_t plan_state::workspace_bytes() const noexcept {
+  if (!what_.in_place) return 0;
   std::int64_t most = in_place_ ? in_place_->workspace_bytes : 0;
   for (const auto& one : halves_) {
     const gpu_half* half = one.load(std::memory_order_acquire);

@@ -36,6 +36,7 @@ struct job {
   std::int64_t panel = 1;           // columns that are in flight at once: dst runs that a thread keeps open
   std::int64_t group = 1;           // rows moved before the panel is written out
   std::int64_t parked = 1;          // lines of a dst run that are written together; a power of two. 0: whole groups
+  std::int64_t row_lines = 1;       // lines of a src row that are read together where lines are parked
   std::int64_t row_chunk = 1;       // rows of one unit
   bool packed = false;              // the columns of a panel lie end to end in dst: written as one run
   bool streaming = false;           // non-temporal stores

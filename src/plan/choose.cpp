@@ -36,7 +36,7 @@ constexpr const char* reasons[] = {
     "no axis of src has stride 1, so elements are fetched one by one",
     "dst fits the cache: register blocks are stored straight to dst",
     "no src run is a line long without axes that belong to a dst run: boxes of both are turned in the cache",
-    "register blocks go through a small buffer, and dst is written in whole lines",
+    "register blocks, through a small buffer where they fill no line, and dst is written in whole lines",
 };
 
 const char* family_of_line(int line) noexcept {
@@ -215,6 +215,14 @@ bool runs_at_lines(const job& work) noexcept {
   return work.cols.rank == 0 || work.cols.axes[0].dst_stride * work.form.word_bytes % 64 == 0;
 }
 
+// True where strips-inl.hpp moves it: there is a whole block of one at least.
+bool walks_strips(const job& work, const cpu_tuning& tuned) noexcept {
+  const auto strip =
+      static_cast<std::int64_t>(kernels::cpu::rows_of_strip(static_cast<std::size_t>(work.element_bytes)));
+  return tuned.strip_bytes > 0 && work.rows.total >= strip &&
+         work.cols.total * work.element_bytes >= kernels::cpu::strip_block_bytes && !kernels::cpu::splits_columns(work);
+}
+
 // Panels, groups and row chunks: how much of the problem is in flight at once, and what a unit is.
 void cut(job& work, const cpu_tuning& tuned, int threads, bool blocks) noexcept {
   const std::int64_t e = work.element_bytes;
@@ -226,6 +234,17 @@ void cut(job& work, const cpu_tuning& tuned, int threads, bool blocks) noexcept 
     const std::int64_t cols = std::max(std::int64_t{64} / e, tuned.packed_panel_bytes / (work.rows.total * e));
     work.panel = std::clamp<std::int64_t>(cols, 1, work.cols.total);
     if (work.rows.total * e % 64 == 0) work.prefetch_bytes = tuned.scout_bytes;
+  } else if (blocks && walks_strips(work, tuned)) {
+    // Narrow words wait in windows in L2. Runs whole pages apart share a few sets of the TLB.
+    const bool fewer = e <= 2 || work.cols.axes[0].dst_stride * work.form.word_bytes % 4096 == 0;
+    work.row_lines = 2;
+    work.parked = 2;
+    work.prefetch_bytes = tuned.strip_ahead_bytes;
+    // Panels of one width, in whole blocks, so that tasks have the same share.
+    const std::int64_t panels = ceil_div(work.cols.total, tuned.strip_bytes / (fewer ? 2 * e : e));
+    const std::int64_t block = kernels::cpu::strip_block_bytes / e;
+    work.panel = std::min(work.cols.total, ceil_div(ceil_div(work.cols.total, panels), block) * block);
+    work.group = std::min(work.parked * 64 / e, work.rows.total);
   } else if (work.panel = std::min(work.cols.total, tuned.panel_cols);
              blocks && !kernels::cpu::splits_columns(work) && !(tuned.whole_pieces && e >= 2 && runs_at_lines(work))) {
     work.parked = lines_together(work, tuned);

@@ -12,6 +12,8 @@ constexpr cpu_tuning generic = {.name = "generic",
                                 .carried_lines = 2,
                                 .direct_cols = 704,
                                 .panel_cols = 512,
+                                .strip_bytes = 0,
+                                .strip_ahead_bytes = 0,
                                 .scout_bytes = 4096,
                                 .panel_bytes = 2048,
                                 .prefetch_bytes = 256,
@@ -34,6 +36,8 @@ constexpr cpu_tuning amd = {.name = "amd",
                             .carried_lines = 2,
                             .direct_cols = 704,
                             .panel_cols = 512,
+                            .strip_bytes = 0,
+                            .strip_ahead_bytes = 0,
                             .scout_bytes = 4096,
                             .panel_bytes = 1536,
                             .prefetch_bytes = 192,
@@ -56,10 +60,18 @@ constexpr cpu_tuning amd_with_larger_l2 = [] {
   return row;
 }();
 
+constexpr cpu_tuning larger_l2 = [] {
+  cpu_tuning row = generic;
+  row.name = "generic, 2 MiB of L2";
+  row.strip_bytes = 8192;
+  row.strip_ahead_bytes = 512;
+  return row;
+}();
+
 }  // namespace
 
 const cpu_tuning& tuning_for(const base::machine& machine) noexcept {
-  if (!machine.amd) return generic;
+  if (!machine.amd) return machine.l2_bytes < 2 << 20 ? generic : larger_l2;
   return machine.l2_bytes < 1 << 20 ? amd : amd_with_larger_l2;
 }
 

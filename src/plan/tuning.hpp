@@ -26,14 +26,19 @@ struct cpu_tuning {
                                // quarter
   std::int64_t panel_cols;     // the same when lines are parked in L2; half of it where runs are whole pages apart:
                                // 8192 x 8192 0.37 with 512, 0.41 with 256 and half the distance of the scout
-  std::int64_t scout_bytes;    // how far ahead of the block in work lines are fetched: 2 KiB and 8 KiB lose 5 to 10 %
-  std::int64_t panel_bytes;    // of a src row read in one go: the hardware prefetcher wants long runs
-  std::int64_t prefetch_bytes;      // software prefetch distance within a src row
-  std::int64_t narrow_buffer;       // tile buffer when a panel has few columns: reads and stores overlap only when they
-                                    // alternate often: float32 8500000 x 2 0.67 with 4 KiB, 0.79 with 2 KiB (the same)
-  std::int64_t long_run_bytes;      // dst runs need not be longer where src rows are short: OIHW to HWIO 0.10 without
-                                    // a limit, 0.45 with it (AMD EPYC 3rd generation, 2026-11-21)
-  std::int64_t packed_bytes;        // a dst run up to this long is gathered with its neighbours and written as one
+  // Strips of blocks of 128 bytes (strips-inl.hpp). Measured on one core of an Intel Xeon (model 143, 2 MiB of L2),
+  // 2026-11-22, shares of a copy.
+  std::int64_t strip_bytes;        // of a src row that are walked before the next rows; half of it for 1- and 2-byte
+                                   // elements and for runs whole pages apart; 0: parked-inl.hpp instead
+  std::int64_t strip_ahead_bytes;  // how far ahead in the rows blocks are fetched: none 0.76, 256 to 1024 0.9 to 1.0
+  std::int64_t scout_bytes;     // how far ahead of the block in work lines are fetched: 2 KiB and 8 KiB lose 5 to 10 %
+  std::int64_t panel_bytes;     // of a src row read in one go: the hardware prefetcher wants long runs
+  std::int64_t prefetch_bytes;  // software prefetch distance within a src row
+  std::int64_t narrow_buffer;   // tile buffer when a panel has few columns: reads and stores overlap only when they
+                                // alternate often: float32 8500000 x 2 0.67 with 4 KiB, 0.79 with 2 KiB (the same)
+  std::int64_t long_run_bytes;  // dst runs need not be longer where src rows are short: OIHW to HWIO 0.10 without
+                                // a limit, 0.45 with it (AMD EPYC 3rd generation, 2026-11-21)
+  std::int64_t packed_bytes;    // a dst run up to this long is gathered with its neighbours and written as one
   std::int64_t packed_panel_bytes;  // of such neighbours that are read at a time
   std::int64_t run_ahead_bytes;     // how far ahead inner runs are fetched
   std::int64_t run_bytes;           // inner runs from here on are copied one by one

@@ -185,6 +185,10 @@ TEST_P(registry, moves_every_problem_that_it_accepts) {
         if (family != "stream") continue;
         other.parked = 0;  // whole groups, as the tuning of another machine has it
         failures += !bench->check(*made.kernel, other);
+        other.row_lines = 2;  // strips-inl.hpp
+        other.parked = std::int64_t{2} << roll.below(2);
+        other.prefetch_bytes = 512;
+        failures += !bench->check(*made.kernel, other);
       }
     });
   }

@@ -95,18 +95,25 @@ struct tall_block {
   using T = typename word_of<Word>::type;
   using Tag = hn::FixedTag<T, Vector / sizeof(T)>;
 
+  // 16 bytes of row i and of each n-th one after it.
+  template <class D, class Rows>
+  static HWY_INLINE hn::VFromD<D> gather(D d, const Rows& row, std::size_t i, std::int64_t offset) {
+    constexpr std::size_t bytes = hn::MaxLanes(D()) * sizeof(T);
+    if constexpr (bytes == 16) {
+      return load(d, row[i] + offset);
+    } else {
+      const hn::Half<D> half;
+      return hn::Combine(d, gather(half, row, i + bytes / 32 * n, offset), gather(half, row, i, offset));
+    }
+  }
+
   // The runs, in registers.
   template <class Rows>
   static HWY_INLINE void turn(const Rows& row, std::int64_t offset, hn::VFromD<Tag> (&v)[n]) {
     const Tag d;
     HWY_UNROLL(16)
     for (std::size_t i = 0; i < n; ++i) {
-      if constexpr (Vector == 16) {
-        v[i] = load(d, row[i] + offset);
-      } else {
-        const hn::Half<Tag> half;
-        v[i] = hn::Combine(d, load(half, row[i + n] + offset), load(half, row[i] + offset));
-      }
+      v[i] = gather(d, row, i, offset);
     }
     shuffle_times<log2_of(n)>(d, v);
   }

@@ -1,6 +1,7 @@
 // The register blocks that every SIMD target offers, by word size: how many rows x columns one of them takes at most.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/job.hpp"
@@ -17,6 +18,12 @@ inline constexpr int strip_rows = 16;
 [[nodiscard]] constexpr int block_cols(std::int64_t word_bytes) noexcept {
   return word_bytes <= 2 ? static_cast<int>(32 / word_bytes) : static_cast<int>(16 / word_bytes);
 }
+
+// The same for strips-inl.hpp.
+[[nodiscard]] constexpr std::size_t rows_of_strip(std::size_t word_bytes) noexcept {
+  return word_bytes <= 4 ? 32 : 128 / word_bytes;
+}
+inline constexpr std::int64_t strip_block_bytes = 128;  // of each row, that are read together
 
 // True when the stream kernels take rows of so few columns apart as contiguous runs of rows: see narrow-inl.hpp.
 [[nodiscard]] inline bool splits_columns(const job& work) noexcept {

@@ -15,6 +15,7 @@
 #include "kernels/cpu/narrow-inl.hpp"
 #include "kernels/cpu/panel-inl.hpp"
 #include "kernels/cpu/parked-inl.hpp"
+#include "kernels/cpu/strips-inl.hpp"
 #include "kernels/cpu/tiny-inl.hpp"
 #include "kernels/kernel.hpp"
 
@@ -105,6 +106,10 @@ struct block_fill {
     columns(rows, c, cols, to, pitch, false, read_ahead{rows, work.prefetch_bytes, panel_cols * word});
   }
 
+  HWY_INLINE void block(const strip& rows, std::int64_t c, std::int64_t cols, std::byte* to, std::int64_t pitch) const {
+    columns(rows, c, cols, to, pitch, false, read_ahead{rows, 0, 0});
+  }
+
   HWY_INLINE void packed(const strip& rows, std::int64_t cols, std::byte* to, std::int64_t pitch) const {
     std::int64_t done = 0;
     if constexpr (Word <= 8) {
@@ -175,6 +180,7 @@ void stream_blocks(const job& work, const std::byte* src, std::byte* dst, std::i
   const std::byte* const readable_end = fill.dense ? fill.src_end : nullptr;
   if (fills_lines<Word>(work)) return move_end_to_end<Word>(work, src, dst, begin, end, readable_end);
   if (work.packed || work.parked == 0 || splits_columns(work)) return move_panels(work, src, dst, begin, end, fill);
+  if (work.row_lines == 2) return move_strips<Word>(work, src, dst, begin, end, fill);
   move_parked<Word>(work, src, dst, begin, end, readable_end);
 }
 

@@ -1,0 +1,337 @@
+// The walk of large matrices on cores that follow 16 to 32 rows at a time and have megabytes of L2: two neighbouring
+// lines of a row are read together, and rows are followed as far as the windows of their columns fit the L2.
+//
+//   1. a unit is a panel of columns times a chunk of rows; a strip of it is as many rows as are read side by side
+//   2. a strip is walked in blocks of 128 bytes of each row, fetched some way ahead in the same rows. A block goes
+//      through registers into the windows of its columns: `parked` lines each, behind room for a carry (lines-inl.hpp)
+//   3. a window is written when it is full, before it is filled anew. Blocks take turns, so that every strip comes with
+//      its share of stores: block b is full after the strips s with (s + b + 1) % (strips of a window) == 0
+#if defined(CORNERTURN_STRIPS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef CORNERTURN_STRIPS_INL
+#undef CORNERTURN_STRIPS_INL
+#else
+#define CORNERTURN_STRIPS_INL
+#endif
+
+#include <array>
+
+#include "kernels/cpu/block.hpp"
+#include "kernels/cpu/parked-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
+
+// The windows of a panel's columns; of one block's where each strip fills them.
+struct column_windows {
+  std::byte* memory;
+  std::byte* carry;     // a line of each column where a strip fills a window; else it is kept in front of the window
+  std::byte** place;    // where the columns' runs begin in dst
+  std::int64_t strip;   // bytes that a strip adds to a run
+  std::int64_t strips;  // of a window; a power of two
+  std::int64_t block_cols;
+  bool streaming;
+
+  [[nodiscard]] HWY_INLINE std::int64_t window() const noexcept { return strip * strips; }
+  [[nodiscard]] HWY_INLINE std::int64_t pitch() const noexcept { return line_bytes + window(); }
+  // A run's first window is whole lines too.
+  [[nodiscard]] HWY_INLINE std::int64_t slot(std::int64_t number, std::int64_t block) const noexcept {
+    return (number + block * HWY_MAX(line_bytes / strip, std::int64_t{1})) & (strips - 1);
+  }
+  [[nodiscard]] HWY_INLINE std::byte* front(std::int64_t block) const noexcept {
+    return memory + (strips == 1 ? 0 : block * block_cols * pitch());
+  }
+
+  // Effect  the window of `block` that ends with strip `number` goes to dst. run_bytes: of the whole run if that is its
+  //         end, else 0
+  HWY_NOINLINE void write(std::int64_t number, std::int64_t block, std::int64_t cols,
+                          std::int64_t run_bytes) const noexcept {
+    const std::int64_t last_slot = slot(number, block);
+    const std::int64_t filled = HWY_MIN(last_slot, number) + 1;
+    const std::int64_t from = strip * (number + 1 - filled);
+    const bool last = run_bytes != 0;
+    const std::int64_t bytes = last ? run_bytes - from : strip * filled;
+    std::byte* at = front(block);
+    std::byte* data = at + line_bytes + (last_slot + 1 - filled) * strip;
+    std::byte* const* to = place + block * block_cols;
+    std::byte* kept = carry + block * block_cols * line_bytes;
+    if (streaming && !last && from != 0 && strips > 1) {
+      for (std::int64_t c = 0; c < cols; ++c, at += pitch()) middle(at, *to++ + from);
+      return;
+    }
+    for (std::int64_t c = 0; c < cols; ++c, at += pitch(), data += pitch(), ++to, kept += line_bytes) {
+      if (!streaming) {
+        store_piece(data, *to + from, bytes);
+      } else if (strips == 1) {
+        stream_piece(data, *to + from, bytes, kept, from == 0, last);
+      } else {
+        stream_window(data, *to + from, bytes, at, from == 0, last);
+      }
+    }
+  }
+
+ private:
+  // A whole window in the middle of its run.
+  HWY_INLINE void middle(std::byte* at, std::byte* to) const noexcept {
+    const auto a = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % line_bytes);
+    const std::byte* const data = at + line_bytes - a;
+    to -= a;
+    for (std::int64_t k = 0; k < window(); k += line_bytes) stream_line(data + k, to + k);
+    if (a != 0) std::memcpy(at, at + window(), line_bytes);
+  }
+};
+
+// A block that is fetched, a share of its rows with each 16 bytes of the block in work.
+template <std::size_t Side>
+struct block_ahead {
+  const std::byte* const* row;
+
+  // `distance` bytes further in the strip in work, or at the start of the next one.
+  HWY_INLINE block_ahead(const strip_of_rows<Side>& now, const strip_of_rows<Side>& next, std::int64_t offset,
+                         std::int64_t distance) noexcept
+      : row(now.row), offset_(offset + distance) {
+    if (offset_ < now.row_bytes) return;
+    offset_ -= base::ceil_div(now.row_bytes, strip_block_bytes) * strip_block_bytes;
+    if (next.count != 0 && offset_ >= 0 && offset_ < next.row_bytes) {
+      row = next.row;
+    } else {
+      offset_ = offset;
+    }
+  }
+  HWY_INLINE void fetch(std::int64_t done) const noexcept {
+    constexpr auto share = static_cast<std::int64_t>(Side) * 16 / strip_block_bytes;
+    const std::byte* const* some = row + done / 16 * share;
+    HWY_UNROLL(4)
+    for (std::int64_t k = 0; k < share; ++k) {
+      __builtin_prefetch(some[k] + offset_, 0, 3);
+      __builtin_prefetch(some[k] + offset_ + line_bytes, 0, 3);
+    }
+  }
+  HWY_INLINE void fetch_all() const noexcept {
+    for (std::int64_t done = 0; done < strip_block_bytes; done += 16) fetch(done);
+  }
+
+ private:
+  std::int64_t offset_;
+};
+
+// A whole block of narrow words: longer pieces of its columns than the blocks of other walks store.
+template <std::size_t Word>
+HWY_NOINLINE void turn_whole_block(const std::byte* const* row, std::int64_t offset, std::byte* to, std::int64_t pitch,
+                                   const block_ahead<rows_of_strip(Word)>& ahead) {
+  constexpr std::size_t widest = HWY_MAX_BYTES < 64 ? HWY_MAX_BYTES : 64;
+  using tall = tall_block<Word, (Word == 1 ? HWY_MIN(widest, std::size_t{32}) : widest)>;
+  constexpr auto word = static_cast<std::int64_t>(Word);
+  for (std::size_t r = 0; r < rows_of_strip(Word); r += tall::rows) {
+    std::byte* run = to + static_cast<std::int64_t>(r) * word;
+    for (std::int64_t k = 0; k < strip_block_bytes; k += 16, run += 16 / word * pitch) {
+      if (r == 0) ahead.fetch(k);
+      tall::move(row + r, offset + k, run, pitch);
+    }
+  }
+}
+
+#if HWY_TARGET <= HWY_AVX3
+inline constexpr bool lines_in_registers = true;
+
+// Lines of a run that begins inside a line, put together in registers: no load meets a store under way.
+template <std::size_t Word>
+class splicer {
+ public:
+  // a: bytes from the begin of a line to that of the run; a multiple of the word, or of 8
+  explicit HWY_INLINE splicer(std::int64_t a) noexcept {
+    if constexpr (Word == 2) {
+      index_ = _mm512_sub_epi16(_mm512_load_si512(first.data()), _mm512_set1_epi16(static_cast<short>(a / 2)));
+    } else if constexpr (Word == 4) {
+      index_ = _mm512_sub_epi32(_mm512_load_si512(first.data()), _mm512_set1_epi32(static_cast<int>(a / 4)));
+    } else {
+      index_ = _mm512_sub_epi64(_mm512_load_si512(first.data()), _mm512_set1_epi64(a / 8));
+    }
+  }
+  // The last a bytes of one line and what precedes the last a bytes of the next.
+  HWY_INLINE __m512i operator()(__m512i before, __m512i after) const noexcept {
+    if constexpr (Word == 2) return _mm512_permutex2var_epi16(before, index_, after);
+    if constexpr (Word == 4) return _mm512_permutex2var_epi32(before, index_, after);
+    return _mm512_permutex2var_epi64(before, index_, after);
+  }
+
+ private:
+  using lane = typename word_of<Word>::type;
+  static constexpr std::size_t lanes = 64 / sizeof(lane);
+  static constexpr std::array<lane, lanes> second_line() {
+    std::array<lane, lanes> index{};
+    for (std::size_t k = 0; k < lanes; ++k) index[k] = static_cast<lane>(lanes + k);
+    return index;
+  }
+  alignas(64) static constexpr std::array<lane, lanes> first = second_line();
+  __m512i index_;
+};
+
+HWY_INLINE void stream_register(__m512i line, std::byte* to) {
+  _mm512_stream_si512(reinterpret_cast<__m512i*>(to), line);
+}
+
+// Two lines of a run from registers to dst. kept: the line before them, and afterwards the last of them; first/last: of
+// the run.
+template <std::size_t Word, bool AtLines>
+HWY_INLINE void write_two(__m512i one, __m512i two, std::byte* to, std::byte* kept, bool first, bool last) {
+  if constexpr (AtLines) {
+    stream_register(one, to);
+    stream_register(two, to + line_bytes);
+  } else {
+    const auto a = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % line_bytes);
+    const splicer<Word> splice(a);
+    const __m512i begun = splice(_mm512_loadu_si512(kept), one);
+    to -= a;
+    if (first) {
+      _mm512_mask_storeu_epi8(to, ~std::uint64_t{0} << a, begun);
+    } else {
+      stream_register(begun, to);
+    }
+    stream_register(splice(one, two), to + line_bytes);
+    if (last) {
+      _mm512_mask_storeu_epi8(to + 2 * line_bytes, (std::uint64_t{1} << a) - 1, splice(two, two));
+    } else {
+      _mm512_storeu_si512(kept, two);
+    }
+  }
+}
+
+// A whole block from src to dst, two lines of each column.
+template <std::size_t Word, bool AtLines>
+HWY_NOINLINE void stream_whole_block(const std::byte* const* row, std::int64_t offset, std::byte* const* place,
+                                     std::int64_t from, std::byte* kept, bool first, bool last,
+                                     const block_ahead<rows_of_strip(Word)>& ahead) {
+  using tall = tall_block<Word, 64>;
+  const typename tall::Tag d;
+  for (std::int64_t k = 0; k < strip_block_bytes; k += 16) {
+    hn::VFromD<decltype(d)> upper[tall::n];
+    hn::VFromD<decltype(d)> lower[tall::n];
+    ahead.fetch(k);
+    tall::turn(row, offset + k, upper);
+    tall::turn(row + tall::rows, offset + k, lower);
+    HWY_UNROLL(4)
+    for (std::size_t c = 0; c < tall::n; ++c, kept += line_bytes) {
+      write_two<Word, AtLines>(upper[c].raw, lower[c].raw, *place++ + from, kept, first, last);
+    }
+  }
+}
+
+// The second strip of windows of two, each a line: from registers, behind the first one's line in the window.
+template <std::size_t Word, bool AtLines>
+HWY_NOINLINE void close_whole_block(const std::byte* const* row, std::int64_t offset, std::byte* const* place,
+                                    std::int64_t from, std::byte* at, std::int64_t pitch, bool first, bool last,
+                                    const block_ahead<rows_of_strip(Word)>& ahead) {
+  using tall = tall_block<Word, 64>;
+  const typename tall::Tag d;
+  for (std::int64_t k = 0; k < strip_block_bytes; k += 16) {
+    hn::VFromD<decltype(d)> lower[tall::n];
+    ahead.fetch(k);
+    tall::turn(row, offset + k, lower);
+    HWY_UNROLL(8)
+    for (std::size_t c = 0; c < tall::n; ++c, at += pitch) {
+      write_two<Word, AtLines>(_mm512_loadu_si512(at + line_bytes), lower[c].raw, *place++ + from, at, first, last);
+    }
+  }
+}
+#else
+inline constexpr bool lines_in_registers = false;
+template <std::size_t Word, bool AtLines>
+void stream_whole_block(const std::byte* const*, std::int64_t, std::byte* const*, std::int64_t, std::byte*, bool, bool,
+                        const block_ahead<rows_of_strip(Word)>&) {}
+template <std::size_t Word, bool AtLines>
+void close_whole_block(const std::byte* const*, std::int64_t, std::byte* const*, std::int64_t, std::byte*, std::int64_t,
+                       bool, bool, const block_ahead<rows_of_strip(Word)>&) {}
+#endif
+
+template <std::size_t Word, class Fill>
+void move_strips(const job& work, const std::byte* src, std::byte* dst, std::int64_t begin, std::int64_t end,
+                 const Fill& fill) {
+  constexpr std::size_t side = rows_of_strip(Word);
+  constexpr auto word = static_cast<std::int64_t>(Word);
+  constexpr std::int64_t strip_bytes = static_cast<std::int64_t>(side) * word;
+  constexpr std::int64_t block_cols = strip_block_bytes / word;
+  column_windows all{
+      nullptr,    nullptr,       nullptr, strip_bytes, HWY_MAX(work.parked * line_bytes / strip_bytes, std::int64_t{1}),
+      block_cols, work.streaming};
+  // A block of registers may be stored whole though it has fewer columns.
+  const std::int64_t columns = all.strips == 1 ? block_cols : work.panel;
+  const std::int64_t tile_bytes = (columns + Fill::spare_cols) * all.pitch();
+  const std::int64_t carry_bytes = all.strips == 1 ? work.panel * line_bytes : 0;
+  all.memory = scratch(tile_bytes + carry_bytes + work.panel * static_cast<std::int64_t>(sizeof(std::byte*)));
+  if (all.memory == nullptr) return move_without_buffer(work, src, dst, begin, end);
+  all.carry = all.memory + tile_bytes;
+  all.place = reinterpret_cast<std::byte**>(all.carry + carry_bytes);
+
+  constexpr auto unit = static_cast<std::uintptr_t>(HWY_MIN(Word, std::size_t{8}));
+  const bool from_registers = lines_in_registers && Word >= 2 && all.window() == 2 * line_bytes && work.streaming &&
+                              reinterpret_cast<std::uintptr_t>(dst) % unit == 0;
+  const bool at_lines = runs_begin_at_lines(work, dst);
+
+  // Rows that are pages apart share a set of the L1, which does not hold a line of each: they are copied side by side.
+  const bool together = work.rows.axes[0].src_stride * word % 2048 == 0;
+  alignas(64) std::byte copied[side * strip_block_bytes];
+  std::array<const std::byte*, side> copies;
+  for (std::size_t k = 0; k < side; ++k) copies[k] = copied + k * strip_block_bytes;
+
+  strip_walk<side> walk(work, src, begin, end);
+  strip_of_rows<side> strips[2];
+  for (auto& one : strips) walk.next(one);
+  for (std::size_t turn = 0; strips[turn].count != 0; walk.next(strips[turn]), turn ^= 1) {
+    const strip_of_rows<side>& now = strips[turn];
+    const std::int64_t n = now.number;
+    const std::int64_t panel_cols = now.unit.cols;
+    if (n == 0) run_places(work, now.unit.col, panel_cols, dst + now.outer_dst + now.unit.row * word, all.place);
+    std::int64_t block = 0;
+    for (std::int64_t c = 0; c < panel_cols; c += block_cols, ++block) {
+      const std::int64_t cols = HWY_MIN(block_cols, panel_cols - c);
+      const block_ahead<side> ahead(now, strips[turn ^ 1], block * strip_block_bytes, work.prefetch_bytes);
+      const std::int64_t slot = all.slot(n, block);
+      const bool whole = cols == block_cols && now.count == static_cast<std::int64_t>(side);
+      const std::byte* const* row = now.row;
+      std::int64_t offset = block * strip_block_bytes;
+      if (together && whole) {
+        for (std::size_t k = 0; k < side; ++k)
+          std::memcpy(copied + k * strip_block_bytes, row[k] + offset, strip_block_bytes);
+        row = copies.data();
+        offset = 0;
+      }
+      if (from_registers && whole && slot == all.strips - 1 && n >= slot) {
+        const std::int64_t from = (n + 1 - all.strips) * strip_bytes;
+        const bool first = from == 0;
+        std::byte* const* const to = all.place + c;
+        if constexpr (Word >= 4) {
+          std::byte* const kept = all.carry + c * line_bytes;
+          if (at_lines) {
+            stream_whole_block<Word, true>(row, offset, to, from, kept, first, now.last, ahead);
+          } else {
+            stream_whole_block<Word, false>(row, offset, to, from, kept, first, now.last, ahead);
+          }
+        } else if constexpr (Word == 2) {
+          if (at_lines) {
+            close_whole_block<Word, true>(row, offset, to, from, all.front(block), all.pitch(), first, now.last, ahead);
+          } else {
+            close_whole_block<Word, false>(row, offset, to, from, all.front(block), all.pitch(), first, now.last,
+                                           ahead);
+          }
+        }
+        continue;
+      }
+      std::byte* const room = all.front(block) + line_bytes + slot * strip_bytes;
+      if (Word <= 2 && whole) {
+        turn_whole_block<Word>(row, offset, room, all.pitch(), ahead);
+      } else {
+        ahead.fetch_all();
+        for (std::int64_t r = 0; r < now.count; r += strip_rows) {
+          const int count = static_cast<int>(HWY_MIN(std::int64_t{strip_rows}, now.count - r));
+          fill.block({now.row + r, nullptr, 0, count}, c, cols, room + r * word, all.pitch());
+        }
+      }
+      if (now.last || slot == all.strips - 1) all.write(n, block, cols, now.last ? now.unit.rows * word : 0);
+    }
+  }
+  finish_streaming();
+}
+
+}  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // per target
