@@ -10,11 +10,7 @@ namespace cornerturn::bench {
 
 namespace {
 
-constexpr std::size_t kernel_width = 32;
-
-std::string fitted(const std::string& text, std::size_t width) {
-  return text.size() <= width ? text : text.substr(0, width - 2) + "..";
-}
+constexpr std::size_t gpu_kernel_width = 32;
 
 double share_of(const result& one) { return one.ours().wrong.empty() ? one.share().median : 0; }
 
@@ -29,14 +25,14 @@ double lowest_place(const result& one) { return one.ours().wrong.empty() ? one.p
 
 std::string gpu_table_head(const std::string& set, bool with_peers, std::size_t name_width) {
   return fmt::format("\n{}\n{:<{}} {:>3} {:>7} {:<{}} {:>9} {:>6} {:>6}  {:<21} {:<11} {:<15}{}\n", set, "case",
-                     name_width, "B", "MiB", "kernel", kernel_width, "time us", "GB/s", "roof", "share (q1-q3)",
+                     name_width, "B", "MiB", "kernel", gpu_kernel_width, "time us", "GB/s", "roof", "share (q1-q3)",
                      "places", "best copy", with_peers ? " best peer" : "");
 }
 
 std::string gpu_table_row(const result& one, bool with_peers, std::size_t name_width) {
   const double mib = static_cast<double>(one.what.bytes()) / 1048576.0;
   std::string line = fmt::format("{:<{}} {:>3} {:>7.{}f} {:<{}} ", one.what.shape(), name_width, one.what.element_bytes,
-                                 mib, mib < 10 ? 2 : 0, fitted(one.ours().detail, kernel_width), kernel_width);
+                                 mib, mib < 10 ? 2 : 0, fitted(one.ours().detail, gpu_kernel_width), gpu_kernel_width);
   if (one.ours().seconds.empty()) return line + "WRONG  " + one.ours().wrong + "\n";
   const quartiles share = one.share(), places = one.place_shares();
   const series* roof = one.best(role::roof);

@@ -20,6 +20,9 @@ struct run_facts {
   int placements = 1;
 };
 
+// At most `width` of a text.
+[[nodiscard]] std::string fitted(const std::string& text, std::size_t width);
+
 [[nodiscard]] std::string table_head(const std::string& set, bool with_peers, std::size_t name_width);
 [[nodiscard]] std::string table_row(const result& one, bool with_peers, std::size_t name_width);
 

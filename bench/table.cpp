@@ -12,11 +12,11 @@ namespace {
 
 constexpr std::size_t kernel_width = 30;
 
+}  // namespace
+
 std::string fitted(const std::string& text, std::size_t width) {
   return text.size() <= width ? text : text.substr(0, width - 2) + "..";
 }
-
-}  // namespace
 
 std::string table_head(const std::string& set, bool with_peers, std::size_t name_width) {
   return fmt::format("\n{}\n{:<{}} {:>3} {:>7} {:<{}} {:>2} {:>9} {:>7} {:>7}  {:<21}{}\n", set, "case", name_width,

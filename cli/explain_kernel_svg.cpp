@@ -11,7 +11,7 @@ namespace {
 
 constexpr int cell = 16, margin = 24, gap = 40, line = 20;
 constexpr int most_cells = 32;  // rows and columns of a map; a larger tile repeats itself
-constexpr std::size_t most_sectors = 8;
+constexpr std::size_t most_drawn = 8;
 
 // Light and dark by what the reader's system prefers; the page round the figure need not know.
 constexpr const char* style =
@@ -35,7 +35,7 @@ std::string text_at(int x, int y, const char* kind, const std::string& text) {
 std::string strip_at(int x, int y, const sector_strip& strip) {
   constexpr int word = 9;
   std::string out = text_at(x, y + 12, "q", strip.title);
-  const std::size_t shown = std::min(strip.words.size(), most_sectors);
+  const std::size_t shown = std::min(strip.words.size(), most_drawn);
   for (std::size_t k = 0; k < shown; ++k) {
     for (int w = 0; w < 8; ++w) {
       out += fmt::format("<rect x='{}' y='{}' width='8' height='14' class='{}'/>",

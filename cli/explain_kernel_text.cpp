@@ -9,7 +9,7 @@ namespace cornerturn::cli {
 namespace {
 
 constexpr int most_rows = 8, most_cols = 32;  // of a bank map, in a terminal
-constexpr std::size_t most_sectors = 4;
+constexpr std::size_t most_listed = 4;
 
 // Banks round the wheel of xterm's 6 x 6 x 6 cube, so that neighbours look alike and the same bank looks the same.
 int colour_of(int bank) {
@@ -42,11 +42,11 @@ void add_map(std::string& out, const bank_map& map, bool colours) {
 
 void add_strip(std::string& out, const sector_strip& strip) {
   out += fmt::format("  {:<18}", strip.title);
-  for (std::size_t k = 0; k < std::min(strip.words.size(), most_sectors); ++k) {
+  for (std::size_t k = 0; k < std::min(strip.words.size(), most_listed); ++k) {
     for (int word = 0; word < 8; ++word) out += (strip.words[k] >> word & 1) != 0 ? "█" : "·";
     out += ' ';
   }
-  const std::size_t more = strip.words.size() - std::min(strip.words.size(), most_sectors);
+  const std::size_t more = strip.words.size() - std::min(strip.words.size(), most_listed);
   out += fmt::format("{:<12} {:2} sectors, {:.4g} % of them useful\n", more > 0 ? fmt::format("+ {} more", more) : "",
                      strip.words.size(), 100 * strip.useful);
 }

@@ -12,7 +12,7 @@
 namespace cornerturn::cli {
 namespace {
 
-constexpr const char* key =
+constexpr const char* chart_key =
     "<div class=\"key chart\"><span><svg viewBox=\"0 0 14 14\" aria-hidden=\"true\"><circle class=\"ours\" cx=\"7\" "
     "cy=\"7\" "
     "r=\"5\"/></svg>cornerturn</span><span><svg viewBox=\"0 0 14 14\" aria-hidden=\"true\"><path class=\"roof\" "
@@ -189,7 +189,7 @@ std::string sizes_section(const std::vector<bench_run>& runs) {
       if (cases.empty()) continue;
       const bool peers = std::ranges::any_of(cases, [](const measured_case* one) { return !one->peers.empty(); });
       if (threads > 0) body += fmt::format("<h3>{} thread{}</h3>\n", threads, threads == 1 ? "" : "s");
-      body += fmt::format(key, peers ? peer_key : "");
+      body += fmt::format(chart_key, peers ? peer_key : "");
       body += "<figure>\n" + chart(cases, 980, 360, "wide") + chart(cases, 340, 300, "narrow");
       body += fmt::format(
           "<figcaption>GB/s, read and written, against the bytes of one side: {} matri{}, no side under "

@@ -17,7 +17,7 @@
 #include "cornerturn/system.hpp"
 #include "expect_error.hpp"
 
-namespace cornerturn {
+namespace cornerturn::batch_test {
 namespace {
 
 using testing::dice;
@@ -288,4 +288,4 @@ TEST(batch_list, knows_equal_problems) {
 }
 
 }  // namespace
-}  // namespace cornerturn
+}  // namespace cornerturn::batch_test

@@ -12,7 +12,7 @@
 #include "cornerturn/system.hpp"
 #include "expect_error.hpp"
 
-namespace cornerturn {
+namespace cornerturn::plan_test {
 namespace {
 
 using testing::expect_error;
@@ -192,4 +192,4 @@ TEST(plan, forced_kernels_move_what_they_accept) {
 }
 
 }  // namespace
-}  // namespace cornerturn
+}  // namespace cornerturn::plan_test

@@ -8,7 +8,7 @@
 #include "../kernels/oracle.hpp"
 #include "expect_error.hpp"
 
-namespace cornerturn {
+namespace cornerturn::problem_test {
 namespace {
 
 using testing::expect_error;
@@ -161,4 +161,4 @@ TEST(batched, errors) {
 }
 
 }  // namespace
-}  // namespace cornerturn
+}  // namespace cornerturn::problem_test

@@ -14,7 +14,7 @@
 #include "move.hpp"
 #include "plan/batch_gpu.hpp"
 
-namespace cornerturn::testing {
+namespace cornerturn::testing::batch_test {
 namespace {
 
 constexpr std::int64_t sizes[] = {1, 2, 3, 4, 6, 8, 12, 16, 24};
@@ -208,4 +208,4 @@ RC_GTEST_PROP(emulated_batches, move_every_item_as_it_is_defined, ()) {
 }
 
 }  // namespace
-}  // namespace cornerturn::testing
+}  // namespace cornerturn::testing::batch_test

@@ -11,7 +11,7 @@
 #include "move.hpp"
 #include "planted.hpp"
 
-namespace cornerturn::testing {
+namespace cornerturn::testing::emulator_test {
 namespace {
 
 using emulated::order;
@@ -122,4 +122,4 @@ TEST(emulator, sees_ordinary_stores_past_shared_memory) {
 }
 
 }  // namespace
-}  // namespace cornerturn::testing
+}  // namespace cornerturn::testing::emulator_test

@@ -10,7 +10,7 @@
 #include "gpu_problems.hpp"
 #include "move.hpp"
 
-namespace cornerturn::testing {
+namespace cornerturn::testing::rows_test {
 namespace {
 
 constexpr int enough_failures = 4;
@@ -104,4 +104,4 @@ TEST_P(emulated_list, moves_every_problem) {
 INSTANTIATE_TEST_SUITE_P(sizes, emulated_list, ::testing::ValuesIn(sizes));
 
 }  // namespace
-}  // namespace cornerturn::testing
+}  // namespace cornerturn::testing::rows_test

@@ -11,7 +11,7 @@
 #include "math_cases.hpp"
 #include "plan/apply.hpp"
 
-namespace cornerturn::testing {
+namespace cornerturn::testing::apply_test {
 namespace {
 
 constexpr int enough_failures = 4;
@@ -111,4 +111,4 @@ INSTANTIATE_TEST_SUITE_P(cpu, apply_rows, ::testing::ValuesIn(rows_by_targets())
 });
 
 }  // namespace
-}  // namespace cornerturn::testing
+}  // namespace cornerturn::testing::apply_test

@@ -80,12 +80,8 @@ class one_memory {
     found_ = lines(bytes_);
     wanted_ = lines(bytes_);
     std::memcpy(wanted_.get(), pattern(bytes_), bytes_);
-    const auto size = static_cast<std::size_t>(what.element_bytes);
-    std::byte* const to = wanted_.get() + begin_ - range_.lo;
-    const std::byte* const from = pattern(bytes_) + begin_ - range_.lo;
-    walk(what, [&](std::int64_t s, std::int64_t d) {
-      std::memcpy(to + d * what.element_bytes, from + s * what.element_bytes, size);
-    });
+    const std::int64_t origin = static_cast<std::int64_t>(begin_) - range_.lo;
+    move_by_definition(what, pattern(bytes_) + origin, wanted_.get() + origin);
     fill();
   }
 

@@ -21,6 +21,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "cornerturn/problem.hpp"
@@ -51,6 +52,29 @@ void walk(const problem& what, const Visit& visit) {
       index[k] = 0;
     }
     if (k < 0) return;
+  }
+}
+
+// Each element to its place. Known sizes are loads and stores: most of the time of a sanitizer or of qemu goes here.
+inline void move_by_definition(const problem& what, const std::byte* from, std::byte* to) {
+  const auto elements_of_size = [&](auto size) {
+    walk(what, [&](std::int64_t s, std::int64_t d) {
+      std::memcpy(to + d * what.element_bytes, from + s * what.element_bytes, size);
+    });
+  };
+  switch (what.element_bytes) {
+    case 1:
+      return elements_of_size(std::integral_constant<std::size_t, 1>{});
+    case 2:
+      return elements_of_size(std::integral_constant<std::size_t, 2>{});
+    case 4:
+      return elements_of_size(std::integral_constant<std::size_t, 4>{});
+    case 8:
+      return elements_of_size(std::integral_constant<std::size_t, 8>{});
+    case 16:
+      return elements_of_size(std::integral_constant<std::size_t, 16>{});
+    default:
+      return elements_of_size(static_cast<std::size_t>(what.element_bytes));
   }
 }
 
@@ -91,18 +115,20 @@ inline std::string to_text(const problem& what) {
 // Bytes that repeat only after gigabytes at one alignment: 8 of them are a bijection of their position. None is
 // `poison`.
 inline const std::byte* pattern(std::size_t bytes) {
-  static std::vector<std::byte> memory;
-  for (std::size_t word = memory.size() / 8; memory.size() < bytes; ++word) {
+  static std::vector<std::uint64_t> words;
+  std::size_t word = words.size();
+  if (8 * word < bytes) words.resize((bytes + 7) / 8);
+  for (; word < words.size(); ++word) {
     std::uint64_t x = word + 0x9e3779b97f4a7c15u;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
     x ^= x >> 31;
-    for (int k = 0; k < 8; ++k, x >>= 8) {
-      const auto byte = static_cast<std::byte>(x & 0xff);
-      memory.push_back(byte == poison ? std::byte{0x5a} : byte);
+    for (int at = 0; at < 64; at += 8) {
+      if (((x >> at) & 0xff) == static_cast<std::uint64_t>(poison)) x ^= std::uint64_t{0xa5 ^ 0x5a} << at;
     }
+    words[word] = x;
   }
-  return memory.data();
+  return reinterpret_cast<const std::byte*>(words.data());
 }
 
 enum class placement { heap, before_wall, behind_wall };
@@ -167,12 +193,7 @@ class workbench {
     dst_ = lines(dst_bytes_);
     wanted_ = lines(dst_bytes_);
     std::memset(wanted_.get(), static_cast<int>(poison), dst_bytes_);
-    const auto size = static_cast<std::size_t>(what.element_bytes);
-    std::byte* const to = wanted_.get() + dst_begin_ - dst_range_.lo;
-    const std::byte* const from = src();
-    walk(what, [&](std::int64_t s, std::int64_t d) {
-      std::memcpy(to + d * what.element_bytes, from + s * what.element_bytes, size);
-    });
+    move_by_definition(what, src(), wanted_.get() + dst_begin_ - dst_range_.lo);
     clear();
   }
 
@@ -191,12 +212,17 @@ class workbench {
       std::memset(sum_.get(), static_cast<int>(poison), dst_bytes_);
     }
     std::string fault;
-    std::uint64_t untouched = 0, eight = 0;
+    std::uint64_t untouched = 0, found = 0, before = 0;
     std::memset(&untouched, static_cast<int>(poison), sizeof untouched);
     for (std::size_t k = 0; k < dst_bytes_; ++k) {
-      if (k % 8 == 0 && k + 8 <= dst_bytes_ && (std::memcpy(&eight, dst_.get() + k, 8), eight == untouched)) {
-        k += 7;
-        continue;
+      if (k % 8 == 0 && k + 8 <= dst_bytes_) {
+        std::memcpy(&found, dst_.get() + k, 8);
+        std::memcpy(&before, sum_.get() + k, 8);
+        if (found == untouched || before == untouched) {
+          if (found != untouched) std::memcpy(sum_.get() + k, &found, 8);
+          k += 7;
+          continue;
+        }
       }
       const std::byte byte = dst_.get()[k];
       if (byte == poison) continue;

@@ -20,7 +20,7 @@
 #include "oracle.hpp"
 #include "plan/choose.hpp"
 
-namespace cornerturn::testing {
+namespace cornerturn::testing::registry_test {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -239,4 +239,4 @@ TEST(registry_table, an_unknown_target_changes_nothing) {
 }
 
 }  // namespace
-}  // namespace cornerturn::testing
+}  // namespace cornerturn::testing::registry_test

@@ -12,7 +12,7 @@
 #include "../kernels/oracle.hpp"
 #include "api/check.hpp"
 
-namespace cornerturn::map {
+namespace cornerturn::map::canonical_test {
 namespace {
 
 // A hundred cases, RapidCheck's own number, miss combinations of three rare things.
@@ -368,4 +368,4 @@ TEST(canonical_cases, a_reversal_of_dst_alone_runs_through_dst_forwards) {
 }
 
 }  // namespace
-}  // namespace cornerturn::map
+}  // namespace cornerturn::map::canonical_test

@@ -8,7 +8,7 @@
 #include "../kernels/in_place_cases.hpp"
 #include "api/check.hpp"
 
-namespace cornerturn::map {
+namespace cornerturn::map::in_place_test {
 namespace {
 
 using testing::dice;
@@ -102,4 +102,4 @@ TEST(in_place, rectangles) {
 }
 
 }  // namespace
-}  // namespace cornerturn::map
+}  // namespace cornerturn::map::in_place_test

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-namespace cornerturn::map {
+namespace cornerturn::map::narrow_test {
 namespace {
 
 template <class Map>
@@ -83,4 +83,4 @@ TYPED_TEST(narrow, shared_memory_is_free_of_bank_conflicts) {
 }
 
 }  // namespace
-}  // namespace cornerturn::map
+}  // namespace cornerturn::map::narrow_test

@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace cornerturn::map {
+namespace cornerturn::map::tile_test {
 namespace {
 
 template <class Map>
@@ -101,4 +101,4 @@ TYPED_TEST(tile, neighbouring_threads_meet_neighbouring_addresses) {
 }
 
 }  // namespace
-}  // namespace cornerturn::map
+}  // namespace cornerturn::map::tile_test

@@ -11,7 +11,7 @@
 #include "api/check.hpp"
 #include "base/checked.hpp"
 
-namespace cornerturn::planning {
+namespace cornerturn::planning::apply_gpu_test {
 namespace {
 
 using testing::dice;
@@ -201,4 +201,4 @@ TEST(choose_apply_gpu, terms_that_are_not_there_are_minus_zero) {
 }
 
 }  // namespace
-}  // namespace cornerturn::planning
+}  // namespace cornerturn::planning::apply_gpu_test

@@ -6,7 +6,7 @@
 
 #include "../kernels/math_cases.hpp"
 
-namespace cornerturn::planning {
+namespace cornerturn::planning::apply_test {
 namespace {
 
 using testing::dice;
@@ -127,4 +127,4 @@ TEST(choose_apply, chains_hold_every_axis_once) {
 }
 
 }  // namespace
-}  // namespace cornerturn::planning
+}  // namespace cornerturn::planning::apply_test

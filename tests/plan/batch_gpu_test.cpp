@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-namespace cornerturn::planning {
+namespace cornerturn::planning::batch_gpu_test {
 namespace {
 
 const gpu_request h200 = {.multiprocessors = 132, .shared_bytes = 227 << 10, .kernel = {}};
@@ -175,4 +175,4 @@ TEST(gpu_batch, of_nothing_is_nothing) {
 }
 
 }  // namespace
-}  // namespace cornerturn::planning
+}  // namespace cornerturn::planning::batch_gpu_test

@@ -7,7 +7,7 @@
 
 #include "../kernels/cases.hpp"
 
-namespace cornerturn::planning {
+namespace cornerturn::planning::batch_test {
 namespace {
 
 base::machine some_machine() {
@@ -116,4 +116,4 @@ TEST(batch, small_items_are_moved_by_one_thread) {
 }
 
 }  // namespace
-}  // namespace cornerturn::planning
+}  // namespace cornerturn::planning::batch_test

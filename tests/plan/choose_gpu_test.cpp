@@ -15,7 +15,7 @@
 #include "api/check.hpp"
 #include "base/checked.hpp"
 
-namespace cornerturn::planning {
+namespace cornerturn::planning::choose_gpu_test {
 namespace {
 
 using testing::to_text;
@@ -352,4 +352,4 @@ TEST(gpu_cost, does_not_depend_on_the_size_and_is_small) {
 }
 
 }  // namespace
-}  // namespace cornerturn::planning
+}  // namespace cornerturn::planning::choose_gpu_test

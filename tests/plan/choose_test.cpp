@@ -11,7 +11,7 @@
 #include "api/check.hpp"
 #include "plan/tuning.hpp"
 
-namespace cornerturn::planning {
+namespace cornerturn::planning::choose_test {
 namespace {
 
 base::machine machine_with(std::int64_t l2_bytes) {
@@ -291,4 +291,4 @@ TEST(units, the_largest_problems) {
 }
 
 }  // namespace
-}  // namespace cornerturn::planning
+}  // namespace cornerturn::planning::choose_test

@@ -4,7 +4,7 @@
 
 #include "../kernels/in_place_cases.hpp"
 
-namespace cornerturn::planning {
+namespace cornerturn::planning::in_place_gpu_test {
 namespace {
 
 using testing::placed;
@@ -86,4 +86,4 @@ TEST(gpu_in_place_list, shared_memory_fits_48_KiB_but_for_large_tiles) {
 }
 
 }  // namespace
-}  // namespace cornerturn::planning
+}  // namespace cornerturn::planning::in_place_gpu_test

@@ -6,7 +6,7 @@
 #include "kernels/cpu/cycles.hpp"
 #include "kernels/cpu/swap.hpp"
 
-namespace cornerturn::planning {
+namespace cornerturn::planning::in_place_test {
 namespace {
 
 using testing::placed;
@@ -127,4 +127,4 @@ TEST(in_place_list, pitch_shares_save_what_others_write) {
 }
 
 }  // namespace
-}  // namespace cornerturn::planning
+}  // namespace cornerturn::planning::in_place_test

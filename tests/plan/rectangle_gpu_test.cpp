@@ -8,7 +8,7 @@
 
 #include "../kernels/in_place_cases.hpp"
 
-namespace cornerturn::planning {
+namespace cornerturn::planning::rectangle_gpu_test {
 namespace {
 
 using testing::dice;
@@ -111,20 +111,23 @@ void carry_out(const gpu_move& move, const std::byte* from, std::byte* to, std::
   if (const auto* job = std::get_if<gpu::cycles_job>(&move.chosen.job)) {
     const std::vector<std::byte> before(from, from + bytes);
     const std::int64_t inner = job->inner.divisor, outer = job->outer, places = inner * outer;
-    std::vector<bool> taken(static_cast<std::size_t>(places));
+    const auto item_bytes = static_cast<std::size_t>(job->item_bytes);
+    std::vector<std::byte> taken(static_cast<std::size_t>(places));
     EXPECT_EQ(job->count, places * job->parts.divisor);
     EXPECT_LE(job->part_bytes, gpu::cycles_part_bytes);
     EXPECT_GE(job->part_bytes * std::int64_t{job->parts.divisor}, job->item_bytes);
+    std::int64_t twice = 0;
     for (std::int64_t place = 0; place < places; ++place) {
       const std::int64_t x = (place / inner + job->turned_outer) % outer;
       const std::int64_t y = (place % inner + job->turned_inner) % inner;
-      const std::int64_t target = y * outer + x;
-      EXPECT_FALSE(taken[static_cast<std::size_t>(target)]);
-      taken[static_cast<std::size_t>(target)] = true;
-      ASSERT_LE(address_of(*job, target) + job->item_bytes, bytes);
-      std::memcpy(to + address_of(*job, target), before.data() + address_of(*job, place),
-                  static_cast<std::size_t>(job->item_bytes));
+      const std::int64_t target = y * outer + x, address = address_of(*job, target);
+      std::byte& mark = taken.data()[target];
+      twice += mark != std::byte{0};
+      mark = std::byte{1};
+      if (address + job->item_bytes > bytes) FAIL() << "item " << target << " ends behind the array";
+      std::memcpy(to + address, before.data() + address_of(*job, place), item_bytes);
     }
+    EXPECT_EQ(twice, 0);
     return;
   }
   const auto word = static_cast<std::size_t>(move.form.word_bytes);
@@ -222,4 +225,4 @@ TEST(gpu_rectangle_list, batches_are_programs_that_repeat) {
 }
 
 }  // namespace
-}  // namespace cornerturn::planning
+}  // namespace cornerturn::planning::rectangle_gpu_test
