@@ -26,6 +26,7 @@
 
 #include "base/checked.hpp"
 #include "plan/box.hpp"
+#include "plan/numbering.hpp"
 #include "plan/panel.hpp"
 #include "plan/sides.hpp"
 
@@ -112,38 +113,17 @@ gpu::chain chain_of(const map::canonical& form, const std::array<int, map::max_a
   return made;
 }
 
-// Numbers the blocks of a grid, the fastest axis first; one of a single index takes no part.
-class numbering {
- public:
-  numbering(gpu::grid& blocks, std::int64_t word) noexcept : blocks_(blocks), word_(word) {}
-
-  // `tiles` of a slot, if any, lie between one index and the next; steps are words.
-  void add(std::int64_t count, int slot, std::int64_t tiles, std::int64_t src_step, std::int64_t dst_step) noexcept {
-    if (count == 1) return;
-    gpu::grid_axis& into = blocks_.axes[blocks_.rank++];
-    into.count = map::fast_divisor(static_cast<std::uint32_t>(std::min(count, most_blocks)));
-    if (slot >= 0) into.tiles[slot] = static_cast<std::uint32_t>(tiles);
-    into.src_step_bytes = src_step * word_;
-    into.dst_step_bytes = dst_step * word_;
-    if (!base::checked_mul(all_, count, all_) || all_ > most_blocks) all_ = most_blocks + 1;
+// No kernel where there are more blocks than a grid has.
+template <class Job>
+void finish(gpu_choice& made, const numbering& number, const Job& job) noexcept {
+  made.blocks = number.blocks();
+  if (made.blocks == 0) {
+    made.kernel = nullptr;
+    return;
   }
-  // No kernel where there are more blocks than a grid has.
-  template <class Job>
-  void finish(gpu_choice& made, const Job& job) const noexcept {
-    if (all_ > most_blocks) {
-      made.kernel = nullptr;
-      return;
-    }
-    made.blocks = static_cast<std::uint32_t>(all_);
-    made.shared_bytes = made.kernel->shared_bytes;
-    made.job = job;
-  }
-
- private:
-  gpu::grid& blocks_;
-  std::int64_t word_;
-  std::int64_t all_ = 1;
-};
+  made.shared_bytes = made.kernel->shared_bytes;
+  made.job = job;
+}
 
 void fill_tile(gpu_choice& made, const map::canonical& form, const sides& found, const gpu_tuning& tuned) noexcept {
   gpu::chain_job job;
@@ -205,7 +185,7 @@ void fill_tile(gpu_choice& made, const map::canonical& form, const sides& found,
     const axis& one = form.axes[k];
     if (!found.taken[k]) number.add(one.extent, -1, 0, one.src_stride, one.dst_stride);
   }
-  number.finish(made, job);
+  finish(made, number, job);
 }
 
 void fill_regrouping(gpu_choice& made, const map::canonical& form, const regrouping& found, bool split) noexcept {
@@ -227,26 +207,15 @@ void fill_regrouping(gpu_choice& made, const map::canonical& form, const regroup
   gpu::grid& blocks = job.blocks;
   blocks.extent[0] = found.total;
   blocks.tile[0] = static_cast<std::int32_t>(extent);
-  std::int64_t all = ceil_div(found.total, extent);
-  blocks.axes[blocks.rank].count = map::fast_divisor(static_cast<std::uint32_t>(all));
-  blocks.axes[blocks.rank++].tiles[0] = 1;
+  numbering number(blocks, word);
+  number.add(ceil_div(found.total, extent), 0, 1, 0, 0);
+  const auto* const taken = found.along.begin() + found.rank;
   for (int k = form.rank - 1; k >= 0; --k) {
     const axis& one = form.axes[k];
-    if (&one == &member ||
-        std::find(found.along.begin(), found.along.begin() + found.rank, k) != found.along.begin() + found.rank)
-      continue;
-    gpu::grid_axis& into = blocks.axes[blocks.rank++];
-    into.count = map::fast_divisor(static_cast<std::uint32_t>(std::min(one.extent, most_blocks)));
-    into.src_step_bytes = one.src_stride * word;
-    into.dst_step_bytes = one.dst_stride * word;
-    if (!base::checked_mul(all, one.extent, all) || all > most_blocks) {
-      made.kernel = nullptr;
-      return;
-    }
+    if (&one == &member || std::find(found.along.begin(), taken, k) != taken) continue;
+    number.add(one.extent, -1, 0, one.src_stride, one.dst_stride);
   }
-  made.blocks = static_cast<std::uint32_t>(all);
-  made.shared_bytes = made.kernel->shared_bytes;
-  made.job = job;
+  finish(made, number, job);
 }
 
 // How many tiles there are.
@@ -369,7 +338,7 @@ void fill_pixels(gpu_choice& made, const map::canonical& form) noexcept {
   for (int k = form.rank - 1; k >= 0; --k) {
     if (k != row && k != col && form.axes[k].src_stride != 1) add(k, -1);
   }
-  number.finish(made, job);
+  finish(made, number, job);
 }
 
 void fill_matrices(gpu_choice& made, const map::canonical& form, const sides& found, int along) noexcept {
@@ -393,7 +362,7 @@ void fill_matrices(gpu_choice& made, const map::canonical& form, const sides& fo
     const axis& one = form.axes[k];
     if (!found.taken[k] && k != along) number.add(one.extent, -1, 0, one.src_stride, one.dst_stride);
   }
-  number.finish(made, job);
+  finish(made, number, job);
 }
 
 void fill_small(gpu_choice& made, const map::canonical& form, const sides& found) noexcept {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.hpp"
-#include "plan/sides.hpp"
+#include "plan/numbering.hpp"
 
 namespace cornerturn::planning {
 namespace {
@@ -103,29 +103,17 @@ gpu::panel_job fill_panels(const map::canonical& form, const panel_matrix& matri
   const panel_cut cut = cut_panels(matrix);
   gpu::panel_job made;
   made.shape = shape_of_panels(matrix, cut.rows, cut.cols);
-  gpu::grid& panels = made.panels;
-  panels.extent[0] = matrix.cols;
-  panels.tile[0] = static_cast<std::int32_t>(cut.cols);
-  std::int64_t all = 1;
-  const auto add = [&](std::int64_t count, std::uint32_t tiles, std::int64_t src_step, std::int64_t dst_step) {
-    if (count == 1) return;
-    gpu::grid_axis& into = panels.axes[panels.rank++];
-    into.count = divisor(std::min(count, most_blocks));
-    into.tiles[0] = tiles;
-    into.src_step_bytes = src_step;
-    into.dst_step_bytes = dst_step;
-    if (!base::checked_mul(all, count, all) || all > most_blocks) all = most_blocks + 1;
-  };
-  add(ceil_div(matrix.cols, cut.cols), 1, cut.cols * matrix.word_bytes, cut.cols * matrix.dst_col_bytes);
+  made.panels.extent[0] = matrix.cols;
+  made.panels.tile[0] = static_cast<std::int32_t>(cut.cols);
+  const std::int64_t word = matrix.word_bytes;
+  numbering number(made.panels, word);
+  number.add(ceil_div(matrix.cols, cut.cols), 0, 1, cut.cols, cut.cols * (matrix.dst_col_bytes / word));
   for (int k = form.rank - 1; k >= 0; --k) {
     const axis& one = form.axes[k];
-    if (one.src_stride == 1 || one.dst_stride == 1) continue;
-    add(one.extent, 0, one.src_stride * matrix.word_bytes, one.dst_stride * matrix.word_bytes);
+    if (one.src_stride != 1 && one.dst_stride != 1) number.add(one.extent, -1, 0, one.src_stride, one.dst_stride);
   }
-  blocks = 0;
-  if (all > most_blocks) return made;
-  made.count = static_cast<std::uint32_t>(all);
-  blocks = static_cast<std::uint32_t>(ceil_div(all, gpu::panel_threads >> made.shape.team_log2));
+  made.count = number.blocks();
+  blocks = static_cast<std::uint32_t>(ceil_div(made.count, gpu::panel_threads >> made.shape.team_log2));
   return made;
 }
 

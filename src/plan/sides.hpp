@@ -9,10 +9,9 @@
 #include "base/checked.hpp"
 #include "kernels/kernel.hpp"
 #include "map/canonical.hpp"
+#include "plan/numbering.hpp"
 
 namespace cornerturn::planning {
-
-inline constexpr std::int64_t most_blocks = INT32_MAX;
 
 // The axis whose stride is 1 on a side; null when there is none.
 [[nodiscard]] const axis* find(const map::canonical& form, std::int64_t axis::*stride) noexcept;
