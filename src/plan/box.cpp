@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <numeric>
 
 #include "base/checked.hpp"
@@ -182,17 +183,18 @@ int place_rows(gpu::box_job& job, int word, int row_bytes, const std::array<bool
   };
   std::array<at, 32> lanes{};
   for (int lane = 0; lane < 32; ++lane) {
-    std::int64_t element = std::min<std::int64_t>((lane & ((1 << along) - 1)) * packed, job.line_elements - 1);
-    std::int64_t line = std::min(lane >> along, job.lines - 1);
+    auto element = static_cast<std::uint32_t>(std::min((lane & ((1 << along) - 1)) * packed, job.line_elements - 1));
+    auto line = static_cast<std::uint32_t>(std::min(lane >> along, job.lines - 1));
     for (int k = 0; k < job.dst_rank; ++k) {
-      std::int64_t& rest = k < job.line_axes ? element : line;
-      const std::int64_t index = rest % job.dst_axes[k].tile.divisor;
+      std::uint32_t& rest = k < job.line_axes ? element : line;
+      if (rest == 0) continue;  // as for most axes: there are 32 lanes only
+      const std::uint32_t index = rest % job.dst_axes[k].tile.divisor;
       rest /= job.dst_axes[k].tile.divisor;
       const std::int64_t stride = magnitude(job.dst_axes[k].smem_stride);
       (by_row[k] ? lanes[lane].row : lanes[lane].byte) += index * stride;
     }
   }
-  const int cell_bytes = std::max(word, 4);
+  const int cell_bytes = std::max(word, 4), cell_log2 = std::countr_zero(static_cast<unsigned>(cell_bytes));
   const int group = 128 / cell_bytes;  // lanes that are served at once: 32, 16 or 8
   int best = INT32_MAX;
   const auto consider = [&](int unit, int dense, int pads, bool in_chunks) {
@@ -207,8 +209,8 @@ int place_rows(gpu::box_job& job, int word, int row_bytes, const std::array<bool
           for (int lane = first; lane < first + group; ++lane) {
             std::int64_t place = lanes[lane].row * pitch + lanes[lane].byte;
             place += (place >> 7) * skew;
-            const std::int64_t cell = place / cell_bytes;
-            const auto bank = static_cast<std::size_t>(cell % group);
+            const std::int64_t cell = place >> cell_log2;
+            const auto bank = static_cast<std::size_t>(cell & (group - 1));
             if (depth[bank] > 0 && seen[bank] == cell) continue;
             seen[bank] = cell;
             worst = std::max(worst, ++depth[bank]);
