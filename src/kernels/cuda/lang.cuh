@@ -8,8 +8,11 @@
 // Threads of a block, and the fewest blocks that must fit a multiprocessor: a limit on registers.
 // Turing has no cp.async: what is on its way to shared memory sits in registers, and four blocks of 64-bit tiles spill
 // (sm_75, 12 bytes); three do not. So do three blocks of float64 that become float32; two do not.
+// Six blocks of panels of narrow elements from a table spill from sm_100 on (8 bytes); five do not.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define GPU_KERNEL(threads, blocks) __global__ void __launch_bounds__(threads, ((blocks)*3 + 2) / 4)
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+#define GPU_KERNEL(threads, blocks) __global__ void __launch_bounds__(threads, (blocks) == 6 ? 5 : (blocks))
 #else
 #define GPU_KERNEL(threads, blocks) __global__ void __launch_bounds__(threads, blocks)
 #endif
