@@ -223,18 +223,39 @@ bool walks_strips(const job& work, const cpu_tuning& tuned) noexcept {
          work.cols.total * work.element_bytes >= kernels::cpu::strip_block_bytes && !kernels::cpu::splits_columns(work);
 }
 
+// True where the units in order read src from its begin to its end, but for an order of their own within 16 KiB, for so
+// many bytes at least.
+bool reads_in_order(const job& work, std::int64_t bytes) noexcept {
+  std::int64_t words = 1;
+  const auto continues = [&words](const axis& one) {
+    if (one.src_stride != words) return false;
+    words *= one.extent;
+    return true;
+  };
+  for (int k = 0; k < work.cols.rank; ++k) {
+    if (!continues(work.cols.axes[k])) return false;
+  }
+  if (work.panel != work.cols.total) return false;
+  for (int k = 0; k < work.rows.rank; ++k) {
+    if (!continues(work.rows.axes[k])) return false;
+  }
+  for (int k = work.outer.rank - 1; k >= 0 && continues(work.outer.axes[k]); --k) continue;
+  return words * work.form.word_bytes >= bytes;
+}
+
 // Panels, groups and row chunks: how much of the problem is in flight at once, and what a unit is.
 void cut(job& work, const cpu_tuning& tuned, int threads, bool blocks) noexcept {
   const std::int64_t e = work.element_bytes;
   const std::int64_t unit = e / work.form.word_bytes;
-  work.packed = work.rows.total * e <= tuned.packed_bytes && columns_end_to_end(work, unit);
+  const bool strips = blocks && walks_strips(work, tuned);
+  work.packed = work.rows.total * e <= tuned.packed_bytes && columns_end_to_end(work, unit) && !(strips && e >= 4);
   if (work.packed) {
     work.group = work.rows.total;
     // A line of each row at least, and about as much of dst as the packed buffer takes.
     const std::int64_t cols = std::max(std::int64_t{64} / e, tuned.packed_panel_bytes / (work.rows.total * e));
     work.panel = std::clamp<std::int64_t>(cols, 1, work.cols.total);
     if (work.rows.total * e % 64 == 0) work.prefetch_bytes = tuned.scout_bytes;
-  } else if (blocks && walks_strips(work, tuned)) {
+  } else if (strips) {
     // Narrow words wait in windows in L2. Runs whole pages apart share a few sets of the TLB.
     const bool fewer = e <= 2 || work.cols.axes[0].dst_stride * work.form.word_bytes % 4096 == 0;
     work.row_lines = 2;
@@ -274,6 +295,7 @@ void cut(job& work, const cpu_tuning& tuned, int threads, bool blocks) noexcept 
     work.row_chunk = ceil_div(ceil_div(work.rows.total, threads), work.group) * work.group;
   }
   work.units = whole * work.row_chunks();
+  work.by_pages = tuned.page_scout_bytes > 0 && reads_in_order(work, tuned.page_scout_bytes);
 }
 
 bool holds_a_block(const axis& row, const axis& column, std::int64_t word_bytes) noexcept {

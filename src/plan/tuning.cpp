@@ -25,6 +25,7 @@ constexpr cpu_tuning generic = {.name = "generic",
                                 .run_bytes = 256,
                                 .near_run_bytes = 64,
                                 .box_bytes = 16 << 10,
+                                .page_scout_bytes = 0,
                                 .thread_bytes = 256 << 10};
 
 constexpr cpu_tuning amd = {.name = "amd",
@@ -49,6 +50,7 @@ constexpr cpu_tuning amd = {.name = "amd",
                             .run_bytes = 256,
                             .near_run_bytes = 64,
                             .box_bytes = 16 << 10,
+                            .page_scout_bytes = 0,
                             .thread_bytes = 256 << 10};
 
 // From the 4th generation on.
@@ -65,6 +67,8 @@ constexpr cpu_tuning larger_l2 = [] {
   row.name = "generic, 2 MiB of L2";
   row.strip_bytes = 8192;
   row.strip_ahead_bytes = 512;
+  row.packed_bytes = 128;
+  row.page_scout_bytes = 64 << 10;
   return row;
 }();
 

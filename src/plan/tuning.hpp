@@ -46,6 +46,7 @@ struct cpu_tuning {
                                     // elements, 0.58 one by one; 4096 x 1024 of 64 bytes 0.44 and 0.25 (AMD EPYC 3rd
                                     // generation, 2026-11-21)
   std::int64_t box_bytes;           // of a box of short axes: it stays in half of the L1
+  std::int64_t page_scout_bytes;    // src that is read in order for so long at least is fetched page by page; 0: never
   std::int64_t thread_bytes;        // bytes moved that are worth one more thread: a team costs about 5 us to start
 };
 

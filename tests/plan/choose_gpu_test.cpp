@@ -325,7 +325,9 @@ TEST(gpu_huge, problems_are_cut_into_blocks_that_a_grid_has) {
 }
 
 // The plan is made on the first call for a new shape: at most 10 us. The fastest of many, as others share this machine.
+// What a sanitizer adds is not the plan's.
 TEST(gpu_cost, does_not_depend_on_the_size_and_is_small) {
+  if (testing::address_sanitizer) GTEST_SKIP() << "timed in the builds without a sanitizer";
   const problem cases[] = {
       transpose_problem(512, 512, 4),
       transpose_problem(100000, 100000, 4),
@@ -347,7 +349,7 @@ TEST(gpu_cost, does_not_depend_on_the_size_and_is_small) {
       ASSERT_NE(made.kernel, nullptr);
       best = std::min(best, took.count());
     }
-    EXPECT_LT(best, testing::slower * 10e-6) << to_text(what);
+    EXPECT_LT(best, 10e-6) << to_text(what);
   }
 }
 

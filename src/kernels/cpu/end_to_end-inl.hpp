@@ -13,6 +13,7 @@
 #define CORNERTURN_END_TO_END_INL
 #endif
 
+#include "kernels/cpu/pages.hpp"
 #include "kernels/cpu/parked-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -136,6 +137,14 @@ void move_end_to_end(const job& work, const std::byte* src, std::byte* dst, std:
   block_walk<side> scout = walk;
   const std::int64_t far = HWY_MAX(work.prefetch_bytes / (line_bytes * rows), std::int64_t{1});
   for (std::int64_t k = 0; k < far; ++k) scout.next();
+  page_scout pages(src + walk.src());
+  const auto fetch = [&](const std::byte* line) {
+    if (work.by_pages) {
+      pages.fetch(line_bytes);
+    } else {
+      __builtin_prefetch(line, 0, 2);
+    }
+  };
   piece_writer writer;
   for (std::int64_t turn = 0; !walk.done(); walk.next(), scout.next(), turn ^= 1) {
     std::byte* const data = memory + turn * buffer_bytes + line_bytes;
@@ -156,10 +165,10 @@ void move_end_to_end(const job& work, const std::byte* src, std::byte* dst, std:
       }
       std::int64_t k = 0;
       for (const std::int64_t lines = HWY_MIN(writer.lines(), side); k < lines; ++k) {
-        __builtin_prefetch(ahead + at[k], 0, 2);
+        fetch(ahead + at[k]);
         writer.line();
       }
-      for (; k < side; ++k) __builtin_prefetch(ahead + at[k], 0, 2);
+      for (; k < side; ++k) fetch(ahead + at[k]);
     }
     writer.rest();
     writer.begin(data, dst + walk.dst(), cols * run_bytes);

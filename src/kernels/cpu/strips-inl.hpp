@@ -16,6 +16,7 @@
 #include <array>
 
 #include "kernels/cpu/block.hpp"
+#include "kernels/cpu/pages.hpp"
 #include "kernels/cpu/parked-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -84,21 +85,20 @@ struct column_windows {
 template <std::size_t Side>
 struct block_ahead {
   const std::byte* const* row;
+  page_scout* pages;  // where src is read in order; else null
 
-  // `distance` bytes further in the strip in work, or at the start of the next one.
+  // `distance` bytes further in the strip in work, or as far into the next one.
   HWY_INLINE block_ahead(const strip_of_rows<Side>& now, const strip_of_rows<Side>& next, std::int64_t offset,
-                         std::int64_t distance) noexcept
-      : row(now.row), offset_(offset + distance) {
-    if (offset_ < now.row_bytes) return;
+                         std::int64_t distance, page_scout* scout) noexcept
+      : row(now.row), pages(scout), offset_(offset + distance) {
+    if (pages != nullptr || offset_ < now.row_bytes) return;
     offset_ -= base::ceil_div(now.row_bytes, strip_block_bytes) * strip_block_bytes;
-    if (next.count != 0 && offset_ >= 0 && offset_ < next.row_bytes) {
-      row = next.row;
-    } else {
-      offset_ = offset;
-    }
+    if (next.count != 0) row = next.row;
+    if (next.count == 0 || offset_ < 0 || offset_ >= next.row_bytes) offset_ = offset;
   }
   HWY_INLINE void fetch(std::int64_t done) const noexcept {
     constexpr auto share = static_cast<std::int64_t>(Side) * 16 / strip_block_bytes;
+    if (pages != nullptr) return pages->fetch(share * 2 * line_bytes);
     const std::byte* const* some = row + done / 16 * share;
     HWY_UNROLL(4)
     for (std::int64_t k = 0; k < share; ++k) {
@@ -106,7 +106,9 @@ struct block_ahead {
       __builtin_prefetch(some[k] + offset_ + line_bytes, 0, 3);
     }
   }
-  HWY_INLINE void fetch_all() const noexcept {
+  // For a block that is not whole, of so many bytes.
+  HWY_INLINE void fetch_all(std::int64_t bytes) const noexcept {
+    if (pages != nullptr) return pages->fetch(bytes);
     for (std::int64_t done = 0; done < strip_block_bytes; done += 16) fetch(done);
   }
 
@@ -276,6 +278,8 @@ void move_strips(const job& work, const std::byte* src, std::byte* dst, std::int
   strip_walk<side> walk(work, src, begin, end);
   strip_of_rows<side> strips[2];
   for (auto& one : strips) walk.next(one);
+  page_scout scout(strips[0].row[0]);
+  page_scout* const pages = work.by_pages ? &scout : nullptr;
   for (std::size_t turn = 0; strips[turn].count != 0; walk.next(strips[turn]), turn ^= 1) {
     const strip_of_rows<side>& now = strips[turn];
     const std::int64_t n = now.number;
@@ -284,7 +288,7 @@ void move_strips(const job& work, const std::byte* src, std::byte* dst, std::int
     std::int64_t block = 0;
     for (std::int64_t c = 0; c < panel_cols; c += block_cols, ++block) {
       const std::int64_t cols = HWY_MIN(block_cols, panel_cols - c);
-      const block_ahead<side> ahead(now, strips[turn ^ 1], block * strip_block_bytes, work.prefetch_bytes);
+      const block_ahead<side> ahead(now, strips[turn ^ 1], block * strip_block_bytes, work.prefetch_bytes, pages);
       const std::int64_t slot = all.slot(n, block);
       const bool whole = cols == block_cols && now.count == static_cast<std::int64_t>(side);
       const std::byte* const* row = now.row;
@@ -320,7 +324,7 @@ void move_strips(const job& work, const std::byte* src, std::byte* dst, std::int
       if (Word <= 2 && whole) {
         turn_whole_block<Word>(row, offset, room, all.pitch(), ahead);
       } else {
-        ahead.fetch_all();
+        ahead.fetch_all(now.count * cols * word);
         for (std::int64_t r = 0; r < now.count; r += strip_rows) {
           const int count = static_cast<int>(HWY_MIN(std::int64_t{strip_rows}, now.count - r));
           fill.block({now.row + r, nullptr, 0, count}, c, cols, room + r * word, all.pitch());

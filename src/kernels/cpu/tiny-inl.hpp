@@ -13,6 +13,7 @@
 #include <bit>
 
 #include "kernels/cpu/narrow-inl.hpp"
+#include "kernels/cpu/pages.hpp"
 #include "kernels/cpu/panel-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -110,8 +111,10 @@ void move_tiny_batch(const job& work, const std::byte* src, std::byte* dst, std:
     alignas(64) std::byte room[line_bytes + packed_buffer];
     std::byte* const buffer = room + line_bytes;
     const std::int64_t batch = packed_buffer / bytes;
+    page_scout scout = work.by_pages ? page_scout(from) : page_scout();
     for (std::int64_t unit = begin; unit < end; unit += batch) {
       const std::int64_t count = HWY_MIN(batch, end - unit);
+      scout.fetch(count * bytes);
       move(from, buffer, count);
       stream_piece(buffer, to, count * bytes, carry, unit == begin, unit + count == end);
       from += count * bytes;
