@@ -42,6 +42,7 @@ struct job {
   bool streaming = false;           // non-temporal stores
   std::int64_t prefetch_bytes = 0;  // how far ahead in a row; 0: leave it to the hardware
   bool by_pages = false;            // src is read from its begin to its end, and fetched as kernels/cpu/pages.hpp says
+  bool alternates = false;          // the last two axes of outer follow each other in src the other way round
   std::int64_t src_hi_bytes = 0;    // end of the bytes that src spans, from the pointer of index 0
   std::int64_t units = 1;
   std::int64_t turned_rows = 0;  // cycles: row r of the items goes to column (r + turned_rows) modulo their number

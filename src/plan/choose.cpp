@@ -168,6 +168,31 @@ void assign_axes(job& work, std::int64_t unit, bool chains, const cpu_tuning& tu
   left.take_rest(work.outer);
 }
 
+// Runs that follow in dst lie far apart in src, and the other way round. So the axis that is fastest in dst is cut in
+// two, and the one that is nearest in src is walked between its parts: a few runs of dst, then those beside them in src.
+void alternate(job& work, std::int64_t run_bytes, const cpu_tuning& tuned) noexcept {
+  chain& outer = work.outer;
+  if (outer.rank < 2 || outer.rank == map::max_axes || 2 * run_bytes > tuned.alternate_bytes) return;
+  const auto begin = outer.axes.begin();
+  const auto last = begin + outer.rank - 1;
+  const auto nearest = std::min_element(begin, last + 1, [](const axis& a, const axis& b) {
+    return magnitude(a.src_stride) < magnitude(b.src_stride);
+  });
+  if (nearest == last) return;
+  std::int64_t together = tuned.alternate_bytes / run_bytes;
+  while (last->extent % together != 0) --together;
+  if (together * run_bytes * 2 < tuned.alternate_bytes) return;
+  const axis near = *nearest;
+  const axis inner = {together, last->src_stride, last->dst_stride};
+  std::copy(nearest + 1, last + 1, nearest);
+  *(last - 1) = {inner.extent == last->extent ? 1 : last->extent / together, last->src_stride * together,
+                 last->dst_stride * together};
+  *last = near;
+  *(last + 1) = inner;
+  ++outer.rank;
+  work.alternates = true;
+}
+
 bool holds(const chain& axes, const axis& one) noexcept {
   return std::find(axes.axes.data(), axes.axes.data() + axes.rank, one) != axes.axes.data() + axes.rank;
 }
@@ -404,6 +429,7 @@ choice choose(const map::canonical& form, const request& wanted, const base::mac
       left.take(left.find(&axis::dst_stride, 1), run);
       work.element_bytes = run.total * form.word_bytes;
       left.take_rest(work.outer);
+      if (work.streaming) alternate(work, work.element_bytes, tuned);
       work.units = work.outer.total;
       work.prefetch_bytes = tuned.run_ahead_bytes;
       break;
@@ -421,6 +447,9 @@ choice choose(const map::canonical& form, const request& wanted, const base::mac
       work.prefetch_bytes = tuned.prefetch_bytes;
       assign_axes(work, unit, made.line != 7, tuned);
       cut(work, tuned, threads, made.line == 9);
+      if (work.packed && work.panels() == 1 && work.streaming) {
+        alternate(work, work.rows.total * work.cols.total * work.element_bytes, tuned);
+      }
       if (made.line == 7) work.units = work.outer.total;  // a cached unit is a whole matrix
     }
   }

@@ -26,6 +26,7 @@ constexpr cpu_tuning generic = {.name = "generic",
                                 .near_run_bytes = 64,
                                 .box_bytes = 16 << 10,
                                 .page_scout_bytes = 0,
+                                .alternate_bytes = 0,
                                 .thread_bytes = 256 << 10};
 
 constexpr cpu_tuning amd = {.name = "amd",
@@ -51,6 +52,7 @@ constexpr cpu_tuning amd = {.name = "amd",
                             .near_run_bytes = 64,
                             .box_bytes = 16 << 10,
                             .page_scout_bytes = 0,
+                            .alternate_bytes = 0,
                             .thread_bytes = 256 << 10};
 
 // From the 4th generation on.
@@ -69,6 +71,7 @@ constexpr cpu_tuning larger_l2 = [] {
   row.strip_ahead_bytes = 512;
   row.packed_bytes = 128;
   row.page_scout_bytes = 64 << 10;
+  row.alternate_bytes = 2048;
   return row;
 }();
 

@@ -21,7 +21,7 @@ namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 template <std::size_t Word, std::size_t C>
 HWY_INLINE std::int64_t split_columns(const std::byte* from, std::int64_t rows, std::byte* to, std::int64_t pitch) {
   using T = typename word_of<Word>::type;
-  constexpr std::size_t vector = C == 3 ? 16 : vector_bytes;
+  constexpr std::size_t vector = vector_bytes;
   const hn::FixedTag<T, vector / Word> d;
   constexpr auto step = static_cast<std::int64_t>(vector / Word);
   constexpr auto word = static_cast<std::int64_t>(Word);
@@ -59,7 +59,7 @@ HWY_INLINE std::int64_t split_columns(const std::byte* from, std::int64_t rows, 
 template <std::size_t Word, std::size_t C>
 HWY_INLINE std::int64_t join_rows(const std::byte* const* row, std::int64_t cols, std::byte* to) {
   using T = typename word_of<Word>::type;
-  constexpr std::size_t vector = C == 3 ? 16 : vector_bytes;
+  constexpr std::size_t vector = vector_bytes;
   const hn::FixedTag<T, vector / Word> d;
   constexpr auto step = static_cast<std::int64_t>(vector / Word);
   constexpr auto word = static_cast<std::int64_t>(Word);

@@ -1,8 +1,10 @@
 // Walks a chain of axes in order and keeps the byte offsets on both sides up to date.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 
 #include "kernels/job.hpp"
 
@@ -53,5 +55,16 @@ class odometer {
   std::int64_t src_ = 0;
   std::int64_t dst_ = 0;
 };
+
+// What is fetched ahead of the units from `begin` on, `ahead` of them or, where the order of dst alternates with that of
+// src, in the order of src as many as alternate.
+inline odometer scout_of(const job& work, std::int64_t begin, std::int64_t ahead) noexcept {
+  if (!work.alternates) return {work.outer, work.form.word_bytes, std::min(begin + ahead, work.outer.total - 1), false};
+  chain order = work.outer;
+  axis& last = order.axes[order.rank - 1];
+  axis& before = order.axes[order.rank - 2];
+  std::swap(last, before);
+  return {order, work.form.word_bytes, std::min(begin + last.extent * before.extent, order.total - 1), false};
+}
 
 }  // namespace cornerturn::kernels::cpu

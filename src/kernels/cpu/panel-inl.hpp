@@ -22,6 +22,7 @@
 #include "kernels/cpu/block.hpp"
 #include "kernels/cpu/lines-inl.hpp"
 #include "kernels/cpu/odometer.hpp"
+#include "kernels/cpu/pages.hpp"
 #include "kernels/cpu/scratch.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -179,10 +180,9 @@ HWY_INLINE void move_without_buffer(const job& work, const std::byte* src, std::
 class packed_walk {
  public:
   packed_walk(const job& work, std::int64_t unit) noexcept
-      : work_(work),
-        per_outer_(work.panels()),
-        panel_(unit % per_outer_),
-        outer_(work.outer, work.form.word_bytes, unit / per_outer_, false) {}
+      : packed_walk(work, unit, {work.outer, work.form.word_bytes, unit / work.panels(), false}) {}
+  packed_walk(const job& work, std::int64_t unit, const odometer& outer) noexcept
+      : work_(work), per_outer_(work.panels()), panel_(unit % per_outer_), outer_(outer) {}
 
   [[nodiscard]] HWY_INLINE std::int64_t col() const noexcept { return panel_ * work_.panel; }
   [[nodiscard]] HWY_INLINE std::int64_t src() const noexcept { return outer_.src() + col() * work_.src_col_bytes; }
@@ -237,9 +237,10 @@ void move_packed(const job& work, const std::byte* src, std::byte* dst, std::int
   };
 
   packed_walk walk(work, begin);
-  packed_walk scout = walk;  // where lines are fetched
+  packed_walk scout = work.alternates ? packed_walk(work, 0, scout_of(work, begin, 0)) : walk;  // what is fetched
   const std::int64_t ahead = HWY_MIN(HWY_MAX(packed_ahead / piece, std::int64_t{1}), end - 1 - begin);
-  for (std::int64_t k = 0; k < ahead; ++k) scout.next();
+  for (std::int64_t k = work.alternates ? 0 : ahead; k > 0; --k) scout.next();
+  page_scout pages = work.by_pages ? page_scout(src + walk.src()) : page_scout();
   const bool padded = !fill.joins_all();
   const std::int64_t top_strip = (work.rows.total - 1) / strip_rows * strip_rows;
   for (std::int64_t unit = begin; unit < end; ++unit, walk.next()) {
@@ -254,13 +255,14 @@ void move_packed(const job& work, const std::byte* src, std::byte* dst, std::int
     const std::byte* const from = src + walk.src();
     const std::int64_t step = scout.src() - walk.src();
     if (unit + ahead < end - 1) scout.next();
+    pages.fetch(cols * run_bytes);
     const auto rows = static_cast<std::size_t>(work.rows.total);
     for (std::size_t r = 0; r < rows; ++r) row[r] = from + offset[r];
     for (std::size_t r = rows; padded && r % strip_rows != 0; ++r) row[r] = row[rows - 1];
     // Strips last first, for the same reason as in fill_strip.
     for (std::int64_t r = top_strip; r >= 0; r -= strip_rows) {
       const int count = static_cast<int>(HWY_MIN(std::int64_t{strip_rows}, work.rows.total - r));
-      fill.packed({row.data() + r, row.data() + r, step, count}, cols, buffer + filled + r * work.element_bytes,
+      fill.packed({row.data() + r, work.by_pages ? nullptr : row.data() + r, step, count}, cols, buffer + filled + r * work.element_bytes,
                   run_bytes);
     }
     filled += cols * run_bytes;
@@ -323,6 +325,7 @@ void move_panels(const job& work, const std::byte* src, std::byte* dst, std::int
   const std::int64_t per_outer = work.panels() * work.row_chunks();
   odometer outer(work.outer, work.form.word_bytes, begin / per_outer, false);
   std::int64_t inner = begin % per_outer;
+  page_scout pages;
   for (std::int64_t unit = begin; unit < end; ++unit) {
     const unit_place here = place_of(work, inner);
     run_places(work, here.col, here.cols, dst + outer.dst() + here.row * e, place);
@@ -331,7 +334,8 @@ void move_panels(const job& work, const std::byte* src, std::byte* dst, std::int
       row_runs runs(work, from, here.row);
       // The hardware does not guess where a short run goes on.
       const std::int64_t run_bytes = work.rows.axes[0].extent * work.rows.axes[0].src_stride * work.form.word_bytes;
-      const bool short_runs = work.streaming && work.rows.rank > 1 && base::magnitude(run_bytes) <= short_run_bytes;
+      const bool short_runs =
+          work.streaming && !work.by_pages && work.rows.rank > 1 && base::magnitude(run_bytes) <= short_run_bytes;
       row_runs scout = runs;
       for (std::int64_t k = short_runs ? short_run_bytes / base::magnitude(run_bytes) : 0; k > 0; --k)
         scout.take(here.rows);
@@ -339,6 +343,8 @@ void move_panels(const job& work, const std::byte* src, std::byte* dst, std::int
         const std::int64_t group = HWY_MIN(work.group, here.rows - row);
         for (std::int64_t r = 0; r < group;) {
           const auto run = runs.take(group - r);
+          if (work.by_pages && unit == begin && row + r == 0) pages = page_scout(run.from);
+          pages.fetch(run.rows * here.cols * e);
           if (short_runs) {
             const auto ahead = scout.take(run.rows);
             for (std::int64_t k = 0; k < ahead.rows * here.cols * e; k += line_bytes) {

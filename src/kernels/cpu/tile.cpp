@@ -30,6 +30,7 @@ struct read_ahead {
 
   // The line at `offset` of each row, in what comes next.
   HWY_INLINE void few_rows(std::int64_t offset) const {
+    if (rows.next == nullptr) return;
     for (int k = 0; k < rows.count; ++k) __builtin_prefetch(rows.next[k] + rows.step + offset, 0, 2);
   }
 
@@ -335,13 +336,11 @@ void runs(const job& work, const std::byte* src, std::byte* dst, std::int64_t be
   }
   const std::int64_t ahead = work.prefetch_bytes / work.element_bytes + 1;
   const std::int64_t lines = HWY_MIN(work.element_bytes, work.prefetch_bytes);
-  odometer coming(work.outer, work.form.word_bytes, HWY_MIN(begin + ahead, end - 1), false);
+  odometer coming = scout_of(work, begin, ahead);
   run_writer writer;
   for (std::int64_t unit = begin; unit < end; ++unit, outer.next()) {
-    if (unit + ahead < end) {
-      for (std::int64_t k = 0; k < lines; k += line_bytes) __builtin_prefetch(src + coming.src() + k, 0, 2);
-      coming.next();
-    }
+    for (std::int64_t k = 0; k < lines; k += line_bytes) __builtin_prefetch(src + coming.src() + k, 0, 2);
+    coming.next();
     writer.write(src + outer.src(), dst + outer.dst(), work.element_bytes);
   }
   writer.finish();
