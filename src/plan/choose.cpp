@@ -240,12 +240,13 @@ bool runs_at_lines(const job& work) noexcept {
   return work.cols.rank == 0 || work.cols.axes[0].dst_stride * work.form.word_bytes % 64 == 0;
 }
 
-// True where strips-inl.hpp moves it: there is a whole block of one at least.
+// True where strips-inl.hpp moves it: there is a whole block of one at least, or a narrower one of whole registers.
 bool walks_strips(const job& work, const cpu_tuning& tuned) noexcept {
   const auto strip =
       static_cast<std::int64_t>(kernels::cpu::rows_of_strip(static_cast<std::size_t>(work.element_bytes)));
+  const std::int64_t row_bytes = work.cols.total * work.element_bytes;
   return tuned.strip_bytes > 0 && work.rows.total >= strip &&
-         work.cols.total * work.element_bytes >= kernels::cpu::strip_block_bytes && !kernels::cpu::splits_columns(work);
+         (row_bytes >= kernels::cpu::strip_block_bytes || (work.element_bytes >= 4 && row_bytes % 16 == 0));
 }
 
 // True where the units in order read src from its begin to its end, but for an order of their own within 16 KiB, for so
@@ -273,7 +274,7 @@ void cut(job& work, const cpu_tuning& tuned, int threads, bool blocks) noexcept 
   const std::int64_t e = work.element_bytes;
   const std::int64_t unit = e / work.form.word_bytes;
   const bool strips = blocks && walks_strips(work, tuned);
-  work.packed = work.rows.total * e <= tuned.packed_bytes && columns_end_to_end(work, unit) && !(strips && e >= 4);
+  work.packed = work.rows.total * e <= tuned.packed_bytes && columns_end_to_end(work, unit) && !(strips && e >= 4 && work.rows.total >= 32);
   if (work.packed) {
     work.group = work.rows.total;
     // A line of each row at least, and about as much of dst as the packed buffer takes.
@@ -305,7 +306,8 @@ void cut(job& work, const cpu_tuning& tuned, int threads, bool blocks) noexcept 
     work.panel = std::min(work.cols.total, std::max<std::int64_t>(16, tuned.panel_bytes / e));
     // Pieces of at least piece_bytes in whole strips; a narrow panel takes longer ones, as many rows as narrow_buffer
     // holds.
-    const std::int64_t strip = e <= 16 ? kernels::cpu::strip_rows : 1;
+    // Whole lines, so that none is left over to the next group where runs begin at lines.
+    const std::int64_t strip = e <= 16 ? std::max<std::int64_t>(kernels::cpu::strip_rows, 64 / e) : 1;
     const bool at_lines = runs_at_lines(work);
     work.parked = 0;
     const std::int64_t piece = e <= 2     ? tuned.narrow_piece_bytes

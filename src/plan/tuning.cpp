@@ -72,6 +72,7 @@ constexpr cpu_tuning larger_l2 = [] {
   row.packed_bytes = 128;
   row.page_scout_bytes = 64 << 10;
   row.alternate_bytes = 2048;
+  row.narrow_buffer = 4096;
   return row;
 }();
 

@@ -89,31 +89,43 @@ struct block_ahead {
 
   // `distance` bytes further in the strip in work, or as far into the next one.
   HWY_INLINE block_ahead(const strip_of_rows<Side>& now, const strip_of_rows<Side>& next, std::int64_t offset,
-                         std::int64_t distance, page_scout* scout) noexcept
-      : row(now.row), pages(scout), offset_(offset + distance) {
+                         std::int64_t distance, std::int64_t block_bytes, page_scout* scout) noexcept
+      : row(now.row), pages(scout), offset_(offset + distance), share_(strip_rows_a_step(block_bytes)) {
     if (pages != nullptr || offset_ < now.row_bytes) return;
     offset_ -= base::ceil_div(now.row_bytes, strip_block_bytes) * strip_block_bytes;
     if (next.count != 0) row = next.row;
     if (next.count == 0 || offset_ < 0 || offset_ >= next.row_bytes) offset_ = offset;
   }
   HWY_INLINE void fetch(std::int64_t done) const noexcept {
-    constexpr auto share = static_cast<std::int64_t>(Side) * 16 / strip_block_bytes;
-    if (pages != nullptr) return pages->fetch(share * 2 * line_bytes);
-    const std::byte* const* some = row + done / 16 * share;
-    HWY_UNROLL(4)
-    for (std::int64_t k = 0; k < share; ++k) {
-      __builtin_prefetch(some[k] + offset_, 0, 3);
-      __builtin_prefetch(some[k] + offset_ + line_bytes, 0, 3);
+    if (pages != nullptr) return pages->fetch(static_cast<std::int64_t>(Side) * 16);
+    constexpr std::int64_t least = strip_rows_a_step(strip_block_bytes);
+    if (share_ == least) {
+      const std::byte* const* some = row + done / 16 * least;
+      HWY_UNROLL(4)
+      for (std::int64_t k = 0; k < least; ++k) fetch_row(some[k]);
+    } else {
+      const std::int64_t first = done / 16 * share_;
+      const std::int64_t end = HWY_MIN(first + share_, static_cast<std::int64_t>(Side));
+      for (std::int64_t k = first; k < end; ++k) fetch_row(row[k]);
     }
   }
   // For a block that is not whole, of so many bytes.
   HWY_INLINE void fetch_all(std::int64_t bytes) const noexcept {
     if (pages != nullptr) return pages->fetch(bytes);
-    for (std::int64_t done = 0; done < strip_block_bytes; done += 16) fetch(done);
+    for (std::size_t k = 0; k < Side; ++k) fetch_row(row[k]);
   }
 
  private:
+  static constexpr std::int64_t strip_rows_a_step(std::int64_t block_bytes) noexcept {
+    return base::ceil_div(static_cast<std::int64_t>(Side) * 16, block_bytes);
+  }
+  HWY_INLINE void fetch_row(const std::byte* from) const noexcept {
+    __builtin_prefetch(from + offset_, 0, 3);
+    __builtin_prefetch(from + offset_ + line_bytes, 0, 3);
+  }
+
   std::int64_t offset_;
+  std::int64_t share_;
 };
 
 // A whole block of narrow words: longer pieces of its columns than the blocks of other walks store.
@@ -198,14 +210,15 @@ HWY_INLINE void write_two(__m512i one, __m512i two, std::byte* to, std::byte* ke
   }
 }
 
-// A whole block from src to dst, two lines of each column.
-template <std::size_t Word, bool AtLines>
-HWY_NOINLINE void stream_whole_block(const std::byte* const* row, std::int64_t offset, std::byte* const* place,
-                                     std::int64_t from, std::byte* kept, bool first, bool last,
+// A block from src to dst, two lines of each column. Width: its bytes if they are known, else 0.
+template <std::size_t Word, bool AtLines, std::int64_t Width>
+HWY_NOINLINE void stream_whole_block(const std::byte* const* row, std::int64_t offset, std::int64_t bytes,
+                                     std::byte* const* place, std::int64_t from, std::byte* kept, bool first, bool last,
                                      const block_ahead<rows_of_strip(Word)>& ahead) {
   using tall = tall_block<Word, 64>;
   const typename tall::Tag d;
-  for (std::int64_t k = 0; k < strip_block_bytes; k += 16) {
+  const std::int64_t end = Width == 0 ? bytes : Width;
+  for (std::int64_t k = 0; k < end; k += 16) {
     hn::VFromD<decltype(d)> upper[tall::n];
     hn::VFromD<decltype(d)> lower[tall::n];
     ahead.fetch(k);
@@ -237,8 +250,8 @@ HWY_NOINLINE void close_whole_block(const std::byte* const* row, std::int64_t of
 }
 #else
 inline constexpr bool lines_in_registers = false;
-template <std::size_t Word, bool AtLines>
-void stream_whole_block(const std::byte* const*, std::int64_t, std::byte* const*, std::int64_t, std::byte*, bool, bool,
+template <std::size_t Word, bool AtLines, std::int64_t Width>
+void stream_whole_block(const std::byte* const*, std::int64_t, std::int64_t, std::byte* const*, std::int64_t, std::byte*, bool, bool,
                         const block_ahead<rows_of_strip(Word)>&) {}
 template <std::size_t Word, bool AtLines>
 void close_whole_block(const std::byte* const*, std::int64_t, std::byte* const*, std::int64_t, std::byte*, std::int64_t,
@@ -288,9 +301,12 @@ void move_strips(const job& work, const std::byte* src, std::byte* dst, std::int
     std::int64_t block = 0;
     for (std::int64_t c = 0; c < panel_cols; c += block_cols, ++block) {
       const std::int64_t cols = HWY_MIN(block_cols, panel_cols - c);
-      const block_ahead<side> ahead(now, strips[turn ^ 1], block * strip_block_bytes, work.prefetch_bytes, pages);
+      const std::int64_t bytes = cols * word;
+      const block_ahead<side> ahead(now, strips[turn ^ 1], block * strip_block_bytes, work.prefetch_bytes, bytes,
+                                    pages);
       const std::int64_t slot = all.slot(n, block);
-      const bool whole = cols == block_cols && now.count == static_cast<std::int64_t>(side);
+      const bool full_strip = now.count == static_cast<std::int64_t>(side);
+      const bool whole = full_strip && cols == block_cols;
       const std::byte* const* row = now.row;
       std::int64_t offset = block * strip_block_bytes;
       if (together && whole) {
@@ -299,16 +315,20 @@ void move_strips(const job& work, const std::byte* src, std::byte* dst, std::int
         row = copies.data();
         offset = 0;
       }
-      if (from_registers && whole && slot == all.strips - 1 && n >= slot) {
+      const bool in_registers = whole || (Word >= 4 && full_strip && bytes % 16 == 0);
+      if (from_registers && in_registers && slot == all.strips - 1 && n >= slot) {
         const std::int64_t from = (n + 1 - all.strips) * strip_bytes;
         const bool first = from == 0;
         std::byte* const* const to = all.place + c;
         if constexpr (Word >= 4) {
           std::byte* const kept = all.carry + c * line_bytes;
-          if (at_lines) {
-            stream_whole_block<Word, true>(row, offset, to, from, kept, first, now.last, ahead);
+          constexpr std::int64_t width = strip_block_bytes;
+          if (!whole) {
+            stream_whole_block<Word, false, 0>(row, offset, bytes, to, from, kept, first, now.last, ahead);
+          } else if (at_lines) {
+            stream_whole_block<Word, true, width>(row, offset, width, to, from, kept, first, now.last, ahead);
           } else {
-            stream_whole_block<Word, false>(row, offset, to, from, kept, first, now.last, ahead);
+            stream_whole_block<Word, false, width>(row, offset, width, to, from, kept, first, now.last, ahead);
           }
         } else if constexpr (Word == 2) {
           if (at_lines) {
@@ -324,7 +344,7 @@ void move_strips(const job& work, const std::byte* src, std::byte* dst, std::int
       if (Word <= 2 && whole) {
         turn_whole_block<Word>(row, offset, room, all.pitch(), ahead);
       } else {
-        ahead.fetch_all(now.count * cols * word);
+        ahead.fetch_all(now.count * bytes);
         for (std::int64_t r = 0; r < now.count; r += strip_rows) {
           const int count = static_cast<int>(HWY_MIN(std::int64_t{strip_rows}, now.count - r));
           fill.block({now.row + r, nullptr, 0, count}, c, cols, room + r * word, all.pitch());
