@@ -175,9 +175,8 @@ void alternate(job& work, std::int64_t run_bytes, const cpu_tuning& tuned) noexc
   if (outer.rank < 2 || outer.rank == map::max_axes || 2 * run_bytes > tuned.alternate_bytes) return;
   const auto begin = outer.axes.begin();
   const auto last = begin + outer.rank - 1;
-  const auto nearest = std::min_element(begin, last + 1, [](const axis& a, const axis& b) {
-    return magnitude(a.src_stride) < magnitude(b.src_stride);
-  });
+  const auto nearest = std::min_element(
+      begin, last + 1, [](const axis& a, const axis& b) { return magnitude(a.src_stride) < magnitude(b.src_stride); });
   if (nearest == last) return;
   std::int64_t together = tuned.alternate_bytes / run_bytes;
   while (last->extent % together != 0) --together;
@@ -274,7 +273,8 @@ void cut(job& work, const cpu_tuning& tuned, int threads, bool blocks) noexcept 
   const std::int64_t e = work.element_bytes;
   const std::int64_t unit = e / work.form.word_bytes;
   const bool strips = blocks && walks_strips(work, tuned);
-  work.packed = work.rows.total * e <= tuned.packed_bytes && columns_end_to_end(work, unit) && !(strips && e >= 4 && work.rows.total >= 32);
+  work.packed = work.rows.total * e <= tuned.packed_bytes && columns_end_to_end(work, unit) &&
+                !(strips && e >= 4 && work.rows.total >= 32);
   if (work.packed) {
     work.group = work.rows.total;
     // A line of each row at least, and about as much of dst as the packed buffer takes.
@@ -419,6 +419,7 @@ choice choose(const map::canonical& form, const request& wanted, const base::mac
     case 2:
       work.element_bytes = bytes;
       work.units = ceil_div(bytes, 4096);
+      work.by_pages = tuned.page_scout_bytes > 0;
       break;
     case 3:
       work.outer.rank = 0;

@@ -115,6 +115,7 @@ void cut_again(kernels::job& work, dice& roll) {
   constexpr std::int64_t panels[] = {1, 2, 3, 5, 16, 31, 64, 65, 130};
   work.panel = std::min(work.cols.total, roll.of(panels));
   work.packed = false;
+  work.row_lines = 1;
   work.parked = std::int64_t{1} << roll.below(3);
   // A piece that is not the last of its run is longer than a line: see lines-inl.hpp.
   const std::int64_t step = (64 + work.element_bytes) / work.element_bytes;
@@ -146,7 +147,8 @@ class registry : public ::testing::TestWithParam<parameter> {
 
 TEST_P(registry, moves_every_problem_that_it_accepts) {
   const std::string& forced = std::get<0>(GetParam());
-  const base::machine machines[] = {machine_with(0, true), machine_with(0, false),
+  // Each tuning row, where everything is streamed: no cache, or one that something else fills.
+  const base::machine machines[] = {machine_with(0, true), machine_with(0, false), machine_with(2 << 20, false),
                                     machine_with(std::int64_t{1} << 40, true)};
   // A row for one word size is a loop of its own; the others share theirs, so only the first target runs them in full.
   const kernels::kernel* row = kernels::find(forced);
@@ -163,14 +165,17 @@ TEST_P(registry, moves_every_problem_that_it_accepts) {
       std::unique_ptr<bench_of_one_problem> bench;
       kernels::job last;
       for (const base::machine& machine : machines) {
-        const planning::choice made = planning::choose(form, {.threads = 1, .kernel = forced}, machine);
+        const std::int64_t beside = machine.l2_bytes == 2 << 20 ? machine.l2_bytes : 0;
+        const planning::choice made =
+            planning::choose(form, {.threads = 1, .kernel = forced, .beside_bytes = beside}, machine);
         if (made.kernel == nullptr) continue;
         if (!forced.empty()) {
           ASSERT_STREQ(made.kernel->name, forced.c_str());
         }
         // The other tuning row often cuts small problems alike.
         if (bench != nullptr && made.work.streaming == last.streaming && made.work.panel == last.panel &&
-            made.work.group == last.group && made.work.packed == last.packed) {
+            made.work.group == last.group && made.work.packed == last.packed && made.work.row_lines == last.row_lines &&
+            made.work.alternates == last.alternates) {
           continue;
         }
         last = made.work;
@@ -186,6 +191,7 @@ TEST_P(registry, moves_every_problem_that_it_accepts) {
         other.parked = 0;  // whole groups, as the tuning of another machine has it
         failures += !bench->check(*made.kernel, other);
         other.row_lines = 2;  // strips-inl.hpp
+        other.by_pages = roll.one_in(2);
         other.parked = std::int64_t{2} << roll.below(2);
         other.prefetch_bytes = 512;
         failures += !bench->check(*made.kernel, other);

@@ -48,6 +48,43 @@ void expect_line(const problem& what, int line, const std::string& kernel, const
   EXPECT_STRNE(made.reason, "");
 }
 
+// L2 of 2 MiB.
+const base::machine with_larger_l2 = machine_with(2 << 20);
+
+TEST(short_runs, alternate_between_the_orders_of_dst_and_src) {
+  // tokens x heads x 128 to heads x tokens x 128: eight tokens of a head, then of the next one
+  const choice made = choose_for(permuted({8, 2048, 32, 128}, {0, 2, 1, 3}, 2), {}, with_larger_l2);
+  ASSERT_TRUE(made.work.alternates);
+  const kernels::chain& outer = made.work.outer;
+  ASSERT_EQ(outer.rank, 4);
+  EXPECT_EQ(outer.axes[1].extent, 256);
+  EXPECT_EQ(outer.axes[2].extent, 32);
+  EXPECT_EQ(outer.axes[3].extent, 8);
+  EXPECT_EQ(outer.axes[1].src_stride, 8 * outer.axes[3].src_stride);
+  EXPECT_EQ(outer.axes[1].dst_stride, 8 * outer.axes[3].dst_stride);
+  EXPECT_EQ(outer.total, 8 * 2048 * 32);
+}
+
+TEST(short_runs, stay_in_the_order_of_dst_where_nothing_divides_them_or_they_are_long) {
+  EXPECT_FALSE(choose_for(permuted({8, 2039, 32, 128}, {0, 2, 1, 3}, 2), {}, with_larger_l2).work.alternates)
+      << "prime";
+  EXPECT_FALSE(choose_for(permuted({8, 2048, 32, 1024}, {0, 2, 1, 3}, 2), {}, with_larger_l2).work.alternates);
+  EXPECT_FALSE(choose_for(permuted({4, 20, 3, 128}, {0, 2, 1, 3}, 2), {}, with_larger_l2).work.alternates)
+      << "in cache";
+  EXPECT_FALSE(choose_for(permuted({8, 2048, 32, 128}, {0, 2, 1, 3}, 2)).work.alternates) << "another machine";
+}
+
+TEST(pages, are_fetched_ahead_where_src_is_read_in_order) {
+  const auto by_pages = [](const problem& what) { return choose_for(what, {}, with_larger_l2).work.by_pages; };
+  EXPECT_TRUE(by_pages(transpose_problem(1000000, 3, 4)));
+  EXPECT_TRUE(by_pages(transpose_problem(300000, 64, 4)));
+  EXPECT_TRUE(by_pages(permuted({100000, 8, 8}, {0, 2, 1}, 4)));
+  EXPECT_TRUE(by_pages(permuted({10000, 32, 32}, {0, 2, 1}, 4)));
+  EXPECT_FALSE(by_pages(transpose_problem(3, 1000000, 4))) << "three streams";
+  EXPECT_FALSE(by_pages(transpose_problem(3000, 5000, 4))) << "panels of columns";
+  EXPECT_FALSE(by_pages(strided(4, {{1000000, 5, 1}, {4, 1, 1000000}}))) << "gaps";
+}
+
 TEST(decision_list, line_1_nothing_to_move) {
   expect_line(transpose_problem(0, 5, 4), 1, "cpu_copy");
   expect_line(transpose_problem(5, 0, 3), 1, "cpu_copy");

@@ -3,23 +3,27 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "base/machine.hpp"
 
 namespace cornerturn::planning {
 namespace {
 
-base::machine vendor(bool amd) {
+base::machine vendor(bool amd, std::int64_t l2_bytes = 512 << 10) {
   base::machine made;
   made.amd = amd;
-  made.l2_bytes = 1 << 20;
+  made.l2_bytes = l2_bytes;
   return made;
 }
 
-class tuning : public ::testing::TestWithParam<bool> {
+using kind = std::pair<bool, std::int64_t>;  // AMD, L2
+
+class tuning : public ::testing::TestWithParam<kind> {
  protected:
-  const cpu_tuning& row = tuning_for(vendor(GetParam()));
+  const cpu_tuning& row = tuning_for(vendor(GetParam().first, GetParam().second));
 };
 
 TEST_P(tuning, numbers_are_in_a_range_that_the_kernels_can_serve) {
@@ -34,6 +38,8 @@ TEST_P(tuning, numbers_are_in_a_range_that_the_kernels_can_serve) {
   EXPECT_LE(row.packed_bytes, 1024) << "packed_rows of panel-inl.hpp, for 1-byte elements";
   EXPECT_GE(row.run_bytes, 16);
   EXPECT_GE(row.thread_bytes, 4096);
+  EXPECT_EQ(row.strip_bytes % 256, 0) << "whole blocks, of 1- and 2-byte elements too";
+  EXPECT_EQ(row.alternate_bytes % 64, 0);
 }
 
 // lines-inl.hpp: what is not the last piece of its run must not end before the first line does.
@@ -51,11 +57,16 @@ TEST_P(tuning, a_tile_fits_in_a_second_level_cache) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(vendors, tuning, ::testing::Bool(),
-                         [](const auto& one) { return one.param ? "amd" : "other"; });
+constexpr kind kinds[] = {{true, 512 << 10}, {true, 1 << 20}, {false, 1 << 20}, {false, 2 << 20}};
+
+INSTANTIATE_TEST_SUITE_P(rows, tuning, ::testing::ValuesIn(kinds), [](const auto& one) {
+  return (one.param.first ? "amd_" : "other_") + std::to_string(one.param.second >> 10) + "_KiB";
+});
 
 TEST(tuning_rows, differ_by_name) {
-  EXPECT_STRNE(tuning_for(vendor(true)).name, tuning_for(vendor(false)).name);
+  std::set<std::string> names;
+  for (const kind& one : kinds) names.insert(tuning_for(vendor(one.first, one.second)).name);
+  EXPECT_EQ(names.size(), std::size(kinds));
   EXPECT_EQ(&tuning_for(vendor(true)), &tuning_for(vendor(true)));
 }
 

@@ -262,8 +262,8 @@ void move_packed(const job& work, const std::byte* src, std::byte* dst, std::int
     // Strips last first, for the same reason as in fill_strip.
     for (std::int64_t r = top_strip; r >= 0; r -= strip_rows) {
       const int count = static_cast<int>(HWY_MIN(std::int64_t{strip_rows}, work.rows.total - r));
-      fill.packed({row.data() + r, work.by_pages ? nullptr : row.data() + r, step, count}, cols, buffer + filled + r * work.element_bytes,
-                  run_bytes);
+      fill.packed({row.data() + r, work.by_pages ? nullptr : row.data() + r, step, count}, cols,
+                  buffer + filled + r * work.element_bytes, run_bytes);
     }
     filled += cols * run_bytes;
   }

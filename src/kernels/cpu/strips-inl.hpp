@@ -251,8 +251,8 @@ HWY_NOINLINE void close_whole_block(const std::byte* const* row, std::int64_t of
 #else
 inline constexpr bool lines_in_registers = false;
 template <std::size_t Word, bool AtLines, std::int64_t Width>
-void stream_whole_block(const std::byte* const*, std::int64_t, std::int64_t, std::byte* const*, std::int64_t, std::byte*, bool, bool,
-                        const block_ahead<rows_of_strip(Word)>&) {}
+void stream_whole_block(const std::byte* const*, std::int64_t, std::int64_t, std::byte* const*, std::int64_t,
+                        std::byte*, bool, bool, const block_ahead<rows_of_strip(Word)>&) {}
 template <std::size_t Word, bool AtLines>
 void close_whole_block(const std::byte* const*, std::int64_t, std::byte* const*, std::int64_t, std::byte*, std::int64_t,
                        bool, bool, const block_ahead<rows_of_strip(Word)>&) {}

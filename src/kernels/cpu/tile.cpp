@@ -13,6 +13,7 @@
 #include "kernels/cpu/box-inl.hpp"
 #include "kernels/cpu/end_to_end-inl.hpp"
 #include "kernels/cpu/narrow-inl.hpp"
+#include "kernels/cpu/pages.hpp"
 #include "kernels/cpu/panel-inl.hpp"
 #include "kernels/cpu/parked-inl.hpp"
 #include "kernels/cpu/strips-inl.hpp"
@@ -319,7 +320,12 @@ void copy(const job& work, const std::byte* src, std::byte* dst, std::int64_t be
   const std::int64_t bytes = HWY_MIN(end * unit, work.element_bytes) - from;
   if (!work.streaming) return void(std::memcpy(dst + from, src + from, static_cast<std::size_t>(bytes)));
   run_writer writer;
-  writer.write(src + from, dst + from, bytes);
+  page_scout pages = work.by_pages ? page_scout(src + from) : page_scout();
+  for (std::int64_t done = 0; done < bytes; done += 4 * line_bytes) {
+    const std::int64_t some = HWY_MIN(4 * line_bytes, bytes - done);
+    pages.fetch(some);
+    writer.write(src + from + done, dst + from + done, some);
+  }
   writer.finish();
   finish_streaming();
 }
