@@ -5,13 +5,15 @@
 //   4  a long inner run, contiguous on both sides                  runs
 //   5  a short inner run: it moves as one wide element             gather
 //   6  no axis of src has stride 1                                 gather
-//   7  dst fits the cache and holds whole register blocks          cached
+//   7  dst fits the cache and holds whole register blocks,         cached
+//      and is no batch of tiny matrices
 //   8  short axes that alternate on the two sides                  box
 //   9  everything else                                             stream
 #include "plan/choose.hpp"
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "base/checked.hpp"
 #include "kernels/cpu/block.hpp"
@@ -329,6 +331,15 @@ bool holds_a_block(const axis& row, const axis& column, std::int64_t word_bytes)
   return row.extent >= kernels::cpu::block_rows(word_bytes) && column.extent >= kernels::cpu::block_cols(word_bytes);
 }
 
+// Tiny matrices end to end are turned several at a time, in the cache as elsewhere.
+bool tiny_batch(const map::canonical& form, const axis& row, const axis& column) noexcept {
+  const std::int64_t words = row.extent * column.extent;
+  return form.rank == 3 && form.axes[0].src_stride == words && form.axes[0].dst_stride == words &&
+         row.src_stride == column.extent && column.dst_stride == row.extent &&
+         std::has_single_bit(static_cast<std::uint64_t>(words)) &&
+         words * form.word_bytes <= kernels::cpu::tiny_bytes && form.word_bytes <= 8;
+}
+
 int decide(const map::canonical& form, const cpu_tuning& tuned, std::int64_t cached_limit) noexcept {
   if (form.empty) return 1;
   if (contiguous_run(form)) return 2;
@@ -345,7 +356,10 @@ int decide(const map::canonical& form, const cpu_tuning& tuned, std::int64_t cac
   }
   const axis* column = axes.find(&axis::src_stride, 1);
   if (column == nullptr) return 6;
-  if (map::words(form) * form.word_bytes <= cached_limit && holds_a_block(*inner, *column, form.word_bytes)) return 7;
+  if (map::words(form) * form.word_bytes <= cached_limit && holds_a_block(*inner, *column, form.word_bytes) &&
+      !tiny_batch(form, *inner, *column)) {
+    return 7;
+  }
   // A src run of less than a line, the rows included where they follow in src.
   const std::int64_t src_run = column->extent * (inner->src_stride == column->extent ? inner->extent : 1);
   if (src_run < 64 / form.word_bytes && fits_a_box(form, tuned)) return 8;

@@ -25,6 +25,9 @@ inline constexpr int strip_rows = 16;
 }
 inline constexpr std::int64_t strip_block_bytes = 128;  // of each row, that are read together
 
+// Matrices up to this size that follow each other on both sides, their sides powers of two: see tiny-inl.hpp.
+inline constexpr std::int64_t tiny_bytes = 256;
+
 // True when the stream kernels take rows of so few columns apart as contiguous runs of rows: see narrow-inl.hpp.
 [[nodiscard]] inline bool splits_columns(const job& work) noexcept {
   const std::int64_t cols = work.cols.total;

@@ -56,15 +56,17 @@ class odometer {
   std::int64_t dst_ = 0;
 };
 
-// What is fetched ahead of the units from `begin` on, `ahead` of them or, where the order of dst alternates with that of
-// src, in the order of src as many as alternate.
-inline odometer scout_of(const job& work, std::int64_t begin, std::int64_t ahead) noexcept {
-  if (!work.alternates) return {work.outer, work.form.word_bytes, std::min(begin + ahead, work.outer.total - 1), false};
+// Walks ahead of the units from `begin` on, to fetch what they read, pieces of src of so many bytes: `ahead` units, or
+// where the orders of dst and src alternate and a piece is less than two lines, all that alternate, in the order of src.
+inline odometer scout_of(const job& work, std::int64_t begin, std::int64_t ahead, std::int64_t piece_bytes) noexcept {
   chain order = work.outer;
-  axis& last = order.axes[order.rank - 1];
-  axis& before = order.axes[order.rank - 2];
-  std::swap(last, before);
-  return {order, work.form.word_bytes, std::min(begin + last.extent * before.extent, order.total - 1), false};
+  if (work.alternates && piece_bytes < 128) {
+    axis& last = order.axes[order.rank - 1];
+    axis& before = order.axes[order.rank - 2];
+    std::swap(last, before);
+    ahead = last.extent * before.extent;
+  }
+  return {order, work.form.word_bytes, std::min(begin + ahead, order.total - 1), false};
 }
 
 }  // namespace cornerturn::kernels::cpu

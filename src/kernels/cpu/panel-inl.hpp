@@ -180,12 +180,16 @@ HWY_INLINE void move_without_buffer(const job& work, const std::byte* src, std::
 class packed_walk {
  public:
   packed_walk(const job& work, std::int64_t unit) noexcept
-      : packed_walk(work, unit, {work.outer, work.form.word_bytes, unit / work.panels(), false}) {}
-  packed_walk(const job& work, std::int64_t unit, const odometer& outer) noexcept
-      : work_(work), per_outer_(work.panels()), panel_(unit % per_outer_), outer_(outer) {}
+      : work_(&work),
+        per_outer_(work.panels()),
+        panel_(unit % per_outer_),
+        outer_(work.outer, work.form.word_bytes, unit / per_outer_, false) {}
+  // The first panel of where the odometer is, and on.
+  packed_walk(const job& work, const odometer& outer) noexcept
+      : work_(&work), per_outer_(work.panels()), panel_(0), outer_(outer) {}
 
-  [[nodiscard]] HWY_INLINE std::int64_t col() const noexcept { return panel_ * work_.panel; }
-  [[nodiscard]] HWY_INLINE std::int64_t src() const noexcept { return outer_.src() + col() * work_.src_col_bytes; }
+  [[nodiscard]] HWY_INLINE std::int64_t col() const noexcept { return panel_ * work_->panel; }
+  [[nodiscard]] HWY_INLINE std::int64_t src() const noexcept { return outer_.src() + col() * work_->src_col_bytes; }
   [[nodiscard]] HWY_INLINE std::int64_t dst(std::int64_t run_bytes) const noexcept {
     return outer_.dst() + col() * run_bytes;
   }
@@ -196,7 +200,7 @@ class packed_walk {
   }
 
  private:
-  const job& work_;
+  const job* work_;
   std::int64_t per_outer_;
   std::int64_t panel_;
   odometer outer_;
@@ -237,9 +241,14 @@ void move_packed(const job& work, const std::byte* src, std::byte* dst, std::int
   };
 
   packed_walk walk(work, begin);
-  packed_walk scout = work.alternates ? packed_walk(work, 0, scout_of(work, begin, 0)) : walk;  // what is fetched
+  // What is fetched: one unit an outer index where orders alternate.
   const std::int64_t ahead = HWY_MIN(HWY_MAX(packed_ahead / piece, std::int64_t{1}), end - 1 - begin);
-  for (std::int64_t k = work.alternates ? 0 : ahead; k > 0; --k) scout.next();
+  packed_walk scout = walk;
+  if (work.alternates) {
+    scout = packed_walk(work, scout_of(work, begin, ahead, work.cols.total * work.element_bytes));
+  } else {
+    for (std::int64_t k = 0; k < ahead; ++k) scout.next();
+  }
   page_scout pages = work.by_pages ? page_scout(src + walk.src()) : page_scout();
   const bool padded = !fill.joins_all();
   const std::int64_t top_strip = (work.rows.total - 1) / strip_rows * strip_rows;

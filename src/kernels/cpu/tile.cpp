@@ -342,7 +342,7 @@ void runs(const job& work, const std::byte* src, std::byte* dst, std::int64_t be
   }
   const std::int64_t ahead = work.prefetch_bytes / work.element_bytes + 1;
   const std::int64_t lines = HWY_MIN(work.element_bytes, work.prefetch_bytes);
-  odometer coming = scout_of(work, begin, ahead);
+  odometer coming = scout_of(work, begin, ahead, work.element_bytes);
   run_writer writer;
   for (std::int64_t unit = begin; unit < end; ++unit, outer.next()) {
     for (std::int64_t k = 0; k < lines; k += line_bytes) __builtin_prefetch(src + coming.src() + k, 0, 2);

@@ -3,6 +3,9 @@
 // The words of a matrix are numbered [row bits][column bits]. A perfect shuffle of the vectors that hold it moves the
 // topmost bit to the bottom, so log2(rows) of them give [column bits][row bits], which is the transpose. A matrix of
 // one vector is a byte lookup. Vectors of 32 bytes hold two matrices, one in each half.
+//
+// With AVX-512 one instruction takes any words of two lines. Matrices of whole lines then are few registers from end to
+// end, and go to dst without a buffer where it begins at a line.
 #if defined(CORNERTURN_TINY_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_TINY_INL
 #undef CORNERTURN_TINY_INL
@@ -12,14 +15,13 @@
 
 #include <bit>
 
+#include "kernels/cpu/block.hpp"
 #include "kernels/cpu/narrow-inl.hpp"
 #include "kernels/cpu/pages.hpp"
 #include "kernels/cpu/panel-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
-
-inline constexpr std::int64_t tiny_bytes = 256;
 
 [[nodiscard]] HWY_INLINE bool is_tiny_batch(const job& work) noexcept {
   if (!work.packed || work.outer.rank != 1 || work.rows.rank != 1 || work.cols.rank != 1) return false;
@@ -76,6 +78,87 @@ HWY_NOINLINE void tiny_matrices(const std::byte* from, std::byte* to, std::int64
   for (; count > 0; --count, from += bytes, to += bytes) tiny_step<Word, 16, N>(from, to, rounds, lookup);
 }
 
+#if HWY_TARGET <= HWY_AVX3
+// Which words of two lines make one.
+template <std::size_t Word>
+class line_picker {
+ public:
+  using lane = typename word_of<Word>::type;
+  static constexpr std::size_t lanes = 64 / Word;
+
+  // source(k): the number of the word that becomes word k
+  template <class Source>
+  explicit HWY_INLINE line_picker(const Source& source) noexcept {
+    alignas(64) lane index[lanes];
+    for (std::size_t k = 0; k < lanes; ++k) index[k] = static_cast<lane>(source(k));
+    index_ = _mm512_load_si512(index);
+  }
+  HWY_INLINE __m512i operator()(__m512i a, __m512i b) const noexcept {
+    if constexpr (Word == 4) return _mm512_permutex2var_epi32(a, index_, b);
+    return _mm512_permutex2var_epi64(a, index_, b);
+  }
+
+ private:
+  __m512i index_;
+};
+
+// Matrices of 1, 2 or 4 lines.
+template <std::size_t Word, std::size_t Lines, bool Stream>
+HWY_NOINLINE void turn_lines(const std::byte* from, std::byte* to, std::int64_t count, int row_bits,
+                             page_scout& scout) {
+  constexpr std::size_t lanes = 64 / Word;
+  constexpr auto bytes = static_cast<std::int64_t>(Lines * 64);
+  // All at once, or perfect shuffles of two lines at a time, each of which moves one bit.
+  const int bits = Lines == 4 ? 1 : row_bits;
+  const int others = static_cast<int>(log2_of(HWY_MIN(Lines, std::size_t{2}) * lanes)) - bits;
+  const auto source = [&](std::size_t word) {
+    return (word & ((std::size_t{1} << bits) - 1)) << others | word >> bits;
+  };
+  const line_picker<Word> lower(source);
+  const line_picker<Word> upper([&](std::size_t k) { return source(lanes + k); });
+  for (; count > 0; --count, from += bytes, to += bytes) {
+    scout.fetch(bytes);
+    __m512i v[Lines];
+    for (std::size_t k = 0; k < Lines; ++k) v[k] = _mm512_loadu_si512(from + 64 * k);
+    if constexpr (Lines == 1) {
+      v[0] = lower(v[0], v[0]);
+    } else if constexpr (Lines == 2) {
+      const __m512i first = lower(v[0], v[1]);
+      v[1] = upper(v[0], v[1]);
+      v[0] = first;
+    } else {
+      for (int round = 0; round < row_bits; ++round) {
+        const __m512i t[] = {lower(v[0], v[2]), upper(v[0], v[2]), lower(v[1], v[3]), upper(v[1], v[3])};
+        for (std::size_t k = 0; k < Lines; ++k) v[k] = t[k];
+      }
+    }
+    for (std::size_t k = 0; k < Lines; ++k) {
+      if constexpr (Stream) {
+        _mm512_stream_si512(reinterpret_cast<__m512i*>(to + 64 * k), v[k]);
+      } else {
+        _mm512_storeu_si512(to + 64 * k, v[k]);
+      }
+    }
+  }
+}
+
+template <std::size_t Word, bool Stream>
+HWY_INLINE bool turn_lines(const std::byte* from, std::byte* to, std::int64_t count, int row_bits, std::int64_t bytes,
+                           page_scout& scout) {
+  if constexpr (Word == 4 || Word == 8) {
+    if (bytes == 64) return turn_lines<Word, 1, Stream>(from, to, count, row_bits, scout), true;
+    if (bytes == 128) return turn_lines<Word, 2, Stream>(from, to, count, row_bits, scout), true;
+    if (bytes == 256) return turn_lines<Word, 4, Stream>(from, to, count, row_bits, scout), true;
+  }
+  return false;
+}
+#else
+template <std::size_t Word, bool Stream>
+bool turn_lines(const std::byte*, std::byte*, std::int64_t, int, std::int64_t, page_scout&) {
+  return false;
+}
+#endif
+
 template <std::size_t Word>
 void move_tiny_batch(const job& work, const std::byte* src, std::byte* dst, std::int64_t begin, std::int64_t end) {
   if constexpr (Word <= 8) {
@@ -90,7 +173,9 @@ void move_tiny_batch(const job& work, const std::byte* src, std::byte* dst, std:
       lookup[k] =
           static_cast<std::uint8_t>(source * static_cast<std::int64_t>(Word) + k % static_cast<std::int64_t>(Word));
     }
+    page_scout nothing;
     const auto move = [&](const std::byte* from, std::byte* to, std::int64_t count) {
+      if (turn_lines<Word, false>(from, to, count, rounds, bytes, nothing)) return;
       switch (bytes) {
         case 16:
           return tiny_matrices<Word, 1>(from, to, count, rounds, lookup);
@@ -107,11 +192,15 @@ void move_tiny_batch(const job& work, const std::byte* src, std::byte* dst, std:
     const std::byte* from = src + begin * bytes;
     std::byte* to = dst + begin * bytes;
     if (!work.streaming) return move(from, to, end - begin);
+    page_scout scout = work.by_pages ? page_scout(from) : page_scout();
+    if (reinterpret_cast<std::uintptr_t>(to) % line_bytes == 0 &&
+        turn_lines<Word, true>(from, to, end - begin, rounds, bytes, scout)) {
+      return finish_streaming();
+    }
     alignas(64) std::byte carry[line_bytes] = {};
     alignas(64) std::byte room[line_bytes + packed_buffer];
     std::byte* const buffer = room + line_bytes;
     const std::int64_t batch = packed_buffer / bytes;
-    page_scout scout = work.by_pages ? page_scout(from) : page_scout();
     for (std::int64_t unit = begin; unit < end; unit += batch) {
       const std::int64_t count = HWY_MIN(batch, end - unit);
       scout.fetch(count * bytes);
