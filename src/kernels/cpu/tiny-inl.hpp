@@ -1,4 +1,5 @@
-// Many tiny matrices end to end: rows x cols words, powers of two, at most 256 bytes each, in whole registers.
+// Many tiny matrices end to end: rows x cols words, powers of two, at most 256 bytes each, in whole registers; with
+// AVX-512 and words of 2 bytes or more up to 1024.
 //
 // The words of a matrix are numbered [row bits][column bits]. A perfect shuffle of the vectors that hold it moves the
 // topmost bit to the bottom, so log2(rows) of them give [column bits][row bits], which is the transpose. A matrix of
@@ -29,9 +30,10 @@ namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
   const std::int64_t cols = work.cols.total;
   const std::int64_t bytes = rows * cols * work.element_bytes;
   const axis& batch = work.outer.axes[0];
-  return work.form.word_bytes <= 8 && bytes >= 16 && bytes <= tiny_bytes && (rows & (rows - 1)) == 0 &&
-         (cols & (cols - 1)) == 0 && work.rows.axes[0].src_stride == cols && batch.src_stride == rows * cols &&
-         batch.dst_stride == rows * cols && work.panels() == 1;
+  const bool by_lines = HWY_TARGET <= HWY_AVX3 && work.form.word_bytes >= 2;
+  return work.form.word_bytes <= 8 && bytes >= 16 && bytes <= (by_lines ? 4 : 1) * tiny_bytes &&
+         (rows & (rows - 1)) == 0 && (cols & (cols - 1)) == 0 && work.rows.axes[0].src_stride == cols &&
+         batch.src_stride == rows * cols && batch.dst_stride == rows * cols && work.panels() == 1;
 }
 
 // One step: the matrices in one vector's halves, N vectors each.
@@ -94,6 +96,7 @@ class line_picker {
     index_ = _mm512_load_si512(index);
   }
   HWY_INLINE __m512i operator()(__m512i a, __m512i b) const noexcept {
+    if constexpr (Word == 2) return _mm512_permutex2var_epi16(a, index_, b);
     if constexpr (Word == 4) return _mm512_permutex2var_epi32(a, index_, b);
     return _mm512_permutex2var_epi64(a, index_, b);
   }
@@ -102,14 +105,14 @@ class line_picker {
   __m512i index_;
 };
 
-// Matrices of 1, 2 or 4 lines.
+// Matrices of 1, 2, 4 ... 16 lines.
 template <std::size_t Word, std::size_t Lines, bool Stream>
 HWY_NOINLINE void turn_lines(const std::byte* from, std::byte* to, std::int64_t count, int row_bits,
                              page_scout& scout) {
   constexpr std::size_t lanes = 64 / Word;
   constexpr auto bytes = static_cast<std::int64_t>(Lines * 64);
   // All at once, or perfect shuffles of two lines at a time, each of which moves one bit.
-  const int bits = Lines == 4 ? 1 : row_bits;
+  const int bits = Lines > 2 ? 1 : row_bits;
   const int others = static_cast<int>(log2_of(HWY_MIN(Lines, std::size_t{2}) * lanes)) - bits;
   const auto source = [&](std::size_t word) {
     return (word & ((std::size_t{1} << bits) - 1)) << others | word >> bits;
@@ -119,6 +122,7 @@ HWY_NOINLINE void turn_lines(const std::byte* from, std::byte* to, std::int64_t 
   for (; count > 0; --count, from += bytes, to += bytes) {
     scout.fetch(bytes);
     __m512i v[Lines];
+    HWY_UNROLL(16)
     for (std::size_t k = 0; k < Lines; ++k) v[k] = _mm512_loadu_si512(from + 64 * k);
     if constexpr (Lines == 1) {
       v[0] = lower(v[0], v[0]);
@@ -128,10 +132,17 @@ HWY_NOINLINE void turn_lines(const std::byte* from, std::byte* to, std::int64_t 
       v[0] = first;
     } else {
       for (int round = 0; round < row_bits; ++round) {
-        const __m512i t[] = {lower(v[0], v[2]), upper(v[0], v[2]), lower(v[1], v[3]), upper(v[1], v[3])};
+        __m512i t[Lines];
+        HWY_UNROLL(8)
+        for (std::size_t k = 0; k < Lines / 2; ++k) {
+          t[2 * k] = lower(v[k], v[k + Lines / 2]);
+          t[2 * k + 1] = upper(v[k], v[k + Lines / 2]);
+        }
+        HWY_UNROLL(16)
         for (std::size_t k = 0; k < Lines; ++k) v[k] = t[k];
       }
     }
+    HWY_UNROLL(16)
     for (std::size_t k = 0; k < Lines; ++k) {
       if constexpr (Stream) {
         _mm512_stream_si512(reinterpret_cast<__m512i*>(to + 64 * k), v[k]);
@@ -145,10 +156,12 @@ HWY_NOINLINE void turn_lines(const std::byte* from, std::byte* to, std::int64_t 
 template <std::size_t Word, bool Stream>
 HWY_INLINE bool turn_lines(const std::byte* from, std::byte* to, std::int64_t count, int row_bits, std::int64_t bytes,
                            page_scout& scout) {
-  if constexpr (Word == 4 || Word == 8) {
+  if constexpr (Word == 2 || Word == 4 || Word == 8) {
     if (bytes == 64) return turn_lines<Word, 1, Stream>(from, to, count, row_bits, scout), true;
     if (bytes == 128) return turn_lines<Word, 2, Stream>(from, to, count, row_bits, scout), true;
     if (bytes == 256) return turn_lines<Word, 4, Stream>(from, to, count, row_bits, scout), true;
+    if (bytes == 512) return turn_lines<Word, 8, Stream>(from, to, count, row_bits, scout), true;
+    if (bytes == 1024) return turn_lines<Word, 16, Stream>(from, to, count, row_bits, scout), true;
   }
   return false;
 }
@@ -200,7 +213,7 @@ void move_tiny_batch(const job& work, const std::byte* src, std::byte* dst, std:
     alignas(64) std::byte carry[line_bytes] = {};
     alignas(64) std::byte room[line_bytes + packed_buffer];
     std::byte* const buffer = room + line_bytes;
-    const std::int64_t batch = packed_buffer / bytes;
+    const std::int64_t batch = (work.by_pages ? HWY_MAX(bytes, packed_buffer / 4) : packed_buffer) / bytes;
     for (std::int64_t unit = begin; unit < end; unit += batch) {
       const std::int64_t count = HWY_MIN(batch, end - unit);
       scout.fetch(count * bytes);
