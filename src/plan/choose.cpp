@@ -186,8 +186,7 @@ void alternate(job& work, std::int64_t run_bytes, const cpu_tuning& tuned) noexc
   const axis near = *nearest;
   const axis inner = {together, last->src_stride, last->dst_stride};
   std::copy(nearest + 1, last + 1, nearest);
-  *(last - 1) = {inner.extent == last->extent ? 1 : last->extent / together, last->src_stride * together,
-                 last->dst_stride * together};
+  *(last - 1) = {last->extent / together, last->src_stride * together, last->dst_stride * together};
   *last = near;
   *(last + 1) = inner;
   ++outer.rank;

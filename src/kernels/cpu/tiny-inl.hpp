@@ -81,30 +81,6 @@ HWY_NOINLINE void tiny_matrices(const std::byte* from, std::byte* to, std::int64
 }
 
 #if HWY_TARGET <= HWY_AVX3
-// Which words of two lines make one.
-template <std::size_t Word>
-class line_picker {
- public:
-  using lane = typename word_of<Word>::type;
-  static constexpr std::size_t lanes = 64 / Word;
-
-  // source(k): the number of the word that becomes word k
-  template <class Source>
-  explicit HWY_INLINE line_picker(const Source& source) noexcept {
-    alignas(64) lane index[lanes];
-    for (std::size_t k = 0; k < lanes; ++k) index[k] = static_cast<lane>(source(k));
-    index_ = _mm512_load_si512(index);
-  }
-  HWY_INLINE __m512i operator()(__m512i a, __m512i b) const noexcept {
-    if constexpr (Word == 2) return _mm512_permutex2var_epi16(a, index_, b);
-    if constexpr (Word == 4) return _mm512_permutex2var_epi32(a, index_, b);
-    return _mm512_permutex2var_epi64(a, index_, b);
-  }
-
- private:
-  __m512i index_;
-};
-
 // Matrices of 1, 2, 4 ... 16 lines.
 template <std::size_t Word, std::size_t Lines, bool Stream>
 HWY_NOINLINE void turn_lines(const std::byte* from, std::byte* to, std::int64_t count, int row_bits,
@@ -117,8 +93,8 @@ HWY_NOINLINE void turn_lines(const std::byte* from, std::byte* to, std::int64_t 
   const auto source = [&](std::size_t word) {
     return (word & ((std::size_t{1} << bits) - 1)) << others | word >> bits;
   };
-  const line_picker<Word> lower(source);
-  const line_picker<Word> upper([&](std::size_t k) { return source(lanes + k); });
+  const line_picker<Word> lower(words_of_lines<Word>(source));
+  const line_picker<Word> upper(words_of_lines<Word>([&](std::size_t k) { return source(lanes + k); }));
   for (; count > 0; --count, from += bytes, to += bytes) {
     scout.fetch(bytes);
     __m512i v[Lines];
