@@ -13,12 +13,14 @@
 //   8  the same; at most 128 bytes of rows                                   rows
 //   9  few columns, dst at any address                                       shift_columns
 //  10  few rows, src at any address                                          shift_rows
-//  11  addresses and extents are multiples of 16; one matrix, in L2          small
-//  12  addresses are; rows and columns fill large tiles, many blocks of them tile, or chain
-//  13  the same; they fill small tiles better                                the small tile, or chain
-//  14  any addresses; rows and columns fill tiles                            shift, or shift_chain
-//  15  any addresses; many small matrices, end to end in dst                 panel
-//  16  everything else                                                       box
+//  11  any addresses; few elements, end to end on one side, apart on the    shift_deinterleave, shift_interleave
+//      other
+//  12  addresses and extents are multiples of 16; one matrix, in L2          small
+//  13  addresses are; rows and columns fill large tiles, many blocks of them tile, or chain
+//  14  the same; they fill small tiles better                                the small tile, or chain
+//  15  any addresses; rows and columns fill tiles                            shift, or shift_chain
+//  16  any addresses; many small matrices, end to end in dst                 panel
+//  17  everything else                                                       box
 #include "plan/choose_gpu.hpp"
 
 #include <algorithm>
@@ -47,6 +49,7 @@ enum line_number {
   few_rows,
   shifted_columns,
   shifted_rows,
+  shifted_elements,
   small_matrix,
   large_tiles,
   small_tiles,
@@ -67,6 +70,7 @@ constexpr const char* reasons[] = {
     "every address is a multiple of 16 bytes and rows are few: blocks turn on the way in, columns leave in order",
     "columns are few and every address of src is a multiple of 16 bytes: chunks of rows come, shifted lines leave",
     "rows are few and every address of dst is a multiple of 16 bytes: shifted lines come, chunks of columns leave",
+    "a few elements lie end to end on one side and apart, at any address, on the other: regrouped, and realigned",
     "one matrix that stays in L2, every address and extent a multiple of 16 bytes: the shortest way through a block",
     "every address is a multiple of 16 bytes: register blocks, 256 bytes of each row and column at a time",
     "every address is a multiple of 16 bytes, but large tiles would be too few or half empty: 128 bytes at a time",
@@ -188,7 +192,8 @@ void fill_tile(gpu_choice& made, const map::canonical& form, const sides& found,
   finish(made, number, job);
 }
 
-void fill_regrouping(gpu_choice& made, const map::canonical& form, const regrouping& found, bool split) noexcept {
+void fill_regrouping(gpu_choice& made, const map::canonical& form, const regrouping& found) noexcept {
+  const bool split = found.split;
   const auto structures = split ? &axis::src_stride : &axis::dst_stride;
   const auto arrays = split ? &axis::dst_stride : &axis::src_stride;
   gpu::chain_job job;
@@ -208,7 +213,9 @@ void fill_regrouping(gpu_choice& made, const map::canonical& form, const regroup
   blocks.extent[0] = found.total;
   blocks.tile[0] = static_cast<std::int32_t>(extent);
   numbering number(blocks, word);
-  number.add(ceil_div(found.total, extent), 0, 1, 0, 0);
+  // Where chunks are shifted, up to V - 1 structures are counted before the first one, and a chunk may reach so far back.
+  const std::int64_t counted = found.total + (found.shifted ? 2 * (16 / word - 1) : 0);
+  number.add(ceil_div(counted, extent), 0, 1, 0, 0);
   const auto* const taken = found.along.begin() + found.rank;
   for (int k = form.rank - 1; k >= 0; --k) {
     const axis& one = form.axes[k];
@@ -487,21 +494,28 @@ gpu_choice choose(const map::canonical& form, const gpu_request& wanted, const g
     if (kind != narrow_kind::none) narrow = few_columns - 1 + static_cast<int>(kind);
   }
   regrouping regrouped;
-  bool split = true;
-  if (wanted.alignment == 16 && !form.empty) {
-    regrouped = find_regrouping(form, split);
-    if (regrouped.kernel == nullptr) regrouped = find_regrouping(form, split = false);
+  for (const bool shifted : {false, true}) {
+    for (const bool split : {true, false}) {
+      const bool is_wanted =
+          regrouped.kernel != nullptr && (wanted.kernel.empty() || regrouped.kernel->name == wanted.kernel);
+      if (!form.empty && !is_wanted) {
+        const regrouping other = find_regrouping(form, wanted.alignment, split, shifted);
+        if (other.kernel != nullptr) regrouped = other;
+      }
+    }
   }
+  const int regrouping_line = regrouped.shifted ? shifted_elements : regrouped_elements;
   made.line = decide(form, wanted, tuned, found, narrow);
-  if (made.line > long_runs && regrouped.kernel != nullptr) made.line = regrouped_elements;
+  if (made.line > (regrouped.shifted ? shifted_rows : long_runs) && regrouped.kernel != nullptr)
+    made.line = regrouping_line;
   const auto sides_of_line = [&] { return made.line == few_columns || made.line == few_rows ? &longer : found; };
-  made.kernel = made.line == regrouped_elements ? regrouped.kernel : row_of_line(made.line, form, sides_of_line());
+  made.kernel = made.line == regrouping_line ? regrouped.kernel : row_of_line(made.line, form, sides_of_line());
   if (!wanted.kernel.empty()) {
     made.kernel = kernels::find(wanted.kernel);
     if (made.kernel != nullptr && made.kernel->launch == nullptr) made.kernel = nullptr;
     if (made.kernel == nullptr) return made;
     made.line = made.kernel == regrouped.kernel && made.line > long_runs
-                    ? regrouped_elements
+                    ? regrouping_line
                     : line_of_forced(*made.kernel, form, found, wanted, tuned, narrow, made.line);
     if (made.line == 0 || made.kernel->shared_bytes > wanted.shared_bytes) made.kernel = nullptr;
   } else if (made.kernel != nullptr && made.kernel->shared_bytes > wanted.shared_bytes) {
@@ -513,8 +527,8 @@ gpu_choice choose(const map::canonical& form, const gpu_request& wanted, const g
   if (made.line == nothing) return made;
   if (made.line <= long_runs) {
     fill_runs(made, form, find(form, &axis::dst_stride), tuned);
-  } else if (made.line == regrouped_elements) {
-    fill_regrouping(made, form, regrouped, split);
+  } else if (made.line == regrouping_line) {
+    fill_regrouping(made, form, regrouped);
   } else if (made.line == pixels) {
     fill_pixels(made, form);
   } else if (made.line == small_matrices) {

@@ -129,38 +129,47 @@ bool find_sides(const map::canonical& form, sides& found) noexcept {
   return true;
 }
 
-regrouping find_regrouping(const map::canonical& form, bool split) noexcept {
+regrouping find_regrouping(const map::canonical& form, int alignment, bool split, bool shifted) noexcept {
   const auto structures = split ? &axis::src_stride : &axis::dst_stride;
   const auto arrays = split ? &axis::dst_stride : &axis::src_stride;
   regrouping found;
+  found.split = split;
+  found.shifted = shifted;
   const axis* member = find(form, structures);
   const axis* first = find(form, arrays);
   if (member == nullptr || first == nullptr || member == first || first->*structures != member->extent) return {};
   const std::int64_t word = form.word_bytes;
+  const std::int64_t structure_bytes = member->extent * word;
+  const std::int64_t step = shifted ? std::min<std::int64_t>(structure_bytes & -structure_bytes, 16) : 16;
+  if (alignment < step) return {};
   for (int k = 0; k < form.rank; ++k) {
     const axis& one = form.axes[k];
-    if (&one != member && &one != first && one.*structures * word % 16 != 0) return {};
-    if (&one != first && one.*arrays * word % 16 != 0) return {};
+    if (&one != member && &one != first && one.*structures * word % step != 0) return {};
+    if (!shifted && &one != first && one.*arrays * word % 16 != 0) return {};
   }
   found.member = static_cast<int>(member - form.axes.data());
   found.along[found.rank++] = static_cast<int>(first - form.axes.data());
   found.total = first->extent;
+  const std::string_view family =
+      shifted ? (split ? "shift_deinterleave" : "shift_interleave") : (split ? "deinterleave" : "interleave");
   std::int64_t extent = 0;
   for (const kernels::kernel& one : kernels::all()) {
     if (member->extent != (split ? one.tile_cols : one.tile_rows) || one.element_bytes != word) continue;
-    if (one.launch == nullptr || one.family != std::string_view(split ? "deinterleave" : "interleave")) continue;
+    if (one.launch == nullptr || one.family != family) continue;
     found.kernel = &one;
     extent = split ? one.tile_rows : one.tile_cols;
   }
   if (found.kernel == nullptr) return {};
   // Short runs of structures are counted on across any other axes, when no chunk of 16 bytes spans two runs.
-  for (int k = form.rank - 1; k >= 0 && found.total < 16 * extent && first->extent * word % 16 == 0; --k) {
+  const bool lengthens = !shifted && first->extent * word % 16 == 0;
+  for (int k = form.rank - 1; k >= 0 && found.total < 16 * extent && lengthens; --k) {
     if (&form.axes[k] == member || &form.axes[k] == first) continue;
     if (form.axes[k].extent > most_blocks / (found.total * member->extent)) continue;
     found.along[found.rank++] = k;
     found.total *= form.axes[k].extent;
   }
-  if (fill(found.total, extent) < 0.6 || found.total * member->extent > most_blocks) return {};
+  if (fill(found.total, extent) < 0.6) return {};
+  if (!shifted && found.total * member->extent > most_blocks) return {};  // counted with 32 bits
   return found;
 }
 

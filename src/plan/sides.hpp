@@ -51,11 +51,14 @@ struct regrouping {
   std::array<int, map::max_axes> along{};  // `first`, and axes that lengthen it
   int rank = 0;
   std::int64_t total = 1;
+  bool split = true;     // src has the structures
+  bool shifted = false;  // by gpu/interleave_shift.cuh
 };
 
 // The regrouping of src's structures (split) or into structures of dst; no kernel when the problem is no such thing.
-// Every stride but those two must lead to a multiple of 16 bytes on both sides.
-[[nodiscard]] regrouping find_regrouping(const map::canonical& form, bool split) noexcept;
+// `alignment`, in bytes, is that of index 0 on both sides. Every stride but those two must lead to a multiple of 16
+// bytes on both sides, or of what a structure is a multiple of when it is a shifted one.
+[[nodiscard]] regrouping find_regrouping(const map::canonical& form, int alignment, bool split, bool shifted) noexcept;
 
 // Which narrow tile has room for `total` elements: 0 to 3 for 1, 2, 4 and 8 chunks of 16 bytes; -1 for none.
 [[nodiscard]] int narrow_size(std::int64_t total, std::int64_t word_bytes) noexcept;

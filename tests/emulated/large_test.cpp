@@ -150,7 +150,9 @@ TEST(emulated_large, narrow_tiles) {
 TEST(emulated_large, structures) {
   expect_moved(transpose_problem(beyond / 3 / 16 * 16, 3, 8), "cuda_deinterleave_b8_3");
   expect_moved(transpose_problem(5, beyond / 5 / 16 * 16, 4), "cuda_interleave_b4_5");
-  expect_moved(transpose_problem(beyond, 3, 1), "cuda_box_b1");
+  expect_moved(transpose_problem(beyond + 1, 3, 1), "cuda_shift_deinterleave_b1_3");
+  expect_moved(transpose_problem(3, beyond + 1, 2), "cuda_shift_interleave_b2_3");
+  expect_moved(transpose_problem(beyond / 2, 9, 1), "cuda_box_b1");
 }
 
 TEST(emulated_large, runs) {

@@ -31,6 +31,7 @@ enum line {
   few_rows,
   shifted_columns,
   shifted_rows,
+  shifted_regrouped,
   small_matrix,
   large_tiles,
   small_tiles,
@@ -115,6 +116,17 @@ TEST(gpu_list, structures_of_a_few_elements) {
   expect_line(transpose_problem(5, 1 << 20, 8), regrouped, "cuda_interleave_b8_5");
 }
 
+TEST(gpu_list, structures_of_a_few_elements_at_any_address) {
+  expect_line(transpose_problem((1 << 20) + 1, 3, 1), shifted_regrouped, "cuda_shift_deinterleave_b1_3");
+  expect_line(transpose_problem(3, (1 << 20) + 1, 4), shifted_regrouped, "cuda_shift_interleave_b4_3", aligned_to(4));
+  expect_line(transpose_problem(1 << 20, 2, 2), shifted_regrouped, "cuda_shift_deinterleave_b2_2", aligned_to(4));
+  expect_line(transpose_problem(1 << 20, 2, 2), boxes, "cuda_box_b2", aligned_to(2));  // half a structure
+  expect_line(transpose_problem((1 << 20) + 1, 4, 4), shifted_columns, "cuda_shift_columns_b4");
+  expect_line(permuted({16, 1081 * 1921, 3}, {0, 2, 1}, 1), shifted_regrouped, "cuda_shift_deinterleave_b1_3");
+  expect_line(transpose_problem(1 << 20, 3, 4), shifted_regrouped, "cuda_shift_deinterleave_b4_3",
+              forced("cuda_shift_deinterleave_b4_3"));
+}
+
 TEST(gpu_list, pixels_of_three_bytes) {
   expect_line(transpose_problem(1080, 1920, 3), pixels, "cuda_pixel_b1_64x64");
   expect_line(permuted({5, 1080, 1920, 3}, {0, 2, 1, 3}, 1), pixels, "cuda_pixel_b1_64x64");
@@ -149,7 +161,8 @@ TEST(gpu_list, few_rows_of_src_at_any_address) {
   expect_line(transpose_problem(64, 1000003, 1), shifted_rows, "cuda_shift_rows_b1");
   expect_line(transpose_problem(8, 1000003, 2), shifted_rows, "cuda_shift_rows_b2");
   expect_line(transpose_problem(64, 1000003, 4), shifted_rows, "cuda_shift_rows_b4");
-  expect_line(transpose_problem(7, 1000003, 2), boxes, "cuda_box_b2");
+  expect_line(transpose_problem(7, 1000003, 2), shifted_regrouped, "cuda_shift_interleave_b2_7");
+  expect_line(transpose_problem(9, 1000003, 2), boxes, "cuda_box_b2");
 }
 
 TEST(gpu_list, one_matrix_that_stays_in_the_cache) {

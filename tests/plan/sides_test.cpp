@@ -59,10 +59,13 @@ TEST(sides, what_a_short_side_meets_decides_its_kind) {
 }
 
 TEST(sides, structures_of_a_few_elements_lie_end_to_end) {
-  EXPECT_EQ(find_regrouping(form_of(transpose_problem(1 << 20, 3, 4)), true).total, 1 << 20);
-  EXPECT_EQ(find_regrouping(form_of(transpose_problem(1 << 20, 3, 4)), false).kernel, nullptr);
-  EXPECT_NE(find_regrouping(form_of(transpose_problem(3, 1 << 20, 4)), false).kernel, nullptr);
-  EXPECT_EQ(find_regrouping(form_of(transpose_problem(1 << 20, 9, 4)), true).kernel, nullptr);
+  EXPECT_EQ(find_regrouping(form_of(transpose_problem(1 << 20, 3, 4)), 16, true, false).total, 1 << 20);
+  EXPECT_EQ(find_regrouping(form_of(transpose_problem(1 << 20, 3, 4)), 16, false, false).kernel, nullptr);
+  EXPECT_NE(find_regrouping(form_of(transpose_problem(3, 1 << 20, 4)), 16, false, false).kernel, nullptr);
+  EXPECT_EQ(find_regrouping(form_of(transpose_problem(1 << 20, 9, 4)), 16, true, false).kernel, nullptr);
+  EXPECT_EQ(find_regrouping(form_of(transpose_problem(1 << 20, 3, 4)), 4, true, false).kernel, nullptr);
+  EXPECT_NE(find_regrouping(form_of(transpose_problem(1 << 20, 3, 4)), 4, true, true).kernel, nullptr);
+  EXPECT_EQ(find_regrouping(form_of(transpose_problem(1 << 20, 4, 1)), 2, true, true).kernel, nullptr);
 }
 
 }  // namespace

@@ -1,0 +1,51 @@
+#include "kernels/cuda/lang.cuh"
+#include "kernels/cuda/launch.cuh"
+#include "kernels/gpu/interleave_shift.cuh"
+#include "kernels/kernel.hpp"
+
+namespace cornerturn::kernels {
+
+CORNERTURN_INSTANCE(cuda_shift_deinterleave_b1_2, 256, gpu::shifted_deinterleave_kernel<1, 2>)
+CORNERTURN_INSTANCE(cuda_shift_interleave_b1_2, 256, gpu::shifted_interleave_kernel<1, 2>)
+CORNERTURN_INSTANCE(cuda_shift_deinterleave_b1_3, 256, gpu::shifted_deinterleave_kernel<1, 3>)
+CORNERTURN_INSTANCE(cuda_shift_interleave_b1_3, 256, gpu::shifted_interleave_kernel<1, 3>)
+CORNERTURN_INSTANCE(cuda_shift_deinterleave_b1_4, 256, gpu::shifted_deinterleave_kernel<1, 4>)
+CORNERTURN_INSTANCE(cuda_shift_interleave_b1_4, 256, gpu::shifted_interleave_kernel<1, 4>)
+CORNERTURN_INSTANCE(cuda_shift_deinterleave_b1_5, 256, gpu::shifted_deinterleave_kernel<1, 5>)
+CORNERTURN_INSTANCE(cuda_shift_interleave_b1_5, 256, gpu::shifted_interleave_kernel<1, 5>)
+CORNERTURN_INSTANCE(cuda_shift_deinterleave_b1_6, 256, gpu::shifted_deinterleave_kernel<1, 6>)
+CORNERTURN_INSTANCE(cuda_shift_interleave_b1_6, 256, gpu::shifted_interleave_kernel<1, 6>)
+CORNERTURN_INSTANCE(cuda_shift_deinterleave_b1_7, 256, gpu::shifted_deinterleave_kernel<1, 7>)
+CORNERTURN_INSTANCE(cuda_shift_interleave_b1_7, 256, gpu::shifted_interleave_kernel<1, 7>)
+CORNERTURN_INSTANCE(cuda_shift_deinterleave_b1_8, 256, gpu::shifted_deinterleave_kernel<1, 8>)
+CORNERTURN_INSTANCE(cuda_shift_interleave_b1_8, 256, gpu::shifted_interleave_kernel<1, 8>)
+CORNERTURN_INSTANCE(cuda_shift_deinterleave_b2_2, 256, gpu::shifted_deinterleave_kernel<2, 2>)
+CORNERTURN_INSTANCE(cuda_shift_interleave_b2_2, 256, gpu::shifted_interleave_kernel<2, 2>)
+CORNERTURN_INSTANCE(cuda_shift_deinterleave_b2_3, 256, gpu::shifted_deinterleave_kernel<2, 3>)
+CORNERTURN_INSTANCE(cuda_shift_interleave_b2_3, 256, gpu::shifted_interleave_kernel<2, 3>)
+CORNERTURN_INSTANCE(cuda_shift_deinterleave_b2_4, 256, gpu::shifted_deinterleave_kernel<2, 4>)
+CORNERTURN_INSTANCE(cuda_shift_interleave_b2_4, 256, gpu::shifted_interleave_kernel<2, 4>)
+CORNERTURN_INSTANCE(cuda_shift_deinterleave_b2_5, 256, gpu::shifted_deinterleave_kernel<2, 5>)
+CORNERTURN_INSTANCE(cuda_shift_interleave_b2_5, 256, gpu::shifted_interleave_kernel<2, 5>)
+CORNERTURN_INSTANCE(cuda_shift_deinterleave_b2_6, 256, gpu::shifted_deinterleave_kernel<2, 6>)
+CORNERTURN_INSTANCE(cuda_shift_interleave_b2_6, 256, gpu::shifted_interleave_kernel<2, 6>)
+CORNERTURN_INSTANCE(cuda_shift_deinterleave_b2_7, 256, gpu::shifted_deinterleave_kernel<2, 7>)
+CORNERTURN_INSTANCE(cuda_shift_interleave_b2_7, 256, gpu::shifted_interleave_kernel<2, 7>)
+CORNERTURN_INSTANCE(cuda_shift_deinterleave_b4_2, 256, gpu::shifted_deinterleave_kernel<4, 2>)
+CORNERTURN_INSTANCE(cuda_shift_interleave_b4_2, 256, gpu::shifted_interleave_kernel<4, 2>)
+CORNERTURN_INSTANCE(cuda_shift_deinterleave_b4_3, 256, gpu::shifted_deinterleave_kernel<4, 3>)
+CORNERTURN_INSTANCE(cuda_shift_interleave_b4_3, 256, gpu::shifted_interleave_kernel<4, 3>)
+CORNERTURN_INSTANCE(cuda_shift_deinterleave_b4_5, 256, gpu::shifted_deinterleave_kernel<4, 5>)
+CORNERTURN_INSTANCE(cuda_shift_interleave_b4_5, 256, gpu::shifted_interleave_kernel<4, 5>)
+CORNERTURN_INSTANCE(cuda_shift_deinterleave_b4_6, 256, gpu::shifted_deinterleave_kernel<4, 6>)
+CORNERTURN_INSTANCE(cuda_shift_interleave_b4_6, 256, gpu::shifted_interleave_kernel<4, 6>)
+CORNERTURN_INSTANCE(cuda_shift_deinterleave_b4_7, 256, gpu::shifted_deinterleave_kernel<4, 7>)
+CORNERTURN_INSTANCE(cuda_shift_interleave_b4_7, 256, gpu::shifted_interleave_kernel<4, 7>)
+CORNERTURN_INSTANCE(cuda_shift_deinterleave_b8_3, 256, gpu::shifted_deinterleave_kernel<8, 3>)
+CORNERTURN_INSTANCE(cuda_shift_interleave_b8_3, 256, gpu::shifted_interleave_kernel<8, 3>)
+CORNERTURN_INSTANCE(cuda_shift_deinterleave_b8_5, 256, gpu::shifted_deinterleave_kernel<8, 5>)
+CORNERTURN_INSTANCE(cuda_shift_interleave_b8_5, 256, gpu::shifted_interleave_kernel<8, 5>)
+CORNERTURN_INSTANCE(cuda_shift_deinterleave_b8_7, 256, gpu::shifted_deinterleave_kernel<8, 7>)
+CORNERTURN_INSTANCE(cuda_shift_interleave_b8_7, 256, gpu::shifted_interleave_kernel<8, 7>)
+
+}  // namespace cornerturn::kernels
