@@ -19,6 +19,7 @@
 
 #include "base/checked.hpp"
 #include "plan/cutting.hpp"
+#include "plan/sides.hpp"
 
 namespace cornerturn::planning {
 namespace {
@@ -82,7 +83,7 @@ class builder {
     const auto count = static_cast<std::int64_t>(steps.size());
     what.axes[what.rank++] = {count, std::abs(from) / what.element_bytes, std::abs(to) / what.element_bytes};
     gpu_move added{.form = map::canonicalize(what, wanted.alignment), .chosen = {}};
-    added.chosen = choose(added.form, wanted, tuned_);
+    added.chosen = choose_large(added.form, wanted);
     const auto* tiles = std::get_if<gpu::chain_job>(&added.chosen.job);
     if (added.chosen.kernel == nullptr || tiles == nullptr) return false;
     const kernels::kernel* const row = strips_row(*added.chosen.kernel);
@@ -104,6 +105,23 @@ class builder {
     added.flags = count;
     add(added, {backwards ? last : first});
     return true;
+  }
+
+  // The larger tiles where they are no more than a third empty: each block raises a flag and waits for one. 8192 x 16384
+  // float64 in tiles of 16 x 16 has 0.24 of the copy (H200, 2026-11-22).
+  [[nodiscard]] gpu_choice choose_large(const map::canonical& form, const gpu_request& wanted) const {
+    const gpu_choice usual = choose(form, wanted, tuned_);
+    const auto* tiles = std::get_if<gpu::chain_job>(&usual.job);
+    if (usual.kernel == nullptr || tiles == nullptr) return usual;
+    const kernels::kernel* const large = row_of(usual.kernel->family, usual.kernel->element_bytes);
+    if (large == nullptr || large == usual.kernel || large->tile_rows <= usual.kernel->tile_rows) return usual;
+    const double filled =
+        fill(tiles->blocks.extent[0], large->tile_cols) * fill(tiles->blocks.extent[1], large->tile_rows);
+    if (3 * filled < 2) return usual;
+    gpu_request forced = wanted;
+    forced.kernel = large->name;
+    const gpu_choice made = choose(form, forced, tuned_);
+    return made.kernel == large ? made : usual;
   }
 
   // The row for items of these bytes, or the forced one; null: it cannot move them.

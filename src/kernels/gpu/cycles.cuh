@@ -4,8 +4,8 @@
 // need not meet in any order: a walker that has claimed a place waits for nothing until it has read it.
 //   1. a walker looks at places of its own in turn, as many at once as it has threads, and claims one that is free
 //   2. it reads the item there and says so
-//   3. the place where the item belongs: if the walker claims that one, it reads the item there and says so, writes the
-//      first one to it, and goes on with the second; the claim of the next place is on its way while the item is
+//   3. the place where the item belongs: if the walker has claimed that one, it reads the item there, and writes the one
+//      before; while both are on their way it says which place it has read, and claims the place after the next
 //   4. if another walker has claimed it, the walker waits until it was read, writes its item, and looks for another one
 // Addresses that are no multiples of four bytes are realigned as in runs.cuh: an item is read in words of where it
 // goes.
@@ -26,7 +26,7 @@ struct held_part {
 // The part of an item at one place, and the place where it belongs.
 struct walk {
   int64_t offset;  // bytes of the part in its item
-  int64_t length;
+  int32_t length;
   uint32_t part;
 };
 
@@ -48,12 +48,12 @@ GPU_INLINE uint32_t target_of(const cycles_job& job, uint32_t place) {
 // Reads the part at `from`, in words of `to`.
 template <int WordBytes>
 GPU_INLINE void read_part(held_part<WordBytes>& held, const unsigned char* from, const unsigned char* to,
-                          int64_t length) {
+                          int32_t length) {
   const int thread = static_cast<int>(thread_index());
   if constexpr (WordBytes == 1) {
     const auto shift = static_cast<int32_t>(reinterpret_cast<std::uint64_t>(to) & 3);
     const auto begin = reinterpret_cast<std::uint64_t>(from);
-    const auto end = begin + static_cast<std::uint64_t>(length);
+    const auto end = begin + static_cast<std::uint32_t>(length);
     GPU_UNROLL for (int k = 0; k < held_part<1>::words; ++k) {
       const int32_t first = (k * cycles_threads + thread) * 4 - shift;
       if (first < length) held.at[k] = load_unaligned(from + first, begin, end);
@@ -67,7 +67,7 @@ GPU_INLINE void read_part(held_part<WordBytes>& held, const unsigned char* from,
 }
 
 template <int WordBytes>
-GPU_INLINE void write_part(const held_part<WordBytes>& held, unsigned char* to, int64_t length) {
+GPU_INLINE void write_part(const held_part<WordBytes>& held, unsigned char* to, int32_t length) {
   const int thread = static_cast<int>(thread_index());
   if constexpr (WordBytes == 1) {
     const auto shift = static_cast<int32_t>(reinterpret_cast<std::uint64_t>(to) & 3);
@@ -91,43 +91,50 @@ GPU_INLINE void write_part(const held_part<WordBytes>& held, unsigned char* to, 
   }
 }
 
-// What thread 0 says, to all threads. Two slots take turns, so that one barrier does.
-GPU_INLINE bool told_by_first(bool said, uint32_t* slots, uint32_t& turn) {
+// What one thread says, to all threads. Two slots take turns, so that one barrier does.
+GPU_INLINE bool told_by(uint32_t speaker, bool said, uint32_t* slots, uint32_t& turn) {
   turn ^= 1;
-  if (thread_index() == 0) slots[turn] = said ? 1 : 0;
+  if (thread_index() == speaker) slots[turn] = said ? 1 : 0;
   block_barrier();  // orders the slot's write before its reads, and all reads of it before its write two turns later
   return slots[turn] != 0;
 }
 
-// 2-4. From a place that this walker has claimed to one that it has not.
+// 2-4. From a place that this walker has claimed to one that it has not. Two warps wait for flags: one claims, and one
+// says what was read, which takes as long as its own reads and writes do.
 template <int WordBytes>
 GPU_INLINE void follow(const cycles_job& job, uint32_t place, const walk& mine, uint32_t* slots, uint32_t& turn) {
-  const bool first = thread_index() == 0;
+  constexpr uint32_t claimer = cycles_threads / 2;
+  const bool claims = thread_index() == claimer, says = thread_index() == 0;
   const auto flag_of = [&](uint32_t of) { return job.flags + of * job.parts.divisor + mine.part; };
-  held_part<WordBytes> held, coming;
+  held_part<WordBytes> held, last;  // the item of this place, and the one that belongs here
+  int32_t last_length = 0;          // there is none yet
   uint32_t target = target_of(job, place);
+  unsigned char* at = address_of(job, place, mine);
   unsigned char* to = address_of(job, target, mine);
-  read_part<WordBytes>(held, address_of(job, place, mine), to, mine.length);  // 2.
-  bool claimed = first && claim_flag(flag_of(target), 0, 1);
-  block_barrier();  // orders the reads of the place before whatever is written to it once its flag says 2
-  if (first) publish_flag(flag_of(place), 2);
-  while (told_by_first(claimed, slots, turn)) {  // 3.
+  read_part<WordBytes>(held, at, to, mine.length);  // 2.
+  bool claimed = claims && claim_flag(flag_of(target), 0, 1);
+  while (told_by(claimer, claimed, slots, turn)) {  // 3. Its barrier orders the reads of `place` before its writes, and
+                                                    //    before its flag says 2.
     const uint32_t next = target_of(job, target);
     unsigned char* const beyond = address_of(job, next, mine);
-    read_part<WordBytes>(coming, to, beyond, mine.length);
-    claimed = first && claim_flag(flag_of(next), 0, 1);
-    block_barrier();  // orders the reads of the place before its writes, here and by others
-    if (first) publish_flag(flag_of(target), 2);
-    write_part<WordBytes>(held, to, mine.length);
-    held = coming, target = next, to = beyond;
+    write_part<WordBytes>(last, at, last_length);
+    last = held, last_length = mine.length;
+    read_part<WordBytes>(held, to, beyond, mine.length);
+    claimed = claims && claim_flag(flag_of(next), 0, 1);
+    if (says) publish_flag(flag_of(place), 2);
+    place = target, target = next, at = to, to = beyond;
   }
-  if (first) wait_for_flag(flag_of(target), 2);  // 4.
+  write_part<WordBytes>(last, at, last_length);
+  if (says) {  // 4.
+    publish_flag(flag_of(place), 2);
+    wait_for_flag(flag_of(target), 2);
+  }
   block_barrier();  // orders the other walker's reads of the place, which thread 0 has waited for, before its writes
   write_part<WordBytes>(held, to, mine.length);
 }
 
 template <int WordBytes>
-GPU_KERNEL(cycles_threads, 12)
+GPU_KERNEL(cycles_threads, (WordBytes == 1 ? 10 : 12))
 cycles_kernel(GPU_PARAMETER cycles_job job) {
   auto* const slots = reinterpret_cast<uint32_t*>(shared_memory());  // (2) and, behind 16 bytes, (threads)
   uint32_t* const free = slots + 4;
@@ -146,11 +153,12 @@ cycles_kernel(GPU_PARAMETER cycles_job job) {
       if (found == cycles_threads) break;
       tried = tried || thread == found;
       const uint32_t start = from + found * job.walkers;
-      if (!told_by_first(thread == 0 && claim_flag(job.flags + start, 0, 1), slots, turn)) continue;
+      if (!told_by(0, thread == 0 && claim_flag(job.flags + start, 0, 1), slots, turn)) continue;
       const uint32_t place = job.parts.quotient(start);
       walk mine{0, 0, start - place * job.parts.divisor};
       mine.offset = int64_t{mine.part} * job.part_bytes;
-      mine.length = job.item_bytes - mine.offset < job.part_bytes ? job.item_bytes - mine.offset : job.part_bytes;
+      const int64_t left = job.item_bytes - mine.offset;
+      mine.length = left < job.part_bytes ? static_cast<int32_t>(left) : job.part_bytes;
       follow<WordBytes>(job, place, mine, slots, turn);
     }
   }
