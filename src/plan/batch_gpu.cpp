@@ -1,9 +1,9 @@
 //   1. a shape for each problem and alignment that there is, and the moves of each
 //   2. how each shape is cut: where many moves have it and a box holds several of them, they are one more axis, of a
 //      stride that nothing continues and that is as aligned as their addresses are; else it is an ordinary box
-//   3. other matrices go in panels, each with a shape of its own
-//   4. for each word size one launch of boxes: its shapes, the addresses of its items, its blocks; and one of panels
-//      for each size of a team
+//   3. other matrices go in panels, each with a shape of its own; many of one shape, whole chunks a side, in blocks
+//   4. for each word size one launch of boxes: its shapes, the addresses of its items, its blocks; one of panels for
+//      each size of a team; one of blocks for each shape
 #include "plan/batch_gpu.hpp"
 
 #include <algorithm>
@@ -39,6 +39,7 @@ struct shape {
   int shared_bytes = 0;
   std::int64_t items_per_block = 1;  // where boxes hold several
   bool in_panels = false;
+  bool in_blocks = false;
   panel_matrix matrix;
   map::byte_span src_span{};
 };
@@ -108,6 +109,14 @@ box cut_items(const map::canonical& form, shape& one, std::int64_t shared_bytes,
   return cut;
 }
 
+// 3. Whether the matrices are such as gpu/blocks.cuh moves, and enough of them.
+bool is_of_blocks(const shape& one, std::int64_t bytes) noexcept {
+  const panel_matrix& matrix = one.matrix;
+  return one.alignment == 16 && (matrix.src_row_bytes | matrix.dst_col_bytes) % 16 == 0 &&
+         log2_of_side(matrix.rows, one.word_bytes) >= 0 && log2_of_side(matrix.cols, one.word_bytes) >= 0 &&
+         bytes * static_cast<std::int64_t>(one.moves.size()) >= own_launch_bytes;
+}
+
 void cut_shape(shape& one, const problem& what, std::int64_t all_moves, const gpu_request& wanted,
                const gpu_tuning& tuned) noexcept {
   const map::canonical form = map::canonicalize(what, one.alignment);
@@ -118,8 +127,10 @@ void cut_shape(shape& one, const problem& what, std::int64_t all_moves, const gp
   // Room for the shape beside the box.
   const std::int64_t shared_bytes = wanted.shared_bytes - static_cast<std::int64_t>(sizeof(gpu::box_shape)) - 16;
   const auto count = static_cast<std::int64_t>(one.moves.size());
-  const bool is_matrix = form.rank == 2 && wanted.shared_bytes >= most_panel_bytes && find_matrix(form, one.matrix);
   const std::int64_t bytes = map::words(form) * form.word_bytes;
+  const bool is_matrix = form.rank == 2 && wanted.shared_bytes >= most_panel_bytes && find_matrix(form, one.matrix);
+  one.in_blocks = is_matrix && is_of_blocks(one, bytes);
+  if (one.in_blocks) return;
   box cut = is_matrix && bytes >= fewest_panel_bytes ? box{} : cut_items(form, one, shared_bytes, tuned);
   if (is_matrix && (one.made.item_slot < 0 || count < one.items_per_block)) {
     one.in_panels = true;
@@ -156,6 +167,16 @@ std::size_t append(std::vector<std::byte>& table, const std::vector<T>& all) {
   return at;
 }
 
+std::vector<gpu::box_item> items_of(const shape& kind, std::span<const batch_move> moves) {
+  std::vector<gpu::box_item> items;
+  items.reserve(kind.moves.size());
+  for (const std::size_t k : kind.moves) {
+    items.push_back({address(moves[k].src) + static_cast<std::uint64_t>(kind.src_start),
+                     address(moves[k].dst) + static_cast<std::uint64_t>(kind.dst_start)});
+  }
+  return items;
+}
+
 // 4. Of shapes of one word size, whose blocks a grid can number.
 void add_boxes(gpu_batch& made, std::span<const shape* const> shapes, std::span<const batch_move> moves,
                const kernels::kernel* kernel) {
@@ -171,10 +192,8 @@ void add_boxes(gpu_batch& made, std::span<const shape* const> shapes, std::span<
     const auto number = static_cast<std::uint32_t>(one.shapes++);
     const auto first = static_cast<std::uint32_t>(items.size());
     const auto count = static_cast<std::uint32_t>(kind->moves.size());
-    for (const std::size_t k : kind->moves) {
-      items.push_back({address(moves[k].src) + static_cast<std::uint64_t>(kind->src_start),
-                       address(moves[k].dst) + static_cast<std::uint64_t>(kind->dst_start)});
-    }
+    const std::vector<gpu::box_item> added = items_of(*kind, moves);
+    items.insert(items.end(), added.begin(), added.end());
     const auto each = static_cast<std::uint32_t>(kind->items_per_block);
     const bool several = kind->made.item_slot >= 0;
     const auto parts = several ? 1 : static_cast<std::uint32_t>(kind->blocks / count);
@@ -195,6 +214,26 @@ void add_boxes(gpu_batch& made, std::span<const shape* const> shapes, std::span<
   }
   one.items_at = append(made.table, items);
   one.blocks_at = append(made.table, blocks);
+  one.job = job;
+  made.launches.push_back(one);
+}
+
+// 4.
+void add_blocks(gpu_batch& made, const shape& kind, std::span<const batch_move> moves) {
+  gpu_batch::launch one;
+  one.kernel = row_of("blocks_batch", kind.word_bytes);
+  gpu::blocks_batch_job job;
+  job.count = static_cast<std::uint32_t>(kind.moves.size());
+  job.across_log2 = log2_of_side(kind.matrix.cols, kind.word_bytes);
+  job.down_log2 = log2_of_side(kind.matrix.rows, kind.word_bytes);
+  job.src_row_bytes = kind.matrix.src_row_bytes;
+  job.dst_col_bytes = kind.matrix.dst_col_bytes;
+  const std::int64_t at_a_time = gpu::units_of_tile(kind.word_bytes) >> (job.across_log2 + job.down_log2);
+  one.blocks = static_cast<std::uint32_t>(ceil_div(job.count, at_a_time));
+  one.shared_bytes = one.kernel->shared_bytes + static_cast<int>(at_a_time * std::int64_t{sizeof(gpu::box_item)});
+  one.items_at = append(made.table, items_of(kind, moves));
+  one.items = job.count;
+  one.shapes = 1;
   one.job = job;
   made.launches.push_back(one);
 }
@@ -288,6 +327,10 @@ gpu_batch lay_out(std::span<const problem> problems, std::span<const batch_move>
     std::int64_t blocks = 0;
     for (const shape& one : shapes) {
       if (one.word_bytes != word || one.in_panels) continue;
+      if (one.in_blocks) {
+        add_blocks(made, one, moves);
+        continue;
+      }
       if (kernel == nullptr || one.blocks == 0 || one.blocks > most_blocks) {
         made.alone.insert(made.alone.end(), one.moves.begin(), one.moves.end());
         continue;

@@ -276,12 +276,6 @@ bool is_small(const map::canonical& form, const sides& found, const gpu_tuning& 
   return row != nullptr && found.row_total >= row->tile_rows && found.col_total >= row->tile_cols;
 }
 
-// log2 of the chunks of a side of a small matrix; -1: it is not 1, 2, 4 or 8 of them.
-int log2_of_side(std::int64_t total, std::int64_t word_bytes) noexcept {
-  const int size = narrow_size(total, word_bytes);
-  return size >= 0 && total * word_bytes == std::int64_t{16} << size ? size : -1;
-}
-
 // The axis along which small matrices lie, the closest in dst; -1 when there are too few, or no such matrices.
 int find_matrices(const map::canonical& form, const sides& found) noexcept {
   if (form.rank < 3 || !found.aligned() || found.chained()) return -1;

@@ -178,6 +178,11 @@ int narrow_size(std::int64_t total, std::int64_t word_bytes) noexcept {
   return chunks_log2(total * word_bytes);
 }
 
+int log2_of_side(std::int64_t total, std::int64_t word_bytes) noexcept {
+  const int size = narrow_size(total, word_bytes);
+  return size >= 0 && total * word_bytes == std::int64_t{16} << size ? size : -1;
+}
+
 int shifted_narrow_size(std::int64_t total, std::int64_t word_bytes) noexcept {
   const std::int64_t most = word_bytes < 4 ? narrow_bytes : 2 * narrow_bytes;
   return total > most || total * word_bytes > most ? -1 : chunks_log2(total * word_bytes);

@@ -62,7 +62,9 @@ struct regrouping {
 
 // Which narrow tile has room for `total` elements: 0 to 3 for 1, 2, 4 and 8 chunks of 16 bytes; -1 for none.
 [[nodiscard]] int narrow_size(std::int64_t total, std::int64_t word_bytes) noexcept;
-// The same for gpu/narrow_shift.cuh, whose tiles have room for 16 chunks of wide words: then 4.
+// log2 of the chunks of 16 bytes that a side of so many elements is; -1: it is not 1, 2, 4 or 8 of them.
+[[nodiscard]] int log2_of_side(std::int64_t total, std::int64_t word_bytes) noexcept;
+// narrow_size for gpu/narrow_shift.cuh, whose tiles have room for 16 chunks of wide words: then 4.
 [[nodiscard]] int shifted_narrow_size(std::int64_t total, std::int64_t word_bytes) noexcept;
 
 // Which short side is made of whole chunks, when the pointers of index 0 are multiples of 16 bytes. The long side of

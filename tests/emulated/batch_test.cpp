@@ -173,6 +173,26 @@ TEST_P(emulated_batch, moves_small_ones_of_a_kind) {
   EXPECT_GT(together, 0) << "no box held two items";
 }
 
+TEST(emulated_blocks, move_matrices_of_whole_chunks) {
+  dice roll(7);
+  for (const std::int64_t word : {1, 2, 4, 8}) {
+    for (int turn = 0; turn < 4; ++turn) {
+      const std::int64_t rows = (16 << roll.below(turn == 0 ? 1 : 4)) / word, cols = (16 << roll.below(4)) / word;
+      const std::int64_t chunk = 16 / word;
+      const problem what =
+          transpose_problem(rows, cols, word, cols + chunk * roll.below(3), rows + chunk * roll.below(3));
+      const std::int64_t enough = planning::own_launch_bytes / (rows * cols * word);
+      if (enough > 9000 / slower) continue;
+      emulated_items some;
+      for (std::int64_t k = roll.below(60); k < enough + 61; ++k) some.add(what, 0, 0);
+      planning::gpu_batch made;
+      ASSERT_EQ(some.move(setting_of(roll), &made), "") << to_text(what);
+      ASSERT_EQ(made.launches.size(), 1U);
+      EXPECT_EQ(made.launches[0].kernel->family, std::string("blocks_batch"));
+    }
+  }
+}
+
 TEST_P(emulated_batch, moves_runs_and_single_elements) {
   dice roll(static_cast<std::uint64_t>(GetParam()) + 200);
   const auto place = [&] { return any_misalignment(roll, GetParam()); };

@@ -100,7 +100,7 @@ TEST(gpu_batch, a_block_takes_several_small_items) {
   const std::vector<problem> problems = {transpose_problem(8, 8, 4)};
   constexpr std::uint32_t count = 100001;
   std::vector<batch_move> moves;
-  for (std::uintptr_t k = 0; k < count; ++k) moves.push_back({0, from(0x100000 + 256 * k), to(0x10000000 + 512 * k)});
+  for (std::uintptr_t k = 0; k < count; ++k) moves.push_back({0, from(0x100004 + 256 * k), to(0x10000000 + 512 * k)});
   const gpu_batch made = lay_out_for(problems, moves);
   ASSERT_EQ(made.launches.size(), 1U);
   const gpu_batch::launch& one = made.launches[0];
@@ -116,12 +116,46 @@ TEST(gpu_batch, a_block_takes_several_small_items) {
   EXPECT_EQ(next, count);
   for (const std::uint32_t k : {0U, 77U, count - 1}) {
     const auto item = read<gpu::box_item>(made, one.items_at + k * sizeof(gpu::box_item));
-    EXPECT_EQ(item.src, 0x100000 + 256 * std::uint64_t{k});
+    EXPECT_EQ(item.src, 0x100004 + 256 * std::uint64_t{k});
     EXPECT_EQ(item.dst, 0x10000000 + 512 * std::uint64_t{k});
   }
   // A few of them are spread over the multiprocessors.
   moves.resize(300);
   EXPECT_EQ(lay_out_for(problems, moves).launches[0].blocks, 300U);
+}
+
+TEST(gpu_batch, many_matrices_of_whole_chunks_have_a_launch) {
+  const std::vector<problem> problems = {transpose_problem(16, 16, 2), transpose_problem(32, 8, 4, 12, 40),
+                                         transpose_problem(24, 16, 2)};
+  constexpr std::uint32_t count = 3001;
+  std::vector<batch_move> moves;
+  for (std::uintptr_t k = 0; k < 3 * count; ++k) {
+    moves.push_back({static_cast<std::uint32_t>(k % 3), from(0x100000 + 2048 * k), to(0x10000000 + 4096 * k)});
+  }
+  const gpu_batch made = lay_out_for(problems, moves);
+  ASSERT_EQ(made.launches.size(), 3U);
+  EXPECT_STREQ(made.launches[0].kernel->name, "cuda_blocks_batch_b2");
+  EXPECT_EQ(made.launches[0].blocks, 47U) << "64 in each";
+  EXPECT_STREQ(made.launches[1].kernel->name, "cuda_box_batch_b2") << "three chunks a side";
+  EXPECT_STREQ(made.launches[2].kernel->name, "cuda_blocks_batch_b4");
+  const auto& job = std::get<gpu::blocks_batch_job>(made.launches[2].job);
+  EXPECT_EQ(job.count, count);
+  EXPECT_EQ(job.down_log2, 3);
+  EXPECT_EQ(job.across_log2, 1);
+  EXPECT_EQ(job.src_row_bytes, 48);
+  EXPECT_EQ(job.dst_col_bytes, 160);
+  for (const std::uint32_t k : {0U, 77U, count - 1}) {
+    const auto item = read<gpu::box_item>(made, made.launches[2].items_at + k * sizeof(gpu::box_item));
+    EXPECT_EQ(item.src, 0x100000 + 2048 * (3 * std::uint64_t{k} + 1));
+    EXPECT_EQ(item.dst, 0x10000000 + 4096 * (3 * std::uint64_t{k} + 1));
+  }
+  moves.resize(300);  // less than a launch is worth
+  for (const auto& one : lay_out_for(problems, moves).launches)
+    EXPECT_NE(one.kernel->family, std::string("blocks_batch"));
+  moves.resize(1);
+  moves.resize(3 * count, {0, from(0x100008), to(0x10000000)});
+  for (const auto& one : lay_out_for(problems, moves).launches)
+    EXPECT_NE(one.kernel->family, std::string("blocks_batch"));
 }
 
 TEST(gpu_batch, blocks_of_an_item_are_counted) {

@@ -3,7 +3,8 @@
 //   2. after a barrier each thread reads its blocks and transposes them in registers
 //   3. after a barrier it puts them back in the order of dst
 //   4. after a barrier they are written in that order: matrices that lie end to end are one run
-// Where nothing lies between matrices both sides are read and written as a copy does.
+// Where nothing lies between matrices both sides are read and written as a copy does. The addresses of many matrices of
+// one shape may also come from a table: then those of a block's own come to shared memory first.
 #pragma once
 
 #include "kernels/gpu/grid.cuh"
@@ -18,22 +19,20 @@ struct blocks_tile {
   static constexpr int resident = WordBytes == 1 ? 4 : WordBytes == 2 ? 3 : 6;
   static constexpr int blocks = v < 4 ? 4 / v : 1;  // of a thread
   static constexpr int steps = v * blocks;          // chunks of a thread
+  static constexpr int units = threads * blocks;    // blocks of a tile: units_of_tile
   static constexpr int shared_bytes = threads * steps * 16;
+  static_assert(units == units_of_tile(WordBytes));
 };
 
-template <int WordBytes>
-GPU_KERNEL((blocks_tile<WordBytes>::threads), (blocks_tile<WordBytes>::resident))
-blocks_kernel(GPU_PARAMETER blocks_job job) {
+// Matrices 0 to left - 1 of a tile; src_of and dst_of tell where each of them begins.
+template <int WordBytes, class Job, class SrcOf, class DstOf>
+GPU_INLINE void move_blocks(const Job& job, int32_t left, const SrcOf& src_of, const DstOf& dst_of) {
   using at = blocks_tile<WordBytes>;
   constexpr int V = at::v;
-  const place here = find_place(job.blocks, job.src, job.dst);
-  if (here.left[1] <= 0) return;
   const auto thread = static_cast<int>(thread_index());
   const int across = job.across_log2, down = job.down_log2;  // blocks along a row and down a column of a matrix
   const int matrix = across + down;                          // blocks of a matrix
   const int chunks = V << matrix;                            // of a matrix, on either side
-  const auto left =
-      static_cast<int32_t>(here.left[1] < at::threads * at::blocks ? here.left[1] : at::threads * at::blocks);
   // Eight neighbouring blocks meet eight bank groups, on their way in as on their way out.
   const auto src_place = [&](int chunk) { return shared_memory() + (chunk ^ (chunk / V >> across & 7)) * 16; };
   const auto dst_place = [&](int chunk) {
@@ -46,12 +45,12 @@ blocks_kernel(GPU_PARAMETER blocks_job job) {
     if (number >= left) continue;
     const int line = (chunk & chunks - 1) >> across;
     const int part = chunk & (1 << across) - 1;
-    start_copy<16>(src_place(chunk), here.src + number * job.src_matrix_bytes + line * job.src_row_bytes + part * 16);
+    start_copy<16>(src_place(chunk), src_of(number) + line * job.src_row_bytes + part * 16);
   }
   wait_for_copies();
   block_barrier();                      // orders the chunks copied in 1 before their reads in 2
   register_block<V> block[at::blocks];  //                                                (blocks, V rows, 16 bytes)
-  constexpr int Units = at::threads * at::blocks;
+  constexpr int Units = at::units;
   GPU_UNROLL for (int b = 0; b < at::blocks; ++b) {  // 2.
     const int unit = thread + b * at::threads;
     const int high = unit & (Units >> across) - 1, wide = unit / (Units >> across);
@@ -79,9 +78,37 @@ blocks_kernel(GPU_PARAMETER blocks_job job) {
     if (number >= left) continue;
     const int line = (chunk & chunks - 1) >> down;
     const int part = chunk & (1 << down) - 1;
-    store_global(here.dst + number * job.dst_matrix_bytes + line * job.dst_col_bytes + part * 16,
+    store_global(dst_of(number) + line * job.dst_col_bytes + part * 16,
                  *reinterpret_cast<const word_t<16>*>(dst_place(chunk)));
   }
+}
+
+template <int WordBytes>
+GPU_KERNEL((blocks_tile<WordBytes>::threads), (blocks_tile<WordBytes>::resident))
+blocks_kernel(GPU_PARAMETER blocks_job job) {
+  constexpr int Units = blocks_tile<WordBytes>::units;
+  const place here = find_place(job.blocks, job.src, job.dst);
+  if (here.left[1] <= 0) return;
+  const auto left = static_cast<int32_t>(here.left[1] < Units ? here.left[1] : Units);
+  move_blocks<WordBytes>(
+      job, left, [&](int number) { return here.src + number * job.src_matrix_bytes; },
+      [&](int number) { return here.dst + number * job.dst_matrix_bytes; });
+}
+
+template <int WordBytes>
+GPU_KERNEL((blocks_tile<WordBytes>::threads), (blocks_tile<WordBytes>::resident))
+blocks_batch_kernel(GPU_PARAMETER blocks_batch_job job) {
+  using at = blocks_tile<WordBytes>;
+  auto* const items = reinterpret_cast<box_item*>(shared_memory() + at::shared_bytes);
+  const uint32_t all = at::units >> (job.across_log2 + job.down_log2), first = block_index() * all;
+  const uint32_t left = job.count - first < all ? job.count - first : all;
+  for (uint32_t i = thread_index(); i < left; i += at::threads) start_copy<16>(items + i, job.items + first + i);
+  wait_for_copies();
+  block_barrier();  // orders the addresses copied before their reads
+  move_blocks<WordBytes>(
+      job, static_cast<int32_t>(left),
+      [&](int number) { return reinterpret_cast<const unsigned char*>(items[number].src); },
+      [&](int number) { return reinterpret_cast<unsigned char*>(items[number].dst); });
 }
 
 }  // namespace cornerturn::gpu

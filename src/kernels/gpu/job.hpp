@@ -195,7 +195,17 @@ struct box_batch_job {
   std::int32_t shape_at = 0;     // where a block keeps its shape in shared memory
 };
 
-// gpu/panel.cuh and gpu/panel_batch.cuh. A panel is all rows of a small matrix and as many of its columns as fit into
+// gpu/blocks.cuh: matrices of one shape, each of them one item.
+struct blocks_batch_job {
+  const box_item* items = nullptr;
+  std::uint32_t count = 0;
+  std::int32_t across_log2 = 0;  // as in blocks_job
+  std::int32_t down_log2 = 0;
+  std::int64_t src_row_bytes = 0;
+  std::int64_t dst_col_bytes = 0;
+};
+
+// gpu/panel.cuh. A panel is all rows of a small matrix and as many of its columns as fit into
 // `shared_bytes`. Each is moved by a team of threads, of which a block has several where panels are small.
 constexpr int panel_chunk(std::int64_t word_bytes) { return word_bytes == 8 ? 2 : 4; }  // elements written as one
 constexpr int panel_unit(std::int64_t word_bytes) { return word_bytes < 4 ? 4 : static_cast<int>(word_bytes); }
