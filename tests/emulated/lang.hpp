@@ -123,6 +123,7 @@ GPU_INLINE void start_line_copy(void* shared, const void* global) { start_copy<1
 GPU_INLINE void wait_for_copies() { emulated::wait_for_copies(); }
 
 // By the conversions of kernels/element.hpp: what the kernels do round the vendor's is then run too.
+inline constexpr int blocks_less = 0;
 inline constexpr bool has_small_floats = true;
 GPU_INLINE float float_of_float16(uint32_t bits) {
   return kernels::widen(kernels::float16{static_cast<std::uint16_t>(bits)});

@@ -137,6 +137,14 @@ GPU_INLINE void wait_for_copies() {
 #endif
 }
 
+// Where a kernel at the limit of its registers would spill: matrices of two-byte elements from a table, 20 bytes with
+// three blocks on sm_120, none with two.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1200
+inline constexpr int blocks_less = 1;
+#else
+inline constexpr int blocks_less = 0;
+#endif
+
 // Conversions from and to small floats. Where there are none, gpu/math.cuh does without.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 890
 inline constexpr bool has_small_floats = false;

@@ -96,7 +96,7 @@ blocks_kernel(GPU_PARAMETER blocks_job job) {
 }
 
 template <int WordBytes>
-GPU_KERNEL((blocks_tile<WordBytes>::threads), (blocks_tile<WordBytes>::resident))
+GPU_KERNEL((blocks_tile<WordBytes>::threads), (blocks_tile<WordBytes>::resident - (WordBytes == 2 ? blocks_less : 0)))
 blocks_batch_kernel(GPU_PARAMETER blocks_batch_job job) {
   using at = blocks_tile<WordBytes>;
   auto* const items = reinterpret_cast<box_item*>(shared_memory() + at::shared_bytes);
