@@ -487,7 +487,7 @@ gpu_choice choose(const map::canonical& form, const gpu_request& wanted, const g
     const narrow_kind kind = find_narrow(form, longer);
     if (kind != narrow_kind::none) narrow = few_columns - 1 + static_cast<int>(kind);
   }
-  regrouping regrouped;
+  regrouping regrouped;  // the first kind that there is, or the one that is forced
   for (const bool shifted : {false, true}) {
     for (const bool split : {true, false}) {
       const bool is_wanted =
