@@ -212,7 +212,7 @@ choice choose_apply(const map::canonical& form, const kernels::op& math, const r
   const std::int64_t bytes = map::words(form) * (form.word_bytes + form.dst_word_bytes) / 2;
   const int threads = static_cast<int>(std::clamp<std::int64_t>(bytes / (tuned.thread_bytes / 2), 1, wanted.threads));
   work.element_bytes = form.word_bytes;
-  const bool large = bytes > cached_limit_bytes(machine);
+  const bool large = bytes > std::max<std::int64_t>(cached_limit_bytes(machine) - wanted.beside_bytes, 0);
   work.streaming = large && !math.sums_into_dst;  // else its lines were read just before
   work.prefetch_bytes = large ? tuned.prefetch_bytes : 0;
   work.along_src = made.line == 4 || made.line == 6;
