@@ -201,7 +201,7 @@ void batch_state::prepare_gpu(const batch_list& all) {
 void batch_state::run(int thread) const {
   const planning::batch_choice::position begin = shared_out_.begins[static_cast<std::size_t>(thread)];
   const planning::batch_choice::position end = shared_out_.begins[static_cast<std::size_t>(thread) + 1];
-  std::array<kernels::cpu::small_item, 128> small;
+  std::array<kernels::cpu::small_item, 512> small;
   std::size_t count = 0;
   for (std::size_t k = begin.move; k < moves_.size() && k <= end.move; ++k) {
     const planning::batch_move& one = moves_[k];
@@ -211,8 +211,12 @@ void batch_state::run(int thread) const {
     if (shared_out_.small[one.which]) {
       if (k == end.move) break;  // the next thread's
       const bool contiguous = std::string_view(how.kernel->family) == "copy";
-      small[count++] = {&how.work, contiguous ? nullptr : how.kernel->run, src, dst,
-                        map::words(parts_[one.which].form) * parts_[one.which].form.word_bytes};
+      small[count++] = {&how.work,
+                        contiguous ? nullptr : how.kernel->run,
+                        src,
+                        dst,
+                        map::words(parts_[one.which].form) * parts_[one.which].form.word_bytes,
+                        shared_out_.panels[one.which]};
       if (count < small.size()) continue;
       kernels::cpu::move_items(small);
       count = 0;

@@ -6,6 +6,7 @@
 //   5  there is no second array, or it is contiguous along a dst run   tile
 //   6  the second array is contiguous along a src run                  tile, along src
 //   7  everything else                                                 gather
+// Where cores walk strips (tuning.hpp), so do tiles of 4 and 5: see kernels/cpu/strips_math-inl.hpp.
 #include "plan/apply.hpp"
 
 #include <algorithm>
@@ -106,6 +107,21 @@ class loose_axes {
   int count_;
 };
 
+// True where strips-inl.hpp walks it: whole blocks of results that are not met again, and a second array, if any, that
+// lies as dst does.
+bool walks_strips(const job& work, const cpu_tuning& tuned) noexcept {
+  const std::int64_t bytes = work.form.dst_word_bytes;
+  if (tuned.strip_bytes == 0 || work.prefetch_bytes == 0) return false;
+  if (work.rows.total < static_cast<std::int64_t>(kernels::cpu::rows_of_strip(static_cast<std::size_t>(bytes))) ||
+      work.cols.total * bytes < kernels::cpu::strip_block_bytes) {
+    return false;
+  }
+  if (work.math.second == second_array::none) return true;
+  const axis* const end = work.form.axes.data() + work.form.rank;
+  return work.math.second == second_array::source && work.form.word_bytes == bytes &&
+         std::all_of(work.form.axes.data(), end, [](const axis& one) { return one.second_stride == one.dst_stride; });
+}
+
 void cut_tiles(job& work, const cpu_tuning& tuned, int threads) noexcept {
   const map::canonical& form = work.form;
   const std::int64_t bytes = form.dst_word_bytes;
@@ -129,6 +145,7 @@ void cut_tiles(job& work, const cpu_tuning& tuned, int threads) noexcept {
                                         : tuned.carried_piece_bytes;
   const std::int64_t strip = kernels::cpu::strip_rows;
   work.group = std::min(ceil_div(piece / bytes, strip) * strip, work.rows.total);
+  if (walks_strips(work, tuned)) cut_strips(work, bytes, tuned);
   work.row_chunk = work.rows.total;
   const std::int64_t whole = work.outer.total * work.panels();
   if (threads > 1 && whole < std::int64_t{16} * threads && whole % threads != 0) {
@@ -195,7 +212,7 @@ choice choose_apply(const map::canonical& form, const kernels::op& math, const r
   const std::int64_t bytes = map::words(form) * (form.word_bytes + form.dst_word_bytes) / 2;
   const int threads = static_cast<int>(std::clamp<std::int64_t>(bytes / (tuned.thread_bytes / 2), 1, wanted.threads));
   work.element_bytes = form.word_bytes;
-  const bool large = bytes > cached_limit_bytes(machine);
+  const bool large = bytes > std::max<std::int64_t>(cached_limit_bytes(machine) - wanted.beside_bytes, 0);
   work.streaming = large && !math.sums_into_dst;  // else its lines were read just before
   work.prefetch_bytes = large ? tuned.prefetch_bytes : 0;
   work.along_src = made.line == 4 || made.line == 6;

@@ -283,16 +283,7 @@ void cut(job& work, const cpu_tuning& tuned, int threads, bool blocks) noexcept 
     work.panel = std::clamp<std::int64_t>(cols, 1, work.cols.total);
     if (work.rows.total * e % 64 == 0) work.prefetch_bytes = tuned.scout_bytes;
   } else if (strips) {
-    // Narrow words wait in windows in L2. Runs whole pages apart share a few sets of the TLB.
-    const bool fewer = e <= 2 || work.cols.axes[0].dst_stride * work.form.word_bytes % 4096 == 0;
-    work.row_lines = 2;
-    work.parked = 2;
-    work.prefetch_bytes = tuned.strip_ahead_bytes;
-    // Panels of one width, in whole blocks, so that tasks have the same share.
-    const std::int64_t panels = ceil_div(work.cols.total, tuned.strip_bytes / (fewer ? 2 * e : e));
-    const std::int64_t block = kernels::cpu::strip_block_bytes / e;
-    work.panel = std::min(work.cols.total, ceil_div(ceil_div(work.cols.total, panels), block) * block);
-    work.group = std::min(work.parked * 64 / e, work.rows.total);
+    cut_strips(work, e, tuned);
   } else if (work.panel = std::min(work.cols.total, tuned.panel_cols);
              blocks && !kernels::cpu::splits_columns(work) && !(tuned.whole_pieces && e >= 2 && runs_at_lines(work))) {
     work.parked = lines_together(work, tuned);
@@ -395,6 +386,19 @@ int line_of_forced(const kernels::kernel& forced, const map::canonical& form, in
 }
 
 }  // namespace
+
+void cut_strips(job& work, std::int64_t word_bytes, const cpu_tuning& tuned) noexcept {
+  // Narrow words wait in windows in L2. Runs whole pages apart share a few sets of the TLB.
+  const bool fewer = word_bytes <= 2 || work.cols.axes[0].dst_stride * word_bytes % 4096 == 0;
+  work.row_lines = 2;
+  work.parked = 2;
+  work.prefetch_bytes = tuned.strip_ahead_bytes;
+  // Panels of one width, in whole blocks, so that tasks have the same share.
+  const std::int64_t panels = ceil_div(work.cols.total, tuned.strip_bytes / (fewer ? 2 * word_bytes : word_bytes));
+  const std::int64_t block = kernels::cpu::strip_block_bytes / word_bytes;
+  work.panel = std::min(work.cols.total, ceil_div(ceil_div(work.cols.total, panels), block) * block);
+  work.group = std::min(work.parked * 64 / word_bytes, work.rows.total);
+}
 
 choice choose(const map::canonical& form, const request& wanted, const base::machine& machine) noexcept {
   const cpu_tuning& tuned = tuning_for(machine);

@@ -7,6 +7,7 @@
 #include "base/machine.hpp"
 #include "kernels/kernel.hpp"
 #include "map/canonical.hpp"
+#include "plan/tuning.hpp"
 
 namespace cornerturn::planning {
 
@@ -23,6 +24,9 @@ struct choice {
   int line = 0;  // of the decision list
   const char* reason = "";
 };
+
+// How strips-inl.hpp walks the rows and cols of a job whose dst has words of so many bytes.
+void cut_strips(kernels::job& work, std::int64_t word_bytes, const cpu_tuning& tuned) noexcept;
 
 [[nodiscard]] choice choose(const map::canonical& form, const request& wanted, const base::machine& machine) noexcept;
 

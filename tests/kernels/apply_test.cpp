@@ -17,9 +17,9 @@ namespace {
 constexpr int enough_failures = 4;
 using parameter = std::tuple<std::string, std::string>;
 
-base::machine machine_with(std::int64_t l2_bytes) {
+base::machine machine_with(std::int64_t l2_bytes, bool amd) {
   base::machine made;
-  made.amd = true;
+  made.amd = amd;
   made.l1d_bytes = 32 << 10;
   made.l2_bytes = l2_bytes;
   made.l3_bytes = 8 * l2_bytes;
@@ -37,11 +37,15 @@ class apply_rows : public ::testing::TestWithParam<parameter> {
     ASSERT_NO_THROW(api::check(what)) << to_text(what, what.math);
     const map::canonical form = map::canonicalize(what);
     const kernels::op how = kernels::op_of(what.math, what.element_bytes);
-    for (const base::machine& machine : {machine_with(0), machine_with(std::int64_t{1} << 40)}) {
-      const planning::choice made =
-          planning::choose_apply(form, how, {.threads = 1, .kernel = std::get<0>(GetParam())}, machine);
+    // The second one walks strips, and all is too large for its caches.
+    for (const base::machine& machine :
+         {machine_with(0, true), machine_with(2 << 20, false), machine_with(std::int64_t{1} << 40, true)}) {
+      const std::int64_t beside = machine.amd ? 0 : machine.l2_bytes;
+      const planning::choice made = planning::choose_apply(
+          form, how, {.threads = 1, .kernel = std::get<0>(GetParam()), .beside_bytes = beside}, machine);
       if (made.kernel == nullptr) continue;
       ++accepted_;
+      if (made.work.row_lines == 2) ++strips_;
       math_bench bench(what, roll);
       const kernels::arrays those = bench.arrays(form);
       made.kernel->apply(made.work, those, 0, made.work.units);
@@ -60,6 +64,7 @@ class apply_rows : public ::testing::TestWithParam<parameter> {
   }
 
   int accepted_ = 0;
+  int strips_ = 0;
   int failures_ = 0;
 };
 
@@ -68,7 +73,7 @@ TEST_P(apply_rows, compute_every_problem_that_they_accept) {
   const std::vector<type_pair> pairs = all_pairs();
   constexpr std::int64_t sizes[] = {1, 2, 4, 8, 16};
   for (const std::int64_t element_bytes : {1, 4, 8}) {
-    for_each_problem(element_bytes, 3, 1, machine_with(0), [&](const problem& shape) {
+    for_each_problem(element_bytes, 3, 1, machine_with(0, true), [&](const problem& shape) {
       const arithmetic math = any_math(roll, roll.of(pairs));
       check(with_math(shape, math, roll.of(sizes), roll), roll);
     });
@@ -82,13 +87,15 @@ TEST_P(apply_rows, compute_every_pair_of_types) {
   for (const type_pair& types : all_pairs()) {
     for (int k = 0; k < 12; ++k) {
       const arithmetic math = any_math(roll, types);
-      const std::int64_t rows = 1 + roll.below(70), cols = 1 + roll.below(70);
+      const std::int64_t rows = 1 + roll.below(k == 0 ? 100 : 70), cols = 1 + roll.below(k == 0 ? 300 : 70);
       problem shape = matrix(rows, cols, 4, roll.below(100));
       if (roll.one_in(3)) std::swap(shape.axes[0].src_stride, shape.axes[1].src_stride);
       check(with_math(shape, math, roll.of(sizes), roll), roll);
     }
   }
   EXPECT_GT(accepted_, 0);
+  const std::string& row = std::get<0>(GetParam());
+  EXPECT_EQ(strips_ > 0, row.empty() || row == "cpu_apply_tile");
 }
 
 std::vector<parameter> rows_by_targets() {

@@ -8,6 +8,7 @@
 //             2. 16 rows at a time, they are turned into the buffer, whose rows are pieces of dst runs
 //             3. not along src: the piece is computed
 //             4. the piece is written, and to a second destination too
+//           Where the plan says so, strips are walked instead: strips_math-inl.hpp
 #include "kernels/cpu/targets.hpp"  // before Highway
 
 #undef HWY_TARGET_INCLUDE
@@ -23,6 +24,7 @@
 #include "kernels/cpu/lines-inl.hpp"
 #include "kernels/cpu/panel-inl.hpp"
 #include "kernels/cpu/scaled-inl.hpp"
+#include "kernels/cpu/strips_math-inl.hpp"
 #include "kernels/kernel.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -303,7 +305,47 @@ class tile {
   std::array<std::byte*, strip_rows> kept_row_{};
 };
 
+// For the walk of strips-inl.hpp: what is no whole block.
+template <std::size_t Word>
+struct turned_fill {
+  static constexpr std::int64_t spare_cols = 16;
+  void block(const strip& rows, std::int64_t c, std::int64_t cols, std::byte* to, std::int64_t pitch) const {
+    turn<Word>(rows, c, cols, {rows, 0, 0}, to, pitch, 1);
+  }
+};
+
+template <std::size_t Word>
+void apply_strips(const job& work, const arrays& all, std::int64_t begin, std::int64_t end) {
+  const job bytes = in_bytes(work);
+  const auto by = [&](const auto& math) {
+    move_strips<Word>(bytes, all.src, all.dst, begin, end, turned_fill<Word>{}, math);
+  };
+  const op& how = work.math;
+  if (how.second != second_array::none) return by(pieces_math(work, all));
+  if constexpr (lines_in_registers && (Word == 4 || Word == 8)) {
+    const bool product = how.terms == terms::alpha && !how.complex_scalars && how.src == how.dst;
+    if constexpr (Word == 4) {
+      if (product && how.src == element_type::float32) return by(lines_math<float, true>(work, all));
+    } else {
+      if (product && how.src == element_type::float64) return by(lines_math<double, true>(work, all));
+      if (product && how.src == element_type::complex64) return by(lines_math<float, true>(work, all));
+      if (how.src == element_type::complex64 && how.terms == terms::value)
+        return by(lines_math<float, false>(work, all));
+    }
+  }
+  by(rows_math(work, all));
+}
+
 void apply_tile(const job& work, const arrays& all, std::int64_t begin, std::int64_t end) {
+  if (work.row_lines == 2) {
+    const std::int64_t word = work.form.dst_word_bytes;
+    const auto strips = word == 1   ? &apply_strips<1>
+                        : word == 2 ? &apply_strips<2>
+                        : word == 4 ? &apply_strips<4>
+                        : word == 8 ? &apply_strips<8>
+                                    : &apply_strips<16>;
+    return strips(work, all, begin, end);
+  }
   tile mine(work, all);
   if (!mine.has_memory()) return apply_one_by_one(work, all, begin, end);
   const std::int64_t per_outer = work.panels() * work.row_chunks();

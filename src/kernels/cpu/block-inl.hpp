@@ -239,6 +239,27 @@ HWY_INLINE void fill_rows(const Rows& row, std::int64_t cols, std::byte* to, std
   if (c < cols) Block::move(row, (cols - step) * word, to + (cols - step) * pitch, pitch);
 }
 
+// Rows r ... rows of a matrix, a block of them at a time; there are a block's rows and columns at least.
+template <std::size_t Word, class Ahead = no_prefetch>
+HWY_INLINE void rows_of_blocks(const std::byte* from, std::int64_t src_pitch, std::int64_t rows, std::int64_t r,
+                               std::int64_t cols, std::byte* to, std::int64_t dst_pitch, const Ahead& ahead = {}) {
+  using best = typename blocks<Word>::best;
+  constexpr auto word = static_cast<std::int64_t>(Word);
+  constexpr auto least = static_cast<std::int64_t>(best::rows);
+  for (; r < rows; r += least) {
+    r = HWY_MIN(r, rows - least);  // the last block may overlap its neighbour
+    const even_rows even{from + r * src_pitch, src_pitch};
+    if constexpr (best::rows <= 8) {
+      fill_rows<best, Word>(even, cols, to + r * word, dst_pitch, ahead);
+    } else {  // a block of so many rows wants its pointers made beforehand
+      const std::byte* row[best::rows];
+      HWY_UNROLL(16)
+      for (std::size_t k = 0; k < best::rows; ++k) row[k] = even[k];
+      fill_rows<best, Word>(row, cols, to + r * word, dst_pitch, ahead);
+    }
+  }
+}
+
 // What a strip reads ahead, seen from one block of its rows. A lambda would do, were it not for g++ 12, which finds
 // that a function that only prefetches has no effect and drops the call.
 template <std::size_t Rows, class Ahead>

@@ -80,37 +80,120 @@ void run(const op& how, std::int64_t count, const std::byte* const* src, const s
 }
 
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
-#define CORNERTURN_CONVERTS_FLOAT16 1
-// float16 goes by the processor's own conversions, a piece at a time, and the arithmetic is done on floats in between.
+inline constexpr bool converts_float16 = true;  // the processor itself does
+#else
+inline constexpr bool converts_float16 = false;
+#endif
+
+// Floats become smaller ones a piece at a time, and the arithmetic is done on floats before: compilers make three times
+// as many instructions of narrow().
 inline constexpr std::int64_t piece = 256;
+using floats = hn::CappedTag<float, 16>;
 
 HWY_INLINE void widen_all(const std::byte* from, float* to, std::int64_t n) {
-  const hn::CappedTag<float, 8> wide;
-  const hn::Rebind<hwy::float16_t, decltype(wide)> small;
-  constexpr std::int64_t step = 8;
   std::int64_t k = 0;
-  for (; k + step <= n; k += step) {
-    hn::StoreU(hn::PromoteTo(wide, hn::LoadU(small, reinterpret_cast<const hwy::float16_t*>(from + 2 * k))), wide,
-               to + k);
+  if constexpr (converts_float16) {
+    const floats wide;
+    const hn::Rebind<hwy::float16_t, floats> small;
+    constexpr auto step = static_cast<std::int64_t>(hn::MaxLanes(floats()));
+    for (; k + step <= n; k += step) {
+      hn::StoreU(hn::PromoteTo(wide, hn::LoadU(small, reinterpret_cast<const hwy::float16_t*>(from + 2 * k))), wide,
+                 to + k);
+    }
   }
   for (; k < n; ++k) to[k] = widen(read<float16>(from + 2 * k));
 }
 
+template <class T>
+struct narrower;
+
 // The largest number is taken beforehand, and NaN is what it is to become.
+template <>
+struct narrower<float16> {
+  static constexpr std::size_t vectors = 1;
+  static HWY_INLINE void store(const float* from, bool saturate, std::byte* to) {
+    const floats wide;
+    const auto x = hn::LoadU(wide, from);
+    const hn::Rebind<hwy::float16_t, floats> small;
+    const auto nan = hn::Set(wide, bits_as<float>(0x7fffffffu));
+    const auto most = hn::Set(wide, saturate ? 65504.0F : bits_as<float>(0x7f800000u));
+    const auto within = hn::Max(hn::Min(x, most), hn::Neg(most));
+    hn::StoreU(hn::DemoteTo(small, hn::IfThenElse(hn::IsNaN(x), nan, within)), small,
+               reinterpret_cast<hwy::float16_t*>(to));
+  }
+};
+
+// The same, rounded as integers whose upper halves are taken from two vectors.
+template <>
+struct narrower<bfloat16> {
+  static constexpr std::size_t vectors = 2;
+  static HWY_INLINE hn::VFromD<hn::RebindToUnsigned<floats>> rounded(const float* from, bool saturate) {
+    const floats wide;
+    const hn::RebindToUnsigned<floats> whole;
+    const auto x = hn::LoadU(wide, from);
+    const auto most = hn::Set(wide, bits_as<float>(saturate ? 0x7f7f0000u : 0x7f800000u));
+    const auto within = hn::BitCast(whole, hn::Max(hn::Min(x, most), hn::Neg(most)));
+    const auto odd = hn::And(hn::ShiftRight<16>(within), hn::Set(whole, 1));
+    const auto nearest = hn::Add(hn::Add(within, odd), hn::Set(whole, 0x7fff));
+    return hn::IfThenElse(hn::RebindMask(whole, hn::IsNaN(x)), hn::Set(whole, 0x7fffffff), nearest);
+  }
+  static HWY_INLINE void store(const float* from, bool saturate, std::byte* to) {
+    const hn::Repartition<std::uint16_t, floats> halves;
+    const auto lower = hn::BitCast(halves, rounded(from, saturate));
+    const auto upper = hn::BitCast(halves, rounded(from + hn::MaxLanes(floats()), saturate));
+    hn::StoreU(hn::ConcatOdd(halves, upper, lower), halves, reinterpret_cast<std::uint16_t*>(to));
+  }
+};
+
+// As small_float::from_float, with one way for all numbers: what is too large is made the limit beforehand, and a sum
+// with a power of two whose ulp is that of the result rounds.
+template <class Format>
+struct narrower_to_bytes;
+template <int Mantissa, int Bias, std::uint32_t Max, std::uint32_t Beyond, std::uint32_t Nan>
+struct narrower_to_bytes<small_float<Mantissa, Bias, Max, Beyond, Nan>> {
+  using format = small_float<Mantissa, Bias, Max, Beyond, Nan>;
+  static constexpr std::size_t vectors = 1;
+  static constexpr int dropped = format::dropped;
+  // As a float.
+  static constexpr std::uint32_t value_of(std::uint32_t code) {
+    return (code << dropped) + (static_cast<std::uint32_t>(127 - Bias) << 23);
+  }
+
+  static HWY_INLINE void store(const float* from, bool saturate, std::byte* to) {
+    const floats wide;
+    const hn::RebindToSigned<floats> whole;
+    const hn::Rebind<std::uint8_t, floats> bytes;
+    const auto set = [&](std::uint32_t value) HWY_ATTR { return hn::Set(whole, static_cast<std::int32_t>(value)); };
+    // A tie with what comes after the largest number goes to the largest, which is even.
+    static_assert(Beyond != Nan || Max % 2 == 0);
+    constexpr std::uint32_t infinity = 0x7f800000;
+    const std::uint32_t nan_above = Beyond == Nan && !saturate ? value_of(Max) + (1u << (dropped - 1)) : infinity;
+    const auto all = hn::LoadU(whole, reinterpret_cast<const std::int32_t*>(from));
+    const auto size = hn::And(all, set(0x7fffffff));
+    const auto a = hn::Min(size, set(value_of(saturate ? Max : Max + 1)));
+    const auto exponent = hn::Max(hn::And(a, set(infinity)), set(format::normal));
+    const auto power = hn::Add(exponent, set(static_cast<std::uint32_t>(23 - Mantissa) << 23));
+    const auto sum = hn::BitCast(whole, hn::Add(hn::BitCast(wide, a), hn::BitCast(wide, power)));
+    auto code = hn::Add(hn::Sub(sum, power), hn::ShiftRight<dropped>(hn::Sub(exponent, set(format::normal))));
+    code = hn::Or(code, hn::And(hn::ShiftRight<24>(all), set(format::sign)));
+    code = hn::IfThenElse(hn::Gt(size, set(nan_above)), set(Nan), code);
+    hn::StoreU(hn::DemoteTo(bytes, code), bytes, reinterpret_cast<std::uint8_t*>(to));
+  }
+};
+template <>
+struct narrower<float8_e4m3> : narrower_to_bytes<as_e4m3> {};
+template <>
+struct narrower<float8_e5m2> : narrower_to_bytes<as_e5m2> {};
+
+template <class T>
 HWY_INLINE void narrow_all(const std::byte* from, bool saturate, std::byte* to, std::int64_t n) {
-  const hn::CappedTag<float, 8> wide;
-  const hn::Rebind<hwy::float16_t, decltype(wide)> small;
-  constexpr std::int64_t step = 8;
-  const auto nan = hn::Set(wide, bits_as<float>(0x7fffffffu));
-  const auto most = hn::Set(wide, saturate ? 65504.0F : bits_as<float>(0x7f800000u));
+  constexpr auto step = static_cast<std::int64_t>(narrower<T>::vectors * hn::MaxLanes(floats()));
+  constexpr auto bytes = static_cast<std::int64_t>(sizeof(T));
   std::int64_t k = 0;
   for (; k + step <= n; k += step) {
-    const auto x = hn::LoadU(wide, reinterpret_cast<const float*>(from + 4 * k));
-    const auto within = hn::Max(hn::Min(x, most), hn::Neg(most));
-    const auto made = hn::IfThenElse(hn::IsNaN(x), nan, within);
-    hn::StoreU(hn::DemoteTo(small, made), small, reinterpret_cast<hwy::float16_t*>(to + 2 * k));
+    narrower<T>::store(reinterpret_cast<const float*>(from + 4 * k), saturate, to + bytes * k);
   }
-  for (; k < n; ++k) write(narrow<float16>(read<float>(from + 4 * k), saturate), to + 2 * k);
+  for (; k < n; ++k) write(narrow<T>(read<float>(from + 4 * k), saturate), to + bytes * k);
 }
 
 template <terms Terms, class Src, class Dst>
@@ -120,46 +203,51 @@ void run_pieces(const op& how, std::int64_t count, const std::byte* const* src, 
   constexpr bool reads_second = Terms == terms::both || Terms == terms::beta;
   constexpr bool from_half = std::is_same_v<Src, float16>;
   constexpr bool to_half = std::is_same_v<Dst, float16>;
+  constexpr bool narrows = !std::is_same_v<Dst, float>;
+  constexpr auto src_bytes = static_cast<std::int64_t>(from_half ? sizeof(float) : sizeof(Src));
+  constexpr auto second_bytes = static_cast<std::int64_t>(to_half ? sizeof(float) : sizeof(Dst));
+  using src_float = std::conditional_t<from_half, float, Src>;
+  using second_float = std::conditional_t<to_half, float, Dst>;
   const auto alpha = static_cast<float>(how.alpha_re);
   const auto beta = static_cast<float>(how.beta_re);
   const bool saturate = how.saturate;
   alignas(64) float wide_s[piece];
   alignas(64) float wide_d[piece];
   alignas(64) float made[piece];
-  // The floats of k ... k + some: where they lie, or widened.
-  const auto floats = [](const std::byte* from, std::int64_t k, std::int64_t some, bool half, float* room) HWY_ATTR {
-    if (!half) return from + 4 * k;
+  // The elements k ... k + some: where they lie, or those of float16 widened.
+  const auto part = [](const std::byte* from, std::int64_t k, std::int64_t some, std::int64_t bytes, bool half,
+                       float* room) HWY_ATTR {
+    if (!half) return from + bytes * k;
     widen_all(from + 2 * k, room, some);
     return reinterpret_cast<const std::byte*>(room);
   };
   for (std::int64_t run = 0; run < count; ++run) {
     for (std::int64_t k = 0; k < n; k += piece) {
       const std::int64_t some = HWY_MIN(piece, n - k);
-      const std::byte* const s = reads_src ? floats(src[run], k, some, from_half, wide_s) : nullptr;
-      const std::byte* const d = reads_second ? floats(second[run], k, some, to_half, wide_d) : nullptr;
+      const std::byte* const s = reads_src ? part(src[run], k, some, src_bytes, from_half, wide_s) : nullptr;
+      const std::byte* const d = reads_second ? part(second[run], k, some, second_bytes, to_half, wide_d) : nullptr;
       std::byte* const into = to[run] + k * static_cast<std::int64_t>(sizeof(Dst));
-      if constexpr (to_half && Terms == terms::value) {
-        narrow_all(s, saturate, into, some);
+      if constexpr (narrows && !is_float8<Dst> && Terms == terms::value && std::is_same_v<src_float, float>) {
+        narrow_all<Dst>(s, saturate, into, some);
         continue;
       }
       CORNERTURN_NO_DEPENDENCE
       for (std::int64_t j = 0; j < some; ++j) {
-        float r = combine<Terms>(alpha, reads_src ? read<float>(s + 4 * j) : 0.0F, beta,
-                                 reads_second ? read<float>(d + 4 * j) : 0.0F);
+        float x = 0, y = 0;
+        if constexpr (reads_src) x = widen(read<src_float>(s + src_bytes * j));
+        if constexpr (reads_second) y = widen(read<second_float>(d + second_bytes * j));
+        float r = combine<Terms>(alpha, x, beta, y);
         if constexpr (is_float8<Dst>) r *= scale;
-        if constexpr (to_half) {
+        if constexpr (narrows) {
           made[j] = r;
         } else {
-          write(narrow<Dst>(r, saturate), into + j * static_cast<std::int64_t>(sizeof(Dst)));
+          write(narrow<Dst>(r, saturate), into + 4 * j);
         }
       }
-      if constexpr (to_half) narrow_all(reinterpret_cast<const std::byte*>(made), saturate, into, some);
+      if constexpr (narrows) narrow_all<Dst>(reinterpret_cast<const std::byte*>(made), saturate, into, some);
     }
   }
 }
-#else
-#define CORNERTURN_CONVERTS_FLOAT16 0
-#endif
 
 template <terms Terms, class Src, class Dst>
 run_function run_of_types(const op& how) {
@@ -167,10 +255,10 @@ run_function run_of_types(const op& how) {
     using Part = typename Src::part;
     if (!how.conj && !how.complex_scalars) return &run<Terms, Part, Part, 2>;
   }
-#if CORNERTURN_CONVERTS_FLOAT16
   constexpr bool half = std::is_same_v<Src, float16> || std::is_same_v<Dst, float16>;
-  if constexpr (half && !(std::is_same_v<Src, Dst> && Terms == terms::value)) return &run_pieces<Terms, Src, Dst>;
-#endif
+  constexpr bool narrows = is_float8<Dst> || std::is_same_v<Dst, bfloat16>;
+  constexpr bool same = std::is_same_v<Src, Dst> && Terms == terms::value;
+  if constexpr ((half ? converts_float16 : narrows) && !same) return &run_pieces<Terms, Src, Dst>;
   return &run<Terms, Src, Dst, 1>;
 }
 
@@ -184,7 +272,6 @@ run_function find_run(const op& how) {
 
 }  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-#undef CORNERTURN_CONVERTS_FLOAT16
 #undef CORNERTURN_NO_DEPENDENCE
 
 #if HWY_ONCE

@@ -1,12 +1,15 @@
-//   1. the lines that src of the next items begins with are fetched
-//   2. the item is turned into a buffer that lies as dst does, modulo a line
-//   3. from there it goes to dst in whole lines, past the cache; an unfinished one waits for the next item
+// A matrix goes in panels of some columns, which lie end to end in dst; whatever else is small goes as a whole:
+//
+//   1. it is turned into a buffer that lies as dst does, modulo a line, behind what comes before it in dst
+//   2. when there is enough, it goes from there to dst in whole lines, past the cache; an unfinished one waits
+//   3. with what is written, as much of src is fetched into L2, an item or more ahead
 #include "kernels/cpu/targets.hpp"  // before Highway
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/items.cpp"
 #include <hwy/foreach_target.h>  // first, and before highway.h
 
+#include "kernels/cpu/block-inl.hpp"
 #include "kernels/cpu/items.hpp"
 #include "kernels/cpu/lines-inl.hpp"
 #include "kernels/cpu/scratch.hpp"
@@ -14,34 +17,120 @@
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
-// Of src, ahead of the item in work. All of the next item while this one is stored gains nothing: 8 to 300 float32 0.57
-// and 0.56 of a copy (Intel Xeon with 2 MiB of L2, 2026-11-22).
-inline constexpr std::int64_t fetched_bytes = 4096;
+// What items read, in their order and as pages.hpp says, some way ahead of the item in work: into L2, for an item is
+// turned in an order of its own.
+class item_scout {
+ public:
+  static constexpr std::int64_t window_bytes = 16 << 10;
 
-HWY_INLINE void fetch(const small_item& one) {
-  const std::int64_t bytes = HWY_MIN(one.bytes, fetched_bytes);
-  for (std::int64_t k = 0; k < bytes; k += line_bytes) __builtin_prefetch(one.src + k, 0, 2);
+  item_scout(const small_item* all, std::size_t count) noexcept : next_(all), end_(all + count) {}
+
+  HWY_INLINE void fetch(std::int64_t bytes) noexcept {
+    for (owed_ += bytes; owed_ >= line_bytes; owed_ -= line_bytes) {
+      while (lines_ == 0) {
+        if (!go_on()) return;
+      }
+      __builtin_prefetch(window_ + line_ % pages * part_ + line_ / pages * line_bytes, 0, 2);
+      ++line_;
+      --lines_;
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t page = 4096;
+  static constexpr std::uint64_t pages = 4;
+
+  // The next four pages of the run, or quarters of its rest; or the next run: items that follow each other in src.
+  HWY_NOINLINE bool go_on() noexcept {
+    window_ += line_ * line_bytes;
+    line_ = 0;
+    if (window_ >= run_end_) {
+      if (next_ == end_) return false;
+      window_ = run_end_ = next_->src;
+      for (; next_ != end_ && next_->src == run_end_; ++next_) run_end_ += next_->bytes;
+    }
+    const auto left = static_cast<std::uint64_t>(run_end_ - window_);
+    part_ = HWY_MIN(page, (left + pages * line_bytes - 1) / (pages * line_bytes) * line_bytes);
+    lines_ = part_ / line_bytes * pages;
+    return true;
+  }
+
+  const small_item* next_;
+  const small_item* end_;
+  const std::byte* window_ = nullptr;
+  const std::byte* run_end_ = nullptr;
+  std::uint64_t part_ = 0;   // a quarter of the window: a page, or less at the end of a run
+  std::uint64_t line_ = 0;   // of the window
+  std::uint64_t lines_ = 0;  // of it that are left
+  std::int64_t owed_ = 0;
+};
+
+template <std::size_t Word>
+HWY_NOINLINE void turn_panel(const small_item& one, std::int64_t col, std::int64_t cols, std::byte* to) {
+  constexpr auto word = static_cast<std::int64_t>(Word);
+  const job& work = *one.work;
+  rows_of_blocks<Word>(one.src + col * word, work.rows.axes[0].src_stride * word, work.rows.total, 0, cols, to,
+                       work.rows.total * word);
 }
 
-void items(const small_item* all, std::size_t count, std::byte* buffer) {
+// Columns from `col` on, so many, of an item that is one matrix; or all of it.
+HWY_INLINE void turn_some(const small_item& one, std::int64_t col, std::int64_t cols, std::byte* to) {
+  if (one.panel == 0) return one.run(*one.work, one.src, to, 0, one.work->units);
+  if (one.work->element_bytes == 1) return turn_panel<1>(one, col, cols, to);
+  if (one.work->element_bytes == 2) return turn_panel<2>(one, col, cols, to);
+  if (one.work->element_bytes == 4) return turn_panel<4>(one, col, cols, to);
+  if (one.work->element_bytes == 8) return turn_panel<8>(one, col, cols, to);
+  turn_panel<16>(one, col, cols, to);
+}
+
+// buffer: of the largest panel, of what is written written together, and a line.
+void items(const small_item* all, std::size_t count, std::byte* buffer, std::int64_t largest) {
   run_writer writer;
-  std::size_t fetched = 0;
-  std::int64_t ahead = 0;  // bytes of the items that are fetched and not yet in work
+  item_scout scout(all, count);
+  scout.fetch(largest + item_scout::window_bytes);
+  const auto write = [&](const std::byte* from, std::byte* to, std::int64_t bytes) HWY_ATTR {
+    constexpr std::int64_t at_once = 512;  // reads overlap stores where they alternate often
+    while (bytes > 0) {
+      // All but the first begin at lines.
+      const auto inside = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % line_bytes);
+      const std::int64_t some = HWY_MIN(at_once - inside, bytes);
+      scout.fetch(some);
+      writer.write(from, to, some);
+      from += some;
+      to += some;
+      bytes -= some;
+    }
+  };
+  std::byte* to = nullptr;  // where what is in the buffer goes
+  std::byte* from = buffer;
+  std::int64_t held = 0;
+  const auto flush = [&] {
+    write(from, to, held);
+    held = 0;
+  };
   for (std::size_t k = 0; k < count; ++k) {
     const small_item& one = all[k];
-    for (; fetched < count && (ahead < fetched_bytes || fetched <= k + 1); ++fetched) {  // 1.
-      fetch(all[fetched]);
-      ahead += all[fetched].bytes;
-    }
-    ahead -= one.bytes;
     if (one.run == nullptr) {
-      writer.write(one.src, one.dst, one.bytes);
+      flush();
+      write(one.src, one.dst, one.bytes);
       continue;
     }
-    std::byte* const at = buffer + reinterpret_cast<std::uintptr_t>(one.dst) % line_bytes;
-    one.run(*one.work, one.src, at, 0, one.work->units);  // 2.
-    writer.write(at, one.dst, one.bytes);                 // 3.
+    const bool whole = one.panel == 0 || one.panel >= one.bytes;
+    const std::int64_t panel = whole ? one.bytes : one.panel;
+    const std::int64_t cols = one.work->cols.total;
+    const std::int64_t at_once = whole ? cols : panel / (one.bytes / cols);
+    std::int64_t col = 0;
+    for (std::int64_t done = 0; done < one.bytes; done += panel, col += at_once) {
+      if (held >= written_together || one.dst + done != to + held) {
+        flush();
+        to = one.dst + done;
+        from = buffer + reinterpret_cast<std::uintptr_t>(to) % line_bytes;
+      }
+      turn_some(one, col, HWY_MIN(at_once, cols - col), from + held);  // 1.
+      held += HWY_MIN(panel, one.bytes - done);
+    }
   }
+  flush();
   writer.finish();
   finish_streaming();
 }
@@ -57,8 +146,8 @@ HWY_EXPORT(items);
 void move_items(std::span<const small_item> all) noexcept {
   std::int64_t most = 0;
   for (const small_item& one : all) most = HWY_MAX(most, one.bytes);
-  std::byte* const buffer = item_buffer(most + 64);
-  if (buffer != nullptr) return HWY_DYNAMIC_DISPATCH(items)(all.data(), all.size(), buffer);
+  std::byte* const buffer = item_buffer(most + written_together + 64);
+  if (buffer != nullptr) return HWY_DYNAMIC_DISPATCH(items)(all.data(), all.size(), buffer, most);
   for (const small_item& one : all) {  // no memory: straight to dst
     if (one.run != nullptr) {
       one.run(*one.work, one.src, one.dst, 0, one.work->units);

@@ -10,6 +10,8 @@
 
 namespace cornerturn::kernels::cpu {
 
+inline constexpr std::int64_t written_together = 2048;  // bytes of small items, at least
+
 // Its job writes `bytes` end to end from dst on, which is index 0, with ordinary stores. A null `run`: they lie end to
 // end in src too.
 struct small_item {
@@ -18,6 +20,7 @@ struct small_item {
   const std::byte* src = nullptr;
   std::byte* dst = nullptr;
   std::int64_t bytes = 0;
+  std::int64_t panel = 0;  // bytes of whole columns that are turned at a time, if it is one matrix
 };
 
 // Effect  moves all of them; what is written is in memory or on its way past the cache

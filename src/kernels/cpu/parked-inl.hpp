@@ -63,7 +63,7 @@ class strip_walk {
   HWY_INLINE void next(strip_of_rows<Side>& into) noexcept {
     into.count = HWY_MIN(rows_left_, std::int64_t{Side});
     if (into.count == 0) return;
-    into.row_bytes = unit_.cols * work_.form.word_bytes;
+    into.row_bytes = unit_.cols * work_.src_col_bytes;
     into.number = number_++;
     into.unit = unit_;
     into.outer_dst = outer_.dst();
@@ -301,7 +301,7 @@ class strip_queue {
   const auto word = static_cast<std::uintptr_t>(work.form.word_bytes);
   for (int k = 0; k < work.cols.rank; ++k) bits |= static_cast<std::uintptr_t>(work.cols.axes[k].dst_stride) * word;
   for (int k = 0; k < work.outer.rank; ++k) bits |= static_cast<std::uintptr_t>(work.outer.axes[k].dst_stride) * word;
-  if (work.row_chunk != work.rows.total) bits |= static_cast<std::uintptr_t>(work.row_chunk) * word;
+  if (work.row_chunk != work.rows.total) bits |= static_cast<std::uintptr_t>(work.row_chunk * work.element_bytes);
   return bits % line_bytes == 0;
 }
 

@@ -22,6 +22,13 @@
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
+// What moves as it is: see strips_math-inl.hpp.
+struct no_math {
+  static constexpr bool computes_rows = false;
+  static constexpr bool computes_lines = false;
+  static constexpr bool computes_pieces = false;
+};
+
 // The windows of a panel's columns; of one block's where each strip fills them.
 struct column_windows {
   std::byte* memory;
@@ -42,10 +49,12 @@ struct column_windows {
     return memory + (strips == 1 ? 0 : block * block_cols * pitch());
   }
 
-  // Effect  the window of `block` that ends with strip `number` goes to dst. run_bytes: of the whole run if that is its
-  //         end, else 0
-  HWY_NOINLINE void write(std::int64_t number, std::int64_t block, std::int64_t cols,
-                          std::int64_t run_bytes) const noexcept {
+  // Effect  the window of `block`, one of a panel of so many columns, that ends with strip `number` goes to dst.
+  //         run_bytes: of the whole run if that is its end, else 0
+  template <class Math>
+  HWY_NOINLINE void write(std::int64_t number, std::int64_t block, std::int64_t panel_cols, std::int64_t run_bytes,
+                          const Math& math) const noexcept {
+    const std::int64_t cols = HWY_MIN(block_cols, panel_cols - block * block_cols);
     const std::int64_t last_slot = slot(number, block);
     const std::int64_t filled = HWY_MIN(last_slot, number) + 1;
     const std::int64_t from = strip * (number + 1 - filled);
@@ -55,6 +64,16 @@ struct column_windows {
     std::byte* data = at + line_bytes + (last_slot + 1 - filled) * strip;
     std::byte* const* to = place + block * block_cols;
     std::byte* kept = carry + block * block_cols * line_bytes;
+    if constexpr (Math::computes_pieces) {
+      const std::int64_t beyond = (block + 1) * block_cols;
+      const bool goes_on = beyond < panel_cols;
+      math.pieces(data, pitch(), to, cols, from, bytes, goes_on ? to + block_cols : place,
+                  goes_on ? panel_cols - beyond
+                  : last  ? 0
+                          : block_cols,
+                  goes_on ? from : from + bytes);
+      if (!streaming) return;
+    }
     if (streaming && !last && from != 0 && strips > 1) {
       for (std::int64_t c = 0; c < cols; ++c, at += pitch()) middle(at, *to++ + from);
       return;
@@ -211,10 +230,10 @@ HWY_INLINE void write_two(__m512i one, __m512i two, std::byte* to, std::byte* ke
 }
 
 // A block from src to dst, two lines of each column. Width: its bytes if they are known, else 0.
-template <std::size_t Word, bool AtLines, std::int64_t Width>
+template <std::size_t Word, bool AtLines, std::int64_t Width, class Math>
 HWY_NOINLINE void stream_whole_block(const std::byte* const* row, std::int64_t offset, std::int64_t bytes,
                                      std::byte* const* place, std::int64_t from, std::byte* kept, bool first, bool last,
-                                     const block_ahead<rows_of_strip(Word)>& ahead) {
+                                     const block_ahead<rows_of_strip(Word)>& ahead, const Math& math) {
   using tall = tall_block<Word, 64>;
   const typename tall::Tag d;
   const std::int64_t end = Width == 0 ? bytes : Width;
@@ -226,6 +245,10 @@ HWY_NOINLINE void stream_whole_block(const std::byte* const* row, std::int64_t o
     tall::turn(row + tall::rows, offset + k, lower);
     HWY_UNROLL(4)
     for (std::size_t c = 0; c < tall::n; ++c, kept += line_bytes) {
+      if constexpr (Math::computes_lines) {
+        upper[c] = math.line(d, upper[c]);
+        lower[c] = math.line(d, lower[c]);
+      }
       write_two<Word, AtLines>(upper[c].raw, lower[c].raw, *place++ + from, kept, first, last);
     }
   }
@@ -250,17 +273,18 @@ HWY_NOINLINE void close_whole_block(const std::byte* const* row, std::int64_t of
 }
 #else
 inline constexpr bool lines_in_registers = false;
-template <std::size_t Word, bool AtLines, std::int64_t Width>
+template <std::size_t Word, bool AtLines, std::int64_t Width, class Math>
 void stream_whole_block(const std::byte* const*, std::int64_t, std::int64_t, std::byte* const*, std::int64_t,
-                        std::byte*, bool, bool, const block_ahead<rows_of_strip(Word)>&) {}
+                        std::byte*, bool, bool, const block_ahead<rows_of_strip(Word)>&, const Math&) {}
 template <std::size_t Word, bool AtLines>
 void close_whole_block(const std::byte* const*, std::int64_t, std::byte* const*, std::int64_t, std::byte*, std::int64_t,
                        bool, bool, const block_ahead<rows_of_strip(Word)>&) {}
 #endif
 
-template <std::size_t Word, class Fill>
+template <std::size_t Word, class Fill, class Math = no_math>
 void move_strips(const job& work, const std::byte* src, std::byte* dst, std::int64_t begin, std::int64_t end,
-                 const Fill& fill) {
+                 const Fill& fill, const Math& math = {}) {
+  constexpr bool computes_rows = Math::computes_rows;
   constexpr std::size_t side = rows_of_strip(Word);
   constexpr auto word = static_cast<std::int64_t>(Word);
   constexpr std::int64_t strip_bytes = static_cast<std::int64_t>(side) * word;
@@ -273,25 +297,29 @@ void move_strips(const job& work, const std::byte* src, std::byte* dst, std::int
   const std::int64_t tile_bytes = (columns + Fill::spare_cols) * all.pitch();
   const std::int64_t carry_bytes = all.strips == 1 ? work.panel * line_bytes : 0;
   all.memory = scratch(tile_bytes + carry_bytes + work.panel * static_cast<std::int64_t>(sizeof(std::byte*)));
-  if (all.memory == nullptr) return move_without_buffer(work, src, dst, begin, end);
+  if (all.memory == nullptr) {
+    if constexpr (computes_rows || Math::computes_pieces) return math.without_memory(begin, end);
+    return move_without_buffer(work, src, dst, begin, end);
+  }
   all.carry = all.memory + tile_bytes;
   all.place = reinterpret_cast<std::byte**>(all.carry + carry_bytes);
 
   constexpr auto unit = static_cast<std::uintptr_t>(HWY_MIN(Word, std::size_t{8}));
   const bool from_registers = lines_in_registers && Word >= 2 && all.window() == 2 * line_bytes && work.streaming &&
-                              reinterpret_cast<std::uintptr_t>(dst) % unit == 0;
+                              !Math::computes_pieces && reinterpret_cast<std::uintptr_t>(dst) % unit == 0;
   const bool at_lines = runs_begin_at_lines(work, dst);
 
   // Rows that are pages apart share a set of the L1, which does not hold a line of each: they are copied side by side.
   const bool together = work.rows.axes[0].src_stride * word % 2048 == 0;
   alignas(64) std::byte copied[side * strip_block_bytes];
-  std::array<const std::byte*, side> copies;
+  std::array<std::byte*, side> copies;
   for (std::size_t k = 0; k < side; ++k) copies[k] = copied + k * strip_block_bytes;
 
   strip_walk<side> walk(work, src, begin, end);
   strip_of_rows<side> strips[2];
   for (auto& one : strips) walk.next(one);
   page_scout scout(strips[0].row[0]);
+  page_scout nothing;  // rows that are computed fetch by themselves
   page_scout* const pages = work.by_pages ? &scout : nullptr;
   for (std::size_t turn = 0; strips[turn].count != 0; walk.next(strips[turn]), turn ^= 1) {
     const strip_of_rows<side>& now = strips[turn];
@@ -302,21 +330,27 @@ void move_strips(const job& work, const std::byte* src, std::byte* dst, std::int
     for (std::int64_t c = 0; c < panel_cols; c += block_cols, ++block) {
       const std::int64_t cols = HWY_MIN(block_cols, panel_cols - c);
       const std::int64_t bytes = cols * word;
-      const block_ahead<side> ahead(now, strips[turn ^ 1], block * strip_block_bytes, work.prefetch_bytes, bytes,
-                                    pages);
       const std::int64_t slot = all.slot(n, block);
       const bool full_strip = now.count == static_cast<std::int64_t>(side);
       const bool whole = full_strip && cols == block_cols;
+      const bool in_registers = from_registers && slot == all.strips - 1 && n >= slot &&
+                                (whole || (Word >= 4 && full_strip && bytes % 16 == 0));
+      const bool computed = computes_rows && !(Math::computes_lines && in_registers);
+      const block_ahead<side> ahead(now, strips[turn ^ 1], block * strip_block_bytes, work.prefetch_bytes, bytes,
+                                    computed ? &nothing : pages);
       const std::byte* const* row = now.row;
       std::int64_t offset = block * strip_block_bytes;
-      if (together && whole) {
+      if (computed) {
+        if constexpr (computes_rows) math.rows(now, strips[turn ^ 1], c, cols, copies.data());
+        row = copies.data();
+        offset = 0;
+      } else if (together && whole) {
         for (std::size_t k = 0; k < side; ++k)
           std::memcpy(copied + k * strip_block_bytes, row[k] + offset, strip_block_bytes);
         row = copies.data();
         offset = 0;
       }
-      const bool in_registers = whole || (Word >= 4 && full_strip && bytes % 16 == 0);
-      if (from_registers && in_registers && slot == all.strips - 1 && n >= slot) {
+      if (in_registers) {
         const std::int64_t from = (n + 1 - all.strips) * strip_bytes;
         const bool first = from == 0;
         std::byte* const* const to = all.place + c;
@@ -324,11 +358,11 @@ void move_strips(const job& work, const std::byte* src, std::byte* dst, std::int
           std::byte* const kept = all.carry + c * line_bytes;
           constexpr std::int64_t width = strip_block_bytes;
           if (!whole) {
-            stream_whole_block<Word, false, 0>(row, offset, bytes, to, from, kept, first, now.last, ahead);
+            stream_whole_block<Word, false, 0>(row, offset, bytes, to, from, kept, first, now.last, ahead, math);
           } else if (at_lines) {
-            stream_whole_block<Word, true, width>(row, offset, width, to, from, kept, first, now.last, ahead);
+            stream_whole_block<Word, true, width>(row, offset, width, to, from, kept, first, now.last, ahead, math);
           } else {
-            stream_whole_block<Word, false, width>(row, offset, width, to, from, kept, first, now.last, ahead);
+            stream_whole_block<Word, false, width>(row, offset, width, to, from, kept, first, now.last, ahead, math);
           }
         } else if constexpr (Word == 2) {
           if (at_lines) {
@@ -347,10 +381,12 @@ void move_strips(const job& work, const std::byte* src, std::byte* dst, std::int
         ahead.fetch_all(now.count * bytes);
         for (std::int64_t r = 0; r < now.count; r += strip_rows) {
           const int count = static_cast<int>(HWY_MIN(std::int64_t{strip_rows}, now.count - r));
-          fill.block({now.row + r, nullptr, 0, count}, c, cols, room + r * word, all.pitch());
+          const strip those{(computes_rows ? row : now.row) + r, nullptr, 0, count};
+          fill.block(those, computes_rows ? 0 : c, cols, room + r * word, all.pitch());
         }
       }
-      if (now.last || slot == all.strips - 1) all.write(n, block, cols, now.last ? now.unit.rows * word : 0);
+      if (now.last || slot == all.strips - 1)
+        all.write(n, block, panel_cols, now.last ? now.unit.rows * word : 0, math);
     }
   }
   finish_streaming();

@@ -186,29 +186,6 @@ void stream_blocks(const job& work, const std::byte* src, std::byte* dst, std::i
   move_parked<Word>(work, src, dst, begin, end, readable_end);
 }
 
-// A block of rows at a time, from row r on.
-template <std::size_t Word>
-HWY_INLINE void rows_of_blocks(const job& work, const std::byte* from, std::int64_t r, std::byte* to) {
-  using best = typename blocks<Word>::best;
-  constexpr auto word = static_cast<std::int64_t>(Word);
-  constexpr auto least = static_cast<std::int64_t>(best::rows);
-  const std::int64_t src_pitch = work.rows.axes[0].src_stride * word;
-  const std::int64_t dst_pitch = work.cols.axes[0].dst_stride * word;
-  const std::int64_t rows = work.rows.total;
-  for (; r < rows; r += least) {
-    r = HWY_MIN(r, rows - least);  // the last block may overlap its neighbour
-    const even_rows even{from + r * src_pitch, src_pitch};
-    if constexpr (best::rows <= 8) {
-      fill_rows<best, Word>(even, work.cols.total, to + r * word, dst_pitch);
-    } else {  // a block of so many rows wants its pointers made beforehand
-      const std::byte* row[best::rows];
-      HWY_UNROLL(16)
-      for (std::size_t k = 0; k < best::rows; ++k) row[k] = even[k];
-      fill_rows<best, Word>(row, work.cols.total, to + r * word, dst_pitch);
-    }
-  }
-}
-
 // Two blocks of rows side by side, which make a whole line of dst at once.
 template <std::size_t Word>
 HWY_NOINLINE void cached_lines(const job& work, const std::byte* src, std::byte* dst, std::int64_t begin,
@@ -235,7 +212,7 @@ HWY_NOINLINE void cached_lines(const job& work, const std::byte* src, std::byte*
         if (c == last) break;
       }
     }
-    rows_of_blocks<Word>(work, from, r, to);
+    rows_of_blocks<Word>(from, src_pitch, work.rows.total, r, work.cols.total, to, dst_pitch);
   }
 }
 
@@ -250,8 +227,10 @@ void cached_blocks(const job& work, const std::byte* src, std::byte* dst, std::i
     }
   }
   odometer outer(work.outer, work.form.word_bytes, begin, false);
+  constexpr auto word = static_cast<std::int64_t>(Word);
   for (std::int64_t unit = begin; unit < end; ++unit, outer.next()) {
-    rows_of_blocks<Word>(work, src + outer.src(), 0, dst + outer.dst());
+    rows_of_blocks<Word>(src + outer.src(), work.rows.axes[0].src_stride * word, work.rows.total, 0, work.cols.total,
+                         dst + outer.dst(), work.cols.axes[0].dst_stride * word);
   }
 }
 

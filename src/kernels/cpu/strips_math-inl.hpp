@@ -1,0 +1,147 @@
+// Math for the walk of strips-inl.hpp, in one of three places:
+//
+//   rows    there is no second array: a block of src is computed into L1, row by row, and turned from there
+//   lines   as rows; but where turned lines are in registers and nothing changes but the factor or the sign of each
+//           number, they are computed there
+//   pieces  the second array lies as dst does: what has been turned is summed with it before it is written
+#if defined(CORNERTURN_STRIPS_MATH_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef CORNERTURN_STRIPS_MATH_INL
+#undef CORNERTURN_STRIPS_MATH_INL
+#else
+#define CORNERTURN_STRIPS_MATH_INL
+#endif
+
+#include <array>
+
+#include "kernels/cpu/apply.hpp"
+#include "kernels/cpu/elementwise.hpp"
+#include "kernels/cpu/strips-inl.hpp"
+#include "kernels/element.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
+
+// The job as the walk wants it, whose words have one size: words are bytes, and strides say how large they are.
+HWY_INLINE job in_bytes(const job& work) noexcept {
+  job made = work;
+  for (chain* one : {&made.rows, &made.cols, &made.outer}) {
+    for (int k = 0; k < one->rank; ++k) {
+      one->axes[static_cast<std::size_t>(k)].src_stride *= work.form.word_bytes;
+      one->axes[static_cast<std::size_t>(k)].dst_stride *= work.form.dst_word_bytes;
+    }
+  }
+  made.form.word_bytes = 1;
+  made.element_bytes = work.form.dst_word_bytes;
+  return made;
+}
+
+class strip_math {
+ public:
+  strip_math(const job& work, const arrays& all) noexcept : work_(work), all_(all), run_(run_of(work.math)) {}
+
+  void without_memory(std::int64_t begin, std::int64_t end) const noexcept {
+    apply_one_by_one(work_, all_, begin, end);
+  }
+
+ protected:
+  const job& work_;
+  const arrays& all_;
+  run_function run_;
+};
+
+struct rows_math : strip_math {
+  static constexpr bool computes_rows = true;
+  static constexpr bool computes_lines = false;
+  static constexpr bool computes_pieces = false;
+  using strip_math::strip_math;
+
+  // Effect  columns c ... c + cols of the strip, computed, to rows of strip_block_bytes. What is read some way further
+  //         on in these rows, or in the next ones, is fetched, a share with each four rows
+  template <std::size_t Side>
+  HWY_NOINLINE void rows(const strip_of_rows<Side>& now, const strip_of_rows<Side>& next, std::int64_t c,
+                         std::int64_t cols, std::byte* const* to) const noexcept {
+    constexpr std::int64_t at_once = 4;
+    const std::int64_t offset = c * work_.form.word_bytes;
+    const std::int64_t bytes = cols * work_.form.word_bytes;
+    std::int64_t coming = offset + work_.prefetch_bytes;
+    const std::byte* const* later = now.row;
+    if (coming >= now.row_bytes) {
+      coming -= now.row_bytes;
+      if (next.count != 0) later = next.row;
+      if (next.count == 0 || coming >= next.row_bytes) coming = offset;
+    }
+    for (std::int64_t r = 0; r < now.count; r += at_once) {
+      const std::byte* from[at_once];
+      const std::int64_t some = HWY_MIN(at_once, now.count - r);
+      for (std::int64_t k = 0; k < some; ++k) {
+        from[k] = now.row[r + k] + offset;
+        for (std::int64_t b = 0; b < bytes; b += line_bytes) __builtin_prefetch(later[r + k] + coming + b, 0, 3);
+      }
+      run_(work_.math, some, from, nullptr, to + r, cols, all_.scale);
+    }
+  }
+};
+
+// Product: by `factors`, and a NaN has all bits but the sign; else only their signs are taken over.
+template <class Part, bool Product>
+struct lines_math : rows_math {
+  static constexpr bool computes_lines = true;
+
+  lines_math(const job& work, const arrays& all) noexcept : rows_math(work, all) {
+    for (std::size_t k = 0; k < factors.size(); ++k) {
+      const auto factor = static_cast<Part>(work.math.alpha_re);
+      factors[k] = work.math.conj && k % 2 == 1 ? -factor : factor;
+    }
+  }
+
+  template <class D>
+  HWY_INLINE hn::VFromD<D> line(D d, hn::VFromD<D> words) const {
+    const hn::Repartition<Part, D> parts;
+    const auto factor = hn::Load(parts, factors.data());
+    const auto number = hn::BitCast(parts, words);
+    if constexpr (!Product) return hn::BitCast(d, hn::Xor(number, hn::And(factor, hn::SignBit(parts))));
+    const auto nan = hn::Set(parts, narrow<Part>(std::numeric_limits<Part>::quiet_NaN(), false));
+    const auto product = hn::Mul(number, factor);
+    return hn::BitCast(d, hn::IfThenElse(hn::IsNaN(product), nan, product));
+  }
+
+ private:
+  alignas(64) std::array<Part, 64 / sizeof(Part)> factors;
+};
+
+struct pieces_math : strip_math {
+  static constexpr bool computes_rows = false;
+  static constexpr bool computes_lines = false;
+  static constexpr bool computes_pieces = true;
+  using strip_math::strip_math;
+
+  // Effect  the pieces of `bytes` at data, data + pitch ... are summed with the second array, where they lie, or in dst
+  //         itself. to: the runs' begins; they go there from byte `from` on. ahead: how many pieces further on those are
+  //         whose second array is fetched
+  HWY_NOINLINE void pieces(std::byte* data, std::int64_t pitch, std::byte* const* to, std::int64_t cols,
+                           std::int64_t from, std::int64_t bytes, std::byte* const* coming, std::int64_t coming_cols,
+                           std::int64_t coming_from) const noexcept {
+    constexpr std::int64_t at_once = 8;
+    const std::int64_t apart = all_.second - all_.dst;
+    for (std::int64_t c = 0; c < cols; c += at_once) {
+      const std::byte* src[at_once];
+      const std::byte* other[at_once];
+      std::byte* into[at_once];
+      const std::int64_t some = HWY_MIN(at_once, cols - c);
+      for (std::int64_t k = 0; k < some; ++k, data += pitch) {
+        src[k] = data;
+        other[k] = to[c + k] + from + apart;
+        into[k] = work_.streaming ? data : to[c + k] + from;
+        if (c + k >= coming_cols) continue;
+        const std::byte* const fetched = coming[c + k] + coming_from + apart;
+        for (std::int64_t b = 0; b < bytes; b += line_bytes) __builtin_prefetch(fetched + b, 0, 3);
+        __builtin_prefetch(fetched + bytes - 1, 0, 3);
+      }
+      run_(work_.math, some, src, other, into, bytes / work_.form.dst_word_bytes, all_.scale);
+    }
+  }
+};
+
+}  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // per target
