@@ -8,9 +8,13 @@
 // Threads of a block, and the fewest blocks that must fit a multiprocessor: a limit on registers.
 // Turing has no cp.async: what is on its way to shared memory sits in registers, and four blocks of 64-bit tiles spill
 // (sm_75, 12 bytes); three do not. So do three blocks of float64 that become float32; two do not.
+// Two blocks of tiles of bytes spill there too (8 bytes). Eight blocks of structures of two 2-byte elements spill on
+// sm_80 (16 bytes), and are more threads than sm_86 and sm_89 have; six do not.
 // Six blocks of panels of narrow elements from a table spill from sm_100 on (8 bytes); five do not.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-#define GPU_KERNEL(threads, blocks) __global__ void __launch_bounds__(threads, ((blocks)*3 + 2) / 4)
+#define GPU_KERNEL(threads, blocks) __global__ void __launch_bounds__(threads, (blocks) == 2 ? 1 : ((blocks)*3 + 2) / 4)
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#define GPU_KERNEL(threads, blocks) __global__ void __launch_bounds__(threads, (blocks) == 8 ? 6 : (blocks))
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
 #define GPU_KERNEL(threads, blocks) __global__ void __launch_bounds__(threads, (blocks) == 6 ? 5 : (blocks))
 #else
@@ -137,9 +141,9 @@ GPU_INLINE void wait_for_copies() {
 #endif
 }
 
-// Where a kernel at the limit of its registers would spill: matrices of two-byte elements from a table, 20 bytes with
-// three blocks on sm_120, none with two.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1200
+// Blocks that kernels at the limit of their registers yield where they would spill: with two-byte elements shifted tiles 16
+// bytes and matrices from a table 20 bytes on sm_120, and apply to one byte 16 bytes on sm_86.
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 860 || __CUDA_ARCH__ >= 1200)
 inline constexpr int blocks_less = 1;
 #else
 inline constexpr int blocks_less = 0;

@@ -209,7 +209,8 @@ inline constexpr int apply_blocks = Side == 8                                   
                                                                                            : 3;
 
 template <int SrcBytes, int DstBytes, int Side>
-GPU_KERNEL((map::tile_map<SrcBytes, Side>::threads), (apply_blocks<SrcBytes, DstBytes, Side>))
+GPU_KERNEL((map::tile_map<SrcBytes, Side>::threads),
+           (apply_blocks<SrcBytes, DstBytes, Side> - (SrcBytes == 2 && DstBytes == 1 ? blocks_less : 0)))
 apply_kernel(GPU_PARAMETER apply_job job) {
   constexpr int extent = map::tile_map<SrcBytes, Side>::extent;
   const apply_place here = find_place(job);

@@ -279,7 +279,7 @@ GPU_INLINE bool is_whole(const tile_job& job, const place& here, const shift_sou
 }
 
 template <int WordBytes, bool Chained>
-GPU_KERNEL(shift_tile<WordBytes>::threads, shift_tile<WordBytes>::blocks)
+GPU_KERNEL((shift_tile<WordBytes>::threads), (shift_tile<WordBytes>::blocks - (WordBytes == 2 ? blocks_less : 0)))
 shift_kernel(GPU_PARAMETER job_t<Chained> job) {
   const place here = find_place(job.blocks, job.src, job.dst);
   if (here.left[1] <= 0) return;
