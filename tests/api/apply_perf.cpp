@@ -5,13 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
 
 #include "../kernels/cases.hpp"
 #include "../kernels/oracle.hpp"
+#include "../wall_clock.hpp"
 #include "bench/copies.hpp"
 #include "cornerturn/plan.hpp"
 
@@ -46,20 +46,8 @@ const speed_case cases[] = {
     {"uint8 to int32", {.src = uint8, .dst = int32}},
 };
 
-double seconds(const auto& run) {
-  const auto begin = std::chrono::steady_clock::now();
-  run();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-double median(std::vector<double> all) {
-  std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end());
-  return all[all.size() / 2];
-}
-
 TEST(apply_speed, is_near_a_copy_of_as_many_bytes) {
-  const char* const wanted = std::getenv("CORNERTURN_PERF_THREADS");
-  const int threads = wanted == nullptr ? 1 : std::atoi(wanted);
+  const int threads = threads_to_measure();
   const char* const only = std::getenv("CORNERTURN_PERF_CASE");
   constexpr std::int64_t shapes[][2] = {{5000, 6992}, {4999, 6001}, {4096, 4096}};
   constexpr std::size_t each = std::size_t{5000} * 6992 * 12, sides = 2;  // float64 with beta moves so much

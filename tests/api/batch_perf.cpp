@@ -4,13 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <vector>
 
 #include "../kernels/cases.hpp"
 #include "../kernels/oracle.hpp"
+#include "../wall_clock.hpp"
 #include "cornerturn/batch.hpp"
 #include "cornerturn/plan.hpp"
 
@@ -32,20 +31,8 @@ constexpr speed_case cases[] = {
     {"1024 x 1024, float32", 60, 1024, 1024, 1, 4},
 };
 
-double seconds(const auto& run) {
-  const auto begin = std::chrono::steady_clock::now();
-  run();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-double median(std::vector<double> all) {
-  std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end());
-  return all[all.size() / 2];
-}
-
 TEST(batch_speed, is_near_a_copy_of_as_many_bytes) {
-  const char* const wanted = std::getenv("CORNERTURN_PERF_THREADS");
-  const int threads = wanted == nullptr ? 1 : std::atoi(wanted);
+  const int threads = threads_to_measure();
   const plan_options options = {.on = device::cpu, .threads = threads, .parallel = {}, .kernel = nullptr};
   for (const speed_case& one : cases) {
     dice roll(11);

@@ -3,10 +3,9 @@
 
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
 #include <functional>
-#include <vector>
 
+#include "../wall_clock.hpp"
 #include "device_bench.hpp"
 
 namespace cornerturn::testing {
@@ -37,10 +36,5 @@ class timer {
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
   device_memory busy_{busy_bytes};
 };
-
-inline double median(std::vector<double> all) {
-  std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end());
-  return all[all.size() / 2];
-}
 
 }  // namespace cornerturn::testing
