@@ -405,9 +405,8 @@ TEST(cuda_execute, follows_the_pointers_to_their_device) {
     ASSERT_CUDA(cudaSetDevice(0));
     for (const plan* how : {&fixed, &automatic}) {
       for (device_bench* bench : {&on_first, &on_second, &on_first}) {
+        ASSERT_CUDA(cudaSetDevice(bench == &on_second ? 1 : 0));
         bench->clear();
-        ASSERT_CUDA(cudaDeviceSynchronize());
-        ASSERT_CUDA(cudaSetDevice(1));
         ASSERT_CUDA(cudaDeviceSynchronize());
         ASSERT_CUDA(cudaSetDevice(0));
         how->execute(bench->src(), bench->dst());

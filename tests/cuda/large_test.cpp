@@ -60,6 +60,10 @@ TEST(cuda_large, skinny_ones) {
   expect_moved(transpose_problem(2, beyond, 1), 1);
   expect_moved(transpose_problem(beyond / 2, 3, 4));
   expect_moved(transpose_problem(3, beyond / 2, 4), 4);
+  expect_moved(transpose_problem(beyond / 2, 5, 1), 3);
+  expect_moved(transpose_problem(5, beyond / 2, 1), 3);
+  expect_moved(transpose_problem(beyond / 6, 7, 2), 2);
+  expect_moved(transpose_problem(7, beyond / 6, 2), 2);
   expect_moved(transpose_problem(1, 2 * beyond, 1), 1);
   expect_moved(transpose_problem(1, beyond, 4));
 }
