@@ -49,10 +49,12 @@ message(STATUS "cornerturn: CUDA ${nvcc_version} for ${CMAKE_CUDA_ARCHITECTURES}
 
 # -std: CMake 3.25 does not know that nvcc 13 has C++20. -Wpedantic and -Wconversion blame what nvcc writes. Registers
 # that do not fit are a defect: a warning, and tools/check_spills. 128 is a loop behind an `if constexpr` that returned.
+# Kernels of one family are alike: nvcc 13 packs them to a third where it is told to look for size.
 add_library(cornerturn_cuda_flags INTERFACE)
 target_compile_options(cornerturn_cuda_flags INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:
   -std=c++20 -lineinfo --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra,-Wshadow -Xptxas=-warn-spills,-warn-lmem-usage
   --diag-suppress=128
+  $<$<VERSION_GREATER_EQUAL:${nvcc_version},13.0>:--compress-mode=size>
   $<$<BOOL:${CORNERTURN_WERROR}>:-Werror=all-warnings>>)
 
 # What ptxas says of each kernel is kept beside the object: FILE.cu.o.ptxas. tools/check_spills reads it.
