@@ -475,6 +475,20 @@ int line_of_forced(const kernels::kernel& forced, const map::canonical& form, co
   return 0;
 }
 
+// Smaller boxes where there would be less than two for each multiprocessor: 17160 x 4 float32 columns of a matrix in 3
+// boxes took 20 us (H200, 2026-11-22).
+gpu_tuning for_all_multiprocessors(const map::canonical& form, const gpu_request& wanted,
+                                   const gpu_tuning& tuned) noexcept {
+  constexpr std::int64_t least = 2048;
+  const std::int64_t bytes = map::words(form) * form.word_bytes;
+  gpu_tuning made = tuned;
+  for (auto& box_bytes : made.box_bytes) {
+    const std::int64_t most = std::max(least, bytes / (2 * wanted.multiprocessors));
+    box_bytes = static_cast<std::decay_t<decltype(box_bytes)>>(std::min<std::int64_t>(box_bytes, most));
+  }
+  return made;
+}
+
 }  // namespace
 
 gpu_choice choose(const map::canonical& form, const gpu_request& wanted, const gpu_tuning& tuned) noexcept {
@@ -539,7 +553,7 @@ gpu_choice choose(const map::canonical& form, const gpu_request& wanted, const g
   } else if (made.line != boxes) {
     fill_tile(made, form, *sides_of_line(), tuned);
   } else {
-    box cut = cut_box(form, wanted.shared_bytes, wanted.alignment, tuned);
+    box cut = cut_box(form, wanted.shared_bytes, wanted.alignment, for_all_multiprocessors(form, wanted, tuned));
     made.blocks = cut.blocks;
     made.shared_bytes = cut.shared_bytes;
     made.job = cut.job;
