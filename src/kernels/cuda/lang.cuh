@@ -90,7 +90,9 @@ GPU_INLINE void store_global(void* to, Word value) {
   __stwb(static_cast<Word*>(to), value);  // st, that the compiler does not split for the sake of another branch
 }
 
-// Flags in global memory, by which blocks tell each other what they have done.
+// Flags in global memory, by which blocks tell each other what they have read: no block reads what another one of the
+// same launch has written. So who has waited only writes, and nothing has to become visible to it: an acquire would empty
+// the L1 each time it looks.
 GPU_INLINE uint32_t read_flag(const uint32_t* flag) {
   uint32_t value;
   asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
@@ -100,19 +102,17 @@ GPU_INLINE uint32_t read_flag(const uint32_t* flag) {
 GPU_INLINE bool claim_flag(uint32_t* flag, uint32_t free, uint32_t taken) {
   return atomicCAS(flag, free, taken) == free;
 }
-// What the block did before its last barrier comes before what others do after they have waited for this value.
+// What the block's threads began to read before its last barrier is read before others see the value.
 GPU_INLINE void publish_flag(uint32_t* flag, uint32_t value) {
   asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
 }
-// Adds 1 in the same way.
+// Adds 1. What the block has read must be in shared memory since its last barrier: a release would wait for all that is
+// on its way. With both, strips of float32 at any address have 0.58 of a copy, without 0.72 (H200, 2026-11-22).
 GPU_INLINE void raise_flag(uint32_t* flag) {
-  asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(flag) : "memory");
+  asm volatile("red.relaxed.gpu.global.add.u32 [%0], 1;" ::"l"(flag) : "memory");
 }
 GPU_INLINE void wait_for_flag(const uint32_t* flag, uint32_t value) {
-  uint32_t now;
-  do {
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(flag) : "memory");
-  } while (now != value);
+  while (read_flag(flag) != value) continue;
 }
 
 // Starts a copy from global to shared memory; wait_for_copies() of the same thread, and a barrier, end it.

@@ -1,11 +1,13 @@
 // In place: items of a rectangle follow their cycles, each to the place of one that was read just before. See
 // cycles_job. A block is a walker: it holds one item, or a part of one, and a word for each place says how far it is:
-// 0, 1 claimed, 2 read. Whoever claims a place reads it; nobody writes to it before it says 2. So walkers of one cycle
-// need not meet in any order: a walker that has claimed a place waits for nothing until it has read it.
+// 0, 1 claimed, 2 read. Whoever claims a place reads it; who has claimed it, or has seen that it says 2, writes to it. So
+// walkers of one cycle need not meet in any order: a walker that has claimed a place waits for nothing until it has read
+// it.
 //   1. a walker looks at places of its own in turn, as many at once as it has threads, and claims one that is free
-//   2. it reads the item there and says so
+//   2. it reads the item there and says so, for another walker may want to write there; nobody but the walker itself
+//      writes to the other places of its way
 //   3. the place where the item belongs: if the walker has claimed that one, it reads the item there, and writes the one
-//      before; while both are on their way it says which place it has read, and claims the place after the next
+//      before; while both are on their way it claims the place after the next
 //   4. if another walker has claimed it, the walker waits until it was read, writes its item, and looks for another one
 // Addresses that are no multiples of four bytes are realigned as in runs.cuh: an item is read in words of where it
 // goes.
@@ -91,54 +93,69 @@ GPU_INLINE void write_part(const held_part<WordBytes>& held, unsigned char* to, 
   }
 }
 
-// What one thread says, to all threads. Two slots take turns, so that one barrier does.
-GPU_INLINE bool told_by(uint32_t speaker, bool said, uint32_t* slots, uint32_t& turn) {
-  turn ^= 1;
-  if (thread_index() == speaker) slots[turn] = said ? 1 : 0;
-  block_barrier();  // orders the slot's write before its reads, and all reads of it before its write two turns later
-  return slots[turn] != 0;
+// What one thread says, to all threads. Who uses the same slot again has met another barrier since.
+GPU_INLINE bool told_by(uint32_t speaker, bool said, uint32_t* slot) {
+  if (thread_index() == speaker) *slot = said ? 1 : 0;
+  block_barrier();  // orders the slot's write before its reads
+  return *slot != 0;
 }
 
-// 2-4. From a place that this walker has claimed to one that it has not. Two warps wait for flags: one claims, and one
-// says what was read, which takes as long as its own reads and writes do.
+// 2-4. From a place that this walker has claimed to one that it has not.
 template <int WordBytes>
-GPU_INLINE void follow(const cycles_job& job, uint32_t place, const walk& mine, uint32_t* slots, uint32_t& turn) {
-  constexpr uint32_t claimer = cycles_threads / 2;
-  const bool claims = thread_index() == claimer, says = thread_index() == 0;
-  const auto flag_of = [&](uint32_t of) { return job.flags + of * job.parts.divisor + mine.part; };
-  held_part<WordBytes> held, last;  // the item of this place, and the one that belongs here
-  int32_t last_length = 0;          // there is none yet
-  uint32_t target = target_of(job, place);
-  unsigned char* at = address_of(job, place, mine);
-  unsigned char* to = address_of(job, target, mine);
-  read_part<WordBytes>(held, at, to, mine.length);  // 2.
-  bool claimed = claims && claim_flag(flag_of(target), 0, 1);
-  while (told_by(claimer, claimed, slots, turn)) {  // 3. Its barrier orders the reads of `place` before its writes, and
-                                                    //    before its flag says 2.
-    const uint32_t next = target_of(job, target);
-    unsigned char* const beyond = address_of(job, next, mine);
+struct walker {
+  static constexpr uint32_t claimer = cycles_threads / 2;  // in a warp of its own: claims take as long as reads do
+  static constexpr uint32_t no_place = UINT32_MAX;
+  const cycles_job& job;
+  const walk& mine;
+  uint32_t* const slots;
+  uint32_t target = 0;                         // where the item that was read last belongs
+  unsigned char *at = nullptr, *to = nullptr;  // the place that was read last, and the target
+  bool claimed = false;
+
+  GPU_INLINE uint32_t* flag_of(uint32_t place) const { return job.flags + place * job.parts.divisor + mine.part; }
+
+  // 2. Claims the target too.
+  GPU_INLINE void read(held_part<WordBytes>& held, uint32_t place, unsigned char* from) {
+    target = target_of(job, place);
+    at = from, to = address_of(job, target, mine);
+    read_part<WordBytes>(held, at, to, mine.length);
+    claimed = thread_index() == claimer && claim_flag(flag_of(target), 0, 1);
+  }
+  // Writes `last`, which belongs at `at`, and reads the item of the next place in its stead. held, the item of `at`, may
+  // still be on its way.
+  // Returns whether it goes on, once place `first`, if there is one, says that it was read
+  template <int Slot>
+  GPU_INLINE bool step(held_part<WordBytes>& last, int32_t last_length, const held_part<WordBytes>& held,
+                       uint32_t first = no_place) {
+    // Its barrier orders the reads of `at` before its writes, and those of the first place before its flag says 2.
+    const bool goes_on = told_by(claimer, claimed, slots + Slot);
     write_part<WordBytes>(last, at, last_length);
-    last = held, last_length = mine.length;
-    read_part<WordBytes>(held, to, beyond, mine.length);
-    claimed = claims && claim_flag(flag_of(next), 0, 1);
-    if (says) publish_flag(flag_of(place), 2);
-    place = target, target = next, at = to, to = beyond;
+    if (goes_on) read(last, target, to);  // 3.
+    if (thread_index() == 0) {
+      if (first != no_place) publish_flag(flag_of(first), 2);
+      if (!goes_on) wait_for_flag(flag_of(target), 2);  // 4.
+    }
+    if (goes_on) return true;
+    block_barrier();  // orders the other walker's reads of the place, which thread 0 has waited for, before the writes
+    write_part<WordBytes>(held, to, mine.length);
+    return false;
   }
-  write_part<WordBytes>(last, at, last_length);
-  if (says) {  // 4.
-    publish_flag(flag_of(place), 2);
-    wait_for_flag(flag_of(target), 2);
+  GPU_INLINE void follow(uint32_t place) {
+    held_part<WordBytes> one, other;  // they take turns, so that a read need not have come before the next one starts
+    read(one, place, address_of(job, place, mine));
+    if (!step<0>(other, 0, one, place)) return;
+    while (step<1>(one, mine.length, other) && step<0>(other, mine.length, one)) continue;
   }
-  block_barrier();  // orders the other walker's reads of the place, which thread 0 has waited for, before its writes
-  write_part<WordBytes>(held, to, mine.length);
-}
+};
 
 template <int WordBytes>
-GPU_KERNEL(cycles_threads, (WordBytes == 1 ? 10 : 12))
+GPU_KERNEL(cycles_threads, (WordBytes == 1    ? 10
+                            : WordBytes == 16 ? 14
+                            : WordBytes == 8  ? 12
+                                              : 10))
 cycles_kernel(GPU_PARAMETER cycles_job job) {
-  auto* const slots = reinterpret_cast<uint32_t*>(shared_memory());  // (2) and, behind 16 bytes, (threads)
-  uint32_t* const free = slots + 4;
-  uint32_t turn = 0;
+  auto* const slots = reinterpret_cast<uint32_t*>(shared_memory());  // (4) and, behind them, a byte for each thread
+  unsigned char* const free = shared_memory() + 16;
   const uint32_t thread = thread_index();
   // 1. Neighbouring walkers look at neighbouring parts, so that those of one item are on their way together.
   for (uint32_t from = block_index(); from < job.count; from += cycles_threads * job.walkers) {
@@ -147,19 +164,23 @@ cycles_kernel(GPU_PARAMETER cycles_job job) {
     for (;;) {
       free[thread] = !tried && read_flag(job.flags + own) == 0 ? 1 : 0;
       block_barrier();  // orders what each thread found before all look at it
-      uint32_t found = 0;
-      while (found < cycles_threads && free[found] == 0) ++found;
+      uint32_t found = cycles_threads;
+      GPU_UNROLL for (int k = cycles_threads / 4 - 1; k >= 0; --k) {
+        const uint32_t four = reinterpret_cast<const uint32_t*>(free)[k];
+        if (four != 0)
+          found = k * 4 + ((four & 0xff) != 0 ? 0 : (four & 0xff00) != 0 ? 1 : (four & 0xff0000) != 0 ? 2 : 3);
+      }
       block_barrier();  // orders these looks before the next round's writes
       if (found == cycles_threads) break;
       tried = tried || thread == found;
       const uint32_t start = from + found * job.walkers;
-      if (!told_by(0, thread == 0 && claim_flag(job.flags + start, 0, 1), slots, turn)) continue;
+      if (!told_by(0, thread == 0 && claim_flag(job.flags + start, 0, 1), slots + 2)) continue;
       const uint32_t place = job.parts.quotient(start);
       walk mine{0, 0, start - place * job.parts.divisor};
       mine.offset = int64_t{mine.part} * job.part_bytes;
       const int64_t left = job.item_bytes - mine.offset;
       mine.length = left < job.part_bytes ? static_cast<int32_t>(left) : job.part_bytes;
-      follow<WordBytes>(job, place, mine, slots, turn);
+      walker<WordBytes>{job, mine, slots}.follow(place);
     }
   }
 }

@@ -287,7 +287,7 @@ inline constexpr int cycles_threads = 64;
 // Of an item that travel together: 64 bytes a thread, twice in registers. Of 20 random rectangles in place the median
 // has 0.34 of the copy, 0.32 with 32 bytes and four more walkers on a multiprocessor (H200, 2026-11-22).
 inline constexpr int cycles_part_bytes = 4096;
-inline constexpr int cycles_shared_bytes = 16 + 4 * cycles_threads;
+inline constexpr int cycles_shared_bytes = 16 + cycles_threads;
 
 // gpu/cycles.cuh, where src is dst. Places are numbered in the order of addresses, so many in a row. The item at place
 // x * inner + y, y < inner and x < outer, goes to place Y * outer + X, where X = x + turned_outer modulo outer and Y =
