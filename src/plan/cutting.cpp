@@ -27,7 +27,7 @@ double cost_of(const cutting& cut, std::int64_t element) noexcept {
   // sectors, 0.83 as chunks of 16 bytes: what shares a sector with another item is written twice (H200, 2026-11-22).
   const double more_bytes = 100 + (aligned == 128 ? 0 : aligned >= 32 ? 200 : aligned >= 4 ? 350 : 700);
   const double followed = 1.1 + more_bytes / static_cast<double>(item);
-  const double waited = 4 * (share(cut.rest, side) + share(cut.over, other)) + 1 / static_cast<double>(cut.pieces);
+  const double waited = 4 * (share(cut.rest, side) + share(cut.over, other)) + 0.5 / static_cast<double>(cut.pieces);
   const double bytes = static_cast<double>(side) * static_cast<double>(other) * static_cast<double>(element);
   return turned + followed + waited + static_cast<double>(cut.pieces) * wait_bytes / bytes;
 }
@@ -45,7 +45,8 @@ waiting workspace_of(const cutting& cut, std::int64_t element) noexcept {
   made.rest_at = made.over_at + round_up(cut.over * side * element);
   made.strip_at = made.rest_at + round_up(cut.rest * cut.kept * element);
   const std::int64_t item = cut.length * element;
-  made.bytes = made.strip_at + std::max(cut.kept * item, 4 * cut.kept * cut.pieces * most_parts(item));
+  made.flags_at = made.strip_at + round_up(cut.kept * item);
+  made.bytes = made.flags_at + 4 * gpu::flags_of_cycles(cut.kept * cut.pieces * most_parts(item));
   return made;
 }
 

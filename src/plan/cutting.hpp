@@ -35,12 +35,12 @@ struct cutting {
   double cost = 1e300;  // passes over the array at the speed of a copy, about
 };
 
-// Byte offsets in the workspace: flags of strips, the columns over, the rows that rest, and then one strip, or the
-// flags of cycles.
+// Byte offsets in the workspace: flags of strips, the columns over, the rows that rest, one strip, the flags of cycles.
 struct waiting {
   std::int64_t over_at = 0;
   std::int64_t rest_at = 0;
   std::int64_t strip_at = 0;
+  std::int64_t flags_at = 0;
   std::int64_t bytes = 0;
 };
 [[nodiscard]] waiting workspace_of(const cutting& cut, std::int64_t element) noexcept;

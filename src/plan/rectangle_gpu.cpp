@@ -2,12 +2,12 @@
 // each and r over; n columns, s of them over:
 //   1. the s columns, and the r rows of the others, are turned into the workspace
 //   2. strips of a rows are turned out of place, each into the room of the one behind it, whose own has moved before.
-//      The last one begins, and waits in the workspace. Where tiles do it, all strips are one launch: see strips.cuh.
+//      The last one begins, and stays in the workspace. Where tiles do it, all strips are one launch: see strips.cuh.
 //      Columns of strips are items of a elements now, and lie where items of the result lie: M of them, a gap of r
 //      elements, M more, and so on
 //                      result  |0a|0b|0c|r||1a|1b|1c|r||2a|2b|2c|r|     strips a, b, c of columns 0, 1, 2
 //                     between  |0c|1c|2c| ||0a|1a|2a| ||0b|1b|2b| |
-//   3. items follow cycles
+//   3. items follow cycles; those of the last strip begin in the workspace
 //   4. what waited in the workspace is copied: r elements to each gap, and the s columns as rows to the end
 // With many columns over, and few rows, room grows faster at the other end: then the strips go the other way.
 // By columns: the same backwards, every move the other way round.
@@ -135,8 +135,9 @@ class builder {
     return best;
   }
 
-  // Fills what the row, the items and the device say of a job of cycles.
-  void cycles(const kernels::kernel* row, gpu::cycles_job job, std::int64_t places, std::int64_t flags_at) {
+  // Fills what the row, the items and the device say of a job of cycles. away_at: in the workspace
+  void cycles(const kernels::kernel* row, gpu::cycles_job job, std::int64_t places, std::int64_t away_at,
+              std::int64_t flags_at) {
     if (row == nullptr) return fail();
     const std::int64_t most = row->element_bytes == 1 ? realigned_part_bytes : gpu::cycles_part_bytes;
     const std::int64_t parts = ceil_div(job.item_bytes, most);
@@ -148,8 +149,8 @@ class builder {
     job.walkers = std::min(job.count, static_cast<std::uint32_t>(wanted_.multiprocessors * walkers_per_multiprocessor));
     gpu_move added;
     added.chosen = {.kernel = row, .job = job, .blocks = job.walkers, .shared_bytes = gpu::cycles_shared_bytes};
-    added.flags = job.count;
-    add(added, {gpu_step{.flags_at = flags_at}});
+    added.flags = gpu::flags_of_cycles(job.count);
+    add(added, {gpu_step{.from_workspace = job.count_away > 0, .from = away_at, .flags_at = flags_at}});
   }
 
   void finish(const kernels::chain& repeat, std::int64_t begin) {
@@ -225,8 +226,8 @@ class strips {
         up_(cut.rest * (cut.kept / cut.pieces) < cut.over * cut.length) {}
 
   void build(builder& make, std::string_view forced) const {
-    const std::array<void (strips::*)(builder&) const, 5> before = {
-        &strips::columns_over, &strips::rows_over, &strips::first_strip, &strips::other_strips, &strips::first_place};
+    const std::array<void (strips::*)(builder&) const, 4> before = {&strips::columns_over, &strips::rows_over,
+                                                                    &strips::first_strip, &strips::other_strips};
     const std::array<void (strips::*)(builder&) const, 2> behind = {&strips::fill_gaps, &strips::last_rows};
     if (cut_.by_rows) {
       for (const auto one : before) (this->*one)(make);
@@ -269,12 +270,6 @@ class strips {
            steps);
     }
   }
-  void first_place(builder& make) const {
-    const gpu_step step{.from_workspace = true, .from = in_.strip_at, .to = room(up_ ? cut_.pieces - 1 : 0)};
-    const std::int64_t row = cut_.pieces * cut_.length;
-    if (single_) return give(make, {{cut_.kept * cut_.length, 1, 1}}, {step});
-    give(make, {{cut_.kept / cut_.pieces, row, side_}, {row, 1, 1}}, {step});
-  }
   // 3.
   void follow(builder& make, std::string_view forced) const {
     gpu::cycles_job job;
@@ -286,7 +281,11 @@ class strips {
     job.outer = cut_.by_rows ? pieces : kept;
     if (cut_.by_rows) job.turned_outer = up_ ? 1 : pieces - 1;
     if (!cut_.by_rows) job.turned_inner = up_ ? pieces - 1 : 1;
-    make.cycles(make.row_for(job.row_bytes | job.item_bytes, forced), job, cut_.kept * cut_.pieces, in_.strip_at);
+    job.first_away = up_ ? (pieces - 1) * kept : 0;
+    job.count_away = kept;
+    job.writes_away = cut_.by_rows ? 0 : 1;
+    make.cycles(make.row_for(job.row_bytes | job.item_bytes, forced), job, cut_.kept * cut_.pieces, in_.strip_at,
+                in_.flags_at);
   }
   // 4.
   void fill_gaps(builder& make) const {
@@ -408,8 +407,8 @@ gpu_rectangle choose_rectangle(const map::canonical& form, const map::in_place_f
     job.row_bytes = job.item_bytes = all.element;
     job.inner = map::fast_divisor(static_cast<std::uint32_t>(std::min<std::int64_t>(all.cols, INT32_MAX)));
     job.outer = static_cast<std::uint32_t>(std::min<std::int64_t>(all.rows, INT32_MAX));
-    make.cycles(make.row_for(all.element, wanted.kernel), job, all.rows * all.cols, 0);
-    made.workspace_bytes = 4 * all.rows * all.cols * most_parts(all.element);
+    make.cycles(make.row_for(all.element, wanted.kernel), job, all.rows * all.cols, 0, 0);
+    made.workspace_bytes = 4 * gpu::flags_of_cycles(all.rows * all.cols * most_parts(all.element));
   } else {
     strips(all, cut).build(make, wanted.kernel);
     made.workspace_bytes = cut.workspace;

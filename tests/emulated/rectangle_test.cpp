@@ -70,10 +70,18 @@ turned turn(const problem& what, const gpu_setting& setting) {
     running.seed = ++seed;
     running.src = {from + src.lo, from + src.hi};
     running.dst = {to + dst.lo, to + dst.hi};
-    const bool cycles = std::holds_alternative<gpu::cycles_job>(move.chosen.job);
+    const auto* const cycles = std::get_if<gpu::cycles_job>(&move.chosen.job);
     if (move.flags > 0) running.flags = {flags, flags + move.flags};
-    if (cycles) {
+    if (cycles != nullptr) {
       running.src = running.dst = array;
+      const emulated::bytes away = {from, from + cycles->count_away * cycles->item_bytes};
+      if (cycles->count_away > 0 && !within(away, workspace)) fault = "what is away leaves the workspace";
+      if (cycles->writes_away != 0) {
+        running.second = away;
+        running.second_written = true;
+      } else {
+        running.also_read = {away};
+      }
     } else if (move.flags > 0) {  // strips wait for those before
       running.blocks.resize(move.chosen.blocks);
       std::iota(running.blocks.begin(), running.blocks.end(), 0U);
@@ -206,31 +214,32 @@ TEST(emulated_rectangles, strips_are_turned_in_one_launch) {
     const char* row;
     std::int64_t rows, cols, element_bytes;
     int multiprocessors;
-  } cases[] = {{"cuda_strips_b1_128x128_r16_xor", 448, 1712, 1, 1},
-               {"cuda_strips_b1_128x128_r16_xor", 1712, 448, 1, 1},
-               {"cuda_strips_b1_256x256_r16_xor", 160, 5680, 1, 1},
-               {"cuda_strips_b1_256x256_r16_xor", 3520, 160, 1, 1},
-               {"cuda_strips_b2_128x128_r8_xor", 2192, 88, 2, 1},
-               {"cuda_strips_b2_128x128_r8_xor", 88, 2192, 2, 1},
-               {"cuda_strips_b2_64x64_r8_xor", 232, 872, 2, 1},
-               {"cuda_strips_b2_64x64_r8_xor", 880, 160, 2, 1},
-               {"cuda_strips_b4_32x32_r4_xor", 88, 452, 4, 1},
-               {"cuda_strips_b4_32x32_r4_xor", 452, 88, 4, 1},
-               {"cuda_strips_b4_32x32_r4_xor", 52, 1056, 4, 132},
-               {"cuda_strips_b4_64x64_r4_xor", 1112, 52, 4, 1},
-               {"cuda_strips_b4_64x64_r4_xor", 940, 52, 4, 1},
-               {"cuda_strips_b4_64x64_r4_xor", 52, 756, 4, 1},
-               {"cuda_strips_b8_16x16_r2_xor", 34, 542, 8, 1},
-               {"cuda_strips_b8_16x16_r2_xor", 730, 52, 8, 1},
-               {"cuda_strips_b8_64x64_r2_xor", 52, 1356, 8, 1},
-               {"cuda_strips_b8_64x64_r2_xor", 1176, 52, 8, 1},
-               {"cuda_strips_shift_b1", 2091, 232, 1, 1},
-               {"cuda_strips_shift_b1", 111, 4326, 1, 1},
-               {"cuda_strips_shift_b2", 106, 2586, 2, 1},
-               {"cuda_strips_shift_b2", 106, 2342, 2, 1},
-               {"cuda_strips_shift_b4", 1937, 65, 4, 1},
-               {"cuda_strips_shift_b8", 1097, 65, 8, 1},
-               {"cuda_strips_shift_b8", 57, 1281, 8, 1}};
+  } cases[] = {{"cuda_strips_b1_128x128_r16_xor", 240, 1760, 1, 132},
+               {"cuda_strips_b1_128x128_r16_xor", 2096, 208, 1, 132},
+               {"cuda_strips_b1_256x256_r16_xor", 208, 2000, 1, 1},
+               {"cuda_strips_b1_256x256_r16_xor", 1840, 176, 1, 1},
+               {"cuda_strips_b2_128x128_r8_xor", 96, 920, 2, 1},
+               {"cuda_strips_b2_128x128_r8_xor", 920, 96, 2, 1},
+               {"cuda_strips_b2_64x64_r8_xor", 64, 1208, 2, 1},
+               {"cuda_strips_b2_64x64_r8_xor", 856, 64, 2, 1},
+               {"cuda_strips_b4_32x32_r4_xor", 28, 548, 4, 1},
+               {"cuda_strips_b4_32x32_r4_xor", 548, 28, 4, 1},
+               {"cuda_strips_b4_32x32_r4_xor", 56, 480, 4, 132},
+               {"cuda_strips_b4_64x64_r4_xor", 48, 500, 4, 1},
+               {"cuda_strips_b4_64x64_r4_xor", 480, 52, 4, 1},
+               {"cuda_strips_b4_64x64_r4_xor", 20, 1104, 4, 1},
+               {"cuda_strips_b8_16x16_r2_xor", 28, 386, 8, 1},
+               {"cuda_strips_b8_16x16_r2_xor", 386, 28, 8, 1},
+               {"cuda_strips_b8_64x64_r2_xor", 36, 1092, 8, 1},
+               {"cuda_strips_b8_64x64_r2_xor", 756, 52, 8, 1},
+               {"cuda_strips_shift_b1", 2037, 239, 1, 1},
+               {"cuda_strips_shift_b1", 95, 5061, 1, 1},
+               {"cuda_strips_shift_b2", 1974, 123, 2, 132},
+               {"cuda_strips_shift_b2", 113, 2163, 2, 1},
+               {"cuda_strips_shift_b4", 2087, 65, 4, 1},
+               {"cuda_strips_shift_b4", 95, 1493, 4, 1},
+               {"cuda_strips_shift_b8", 1155, 60, 8, 1},
+               {"cuda_strips_shift_b8", 53, 1302, 8, 1}};
   dice roll(12);
   std::set<std::string> met;
   for (const auto& one : cases) {
@@ -266,8 +275,8 @@ TEST(emulated_rectangles, a_flag_that_nobody_raises_is_seen) {
       planning::gpu_tuning_for(90));
   ASSERT_EQ(made.moves.size(), 1U);
   auto job = std::get<gpu::cycles_job>(made.moves[0].chosen.job);
-  std::vector<std::uint32_t> flags(job.count);
-  flags[1] = 1;  // claimed, and never read
+  std::vector<std::uint32_t> flags(static_cast<std::size_t>(gpu::flags_of_cycles(job.count)));
+  flags[0] = 2;  // the second place is claimed, and never read
   one_memory memory(what, 0);
   emulated::session running;
   running.src = running.dst = {memory.data(), memory.data() + 8 * 4 * 1024};

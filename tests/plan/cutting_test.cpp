@@ -21,8 +21,8 @@ TEST(cutting, adds_up_and_fits) {
         EXPECT_LE(in.bytes, most);
         EXPECT_GE(in.rest_at - in.over_at, cut.over * side * element);
         EXPECT_GE(in.strip_at - in.rest_at, cut.rest * cut.kept * element);
-        EXPECT_GE(in.bytes - in.strip_at, cut.kept * cut.length * element);
-        EXPECT_EQ((in.over_at | in.rest_at | in.strip_at) % workspace_alignment, 0);
+        EXPECT_GE(in.flags_at - in.strip_at, cut.kept * cut.length * element);
+        EXPECT_EQ((in.over_at | in.rest_at | in.strip_at | in.flags_at) % workspace_alignment, 0);
       }
     }
   }

@@ -100,36 +100,46 @@ TEST(gpu_rectangle_list, what_no_grid_numbers_is_refused) {
   EXPECT_EQ(choose_for(transpose_problem(std::int64_t{1} << 28, (1 << 20) + 1, 512)).kernel, nullptr);
 }
 
-// The place of the k-th item, in bytes.
+// Where the item of a place is, in bytes of the array.
 std::int64_t address_of(const gpu::cycles_job& job, std::int64_t place) {
   const std::int64_t row = place / job.row_places.divisor;
   return row * job.row_bytes + place % job.row_places.divisor * job.item_bytes;
 }
 
-// One launch, by the definition of what it moves.
-void carry_out(const gpu_move& move, const std::byte* from, std::byte* to, std::int64_t bytes) {
-  if (const auto* job = std::get_if<gpu::cycles_job>(&move.chosen.job)) {
-    const std::vector<std::byte> before(from, from + bytes);
-    const std::int64_t inner = job->inner.divisor, outer = job->outer, places = inner * outer;
-    const auto item_bytes = static_cast<std::size_t>(job->item_bytes);
-    std::vector<std::byte> taken(static_cast<std::size_t>(places));
-    EXPECT_EQ(job->count, places * job->parts.divisor);
-    EXPECT_LE(job->part_bytes, gpu::cycles_part_bytes);
-    EXPECT_GE(job->part_bytes * std::int64_t{job->parts.divisor}, job->item_bytes);
-    std::int64_t twice = 0;
-    for (std::int64_t place = 0; place < places; ++place) {
-      const std::int64_t x = (place / inner + job->turned_outer) % outer;
-      const std::int64_t y = (place % inner + job->turned_inner) % inner;
-      const std::int64_t target = y * outer + x, address = address_of(*job, target);
-      std::byte& mark = taken.data()[target];
-      twice += mark != std::byte{0};
-      mark = std::byte{1};
-      if (address + job->item_bytes > bytes) FAIL() << "item " << target << " ends behind the array";
-      std::memcpy(to + address, before.data() + address_of(*job, place), item_bytes);
-    }
-    EXPECT_EQ(twice, 0);
-    return;
+// By the definition of what it moves. What is not read, or written, in the array is in the workspace.
+void carry_out(const gpu::cycles_job& job, std::byte* away, std::byte* array, std::int64_t bytes) {
+  const std::vector<std::byte> before(array, array + bytes);
+  const std::int64_t inner = job.inner.divisor, outer = job.outer, places = inner * outer;
+  const auto item_bytes = static_cast<std::size_t>(job.item_bytes);
+  std::vector<std::byte> taken(static_cast<std::size_t>(places));
+  EXPECT_EQ(job.count, places * job.parts.divisor);
+  EXPECT_LE(job.part_bytes, gpu::cycles_part_bytes);
+  EXPECT_GE(job.part_bytes * std::int64_t{job.parts.divisor}, job.item_bytes);
+  EXPECT_LE(std::int64_t{job.first_away} + job.count_away, places);
+  const auto waiting = [&](std::int64_t place) -> std::byte* {
+    const std::int64_t k = place - job.first_away;
+    return k < 0 || k >= job.count_away ? nullptr : away + k * job.item_bytes;
+  };
+  std::int64_t twice = 0;
+  for (std::int64_t place = 0; place < places; ++place) {
+    const std::int64_t x = (place / inner + job.turned_outer) % outer;
+    const std::int64_t y = (place % inner + job.turned_inner) % inner;
+    const std::int64_t target = y * outer + x, address = address_of(job, target);
+    std::byte& mark = taken.data()[target];
+    twice += mark != std::byte{0};
+    mark = std::byte{1};
+    if (address + job.item_bytes > bytes) FAIL() << "item " << target << " ends behind the array";
+    const std::byte* from = job.writes_away == 0 ? waiting(place) : nullptr;
+    std::byte* to = job.writes_away != 0 ? waiting(target) : nullptr;
+    if (from == nullptr) from = before.data() + address_of(job, place);
+    if (to == nullptr) to = array + address;
+    std::memcpy(to, from, item_bytes);
   }
+  EXPECT_EQ(twice, 0);
+}
+
+// One launch that is none of cycles.
+void carry_out(const gpu_move& move, const std::byte* from, std::byte* to) {
   const auto word = static_cast<std::size_t>(move.form.word_bytes);
   const auto copy = [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t k = begin; k < end; ++k) {
@@ -180,18 +190,22 @@ TEST(gpu_rectangle_list, programs_end_with_the_transposed_matrix) {
       return (begin >= array.data() && end <= array.data() + bytes) ||
              (begin >= workspace.data() && end <= workspace.data() + workspace.size());
     };
-    const auto launch = [&](const gpu_move& move, const std::byte* from, std::byte* to,
+    const auto launch = [&](const gpu_move& move, std::byte* from, std::byte* to,
                             const std::uint32_t* /*flags*/) -> const char* {
+      if (const auto* job = std::get_if<gpu::cycles_job>(&move.chosen.job)) {
+        EXPECT_TRUE(within(from, from + job->count_away * job->item_bytes)) << to_text(what);
+        if (::testing::Test::HasFailure()) return "failed";
+        carry_out(*job, from, to, bytes);
+        return nullptr;
+      }
       const map::byte_span src = map::src_span(move.form), dst = map::dst_span(move.form);
       together += std::holds_alternative<gpu::strips_job>(move.chosen.job) ? 1 : 0;
-      if (!std::holds_alternative<gpu::cycles_job>(move.chosen.job)) {
-        EXPECT_TRUE(within(from + src.lo, from + src.hi) && within(to + dst.lo, to + dst.hi)) << to_text(what);
-        EXPECT_TRUE(move.flags > 0 || from + src.hi <= to + dst.lo || to + dst.hi <= from + src.lo) << to_text(what);
-        const std::uintptr_t both = reinterpret_cast<std::uintptr_t>(from) | reinterpret_cast<std::uintptr_t>(to);
-        EXPECT_EQ(both % static_cast<std::uintptr_t>(move.form.word_bytes), 0U);
-        if (::testing::Test::HasFailure()) return "failed";
-      }
-      carry_out(move, from, to, bytes);
+      EXPECT_TRUE(within(from + src.lo, from + src.hi) && within(to + dst.lo, to + dst.hi)) << to_text(what);
+      EXPECT_TRUE(move.flags > 0 || from + src.hi <= to + dst.lo || to + dst.hi <= from + src.lo) << to_text(what);
+      const std::uintptr_t both = reinterpret_cast<std::uintptr_t>(from) | reinterpret_cast<std::uintptr_t>(to);
+      EXPECT_EQ(both % static_cast<std::uintptr_t>(move.form.word_bytes), 0U);
+      if (::testing::Test::HasFailure()) return "failed";
+      carry_out(move, from, to);
       return nullptr;
     };
     const auto clear = [&](const std::uint32_t* flags, std::int64_t many) -> const char* {

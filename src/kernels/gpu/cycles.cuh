@@ -1,6 +1,6 @@
 // In place: items of a rectangle follow their cycles, each to the place of one that was read just before. See
-// cycles_job. A block is a walker: it holds one item, or a part of one, and a word for each place says how far it is:
-// 0, 1 claimed, 2 read. Whoever claims a place reads it; who has claimed it, or has seen that it says 2, writes to it. So
+// cycles_job. A block is a walker: it holds one item, or a part of one, and two bits for each place say whether it is
+// claimed, and read. Whoever claims a place reads it; who has claimed it, or has seen that it was read, writes to it. So
 // walkers of one cycle need not meet in any order: a walker that has claimed a place waits for nothing until it has read
 // it.
 //   1. a walker looks at places of its own in turn, as many at once as it has threads, and claims one that is free
@@ -25,14 +25,30 @@ struct held_part {
   word_t<bytes> at[words];
 };
 
-// The part of an item at one place, and the place where it belongs.
+// The bits of a part of a place, for 16 parts a word.
+struct place_bits {
+  uint32_t* word;
+  uint32_t claimed, read;
+  GPU_INLINE place_bits(uint32_t* flags, uint32_t number)
+      : word(flags + number / 16), claimed(1u << number % 16), read(claimed << 16) {}
+};
+
+GPU_INLINE bool claim(const place_bits& bits) { return claim_bit(bits.word, bits.claimed); }
+
+// The part of an item at one place.
 struct walk {
   int64_t offset;  // bytes of the part in its item
   int32_t length;
   uint32_t part;
 };
 
+// Where the part is read, or written, that is at this place.
+template <bool Written>
 GPU_INLINE unsigned char* address_of(const cycles_job& job, uint32_t place, const walk& mine) {
+  const uint32_t waiting = place - job.first_away;
+  if (waiting < job.count_away && (job.writes_away != 0) == Written) {
+    return static_cast<unsigned char*>(const_cast<void*>(job.src)) + waiting * job.item_bytes + mine.offset;
+  }
   const uint32_t row = job.row_places.quotient(place);
   return static_cast<unsigned char*>(job.dst) + row * job.row_bytes +
          (place - row * job.row_places.divisor) * job.item_bytes + mine.offset;
@@ -112,14 +128,16 @@ struct walker {
   unsigned char *at = nullptr, *to = nullptr;  // the place that was read last, and the target
   bool claimed = false;
 
-  GPU_INLINE uint32_t* flag_of(uint32_t place) const { return job.flags + place * job.parts.divisor + mine.part; }
+  [[nodiscard]] GPU_INLINE place_bits bits_of(uint32_t place) const {
+    return {job.flags, place * job.parts.divisor + mine.part};
+  }
 
-  // 2. Claims the target too.
-  GPU_INLINE void read(held_part<WordBytes>& held, uint32_t place, unsigned char* from) {
+  // 2. Claims the target too. `into`: where what belongs at this place is written
+  GPU_INLINE void read(held_part<WordBytes>& held, uint32_t place, unsigned char* into) {
     target = target_of(job, place);
-    at = from, to = address_of(job, target, mine);
-    read_part<WordBytes>(held, at, to, mine.length);
-    claimed = thread_index() == claimer && claim_flag(flag_of(target), 0, 1);
+    at = into, to = address_of<true>(job, target, mine);
+    read_part<WordBytes>(held, address_of<false>(job, place, mine), to, mine.length);
+    claimed = thread_index() == claimer && claim(bits_of(target));
   }
   // Writes `last`, which belongs at `at`, and reads the item of the next place in its stead. held, the item of `at`, may
   // still be on its way.
@@ -127,13 +145,14 @@ struct walker {
   template <int Slot>
   GPU_INLINE bool step(held_part<WordBytes>& last, int32_t last_length, const held_part<WordBytes>& held,
                        uint32_t first = no_place) {
-    // Its barrier orders the reads of `at` before its writes, and those of the first place before its flag says 2.
+    // Its barrier orders the reads of `at` before its writes, and those of the first place before its bit.
     const bool goes_on = told_by(claimer, claimed, slots + Slot);
     write_part<WordBytes>(last, at, last_length);
     if (goes_on) read(last, target, to);  // 3.
     if (thread_index() == 0) {
-      if (first != no_place) publish_flag(flag_of(first), 2);
-      if (!goes_on) wait_for_flag(flag_of(target), 2);  // 4.
+      const place_bits begun = bits_of(first), wanted = bits_of(target);
+      if (first != no_place) publish_bit(begun.word, begun.read);
+      if (!goes_on) wait_for_bit(wanted.word, wanted.read);  // 4.
     }
     if (goes_on) return true;
     block_barrier();  // orders the other walker's reads of the place, which thread 0 has waited for, before the writes
@@ -142,7 +161,7 @@ struct walker {
   }
   GPU_INLINE void follow(uint32_t place) {
     held_part<WordBytes> one, other;  // they take turns, so that a read need not have come before the next one starts
-    read(one, place, address_of(job, place, mine));
+    read(one, place, address_of<true>(job, place, mine));
     if (!step<0>(other, 0, one, place)) return;
     while (step<1>(one, mine.length, other) && step<0>(other, mine.length, one)) continue;
   }
@@ -162,7 +181,8 @@ cycles_kernel(GPU_PARAMETER cycles_job job) {
     const uint32_t own = from + thread * job.walkers;
     bool tried = own >= job.count;
     for (;;) {
-      free[thread] = !tried && read_flag(job.flags + own) == 0 ? 1 : 0;
+      const place_bits bits(job.flags, tried ? 0 : own);
+      free[thread] = !tried && (read_flag(bits.word) & bits.claimed) == 0 ? 1 : 0;
       block_barrier();  // orders what each thread found before all look at it
       uint32_t found = cycles_threads;
       GPU_UNROLL for (int k = cycles_threads / 4 - 1; k >= 0; --k) {
@@ -174,7 +194,7 @@ cycles_kernel(GPU_PARAMETER cycles_job job) {
       if (found == cycles_threads) break;
       tried = tried || thread == found;
       const uint32_t start = from + found * job.walkers;
-      if (!told_by(0, thread == 0 && claim_flag(job.flags + start, 0, 1), slots + 2)) continue;
+      if (!told_by(0, thread == 0 && claim({job.flags, start}), slots + 2)) continue;
       const uint32_t place = job.parts.quotient(start);
       walk mine{0, 0, start - place * job.parts.divisor};
       mine.offset = int64_t{mine.part} * job.part_bytes;

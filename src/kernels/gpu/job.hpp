@@ -289,17 +289,20 @@ inline constexpr int cycles_threads = 64;
 inline constexpr int cycles_part_bytes = 4096;
 inline constexpr int cycles_shared_bytes = 16 + cycles_threads;
 
-// gpu/cycles.cuh, where src is dst. Places are numbered in the order of addresses, so many in a row. The item at place
-// x * inner + y, y < inner and x < outer, goes to place Y * outer + X, where X = x + turned_outer modulo outer and Y =
-// y + turned_inner modulo inner.
+// 16 parts of places share a word.
+CORNERTURN_HOST_DEVICE constexpr std::int64_t flags_of_cycles(std::int64_t parts) { return (parts + 15) / 16; }
+
+// gpu/cycles.cuh. Places are numbered in the order of addresses, so many in a row. The item at place x * inner + y, y <
+// inner and x < outer, goes to place Y * outer + X, where X = x + turned_outer modulo outer and Y = y + turned_inner
+// modulo inner. Some places in a row are away: their items are read, or written, at src, end to end.
 struct cycles_job {
-  const void* src = nullptr;  // the same as dst
+  const void* src = nullptr;
   void* dst = nullptr;
-  std::uint32_t* flags = nullptr;  // one for each part of each place, all 0
+  std::uint32_t* flags = nullptr;  // two bits for each part of each place, all 0
   std::int64_t row_bytes = 0;      // from one row of places to the next; items of a row lie end to end
   std::int64_t item_bytes = 0;
   std::int32_t part_bytes = 0;   // of an item that travel together, at most cycles_part_bytes
-  std::uint32_t count = 0;       // of flags, below 2^31
+  std::uint32_t count = 0;       // of parts of places, below 2^31
   std::uint32_t walkers = 1;     // blocks
   map::fast_divisor parts;       // of an item
   map::fast_divisor row_places;  // places in a row
@@ -307,6 +310,9 @@ struct cycles_job {
   std::uint32_t outer = 1;
   std::uint32_t turned_inner = 0;
   std::uint32_t turned_outer = 0;
+  std::uint32_t first_away = 0;
+  std::uint32_t count_away = 0;
+  std::int32_t writes_away = 0;  // else it reads
 };
 
 inline constexpr int copy_block_words = 256;   // one word a thread: what a plain copy does best with
