@@ -21,6 +21,7 @@
 #include <cstring>
 
 #include "kernels/cpu/block-inl.hpp"
+#include "kernels/cpu/scratch.hpp"
 #include "kernels/cpu/swap.hpp"
 #include "kernels/kernel.hpp"
 
@@ -47,10 +48,10 @@ class row_scout {
   static constexpr std::int64_t together = 16;  // rows in turn: 1 0.66 to 0.88, 4 0.76 to 1.0, 16 0.78 to 1.08 (Intel
                                                 // Xeon, model 143, 2026-11-22, shares of a rewrite)
   struct area {
-    const std::byte* from;
-    std::int64_t pitch;
-    std::int64_t rows;
-    std::int64_t bytes;
+    const std::byte* from = nullptr;
+    std::int64_t pitch = 0;
+    std::int64_t rows = 0;
+    std::int64_t bytes = 0;
   };
 
   HWY_INLINE void step() {
@@ -202,9 +203,83 @@ struct turn_words {
   }
 };
 
+// The same for small tiles: where rows lie a large power of two apart, those of a large one drive each other out of L2.
+// So few are met at a time, and what waits does so in buffers whose rows lie side by side:
+//
+//   U, group by group of rows, into buffer A; what B holds of the tile before goes back to where its U was
+//   L, group by group, into B, each group overwritten from A while it is in L1
+template <std::size_t Word>
+class turn_through {
+ public:
+  static constexpr auto word = static_cast<std::int64_t>(Word);
+  static constexpr std::int64_t group = 64 / word;
+
+  // panel: indices of a tile; buffer: of buffer_bytes(panel)
+  turn_through(std::int64_t pitch, std::int64_t panel, std::byte* buffer)
+      : pitch_(pitch), line_(panel * word + 64), a_(buffer), b_(buffer + panel * line_) {}
+  static constexpr std::int64_t buffer_bytes(std::int64_t panel) { return 2 * panel * (panel * word + 64); }
+
+  HWY_NOINLINE void pair(const mirrored& all, const mirrored& next) {
+    for (std::int64_t r = 0; r < all.rows; r += group) {
+      turn_group(all.upper, r, all.rows, all.cols, a_, all.lower, HWY_MIN(group, all.cols), all.rows);
+      give_back(r, r + group < all.rows ? r + group : waiting_.rows);
+    }
+    for (std::int64_t r = 0; r < all.cols; r += group) {
+      turn_group(all.lower, r, all.cols, all.rows, b_, next.upper, HWY_MIN(group, next.rows), next.cols);
+      store_block(a_ + r * line_, line_, all.lower + r * pitch_, pitch_, HWY_MIN(group, all.cols - r), all.rows * word);
+    }
+    waiting_ = all;
+  }
+
+  HWY_NOINLINE void diagonal(const mirrored& all, const mirrored& next) {
+    for (std::int64_t r = 0; r < all.rows; r += group)
+      turn_group(all.upper, r, all.rows, all.cols, a_, next.upper, HWY_MIN(group, next.rows), next.cols);
+    store_block(a_, line_, all.upper, pitch_, all.rows, all.cols * word);
+  }
+
+  void finish() { give_back(0, waiting_.rows); }
+
+ private:
+  // Rows from r on; what comes after them, in this matrix of so many rows or behind it, is fetched.
+  HWY_INLINE void turn_group(const std::byte* from, std::int64_t r, std::int64_t rows, std::int64_t cols, std::byte* to,
+                             const std::byte* next, std::int64_t next_rows, std::int64_t next_cols) {
+    const std::int64_t mine = HWY_MIN(group, rows - r);
+    const std::int64_t left = rows - r - mine;
+    const std::byte* const at = from + r * pitch_;
+    row_scout scout;
+    if (left > 0) {
+      scout.add(at + group * pitch_, pitch_, HWY_MIN(group, left), cols * word);
+    } else {
+      scout.add(next, pitch_, next_rows, next_cols * word);
+    }
+    turn_block<Word>(at, pitch_, mine, cols, to + r * word, line_, scout);
+    scout.finish();
+  }
+  // Rows [begin, end) of the U that waits in B.
+  HWY_INLINE void give_back(std::int64_t begin, std::int64_t end) {
+    end = HWY_MIN(end, waiting_.rows);
+    if (begin >= end) return;
+    store_block(b_ + begin * line_, line_, waiting_.upper + begin * pitch_, pitch_, end - begin, waiting_.cols * word);
+  }
+
+  std::int64_t pitch_;
+  std::int64_t line_;  // of a buffer, in bytes: rows are not in one set of the L1
+  std::byte* a_;
+  std::byte* b_;
+  mirrored waiting_;
+};
+
 template <std::size_t Word>
 void swap_words(const job& work, std::byte* data, std::int64_t begin, std::int64_t end) {
-  const turn_words<Word> turn{work.rows.axes[0].src_stride * static_cast<std::int64_t>(Word)};
+  const std::int64_t pitch = work.rows.axes[0].src_stride * static_cast<std::int64_t>(Word);
+  if (work.panel * static_cast<std::int64_t>(Word) <= swap_buffered_bytes) {
+    if (std::byte* const buffer = scratch(turn_through<Word>::buffer_bytes(work.panel)); buffer != nullptr) {
+      turn_through<Word> turn{pitch, work.panel, buffer};
+      each_block_pair(work, data, begin, end, turn);
+      return turn.finish();
+    }
+  }
+  turn_words<Word> turn{pitch};
   each_block_pair(work, data, begin, end, turn);
 }
 
@@ -295,8 +370,8 @@ CORNERTURN_SWAP(16)
 void cpu_swap(const job& work, std::byte* data, std::byte* /*workspace*/, std::int64_t begin,
               std::int64_t end) noexcept {
   const auto with = [&](const auto& swap) {
-    const cpu::swap_elements<std::decay_t<decltype(swap)>> all{
-        work.rows.axes[0].src_stride * work.form.word_bytes, work.rows.axes[0].dst_stride * work.form.word_bytes, swap};
+    cpu::swap_elements<std::decay_t<decltype(swap)>> all{work.rows.axes[0].src_stride * work.form.word_bytes,
+                                                         work.rows.axes[0].dst_stride * work.form.word_bytes, swap};
     cpu::each_block_pair(work, data, begin, end, all);
   };
   switch (work.element_bytes) {

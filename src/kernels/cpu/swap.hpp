@@ -15,6 +15,9 @@ namespace cornerturn::kernels::cpu {
   return element_bytes == 1 ? 128 : std::max<std::int64_t>(256 / element_bytes, 1);
 }
 
+// Tiles of words go through buffers when this is all of their rows, or less: see turn_through in swap.cpp.
+inline constexpr std::int64_t swap_buffered_bytes = 256;
+
 // rows x cols elements and the cols x rows that mirror them. Nothing: no rows.
 struct mirrored {
   std::byte* upper = nullptr;
@@ -44,7 +47,7 @@ struct block_pair {
 
 // Effect  for each unit Turn::diagonal(a tile, what comes next), whose upper and lower are one, or Turn::pair(the same)
 template <class Turn>
-void each_block_pair(const job& work, std::byte* data, std::int64_t begin, std::int64_t end, const Turn& turn) {
+void each_block_pair(const job& work, std::byte* data, std::int64_t begin, std::int64_t end, Turn& turn) {
   if (begin >= end) return;
   const std::int64_t word = work.form.word_bytes;
   const std::int64_t side = work.panel;
