@@ -27,6 +27,7 @@ constexpr cpu_tuning generic = {.name = "generic",
                                 .box_bytes = 16 << 10,
                                 .page_scout_bytes = 0,
                                 .alternate_bytes = 0,
+                                .swap_bytes = 256,
                                 .thread_bytes = 256 << 10};
 
 constexpr cpu_tuning amd = {.name = "amd",
@@ -53,6 +54,7 @@ constexpr cpu_tuning amd = {.name = "amd",
                             .box_bytes = 16 << 10,
                             .page_scout_bytes = 0,
                             .alternate_bytes = 0,
+                            .swap_bytes = 256,
                             .thread_bytes = 256 << 10};
 
 // From the 4th generation on.
@@ -73,6 +75,7 @@ constexpr cpu_tuning larger_l2 = [] {
   row.page_scout_bytes = 64 << 10;
   row.alternate_bytes = 2048;
   row.narrow_buffer = 4096;
+  row.swap_bytes = 1024;
   return row;
 }();
 

@@ -65,13 +65,14 @@ TEST_P(in_place_rows, swap_what_trades_places) {
   dice roll(7);
   std::set<int> lines;
   int failures = 0;
-  const auto give = [&](const problem& what) {
+  const auto give = [&](const problem& what, std::int64_t cache = 0) {
     const int threads = static_cast<int>(1 + roll.below(3));
     const auto misalignment = static_cast<std::size_t>(roll.below(64));
-    const std::string fault = move(what, {.threads = threads, .kernel = {}}, with_cache(0), misalignment, &lines);
-    EXPECT_EQ(fault, "") << to_text(what);
+    const std::string fault = move(what, {.threads = threads, .kernel = {}}, with_cache(cache), misalignment, &lines);
+    EXPECT_EQ(fault, "") << to_text(what) << " cache " << cache << " threads " << threads;
     failures += !fault.empty();
   };
+  constexpr std::int64_t large_cache = 2 << 20;  // of machines with larger tiles
   for (const std::int64_t element_bytes : testing::element_sizes) {
     for (const std::int64_t n : {1, 2, 3, 7, 8, 9, 16, 17, 31, 32, 33, 63, 64, 65, 66, 127, 128, 129, 193, 257}) {
       if (failures > 4) return;
@@ -79,7 +80,18 @@ TEST_P(in_place_rows, swap_what_trades_places) {
       give(placed(transpose_problem(n, n, element_bytes, n + 5, n + 5)));
       if (n < 70) give(placed(batched(transpose_problem(n, n, element_bytes), 7, n * n + n % 3, n * n + n % 3)));
     }
-    for (int k = 0; k < 50 && failures < 4; ++k) give(any_involution(roll, element_bytes, 30000));
+    for (int k = 0; k < 50 && failures < 4; ++k) {
+      give(any_involution(roll, element_bytes, 30000), roll.one_in(2) ? large_cache : 0);
+    }
+    if (element_bytes > 16) continue;
+    for (const std::int64_t tile : {128 / element_bytes + 1, std::int64_t{128}, 1024 / element_bytes}) {
+      for (const std::int64_t more : {0, 1, 17, 63, 129}) {
+        if (failures > 4) return;
+        const std::int64_t n = tile + more;
+        give(placed(transpose_problem(n, n, element_bytes, n + more, n + more)), large_cache);
+        give(placed(batched(transpose_problem(n, n, element_bytes), 2, n * n + more, n * n + more)), large_cache);
+      }
+    }
   }
   EXPECT_TRUE(lines.contains(1) && lines.contains(2) && lines.contains(3));
 }
@@ -93,11 +105,15 @@ INSTANTIATE_TEST_SUITE_P(targets, in_place_rows, ::testing::ValuesIn([] {
 TEST(in_place, units_in_any_ranges_make_the_whole) {
   dice roll(11);
   for (int k = 0; k < 300; ++k) {
-    const problem what = any_involution(roll, roll.of(testing::element_sizes), 40000);
+    problem what = any_involution(roll, roll.of(testing::element_sizes), 40000);
+    if (k % 10 == 0) {  // several of the largest tiles
+      const std::int64_t n = 257 + roll.below(600);
+      what = placed(transpose_problem(n, n, std::int64_t{4} << roll.below(3)));
+    }
     const map::canonical form = map::canonicalize(what);
     const map::in_place_form places = map::in_place(form);
     const planning::in_place_choice made =
-        planning::choose_in_place(form, places, {.threads = 1, .kernel = {}}, with_cache(0));
+        planning::choose_in_place(form, places, {.threads = 1, .kernel = {}}, with_cache(roll.one_in(2) ? 0 : 2 << 20));
     if (made.line == 1) continue;
     const planning::choice& how = made.programs[0].steps[0].how;
     one_memory memory(what, 3);

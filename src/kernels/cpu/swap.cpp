@@ -1,15 +1,16 @@
-// Mirrored blocks trade places. A pair of axes of the problem is one more digit of two numbers X and Y: the element at
-// the place of (X, Y) belongs to that of (Y, X). Blocks of `panel` indices of the fastest digit make block numbers I
-// and J; a unit is a pair I <= J, numbered row by row, once for each index of the outer axes.
+// Mirrored tiles trade places. A pair of axes of the problem is one more digit of two numbers X and Y: the element at
+// the place of (X, Y) belongs to that of (Y, X). Tiles of `panel` indices of the fastest digit make tile numbers I and
+// J; a unit is a pair I <= J, numbered row by row, once for each index of the outer axes.
 //
-//           J            1. the upper block is turned into one buffer, the lower one into another;
-//     . U U U U             the lines of the next pair are fetched meanwhile
-//   I . . U U U          2. each buffer is stored where the other came from, whole rows at a time
-//     . L . U U          A block on the diagonal does the same alone.
-//     . L L . U
+//           J            1. some columns of the upper tile, and as many rows of the lower one, at a time
+//     . U U U U          2. a strip of a line's worth of rows of U, block by block of one line a row: each is turned
+//   I . . U U U             into a buffer in L1, the block of L that mirrors it is turned into its place, and the
+//     . L . U U             buffer is stored where that was
+//     . L L . U          3. the next strip of U, and its share of the rows of L that come next, are fetched into L2
+//                           meanwhile: two lines of each of 16 rows in turn, so that the hardware fetches too
 //
-// Ordinary stores: what is written was read just before, so no line is fetched for ownership. Non-temporal ones lose a
-// quarter.
+// Lines of L are met again strip after strip, so they are in long pieces, `panel` words, and stay in L2. Ordinary stores:
+// what is written was read just before, so no line is fetched for ownership. Non-temporal ones lose a quarter.
 #include "kernels/cpu/targets.hpp"  // before Highway
 
 #undef HWY_TARGET_INCLUDE
@@ -20,50 +21,82 @@
 #include <cstring>
 
 #include "kernels/cpu/block-inl.hpp"
+#include "kernels/cpu/scratch.hpp"
 #include "kernels/cpu/swap.hpp"
 #include "kernels/kernel.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
-// Reads the lines of a block that comes later. A struct and not a lambda: see ahead_of_rows.
-template <std::size_t Rows>
-struct block_ahead {
-  const std::byte* from;  // null: nothing comes
-  std::int64_t pitch;
-  std::int64_t end;  // of a row, which may lie in one line more than its length takes
-  HWY_INLINE void operator()(std::int64_t column) const {
-    if (from == nullptr || column % 64 != 0) return;
-    for (std::size_t k = 0; k < Rows; ++k) {
-      const std::byte* const row = from + static_cast<std::int64_t>(k) * pitch;
-      __builtin_prefetch(row + column, 1, 2);
-      if (column == 0) __builtin_prefetch(row + end - 1, 1, 2);
-    }
+// Fetches the pieces of rows of up to two areas. A struct and not a lambda: see ahead_of_rows.
+class row_scout {
+ public:
+  HWY_INLINE void add(const std::byte* from, std::int64_t pitch, std::int64_t rows, std::int64_t bytes) {
+    if (rows <= 0) return;
+    areas_[count_++] = {from, pitch, rows, bytes};
   }
+  // As many bytes are moved now.
+  HWY_INLINE void fetch(std::int64_t bytes) {
+    for (owed_ += bytes; owed_ >= at_once; owed_ -= at_once) step();
+  }
+  HWY_INLINE void finish() {
+    while (at_ < count_) step();
+  }
+
+ private:
+  static constexpr std::int64_t at_once = 128;  // lines come in pairs
+  static constexpr std::int64_t together = 16;  // rows in turn: 1 0.66 to 0.88, 4 0.76 to 1.0, 16 0.78 to 1.08 (Intel
+                                                // Xeon, model 143, 2026-11-22, shares of a rewrite)
+  struct area {
+    const std::byte* from = nullptr;
+    std::int64_t pitch = 0;
+    std::int64_t rows = 0;
+    std::int64_t bytes = 0;
+  };
+
+  HWY_INLINE void step() {
+    if (at_ == count_) return;
+    area& mine = areas_[at_];
+    const std::byte* const line = mine.from + row_ * mine.pitch + column_;
+    __builtin_prefetch(line, 1, 2);
+    __builtin_prefetch(line + 64, 1, 2);
+    const std::int64_t rows = HWY_MIN(together, mine.rows);
+    if (++row_ < rows) return;
+    row_ = 0;
+    if ((column_ += at_once) < mine.bytes) return;
+    column_ = 0;
+    mine.from += rows * mine.pitch;
+    if ((mine.rows -= rows) == 0) ++at_;
+  }
+
+  area areas_[2];
+  int count_ = 0;
+  int at_ = 0;
+  std::int64_t row_ = 0;
+  std::int64_t column_ = 0;
+  std::int64_t owed_ = 0;
 };
 
-// to[c][r] = from[r][c] for words; pitches in bytes. `next` has the pitch of `from`.
+template <std::size_t Bytes>
+struct scout_ahead {
+  row_scout& scout;
+  HWY_INLINE void operator()(std::int64_t /*column*/) const { scout.fetch(Bytes); }
+};
+
+// to[c][r] = from[r][c] for words; pitches in bytes
 template <std::size_t Word>
 HWY_INLINE void turn_block(const std::byte* from, std::int64_t pitch, std::int64_t rows, std::int64_t cols,
-                           std::byte* to, std::int64_t to_pitch, const std::byte* next) {
+                           std::byte* to, std::int64_t to_pitch, row_scout& scout) {
   using best = typename blocks<Word>::best;
   constexpr auto word = static_cast<std::int64_t>(Word);
-  constexpr auto least = static_cast<std::int64_t>(best::rows);
-  if (rows < least || cols < static_cast<std::int64_t>(best::cols)) {
+  if (rows < static_cast<std::int64_t>(best::rows) || cols < static_cast<std::int64_t>(best::cols)) {
     for (std::int64_t r = 0; r < rows; ++r) {
       for (std::int64_t c = 0; c < cols; ++c)
         std::memcpy(to + c * to_pitch + r * word, from + r * pitch + c * word, Word);
     }
     return;
   }
-  for (std::int64_t r = 0; r < rows; r += least) {
-    r = HWY_MIN(r, rows - least);  // the last block may overlap its neighbour
-    const std::byte* row[best::rows];
-    HWY_UNROLL(16)
-    for (std::size_t k = 0; k < best::rows; ++k) row[k] = from + (r + static_cast<std::int64_t>(k)) * pitch;
-    const block_ahead<best::rows> ahead{next == nullptr ? nullptr : next + r * pitch, pitch, cols * word};
-    fill_rows<best, Word>(row, cols, to + r * word, to_pitch, ahead);
-  }
+  rows_of_blocks<Word>(from, pitch, rows, 0, cols, to, to_pitch, scout_ahead<best::rows * best::cols * Word>{scout});
 }
 
 HWY_INLINE void store_block(const std::byte* from, std::int64_t from_pitch, std::byte* to, std::int64_t pitch,
@@ -81,30 +114,172 @@ HWY_INLINE void store_block(const std::byte* from, std::int64_t from_pitch, std:
 template <std::size_t Word>
 struct turn_words {
   static constexpr auto word = static_cast<std::int64_t>(Word);
-  static constexpr std::int64_t most = swap_block<Word>();
-  static constexpr std::int64_t buffer_pitch = most * word;
+  static constexpr std::int64_t side = 64 / word;  // of a block: one line
+  // Columns of U, and rows of L, at a time: 256 are 2 to 20 points slower.
+  static constexpr std::int64_t most = 128;
   std::int64_t pitch;
 
-  HWY_NOINLINE void diagonal(std::byte* at, std::int64_t rows) const {
-    alignas(64) std::byte buffer[most * buffer_pitch];
-    turn_block<Word>(at, pitch, rows, rows, buffer, buffer_pitch, nullptr);
-    store_block(buffer, buffer_pitch, at, pitch, rows, rows * word);
+  HWY_INLINE void block_pair(std::byte* upper, std::byte* lower, std::int64_t rows, std::int64_t cols,
+                             row_scout& scout) const {
+    alignas(64) std::byte of_upper[side * 64];
+    if (rows == side && cols == side) {
+      turn_block<Word>(upper, pitch, side, side, of_upper, 64, scout);
+      turn_block<Word>(lower, pitch, side, side, upper, pitch, scout);
+      store_block(of_upper, 64, lower, pitch, side, 64);
+      return;
+    }
+    alignas(64) std::byte of_lower[side * 64];  // blocks may overlap their neighbours, which must not have moved
+    turn_block<Word>(upper, pitch, rows, cols, of_upper, 64, scout);
+    turn_block<Word>(lower, pitch, cols, rows, of_lower, 64, scout);
+    store_block(of_upper, 64, lower, pitch, cols, rows * word);
+    store_block(of_lower, 64, upper, pitch, rows, cols * word);
   }
 
-  HWY_NOINLINE void pair(std::byte* upper, std::byte* lower, std::int64_t rows, std::int64_t cols,
-                         const std::byte* next_upper, const std::byte* next_lower) const {
-    alignas(64) std::byte of_upper[most * buffer_pitch];
-    alignas(64) std::byte of_lower[most * buffer_pitch];
-    turn_block<Word>(upper, pitch, rows, cols, of_upper, buffer_pitch, next_upper);
-    turn_block<Word>(lower, pitch, cols, rows, of_lower, buffer_pitch, next_lower);
-    store_block(of_upper, buffer_pitch, lower, pitch, cols, rows * word);
-    store_block(of_lower, buffer_pitch, upper, pitch, rows, cols * word);
+  // While strip k of so many is moved: the first rows of `next`, or of the next strip, and a share of its lower rows.
+  HWY_INLINE row_scout ahead(std::int64_t k, std::int64_t strips, const std::byte* next_strip, std::int64_t rows,
+                             std::int64_t cols, const mirrored& next) const {
+    row_scout scout;
+    if (k + 1 < strips) {
+      scout.add(next_strip, pitch, rows, cols * word);
+    } else {
+      scout.add(next.upper, pitch, HWY_MIN(side, next.rows), HWY_MIN(most, next.cols) * word);
+    }
+    const std::int64_t lower = HWY_MIN(most, next.cols);
+    const std::int64_t begin = lower * k / strips;
+    scout.add(next.lower + begin * pitch, pitch, lower * (k + 1) / strips - begin, next.rows * word);
+    return scout;
   }
+
+  HWY_NOINLINE void strips(const mirrored& all, const mirrored& next) const {
+    const std::int64_t count = (all.rows + side - 1) / side;
+    for (std::int64_t k = 0; k < count; ++k) {
+      const std::int64_t r = k * side;
+      const std::int64_t rows = HWY_MIN(side, all.rows - r);
+      std::byte* const upper = all.upper + r * pitch;
+      row_scout scout = ahead(k, count, upper + side * pitch, HWY_MIN(side, all.rows - r - rows), all.cols, next);
+      for (std::int64_t c = 0; c < all.cols; c += side)
+        block_pair(upper + c * word, all.lower + c * pitch + r * word, rows, HWY_MIN(side, all.cols - c), scout);
+      scout.finish();
+    }
+  }
+
+  // The same where U is L: a strip begins at the diagonal.
+  HWY_NOINLINE void strips_of_diagonal(const mirrored& all, const mirrored& next) const {
+    const std::int64_t count = (all.rows + side - 1) / side;
+    for (std::int64_t k = 0; k < count; ++k) {
+      const std::int64_t r = k * side;
+      const std::int64_t rows = HWY_MIN(side, all.rows - r);
+      std::byte* const corner = all.upper + r * (pitch + word);
+      row_scout scout = ahead(k, count, corner, 0, 0, next);
+      alignas(64) std::byte buffer[side * 64];
+      turn_block<Word>(corner, pitch, rows, rows, buffer, 64, scout);
+      store_block(buffer, 64, corner, pitch, rows, rows * word);
+      for (std::int64_t c = side; c < all.rows - r; c += side)
+        block_pair(corner + c * word, corner + c * pitch, rows, HWY_MIN(side, all.rows - r - c), scout);
+      scout.finish();
+    }
+  }
+
+  [[nodiscard]] mirrored part(const mirrored& all, std::int64_t c) const {
+    return {all.upper + c * word, all.lower + c * pitch, all.rows, HWY_MIN(most, all.cols - c)};
+  }
+
+  void pair(const mirrored& all, const mirrored& next) const {
+    for (std::int64_t c = 0; c < all.cols; c += most)
+      strips(part(all, c), c + most < all.cols ? part(all, c + most) : next);
+  }
+
+  void diagonal(const mirrored& all, const mirrored& next) const {
+    for (std::int64_t r = 0; r < all.rows; r += most) {
+      std::byte* const corner = all.upper + r * (pitch + word);
+      const std::int64_t rows = HWY_MIN(most, all.rows - r);
+      const std::int64_t rest = all.rows - r - rows;
+      const mirrored beside{corner + rows * word, corner + rows * pitch, rows, rest};
+      const mirrored below{beside.upper + rows * pitch, beside.upper + rows * pitch, HWY_MIN(most, rest),
+                           HWY_MIN(most, rest)};
+      strips_of_diagonal({corner, corner, rows, rows}, rest > 0 ? beside : next);
+      if (rest > 0) pair(beside, below);
+    }
+  }
+};
+
+// The same for small tiles: where rows lie a large power of two apart, those of a large one drive each other out of L2.
+// So few are met at a time, and what waits does so in buffers whose rows lie side by side:
+//
+//   U, group by group of rows, into buffer A; what B holds of the tile before goes back to where its U was
+//   L, group by group, into B, each group overwritten from A while it is in L1
+template <std::size_t Word>
+class turn_through {
+ public:
+  static constexpr auto word = static_cast<std::int64_t>(Word);
+  static constexpr std::int64_t group = 64 / word;
+
+  // panel: indices of a tile; buffer: of buffer_bytes(panel)
+  turn_through(std::int64_t pitch, std::int64_t panel, std::byte* buffer)
+      : pitch_(pitch), line_(panel * word + 64), a_(buffer), b_(buffer + panel * line_) {}
+  static constexpr std::int64_t buffer_bytes(std::int64_t panel) { return 2 * panel * (panel * word + 64); }
+
+  HWY_NOINLINE void pair(const mirrored& all, const mirrored& next) {
+    for (std::int64_t r = 0; r < all.rows; r += group) {
+      turn_group(all.upper, r, all.rows, all.cols, a_, all.lower, HWY_MIN(group, all.cols), all.rows);
+      give_back(r, r + group < all.rows ? r + group : waiting_.rows);
+    }
+    for (std::int64_t r = 0; r < all.cols; r += group) {
+      turn_group(all.lower, r, all.cols, all.rows, b_, next.upper, HWY_MIN(group, next.rows), next.cols);
+      store_block(a_ + r * line_, line_, all.lower + r * pitch_, pitch_, HWY_MIN(group, all.cols - r), all.rows * word);
+    }
+    waiting_ = all;
+  }
+
+  HWY_NOINLINE void diagonal(const mirrored& all, const mirrored& next) {
+    for (std::int64_t r = 0; r < all.rows; r += group)
+      turn_group(all.upper, r, all.rows, all.cols, a_, next.upper, HWY_MIN(group, next.rows), next.cols);
+    store_block(a_, line_, all.upper, pitch_, all.rows, all.cols * word);
+  }
+
+  void finish() { give_back(0, waiting_.rows); }
+
+ private:
+  // Rows from r on; what comes after them, in this matrix of so many rows or behind it, is fetched.
+  HWY_INLINE void turn_group(const std::byte* from, std::int64_t r, std::int64_t rows, std::int64_t cols, std::byte* to,
+                             const std::byte* next, std::int64_t next_rows, std::int64_t next_cols) {
+    const std::int64_t mine = HWY_MIN(group, rows - r);
+    const std::int64_t left = rows - r - mine;
+    const std::byte* const at = from + r * pitch_;
+    row_scout scout;
+    if (left > 0) {
+      scout.add(at + group * pitch_, pitch_, HWY_MIN(group, left), cols * word);
+    } else {
+      scout.add(next, pitch_, next_rows, next_cols * word);
+    }
+    turn_block<Word>(at, pitch_, mine, cols, to + r * word, line_, scout);
+    scout.finish();
+  }
+  // Rows [begin, end) of the U that waits in B.
+  HWY_INLINE void give_back(std::int64_t begin, std::int64_t end) {
+    end = HWY_MIN(end, waiting_.rows);
+    if (begin >= end) return;
+    store_block(b_ + begin * line_, line_, waiting_.upper + begin * pitch_, pitch_, end - begin, waiting_.cols * word);
+  }
+
+  std::int64_t pitch_;
+  std::int64_t line_;  // of a buffer, in bytes: rows are not in one set of the L1
+  std::byte* a_;
+  std::byte* b_;
+  mirrored waiting_;
 };
 
 template <std::size_t Word>
 void swap_words(const job& work, std::byte* data, std::int64_t begin, std::int64_t end) {
-  const turn_words<Word> turn{work.rows.axes[0].src_stride * static_cast<std::int64_t>(Word)};
+  const std::int64_t pitch = work.rows.axes[0].src_stride * static_cast<std::int64_t>(Word);
+  if (work.panel * static_cast<std::int64_t>(Word) <= swap_buffered_bytes) {
+    if (std::byte* const buffer = scratch(turn_through<Word>::buffer_bytes(work.panel)); buffer != nullptr) {
+      turn_through<Word> turn{pitch, work.panel, buffer};
+      each_block_pair(work, data, begin, end, turn);
+      return turn.finish();
+    }
+  }
+  turn_words<Word> turn{pitch};
   each_block_pair(work, data, begin, end, turn);
 }
 
@@ -129,21 +304,21 @@ struct swap_elements {
   std::int64_t step;  // from one column to the next
   Swap swap;
 
-  void diagonal(std::byte* at, std::int64_t rows) const {
-    for (std::int64_t r = 1; r < rows; ++r) {
-      for (std::int64_t c = 0; c < r; ++c) swap(at + r * pitch + c * step, at + c * pitch + r * step);
+  void diagonal(const mirrored& all, const mirrored& /*next*/) const {
+    for (std::int64_t r = 1; r < all.rows; ++r) {
+      for (std::int64_t c = 0; c < r; ++c) swap(all.upper + r * pitch + c * step, all.upper + c * pitch + r * step);
     }
   }
-  void pair(std::byte* upper, std::byte* lower, std::int64_t rows, std::int64_t cols, const std::byte* next_upper,
-            const std::byte* next_lower) const {
-    for (std::int64_t r = 0; r < rows; ++r) {
-      std::byte* a = upper + r * pitch;
-      std::byte* b = lower + r * step;
-      for (std::int64_t c = 0; c < cols; ++c, a += step, b += pitch) swap(a, b);
-      // Rows of the next pair, where elements are so close that a row is a few lines.
-      if (next_upper == nullptr || step > 4 * 64) continue;
-      for (std::int64_t k = 0; k < cols * step; k += 64) __builtin_prefetch(next_upper + r * pitch + k, 1, 2);
-      for (std::int64_t k = 0; k < cols * step; k += 64) __builtin_prefetch(next_lower + r * pitch + k, 1, 2);
+  void pair(const mirrored& all, const mirrored& next) const {
+    // Rows of the next pair, where elements are so close that a row is a few lines.
+    const bool near = step <= 4 * 64 && next.rows == all.rows && next.cols == all.cols;
+    for (std::int64_t r = 0; r < all.rows; ++r) {
+      std::byte* a = all.upper + r * pitch;
+      std::byte* b = all.lower + r * step;
+      for (std::int64_t c = 0; c < all.cols; ++c, a += step, b += pitch) swap(a, b);
+      if (!near) continue;
+      for (std::int64_t k = 0; k < all.cols * step; k += 64) __builtin_prefetch(next.upper + r * pitch + k, 1, 2);
+      for (std::int64_t k = 0; k < all.cols * step; k += 64) __builtin_prefetch(next.lower + r * pitch + k, 1, 2);
     }
   }
 };
@@ -195,8 +370,8 @@ CORNERTURN_SWAP(16)
 void cpu_swap(const job& work, std::byte* data, std::byte* /*workspace*/, std::int64_t begin,
               std::int64_t end) noexcept {
   const auto with = [&](const auto& swap) {
-    const cpu::swap_elements<std::decay_t<decltype(swap)>> all{
-        work.rows.axes[0].src_stride * work.form.word_bytes, work.rows.axes[0].dst_stride * work.form.word_bytes, swap};
+    cpu::swap_elements<std::decay_t<decltype(swap)>> all{work.rows.axes[0].src_stride * work.form.word_bytes,
+                                                         work.rows.axes[0].dst_stride * work.form.word_bytes, swap};
     cpu::each_block_pair(work, data, begin, end, all);
   };
   switch (work.element_bytes) {

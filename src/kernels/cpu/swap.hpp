@@ -10,14 +10,21 @@
 
 namespace cornerturn::kernels::cpu {
 
-// Indices of a block: 256 bytes of each row, 128 rows at most. Two blocks and the pair that is fetched stay in L2.
-template <std::size_t Word>
-[[nodiscard]] constexpr std::int64_t swap_block() noexcept {
-  return Word == 1 ? 128 : static_cast<std::int64_t>(256 / Word);
-}
+// Indices of a block of elements that trade places one by one: 256 bytes of each row, 128 rows at most.
 [[nodiscard]] constexpr std::int64_t swap_block(std::int64_t element_bytes) noexcept {
   return element_bytes == 1 ? 128 : std::max<std::int64_t>(256 / element_bytes, 1);
 }
+
+// Tiles of words go through buffers when this is all of their rows, or less: see turn_through in swap.cpp.
+inline constexpr std::int64_t swap_buffered_bytes = 256;
+
+// rows x cols elements and the cols x rows that mirror them. Nothing: no rows.
+struct mirrored {
+  std::byte* upper = nullptr;
+  std::byte* lower = nullptr;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+};
 
 // Where unit `u` of a triangle of n x n block numbers begins: the row, and how far into it.
 struct block_pair {
@@ -38,9 +45,9 @@ struct block_pair {
   return {low, low + unit - (low * n - low * (low - 1) / 2)};
 }
 
-// Effect  Turn::diagonal(block, rows) or Turn::pair(upper, lower, rows, cols, the pair that comes next) for each unit
+// Effect  for each unit Turn::diagonal(a tile, what comes next), whose upper and lower are one, or Turn::pair(the same)
 template <class Turn>
-void each_block_pair(const job& work, std::byte* data, std::int64_t begin, std::int64_t end, const Turn& turn) {
+void each_block_pair(const job& work, std::byte* data, std::int64_t begin, std::int64_t end, Turn& turn) {
   if (begin >= end) return;
   const std::int64_t word = work.form.word_bytes;
   const std::int64_t side = work.panel;
@@ -56,11 +63,13 @@ void each_block_pair(const job& work, std::byte* data, std::int64_t begin, std::
   block_pair at = block_pair_of(begin % triangle, n);
   odometer down(numbers, word, at.down, true);
   odometer across(numbers, word, at.across, true);
-  for (std::int64_t unit = begin; unit < end; ++unit) {
-    const block_pair here = at;
+  const auto tiles = [&]() -> mirrored {
     std::byte* const base = data + outer.src();
-    std::byte* const upper = base + down.src() + across.dst();
-    std::byte* const lower = base + across.src() + down.dst();
+    return {base + down.src() + across.dst(), base + across.src() + down.dst(), length(at.down), length(at.across)};
+  };
+  mirrored here = tiles();
+  for (std::int64_t unit = begin; unit < end; ++unit) {
+    const bool diagonal = at.down == at.across;
     across.next();
     if (++at.across == n) {
       down.next();
@@ -72,14 +81,13 @@ void each_block_pair(const job& work, std::byte* data, std::int64_t begin, std::
         outer.next();
       }
     }
-    if (here.down == here.across) {
-      turn.diagonal(upper, length(here.down));
-      continue;
+    const mirrored next = unit + 1 < end ? tiles() : mirrored{};
+    if (diagonal) {
+      turn.diagonal(here, next);
+    } else {
+      turn.pair(here, next);
     }
-    const bool last = unit + 1 == end || at.across == at.down;  // what comes next is no pair of the same shape
-    const std::byte* const next = last ? nullptr : base + down.src() + across.dst();
-    turn.pair(upper, lower, length(here.down), length(here.across), next,
-              last ? nullptr : base + across.src() + down.dst());
+    here = next;
   }
 }
 
