@@ -14,6 +14,8 @@ constexpr cpu_tuning generic = {.name = "generic",
                                 .panel_cols = 512,
                                 .strip_bytes = 0,
                                 .strip_ahead_bytes = 0,
+                                .few_columns_bytes = 0,
+                                .few_columns_run_bytes = 0,
                                 .scout_bytes = 4096,
                                 .panel_bytes = 2048,
                                 .prefetch_bytes = 256,
@@ -40,6 +42,8 @@ constexpr cpu_tuning amd = {.name = "amd",
                             .panel_cols = 512,
                             .strip_bytes = 0,
                             .strip_ahead_bytes = 0,
+                            .few_columns_bytes = 0,
+                            .few_columns_run_bytes = 0,
                             .scout_bytes = 4096,
                             .panel_bytes = 1536,
                             .prefetch_bytes = 192,
@@ -69,6 +73,8 @@ constexpr cpu_tuning larger_l2 = [] {
   row.name = "generic, 2 MiB of L2";
   row.strip_bytes = 8192;
   row.strip_ahead_bytes = 512;
+  row.few_columns_bytes = 256;
+  row.few_columns_run_bytes = 512;
   row.packed_bytes = 128;
   row.page_scout_bytes = 64 << 10;
   row.alternate_bytes = 2048;

@@ -76,8 +76,8 @@ class bench_of_one_problem {
     const std::string where = std::string(row.name) + (work.streaming ? ", non-temporal" : ", ordinary") +
                               " stores, panel " + std::to_string(work.panel) + ", group " + std::to_string(work.group) +
                               ", row chunk " + std::to_string(work.row_chunk) + ", packed " +
-                              std::to_string(work.packed) + ", parked " + std::to_string(work.parked) + ": " + text_ +
-                              "\n";
+                              std::to_string(work.packed) + ", parked " + std::to_string(work.parked) +
+                              (work.few_columns ? ", few columns: " : ": ") + text_ + "\n";
     where.copy(current_case, sizeof current_case - 1);
     current_case[std::min(where.size(), sizeof current_case - 1)] = 0;
 
@@ -115,6 +115,7 @@ void cut_again(kernels::job& work, dice& roll) {
   constexpr std::int64_t panels[] = {1, 2, 3, 5, 16, 31, 64, 65, 130};
   work.panel = std::min(work.cols.total, roll.of(panels));
   work.packed = false;
+  work.few_columns = false;
   work.row_lines = 1;
   work.parked = std::int64_t{1} << roll.below(3);
   // A piece that is not the last of its run is longer than a line: see lines-inl.hpp.
@@ -175,7 +176,7 @@ TEST_P(registry, moves_every_problem_that_it_accepts) {
         // The other tuning row often cuts small problems alike.
         if (bench != nullptr && made.work.streaming == last.streaming && made.work.panel == last.panel &&
             made.work.group == last.group && made.work.packed == last.packed && made.work.row_lines == last.row_lines &&
-            made.work.alternates == last.alternates) {
+            made.work.few_columns == last.few_columns && made.work.alternates == last.alternates) {
           continue;
         }
         last = made.work;
@@ -185,6 +186,12 @@ TEST_P(registry, moves_every_problem_that_it_accepts) {
         const std::string_view family = made.kernel->family;
         if (made.work.units == 0 || (family != "stream" && family != "gather")) continue;
         kernels::job other = made.work;
+        if (other.few_columns) {
+          other.row_chunk = std::min(other.rows.total, (1 + roll.below(3)) * other.group);
+          other.units = other.outer.total * other.row_chunks();
+          other.by_pages = !other.by_pages;
+          failures += !bench->check(*made.kernel, other);
+        }
         cut_again(other, roll);
         failures += !bench->check(*made.kernel, other);
         if (family != "stream") continue;
