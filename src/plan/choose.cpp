@@ -259,6 +259,14 @@ bool has_few_columns(const job& work, const cpu_tuning& tuned) noexcept {
          !whole_registers;
 }
 
+// True where few_rows-inl.hpp moves a packed job. Whole lines of 8-byte words are better end to end: 8 rows 0.97 so, 0.86
+// as few rows, 16 rows 0.90 and 0.76 (Intel Xeon, 2 MiB of L2, 2026-11-22).
+bool has_few_rows(const job& work, const cpu_tuning& tuned) noexcept {
+  const std::int64_t word = work.form.word_bytes, rows = work.rows.total;
+  return work.streaming && work.element_bytes == word && word <= 8 && (word < 8 || rows % 8 != 0) &&
+         rows * word <= tuned.few_rows_bytes && work.cols.total * word >= tuned.few_rows_run_bytes;
+}
+
 // True where the units in order read src from its begin to its end, but for an order of their own within 16 KiB, for so
 // many bytes at least.
 bool reads_in_order(const job& work, std::int64_t bytes) noexcept {
@@ -292,6 +300,10 @@ void cut(job& work, const cpu_tuning& tuned, int threads, bool blocks) noexcept 
     const std::int64_t cols = std::max(std::int64_t{64} / e, tuned.packed_panel_bytes / (work.rows.total * e));
     work.panel = std::clamp<std::int64_t>(cols, 1, work.cols.total);
     if (work.rows.total * e % 64 == 0) work.prefetch_bytes = tuned.scout_bytes;
+    if (blocks && has_few_rows(work, tuned)) {
+      work.few_rows = true;
+      work.panel = std::min(work.cols.total, tuned.few_rows_panel_bytes / e);
+    }
   } else if (blocks && has_few_columns(work, tuned)) {
     work.few_columns = true;
     work.panel = work.cols.total;

@@ -169,6 +169,7 @@ void for_each_problem(std::int64_t element_bytes, int thin, int more, const base
     give(image);
     image.axes[1].src_stride += cols % 4;
     give(image);
+    give(transpose_problem(cols, 9000 / element_bytes + cols, element_bytes));  // and few rows
   }
   // Long enough for windows in the middle of a run, at every phase, and runs that begin in one slice of the cache.
   for (const std::int64_t lines : {9, 10, 16}) {

@@ -37,11 +37,11 @@ class column_turn {
   //         pitch; as many bytes as are read are fetched
   // Shape   reads up to 15 bytes behind the rows and writes up to Words - 1 windows behind the columns
   static HWY_NOINLINE void move(const std::byte* from, std::int64_t cols, std::byte* to, std::int64_t pitch,
-                                page_scout& all_pages) {
+                                const piece_order& order, page_scout& all_pages) {
     const tag d;
     page_scout pages = all_pages;  // in registers: a byte that is stored might be one of its own
     const hn::Repartition<std::uint8_t, tag> bytes;
-    const auto spread = hn::LoadDup128(bytes, spread_of(cols).data());
+    const auto spread = hn::LoadDup128(bytes, order.data());
     const std::int64_t piece = cols * static_cast<std::int64_t>(Word * rows_of_piece);
     const std::int64_t last = HWY_MAX(cols - words, std::int64_t{0});
     for (std::int64_t done = 0; done < column_group_bytes; done += vector, from += rows * cols * word) {
@@ -66,6 +66,17 @@ class column_turn {
     all_pages = pages;
   }
 
+  // Where the bytes of a piece of rows of `cols` words come from.
+  static piece_order order_for(std::int64_t cols) noexcept {
+    piece_order from{};
+    for (std::size_t k = 0; k < from.size(); ++k) {
+      const std::size_t row = k / Word / Words, col = k / Word % Words;
+      from[k] = static_cast<std::uint8_t>(
+          col < static_cast<std::size_t>(cols) ? (row * static_cast<std::size_t>(cols) + col) * Word + k % Word : 0);
+    }
+    return from;
+  }
+
  private:
   using lane = typename word_of<Word>::type;
   static constexpr auto vector = static_cast<std::int64_t>(HWY_MAX_BYTES < 64 ? HWY_MAX_BYTES : 64);
@@ -74,16 +85,6 @@ class column_turn {
   static constexpr auto words = static_cast<std::int64_t>(Words);
   static constexpr std::int64_t rows = vector / word;  // at a time
   static constexpr std::size_t rows_of_piece = 16 / Word / Words;
-
-  static std::array<std::uint8_t, 16> spread_of(std::int64_t cols) noexcept {
-    std::array<std::uint8_t, 16> from{};
-    for (std::size_t k = 0; k < from.size(); ++k) {
-      const std::size_t row = k / Word / Words, col = k / Word % Words;
-      from[k] = static_cast<std::uint8_t>(
-          col < static_cast<std::size_t>(cols) ? (row * static_cast<std::size_t>(cols) + col) * Word + k % Word : 0);
-    }
-    return from;
-  }
 
   // Pieces that are `pitch` bytes apart, one in each 128-bit block.
   template <class D>
@@ -106,14 +107,18 @@ class column_turn {
   }
 };
 
-using column_turner = void (*)(const std::byte*, std::int64_t, std::byte*, std::int64_t, page_scout&);
+struct column_turner {
+  void (*move)(const std::byte* from, std::int64_t cols, std::byte* to, std::int64_t pitch, const piece_order& order,
+               page_scout& pages);
+  piece_order order;
+};
 
 template <std::size_t Word, std::size_t Words = 16 / Word>
 HWY_INLINE column_turner column_turner_for(std::int64_t cols) {
   if constexpr (Words > 2) {
     if (cols <= static_cast<std::int64_t>(Words) / 2) return column_turner_for<Word, Words / 2>(cols);
   }
-  return &column_turn<Word, Words>::move;
+  return {&column_turn<Word, Words>::move, column_turn<Word, Words>::order_for(cols)};
 }
 
 template <std::size_t Word>
@@ -152,7 +157,7 @@ void move_few_columns(const job& work, const std::byte* src, std::byte* dst, std
         }
         from = copy;
       }
-      turn(from, cols, windows + line_bytes, pitch, pages);
+      turn.move(from, cols, windows + line_bytes, pitch, turn.order, pages);
       const bool last = row + count == here.rows;
       std::byte* front = windows;
       if (work.streaming && row != 0 && !last) {
