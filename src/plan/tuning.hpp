@@ -31,6 +31,13 @@ struct cpu_tuning {
   std::int64_t strip_bytes;        // of a src row that are walked before the next rows; half of it for 1- and 2-byte
                                    // elements and for runs whole pages apart; 0: parked-inl.hpp instead
   std::int64_t strip_ahead_bytes;  // how far ahead in the rows blocks are fetched: none 0.76, 256 to 1024 0.9 to 1.0
+  // Few columns (few_columns-inl.hpp). The same machine, shares of a copy.
+  std::int64_t few_columns_bytes;      // of a row at most: 100 columns of bytes 0.72, strips 0.47; from 300 on the same
+  std::int64_t few_columns_run_bytes;  // of a column at least: runs of 600 bytes 0.37 and 0.27, of 500 no difference
+  // Few rows (few_rows-inl.hpp).
+  std::int64_t few_rows_bytes;        // of a column at most
+  std::int64_t few_rows_run_bytes;    // of a row at least: 5 rows of 2 KB 0.47, as other short runs 0.59
+  std::int64_t few_rows_panel_bytes;  // of each row in one go
   std::int64_t scout_bytes;     // how far ahead of the block in work lines are fetched: 2 KiB and 8 KiB lose 5 to 10 %
   std::int64_t panel_bytes;     // of a src row read in one go: the hardware prefetcher wants long runs
   std::int64_t prefetch_bytes;  // software prefetch distance within a src row

@@ -159,6 +159,18 @@ void for_each_problem(std::int64_t element_bytes, int thin, int more, const base
       give(matrix(rows + 1, cols, element_bytes, 0));
     }
   }
+  // Few columns, any number of them, of rows that are one run or several.
+  for (const std::int64_t cols : {2, 3, 4, 6, 7, 9, 10, 12, 15, 20, 24, 31, 63}) {
+    const std::int64_t rows = 1024 / element_bytes + cols;
+    give(batched(transpose_problem(rows, cols, element_bytes), 2, rows * cols, rows * cols + cols % 3));
+    give(matrix(rows, cols, element_bytes, 7 * cols));
+    problem image =
+        permute_problem(std::vector<std::int64_t>{5, 40 + cols, cols}, std::vector<int>{2, 0, 1}, element_bytes);
+    give(image);
+    image.axes[1].src_stride += cols % 4;
+    give(image);
+    give(transpose_problem(cols, 9000 / element_bytes + cols, element_bytes));  // and few rows
+  }
   // Long enough for windows in the middle of a run, at every phase, and runs that begin in one slice of the cache.
   for (const std::int64_t lines : {9, 10, 16}) {
     const std::int64_t rows = lines * 64 / element_bytes;

@@ -76,8 +76,11 @@ class bench_of_one_problem {
     const std::string where = std::string(row.name) + (work.streaming ? ", non-temporal" : ", ordinary") +
                               " stores, panel " + std::to_string(work.panel) + ", group " + std::to_string(work.group) +
                               ", row chunk " + std::to_string(work.row_chunk) + ", packed " +
-                              std::to_string(work.packed) + ", parked " + std::to_string(work.parked) + ": " + text_ +
-                              "\n";
+                              std::to_string(work.packed) + ", parked " + std::to_string(work.parked) +
+                              (work.few_columns ? ", few columns: "
+                               : work.few_rows  ? ", few rows: "
+                                                : ": ") +
+                              text_ + "\n";
     where.copy(current_case, sizeof current_case - 1);
     current_case[std::min(where.size(), sizeof current_case - 1)] = 0;
 
@@ -115,6 +118,7 @@ void cut_again(kernels::job& work, dice& roll) {
   constexpr std::int64_t panels[] = {1, 2, 3, 5, 16, 31, 64, 65, 130};
   work.panel = std::min(work.cols.total, roll.of(panels));
   work.packed = false;
+  work.few_columns = work.few_rows = false;
   work.row_lines = 1;
   work.parked = std::int64_t{1} << roll.below(3);
   // A piece that is not the last of its run is longer than a line: see lines-inl.hpp.
@@ -122,6 +126,24 @@ void cut_again(kernels::job& work, dice& roll) {
   work.group = std::min(work.rows.total, (1 + roll.below(3)) * step);
   work.row_chunk = std::min(work.rows.total, (1 + roll.below(3)) * work.group);
   work.units = work.outer.total * work.panels() * work.row_chunks();
+}
+
+// Few columns or few rows, wherever they are, though the plan for so small a problem might not take them so.
+bool check_few(bench_of_one_problem& bench, const kernels::kernel& row, kernels::job work, dice& roll) {
+  const bool rows = work.packed && work.streaming && work.rows.total * work.element_bytes <= 128;
+  const bool columns = !work.packed && work.cols.rank == 1 && work.rows.axes[0].src_stride == work.cols.total;
+  if (!rows && !columns) return true;
+  work.few_rows = rows;
+  work.few_columns = columns;
+  work.by_pages = roll.one_in(2);
+  if (rows) {
+    work.panel = std::min(work.cols.total, 1 + roll.below(600));
+  } else {
+    work.panel = work.cols.total;
+    work.row_chunk = std::min(work.rows.total, (1 + roll.below(5)) * 128 / work.element_bytes);
+  }
+  work.units = work.outer.total * work.panels() * work.row_chunks();
+  return bench.check(row, work);
 }
 
 std::string best_target() {
@@ -175,6 +197,7 @@ TEST_P(registry, moves_every_problem_that_it_accepts) {
         // The other tuning row often cuts small problems alike.
         if (bench != nullptr && made.work.streaming == last.streaming && made.work.panel == last.panel &&
             made.work.group == last.group && made.work.packed == last.packed && made.work.row_lines == last.row_lines &&
+            made.work.few_columns == last.few_columns && made.work.few_rows == last.few_rows &&
             made.work.alternates == last.alternates) {
           continue;
         }
@@ -185,6 +208,7 @@ TEST_P(registry, moves_every_problem_that_it_accepts) {
         const std::string_view family = made.kernel->family;
         if (made.work.units == 0 || (family != "stream" && family != "gather")) continue;
         kernels::job other = made.work;
+        if (family == "stream" && other.element_bytes <= 8) failures += !check_few(*bench, *made.kernel, other, roll);
         cut_again(other, roll);
         failures += !bench->check(*made.kernel, other);
         if (family != "stream") continue;

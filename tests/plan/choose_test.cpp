@@ -85,6 +85,42 @@ TEST(pages, are_fetched_ahead_where_src_is_read_in_order) {
   EXPECT_FALSE(by_pages(strided(4, {{1000000, 5, 1}, {4, 1, 1000000}}))) << "gaps";
 }
 
+TEST(few_columns, are_turned_together_where_rows_lie_end_to_end) {
+  const auto few = [](const problem& what, const base::machine& machine) {
+    return choose_for(what, {}, machine).work.few_columns;
+  };
+  for (const std::int64_t cols : {2, 3, 5, 7, 12, 24, 31}) {
+    for (const std::int64_t word : {1, 2, 4, 8}) {
+      const problem what = transpose_problem(1000000, cols, word);
+      const bool registers = word >= 4 && cols * word >= 64 && cols * word % 16 == 0;
+      EXPECT_EQ(few(what, with_larger_l2), !registers) << testing::to_text(what);
+      EXPECT_FALSE(few(what, usual)) << "another machine";
+    }
+  }
+  EXPECT_TRUE(few(permuted({4096, 4096, 12}, {2, 0, 1}, 2), with_larger_l2));
+  EXPECT_TRUE(few(permuted({32, 1080, 1920, 3}, {0, 3, 1, 2}, 1), with_larger_l2));
+  EXPECT_FALSE(few(transpose_problem(1000000, 7, 4, 8, 0), with_larger_l2)) << "gaps between rows";
+  EXPECT_FALSE(few(permuted({100000, 64, 5}, {0, 2, 1}, 2), with_larger_l2)) << "runs of two lines";
+  EXPECT_FALSE(few(transpose_problem(100000, 500, 1), with_larger_l2));
+}
+
+TEST(few_rows, are_joined_where_they_are_long) {
+  const auto few = [](const problem& what, const base::machine& machine) {
+    return choose_for(what, {}, machine).work.few_rows;
+  };
+  for (const std::int64_t rows : {2, 3, 5, 7, 12, 16}) {
+    for (const std::int64_t word : {1, 2, 4, 8}) {
+      const problem what = transpose_problem(rows, 1000000, word);
+      EXPECT_EQ(few(what, with_larger_l2), word != 8 || rows != 16) << testing::to_text(what);
+      EXPECT_FALSE(few(what, usual)) << "another machine";
+    }
+  }
+  EXPECT_TRUE(few(permuted({12, 4096, 4096}, {1, 2, 0}, 2), with_larger_l2));
+  EXPECT_TRUE(few(permuted({32, 3, 1080, 1920}, {0, 2, 3, 1}, 1), with_larger_l2));
+  EXPECT_FALSE(few(permuted({10000, 5, 1000}, {0, 2, 1}, 2), with_larger_l2)) << "rows of 2 KB";
+  EXPECT_FALSE(few(transpose_problem(5, 20000, 1), with_larger_l2)) << "in cache";
+}
+
 TEST(decision_list, line_1_nothing_to_move) {
   expect_line(transpose_problem(0, 5, 4), 1, "cpu_copy");
   expect_line(transpose_problem(5, 0, 3), 1, "cpu_copy");

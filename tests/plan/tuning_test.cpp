@@ -40,6 +40,8 @@ TEST_P(tuning, numbers_are_in_a_range_that_the_kernels_can_serve) {
   EXPECT_GE(row.thread_bytes, 4096);
   EXPECT_EQ(row.strip_bytes % 256, 0) << "whole blocks, of 1- and 2-byte elements too";
   EXPECT_EQ(row.alternate_bytes % 64, 0);
+  EXPECT_LE(row.few_rows_bytes, row.packed_bytes) << "few rows are packed ones";
+  EXPECT_EQ(row.few_rows_panel_bytes % 128, 0) << "whole groups";
 }
 
 // lines-inl.hpp: what is not the last piece of its run must not end before the first line does.

@@ -16,6 +16,7 @@
 
 #include <hwy/highway.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -76,6 +77,9 @@ HWY_INLINE void shuffle_times(D d, hn::VFromD<D> (&v)[N]) {
     for (std::size_t i = 0; i < N; ++i) v[i] = t[i];
   }
 }
+
+// A piece of 16 bytes of few rows or columns: which byte each of its bytes comes from.
+using piece_order = std::array<std::uint8_t, 16>;
 
 // Rows that are `pitch` bytes apart: fewer registers than a pointer for each.
 struct even_rows {

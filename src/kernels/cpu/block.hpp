@@ -25,6 +25,12 @@ inline constexpr int strip_rows = 16;
 }
 inline constexpr std::int64_t strip_block_bytes = 128;  // of each row, that are read together
 
+// Of each of few columns, that are turned together: see few_columns-inl.hpp.
+inline constexpr std::int64_t column_group_bytes = 128;
+
+// Of each of few rows: see few_rows-inl.hpp.
+inline constexpr std::int64_t row_group_bytes = 128;
+
 // Matrices up to this size that follow each other on both sides, their sides powers of two: see tiny-inl.hpp.
 inline constexpr std::int64_t tiny_bytes = 256;
 

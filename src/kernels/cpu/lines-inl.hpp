@@ -83,6 +83,17 @@ HWY_INLINE void stream_window(const std::byte* data, std::byte* to, std::int64_t
   }
 }
 
+// As stream_window for a whole window of so many bytes, at front + 64, in the middle of its run.
+template <std::int64_t Bytes>
+HWY_INLINE void stream_whole_window(std::byte* front, std::byte* to) {
+  const auto a = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % line_bytes);
+  const std::byte* const data = front + line_bytes - a;
+  to -= a;
+  HWY_UNROLL(4)
+  for (std::int64_t k = 0; k < Bytes; k += line_bytes) stream_line(data + k, to + k);
+  if (a != 0) std::memcpy(front, front + Bytes, line_bytes);
+}
+
 // As stream_piece for a piece that is neither the first nor the last.
 HWY_INLINE void stream_middle_piece(std::byte* data, std::byte* to, std::int64_t bytes, std::byte* carry) {
   const auto a = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % line_bytes);

@@ -19,18 +19,16 @@ class page_scout {
   // from: the first byte that is read
   explicit page_scout(const std::byte* from) noexcept {
     const auto inside = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(from) % page);
-    next_ = from - inside + pages * page;
-    line_ = inside / line;
+    next_ = from - inside + pages * page + inside / (pages * line) * line;
   }
 
-  // As many bytes are read now: as many of those to come are fetched.
+  // As many bytes are read now: as many of those to come are fetched, a line of each page together.
   void fetch(std::int64_t bytes) noexcept {
     if (next_ == nullptr) return;
-    for (owed_ += bytes; owed_ >= line; owed_ -= line) {
-      __builtin_prefetch(next_ + line_ % pages * page + line_ / pages * line, 0, 3);
-      if (++line_ < pages * page / line) continue;
-      line_ = 0;
-      next_ += pages * page;
+    for (owed_ += bytes; owed_ >= pages * line; owed_ -= pages * line) {
+      for (std::int64_t k = 0; k < pages; ++k) __builtin_prefetch(next_ + k * page, 0, 3);
+      next_ += line;
+      if (reinterpret_cast<std::uintptr_t>(next_) % page == 0) next_ += (pages - 1) * page;
     }
   }
 
@@ -39,9 +37,8 @@ class page_scout {
   static constexpr std::int64_t page = 4096;
   static constexpr std::int64_t pages = 4;
 
-  const std::byte* next_ = nullptr;  // the four pages after those in work
-  std::int64_t line_ = 0;
-  std::int64_t owed_ = 0;  // bytes that are read and have not been fetched for
+  const std::byte* next_ = nullptr;  // in the first of the four pages that are fetched
+  std::int64_t owed_ = 0;            // bytes that are read and have not been fetched for
 };
 
 }  // namespace cornerturn::kernels::cpu

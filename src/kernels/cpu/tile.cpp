@@ -12,6 +12,8 @@
 #include "kernels/cpu/block-inl.hpp"
 #include "kernels/cpu/box-inl.hpp"
 #include "kernels/cpu/end_to_end-inl.hpp"
+#include "kernels/cpu/few_columns-inl.hpp"
+#include "kernels/cpu/few_rows-inl.hpp"
 #include "kernels/cpu/narrow-inl.hpp"
 #include "kernels/cpu/pages.hpp"
 #include "kernels/cpu/panel-inl.hpp"
@@ -178,6 +180,10 @@ struct block_fill {
 template <std::size_t Word>
 void stream_blocks(const job& work, const std::byte* src, std::byte* dst, std::int64_t begin, std::int64_t end) {
   if (is_tiny_batch(work)) return move_tiny_batch<Word>(work, src, dst, begin, end);
+  if constexpr (Word <= 8) {
+    if (work.few_columns) return move_few_columns<Word>(work, src, dst, begin, end);
+    if (work.few_rows) return move_few_rows<Word>(work, src, dst, begin, end);
+  }
   const block_fill<Word> fill(work, src);
   const std::byte* const readable_end = fill.dense ? fill.src_end : nullptr;
   if (fills_lines<Word>(work)) return move_end_to_end<Word>(work, src, dst, begin, end, readable_end);
