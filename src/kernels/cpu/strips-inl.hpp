@@ -29,6 +29,13 @@ struct no_math {
   static constexpr bool computes_pieces = false;
 };
 
+// Of a dst run, as long as a window or what is left of it.
+struct piece_of_run {
+  std::int64_t from;
+  std::int64_t bytes;
+  bool last;
+};
+
 // The windows of a panel's columns; of one block's where each strip fills them.
 struct column_windows {
   std::byte* memory;
@@ -65,14 +72,7 @@ struct column_windows {
     std::byte* const* to = place + block * block_cols;
     std::byte* kept = carry + block * block_cols * line_bytes;
     if constexpr (Math::computes_pieces) {
-      const std::int64_t beyond = (block + 1) * block_cols;
-      const bool goes_on = beyond < panel_cols;
-      math.pieces(data, pitch(), to, cols, from, bytes, goes_on ? to + block_cols : place,
-                  goes_on ? panel_cols - beyond
-                  : last  ? 0
-                          : block_cols,
-                  goes_on ? from : from + bytes);
-      if (!streaming) return;
+      return math.pieces(at, data - at, pitch(), to, cols, {from, bytes, last});
     }
     if (streaming && !last && from != 0 && strips > 1) {
       for (std::int64_t c = 0; c < cols; ++c, at += pitch()) middle(at, *to++ + from);
@@ -375,7 +375,7 @@ void move_strips(const job& work, const std::byte* src, std::byte* dst, std::int
         continue;
       }
       std::byte* const room = all.front(block) + line_bytes + slot * strip_bytes;
-      if (Word <= 2 && whole) {
+      if ((Word <= 2 || Math::computes_pieces) && whole) {
         turn_whole_block<Word>(row, offset, room, all.pitch(), ahead);
       } else {
         ahead.fetch_all(now.count * bytes);

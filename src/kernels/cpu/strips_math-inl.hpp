@@ -115,29 +115,31 @@ struct pieces_math : strip_math {
   static constexpr bool computes_pieces = true;
   using strip_math::strip_math;
 
-  // Effect  the pieces of `bytes` at data, data + pitch ... are summed with the second array, where they lie, or in dst
-  //         itself. to: the runs' begins; they go there from byte `from` on. ahead: how many pieces further on those are
-  //         whose second array is fetched
-  HWY_NOINLINE void pieces(std::byte* data, std::int64_t pitch, std::byte* const* to, std::int64_t cols,
-                           std::int64_t from, std::int64_t bytes, std::byte* const* coming, std::int64_t coming_cols,
-                           std::int64_t coming_from) const noexcept {
-    constexpr std::int64_t at_once = 8;
-    const std::int64_t apart = all_.second - all_.dst;
-    for (std::int64_t c = 0; c < cols; c += at_once) {
+  // Effect  windows at `front`, front + pitch ..., whose data lie `behind` bytes further on, are summed with the second
+  //         array and go to the piece of the runs that begin at `to`. Some pieces of the second array are fetched while
+  //         those before them are summed
+  HWY_NOINLINE void pieces(std::byte* front, std::int64_t behind, std::int64_t pitch, std::byte* const* to,
+                           std::int64_t cols, piece_of_run piece) const noexcept {
+    constexpr std::int64_t at_once = 4;
+    alignas(64) std::byte sums[at_once][line_bytes + summed_piece_bytes];
+    const std::int64_t apart = all_.second - all_.dst + piece.from;
+    for (std::int64_t c = 0; c < cols; c += at_once, front += at_once * pitch) {
       const std::byte* src[at_once];
       const std::byte* other[at_once];
       std::byte* into[at_once];
       const std::int64_t some = HWY_MIN(at_once, cols - c);
-      for (std::int64_t k = 0; k < some; ++k, data += pitch) {
-        src[k] = data;
-        other[k] = to[c + k] + from + apart;
-        into[k] = work_.streaming ? data : to[c + k] + from;
-        if (c + k >= coming_cols) continue;
-        const std::byte* const fetched = coming[c + k] + coming_from + apart;
-        for (std::int64_t b = 0; b < bytes; b += line_bytes) __builtin_prefetch(fetched + b, 0, 3);
-        __builtin_prefetch(fetched + bytes - 1, 0, 3);
+      for (std::int64_t k = 0; k < some; ++k) {
+        src[k] = front + k * pitch + behind;
+        other[k] = to[c + k] + apart;
+        into[k] = work_.streaming ? sums[k] + line_bytes : to[c + k] + piece.from;
       }
-      run_(work_.math, some, src, other, into, bytes / work_.form.dst_word_bytes, all_.scale);
+      for (std::int64_t k = c + at_once; k < HWY_MIN(c + 2 * at_once, cols); ++k) {
+        for (std::int64_t b = 0; b < piece.bytes; b += line_bytes) __builtin_prefetch(to[k] + apart + b, 0, 3);
+      }
+      run_(work_.math, some, src, other, into, piece.bytes / work_.form.dst_word_bytes, all_.scale);
+      for (std::int64_t k = 0; work_.streaming && k < some; ++k) {
+        stream_piece(into[k], to[c + k] + piece.from, piece.bytes, front + k * pitch, piece.from == 0, piece.last);
+      }
     }
   }
 };
