@@ -119,6 +119,24 @@ TEST_P(apply_rows, sum_long_runs) {
   EXPECT_EQ(strips_ > 0, row.empty() || row == "cpu_apply_tile");
 }
 
+// Whole blocks of strips and what is left of them, rows that are pages apart too.
+TEST_P(apply_rows, convert_whole_blocks) {
+  dice roll(14);
+  for (const type_pair& types : all_pairs()) {
+    if (types.src == types.dst) continue;
+    for (int k = 0; k < 4; ++k) {
+      const std::int64_t bytes = bytes_of(types.src), rows = 30 + roll.below(180), cols = 120 + roll.below(200);
+      problem what = matrix(rows, cols, bytes, 7 * roll.below(2) + roll.below(4));
+      if (roll.one_in(3)) what = transpose_problem(rows, cols, bytes, 2048, rows);
+      what.math = {.src = types.src, .dst = types.dst, .saturate = roll.one_in(2)};
+      what.math.scaled = bytes_of(types.dst) == 1 && types.dst < element_type::int8;
+      check(what, roll);
+    }
+  }
+  const std::string& row = std::get<0>(GetParam());
+  EXPECT_EQ(strips_ > 0, row.empty() || row == "cpu_apply_tile");
+}
+
 std::vector<parameter> rows_by_targets() {
   std::vector<parameter> all;
   const std::vector<std::string_view> targets = kernels::simd_targets();

@@ -27,6 +27,7 @@ struct no_math {
   static constexpr bool computes_rows = false;
   static constexpr bool computes_lines = false;
   static constexpr bool computes_pieces = false;
+  static constexpr bool computes_blocks = false;
 };
 
 // Of a dst run, as long as a window or what is left of it.
@@ -98,6 +99,17 @@ struct column_windows {
     for (std::int64_t k = 0; k < window(); k += line_bytes) stream_line(data + k, to + k);
     if (a != 0) std::memcpy(at, at + window(), line_bytes);
   }
+};
+
+// Where a block of columns goes: to windows, or two lines of each straight to its run.
+struct column_lines {
+  std::byte* window;
+  std::int64_t pitch;
+  std::byte* const* run;
+  std::int64_t from;  // in its run
+  std::byte* kept;    // a line of each column
+  bool last;          // of their runs
+  bool closes;        // windows of two lines, of which the first one waits there
 };
 
 // A block that is fetched, a share of its rows with each 16 bytes of the block in work.
@@ -338,6 +350,18 @@ void move_strips(const job& work, const std::byte* src, std::byte* dst, std::int
       const bool computed = computes_rows && !(Math::computes_lines && in_registers);
       const block_ahead<side> ahead(now, strips[turn ^ 1], block * strip_block_bytes, work.prefetch_bytes, bytes,
                                     computed ? &nothing : pages);
+      if constexpr (Math::computes_blocks) {
+        if (whole && (!Math::two_lines || in_registers)) {
+          const std::int64_t from = (n + 1 - all.strips) * strip_bytes;
+          std::byte* const to = all.front(block) + line_bytes + slot * strip_bytes;
+          math.block(
+              now, strips[turn ^ 1], c, !together,
+              column_lines{to, all.pitch(), all.place + c, from, all.carry + c * line_bytes, now.last, in_registers});
+          if (!in_registers && (now.last || slot == all.strips - 1))
+            all.write(n, block, panel_cols, now.last ? now.unit.rows * word : 0, math);
+          continue;
+        }
+      }
       const std::byte* const* row = now.row;
       std::int64_t offset = block * strip_block_bytes;
       if (computed) {

@@ -1,4 +1,4 @@
-// Math for the walk of strips-inl.hpp, in one of three places:
+// Math for the walk of strips-inl.hpp, in one of three places; a fourth one is converted-inl.hpp:
 //
 //   rows    there is no second array: a block of src is computed into L1, row by row, and turned from there
 //   lines   as rows; but where turned lines are in registers and nothing changes but the factor or the sign of each
@@ -49,33 +49,47 @@ class strip_math {
   run_function run_;
 };
 
+// What is read some way further on in the rows of a strip, or in the next ones.
+struct coming_rows {
+  template <std::size_t Side>
+  HWY_INLINE coming_rows(const strip_of_rows<Side>& now, const strip_of_rows<Side>& next, std::int64_t offset,
+                         std::int64_t distance) noexcept
+      : row(now.row), at(offset + distance) {
+    if (at < now.row_bytes) return;
+    at -= now.row_bytes;
+    if (next.count != 0) row = next.row;
+    if (next.count == 0 || at >= next.row_bytes) at = offset;
+  }
+  HWY_INLINE void fetch(std::int64_t r, std::int64_t bytes) const noexcept {
+    for (std::int64_t b = 0; b < bytes; b += line_bytes) __builtin_prefetch(row[r] + at + b, 0, 3);
+  }
+
+  const std::byte* const* row;
+  std::int64_t at;
+};
+
 struct rows_math : strip_math {
   static constexpr bool computes_rows = true;
   static constexpr bool computes_lines = false;
   static constexpr bool computes_pieces = false;
+  static constexpr bool computes_blocks = false;
   using strip_math::strip_math;
 
-  // Effect  columns c ... c + cols of the strip, computed, to rows of strip_block_bytes. What is read some way further
-  //         on in these rows, or in the next ones, is fetched, a share with each four rows
+  // Effect  columns c ... c + cols of the strip, computed, to rows of strip_block_bytes. What comes is fetched, a share
+  //         with each four rows
   template <std::size_t Side>
   HWY_NOINLINE void rows(const strip_of_rows<Side>& now, const strip_of_rows<Side>& next, std::int64_t c,
                          std::int64_t cols, std::byte* const* to) const noexcept {
     constexpr std::int64_t at_once = 4;
     const std::int64_t offset = c * work_.form.word_bytes;
     const std::int64_t bytes = cols * work_.form.word_bytes;
-    std::int64_t coming = offset + work_.prefetch_bytes;
-    const std::byte* const* later = now.row;
-    if (coming >= now.row_bytes) {
-      coming -= now.row_bytes;
-      if (next.count != 0) later = next.row;
-      if (next.count == 0 || coming >= next.row_bytes) coming = offset;
-    }
+    const coming_rows coming(now, next, offset, work_.prefetch_bytes);
     for (std::int64_t r = 0; r < now.count; r += at_once) {
       const std::byte* from[at_once];
       const std::int64_t some = HWY_MIN(at_once, now.count - r);
       for (std::int64_t k = 0; k < some; ++k) {
         from[k] = now.row[r + k] + offset;
-        for (std::int64_t b = 0; b < bytes; b += line_bytes) __builtin_prefetch(later[r + k] + coming + b, 0, 3);
+        coming.fetch(r + k, bytes);
       }
       run_(work_.math, some, from, nullptr, to + r, cols, all_.scale);
     }
@@ -113,6 +127,7 @@ struct pieces_math : strip_math {
   static constexpr bool computes_rows = false;
   static constexpr bool computes_lines = false;
   static constexpr bool computes_pieces = true;
+  static constexpr bool computes_blocks = false;
   using strip_math::strip_math;
 
   // Effect  windows at `front`, front + pitch ..., whose data lie `behind` bytes further on, are summed with the second
