@@ -98,6 +98,45 @@ TEST_P(apply_rows, compute_every_pair_of_types) {
   EXPECT_EQ(strips_ > 0, row.empty() || row == "cpu_apply_tile");
 }
 
+// Runs of several windows and what is left of one.
+TEST_P(apply_rows, sum_long_runs) {
+  using enum element_type;
+  dice roll(13);
+  for (const element_type type : {bfloat16, float16, float32, float64, complex64, complex128}) {
+    for (int k = 0; k < 4; ++k) {
+      const std::int64_t bytes = bytes_of(type);
+      const std::int64_t rows = 1 + roll.below(3000 / bytes), cols = 128 / bytes + roll.below(1200 / bytes);
+      problem what = matrix(rows, cols, bytes, roll.below(100));
+      what.math = {.src = type, .dst = type, .alpha = {2, 0}, .beta = {-0.5, 0}};
+      if (roll.one_in(2)) {
+        what.math.second = second_array::source;
+        for (int n = 0; n < what.rank; ++n) what.axes[n].second_stride = what.axes[n].dst_stride;
+      }
+      check(what, roll);
+    }
+  }
+  const std::string& row = std::get<0>(GetParam());
+  EXPECT_EQ(strips_ > 0, row.empty() || row == "cpu_apply_tile");
+}
+
+// Whole blocks of strips and what is left of them, rows that are pages apart too.
+TEST_P(apply_rows, convert_whole_blocks) {
+  dice roll(14);
+  for (const type_pair& types : all_pairs()) {
+    if (types.src == types.dst) continue;
+    for (int k = 0; k < 4; ++k) {
+      const std::int64_t bytes = bytes_of(types.src), rows = 30 + roll.below(180), cols = 120 + roll.below(200);
+      problem what = matrix(rows, cols, bytes, 7 * roll.below(2) + roll.below(4));
+      if (roll.one_in(3)) what = transpose_problem(rows, cols, bytes, 2048, rows);
+      what.math = {.src = types.src, .dst = types.dst, .saturate = roll.one_in(2)};
+      what.math.scaled = bytes_of(types.dst) == 1 && types.dst < element_type::int8;
+      check(what, roll);
+    }
+  }
+  const std::string& row = std::get<0>(GetParam());
+  EXPECT_EQ(strips_ > 0, row.empty() || row == "cpu_apply_tile");
+}
+
 std::vector<parameter> rows_by_targets() {
   std::vector<parameter> all;
   const std::vector<std::string_view> targets = kernels::simd_targets();

@@ -20,6 +20,7 @@
 
 #include "kernels/cpu/apply.hpp"
 #include "kernels/cpu/block-inl.hpp"
+#include "kernels/cpu/converted-inl.hpp"
 #include "kernels/cpu/elementwise.hpp"
 #include "kernels/cpu/lines-inl.hpp"
 #include "kernels/cpu/panel-inl.hpp"
@@ -333,6 +334,28 @@ void apply_strips(const job& work, const arrays& all, std::int64_t begin, std::i
         return by(lines_math<float, false>(work, all));
     }
   }
+#if HWY_TARGET <= HWY_AVX3
+  using enum element_type;
+  const auto converts = [&](element_type src, element_type dst) {
+    return how.terms == terms::value && how.src == src && how.dst == dst;
+  };
+  const auto turned = [&](const auto& convert) { by(blocks_math(work, all, convert)); };
+  if constexpr (Word == 1) {
+    if (converts(float32, float8_e4m3)) return turned(to_float8<kernels::float8_e4m3>{how.saturate, all.scale});
+    if (converts(float32, float8_e5m2)) return turned(to_float8<kernels::float8_e5m2>{how.saturate, all.scale});
+    if (converts(int32, int8)) return turned(to_int8{how.saturate});
+  }
+  if constexpr (Word == 2) {
+    if (converts(float32, float16)) return turned(to_float16{how.saturate});
+    if (converts(float32, bfloat16)) return turned(to_bfloat16{how.saturate});
+  }
+  if constexpr (Word == 4) {
+    if (converts(float16, float32)) return turned(from_float16{});
+    if (converts(bfloat16, float32)) return turned(from_bfloat16{});
+    if (converts(uint8, int32)) return turned(from_byte<false>{});
+    if (converts(int8, int32)) return turned(from_byte<true>{});
+  }
+#endif
   by(rows_math(work, all));
 }
 

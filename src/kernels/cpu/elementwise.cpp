@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "kernels/cpu/elementwise.hpp"
+#include "kernels/cpu/small_floats-inl.hpp"
 #include "kernels/element.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -79,16 +80,9 @@ void run(const op& how, std::int64_t count, const std::byte* const* src, const s
   }
 }
 
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
-inline constexpr bool converts_float16 = true;  // the processor itself does
-#else
-inline constexpr bool converts_float16 = false;
-#endif
-
 // Floats become smaller ones a piece at a time, and the arithmetic is done on floats before: compilers make three times
 // as many instructions of narrow().
 inline constexpr std::int64_t piece = 256;
-using floats = hn::CappedTag<float, 16>;
 
 HWY_INLINE void widen_all(const std::byte* from, float* to, std::int64_t n) {
   std::int64_t k = 0;
@@ -104,94 +98,32 @@ HWY_INLINE void widen_all(const std::byte* from, float* to, std::int64_t n) {
   for (; k < n; ++k) to[k] = widen(read<float16>(from + 2 * k));
 }
 
+// As many elements as one or two vectors hold.
 template <class T>
-struct narrower;
-
-// The largest number is taken beforehand, and NaN is what it is to become.
-template <>
-struct narrower<float16> {
-  static constexpr std::size_t vectors = 1;
-  static HWY_INLINE void store(const float* from, bool saturate, std::byte* to) {
-    const floats wide;
-    const auto x = hn::LoadU(wide, from);
-    const hn::Rebind<hwy::float16_t, floats> small;
-    const auto nan = hn::Set(wide, bits_as<float>(0x7fffffffu));
-    const auto most = hn::Set(wide, saturate ? 65504.0F : bits_as<float>(0x7f800000u));
-    const auto within = hn::Max(hn::Min(x, most), hn::Neg(most));
-    hn::StoreU(hn::DemoteTo(small, hn::IfThenElse(hn::IsNaN(x), nan, within)), small,
-               reinterpret_cast<hwy::float16_t*>(to));
-  }
-};
-
-// The same, rounded as integers whose upper halves are taken from two vectors.
-template <>
-struct narrower<bfloat16> {
-  static constexpr std::size_t vectors = 2;
-  static HWY_INLINE hn::VFromD<hn::RebindToUnsigned<floats>> rounded(const float* from, bool saturate) {
-    const floats wide;
-    const hn::RebindToUnsigned<floats> whole;
-    const auto x = hn::LoadU(wide, from);
-    const auto most = hn::Set(wide, bits_as<float>(saturate ? 0x7f7f0000u : 0x7f800000u));
-    const auto within = hn::BitCast(whole, hn::Max(hn::Min(x, most), hn::Neg(most)));
-    const auto odd = hn::And(hn::ShiftRight<16>(within), hn::Set(whole, 1));
-    const auto nearest = hn::Add(hn::Add(within, odd), hn::Set(whole, 0x7fff));
-    return hn::IfThenElse(hn::RebindMask(whole, hn::IsNaN(x)), hn::Set(whole, 0x7fffffff), nearest);
-  }
-  static HWY_INLINE void store(const float* from, bool saturate, std::byte* to) {
+HWY_INLINE void narrow_some(const float* from, bool saturate, std::byte* to) {
+  const floats wide;
+  const auto rounded = narrower<T>::rounded(hn::LoadU(wide, from), saturate);
+  if constexpr (std::is_same_v<T, bfloat16>) {
     const hn::Repartition<std::uint16_t, floats> halves;
-    const auto lower = hn::BitCast(halves, rounded(from, saturate));
-    const auto upper = hn::BitCast(halves, rounded(from + hn::MaxLanes(floats()), saturate));
-    hn::StoreU(hn::ConcatOdd(halves, upper, lower), halves, reinterpret_cast<std::uint16_t*>(to));
-  }
-};
-
-// As small_float::from_float, with one way for all numbers: what is too large is made the limit beforehand, and a sum
-// with a power of two whose ulp is that of the result rounds.
-template <class Format>
-struct narrower_to_bytes;
-template <int Mantissa, int Bias, std::uint32_t Max, std::uint32_t Beyond, std::uint32_t Nan>
-struct narrower_to_bytes<small_float<Mantissa, Bias, Max, Beyond, Nan>> {
-  using format = small_float<Mantissa, Bias, Max, Beyond, Nan>;
-  static constexpr std::size_t vectors = 1;
-  static constexpr int dropped = format::dropped;
-  // As a float.
-  static constexpr std::uint32_t value_of(std::uint32_t code) {
-    return (code << dropped) + (static_cast<std::uint32_t>(127 - Bias) << 23);
-  }
-
-  static HWY_INLINE void store(const float* from, bool saturate, std::byte* to) {
-    const floats wide;
-    const hn::RebindToSigned<floats> whole;
+    const auto upper = narrower<T>::rounded(hn::LoadU(wide, from + hn::MaxLanes(wide)), saturate);
+    hn::StoreU(hn::ConcatOdd(halves, hn::BitCast(halves, upper), hn::BitCast(halves, rounded)), halves,
+               reinterpret_cast<std::uint16_t*>(to));
+  } else if constexpr (std::is_same_v<T, float16>) {
+    const hn::Rebind<hwy::float16_t, floats> small;
+    hn::StoreU(rounded, small, reinterpret_cast<hwy::float16_t*>(to));
+  } else {
     const hn::Rebind<std::uint8_t, floats> bytes;
-    const auto set = [&](std::uint32_t value) HWY_ATTR { return hn::Set(whole, static_cast<std::int32_t>(value)); };
-    // A tie with what comes after the largest number goes to the largest, which is even.
-    static_assert(Beyond != Nan || Max % 2 == 0);
-    constexpr std::uint32_t infinity = 0x7f800000;
-    const std::uint32_t nan_above = Beyond == Nan && !saturate ? value_of(Max) + (1u << (dropped - 1)) : infinity;
-    const auto all = hn::LoadU(whole, reinterpret_cast<const std::int32_t*>(from));
-    const auto size = hn::And(all, set(0x7fffffff));
-    const auto a = hn::Min(size, set(value_of(saturate ? Max : Max + 1)));
-    const auto exponent = hn::Max(hn::And(a, set(infinity)), set(format::normal));
-    const auto power = hn::Add(exponent, set(static_cast<std::uint32_t>(23 - Mantissa) << 23));
-    const auto sum = hn::BitCast(whole, hn::Add(hn::BitCast(wide, a), hn::BitCast(wide, power)));
-    auto code = hn::Add(hn::Sub(sum, power), hn::ShiftRight<dropped>(hn::Sub(exponent, set(format::normal))));
-    code = hn::Or(code, hn::And(hn::ShiftRight<24>(all), set(format::sign)));
-    code = hn::IfThenElse(hn::Gt(size, set(nan_above)), set(Nan), code);
-    hn::StoreU(hn::DemoteTo(bytes, code), bytes, reinterpret_cast<std::uint8_t*>(to));
+    hn::StoreU(hn::DemoteTo(bytes, rounded), bytes, reinterpret_cast<std::uint8_t*>(to));
   }
-};
-template <>
-struct narrower<float8_e4m3> : narrower_to_bytes<as_e4m3> {};
-template <>
-struct narrower<float8_e5m2> : narrower_to_bytes<as_e5m2> {};
+}
 
 template <class T>
 HWY_INLINE void narrow_all(const std::byte* from, bool saturate, std::byte* to, std::int64_t n) {
-  constexpr auto step = static_cast<std::int64_t>(narrower<T>::vectors * hn::MaxLanes(floats()));
+  constexpr auto step = static_cast<std::int64_t>((std::is_same_v<T, bfloat16> ? 2 : 1) * hn::MaxLanes(floats()));
   constexpr auto bytes = static_cast<std::int64_t>(sizeof(T));
   std::int64_t k = 0;
   for (; k + step <= n; k += step) {
-    narrower<T>::store(reinterpret_cast<const float*>(from + 4 * k), saturate, to + bytes * k);
+    narrow_some<T>(reinterpret_cast<const float*>(from + 4 * k), saturate, to + bytes * k);
   }
   for (; k < n; ++k) write(narrow<T>(read<float>(from + 4 * k), saturate), to + bytes * k);
 }

@@ -27,6 +27,14 @@ struct no_math {
   static constexpr bool computes_rows = false;
   static constexpr bool computes_lines = false;
   static constexpr bool computes_pieces = false;
+  static constexpr bool computes_blocks = false;
+};
+
+// Of a dst run, as long as a window or what is left of it.
+struct piece_of_run {
+  std::int64_t from;
+  std::int64_t bytes;
+  bool last;
 };
 
 // The windows of a panel's columns; of one block's where each strip fills them.
@@ -65,14 +73,7 @@ struct column_windows {
     std::byte* const* to = place + block * block_cols;
     std::byte* kept = carry + block * block_cols * line_bytes;
     if constexpr (Math::computes_pieces) {
-      const std::int64_t beyond = (block + 1) * block_cols;
-      const bool goes_on = beyond < panel_cols;
-      math.pieces(data, pitch(), to, cols, from, bytes, goes_on ? to + block_cols : place,
-                  goes_on ? panel_cols - beyond
-                  : last  ? 0
-                          : block_cols,
-                  goes_on ? from : from + bytes);
-      if (!streaming) return;
+      return math.pieces(at, data - at, pitch(), to, cols, {from, bytes, last});
     }
     if (streaming && !last && from != 0 && strips > 1) {
       for (std::int64_t c = 0; c < cols; ++c, at += pitch()) middle(at, *to++ + from);
@@ -98,6 +99,17 @@ struct column_windows {
     for (std::int64_t k = 0; k < window(); k += line_bytes) stream_line(data + k, to + k);
     if (a != 0) std::memcpy(at, at + window(), line_bytes);
   }
+};
+
+// Where a block of columns goes: to windows, or two lines of each straight to its run.
+struct column_lines {
+  std::byte* window;
+  std::int64_t pitch;
+  std::byte* const* run;
+  std::int64_t from;  // in its run
+  std::byte* kept;    // a line of each column
+  bool last;          // of their runs
+  bool closes;        // windows of two lines, of which the first one waits there
 };
 
 // A block that is fetched, a share of its rows with each 16 bytes of the block in work.
@@ -338,6 +350,18 @@ void move_strips(const job& work, const std::byte* src, std::byte* dst, std::int
       const bool computed = computes_rows && !(Math::computes_lines && in_registers);
       const block_ahead<side> ahead(now, strips[turn ^ 1], block * strip_block_bytes, work.prefetch_bytes, bytes,
                                     computed ? &nothing : pages);
+      if constexpr (Math::computes_blocks) {
+        if (whole && (!Math::two_lines || in_registers)) {
+          const std::int64_t from = (n + 1 - all.strips) * strip_bytes;
+          std::byte* const to = all.front(block) + line_bytes + slot * strip_bytes;
+          math.block(
+              now, strips[turn ^ 1], c, !together,
+              column_lines{to, all.pitch(), all.place + c, from, all.carry + c * line_bytes, now.last, in_registers});
+          if (!in_registers && (now.last || slot == all.strips - 1))
+            all.write(n, block, panel_cols, now.last ? now.unit.rows * word : 0, math);
+          continue;
+        }
+      }
       const std::byte* const* row = now.row;
       std::int64_t offset = block * strip_block_bytes;
       if (computed) {
@@ -375,7 +399,7 @@ void move_strips(const job& work, const std::byte* src, std::byte* dst, std::int
         continue;
       }
       std::byte* const room = all.front(block) + line_bytes + slot * strip_bytes;
-      if (Word <= 2 && whole) {
+      if ((Word <= 2 || Math::computes_pieces) && whole) {
         turn_whole_block<Word>(row, offset, room, all.pitch(), ahead);
       } else {
         ahead.fetch_all(now.count * bytes);

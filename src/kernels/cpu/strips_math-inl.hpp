@@ -1,4 +1,4 @@
-// Math for the walk of strips-inl.hpp, in one of three places:
+// Math for the walk of strips-inl.hpp, in one of three places; a fourth one is converted-inl.hpp:
 //
 //   rows    there is no second array: a block of src is computed into L1, row by row, and turned from there
 //   lines   as rows; but where turned lines are in registers and nothing changes but the factor or the sign of each
@@ -49,33 +49,47 @@ class strip_math {
   run_function run_;
 };
 
+// What is read some way further on in the rows of a strip, or in the next ones.
+struct coming_rows {
+  template <std::size_t Side>
+  HWY_INLINE coming_rows(const strip_of_rows<Side>& now, const strip_of_rows<Side>& next, std::int64_t offset,
+                         std::int64_t distance) noexcept
+      : row(now.row), at(offset + distance) {
+    if (at < now.row_bytes) return;
+    at -= now.row_bytes;
+    if (next.count != 0) row = next.row;
+    if (next.count == 0 || at >= next.row_bytes) at = offset;
+  }
+  HWY_INLINE void fetch(std::int64_t r, std::int64_t bytes) const noexcept {
+    for (std::int64_t b = 0; b < bytes; b += line_bytes) __builtin_prefetch(row[r] + at + b, 0, 3);
+  }
+
+  const std::byte* const* row;
+  std::int64_t at;
+};
+
 struct rows_math : strip_math {
   static constexpr bool computes_rows = true;
   static constexpr bool computes_lines = false;
   static constexpr bool computes_pieces = false;
+  static constexpr bool computes_blocks = false;
   using strip_math::strip_math;
 
-  // Effect  columns c ... c + cols of the strip, computed, to rows of strip_block_bytes. What is read some way further
-  //         on in these rows, or in the next ones, is fetched, a share with each four rows
+  // Effect  columns c ... c + cols of the strip, computed, to rows of strip_block_bytes. What comes is fetched, a share
+  //         with each four rows
   template <std::size_t Side>
   HWY_NOINLINE void rows(const strip_of_rows<Side>& now, const strip_of_rows<Side>& next, std::int64_t c,
                          std::int64_t cols, std::byte* const* to) const noexcept {
     constexpr std::int64_t at_once = 4;
     const std::int64_t offset = c * work_.form.word_bytes;
     const std::int64_t bytes = cols * work_.form.word_bytes;
-    std::int64_t coming = offset + work_.prefetch_bytes;
-    const std::byte* const* later = now.row;
-    if (coming >= now.row_bytes) {
-      coming -= now.row_bytes;
-      if (next.count != 0) later = next.row;
-      if (next.count == 0 || coming >= next.row_bytes) coming = offset;
-    }
+    const coming_rows coming(now, next, offset, work_.prefetch_bytes);
     for (std::int64_t r = 0; r < now.count; r += at_once) {
       const std::byte* from[at_once];
       const std::int64_t some = HWY_MIN(at_once, now.count - r);
       for (std::int64_t k = 0; k < some; ++k) {
         from[k] = now.row[r + k] + offset;
-        for (std::int64_t b = 0; b < bytes; b += line_bytes) __builtin_prefetch(later[r + k] + coming + b, 0, 3);
+        coming.fetch(r + k, bytes);
       }
       run_(work_.math, some, from, nullptr, to + r, cols, all_.scale);
     }
@@ -113,31 +127,34 @@ struct pieces_math : strip_math {
   static constexpr bool computes_rows = false;
   static constexpr bool computes_lines = false;
   static constexpr bool computes_pieces = true;
+  static constexpr bool computes_blocks = false;
   using strip_math::strip_math;
 
-  // Effect  the pieces of `bytes` at data, data + pitch ... are summed with the second array, where they lie, or in dst
-  //         itself. to: the runs' begins; they go there from byte `from` on. ahead: how many pieces further on those are
-  //         whose second array is fetched
-  HWY_NOINLINE void pieces(std::byte* data, std::int64_t pitch, std::byte* const* to, std::int64_t cols,
-                           std::int64_t from, std::int64_t bytes, std::byte* const* coming, std::int64_t coming_cols,
-                           std::int64_t coming_from) const noexcept {
-    constexpr std::int64_t at_once = 8;
-    const std::int64_t apart = all_.second - all_.dst;
-    for (std::int64_t c = 0; c < cols; c += at_once) {
+  // Effect  windows at `front`, front + pitch ..., whose data lie `behind` bytes further on, are summed with the second
+  //         array and go to the piece of the runs that begin at `to`. Some pieces of the second array are fetched while
+  //         those before them are summed
+  HWY_NOINLINE void pieces(std::byte* front, std::int64_t behind, std::int64_t pitch, std::byte* const* to,
+                           std::int64_t cols, piece_of_run piece) const noexcept {
+    constexpr std::int64_t at_once = 4;
+    alignas(64) std::byte sums[at_once][line_bytes + summed_piece_bytes];
+    const std::int64_t apart = all_.second - all_.dst + piece.from;
+    for (std::int64_t c = 0; c < cols; c += at_once, front += at_once * pitch) {
       const std::byte* src[at_once];
       const std::byte* other[at_once];
       std::byte* into[at_once];
       const std::int64_t some = HWY_MIN(at_once, cols - c);
-      for (std::int64_t k = 0; k < some; ++k, data += pitch) {
-        src[k] = data;
-        other[k] = to[c + k] + from + apart;
-        into[k] = work_.streaming ? data : to[c + k] + from;
-        if (c + k >= coming_cols) continue;
-        const std::byte* const fetched = coming[c + k] + coming_from + apart;
-        for (std::int64_t b = 0; b < bytes; b += line_bytes) __builtin_prefetch(fetched + b, 0, 3);
-        __builtin_prefetch(fetched + bytes - 1, 0, 3);
+      for (std::int64_t k = 0; k < some; ++k) {
+        src[k] = front + k * pitch + behind;
+        other[k] = to[c + k] + apart;
+        into[k] = work_.streaming ? sums[k] + line_bytes : to[c + k] + piece.from;
       }
-      run_(work_.math, some, src, other, into, bytes / work_.form.dst_word_bytes, all_.scale);
+      for (std::int64_t k = c + at_once; k < HWY_MIN(c + 2 * at_once, cols); ++k) {
+        for (std::int64_t b = 0; b < piece.bytes; b += line_bytes) __builtin_prefetch(to[k] + apart + b, 0, 3);
+      }
+      run_(work_.math, some, src, other, into, piece.bytes / work_.form.dst_word_bytes, all_.scale);
+      for (std::int64_t k = 0; work_.streaming && k < some; ++k) {
+        stream_piece(into[k], to[c + k] + piece.from, piece.bytes, front + k * pitch, piece.from == 0, piece.last);
+      }
     }
   }
 };

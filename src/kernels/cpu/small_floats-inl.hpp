@@ -1,0 +1,97 @@
+// Floats that become smaller ones, in vectors, with the bits of kernels/element.hpp: one way for all numbers, without a
+// branch. What is too large is made the limit beforehand, and NaN is what it is to become.
+#if defined(CORNERTURN_SMALL_FLOATS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef CORNERTURN_SMALL_FLOATS_INL
+#undef CORNERTURN_SMALL_FLOATS_INL
+#else
+#define CORNERTURN_SMALL_FLOATS_INL
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstdint>
+
+#include "kernels/element.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+inline constexpr bool converts_float16 = true;  // the processor itself does
+#else
+inline constexpr bool converts_float16 = false;
+#endif
+
+using floats = hn::CappedTag<float, 16>;
+using vector_of_floats = hn::VFromD<floats>;
+
+template <class T>
+struct narrower;
+
+template <>
+struct narrower<float16> {
+  static HWY_INLINE hn::VFromD<hn::Rebind<hwy::float16_t, floats>> rounded(vector_of_floats x, bool saturate) {
+    const floats wide;
+    const hn::Rebind<hwy::float16_t, floats> small;
+    const auto nan = hn::Set(wide, bits_as<float>(0x7fffffffu));
+    const auto most = hn::Set(wide, saturate ? 65504.0F : bits_as<float>(0x7f800000u));
+    const auto within = hn::Max(hn::Min(x, most), hn::Neg(most));
+    return hn::DemoteTo(small, hn::IfThenElse(hn::IsNaN(x), nan, within));
+  }
+};
+
+// Rounded as integers, of which the upper halves are meant.
+template <>
+struct narrower<bfloat16> {
+  static HWY_INLINE hn::VFromD<hn::RebindToUnsigned<floats>> rounded(vector_of_floats x, bool saturate) {
+    const floats wide;
+    const hn::RebindToUnsigned<floats> whole;
+    const auto most = hn::Set(wide, bits_as<float>(saturate ? 0x7f7f0000u : 0x7f800000u));
+    const auto within = hn::BitCast(whole, hn::Max(hn::Min(x, most), hn::Neg(most)));
+    const auto odd = hn::And(hn::ShiftRight<16>(within), hn::Set(whole, 1));
+    const auto nearest = hn::Add(hn::Add(within, odd), hn::Set(whole, 0x7fff));
+    return hn::IfThenElse(hn::RebindMask(whole, hn::IsNaN(x)), hn::Set(whole, 0x7fffffff), nearest);
+  }
+};
+
+// A sum with a power of two whose ulp is that of the result rounds.
+template <class Format>
+struct narrower_to_bytes;
+template <int Mantissa, int Bias, std::uint32_t Max, std::uint32_t Beyond, std::uint32_t Nan>
+struct narrower_to_bytes<small_float<Mantissa, Bias, Max, Beyond, Nan>> {
+  using format = small_float<Mantissa, Bias, Max, Beyond, Nan>;
+  static constexpr int dropped = format::dropped;
+  // As a float.
+  static constexpr std::uint32_t value_of(std::uint32_t code) {
+    return (code << dropped) + (static_cast<std::uint32_t>(127 - Bias) << 23);
+  }
+
+  // Effect  the bytes, as integers
+  static HWY_INLINE hn::VFromD<hn::RebindToSigned<floats>> rounded(vector_of_floats x, bool saturate) {
+    const floats wide;
+    const hn::RebindToSigned<floats> whole;
+    const auto set = [&](std::uint32_t value) HWY_ATTR { return hn::Set(whole, static_cast<std::int32_t>(value)); };
+    // A tie with what comes after the largest number goes to the largest, which is even.
+    static_assert(Beyond != Nan || Max % 2 == 0);
+    constexpr std::uint32_t infinity = 0x7f800000;
+    const std::uint32_t nan_above = Beyond == Nan && !saturate ? value_of(Max) + (1u << (dropped - 1)) : infinity;
+    const auto all = hn::BitCast(whole, x);
+    const auto size = hn::And(all, set(0x7fffffff));
+    const auto a = hn::Min(size, set(value_of(saturate ? Max : Max + 1)));
+    const auto exponent = hn::Max(hn::And(a, set(infinity)), set(format::normal));
+    const auto power = hn::Add(exponent, set(static_cast<std::uint32_t>(23 - Mantissa) << 23));
+    const auto sum = hn::BitCast(whole, hn::Add(hn::BitCast(wide, a), hn::BitCast(wide, power)));
+    auto code = hn::Add(hn::Sub(sum, power), hn::ShiftRight<dropped>(hn::Sub(exponent, set(format::normal))));
+    code = hn::Or(code, hn::And(hn::ShiftRight<24>(all), set(format::sign)));
+    return hn::IfThenElse(hn::Gt(size, set(nan_above)), set(Nan), code);
+  }
+};
+template <>
+struct narrower<float8_e4m3> : narrower_to_bytes<as_e4m3> {};
+template <>
+struct narrower<float8_e5m2> : narrower_to_bytes<as_e5m2> {};
+
+}  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // per target
