@@ -340,14 +340,19 @@ void apply_strips(const job& work, const arrays& all, std::int64_t begin, std::i
     return how.terms == terms::value && how.src == src && how.dst == dst;
   };
   const auto turned = [&](const auto& convert) { by(blocks_math(work, all, convert)); };
+  // Rows that are pages apart are copied side by side before they are turned, and what becomes smaller is computed sooner
+  // than copied: 4096 x 4096 float32 to bfloat16 0.53 of the copy, turned first 0.46 (Intel Xeon, 2 MiB of L2, 2026-11-22).
+  const bool apart = work.rows.axes[0].src_stride * work.form.word_bytes % 2048 == 0;
   if constexpr (Word == 1) {
-    if (converts(float32, float8_e4m3)) return turned(to_float8<kernels::float8_e4m3>{how.saturate, all.scale});
-    if (converts(float32, float8_e5m2)) return turned(to_float8<kernels::float8_e5m2>{how.saturate, all.scale});
-    if (converts(int32, int8)) return turned(to_int8{how.saturate});
+    if (!apart && converts(float32, float8_e4m3))
+      return turned(to_float8<kernels::float8_e4m3>{how.saturate, all.scale});
+    if (!apart && converts(float32, float8_e5m2))
+      return turned(to_float8<kernels::float8_e5m2>{how.saturate, all.scale});
+    if (!apart && converts(int32, int8)) return turned(to_int8{how.saturate});
   }
   if constexpr (Word == 2) {
-    if (converts(float32, float16)) return turned(to_float16{how.saturate});
-    if (converts(float32, bfloat16)) return turned(to_bfloat16{how.saturate});
+    if (!apart && converts(float32, float16)) return turned(to_float16{how.saturate});
+    if (!apart && converts(float32, bfloat16)) return turned(to_bfloat16{how.saturate});
   }
   if constexpr (Word == 4) {
     if (converts(float16, float32)) return turned(from_float16{});

@@ -330,7 +330,7 @@ void move_strips(const job& work, const std::byte* src, std::byte* dst, std::int
   strip_walk<side> walk(work, src, begin, end);
   strip_of_rows<side> strips[2];
   for (auto& one : strips) walk.next(one);
-  page_scout scout(strips[0].row[0]);
+  page_scout scout = strips[0].count == 0 ? page_scout() : page_scout(strips[0].row[0]);
   page_scout nothing;  // rows that are computed fetch by themselves
   page_scout* const pages = work.by_pages ? &scout : nullptr;
   for (std::size_t turn = 0; strips[turn].count != 0; walk.next(strips[turn]), turn ^= 1) {
