@@ -87,7 +87,7 @@ class cuda_in_place_speed : public ::testing::Test {
   }
 
  private:
-  const int rounds = environment("CORNERTURN_PERF_ROUNDS", 9);
+  const std::int64_t rounds = environment("CORNERTURN_PERF_ROUNDS", 9);
   user_stream stream_;
   timer clock_;
 };
