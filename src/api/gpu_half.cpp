@@ -222,7 +222,7 @@ void print_program(std::ostream& out, const planning::gpu_rectangle& all) {
       out << chosen.kernel->name << (step.from_workspace ? " from the workspace" : "")
           << (step.to_workspace ? " to the workspace" : "") << ", " << chosen.blocks
           << (chosen.blocks == 1 ? " block" : " blocks");
-      if (std::holds_alternative<gpu::strips_job>(chosen.job)) out << " of " << move.flags << " strips";
+      if (std::holds_alternative<gpu::strips_job>(chosen.job)) out << " of " << move.form.axes[0].extent << " strips";
       if (const auto* cycles = std::get_if<gpu::cycles_job>(&chosen.job)) {
         out << " over " << cycles->count / cycles->parts.divisor << " items of " << cycles->item_bytes << " bytes";
       }

@@ -41,7 +41,7 @@ int alignment_of(std::int64_t bits, int most) noexcept {
 waiting workspace_of(const cutting& cut, std::int64_t element) noexcept {
   const std::int64_t side = cut.pieces * cut.length + cut.rest;
   waiting made;
-  made.over_at = round_up(4 * most_pieces);
+  made.over_at = round_up(4 * most_bands * cut.pieces);
   made.rest_at = made.over_at + round_up(cut.over * side * element);
   made.strip_at = made.rest_at + round_up(cut.rest * cut.kept * element);
   const std::int64_t item = cut.length * element;

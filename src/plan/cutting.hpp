@@ -13,6 +13,7 @@ inline constexpr std::int64_t workspace_alignment = 256;
 inline constexpr std::int64_t workspace_share = 20;
 inline constexpr std::int64_t fewest_pieces = workspace_share + 1;
 inline constexpr std::int64_t most_pieces = 64;
+inline constexpr std::int64_t most_bands = 2;  // of a strip
 
 // Parts of an item that travel together. Realigned ones have a word that is cut at either end.
 inline constexpr std::int64_t realigned_part_bytes = gpu::cycles_part_bytes - 64;

@@ -39,6 +39,8 @@ constexpr const char* reasons[] = {
 
 // Of arrays that go to the workspace and back, together: they stay in L2 on the way.
 constexpr std::int64_t small_bytes = 16 << 20;
+// Strips whose blocks go through the GPU in less than a few microseconds: they meet each other.
+constexpr std::int64_t banded_strip_bytes = 24 << 20;
 // A walker of shorter items has too few bytes on its way; a flag is then more than a hundredth of an item.
 constexpr std::int64_t long_item_bytes = 512;
 constexpr int walkers_per_multiprocessor = 32;  // as many blocks as fit on Hopper
@@ -95,14 +97,19 @@ class builder {
     }
     gpu::strips_job job;
     static_cast<gpu::chain_job&>(job) = *tiles;
-    if (tiles->chained == 0 && !chain_up(job)) return false;
-    job.strip_blocks = map::fast_divisor(added.chosen.blocks / slowest.count.divisor);
+    if ((tiles->chained == 0 && !chain_up(job)) || !cut_bands(job, std::abs(from))) return false;
+    added.chosen.blocks = static_cast<std::uint32_t>(count) * job.bands.divisor * job.band_blocks.divisor;
     job.last = added.chosen.blocks - 1;
     job.backwards = backwards ? 1 : 0;
+    what.axes[what.rank - 1].extent = 1;
+    find_room(job, what, backwards ? last : first, std::abs(from), std::abs(to));
+    if (row->family == std::string_view("strips_shift")) {
+      job.halo = gpu::shift_halo_bytes / static_cast<double>(job.blocks.extent[1] * added.form.word_bytes);
+    }
     added.chosen.kernel = row;
     added.chosen.shared_bytes = row->shared_bytes;
     added.chosen.job = job;
-    added.flags = count;
+    added.flags = count * job.bands.divisor;
     add(added, {backwards ? last : first});
     return true;
   }
@@ -124,22 +131,32 @@ class builder {
     return made.kernel == large ? made : usual;
   }
 
-  // The row for items of these bytes, or the forced one; null: it cannot move them.
-  [[nodiscard]] const kernels::kernel* row_for(std::int64_t bits, std::string_view forced) const noexcept {
-    const int word = alignment_of(bits | array_alignment_, 16);
+  // The row for items of these bytes, or the forced one; null: it cannot move them. The widest words, then the shortest
+  // parts, of which one holds an item.
+  [[nodiscard]] const kernels::kernel* row_for(std::int64_t row_bytes, std::int64_t item,
+                                               std::string_view forced) const noexcept {
+    const int word = alignment_of(row_bytes | item | array_alignment_, 16);
     const kernels::kernel* best = nullptr;
     for (const kernels::kernel& row : kernels::all()) {
       if (row.launch == nullptr || row.family != std::string_view("cycles") || row.element_bytes > word) continue;
-      if (forced.empty() ? best == nullptr || row.element_bytes > best->element_bytes : row.name == forced) best = &row;
+      if (part_of(row) < std::min<std::int64_t>(item, gpu::cycles_part_bytes)) continue;
+      if (!forced.empty() && row.name != forced) continue;
+      if (best == nullptr || row.element_bytes > best->element_bytes ||
+          (row.element_bytes == best->element_bytes && part_of(row) < part_of(*best))) {
+        best = &row;
+      }
     }
     return best;
+  }
+  static std::int64_t part_of(const kernels::kernel& row) noexcept {
+    return std::int64_t{row.tile_cols} * row.element_bytes;
   }
 
   // Fills what the row, the items and the device say of a job of cycles. away_at: in the workspace
   void cycles(const kernels::kernel* row, gpu::cycles_job job, std::int64_t places, std::int64_t away_at,
               std::int64_t flags_at) {
     if (row == nullptr) return fail();
-    const std::int64_t most = row->element_bytes == 1 ? realigned_part_bytes : gpu::cycles_part_bytes;
+    const std::int64_t most = row->element_bytes == 1 ? realigned_part_bytes : part_of(*row);
     const std::int64_t parts = ceil_div(job.item_bytes, most);
     const std::int64_t part = std::min(ceil_div(ceil_div(job.item_bytes, parts), 64) * 64, job.item_bytes);
     if (places >= INT32_MAX / parts) return fail();
@@ -194,6 +211,51 @@ class builder {
       if (one.tiles[0] > 0) one.dst_step_bytes = 0;
     }
     return true;
+  }
+
+  // Blocks go down columns of tiles, those of a band before those of the next; false where there are axes beside these.
+  static bool cut_bands(gpu::strips_job& job, std::int64_t strip_bytes) noexcept {
+    gpu::grid_axis cols, rows;
+    for (int k = 0; k + 1 < job.blocks.rank; ++k) {
+      gpu::grid_axis& its = job.blocks.axes[k].tiles[0] > 0 ? cols : rows;
+      if (its.tiles[0] + its.tiles[1] > 0 || job.blocks.axes[k].tiles[0] + job.blocks.axes[k].tiles[1] != 1)
+        return false;
+      its = job.blocks.axes[k];
+    }
+    const auto strips = job.blocks.axes[job.blocks.rank - 1];
+    const std::uint32_t tiles = rows.count.divisor;
+    const auto band = static_cast<std::uint32_t>(ceil_div(tiles, strip_bytes <= banded_strip_bytes ? most_bands : 1));
+    gpu::grid_axis bands = rows;
+    bands.count = map::fast_divisor((tiles + band - 1) / band);
+    bands.tiles[1] *= band;
+    bands.src_step_bytes *= band;
+    bands.dst_step_bytes *= band;
+    rows.count = map::fast_divisor(band);
+    job.blocks.rank = 4;
+    job.blocks.axes[0] = rows, job.blocks.axes[1] = cols, job.blocks.axes[2] = bands, job.blocks.axes[3] = strips;
+    job.bands = bands.count;
+    job.band_blocks = map::fast_divisor(band * cols.count.divisor);
+    job.band_rows = static_cast<double>(band) * job.blocks.tile[1];
+    return true;
+  }
+
+  // first: the step of the lowest strip. A strip lies, and goes, where every index lies but for gaps: at most as many
+  // bytes as from its end to the next one.
+  static void find_room(gpu::strips_job& job, const problem& strip, const gpu_step& first, std::int64_t src_step,
+                        std::int64_t dst_step) noexcept {
+    std::int64_t src_span = 1, dst_span = 1;
+    for (int k = 0; k < strip.rank; ++k) {
+      src_span += (strip.axes[k].extent - 1) * strip.axes[k].src_stride;
+      dst_span += (strip.axes[k].extent - 1) * strip.axes[k].dst_stride;
+    }
+    const auto of_strip = [&](std::int64_t bytes) {
+      return static_cast<double>(bytes) / static_cast<double>(src_step);
+    };
+    job.room = of_strip(first.to - first.from);
+    job.room_strip = of_strip(dst_step);
+    job.room_column = of_strip(dst_step) / static_cast<double>(job.blocks.extent[0]);
+    job.room_margin =
+        of_strip(src_step - src_span * strip.element_bytes + dst_step - dst_span * strip.element_bytes) + 1e-9;
   }
 
   void add(const gpu_move& added, const std::vector<gpu_step>& steps) {
@@ -284,7 +346,7 @@ class strips {
     job.first_away = up_ ? (pieces - 1) * kept : 0;
     job.count_away = kept;
     job.writes_away = cut_.by_rows ? 0 : 1;
-    make.cycles(make.row_for(job.row_bytes | job.item_bytes, forced), job, cut_.kept * cut_.pieces, in_.strip_at,
+    make.cycles(make.row_for(job.row_bytes, job.item_bytes, forced), job, cut_.kept * cut_.pieces, in_.strip_at,
                 in_.flags_at);
   }
   // 4.
@@ -407,7 +469,7 @@ gpu_rectangle choose_rectangle(const map::canonical& form, const map::in_place_f
     job.row_bytes = job.item_bytes = all.element;
     job.inner = map::fast_divisor(static_cast<std::uint32_t>(std::min<std::int64_t>(all.cols, INT32_MAX)));
     job.outer = static_cast<std::uint32_t>(std::min<std::int64_t>(all.rows, INT32_MAX));
-    make.cycles(make.row_for(all.element, wanted.kernel), job, all.rows * all.cols, 0, 0);
+    make.cycles(make.row_for(all.element, all.element, wanted.kernel), job, all.rows * all.cols, 0, 0);
     made.workspace_bytes = 4 * gpu::flags_of_cycles(all.rows * all.cols * most_parts(all.element));
   } else {
     strips(all, cut).build(make, wanted.kernel);

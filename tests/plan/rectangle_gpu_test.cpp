@@ -75,9 +75,11 @@ TEST(gpu_rectangle_list, prefers_whole_chunks) {
   for (const std::int64_t rows : {8192, 10000, 20000, 30004}) {
     const gpu_rectangle made = choose_for(transpose_problem(rows, 7000, 4));
     ASSERT_NE(cycles_of(made), nullptr);
-    EXPECT_EQ(made.kernel->name, std::string("cuda_cycles_b16")) << rows;
+    const bool is_short = cycles_of(made)->item_bytes <= 2048;
+    EXPECT_EQ(made.kernel->name, std::string(is_short ? "cuda_cycles_b16_short" : "cuda_cycles_b16")) << rows;
   }
-  EXPECT_EQ(choose_for(transpose_problem(10007, 8009, 4)).kernel->name, std::string("cuda_cycles_b4"));
+  EXPECT_EQ(choose_for(transpose_problem(10007, 8009, 4)).kernel->name, std::string("cuda_cycles_b4_short"));
+  EXPECT_EQ(choose_for(transpose_problem(20011, 8009, 4)).kernel->name, std::string("cuda_cycles_b4"));
   EXPECT_EQ(choose_for(transpose_problem(10007, 8009, 8)).kernel->name, std::string("cuda_cycles_b8"));
   EXPECT_EQ(choose_for(transpose_problem(40009, 8009, 1)).kernel->name, std::string("cuda_cycles_b1"));
 }
@@ -138,6 +140,56 @@ void carry_out(const gpu::cycles_job& job, std::byte* away, std::byte* array, st
   EXPECT_EQ(twice, 0);
 }
 
+std::int64_t offset_of(const gpu::chain& all, std::int64_t index) {
+  std::int64_t offset = 0;
+  for (int k = 0; k < all.rank; ++k) {
+    offset += index % all.axes[k].count.divisor * all.axes[k].stride_bytes;
+    index /= all.axes[k].count.divisor;
+  }
+  EXPECT_EQ(index, 0);
+  return offset;
+}
+
+// Each word is written after all blocks have read whose flag stands for what lay there.
+void waits_for_all(const gpu_move& move, const gpu::strips_job& job, const std::byte* from, const std::byte* to) {
+  const std::int64_t word = move.form.word_bytes, count = move.form.axes[0].extent;
+  const std::int64_t cols = job.blocks.extent[0], rows = job.blocks.extent[1], wide = job.blocks.tile[0];
+  const std::int64_t halo = move.chosen.kernel->family == std::string_view("strips_shift") ? 32 / word : 0;
+  // Of each word of src: the first row of tiles that reads it, and the last.
+  const map::byte_span span = map::src_span(move.form);
+  const auto words = static_cast<std::size_t>((span.hi - span.lo) / word);
+  std::vector<std::int64_t> first(words, -1), last(words, -1);
+  for (std::int64_t strip = 0; strip < count; ++strip) {
+    const std::int64_t begin = strip * move.form.axes[0].src_stride * word - span.lo;
+    const auto flag_of = [&](std::int64_t row) {
+      return strip * job.bands.divisor + row / static_cast<std::int64_t>(job.band_rows);
+    };
+    for (std::int64_t r = 0; r < rows; ++r) {
+      for (std::int64_t c = 0; c < cols; ++c) {
+        const auto at = static_cast<std::size_t>((begin + offset_of(job.rows, r)) / word + c);
+        first[at] = flag_of(r);
+        last[at] = flag_of(std::min(r + halo, rows - 1));
+      }
+    }
+  }
+  std::int64_t missed = 0, waits = 0;
+  for (std::int64_t strip = 0; strip < count; ++strip) {
+    const std::int64_t begin = (to - from) + strip * move.form.axes[0].dst_stride * word - span.lo;
+    for (std::int64_t c = 0; c < cols; ++c) {
+      const gpu::flag_range all = gpu::flags_before(job, static_cast<std::uint32_t>(strip), c / wide * wide,
+                                                    std::min(cols, (c / wide + 1) * wide));
+      waits += all.last - all.first + 1;
+      for (std::int64_t r = 0; r < rows; ++r) {
+        const std::int64_t at = (begin + offset_of(job.cols, c)) / word + r;
+        if (at < 0 || at >= static_cast<std::int64_t>(words) || first[static_cast<std::size_t>(at)] < 0) continue;
+        missed += first[static_cast<std::size_t>(at)] < all.first || last[static_cast<std::size_t>(at)] > all.last;
+      }
+    }
+  }
+  EXPECT_EQ(missed, 0);
+  EXPECT_TRUE(job.bands.divisor == 1 || cols <= 2 * wide || waits < 2 * count * cols) << "not simply for all";
+}
+
 // One launch that is none of cycles.
 void carry_out(const gpu_move& move, const std::byte* from, std::byte* to) {
   const auto word = static_cast<std::size_t>(move.form.word_bytes);
@@ -151,22 +203,25 @@ void carry_out(const gpu_move& move, const std::byte* from, std::byte* to) {
   const auto* const strips = std::get_if<gpu::strips_job>(&move.chosen.job);
   if (strips == nullptr) return copy(0, words);
   // One after another; none may write to what another one, or itself, is still to read.
-  EXPECT_EQ(move.flags, move.form.axes[0].extent);
-  EXPECT_EQ(move.chosen.blocks, move.flags * strips->strip_blocks.divisor);
+  const std::int64_t count = move.form.axes[0].extent;
+  EXPECT_EQ(move.flags, count * strips->bands.divisor);
+  EXPECT_LE(strips->bands.divisor, most_bands);
+  EXPECT_EQ(move.chosen.blocks, move.flags * strips->band_blocks.divisor);
+  waits_for_all(move, *strips, from, to);
   map::canonical one = move.form;
   one.axes[0].extent = 1;
   const map::byte_span src = map::src_span(one), dst = map::dst_span(one);
   const std::int64_t src_step = move.form.axes[0].src_stride * one.word_bytes,
                      dst_step = move.form.axes[0].dst_stride * one.word_bytes;
-  for (std::int64_t turn = 0; turn < move.flags; ++turn) {
-    const std::int64_t k = strips->backwards != 0 ? move.flags - 1 - turn : turn;
-    for (std::int64_t later = turn; later < move.flags; ++later) {
-      const std::int64_t other = strips->backwards != 0 ? move.flags - 1 - later : later;
+  for (std::int64_t turn = 0; turn < count; ++turn) {
+    const std::int64_t k = strips->backwards != 0 ? count - 1 - turn : turn;
+    for (std::int64_t later = turn; later < count; ++later) {
+      const std::int64_t other = strips->backwards != 0 ? count - 1 - later : later;
       const std::byte* const read = from + other * src_step;
       const std::byte* const written = to + k * dst_step;
       EXPECT_TRUE(written + dst.hi <= read + src.lo || read + src.hi <= written + dst.lo) << k << " and " << other;
     }
-    copy(k * (words / move.flags), (k + 1) * (words / move.flags));
+    copy(k * (words / count), (k + 1) * (words / count));
   }
 }
 
@@ -223,6 +278,47 @@ TEST(gpu_rectangle_list, programs_end_with_the_transposed_matrix) {
     EXPECT_EQ(wrong, 0) << to_text(what);
   }
   EXPECT_GE(together, 3) << "strips in one launch";
+}
+
+TEST(gpu_rectangle_list, blocks_wait_for_all_who_read_where_they_write) {
+  dice roll(5);
+  int together = 0, shifted = 0, banded = 0, backwards = 0;
+  const auto check = [&](const problem& what, const gpu_request& wanted) {
+    const gpu_rectangle made = choose_for(what, wanted);
+    if (made.kernel == nullptr) return;
+    for (const gpu_step& step : made.programs[0].steps) {
+      const gpu_move& move = made.moves[static_cast<std::size_t>(step.move)];
+      const auto* const strips = std::get_if<gpu::strips_job>(&move.chosen.job);
+      if (strips == nullptr) continue;
+      together += 1;
+      shifted += move.chosen.kernel->family == std::string_view("strips_shift");
+      banded += strips->bands.divisor > 1;
+      backwards += strips->backwards;
+      waits_for_all(move, *strips, nullptr, reinterpret_cast<const std::byte*>(step.to - step.from));
+      EXPECT_FALSE(HasFailure()) << to_text(what);
+    }
+  };
+  check(transpose_problem(4001, 3001, 4), usual);
+  check(transpose_problem(3001, 4001, 4), usual);
+  check(transpose_problem(6007, 1999, 2), usual);
+  gpu_request wanted = usual;
+  wanted.kernel = "cuda_cycles_b1";
+  check(transpose_problem(126, 4274, 8), wanted);
+  wanted.multiprocessors = 1;
+  check(transpose_problem(126, 4274, 8), wanted);
+  for (int k = 0; k < 1500 && !HasFailure(); ++k) {
+    const std::int64_t across = 64 + roll.below(300), along = 64 + roll.below(6000);
+    const std::int64_t element_bytes = std::int64_t{1} << roll.below(4);
+    if (across * along > 500000) continue;
+    wanted.multiprocessors = roll.one_in(2) ? 1 : 132;
+    check(roll.one_in(2) ? transpose_problem(across, along, element_bytes)
+                         : transpose_problem(along, across, element_bytes),
+          wanted);
+  }
+  EXPECT_GE(together, 40);
+  EXPECT_GE(shifted, 10);
+  EXPECT_GE(banded, 20);
+  EXPECT_GE(backwards, 20);
 }
 
 TEST(gpu_rectangle_list, batches_are_programs_that_repeat) {

@@ -2,6 +2,7 @@
 // Filled by plan/, read by the texts beside this file.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "cornerturn/arithmetic.hpp"
@@ -91,14 +92,54 @@ struct small_job {
   map::fast_divisor down;  // tiles down a column of them
 };
 
+// gpu/shift.cuh: a tile's sectors of dst begin so many bytes before its own rows at most.
+inline constexpr int shift_halo_bytes = 32;
+
 // gpu/strips.cuh: strips that are turned one after another, the slowest axis of the grid. A strip is written to where
-// one lay whose blocks come before its own.
+// others lay whose blocks come before its own. Bands of its rows of tiles have a flag each, which says how many of their
+// blocks have read. Strips, bands and flags are numbered as they lie in src.
 struct strips_job : chain_job {
-  std::uint32_t* flags = nullptr;  // one for each strip in the order of its blocks, all 0: how many of them have read
-  map::fast_divisor strip_blocks;
+  std::uint32_t* flags = nullptr;  // all 0
+  map::fast_divisor band_blocks;
+  map::fast_divisor bands;     // of a strip
+  double band_rows = 1;        // of src
   std::uint32_t last = 0;      // blocks - 1
   std::int32_t backwards = 0;  // block 0 is the last one of the grid
+  // Column c of strip s is written at room + s * room_strip + c * room_column, in strips of src, give or take
+  // room_margin.
+  double room = 0;
+  double room_strip = 0;
+  double room_column = 0;
+  double room_margin = 0;
+  double halo = 0;  // rows that the tiles below them read too, in strips
 };
+
+struct flag_range {
+  std::int64_t first = 0;
+  std::int64_t last = -1;
+};
+
+// The flag of a place in src, in strips.
+CORNERTURN_HOST_DEVICE inline std::int64_t flag_at(const strips_job& job, double place) {
+  const double strip = std::floor(place);
+  const auto band =
+      static_cast<std::int64_t>((place - strip) * static_cast<double>(job.blocks.extent[1]) / job.band_rows);
+  return static_cast<std::int64_t>(strip) * job.bands.divisor + band;
+}
+
+// Those of what lies where columns [begin, end) of the strip are written, of strips that come before it.
+CORNERTURN_HOST_DEVICE inline flag_range flags_before(const strips_job& job, std::uint32_t strip, std::int64_t begin,
+                                                      std::int64_t end) {
+  const double room = job.room + strip * job.room_strip;
+  const std::int64_t bands = job.bands.divisor;
+  flag_range found = {flag_at(job, room + static_cast<double>(begin) * job.room_column - job.room_margin),
+                      flag_at(job, room + static_cast<double>(end) * job.room_column + job.room_margin + job.halo)};
+  const std::int64_t first = job.backwards != 0 ? (strip + 1) * bands : 0;
+  const std::int64_t past = job.backwards != 0 ? (std::int64_t{job.last} + 1) / job.band_blocks.divisor : strip * bands;
+  if (found.first < first) found.first = first;
+  if (found.last >= past) found.last = past - 1;
+  return found;
+}
 
 // One axis of a box: in every list the axis that a tile may cut comes last.
 struct box_axis {

@@ -24,7 +24,7 @@ struct shifted_tile {
   static constexpr int dst_bytes = DstBytes;
   static constexpr int group = 16 / (SrcBytes < DstBytes ? SrcBytes : DstBytes);  // rows: 16 bytes of the narrower side
   static constexpr int chunk_bytes = group * DstBytes;                            // of a column of dst: 16 or 32
-  static constexpr int above = 32 / DstBytes;                                     // rows of the halo
+  static constexpr int above = shift_halo_bytes / DstBytes;                       // rows of the halo
   static constexpr int rows = Rows;
   static constexpr int row_granules = RowGranules;  // the last one is needed where a row is shifted
   static constexpr int cols = (row_granules - 1) * 16 / SrcBytes;
