@@ -64,22 +64,21 @@ struct to_bfloat16 {
     return hn::BitCast(halves, narrower<bfloat16>::rounded(vector_of_floats{_mm512_castsi512_ps(x)}, saturate));
   }
 };
-HWY_INLINE __m256i joined(__m128i first, __m128i second) {
-  return _mm256_inserti128_si256(_mm256_castsi128_si256(first), second, 1);
-}
 template <class T>
 struct to_float8 {
   static constexpr std::size_t src = 4, dst = 1;
   bool saturate;
   float scale;
-  HWY_INLINE __m256i operator()(__m512i first, __m512i second) const { return joined(rounded(first), rounded(second)); }
+  HWY_INLINE __m256i operator()(__m512i first, __m512i second) const {
+    return narrower<T>::rounded_two(scaled(first), scaled(second), saturate);
+  }
 
  private:
-  HWY_INLINE __m128i rounded(__m512i x) const {
-    const __m512 scaled = _mm512_mul_ps(_mm512_castsi512_ps(x), _mm512_set1_ps(scale));
-    return _mm512_cvtepi32_epi8(narrower<T>::rounded(vector_of_floats{scaled}, saturate).raw);
-  }
+  HWY_INLINE __m512 scaled(__m512i x) const { return _mm512_mul_ps(_mm512_castsi512_ps(x), _mm512_set1_ps(scale)); }
 };
+HWY_INLINE __m256i joined(__m128i first, __m128i second) {
+  return _mm256_inserti128_si256(_mm256_castsi128_si256(first), second, 1);
+}
 struct to_int8 {
   static constexpr std::size_t src = 4, dst = 1;
   bool saturate;

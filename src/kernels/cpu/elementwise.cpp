@@ -98,10 +98,25 @@ HWY_INLINE void widen_all(const std::byte* from, float* to, std::int64_t n) {
   for (; k < n; ++k) to[k] = widen(read<float16>(from + 2 * k));
 }
 
+#if HWY_TARGET <= HWY_AVX3
+template <class T>
+inline constexpr bool narrows_two = !std::is_same_v<T, float16>;
+#else
+template <class T>
+inline constexpr bool narrows_two = std::is_same_v<T, bfloat16>;
+#endif
+
 // As many elements as one or two vectors hold.
 template <class T>
 HWY_INLINE void narrow_some(const float* from, bool saturate, std::byte* to) {
   const floats wide;
+#if HWY_TARGET <= HWY_AVX3
+  if constexpr (is_float8<T>) {
+    const auto two = narrower<T>::rounded_two(_mm512_loadu_ps(from), _mm512_loadu_ps(from + 16), saturate);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), two);
+    return;
+  }
+#endif
   const auto rounded = narrower<T>::rounded(hn::LoadU(wide, from), saturate);
   if constexpr (std::is_same_v<T, bfloat16>) {
     const hn::Repartition<std::uint16_t, floats> halves;
@@ -119,7 +134,7 @@ HWY_INLINE void narrow_some(const float* from, bool saturate, std::byte* to) {
 
 template <class T>
 HWY_INLINE void narrow_all(const std::byte* from, bool saturate, std::byte* to, std::int64_t n) {
-  constexpr auto step = static_cast<std::int64_t>((std::is_same_v<T, bfloat16> ? 2 : 1) * hn::MaxLanes(floats()));
+  constexpr auto step = static_cast<std::int64_t>((narrows_two<T> ? 2 : 1) * hn::MaxLanes(floats()));
   constexpr auto bytes = static_cast<std::int64_t>(sizeof(T));
   std::int64_t k = 0;
   for (; k + step <= n; k += step) {

@@ -86,6 +86,38 @@ struct narrower_to_bytes<small_float<Mantissa, Bias, Max, Beyond, Nan>> {
     code = hn::Or(code, hn::And(hn::ShiftRight<24>(all), set(format::sign)));
     return hn::IfThenElse(hn::Gt(size, set(nan_above)), set(Nan), code);
   }
+
+#if HWY_TARGET <= HWY_AVX3
+  // Effect  the bytes of two vectors. As halves whose exponents are biased as the result's, numbers have its bits and
+  //         some more, to be rounded as integers; small ones too
+  static HWY_INLINE __m256i rounded_two(__m512 first, __m512 second, bool saturate) {
+    const auto set = [](std::uint32_t value) HWY_ATTR { return _mm512_set1_epi16(static_cast<short>(value)); };
+    constexpr std::uint32_t infinity = 0x7c00;
+    const std::uint32_t nan_above = Beyond == Nan && !saturate ? (Max << more) + (1u << (more - 1)) : infinity;
+    const __m512i all = _mm512_inserti64x4(_mm512_castsi256_si512(half(first)), half(second), 1);
+    const __m512i size = _mm512_and_si512(all, set(0x7fff));
+    const __m512i odd = _mm512_and_si512(_mm512_srli_epi16(all, more), set(1));
+    const __m512i nearest = _mm512_add_epi16(_mm512_add_epi16(size, odd), set((1u << (more - 1)) - 1));
+    const __m512i code = _mm512_min_epi16(_mm512_srli_epi16(nearest, more), set(saturate ? Max : Max + 1));
+    constexpr int a_or_b_and_c = 0xf8;
+    const __m512i with_sign =
+        _mm512_ternarylogic_epi32(code, _mm512_srli_epi16(all, 8), set(format::sign), a_or_b_and_c);
+    const __mmask32 nan = _mm512_cmpgt_epi16_mask(size, set(nan_above));
+    return _mm512_cvtepi16_epi8(_mm512_mask_mov_epi16(with_sign, nan, set(Nan)));
+  }
+
+ private:
+  static constexpr int more = 10 - Mantissa;
+
+  // Cut to halves; the last bit that all of them keep says whether anything was lost below.
+  static HWY_INLINE __m256i half(__m512 x) {
+    if constexpr (Bias != 15) x = _mm512_mul_ps(x, _mm512_set1_ps(1.0F / (1 << (15 - Bias))));
+    const __m512i bits = _mm512_castps_si512(x);
+    const __mmask16 lost = _mm512_test_epi32_mask(bits, _mm512_set1_epi32(0x1ffff));
+    const __m512i told = _mm512_mask_or_epi32(bits, lost, bits, _mm512_set1_epi32(0x20000));
+    return _mm512_cvtps_ph(_mm512_castsi512_ps(told), _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+  }
+#endif
 };
 template <>
 struct narrower<float8_e4m3> : narrower_to_bytes<as_e4m3> {};

@@ -5,7 +5,8 @@
 //   2. a strip is walked in blocks of 128 bytes of each row, fetched some way ahead in the same rows. A block goes
 //      through registers into the windows of its columns: `parked` lines each, behind room for a carry (lines-inl.hpp)
 //   3. a window is written when it is full, before it is filled anew. Blocks take turns, so that every strip comes with
-//      its share of stores: block b is full after the strips s with (s + b + 1) % (strips of a window) == 0
+//      its share of stores: block b is full after the strips s with (s + b + 1) % (strips of a window) == 0. Where a
+//      second array is read, all are written together, so that its pieces are fetched in one go
 #if defined(CORNERTURN_STRIPS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_STRIPS_INL
 #undef CORNERTURN_STRIPS_INL
@@ -62,7 +63,7 @@ struct column_windows {
   template <class Math>
   HWY_NOINLINE void write(std::int64_t number, std::int64_t block, std::int64_t panel_cols, std::int64_t run_bytes,
                           const Math& math) const noexcept {
-    const std::int64_t cols = HWY_MIN(block_cols, panel_cols - block * block_cols);
+    const std::int64_t cols = Math::computes_pieces ? panel_cols : HWY_MIN(block_cols, panel_cols - block * block_cols);
     const std::int64_t last_slot = slot(number, block);
     const std::int64_t filled = HWY_MIN(last_slot, number) + 1;
     const std::int64_t from = strip * (number + 1 - filled);
@@ -342,7 +343,7 @@ void move_strips(const job& work, const std::byte* src, std::byte* dst, std::int
     for (std::int64_t c = 0; c < panel_cols; c += block_cols, ++block) {
       const std::int64_t cols = HWY_MIN(block_cols, panel_cols - c);
       const std::int64_t bytes = cols * word;
-      const std::int64_t slot = all.slot(n, block);
+      const std::int64_t slot = all.slot(n, Math::computes_pieces ? 0 : block);
       const bool full_strip = now.count == static_cast<std::int64_t>(side);
       const bool whole = full_strip && cols == block_cols;
       const bool in_registers = from_registers && slot == all.strips - 1 && n >= slot &&
@@ -409,9 +410,11 @@ void move_strips(const job& work, const std::byte* src, std::byte* dst, std::int
           fill.block(those, computes_rows ? 0 : c, cols, room + r * word, all.pitch());
         }
       }
-      if (now.last || slot == all.strips - 1)
+      if (!Math::computes_pieces && (now.last || slot == all.strips - 1))
         all.write(n, block, panel_cols, now.last ? now.unit.rows * word : 0, math);
     }
+    if (Math::computes_pieces && (now.last || all.slot(n, 0) == all.strips - 1))
+      all.write(n, 0, panel_cols, now.last ? now.unit.rows * word : 0, math);
   }
   finish_streaming();
 }

@@ -123,6 +123,43 @@ struct lines_math : rows_math {
   alignas(64) std::array<Part, 64 / sizeof(Part)> factors;
 };
 
+// Fetches pieces of the second array, one of each column, in their order: two lines of each of eight in turn, as one
+// after the other would wait at each begin. A struct and not a lambda: see ahead_of_rows.
+template <bool Write>
+class piece_scout {
+ public:
+  HWY_INLINE piece_scout(std::byte* const* to, std::int64_t cols, std::int64_t apart, std::int64_t bytes) noexcept
+      : to_(to), cols_(cols), apart_(apart), bytes_(bytes) {}
+  // As many bytes are summed now.
+  HWY_INLINE void fetch(std::int64_t bytes) noexcept {
+    for (; bytes > 0 && cols_ > 0; bytes -= at_once) step();
+  }
+
+  static constexpr std::int64_t together = 8;
+
+ private:
+  static constexpr std::int64_t at_once = 2 * line_bytes;
+  HWY_INLINE void step() noexcept {
+    const std::byte* const from = to_[col_] + apart_ + done_;
+    __builtin_prefetch(from, Write ? 1 : 0, 3);
+    __builtin_prefetch(from + line_bytes, Write ? 1 : 0, 3);
+    const std::int64_t some = HWY_MIN(together, cols_);
+    if (++col_ < some) return;
+    col_ = 0;
+    if ((done_ += at_once) < bytes_) return;
+    done_ = 0;
+    to_ += some;
+    cols_ -= some;
+  }
+
+  std::byte* const* to_;
+  std::int64_t cols_;  // that are left
+  std::int64_t apart_;
+  std::int64_t bytes_;
+  std::int64_t col_ = 0;
+  std::int64_t done_ = 0;  // bytes of each of these columns
+};
+
 struct pieces_math : strip_math {
   static constexpr bool computes_rows = false;
   static constexpr bool computes_lines = false;
@@ -131,30 +168,30 @@ struct pieces_math : strip_math {
   using strip_math::strip_math;
 
   // Effect  windows at `front`, front + pitch ..., whose data lie `behind` bytes further on, are summed with the second
-  //         array and go to the piece of the runs that begin at `to`. Some pieces of the second array are fetched while
-  //         those before them are summed
-  HWY_NOINLINE void pieces(std::byte* front, std::int64_t behind, std::int64_t pitch, std::byte* const* to,
-                           std::int64_t cols, piece_of_run piece) const noexcept {
-    constexpr std::int64_t at_once = 4;
-    alignas(64) std::byte sums[at_once][line_bytes + summed_piece_bytes];
+  //         array and go to the piece of the runs that begin at `to`
+  void pieces(std::byte* front, std::int64_t behind, std::int64_t pitch, std::byte* const* to, std::int64_t cols,
+              piece_of_run piece) const noexcept {
+    if (work_.streaming) return sum<true>(front, behind, pitch, to, cols, piece);
+    sum<false>(front, behind, pitch, to, cols, piece);
+  }
+
+ private:
+  template <bool Streaming>
+  HWY_NOINLINE void sum(std::byte* front, std::int64_t behind, std::int64_t pitch, std::byte* const* to,
+                        std::int64_t cols, piece_of_run piece) const noexcept {
+    alignas(64) std::byte sums[line_bytes + summed_piece_bytes];
     const std::int64_t apart = all_.second - all_.dst + piece.from;
-    for (std::int64_t c = 0; c < cols; c += at_once, front += at_once * pitch) {
-      const std::byte* src[at_once];
-      const std::byte* other[at_once];
-      std::byte* into[at_once];
-      const std::int64_t some = HWY_MIN(at_once, cols - c);
-      for (std::int64_t k = 0; k < some; ++k) {
-        src[k] = front + k * pitch + behind;
-        other[k] = to[c + k] + apart;
-        into[k] = work_.streaming ? sums[k] + line_bytes : to[c + k] + piece.from;
-      }
-      for (std::int64_t k = c + at_once; k < HWY_MIN(c + 2 * at_once, cols); ++k) {
-        for (std::int64_t b = 0; b < piece.bytes; b += line_bytes) __builtin_prefetch(to[k] + apart + b, 0, 3);
-      }
-      run_(work_.math, some, src, other, into, piece.bytes / work_.form.dst_word_bytes, all_.scale);
-      for (std::int64_t k = 0; work_.streaming && k < some; ++k) {
-        stream_piece(into[k], to[c + k] + piece.from, piece.bytes, front + k * pitch, piece.from == 0, piece.last);
-      }
+    using scout = piece_scout<!Streaming>;
+    scout ahead(to, cols, apart, piece.bytes);
+    ahead.fetch(scout::together * piece.bytes);
+    for (std::int64_t c = 0; c < cols; ++c, front += pitch) {
+      ahead.fetch(piece.bytes);
+      const std::byte* const src = front + behind;
+      const std::byte* const other = to[c] + apart;
+      std::byte* const run = to[c] + piece.from;
+      std::byte* const into = Streaming ? sums + line_bytes : run;
+      run_(work_.math, 1, &src, &other, &into, piece.bytes / work_.form.dst_word_bytes, all_.scale);
+      if (Streaming) stream_piece(into, run, piece.bytes, front, piece.from == 0, piece.last);
     }
   }
 };
