@@ -87,6 +87,7 @@ plan_state::plan_state(const problem& what, const plan_options& options, finding
     if (in_place_->kernel == nullptr) cannot_move(kernel_);
   } else {
     choose_for_cpu(options.threads);
+    prepare_at_once();
   }
   if (on_ != device::automatic) return;
   // Where this process uses a GPU already, its half is made now, and later calls find it made.
@@ -116,6 +117,24 @@ void plan_state::choose_for_cpu(int threads) {
   }
   chosen_ = planning::choose(form_, {.threads = threads, .kernel = kernel_}, base::this_machine());
   if (chosen_.kernel == nullptr) cannot_move(kernel_);
+}
+
+void plan_state::prepare_at_once() noexcept {
+  if (computes_ || form_.empty || chosen_.threads != 1) return;
+  at_once_.run = chosen_.kernel->run;
+  at_once_.units = chosen_.work.units;
+  const auto bytes = [](const map::byte_span& span) { return static_cast<std::uint64_t>(span.hi - span.lo); };
+  at_once_.lowest = static_cast<std::uint64_t>(src_span_.lo) - static_cast<std::uint64_t>(dst_span_.hi) + 1;
+  at_once_.meet_bytes = bytes(src_span_) + bytes(dst_span_) - 1;
+}
+
+bool plan_state::execute_at_once(const void* src, void* dst) const {
+  const std::uint64_t apart = reinterpret_cast<std::uintptr_t>(dst) - reinterpret_cast<std::uintptr_t>(src);
+  const bool sound = src != nullptr && dst != nullptr && apart - at_once_.lowest >= at_once_.meet_bytes;
+  if (at_once_.run == nullptr || !sound || gpu::driver_is_loaded()) return false;
+  at_once_.run(chosen_.work, static_cast<const std::byte*>(src) + src_start_, static_cast<std::byte*>(dst) + dst_start_,
+               0, at_once_.units);
+  return true;
 }
 
 gpu_half plan_state::half_for(int device) const {
@@ -387,8 +406,11 @@ plan::plan(const problem& what, const plan_options& options) try
   throw error(status::out_of_memory, "no memory for a plan");
 }
 
-void plan::execute(const void* src, void* dst, void* stream) const { state_->execute(src, dst, stream); }
+void plan::execute(const void* src, void* dst, void* stream) const {
+  if (!state_->execute_at_once(src, dst)) state_->execute(src, dst, stream);
+}
 void plan::execute(const void* src, void* dst, std::span<std::byte> workspace, void* stream) const {
+  if (state_->execute_at_once(src, dst)) return;
   if (workspace.empty()) detail::check_size(workspace, state_->workspace_bytes());
   state_->execute(src, dst, stream, workspace);
 }
