@@ -78,6 +78,7 @@ std::string plan_state::explain() const {
                 : work.src_col_bytes == work.element_bytes ? "contiguous in src"
                                                            : "strided in src");
     print_chain(out, "outer", work.outer, "walked one by one");
+    if (work.line_tiles) out << "  whole lines of dst at a time, where the CPU has AVX-512\n";
     if (family != "cached") {
       out << "  panel " << work.panel << " columns, group " << work.group
           << " rows: " << (work.packed ? work.group * work.panel : work.group) * work.element_bytes

@@ -41,6 +41,7 @@ struct job {
   bool packed = false;              // the columns of a panel lie end to end in dst: written as one run
   bool few_columns = false;         // all columns of some rows are turned together: few_columns-inl.hpp
   bool few_rows = false;            // so are all rows of some columns: few_rows-inl.hpp
+  bool line_tiles = false;          // in the cache, whole lines of dst at a time: line_tile-inl.hpp
   bool streaming = false;           // non-temporal stores
   std::int64_t prefetch_bytes = 0;  // how far ahead in a row; 0: leave it to the hardware
   bool by_pages = false;            // src is read from its begin to its end, and fetched as kernels/cpu/pages.hpp says

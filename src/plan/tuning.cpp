@@ -32,6 +32,7 @@ constexpr cpu_tuning generic = {.name = "generic",
                                 .box_bytes = 16 << 10,
                                 .page_scout_bytes = 0,
                                 .alternate_bytes = 0,
+                                .line_tiles = false,
                                 .swap_bytes = 256,
                                 .thread_bytes = 256 << 10};
 
@@ -64,6 +65,7 @@ constexpr cpu_tuning amd = {.name = "amd",
                             .box_bytes = 16 << 10,
                             .page_scout_bytes = 0,
                             .alternate_bytes = 0,
+                            .line_tiles = false,
                             .swap_bytes = 256,
                             .thread_bytes = 256 << 10};
 
@@ -89,6 +91,7 @@ constexpr cpu_tuning larger_l2 = [] {
   row.packed_bytes = 128;
   row.page_scout_bytes = 64 << 10;
   row.alternate_bytes = 2048;
+  row.line_tiles = true;
   row.narrow_buffer = 4096;
   row.swap_bytes = 1024;
   return row;

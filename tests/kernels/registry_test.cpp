@@ -15,6 +15,7 @@
 
 #include "api/check.hpp"
 #include "cases.hpp"
+#include "kernels/cpu/block.hpp"
 #include "kernels/kernel.hpp"
 #include "map/canonical.hpp"
 #include "oracle.hpp"
@@ -77,9 +78,10 @@ class bench_of_one_problem {
                               " stores, panel " + std::to_string(work.panel) + ", group " + std::to_string(work.group) +
                               ", row chunk " + std::to_string(work.row_chunk) + ", packed " +
                               std::to_string(work.packed) + ", parked " + std::to_string(work.parked) +
-                              (work.few_columns ? ", few columns: "
-                               : work.few_rows  ? ", few rows: "
-                                                : ": ") +
+                              (work.few_columns  ? ", few columns: "
+                               : work.few_rows   ? ", few rows: "
+                               : work.line_tiles ? ", line tiles: "
+                                                 : ": ") +
                               text_ + "\n";
     where.copy(current_case, sizeof current_case - 1);
     current_case[std::min(where.size(), sizeof current_case - 1)] = 0;
@@ -167,6 +169,12 @@ class registry : public ::testing::TestWithParam<parameter> {
   }
 };
 
+bool holds_a_line_tile(const kernels::job& work) {
+  const std::int64_t word = work.form.word_bytes;
+  return word <= 8 && work.rows.total >= kernels::cpu::line_tile_rows(word) &&
+         work.cols.total >= kernels::cpu::line_tile_cols(word);
+}
+
 TEST_P(registry, moves_every_problem_that_it_accepts) {
   const std::string& forced = std::get<0>(GetParam());
   // Each tuning row, where everything is streamed: no cache, or one that something else fills.
@@ -198,7 +206,7 @@ TEST_P(registry, moves_every_problem_that_it_accepts) {
         if (bench != nullptr && made.work.streaming == last.streaming && made.work.panel == last.panel &&
             made.work.group == last.group && made.work.packed == last.packed && made.work.row_lines == last.row_lines &&
             made.work.few_columns == last.few_columns && made.work.few_rows == last.few_rows &&
-            made.work.alternates == last.alternates) {
+            made.work.line_tiles == last.line_tiles && made.work.alternates == last.alternates) {
           continue;
         }
         last = made.work;
@@ -206,8 +214,12 @@ TEST_P(registry, moves_every_problem_that_it_accepts) {
         if (bench == nullptr) bench = std::make_unique<bench_of_one_problem>(what, form, roll);
         failures += !bench->check(*made.kernel, made.work);
         const std::string_view family = made.kernel->family;
-        if (made.work.units == 0 || (family != "stream" && family != "gather")) continue;
         kernels::job other = made.work;
+        if (family == "cached" && holds_a_line_tile(other)) {  // whatever the tuning says
+          other.line_tiles = !other.line_tiles;
+          failures += !bench->check(*made.kernel, other);
+        }
+        if (made.work.units == 0 || (family != "stream" && family != "gather")) continue;
         if (family == "stream" && other.element_bytes <= 8) failures += !check_few(*bench, *made.kernel, other, roll);
         cut_again(other, roll);
         failures += !bench->check(*made.kernel, other);

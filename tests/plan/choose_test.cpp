@@ -85,6 +85,20 @@ TEST(pages, are_fetched_ahead_where_src_is_read_in_order) {
   EXPECT_FALSE(by_pages(strided(4, {{1000000, 5, 1}, {4, 1, 1000000}}))) << "gaps";
 }
 
+TEST(line_tiles, fill_whole_lines_of_what_stays_in_the_cache) {
+  const auto tiles = [](const problem& what, const base::machine& machine) {
+    return choose_for(what, {.threads = 1}, machine).work.line_tiles;
+  };
+  for (const std::int64_t word : {1, 2, 4, 8}) {
+    EXPECT_TRUE(tiles(transpose_problem(64, 64, word), with_larger_l2)) << word;
+    EXPECT_FALSE(tiles(transpose_problem(64, 64, word), usual)) << "another machine";
+    EXPECT_EQ(tiles(transpose_problem(100, 70, word), with_larger_l2), word <= 2) << "lines that two runs share";
+    EXPECT_FALSE(tiles(transpose_problem(64 / word - 1, 128, word, 0, 64), with_larger_l2)) << "no tile is that short";
+  }
+  EXPECT_FALSE(tiles(transpose_problem(64, 64, 16), with_larger_l2));
+  EXPECT_FALSE(tiles(transpose_problem(4096, 4096, 4), with_larger_l2)) << "not in the cache";
+}
+
 TEST(few_columns, are_turned_together_where_rows_lie_end_to_end) {
   const auto few = [](const problem& what, const base::machine& machine) {
     return choose_for(what, {}, machine).work.few_columns;

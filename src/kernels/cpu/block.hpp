@@ -19,6 +19,12 @@ inline constexpr int strip_rows = 16;
   return word_bytes <= 2 ? static_cast<int>(32 / word_bytes) : static_cast<int>(16 / word_bytes);
 }
 
+// The same for line_tile-inl.hpp.
+[[nodiscard]] constexpr std::int64_t line_tile_rows(std::int64_t word_bytes) noexcept { return 64 / word_bytes; }
+[[nodiscard]] constexpr std::int64_t line_tile_cols(std::int64_t word_bytes) noexcept {
+  return word_bytes == 4 ? 8 : 16 / word_bytes;
+}
+
 // The same for strips-inl.hpp.
 [[nodiscard]] constexpr std::size_t rows_of_strip(std::size_t word_bytes) noexcept {
   return word_bytes <= 4 ? 32 : 128 / word_bytes;

@@ -14,6 +14,7 @@
 #include "kernels/cpu/end_to_end-inl.hpp"
 #include "kernels/cpu/few_columns-inl.hpp"
 #include "kernels/cpu/few_rows-inl.hpp"
+#include "kernels/cpu/line_tile-inl.hpp"
 #include "kernels/cpu/narrow-inl.hpp"
 #include "kernels/cpu/pages.hpp"
 #include "kernels/cpu/panel-inl.hpp"
@@ -222,9 +223,27 @@ HWY_NOINLINE void cached_lines(const job& work, const std::byte* src, std::byte*
   }
 }
 
+// One row of blocks: what an 8 x 8 matrix takes is mostly what comes before its blocks.
+template <std::size_t Word>
+HWY_NOINLINE void cached_strip(const job& work, const std::byte* src, std::byte* dst) {
+  constexpr auto word = static_cast<std::int64_t>(Word);
+  const even_rows rows{src, work.rows.axes[0].src_stride * word};
+  fill_rows<typename blocks<Word>::best, Word>(rows, work.cols.total, dst, work.cols.axes[0].dst_stride * word);
+}
+
 // Straight to dst: rows and cols are one axis each, at least a block long.
 template <std::size_t Word>
 void cached_blocks(const job& work, const std::byte* src, std::byte* dst, std::int64_t begin, std::int64_t end) {
+#if HWY_TARGET <= HWY_AVX3
+  if constexpr (Word <= 8) {
+    if (work.line_tiles) return cached_by_tiles<Word>(work, src, dst, begin, end);
+  }
+#endif
+  if constexpr (blocks<Word>::best::rows <= 8) {
+    if (work.rows.total == static_cast<std::int64_t>(blocks<Word>::best::rows) && work.outer.rank == 0 && begin < end) {
+      return cached_strip<Word>(work, src, dst);
+    }
+  }
   // Runs that are so far apart share a few sets of the L1, so that a line does not stay until its other half comes:
   // float32 256 x 256 13 us by blocks, 7 us by lines; 64 x 64 0.26 us and 0.36 (AMD EPYC 4th generation, 2026-11-21).
   if constexpr (blocks<Word>::best::rows * 2 * Word == line_bytes) {
