@@ -17,10 +17,10 @@
 #include "kernels/cpu/block-inl.hpp"
 #include "kernels/cpu/odometer.hpp"
 
+#if HWY_TARGET <= HWY_AVX3
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
-#if HWY_TARGET <= HWY_AVX3
 // 16 bytes of each n-th row: a column of 16-byte blocks becomes a vector.
 template <std::size_t Word>
 struct line_tile {
@@ -144,8 +144,8 @@ void cached_by_tiles(const job& work, const std::byte* src, std::byte* dst, std:
     if (r < rows) rows_of_blocks<Word>(from, src_pitch, rows, r, work.cols.total, to, dst_pitch);
   }
 }
-#endif
 
 }  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
+#endif
 #endif  // per target
