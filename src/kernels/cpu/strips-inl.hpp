@@ -19,6 +19,7 @@
 #include "kernels/cpu/block.hpp"
 #include "kernels/cpu/pages.hpp"
 #include "kernels/cpu/parked-inl.hpp"
+#include "kernels/cpu/strip_blocks-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
@@ -47,6 +48,7 @@ struct column_windows {
   std::int64_t strips;  // of a window; a power of two
   std::int64_t block_cols;
   bool streaming;
+  std::int64_t first_block = 0;  // those before it wait elsewhere
 
   [[nodiscard]] HWY_INLINE std::int64_t window() const noexcept { return strip * strips; }
   [[nodiscard]] HWY_INLINE std::int64_t pitch() const noexcept { return line_bytes + window(); }
@@ -55,7 +57,7 @@ struct column_windows {
     return (number + block * HWY_MAX(line_bytes / strip, std::int64_t{1})) & (strips - 1);
   }
   [[nodiscard]] HWY_INLINE std::byte* front(std::int64_t block) const noexcept {
-    return memory + (strips == 1 ? 0 : block * block_cols * pitch());
+    return memory + (strips == 1 ? 0 : (block - first_block) * block_cols * pitch());
   }
 
   // Effect  the window of `block`, one of a panel of so many columns, that ends with strip `number` goes to dst.
@@ -113,187 +115,6 @@ struct column_lines {
   bool closes;        // windows of two lines, of which the first one waits there
 };
 
-// A block that is fetched, a share of its rows with each 16 bytes of the block in work.
-template <std::size_t Side>
-struct block_ahead {
-  const std::byte* const* row;
-  page_scout* pages;  // where src is read in order; else null
-
-  // `distance` bytes further in the strip in work, or as far into the next one.
-  HWY_INLINE block_ahead(const strip_of_rows<Side>& now, const strip_of_rows<Side>& next, std::int64_t offset,
-                         std::int64_t distance, std::int64_t block_bytes, page_scout* scout) noexcept
-      : row(now.row), pages(scout), offset_(offset + distance), share_(strip_rows_a_step(block_bytes)) {
-    if (pages != nullptr || offset_ < now.row_bytes) return;
-    offset_ -= base::ceil_div(now.row_bytes, strip_block_bytes) * strip_block_bytes;
-    if (next.count != 0) row = next.row;
-    if (next.count == 0 || offset_ < 0 || offset_ >= next.row_bytes) offset_ = offset;
-  }
-  HWY_INLINE void fetch(std::int64_t done) const noexcept {
-    if (pages != nullptr) return pages->fetch(static_cast<std::int64_t>(Side) * 16);
-    constexpr std::int64_t least = strip_rows_a_step(strip_block_bytes);
-    if (share_ == least) {
-      const std::byte* const* some = row + done / 16 * least;
-      HWY_UNROLL(4)
-      for (std::int64_t k = 0; k < least; ++k) fetch_row(some[k]);
-    } else {
-      const std::int64_t first = done / 16 * share_;
-      const std::int64_t end = HWY_MIN(first + share_, static_cast<std::int64_t>(Side));
-      for (std::int64_t k = first; k < end; ++k) fetch_row(row[k]);
-    }
-  }
-  // For a block that is not whole, of so many bytes.
-  HWY_INLINE void fetch_all(std::int64_t bytes) const noexcept {
-    if (pages != nullptr) return pages->fetch(bytes);
-    for (std::size_t k = 0; k < Side; ++k) fetch_row(row[k]);
-  }
-
- private:
-  static constexpr std::int64_t strip_rows_a_step(std::int64_t block_bytes) noexcept {
-    return base::ceil_div(static_cast<std::int64_t>(Side) * 16, block_bytes);
-  }
-  HWY_INLINE void fetch_row(const std::byte* from) const noexcept {
-    __builtin_prefetch(from + offset_, 0, 3);
-    __builtin_prefetch(from + offset_ + line_bytes, 0, 3);
-  }
-
-  std::int64_t offset_;
-  std::int64_t share_;
-};
-
-// A whole block of narrow words: longer pieces of its columns than the blocks of other walks store.
-template <std::size_t Word>
-HWY_NOINLINE void turn_whole_block(const std::byte* const* row, std::int64_t offset, std::byte* to, std::int64_t pitch,
-                                   const block_ahead<rows_of_strip(Word)>& ahead) {
-  constexpr std::size_t widest = HWY_MAX_BYTES < 64 ? HWY_MAX_BYTES : 64;
-  using tall = tall_block<Word, (Word == 1 ? HWY_MIN(widest, std::size_t{32}) : widest)>;
-  constexpr auto word = static_cast<std::int64_t>(Word);
-  for (std::size_t r = 0; r < rows_of_strip(Word); r += tall::rows) {
-    std::byte* run = to + static_cast<std::int64_t>(r) * word;
-    for (std::int64_t k = 0; k < strip_block_bytes; k += 16, run += 16 / word * pitch) {
-      if (r == 0) ahead.fetch(k);
-      tall::move(row + r, offset + k, run, pitch);
-    }
-  }
-}
-
-#if HWY_TARGET <= HWY_AVX3
-inline constexpr bool lines_in_registers = true;
-
-// Lines of a run that begins inside a line, put together in registers: no load meets a store under way.
-template <std::size_t Word>
-class splicer {
- public:
-  // a: bytes from the begin of a line to that of the run; a multiple of the word, or of 8
-  explicit HWY_INLINE splicer(std::int64_t a) noexcept {
-    if constexpr (Word == 2) {
-      index_ = _mm512_sub_epi16(_mm512_load_si512(first.data()), _mm512_set1_epi16(static_cast<short>(a / 2)));
-    } else if constexpr (Word == 4) {
-      index_ = _mm512_sub_epi32(_mm512_load_si512(first.data()), _mm512_set1_epi32(static_cast<int>(a / 4)));
-    } else {
-      index_ = _mm512_sub_epi64(_mm512_load_si512(first.data()), _mm512_set1_epi64(a / 8));
-    }
-  }
-  // The last a bytes of one line and what precedes the last a bytes of the next.
-  HWY_INLINE __m512i operator()(__m512i before, __m512i after) const noexcept {
-    if constexpr (Word == 2) return _mm512_permutex2var_epi16(before, index_, after);
-    if constexpr (Word == 4) return _mm512_permutex2var_epi32(before, index_, after);
-    return _mm512_permutex2var_epi64(before, index_, after);
-  }
-
- private:
-  using lane = typename word_of<Word>::type;
-  static constexpr std::size_t lanes = 64 / sizeof(lane);
-  static constexpr std::array<lane, lanes> second_line() {
-    std::array<lane, lanes> index{};
-    for (std::size_t k = 0; k < lanes; ++k) index[k] = static_cast<lane>(lanes + k);
-    return index;
-  }
-  alignas(64) static constexpr std::array<lane, lanes> first = second_line();
-  __m512i index_;
-};
-
-HWY_INLINE void stream_register(__m512i line, std::byte* to) {
-  _mm512_stream_si512(reinterpret_cast<__m512i*>(to), line);
-}
-
-// Two lines of a run from registers to dst. kept: the line before them, and afterwards the last of them; first/last: of
-// the run.
-template <std::size_t Word, bool AtLines>
-HWY_INLINE void write_two(__m512i one, __m512i two, std::byte* to, std::byte* kept, bool first, bool last) {
-  if constexpr (AtLines) {
-    stream_register(one, to);
-    stream_register(two, to + line_bytes);
-  } else {
-    const auto a = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % line_bytes);
-    const splicer<Word> splice(a);
-    const __m512i begun = splice(_mm512_loadu_si512(kept), one);
-    to -= a;
-    if (first) {
-      _mm512_mask_storeu_epi8(to, ~std::uint64_t{0} << a, begun);
-    } else {
-      stream_register(begun, to);
-    }
-    stream_register(splice(one, two), to + line_bytes);
-    if (last) {
-      _mm512_mask_storeu_epi8(to + 2 * line_bytes, (std::uint64_t{1} << a) - 1, splice(two, two));
-    } else {
-      _mm512_storeu_si512(kept, two);
-    }
-  }
-}
-
-// A block from src to dst, two lines of each column. Width: its bytes if they are known, else 0.
-template <std::size_t Word, bool AtLines, std::int64_t Width, class Math>
-HWY_NOINLINE void stream_whole_block(const std::byte* const* row, std::int64_t offset, std::int64_t bytes,
-                                     std::byte* const* place, std::int64_t from, std::byte* kept, bool first, bool last,
-                                     const block_ahead<rows_of_strip(Word)>& ahead, const Math& math) {
-  using tall = tall_block<Word, 64>;
-  const typename tall::Tag d;
-  const std::int64_t end = Width == 0 ? bytes : Width;
-  for (std::int64_t k = 0; k < end; k += 16) {
-    hn::VFromD<decltype(d)> upper[tall::n];
-    hn::VFromD<decltype(d)> lower[tall::n];
-    ahead.fetch(k);
-    tall::turn(row, offset + k, upper);
-    tall::turn(row + tall::rows, offset + k, lower);
-    HWY_UNROLL(4)
-    for (std::size_t c = 0; c < tall::n; ++c, kept += line_bytes) {
-      if constexpr (Math::computes_lines) {
-        upper[c] = math.line(d, upper[c]);
-        lower[c] = math.line(d, lower[c]);
-      }
-      write_two<Word, AtLines>(upper[c].raw, lower[c].raw, *place++ + from, kept, first, last);
-    }
-  }
-}
-
-// The second strip of windows of two, each a line: from registers, behind the first one's line in the window.
-template <std::size_t Word, bool AtLines>
-HWY_NOINLINE void close_whole_block(const std::byte* const* row, std::int64_t offset, std::byte* const* place,
-                                    std::int64_t from, std::byte* at, std::int64_t pitch, bool first, bool last,
-                                    const block_ahead<rows_of_strip(Word)>& ahead) {
-  using tall = tall_block<Word, 64>;
-  const typename tall::Tag d;
-  for (std::int64_t k = 0; k < strip_block_bytes; k += 16) {
-    hn::VFromD<decltype(d)> lower[tall::n];
-    ahead.fetch(k);
-    tall::turn(row, offset + k, lower);
-    HWY_UNROLL(8)
-    for (std::size_t c = 0; c < tall::n; ++c, at += pitch) {
-      write_two<Word, AtLines>(_mm512_loadu_si512(at + line_bytes), lower[c].raw, *place++ + from, at, first, last);
-    }
-  }
-}
-#else
-inline constexpr bool lines_in_registers = false;
-template <std::size_t Word, bool AtLines, std::int64_t Width, class Math>
-void stream_whole_block(const std::byte* const*, std::int64_t, std::int64_t, std::byte* const*, std::int64_t,
-                        std::byte*, bool, bool, const block_ahead<rows_of_strip(Word)>&, const Math&) {}
-template <std::size_t Word, bool AtLines>
-void close_whole_block(const std::byte* const*, std::int64_t, std::byte* const*, std::int64_t, std::byte*, std::int64_t,
-                       bool, bool, const block_ahead<rows_of_strip(Word)>&) {}
-#endif
-
 template <std::size_t Word, class Fill, class Math = no_math>
 void move_strips(const job& work, const std::byte* src, std::byte* dst, std::int64_t begin, std::int64_t end,
                  const Fill& fill, const Math& math = {}) {
@@ -305,21 +126,30 @@ void move_strips(const job& work, const std::byte* src, std::byte* dst, std::int
   column_windows all{
       nullptr,    nullptr,       nullptr, strip_bytes, HWY_MAX(work.parked * line_bytes / strip_bytes, std::int64_t{1}),
       block_cols, work.streaming};
+  constexpr auto unit = static_cast<std::uintptr_t>(HWY_MIN(Word, std::size_t{8}));
+  const bool by_lines = lines_in_registers && all.window() == 2 * line_bytes && work.streaming &&
+                        !Math::computes_pieces && reinterpret_cast<std::uintptr_t>(dst) % unit == 0;
+  const bool from_registers = by_lines && (Word >= 4 || (Word == 2 && Math::computes_blocks));
+  // Narrow words wait by blocks. What is no whole block, and what begins or ends a run, takes windows as ever.
+  constexpr bool narrow = Word <= 2 && !Math::computes_lines && !Math::computes_pieces && !Math::computes_blocks;
+  const bool waits = narrow && by_lines;
+
   // A block of registers may be stored whole though it has fewer columns.
-  const std::int64_t columns = all.strips == 1 ? block_cols : work.panel;
+  const std::int64_t columns = all.strips == 1 ? block_cols : waits ? 2 * block_cols : work.panel;
   const std::int64_t tile_bytes = (columns + Fill::spare_cols) * all.pitch();
   const std::int64_t carry_bytes = all.strips == 1 ? work.panel * line_bytes : 0;
-  all.memory = scratch(tile_bytes + carry_bytes + work.panel * static_cast<std::int64_t>(sizeof(std::byte*)));
-  if (all.memory == nullptr) {
+  std::int64_t waiting_bytes = 0;
+  if constexpr (narrow) waiting_bytes = waits ? work.panel / block_cols * waiting_block<Word>::bytes : 0;
+  std::byte* const waiting =
+      scratch(waiting_bytes + tile_bytes + carry_bytes + work.panel * static_cast<std::int64_t>(sizeof(std::byte*)));
+  if (waiting == nullptr) {
     if constexpr (computes_rows || Math::computes_pieces) return math.without_memory(begin, end);
     return move_without_buffer(work, src, dst, begin, end);
   }
+  all.memory = waiting + waiting_bytes;
   all.carry = all.memory + tile_bytes;
   all.place = reinterpret_cast<std::byte**>(all.carry + carry_bytes);
 
-  constexpr auto unit = static_cast<std::uintptr_t>(HWY_MIN(Word, std::size_t{8}));
-  const bool from_registers = lines_in_registers && Word >= 2 && all.window() == 2 * line_bytes && work.streaming &&
-                              !Math::computes_pieces && reinterpret_cast<std::uintptr_t>(dst) % unit == 0;
   const bool at_lines = runs_begin_at_lines(work, dst);
 
   // Rows that are pages apart share a set of the L1, which does not hold a line of each: they are copied side by side.
@@ -338,6 +168,7 @@ void move_strips(const job& work, const std::byte* src, std::byte* dst, std::int
     const strip_of_rows<side>& now = strips[turn];
     const std::int64_t n = now.number;
     const std::int64_t panel_cols = now.unit.cols;
+    if (waits) all.first_block = panel_cols / block_cols;
     if (n == 0) run_places(work, now.unit.col, panel_cols, dst + now.outer_dst + now.unit.row * word, all.place);
     std::int64_t block = 0;
     for (std::int64_t c = 0; c < panel_cols; c += block_cols, ++block) {
@@ -389,17 +220,33 @@ void move_strips(const job& work, const std::byte* src, std::byte* dst, std::int
           } else {
             stream_whole_block<Word, false, width>(row, offset, width, to, from, kept, first, now.last, ahead, math);
           }
-        } else if constexpr (Word == 2) {
-          if (at_lines) {
-            close_whole_block<Word, true>(row, offset, to, from, all.front(block), all.pitch(), first, now.last, ahead);
-          } else {
-            close_whole_block<Word, false>(row, offset, to, from, all.front(block), all.pitch(), first, now.last,
-                                           ahead);
-          }
         }
         continue;
       }
-      std::byte* const room = all.front(block) + line_bytes + slot * strip_bytes;
+      const bool closes = slot == all.strips - 1;
+      const column_windows* windows = &all;
+      column_windows alone = all;  // of one block that waits
+      if constexpr (narrow) {
+        if (waits && cols == block_cols) {
+          const waiting_block<Word> mine{waiting + block * waiting_block<Word>::bytes};
+          if (full_strip && (closes ? n >= slot : !now.last)) {
+            const std::int64_t from = (n + 1 - all.strips) * strip_bytes;
+            if (!closes) {
+              mine.park(row, offset, slot, ahead);
+            } else if (at_lines) {
+              mine.template close<true>(row, offset, all.place + c, from, from == 0, now.last, ahead);
+            } else {
+              mine.template close<false>(row, offset, all.place + c, from, from == 0, now.last, ahead);
+            }
+            continue;
+          }
+          alone.memory += block_cols * all.pitch();
+          alone.first_block = block;
+          windows = &alone;
+          mine.to_windows(HWY_MAX(slot - n, std::int64_t{0}), slot, alone.memory, alone.pitch());
+        }
+      }
+      std::byte* const room = windows->front(block) + line_bytes + slot * strip_bytes;
       if ((Word <= 2 || Math::computes_pieces) && whole) {
         turn_whole_block<Word>(row, offset, room, all.pitch(), ahead);
       } else {
@@ -410,8 +257,13 @@ void move_strips(const job& work, const std::byte* src, std::byte* dst, std::int
           fill.block(those, computes_rows ? 0 : c, cols, room + r * word, all.pitch());
         }
       }
-      if (!Math::computes_pieces && (now.last || slot == all.strips - 1))
-        all.write(n, block, panel_cols, now.last ? now.unit.rows * word : 0, math);
+      if (!Math::computes_pieces && (now.last || closes))
+        windows->write(n, block, panel_cols, now.last ? now.unit.rows * word : 0, math);
+      if constexpr (narrow) {
+        if (windows == &alone) {
+          waiting_block<Word>{waiting + block * waiting_block<Word>::bytes}.keep(alone.memory, alone.pitch());
+        }
+      }
     }
     if (Math::computes_pieces && (now.last || all.slot(n, 0) == all.strips - 1))
       all.write(n, 0, panel_cols, now.last ? now.unit.rows * word : 0, math);
