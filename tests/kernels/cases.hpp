@@ -174,7 +174,7 @@ void for_each_problem(std::int64_t element_bytes, int thin, int more, const base
   // Long enough for windows in the middle of a run, at every phase, and runs that begin in one slice of the cache.
   for (const std::int64_t lines : {9, 10, 16}) {
     const std::int64_t rows = lines * 64 / element_bytes;
-    give(transpose_problem(rows, 70, element_bytes, 0, (rows + 511) / 512 * 512));
+    give(transpose_problem(rows, 134, element_bytes, 0, (rows + 511) / 512 * 512));
     give(transpose_problem(rows, 67, element_bytes, 71, rows + 1));
     give(transpose_problem(rows + 3, 130, element_bytes));
   }

@@ -68,7 +68,7 @@ class bench_of_one_problem {
   bench_of_one_problem(const problem& what, const map::canonical& form, dice& roll)
       : text_(to_text(what)),
         bench_(what, static_cast<placement>(roll.below(3)), static_cast<std::size_t>(roll.below(64)),
-               static_cast<std::size_t>(roll.below(64))),
+               static_cast<std::size_t>(roll.one_in(2) ? 0 : roll.below(64))),
         src_(bench_.src() + form.src_offset * form.word_bytes),
         dst_(bench_.dst() + form.dst_offset * form.word_bytes),
         roll_(roll) {}
