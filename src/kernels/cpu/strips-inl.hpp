@@ -7,6 +7,8 @@
 //   3. a window is written when it is full, before it is filled anew. Blocks take turns, so that every strip comes with
 //      its share of stores: block b is full after the strips s with (s + b + 1) % (strips of a window) == 0. Where a
 //      second array is read, all are written together, so that its pieces are fetched in one go
+//   4. with AVX-512 windows of two lines are written from registers, and narrow words that wait for that lie by blocks:
+//      strip_blocks-inl.hpp
 #if defined(CORNERTURN_STRIPS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_STRIPS_INL
 #undef CORNERTURN_STRIPS_INL
