@@ -19,10 +19,9 @@ double share(std::int64_t part, std::int64_t all) noexcept {
   return static_cast<double>(part) / static_cast<double>(all);
 }
 
-// What waits in the workspace, and the strip that begins.
+// What waits in the workspace.
 double waited(const cutting& cut) noexcept {
-  return 4 * (share(cut.rest, cut.pieces * cut.length + cut.rest) + share(cut.over, cut.kept + cut.over)) +
-         0.5 / static_cast<double>(cut.pieces);
+  return 4 * (share(cut.rest, cut.pieces * cut.length + cut.rest) + share(cut.over, cut.kept + cut.over));
 }
 
 }  // namespace
@@ -37,14 +36,17 @@ double passes_of_gpu(const cutting& cut, std::int64_t element) noexcept {
   const double more_bytes = 100 + (aligned == 128 ? 0 : aligned >= 32 ? 200 : aligned >= 4 ? 350 : 700);
   const double followed = 1.1 + more_bytes / static_cast<double>(item);
   const double bytes = static_cast<double>(side) * static_cast<double>(other) * static_cast<double>(element);
-  return turned + followed + waited(cut) + static_cast<double>(cut.pieces) * wait_bytes / bytes;
+  return turned + followed + waited(cut) + 0.5 / static_cast<double>(cut.pieces) +
+         static_cast<double>(cut.pieces) * wait_bytes / bytes;
 }
 
 // Items of 2 KB move in 1.3 times of what rewriting them takes, of 800 bytes in 1.6 to 1.9 (Intel Xeon, model 143, one
 // thread, 2026-11-22).
 double passes_of_cpu(const cutting& cut, std::int64_t element) noexcept {
   constexpr double more_bytes = 450;
-  return 2.2 + more_bytes / static_cast<double>(cut.length * element) + waited(cut);
+  constexpr double strip = 0.005;  // tasks wait for each other at its end
+  return 2.2 + more_bytes / static_cast<double>(cut.length * element) + waited(cut) +
+         strip * static_cast<double>(cut.pieces);
 }
 
 int alignment_of(std::int64_t bits, int most) noexcept {
