@@ -1,10 +1,13 @@
 #include "api/in_place.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <sstream>
+#include <string_view>
 
 #include "base/parallel.hpp"
 #include "cornerturn/error.hpp"
+#include "kernels/cpu/cycles.hpp"
 #include "kernels/cpu/odometer.hpp"
 
 namespace cornerturn::api {
@@ -22,24 +25,24 @@ bool has_partner(const problem& what, int k) {
   return std::find(what.axes.begin(), what.axes.begin() + what.rank, wanted) != what.axes.begin() + what.rank;
 }
 
-void run(const in_place_step& step, const std::byte* from, std::byte* to, std::byte* workspace,
+void run(const planning::choice& how, const std::byte* from, std::byte* to, std::byte* workspace,
          const executor& parallel) {
   struct team {
-    const in_place_step& step;
+    const planning::choice& how;
     const std::byte* from;
     std::byte* to;
     std::byte* workspace;
-  } all{step, from, to, workspace};
+  } all{how, from, to, workspace};
   const auto body = [](void* argument, int task) {
     const team& mine = *static_cast<team*>(argument);
-    const planning::choice& how = mine.step.how;
-    const std::int64_t units = how.work.units;
-    const std::int64_t begin = units / how.threads * task + std::min<std::int64_t>(task, units % how.threads);
-    const std::int64_t end = begin + units / how.threads + (task < units % how.threads ? 1 : 0);
-    if (how.kernel->turn != nullptr) return how.kernel->turn(how.work, mine.to, mine.workspace, begin, end);
-    how.kernel->run(how.work, mine.from, mine.to, begin, end);
+    const planning::choice& its = mine.how;
+    const std::int64_t units = its.work.units;
+    const std::int64_t begin = units / its.threads * task + std::min<std::int64_t>(task, units % its.threads);
+    const std::int64_t end = begin + units / its.threads + (task < units % its.threads ? 1 : 0);
+    if (its.kernel->turn != nullptr) return its.kernel->turn(its.work, mine.to, mine.workspace, begin, end);
+    its.kernel->run(its.work, mine.from, mine.to, begin, end);
   };
-  base::parallel_for(parallel, step.how.threads, body, &all);
+  base::parallel_for(parallel, how.threads, body, &all);
 }
 
 }  // namespace
@@ -65,11 +68,13 @@ void run_in_place(const planning::in_place_choice& chosen, std::byte* data, std:
     for (std::int64_t repeat = 0; repeat < program.repeat.total; ++repeat, at.next()) {
       std::byte* const array = data + program.begin + at.src();
       for (const in_place_step& step : program.steps) {
-        std::byte* const from = (step.from_workspace ? workspace : array) + step.from;
-        std::byte* const to = (step.to_workspace ? workspace : array) + step.to;
-        for (std::int64_t time = 0; time < step.times; ++time) {
-          run(step, from + time * step.advance, to + time * step.advance, workspace + step.from, parallel);
+        const planning::choice& how = chosen.moves[static_cast<std::size_t>(step.move)];
+        if (how.kernel->family == std::string_view("cycles")) {
+          std::memset(kernels::cpu::cycle_flags(how.work, workspace), 0,
+                      static_cast<std::size_t>(kernels::cpu::cycle_flags_bytes(how.work)));
         }
+        run(how, (step.from_workspace ? workspace : array) + step.from,
+            (step.to_workspace ? workspace : array) + step.to, workspace, parallel);
       }
     }
   }
@@ -79,15 +84,20 @@ std::string explain(const planning::in_place_choice& chosen) {
   std::ostringstream out;
   for (const planning::in_place_program& program : chosen.programs) {
     out << "program    " << program.repeat.total << (program.repeat.total == 1 ? " time\n" : " times\n");
-    for (const in_place_step& step : program.steps) {
+    for (std::size_t k = 0; k < program.steps.size();) {
+      const in_place_step& step = program.steps[k];
+      std::size_t times = 1;
+      while (k + times < program.steps.size() && program.steps[k + times].move == step.move) ++times;
+      const planning::choice& how = chosen.moves[static_cast<std::size_t>(step.move)];
       out << "  step     ";
-      if (step.times > 1) out << step.times << " x ";
-      out << step.how.kernel->name;
-      if (step.how.kernel->turn == nullptr) {
+      if (times > 1) out << times << " x ";
+      out << how.kernel->name;
+      if (how.kernel->turn == nullptr) {
         out << (step.from_workspace ? " from the workspace" : "") << (step.to_workspace ? " to the workspace" : "");
       }
-      out << ", " << step.how.threads << (step.how.threads == 1 ? " thread over " : " threads over ")
-          << step.how.work.units << " units\n";
+      out << ", " << how.threads << (how.threads == 1 ? " thread over " : " threads over ") << how.work.units
+          << " units\n";
+      k += times;
     }
   }
   out << "passes     " << chosen.passes << " over the array\n";

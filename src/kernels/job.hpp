@@ -26,6 +26,24 @@ struct chain {
   std::int64_t total = 1;
 };
 
+// What the family `cycles` moves. Places are numbered in the order of addresses, so many in a row. The item at place
+// x * inner + y, y < inner and x < outer, goes to place Y * outer + X, where X = x + turned_outer modulo outer and
+// Y = y + turned_inner modulo inner. Some places in a row are away: their items are read, or written, in the workspace,
+// end to end.
+struct item_cycles {
+  std::int64_t row_bytes = 0;  // from one row of places to the next; items of a row lie end to end
+  std::int64_t row_places = 1;
+  std::int64_t inner = 1;
+  std::int64_t outer = 1;
+  std::int64_t turned_inner = 0;
+  std::int64_t turned_outer = 0;
+  std::int64_t first_away = 0;
+  std::int64_t count_away = 0;
+  bool writes_away = false;   // else it reads
+  std::int64_t away_at = 0;   // in the workspace
+  std::int64_t flags_at = 0;  // the same; all 0 before the first unit moves
+};
+
 struct job {
   map::canonical form;
   std::int64_t element_bytes = 1;  // what one (row, column) is: a word, or a whole inner run
@@ -48,8 +66,7 @@ struct job {
   bool alternates = false;          // the last two axes of outer follow each other in src the other way round
   std::int64_t src_hi_bytes = 0;    // end of the bytes that src spans, from the pointer of index 0
   std::int64_t units = 1;
-  std::int64_t turned_rows = 0;  // cycles: row r of the items goes to column (r + turned_rows) modulo their number
-  std::int64_t turned_cols = 0;
+  item_cycles cycles{};
   op math{};  // of the family `apply`
   bool along_src =
       false;  // its elements are computed in runs of columns before they are turned, not of rows afterwards
@@ -65,7 +82,7 @@ using kernel_function = void (*)(const job& work, const std::byte* src, std::byt
 
 // Effect  moves units [begin, end) of a job whose src is its dst; `data` points at the word of index 0
 // Shape   `workspace` has as many bytes as the plan says, contents unspecified; kernels that need none ignore it
-// Alias   calls on disjoint ranges touch disjoint bytes of both
+// Alias   calls on disjoint ranges touch disjoint bytes of both, or agree about them by flags in the workspace
 using in_place_function = void (*)(const job& work, std::byte* data, std::byte* workspace, std::int64_t begin,
                                    std::int64_t end) noexcept;
 

@@ -1,4 +1,4 @@
-// How a rectangle in a GPU's memory is cut into strips, and where in the workspace what is not moved at once waits.
+// How a rectangle in place is cut into strips, and where in the workspace what is not moved at once waits.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct cutting {
   std::int64_t kept = 0;
   std::int64_t over = 0;
   std::int64_t workspace = 0;
-  double cost = 1e300;  // passes over the array at the speed of a copy, about
+  double cost = 1e300;  // passes over the array
 };
 
 // Byte offsets in the workspace: flags of strips, the columns over, the rows that rest, one strip, the flags of cycles.
@@ -46,9 +46,19 @@ struct waiting {
 };
 [[nodiscard]] waiting workspace_of(const cutting& cut, std::int64_t element) noexcept;
 
+// What a kind of device makes of it.
+struct cutting_terms {
+  std::int64_t fewest_pieces;
+  std::int64_t most_parts;                                     // of all items
+  double (*passes)(const cutting& cut, std::int64_t element);  // over the array at the speed of a copy, about
+};
+[[nodiscard]] double passes_of_gpu(const cutting& cut, std::int64_t element) noexcept;
+[[nodiscard]] double passes_of_cpu(const cutting& cut, std::int64_t element) noexcept;
+inline constexpr cutting_terms of_gpu{fewest_pieces, INT32_MAX, passes_of_gpu};
+
 // The cheapest one whose workspace has at most so many bytes; `side` is cut. A rest costs little, so lengths are whole
 // chunks of 16 bytes where that pays.
 [[nodiscard]] cutting cut_side(bool by_rows, std::int64_t side, std::int64_t other, std::int64_t element,
-                               std::int64_t most_bytes) noexcept;
+                               std::int64_t most_bytes, const cutting_terms& terms) noexcept;
 
 }  // namespace cornerturn::planning

@@ -6,18 +6,9 @@
 
 #include "map/in_place.hpp"
 #include "plan/choose.hpp"
+#include "plan/strips.hpp"
 
 namespace cornerturn::planning {
-
-struct in_place_step {
-  choice how{};                 // its kernel has `run`, which moves from one place to another, or `turn`
-  bool from_workspace = false;  // else from the array; of `run` only
-  bool to_workspace = false;
-  std::int64_t from = 0;  // bytes from the begin of the array, or of the workspace; of `turn`: where its workspace is
-  std::int64_t to = 0;
-  std::int64_t times = 1;
-  std::int64_t advance = 0;  // bytes that both sides are further on each time, those in the array
-};
 
 // Steps in order, once for each index of `repeat`, whose strides are bytes of the array.
 struct in_place_program {
@@ -27,6 +18,7 @@ struct in_place_program {
 };
 
 struct in_place_choice {
+  std::vector<choice> moves;  // a step's kernel has `run`, which moves from one place to another, or `turn`
   std::vector<in_place_program> programs;
   const kernels::kernel* kernel = nullptr;  // that does what cannot be done out of place; null: see `line`
   int line = 0;                             // of the decision list; 0: no line moves it, or not with the forced row

@@ -1,16 +1,5 @@
-// Packed rectangles in place on a GPU: lines 4 to 7 of in_place_gpu.cpp. A program by rows, cut into M pieces of a rows
-// each and r over; n columns, s of them over:
-//   1. the s columns, and the r rows of the others, are turned into the workspace
-//   2. strips of a rows are turned out of place, each into the room of the one behind it, whose own has moved before.
-//      The last one begins, and stays in the workspace. Where tiles do it, all strips are one launch: see strips.cuh.
-//      Columns of strips are items of a elements now, and lie where items of the result lie: M of them, a gap of r
-//      elements, M more, and so on
-//                      result  |0a|0b|0c|r||1a|1b|1c|r||2a|2b|2c|r|     strips a, b, c of columns 0, 1, 2
-//                     between  |0c|1c|2c| ||0a|1a|2a| ||0b|1b|2b| |
-//   3. items follow cycles; those of the last strip begin in the workspace
-//   4. what waited in the workspace is copied: r elements to each gap, and the s columns as rows to the end
-// With many columns over, and few rows, room grows faster at the other end: then the strips go the other way.
-// By columns: the same backwards, every move the other way round.
+// Packed rectangles in place on a GPU: lines 4 to 7 of in_place_gpu.cpp. The strips of strips.hpp are one launch where
+// tiles do it: see strips.cuh.
 #include "plan/rectangle_gpu.hpp"
 
 #include <algorithm>
@@ -20,6 +9,7 @@
 #include "base/checked.hpp"
 #include "plan/cutting.hpp"
 #include "plan/sides.hpp"
+#include "plan/strips.hpp"
 
 namespace cornerturn::planning {
 namespace {
@@ -39,24 +29,18 @@ constexpr const char* reasons[] = {
 
 // Of arrays that go to the workspace and back, together: they stay in L2 on the way.
 constexpr std::int64_t small_bytes = 16 << 20;
-// Strips whose blocks go through the GPU in less than a few microseconds: they meet each other.
+// Of strips whose blocks meet those of the one before: 8192 x 16384 float32 in strips of 17 MB has 0.42 of a copy with
+// one flag a strip, 0.44 with two; strips of 26 to 96 MB lose up to 2 % by two (H200, 2026-11-22).
 constexpr std::int64_t banded_strip_bytes = 24 << 20;
 // A walker of shorter items has too few bytes on its way; a flag is then more than a hundredth of an item.
 constexpr std::int64_t long_item_bytes = 512;
 constexpr int walkers_per_multiprocessor = 32;  // as many blocks as fit on Hopper
 
-struct rectangle {
-  std::int64_t rows;
-  std::int64_t cols;
-  std::int64_t element;  // bytes
-  [[nodiscard]] std::int64_t bytes() const noexcept { return rows * cols * element; }
-};
-
 // Builds programs, and the workspace that they share.
 class builder {
  public:
   builder(gpu_rectangle& made, const gpu_request& wanted, const gpu_tuning& tuned, int array_alignment)
-      : made_(made), wanted_(wanted), tuned_(tuned), array_alignment_(array_alignment) {
+      : made_(made), wanted_(wanted), tuned_(tuned), forced_(wanted.kernel), array_alignment_(array_alignment) {
     wanted_.kernel = {};
     tuned_.small_bytes = 0;                 // a strip is one of many, not a matrix of its own
     tuned_.panel_tiles_per_sm = INT32_MAX;  // tiles wait for each other, panels do not
@@ -152,6 +136,22 @@ class builder {
     return std::int64_t{row.tile_cols} * row.element_bytes;
   }
 
+  // Of strips; the forced row may be one that cannot.
+  void follow(const kernels::item_cycles& items, std::int64_t item_bytes) {
+    gpu::cycles_job job;
+    job.row_bytes = items.row_bytes;
+    job.item_bytes = item_bytes;
+    job.row_places = map::fast_divisor(static_cast<std::uint32_t>(items.row_places));
+    job.inner = map::fast_divisor(static_cast<std::uint32_t>(items.inner));
+    job.outer = static_cast<std::uint32_t>(items.outer);
+    job.turned_inner = static_cast<std::uint32_t>(items.turned_inner);
+    job.turned_outer = static_cast<std::uint32_t>(items.turned_outer);
+    job.first_away = static_cast<std::uint32_t>(items.first_away);
+    job.count_away = static_cast<std::uint32_t>(items.count_away);
+    job.writes_away = items.writes_away ? 1 : 0;
+    cycles(row_for(job.row_bytes, job.item_bytes, forced_), job, items.inner * items.outer, items.away_at,
+           items.flags_at);
+  }
   // Fills what the row, the items and the device say of a job of cycles. away_at: in the workspace
   void cycles(const kernels::kernel* row, gpu::cycles_job job, std::int64_t places, std::int64_t away_at,
               std::int64_t flags_at) {
@@ -270,120 +270,10 @@ class builder {
   gpu_rectangle& made_;
   gpu_request wanted_;
   gpu_tuning tuned_;
+  std::string_view forced_;
   int array_alignment_;
   std::vector<gpu_step> steps_;
   bool failed_ = false;
-};
-
-// 6, 7: moves as by rows; backwards they are the other way round, last one first.
-class strips {
- public:
-  strips(const rectangle& all, const cutting& cut)
-      : cut_(cut),
-        element_(all.element),
-        side_(cut.by_rows ? all.rows : all.cols),
-        other_(cut.by_rows ? all.cols : all.rows),
-        in_(workspace_of(cut, all.element)),
-        single_(cut.rest == 0 || cut.kept < cut.pieces),
-        up_(cut.rest * (cut.kept / cut.pieces) < cut.over * cut.length) {}
-
-  void build(builder& make, std::string_view forced) const {
-    const std::array<void (strips::*)(builder&) const, 4> before = {&strips::columns_over, &strips::rows_over,
-                                                                    &strips::first_strip, &strips::other_strips};
-    const std::array<void (strips::*)(builder&) const, 2> behind = {&strips::fill_gaps, &strips::last_rows};
-    if (cut_.by_rows) {
-      for (const auto one : before) (this->*one)(make);
-      follow(make, forced);
-      for (const auto one : behind) (this->*one)(make);
-    } else {
-      for (std::size_t k = behind.size(); k-- > 0;) (this->*behind[k])(make);
-      follow(make, forced);
-      for (std::size_t k = before.size(); k-- > 0;) (this->*before[k])(make);
-    }
-  }
-
- private:
-  // 1.
-  void columns_over(builder& make) const {
-    give(make, {{cut_.over, 1, side_}, {side_, other_, 1}},
-         {{.to_workspace = true, .from = cut_.kept * element_, .to = in_.over_at}});
-  }
-  void rows_over(builder& make) const {
-    give(make, {{cut_.kept, 1, cut_.rest}, {cut_.rest, other_, 1}},
-         {{.to_workspace = true, .from = strip(cut_.pieces), .to = in_.rest_at}});
-  }
-  // 2.
-  void first_strip(builder& make) const {
-    give(make, {{cut_.kept, 1, cut_.length}, {cut_.length, other_, 1}},
-         {{.to_workspace = true, .from = strip(up_ ? 0 : cut_.pieces - 1), .to = in_.strip_at}});
-  }
-  void other_strips(builder& make) const {
-    std::vector<gpu_step> steps;
-    for (std::int64_t k = 1; k < cut_.pieces; ++k) {
-      const std::int64_t from = up_ ? k : cut_.pieces - 1 - k;
-      steps.push_back({.from = strip(from), .to = room(up_ ? from - 1 : from + 1)});
-    }
-    if (!cut_.by_rows) std::reverse(steps.begin(), steps.end());
-    if (single_) {
-      give(make, {{cut_.kept, 1, cut_.length}, {cut_.length, other_, 1}}, steps);
-    } else {
-      give(make,
-           {{cut_.kept / cut_.pieces, cut_.pieces, side_}, {cut_.pieces, 1, cut_.length}, {cut_.length, other_, 1}},
-           steps);
-    }
-  }
-  // 3.
-  void follow(builder& make, std::string_view forced) const {
-    gpu::cycles_job job;
-    job.row_bytes = side_ * element_;
-    job.item_bytes = cut_.length * element_;
-    job.row_places = map::fast_divisor(static_cast<std::uint32_t>(cut_.pieces));
-    const auto pieces = static_cast<std::uint32_t>(cut_.pieces), kept = static_cast<std::uint32_t>(cut_.kept);
-    job.inner = map::fast_divisor(cut_.by_rows ? kept : pieces);
-    job.outer = cut_.by_rows ? pieces : kept;
-    if (cut_.by_rows) job.turned_outer = up_ ? 1 : pieces - 1;
-    if (!cut_.by_rows) job.turned_inner = up_ ? pieces - 1 : 1;
-    job.first_away = up_ ? (pieces - 1) * kept : 0;
-    job.count_away = kept;
-    job.writes_away = cut_.by_rows ? 0 : 1;
-    make.cycles(make.row_for(job.row_bytes, job.item_bytes, forced), job, cut_.kept * cut_.pieces, in_.strip_at,
-                in_.flags_at);
-  }
-  // 4.
-  void fill_gaps(builder& make) const {
-    give(make, {{cut_.kept, cut_.rest, side_}, {cut_.rest, 1, 1}},
-         {{.from_workspace = true, .from = in_.rest_at, .to = cut_.pieces * cut_.length * element_}});
-  }
-  void last_rows(builder& make) const {
-    give(make, {{cut_.over * side_, 1, 1}},
-         {{.from_workspace = true, .from = in_.over_at, .to = cut_.kept * side_ * element_}});
-  }
-
-  [[nodiscard]] std::int64_t strip(std::int64_t k) const { return k * cut_.length * other_ * element_; }
-  // Where the places that strip k's items take begin: strip 0's first.
-  [[nodiscard]] std::int64_t room(std::int64_t k) const {
-    const std::int64_t place = k * cut_.kept;
-    return (place / cut_.pieces * side_ + place % cut_.pieces * cut_.length) * element_;
-  }
-  void give(builder& make, std::initializer_list<axis> axes, std::vector<gpu_step> steps) const {
-    problem what{.element_bytes = element_, .rank = 0};
-    for (const axis& one : axes) {
-      if (one.extent == 0) return;
-      what.axes[what.rank++] = cut_.by_rows ? one : axis{one.extent, one.dst_stride, one.src_stride};
-    }
-    for (gpu_step& one : steps) {
-      if (cut_.by_rows) continue;
-      std::swap(one.from, one.to);
-      std::swap(one.from_workspace, one.to_workspace);
-    }
-    make.move(what, steps);
-  }
-
-  cutting cut_;
-  std::int64_t element_, side_, other_;
-  waiting in_;
-  bool single_;  // the places of a strip lie end to end
-  bool up_;      // each strip goes to the room of the one before it, the first one begins
 };
 
 kernels::chain bytes_of(const axis* axes, int rank, std::int64_t word) noexcept {
@@ -453,8 +343,8 @@ gpu_rectangle choose_rectangle(const map::canonical& form, const map::in_place_f
   if (all.bytes() > small_bytes || forced != nullptr) {
     for (const std::int64_t share : {workspace_share, workspace_share / 2, std::int64_t{1}}) {
       if (cut.pieces > 0 || all.element >= long_item_bytes || (share == 1 && forced == nullptr)) break;
-      const cutting rows = cut_side(true, all.rows, all.cols, all.element, all.bytes() / share);
-      const cutting cols = cut_side(false, all.cols, all.rows, all.element, all.bytes() / share);
+      const cutting rows = cut_side(true, all.rows, all.cols, all.element, all.bytes() / share, of_gpu);
+      const cutting cols = cut_side(false, all.cols, all.rows, all.element, all.bytes() / share, of_gpu);
       cut = rows.cost <= cols.cost ? rows : cols;
     }
     if (cut.pieces > 0) made.line = cut.by_rows ? 6 : 7;
@@ -472,7 +362,7 @@ gpu_rectangle choose_rectangle(const map::canonical& form, const map::in_place_f
     make.cycles(make.row_for(all.element, all.element, wanted.kernel), job, all.rows * all.cols, 0, 0);
     made.workspace_bytes = 4 * gpu::flags_of_cycles(all.rows * all.cols * most_parts(all.element));
   } else {
-    strips(all, cut).build(make, wanted.kernel);
+    strips<builder>(all, cut).build(make);
     made.workspace_bytes = cut.workspace;
   }
   if (made.line != 4) make.finish(bytes_of(places.fixed.data(), places.fixed_count, form.word_bytes), 0);

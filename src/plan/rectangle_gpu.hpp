@@ -9,7 +9,7 @@
 #include "kernels/cpu/odometer.hpp"
 #include "map/in_place.hpp"
 #include "plan/choose_gpu.hpp"
-#include "plan/cutting.hpp"
+#include "plan/strips.hpp"
 
 namespace cornerturn::planning {
 
@@ -20,14 +20,7 @@ struct gpu_move {
   std::int64_t flags = 0;  // in the workspace, that must be 0 when it starts
 };
 
-struct gpu_step {
-  int move = 0;  // its number in gpu_rectangle::moves
-  bool from_workspace = false;
-  bool to_workspace = false;
-  std::int64_t from = 0;  // bytes from the begin of the array, or of the workspace
-  std::int64_t to = 0;
-  std::int64_t flags_at = 0;  // from the begin of the workspace
-};
+using gpu_step = in_place_step;
 
 // Steps in order, once for each index of `repeat`, whose strides are bytes of the array.
 struct gpu_program {

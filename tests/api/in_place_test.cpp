@@ -42,7 +42,7 @@ std::string move(const problem& what, const planning::request& wanted, const bas
   if (made.kernel == nullptr) return "refused";
   if (lines != nullptr) lines->insert(made.line);
   one_memory memory(what, misalignment);
-  constexpr std::size_t guard = 64;
+  constexpr std::size_t guard = 61;  // the workspace begins anywhere
   const auto bytes = static_cast<std::size_t>(made.workspace_bytes);
   std::vector<std::byte> workspace(bytes + 2 * guard, testing::poison);
   api::run_in_place(made, memory.data() + form.src_offset * form.word_bytes, workspace.data() + guard, {});
@@ -115,7 +115,7 @@ TEST(in_place, units_in_any_ranges_make_the_whole) {
     const planning::in_place_choice made =
         planning::choose_in_place(form, places, {.threads = 1, .kernel = {}}, with_cache(roll.one_in(2) ? 0 : 2 << 20));
     if (made.line == 1) continue;
-    const planning::choice& how = made.programs[0].steps[0].how;
+    const planning::choice& how = made.moves[0];
     one_memory memory(what, 3);
     std::byte* const at = memory.data() + form.src_offset * form.word_bytes;
     for (std::int64_t end = how.work.units; end > 0;) {
@@ -156,7 +156,7 @@ TEST(in_place, rectangles_of_every_line) {
     const std::int64_t cols = 1 + roll.below(std::max<std::int64_t>(200000 / rows, 1));
     give(testing::rectangle_of(rows, cols, roll.of(testing::element_sizes), roll.below(40)));
   }
-  EXPECT_EQ(lines, (std::set<int>{1, 2, 3, 4, 5, 6, 7, 8, 9}));
+  EXPECT_EQ(lines, (std::set<int>{1, 2, 3, 4, 5, 6, 7}));
 }
 
 RC_GTEST_PROP(in_place, rectangles_are_turned, ()) {
@@ -214,7 +214,7 @@ TEST(in_place, plans_take_the_callers_workspace_or_their_own) {
   memory.fill();
   expect_error(status::invalid_argument, {"workspace has 100 bytes", std::to_string(how.workspace_bytes()).c_str()},
                [&] { how.execute(memory.data(), memory.data(), std::span(workspace).first(100)); });
-  for (const char* part : {"cpu_cycles", "in place", "passes     2", "workspace  ", "to the workspace"}) {
+  for (const char* part : {"cpu_cycles", "in place", "passes     2", "workspace  ", "from the workspace"}) {
     EXPECT_NE(how.explain().find(part), std::string::npos) << part << "\n" << how.explain();
   }
 }

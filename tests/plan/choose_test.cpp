@@ -87,7 +87,7 @@ TEST(pages, are_fetched_ahead_where_src_is_read_in_order) {
 
 TEST(line_tiles, fill_whole_lines_of_what_stays_in_the_cache) {
   const auto tiles = [](const problem& what, const base::machine& machine) {
-    return choose_for(what, {.threads = 1}, machine).work.line_tiles;
+    return choose_for(what, {.threads = 1, .kernel = {}}, machine).work.line_tiles;
   };
   for (const std::int64_t word : {1, 2, 4, 8}) {
     EXPECT_TRUE(tiles(transpose_problem(64, 64, word), with_larger_l2)) << word;

@@ -10,7 +10,7 @@ TEST(cutting, adds_up_and_fits) {
     for (const std::int64_t other : {1, 3, 19, 23, 97, 500, 8009, 65536}) {
       for (const std::int64_t element : {1, 4, 12, 16}) {
         const std::int64_t most = side * other * element / workspace_share;
-        const cutting cut = cut_side(true, side, other, element, most);
+        const cutting cut = cut_side(true, side, other, element, most, of_gpu);
         if (cut.pieces == 0) continue;
         EXPECT_EQ(cut.pieces * cut.length + cut.rest, side);
         EXPECT_EQ(cut.kept + cut.over, other);
@@ -30,17 +30,17 @@ TEST(cutting, adds_up_and_fits) {
 
 TEST(cutting, takes_a_divisor_where_there_is_one_and_whole_chunks_where_there_are) {
   const std::int64_t much = INT64_MAX;
-  EXPECT_EQ(cut_side(true, 8192 * 25, 8192, 4, much).length * 4 % 16, 0);
-  EXPECT_EQ(cut_side(true, 20000, 7000, 4, much).length * 4 % 16, 0);
-  const cutting odd = cut_side(true, 10007, 8009, 4, much);
+  EXPECT_EQ(cut_side(true, 8192 * 25, 8192, 4, much, of_gpu).length * 4 % 16, 0);
+  EXPECT_EQ(cut_side(true, 20000, 7000, 4, much, of_gpu).length * 4 % 16, 0);
+  const cutting odd = cut_side(true, 10007, 8009, 4, much, of_gpu);
   EXPECT_LT(odd.rest, 200);
   EXPECT_LT(odd.over, 64);
 }
 
 TEST(cutting, says_no_where_nothing_fits) {
-  EXPECT_EQ(cut_side(true, 20, 1000000, 4, INT64_MAX).pieces, 0);
-  EXPECT_EQ(cut_side(true, 1000, 1000, 4, 1000).pieces, 0);
-  EXPECT_EQ(cut_side(true, std::int64_t{1} << 40, std::int64_t{1} << 18, 4, INT64_MAX).pieces, 0);
+  EXPECT_EQ(cut_side(true, 20, 1000000, 4, INT64_MAX, of_gpu).pieces, 0);
+  EXPECT_EQ(cut_side(true, 1000, 1000, 4, 1000, of_gpu).pieces, 0);
+  EXPECT_EQ(cut_side(true, std::int64_t{1} << 40, std::int64_t{1} << 18, 4, INT64_MAX, of_gpu).pieces, 0);
 }
 
 TEST(cutting, alignments_are_powers_of_two) {
