@@ -309,7 +309,7 @@ bool find_pixels(const map::canonical& form, int& row, int& col) noexcept {
   if (!inner || row < 0 || col < 0) return false;
   for (int k = 0; k < form.rank; ++k) {
     const axis& one = form.axes[k];
-    if (one.src_stride == 1) continue;
+    if (one.src_stride == 1 && one.dst_stride == 1) continue;
     if (k != col && one.src_stride % 4 != 0) return false;
     if (k != row && one.dst_stride % 4 != 0) return false;
   }

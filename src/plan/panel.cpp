@@ -33,15 +33,23 @@ map::fast_divisor divisor(std::int64_t by) noexcept { return map::fast_divisor(s
 
 bool find_matrix(const map::canonical& form, panel_matrix& found) noexcept {
   if (form.rank < 2 || form.word_bytes > 8) return false;
-  const axis* row = nullptr;
-  const axis* col = nullptr;
+  int row = -1, col = -1;
   for (int k = 0; k < form.rank; ++k) {
-    if (form.axes[k].dst_stride == 1) row = &form.axes[k];
-    if (form.axes[k].src_stride == 1) col = &form.axes[k];
+    if (form.axes[k].dst_stride == 1) row = k;
   }
-  if (row == nullptr || col == nullptr || row == col) return false;
+  for (int k = 0; k < form.rank; ++k) {  // of windows that overlap in src the longest
+    const bool longer = col < 0 || form.axes[k].extent > form.axes[col].extent;
+    if (k != row && form.axes[k].src_stride == 1 && longer) col = k;
+  }
+  if (row < 0 || col < 0) return false;
   const std::int64_t word = form.word_bytes;
-  found = {word, row->extent, col->extent, row->src_stride * word, col->dst_stride * word};
+  found = {.word_bytes = word,
+           .rows = form.axes[row].extent,
+           .cols = form.axes[col].extent,
+           .src_row_bytes = form.axes[row].src_stride * word,
+           .dst_col_bytes = form.axes[col].dst_stride * word,
+           .row_axis = row,
+           .col_axis = col};
   return true;
 }
 
@@ -110,7 +118,7 @@ gpu::panel_job fill_panels(const map::canonical& form, const panel_matrix& matri
   number.add(ceil_div(matrix.cols, cut.cols), 0, 1, cut.cols, cut.cols * (matrix.dst_col_bytes / word));
   for (int k = form.rank - 1; k >= 0; --k) {
     const axis& one = form.axes[k];
-    if (one.src_stride != 1 && one.dst_stride != 1) number.add(one.extent, -1, 0, one.src_stride, one.dst_stride);
+    if (k != matrix.row_axis && k != matrix.col_axis) number.add(one.extent, -1, 0, one.src_stride, one.dst_stride);
   }
   made.count = number.blocks();
   blocks = static_cast<std::uint32_t>(ceil_div(made.count, gpu::panel_threads >> made.shape.team_log2));

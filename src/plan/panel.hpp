@@ -22,6 +22,8 @@ struct panel_matrix {
   std::int64_t cols = 1;
   std::int64_t src_row_bytes = 0;  // from one row to the next
   std::int64_t dst_col_bytes = 0;
+  int row_axis = 0;  // of the form
+  int col_axis = 0;
 };
 
 // False when the form is no matrix, or one of words without a kernel.

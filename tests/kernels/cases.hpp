@@ -178,6 +178,23 @@ void for_each_problem(std::int64_t element_bytes, int thin, int more, const base
     give(transpose_problem(rows, 67, element_bytes, 71, rows + 1));
     give(transpose_problem(rows + 3, 130, element_bytes));
   }
+  // Windows that slide along a row, or down the rows: several axes of one src stride.
+  const auto give_axes = [&](std::initializer_list<axis> axes) {
+    problem what{.element_bytes = element_bytes, .rank = static_cast<int>(axes.size())};
+    std::copy(axes.begin(), axes.end(), what.axes.begin());
+    give(what);
+  };
+  for (const std::int64_t windows : {2, 5, 36}) {
+    for (const std::int64_t rows : {24, 36, 130}) {
+      const std::int64_t cols = 100 - windows, pitch = 100, size = rows * cols;
+      const axis row{rows, pitch, 1};
+      give_axes({{windows, 1, rows}, {cols, 1, windows * rows}, row});
+      give_axes({{cols, 1, rows}, {windows, 1, size}, row});
+      give_axes({{windows, 1, 1}, {cols, 1, windows * rows}, {rows, pitch, windows}});
+      give_axes({{windows, pitch, rows}, {cols, 1, windows * rows}, row});
+      give_axes({{3, 1, 1}, {windows, 1, 3 * size}, {cols, 3, 3 * rows}, {rows, 3 * pitch, 3}});
+    }
+  }
   // Short axes that alternate: bits of an index, and other extents, interleaved in another order.
   for (const std::int64_t base : {2, 3}) {
     for (const int step : {2, 3, 5}) {

@@ -55,5 +55,19 @@ TEST(panel, a_matrix_has_rows_and_columns) {
   EXPECT_FALSE(find_matrix(map::canonicalize(transpose_problem(1, 33, 4)), found)) << "one run";
 }
 
+TEST(panel, windows_that_slide_along_a_row_are_many_matrices) {
+  problem what{.element_bytes = 8, .rank = 3};
+  what.axes = {{{2, 1, 24}, {40, 1, 48}, {24, 80, 1}}};
+  const map::canonical form = map::canonicalize(what);
+  panel_matrix found;
+  ASSERT_TRUE(is_of_panels(form, found));
+  EXPECT_EQ(found.rows, 24);
+  EXPECT_EQ(found.cols, 40) << "the longer one";
+  EXPECT_EQ(found.dst_col_bytes, 48 * 8);
+  std::uint32_t blocks = 0;
+  const panel_cut cut = cut_panels(found);
+  EXPECT_EQ(fill_panels(form, found, blocks).count, 2 * ((40 + cut.cols - 1) / cut.cols));
+}
+
 }  // namespace
 }  // namespace cornerturn::planning
