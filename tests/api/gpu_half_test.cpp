@@ -178,8 +178,8 @@ TEST(gpu_half, moves_rectangles_in_place_by_programs) {
   problem what = transpose_problem(10007, 8009, 4);
   what.in_place = true;
   const gpu_half made = prepare(what, h200, "");
-  expect_parts(explain(made, h200), {"cuda_cycles_b4_short: in place", "line 6", "program    1 time", " to the workspace",
-                                     " over ", " items of ", "passes     2", "workspace  "});
+  expect_parts(explain(made, h200), {"cuda_cycles_b4_short: in place", "line 6", "program    1 time",
+                                     " to the workspace", " over ", " items of ", "passes     2", "workspace  "});
   ASSERT_NE(made.narrow.rectangle, nullptr);
   EXPECT_EQ(made.wide.rectangle->workspace_bytes, made.narrow.rectangle->workspace_bytes);
   EXPECT_STREQ(prepare(what, h200, 4, "cuda_cycles_b1").chosen.kernel->name, "cuda_cycles_b1");

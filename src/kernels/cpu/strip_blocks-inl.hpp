@@ -2,7 +2,7 @@
 //
 // Strips of words of 1 or 2 bytes fill a quarter or a half of the windows of their columns, two lines each. With AVX-512
 // what waits for the last strip of a window lies in the order of the blocks, not of the windows, so that a line of the
-// L2 is written once and read once: 9984 x 7040 bytes 0.51 of a copy by windows, 0.68 so (Intel Xeon, 2 MiB of L2, one
+// L2 is written once and read once: 9984 x 7040 bytes 0.51 of a copy by windows, 0.66 so (Intel Xeon, 2 MiB of L2, one
 // thread, 2026-11-22).
 #if defined(CORNERTURN_STRIP_BLOCKS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_STRIP_BLOCKS_INL
