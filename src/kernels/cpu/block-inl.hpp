@@ -81,6 +81,21 @@ HWY_INLINE void shuffle_times(D d, hn::VFromD<D> (&v)[N]) {
 // A piece of 16 bytes of few rows or columns: which byte each of its bytes comes from.
 using piece_order = std::array<std::uint8_t, 16>;
 
+// Turn<Word, Words> turns up to so many columns, or rows; of these the narrowest.
+template <template <std::size_t, std::size_t> class Turn, std::size_t Word>
+struct piece_turner {
+  decltype(&Turn<Word, 16 / Word>::move) move;
+  piece_order order;
+};
+
+template <template <std::size_t, std::size_t> class Turn, std::size_t Word, std::size_t Words = 16 / Word>
+HWY_INLINE piece_turner<Turn, Word> turner_for(std::int64_t count) {
+  if constexpr (Words > 2) {
+    if (count <= static_cast<std::int64_t>(Words) / 2) return turner_for<Turn, Word, Words / 2>(count);
+  }
+  return {&Turn<Word, Words>::move, Turn<Word, Words>::order_for(count)};
+}
+
 // Rows that are `pitch` bytes apart: fewer registers than a pointer for each.
 struct even_rows {
   const std::byte* first;

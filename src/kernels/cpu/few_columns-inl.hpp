@@ -107,20 +107,6 @@ class column_turn {
   }
 };
 
-struct column_turner {
-  void (*move)(const std::byte* from, std::int64_t cols, std::byte* to, std::int64_t pitch, const piece_order& order,
-               page_scout& pages);
-  piece_order order;
-};
-
-template <std::size_t Word, std::size_t Words = 16 / Word>
-HWY_INLINE column_turner column_turner_for(std::int64_t cols) {
-  if constexpr (Words > 2) {
-    if (cols <= static_cast<std::int64_t>(Words) / 2) return column_turner_for<Word, Words / 2>(cols);
-  }
-  return {&column_turn<Word, Words>::move, column_turn<Word, Words>::order_for(cols)};
-}
-
 template <std::size_t Word>
 void move_few_columns(const job& work, const std::byte* src, std::byte* dst, std::int64_t begin, std::int64_t end) {
   constexpr auto word = static_cast<std::int64_t>(Word);
@@ -135,7 +121,7 @@ void move_few_columns(const job& work, const std::byte* src, std::byte* dst, std
   if (windows == nullptr) return move_without_buffer(work, src, dst, begin, end);
   std::byte* const copy = windows + windows_bytes;
   std::byte** const place = reinterpret_cast<std::byte**>(copy + copy_bytes);
-  const column_turner turn = column_turner_for<Word>(cols);
+  const piece_turner<column_turn, Word> turn = turner_for<column_turn, Word>(cols);
   const std::byte* const src_end = src + work.src_hi_bytes;
 
   odometer outer(work.outer, work.form.word_bytes, begin / work.row_chunks(), false);

@@ -106,20 +106,6 @@ class row_turn {
   }
 };
 
-struct row_turner {
-  void (*move)(const std::byte* const* row, std::int64_t rows, std::int64_t offset, std::int64_t bytes, std::byte* to,
-               const piece_order& order);
-  piece_order order;
-};
-
-template <std::size_t Word, std::size_t Words = 16 / Word>
-HWY_INLINE row_turner row_turner_for(std::int64_t rows) {
-  if constexpr (Words > 2) {
-    if (rows <= static_cast<std::int64_t>(Words) / 2) return row_turner_for<Word, Words / 2>(rows);
-  }
-  return {&row_turn<Word, Words>::move, row_turn<Word, Words>::order_for(rows)};
-}
-
 template <std::size_t Word>
 void move_few_rows(const job& work, const std::byte* src, std::byte* dst, std::int64_t begin, std::int64_t end) {
   constexpr auto word = static_cast<std::int64_t>(Word);
@@ -132,7 +118,7 @@ void move_few_rows(const job& work, const std::byte* src, std::byte* dst, std::i
   std::byte* const front = scratch(buffer_bytes + rows * group_bytes);
   if (front == nullptr || rows > packed_rows) return move_without_buffer(work, src, dst, begin, end);
   std::byte* const copy = front + buffer_bytes;  // of what is left of the rows at the end of a unit
-  const row_turner turn = row_turner_for<Word>(rows);
+  const piece_turner<row_turn, Word> turn = turner_for<row_turn, Word>(rows);
 
   std::array<std::int64_t, packed_rows> offset;
   std::array<const std::byte*, packed_rows> row;
