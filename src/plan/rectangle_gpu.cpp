@@ -117,14 +117,13 @@ class builder {
 
   // The row for items of these bytes, or the forced one; null: it cannot move them. The widest words, then the shortest
   // parts, of which one holds an item.
-  [[nodiscard]] const kernels::kernel* row_for(std::int64_t row_bytes, std::int64_t item,
-                                               std::string_view forced) const noexcept {
+  [[nodiscard]] const kernels::kernel* row_for(std::int64_t row_bytes, std::int64_t item) const noexcept {
     const int word = alignment_of(row_bytes | item | array_alignment_, 16);
     const kernels::kernel* best = nullptr;
     for (const kernels::kernel& row : kernels::all()) {
       if (row.launch == nullptr || row.family != std::string_view("cycles") || row.element_bytes > word) continue;
       if (part_of(row) < std::min<std::int64_t>(item, gpu::cycles_part_bytes)) continue;
-      if (!forced.empty() && row.name != forced) continue;
+      if (!forced_.empty() && row.name != forced_) continue;
       if (best == nullptr || row.element_bytes > best->element_bytes ||
           (row.element_bytes == best->element_bytes && part_of(row) < part_of(*best))) {
         best = &row;
@@ -149,8 +148,7 @@ class builder {
     job.first_away = static_cast<std::uint32_t>(items.first_away);
     job.count_away = static_cast<std::uint32_t>(items.count_away);
     job.writes_away = items.writes_away ? 1 : 0;
-    cycles(row_for(job.row_bytes, job.item_bytes, forced_), job, items.inner * items.outer, items.away_at,
-           items.flags_at);
+    cycles(row_for(job.row_bytes, job.item_bytes), job, items.inner * items.outer, items.away_at, items.flags_at);
   }
   // Fills what the row, the items and the device say of a job of cycles. away_at: in the workspace
   void cycles(const kernels::kernel* row, gpu::cycles_job job, std::int64_t places, std::int64_t away_at,
@@ -359,7 +357,7 @@ gpu_rectangle choose_rectangle(const map::canonical& form, const map::in_place_f
     job.row_bytes = job.item_bytes = all.element;
     job.inner = map::fast_divisor(static_cast<std::uint32_t>(std::min<std::int64_t>(all.cols, INT32_MAX)));
     job.outer = static_cast<std::uint32_t>(std::min<std::int64_t>(all.rows, INT32_MAX));
-    make.cycles(make.row_for(all.element, all.element, wanted.kernel), job, all.rows * all.cols, 0, 0);
+    make.cycles(make.row_for(all.element, all.element), job, all.rows * all.cols, 0, 0);
     made.workspace_bytes = 4 * gpu::flags_of_cycles(all.rows * all.cols * most_parts(all.element));
   } else {
     strips<builder>(all, cut).build(make);
