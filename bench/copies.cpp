@@ -159,14 +159,14 @@ std::vector<copy_kind> present_copies() {
     kinds.push_back({"avx2", copy_avx2});
     kinds.push_back({"avx2_nt1", copy_avx2_nt1});
     kinds.push_back({"avx2_nt4", copy_avx2_nt4});
-    kinds.push_back({"avx2_ahead4", copy_avx2_ahead4});
+    kinds.push_back({"avx2_ahead4", copy_avx2_ahead4, true});
   }
   if (__builtin_cpu_supports("avx512f")) {
     kinds.push_back({"avx512", copy_avx512});
     kinds.push_back({"avx512_nt1", copy_avx512_nt1});
     kinds.push_back({"avx512_nt4", copy_avx512_nt4});
-    kinds.push_back({"avx512_pages1", copy_avx512_pages1});
-    kinds.push_back({"avx512_ahead4", copy_avx512_ahead4});
+    kinds.push_back({"avx512_pages1", copy_avx512_pages1, true});
+    kinds.push_back({"avx512_ahead4", copy_avx512_ahead4, true});
   }
 #endif
   return kinds;

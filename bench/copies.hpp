@@ -10,6 +10,7 @@ namespace cornerturn::bench {
 struct copy_kind {
   const char* name;
   void (*run)(const std::byte* src, std::byte* dst, std::int64_t bytes);  // on one thread; dst 64-byte aligned
+  bool fetches = false;                                                   // reads are fetched ahead
 };
 
 // Effect  the copies this CPU runs: memcpy always; ordinary and non-temporal AVX2 / AVX-512 ones where present
