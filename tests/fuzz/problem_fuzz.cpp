@@ -119,7 +119,6 @@ void run_in_two_ranges(const problem& what, testing::workbench& bench, std::uint
   bench.clear();
   made.kernel->run(made.work, src, dst, middle, made.work.units);
   std::string fault = bench.add_part();
-  bench.clear();
   made.kernel->run(made.work, src, dst, 0, middle);
   fault += bench.add_part();
   fault += bench.difference_of_sum();

@@ -93,9 +93,9 @@ class bench_of_one_problem {
     if (work.units < 2) return whole.empty();
 
     std::string fault;
+    bench_.clear();
     for (std::int64_t end = work.units, ranges = 1; end > 0; ++ranges) {
       const std::int64_t begin = ranges == 4 ? 0 : roll_.below(end);
-      bench_.clear();
       row.run(work, src_, dst_, begin, end);
       const std::string twice = bench_.add_part();
       if (fault.empty()) fault = twice;
