@@ -2,6 +2,8 @@
 // then in uneven ranges of units, last range first. Then every pair of types with every kind of math on one shape.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstring>
 #include <string>
 #include <tuple>
 
@@ -135,6 +137,59 @@ TEST_P(apply_rows, convert_whole_blocks) {
   }
   const std::string& row = std::get<0>(GetParam());
   EXPECT_EQ(strips_ > 0, row.empty() || row == "cpu_apply_tile");
+}
+
+// All numbers of 16 bits as bytes, by scales of every kind: powers of two, with ties; odd ones; so small or large that
+// nothing, or all, is left; what is no number.
+TEST_P(apply_rows, make_every_bfloat16_a_byte_by_any_scale) {
+  using enum element_type;
+  constexpr std::int64_t side = 256;
+  const heap_memory src = lines(2 * side * side), dst = lines(side * side);
+  std::vector<kernels::bfloat16> all(side * side);
+  for (std::size_t k = 0; k < all.size(); ++k) all[k].bits = static_cast<std::uint16_t>(k * 40503);  // in no order
+  std::memcpy(src.get(), all.data(), 2 * all.size());
+  std::vector<float> scales{1e-45F, 0x1p-126F, 0x1p-61F, 0x1p-60F, 0x1p60F, 0x1.000002p60F, 1e38F, 0.0F, -1.0F};
+  for (const float odd : {INFINITY, -INFINITY, NAN}) scales.push_back(odd);
+  dice roll(15);
+  for (int exponent = -20; exponent <= 20; ++exponent) {
+    scales.push_back(std::ldexp(1.0F, exponent));
+    scales.push_back(std::nextafter(scales.back(), 0.0F));
+    scales.push_back(std::nextafter(2 * scales.back(), INFINITY));
+    scales.push_back(std::ldexp(1.0F + static_cast<float>(roll.below(1 << 23)) * 0x1p-23F, exponent * 3));
+    scales.push_back(std::ldexp(1.0F + static_cast<float>(roll.below(1 << 7)) * 0x1p-7F, exponent));
+  }
+  for (const element_type to : {float8_e4m3, float8_e5m2}) {
+    for (const bool saturate : {false, true}) {
+      problem what = transpose_problem(side, side, 2);
+      what.math = {.src = bfloat16, .dst = to, .saturate = saturate, .scaled = true};
+      const kernels::op how = kernels::op_of(what.math, 2);
+      const planning::choice made = planning::choose_apply(
+          map::canonicalize(what), how, {.threads = 1, .kernel = std::get<0>(GetParam()), .beside_bytes = 2 << 20},
+          machine_with(2 << 20, false));
+      if (made.kernel == nullptr) return;
+      for (const float scale : scales) {
+        kernels::arrays those;
+        those.src = src.get();
+        those.dst = dst.get();
+        those.scale = scale;
+        made.kernel->apply(made.work, those, 0, made.work.units);
+        std::int64_t wrong = 0;
+        kernels::visit_types(how, [&](auto, auto type) {
+          using Dst = typename decltype(type)::storage;
+          for (std::size_t k = 0; k < all.size(); ++k) {
+            std::byte wanted;
+            Dst by_rule{};
+            if constexpr (kernels::is_float8<Dst>) {
+              by_rule = kernels::apply<kernels::terms::value>(how, all[k], Dst{}, scale);
+            }
+            std::memcpy(&wanted, &by_rule, 1);
+            wrong += dst.get()[k % side * side + k / side] != wanted;
+          }
+        });
+        ASSERT_EQ(wrong, 0) << "scale " << scale << ", " << to_text(what, what.math);
+      }
+    }
+  }
 }
 
 std::vector<parameter> rows_by_targets() {

@@ -62,6 +62,8 @@ template <int Mantissa, int Bias, std::uint32_t Max, std::uint32_t Beyond, std::
 struct narrower_to_bytes<small_float<Mantissa, Bias, Max, Beyond, Nan>> {
   using format = small_float<Mantissa, Bias, Max, Beyond, Nan>;
   static constexpr int dropped = format::dropped;
+  static constexpr int mantissa = Mantissa, max_code = Max, nan_code = Nan;
+  static constexpr bool beyond_is_nan = Beyond == Nan;
   // As a float.
   static constexpr std::uint32_t value_of(std::uint32_t code) {
     return (code << dropped) + (static_cast<std::uint32_t>(127 - Bias) << 23);

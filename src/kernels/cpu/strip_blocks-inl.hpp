@@ -196,10 +196,59 @@ HWY_NOINLINE void stream_whole_block(const std::byte* const* row, std::int64_t o
   }
 }
 
-// A whole block of words of 1 or 2 bytes that waits for the last strip of its windows, two lines each.
+// Pieces of two columns of 2n rows, in turn: of either vector to a line of the one, of the other.
+HWY_INLINE __m512i left_pieces(__m512i upper, __m512i lower) { return _mm512_shuffle_i64x2(upper, lower, 0x88); }
+HWY_INLINE __m512i right_pieces(__m512i upper, __m512i lower) { return _mm512_shuffle_i64x2(upper, lower, 0xdd); }
+
+// 32 bytes of each of 2n rows, n = 16 / Word, become pieces of columns c and c + n: vector c.
 template <std::size_t Word>
+HWY_INLINE void turn_pairs(const std::byte* const* row, std::int64_t offset, __m512i* to) {
+  constexpr std::size_t n = 16 / Word;
+  using T = typename word_of<Word>::type;
+  const hn::FixedTag<T, 64 / Word> d;
+  const hn::Half<decltype(d)> half;
+  hn::VFromD<decltype(d)> v[n];
+  HWY_UNROLL(16)
+  for (std::size_t i = 0; i < n; ++i)
+    v[i] = hn::Combine(d, load(half, row[i + n] + offset), load(half, row[i] + offset));
+  shuffle_times<log2_of(n)>(d, v);
+  HWY_UNROLL(16)
+  for (std::size_t i = 0; i < n; ++i) to[i] = v[i].raw;
+}
+
+// What waits of a strip, from byte k of the block's columns on: 32 bytes of columns as 16 vectors, which are lines of
+// words of 2 bytes, or pieces of two columns of bytes.
+inline constexpr std::size_t strip_vectors = 16;
+template <std::size_t Word>
+struct moved_rows {
+  const std::byte* const* row;
+  std::int64_t offset;
+  const block_ahead<rows_of_strip(Word)>& ahead;
+
+  HWY_INLINE void turn(std::int64_t k, __m512i (&strip)[strip_vectors]) const {
+    ahead.fetch(k);
+    ahead.fetch(k + 16);
+    if constexpr (Word == 1) {
+      turn_pairs<1>(row, offset + k, strip);
+    } else {
+      constexpr std::size_t n = 16 / Word;
+      __m512i upper[n];
+      __m512i lower[n];
+      turn_pairs<Word>(row, offset + k, upper);
+      turn_pairs<Word>(row + 2 * n, offset + k, lower);
+      HWY_UNROLL(8)
+      for (std::size_t c = 0; c < n; ++c) {
+        strip[c] = left_pieces(upper[c], lower[c]);
+        strip[c + n] = right_pieces(upper[c], lower[c]);
+      }
+    }
+  }
+};
+
+// A whole block of words of 1 or 2 bytes that waits for the last strip of its windows, two lines each. Apart: columns from
+// one to the other of those that share a vector of bytes.
+template <std::size_t Word, std::size_t Apart>
 struct waiting_block {
-  static constexpr std::size_t n = 16 / Word;
   static constexpr std::int64_t strips = 4 / static_cast<std::int64_t>(Word);  // of a window
   static constexpr std::int64_t cols = strip_block_bytes / static_cast<std::int64_t>(Word);
   static constexpr std::int64_t strip_bytes = rows_of_strip(Word) * strip_block_bytes;
@@ -209,43 +258,44 @@ struct waiting_block {
 
   [[nodiscard]] HWY_INLINE std::byte* kept() const noexcept { return memory + (strips - 1) * strip_bytes; }
 
-  HWY_NOINLINE void park(const std::byte* const* row, std::int64_t offset, std::int64_t slot,
-                         const block_ahead<rows_of_strip(Word)>& ahead) const noexcept {
+  template <class Rows>
+  HWY_NOINLINE void park(const Rows& rows, std::int64_t slot) const noexcept {
     std::byte* to = memory + slot * strip_bytes;
-    for (std::int64_t k = 0; k < strip_block_bytes; k += 32, to += vectors * line_bytes) {
-      __m512i strip[vectors];
-      turn(row, offset, k, strip, ahead);
+    for (std::int64_t k = 0; k < strip_block_bytes; k += 32, to += strip_vectors * line_bytes) {
+      __m512i strip[strip_vectors];
+      rows.turn(k, strip);
       HWY_UNROLL(16)
-      for (std::size_t c = 0; c < vectors; ++c) _mm512_store_si512(to + c * line_bytes, strip[c]);
+      for (std::size_t c = 0; c < strip_vectors; ++c) _mm512_store_si512(to + c * line_bytes, strip[c]);
     }
   }
 
   // The last strip of the window; from: where the window begins in its run.
-  template <bool AtLines>
-  HWY_NOINLINE void close(const std::byte* const* row, std::int64_t offset, std::byte* const* place, std::int64_t from,
-                          bool first, bool last, const block_ahead<rows_of_strip(Word)>& ahead) const noexcept {
+  template <bool AtLines, class Rows>
+  HWY_NOINLINE void close(const Rows& rows, std::byte* const* place, std::int64_t from, bool first,
+                          bool last) const noexcept {
     const std::byte* at = memory;
     std::byte* line = kept();
     const auto write = [&](std::size_t c, __m512i one, __m512i two) HWY_ATTR {
       write_two<Word, AtLines>(one, two, place[c] + from, line + c * line_bytes, first, last);
     };
     for (std::int64_t k = 0; k < strip_block_bytes; k += 32) {
-      __m512i strip[vectors];
-      turn(row, offset, k, strip, ahead);
+      __m512i strip[strip_vectors];
+      rows.turn(k, strip);
       HWY_UNROLL(16)
-      for (std::size_t c = 0; c < vectors; ++c, at += line_bytes) {
+      for (std::size_t c = 0; c < strip_vectors; ++c, at += line_bytes) {
         if constexpr (Word == 1) {
           const __m512i a = _mm512_load_si512(at);
           const __m512i b = _mm512_load_si512(at + strip_bytes);
           const __m512i d = _mm512_load_si512(at + 2 * strip_bytes);
-          write(c, left(a, b), left(d, strip[c]));
-          write(c + n, right(a, b), right(d, strip[c]));
+          const std::size_t column = c / Apart * 2 * Apart + c % Apart;
+          write(column, left_pieces(a, b), left_pieces(d, strip[c]));
+          write(column + Apart, right_pieces(a, b), right_pieces(d, strip[c]));
         } else {
           write(c, _mm512_load_si512(at), strip[c]);
         }
       }
-      place += 2 * n;
-      line += 2 * n * line_bytes;
+      place += 32 / Word;
+      line += 32 / Word * line_bytes;
     }
   }
 
@@ -258,7 +308,9 @@ struct waiting_block {
         const std::byte* const strip = memory + slot * strip_bytes;
         std::byte* const to = front + line_bytes * (1 + slot * static_cast<std::int64_t>(Word) / 2);
         if constexpr (Word == 1) {
-          const std::byte* const pair = strip + (c / 32 * 16 + c % 16) * line_bytes + c / 16 % 2 * 16;
+          constexpr auto apart = static_cast<std::int64_t>(Apart);
+          const std::int64_t vector = c / (2 * apart) * apart + c % apart;
+          const std::byte* const pair = strip + vector * line_bytes + c / apart % 2 * 16;
           std::memcpy(to + slot % 2 * 32, pair, 16);
           std::memcpy(to + slot % 2 * 32 + 16, pair + 32, 16);
         } else {
@@ -270,46 +322,6 @@ struct waiting_block {
   HWY_NOINLINE void keep(const std::byte* front, std::int64_t pitch) const noexcept {
     for (std::int64_t c = 0; c < cols; ++c, front += pitch) std::memcpy(kept() + c * line_bytes, front, line_bytes);
   }
-
- private:
-  static constexpr std::size_t vectors = 16;  // of 32 bytes of each row
-
-  // Pieces of columns c and c + n of 2n rows, in turn: of either vector to a line of c, of c + n.
-  static HWY_INLINE __m512i left(__m512i upper, __m512i lower) { return _mm512_shuffle_i64x2(upper, lower, 0x88); }
-  static HWY_INLINE __m512i right(__m512i upper, __m512i lower) { return _mm512_shuffle_i64x2(upper, lower, 0xdd); }
-
-  static HWY_INLINE void turn_pairs(const std::byte* const* row, std::int64_t offset, __m512i* to) {
-    using T = typename word_of<Word>::type;
-    const hn::FixedTag<T, 64 / Word> d;
-    const hn::Half<decltype(d)> half;
-    hn::VFromD<decltype(d)> v[n];
-    HWY_UNROLL(16)
-    for (std::size_t i = 0; i < n; ++i)
-      v[i] = hn::Combine(d, load(half, row[i + n] + offset), load(half, row[i] + offset));
-    shuffle_times<log2_of(n)>(d, v);
-    HWY_UNROLL(16)
-    for (std::size_t i = 0; i < n; ++i) to[i] = v[i].raw;
-  }
-
-  // 32 bytes of each row, from byte k of the block on. Bytes become vectors of 2 columns, words of 2 bytes lines.
-  static HWY_INLINE void turn(const std::byte* const* row, std::int64_t offset, std::int64_t k,
-                              __m512i (&strip)[vectors], const block_ahead<rows_of_strip(Word)>& ahead) {
-    ahead.fetch(k);
-    ahead.fetch(k + 16);
-    if constexpr (Word == 1) {
-      turn_pairs(row, offset + k, strip);
-    } else {
-      __m512i upper[n];
-      __m512i lower[n];
-      turn_pairs(row, offset + k, upper);
-      turn_pairs(row + 2 * n, offset + k, lower);
-      HWY_UNROLL(8)
-      for (std::size_t c = 0; c < n; ++c) {
-        strip[c] = left(upper[c], lower[c]);
-        strip[c + n] = right(upper[c], lower[c]);
-      }
-    }
-  }
 };
 #else
 inline constexpr bool lines_in_registers = false;
@@ -317,13 +329,19 @@ template <std::size_t Word, bool AtLines, std::int64_t Width, class Math>
 void stream_whole_block(const std::byte* const*, std::int64_t, std::int64_t, std::byte* const*, std::int64_t,
                         std::byte*, bool, bool, const block_ahead<rows_of_strip(Word)>&, const Math&) {}
 template <std::size_t Word>
+struct moved_rows {
+  const std::byte* const* row;
+  std::int64_t offset;
+  const block_ahead<rows_of_strip(Word)>& ahead;
+};
+template <std::size_t Word, std::size_t Apart>
 struct waiting_block {
   static constexpr std::int64_t bytes = 0;
   std::byte* memory;
-  void park(const std::byte* const*, std::int64_t, std::int64_t, const block_ahead<rows_of_strip(Word)>&) const {}
-  template <bool AtLines>
-  void close(const std::byte* const*, std::int64_t, std::byte* const*, std::int64_t, bool, bool,
-             const block_ahead<rows_of_strip(Word)>&) const {}
+  template <class Rows>
+  void park(const Rows&, std::int64_t) const {}
+  template <bool AtLines, class Rows>
+  void close(const Rows&, std::byte* const*, std::int64_t, bool, bool) const {}
   void to_windows(std::int64_t, std::int64_t, std::byte*, std::int64_t) const {}
   void keep(const std::byte*, std::int64_t) const {}
 };

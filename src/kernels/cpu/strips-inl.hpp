@@ -28,6 +28,7 @@ namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
 // What moves as it is: see strips_math-inl.hpp.
 struct no_math {
+  static constexpr std::size_t pairs_apart = 16;  // see waiting_block
   static constexpr bool computes_rows = false;
   static constexpr bool computes_lines = false;
   static constexpr bool computes_pieces = false;
@@ -133,7 +134,9 @@ void move_strips(const job& work, const std::byte* src, std::byte* dst, std::int
                         !Math::computes_pieces && reinterpret_cast<std::uintptr_t>(dst) % unit == 0;
   const bool from_registers = by_lines && (Word >= 4 || (Word == 2 && Math::computes_blocks));
   // Narrow words wait by blocks. What is no whole block, and what begins or ends a run, takes windows as ever.
-  constexpr bool narrow = Word <= 2 && !Math::computes_lines && !Math::computes_pieces && !Math::computes_blocks;
+  constexpr bool narrow =
+      Word <= 2 && !Math::computes_lines && !Math::computes_pieces && (Word == 1 || !Math::computes_blocks);
+  using pending = waiting_block<Word, Math::pairs_apart>;
   const bool waits = narrow && by_lines;
 
   // A block of registers may be stored whole though it has fewer columns.
@@ -141,7 +144,7 @@ void move_strips(const job& work, const std::byte* src, std::byte* dst, std::int
   const std::int64_t tile_bytes = (columns + Fill::spare_cols) * all.pitch();
   const std::int64_t carry_bytes = all.strips == 1 ? work.panel * line_bytes : 0;
   std::int64_t waiting_bytes = 0;
-  if constexpr (narrow) waiting_bytes = waits ? work.panel / block_cols * waiting_block<Word>::bytes : 0;
+  if constexpr (narrow) waiting_bytes = waits ? work.panel / block_cols * pending::bytes : 0;
   std::byte* const waiting =
       scratch(waiting_bytes + tile_bytes + carry_bytes + work.panel * static_cast<std::int64_t>(sizeof(std::byte*)));
   if (waiting == nullptr) {
@@ -181,17 +184,31 @@ void move_strips(const job& work, const std::byte* src, std::byte* dst, std::int
       const bool whole = full_strip && cols == block_cols;
       const bool in_registers = from_registers && slot == all.strips - 1 && n >= slot &&
                                 (whole || (Word >= 4 && full_strip && bytes % 16 == 0));
+      const bool closes = slot == all.strips - 1;
+      const bool parks = waits && whole && (closes ? n >= slot : !now.last);
       const bool computed = computes_rows && !(Math::computes_lines && in_registers);
       const block_ahead<side> ahead(now, strips[turn ^ 1], block * strip_block_bytes, work.prefetch_bytes, bytes,
                                     computed ? &nothing : pages);
-      if constexpr (Math::computes_blocks) {
+      const auto wait = [&](const auto& rows) {
+        const pending mine{waiting + block * pending::bytes};
+        const std::int64_t from = (n + 1 - all.strips) * strip_bytes;
+        if (!closes) return mine.park(rows, slot);
+        if (at_lines) return mine.template close<true>(rows, all.place + c, from, from == 0, now.last);
+        mine.template close<false>(rows, all.place + c, from, from == 0, now.last);
+      };
+      if constexpr (Math::computes_blocks && narrow) {
+        if (parks) {
+          wait(math.converted(now, strips[turn ^ 1], c, !together));
+          continue;
+        }
+      } else if constexpr (Math::computes_blocks) {
         if (whole && (!Math::two_lines || in_registers)) {
           const std::int64_t from = (n + 1 - all.strips) * strip_bytes;
           std::byte* const to = all.front(block) + line_bytes + slot * strip_bytes;
           math.block(
               now, strips[turn ^ 1], c, !together,
               column_lines{to, all.pitch(), all.place + c, from, all.carry + c * line_bytes, now.last, in_registers});
-          if (!in_registers && (now.last || slot == all.strips - 1))
+          if (!in_registers && (now.last || closes))
             all.write(n, block, panel_cols, now.last ? now.unit.rows * word : 0, math);
           continue;
         }
@@ -225,26 +242,18 @@ void move_strips(const job& work, const std::byte* src, std::byte* dst, std::int
         }
         continue;
       }
-      const bool closes = slot == all.strips - 1;
       const column_windows* windows = &all;
       column_windows alone = all;  // of one block that waits
       if constexpr (narrow) {
         if (waits && cols == block_cols) {
-          const waiting_block<Word> mine{waiting + block * waiting_block<Word>::bytes};
-          if (full_strip && (closes ? n >= slot : !now.last)) {
-            const std::int64_t from = (n + 1 - all.strips) * strip_bytes;
-            if (!closes) {
-              mine.park(row, offset, slot, ahead);
-            } else if (at_lines) {
-              mine.template close<true>(row, offset, all.place + c, from, from == 0, now.last, ahead);
-            } else {
-              mine.template close<false>(row, offset, all.place + c, from, from == 0, now.last, ahead);
-            }
+          if (parks) {
+            wait(moved_rows<Word>{row, offset, ahead});
             continue;
           }
           alone.memory += block_cols * all.pitch();
           alone.first_block = block;
           windows = &alone;
+          const pending mine{waiting + block * pending::bytes};
           mine.to_windows(HWY_MAX(slot - n, std::int64_t{0}), slot, alone.memory, alone.pitch());
         }
       }
@@ -263,7 +272,7 @@ void move_strips(const job& work, const std::byte* src, std::byte* dst, std::int
         windows->write(n, block, panel_cols, now.last ? now.unit.rows * word : 0, math);
       if constexpr (narrow) {
         if (windows == &alone) {
-          waiting_block<Word>{waiting + block * waiting_block<Word>::bytes}.keep(alone.memory, alone.pitch());
+          pending{waiting + block * pending::bytes}.keep(alone.memory, alone.pitch());
         }
       }
     }

@@ -37,6 +37,7 @@ HWY_INLINE job in_bytes(const job& work) noexcept {
 
 class strip_math {
  public:
+  static constexpr std::size_t pairs_apart = 16;  // see waiting_block
   strip_math(const job& work, const arrays& all) noexcept : work_(work), all_(all), run_(run_of(work.math)) {}
 
   void without_memory(std::int64_t begin, std::int64_t end) const noexcept {
