@@ -216,7 +216,8 @@ void batch_state::run(int thread) const {
                         src,
                         dst,
                         map::words(parts_[one.which].form) * parts_[one.which].form.word_bytes,
-                        shared_out_.panels[one.which]};
+                        shared_out_.panels[one.which],
+                        shared_out_.strips[one.which]};
       if (count < small.size()) continue;
       kernels::cpu::move_items(small);
       count = 0;

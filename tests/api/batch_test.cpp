@@ -181,6 +181,51 @@ TEST(batch, neighbours_in_dst_share_lines) {
   }
 }
 
+// Matrices that go line by line of each column, among others, with room between some of them.
+TEST(batch, middle_sized_matrices_share_lines) {
+  constexpr std::size_t room = 64;
+  constexpr std::int64_t most_rows[] = {20, 70, 150, 300}, most_cols[] = {20, 150, 310, 1100};
+  for (const std::size_t off : {std::size_t{0}, std::size_t{8}, std::size_t{4}, std::size_t{2}, std::size_t{3}}) {
+    dice roll(31);
+    std::vector<problem> problems;
+    std::vector<std::size_t> place;
+    std::size_t src_bytes = 0, at = room + off;
+    const auto enough = static_cast<std::size_t>(4 * base::this_machine().l2_bytes);
+    while (src_bytes < enough) {
+      constexpr std::int64_t sizes[] = {1, 2, 4, 8, 16};
+      const std::int64_t size = roll.of(sizes);
+      problems.push_back(
+          transpose_problem(1 + roll.below(roll.of(most_rows)), 1 + roll.below(roll.of(most_cols)), size));
+      const auto bytes = static_cast<std::size_t>(testing::elements_of(problems.back()) * size);
+      if (off == 0 || roll.one_in(5)) at = (at + 15) / 16 * 16 + off + (roll.one_in(3) ? room : 0);
+      place.push_back(at);
+      src_bytes += bytes;
+      at += bytes;
+    }
+    const std::byte* const src = testing::pattern(src_bytes);
+    std::vector<std::byte> wanted(at + room, testing::poison);
+    std::vector<std::byte> dst = wanted;
+    std::vector<batch_item> items;
+    std::size_t from = 0;
+    for (std::size_t k = 0; k < problems.size(); ++k) {
+      const problem& what = problems[k];
+      const auto size = static_cast<std::size_t>(what.element_bytes);
+      items.push_back({what, src + from, dst.data() + place[k]});
+      testing::walk(what, [&](std::int64_t s, std::int64_t d) {
+        std::memcpy(wanted.data() + place[k] + static_cast<std::size_t>(d) * size,
+                    src + from + static_cast<std::size_t>(s) * size, size);
+      });
+      from += static_cast<std::size_t>(testing::elements_of(what)) * size;
+    }
+    for (const int threads : {1, 2, 3}) {
+      const batch how(items, with(threads));
+      std::fill(dst.begin(), dst.end(), testing::poison);
+      how.execute();
+      EXPECT_TRUE(dst == wanted) << "dst begins at " << off << "\n" << how.explain();
+    }
+  }
+}
+
 TEST(batch, of_nothing_moves_nothing) {
   const batch none(std::span<const batch_item>{}, with(3));
   none.execute();

@@ -25,6 +25,9 @@ inline constexpr int strip_rows = 16;
   return word_bytes == 4 ? 8 : 16 / word_bytes;
 }
 
+// Of a matrix that goes by item_strips-inl.hpp, at most, of which two lines each wait.
+inline constexpr std::int64_t item_strip_cols = 1024;
+
 // The same for strips-inl.hpp.
 [[nodiscard]] constexpr std::size_t rows_of_strip(std::size_t word_bytes) noexcept {
   return word_bytes <= 4 ? 32 : 128 / word_bytes;

@@ -10,6 +10,7 @@
 #include <hwy/foreach_target.h>  // first, and before highway.h
 
 #include "kernels/cpu/block-inl.hpp"
+#include "kernels/cpu/item_strips-inl.hpp"
 #include "kernels/cpu/items.hpp"
 #include "kernels/cpu/lines-inl.hpp"
 #include "kernels/cpu/scratch.hpp"
@@ -26,32 +27,29 @@ class item_scout {
   item_scout(const small_item* all, std::size_t count) noexcept : next_(all), end_(all + count) {}
 
   HWY_INLINE void fetch(std::int64_t bytes) noexcept {
-    for (owed_ += bytes; owed_ >= line_bytes; owed_ -= line_bytes) {
-      while (lines_ == 0) {
+    for (owed_ += bytes; owed_ >= pages * line_bytes; owed_ -= pages * line_bytes) {
+      while (line_ == part_) {
         if (!go_on()) return;
       }
-      __builtin_prefetch(window_ + line_ % pages * part_ + line_ / pages * line_bytes, 0, 2);
-      ++line_;
-      --lines_;
+      for (std::int64_t k = 0; k < pages; ++k) __builtin_prefetch(window_ + line_ + k * part_, 0, 2);
+      line_ += line_bytes;
     }
   }
 
  private:
-  static constexpr std::uint64_t page = 4096;
-  static constexpr std::uint64_t pages = 4;
+  static constexpr std::int64_t page = 4096;
+  static constexpr std::int64_t pages = 4;
 
   // The next four pages of the run, or quarters of its rest; or the next run: items that follow each other in src.
   HWY_NOINLINE bool go_on() noexcept {
-    window_ += line_ * line_bytes;
-    line_ = 0;
+    window_ += pages * part_;
+    line_ = part_ = 0;
     if (window_ >= run_end_) {
       if (next_ == end_) return false;
       window_ = run_end_ = next_->src;
       for (; next_ != end_ && next_->src == run_end_; ++next_) run_end_ += next_->bytes;
     }
-    const auto left = static_cast<std::uint64_t>(run_end_ - window_);
-    part_ = HWY_MIN(page, (left + pages * line_bytes - 1) / (pages * line_bytes) * line_bytes);
-    lines_ = part_ / line_bytes * pages;
+    part_ = HWY_MIN(page, base::ceil_div(run_end_ - window_, pages * line_bytes) * line_bytes);
     return true;
   }
 
@@ -59,9 +57,8 @@ class item_scout {
   const small_item* end_;
   const std::byte* window_ = nullptr;
   const std::byte* run_end_ = nullptr;
-  std::uint64_t part_ = 0;   // a quarter of the window: a page, or less at the end of a run
-  std::uint64_t line_ = 0;   // of the window
-  std::uint64_t lines_ = 0;  // of it that are left
+  std::int64_t part_ = 0;  // a quarter of the window: a page, or less at the end of a run
+  std::int64_t line_ = 0;  // of each quarter, that comes next
   std::int64_t owed_ = 0;
 };
 
@@ -81,6 +78,22 @@ HWY_INLINE void turn_some(const small_item& one, std::int64_t col, std::int64_t 
   if (one.work->element_bytes == 4) return turn_panel<4>(one, col, cols, to);
   if (one.work->element_bytes == 8) return turn_panel<8>(one, col, cols, to);
   turn_panel<16>(one, col, cols, to);
+}
+
+template <std::size_t Word>
+HWY_INLINE bool move_strips(const small_item& one, std::byte* memory, run_writer& writer, item_scout& scout) {
+  constexpr auto unit = static_cast<std::uintptr_t>(HWY_MIN(Word, std::size_t{8}));
+  if (reinterpret_cast<std::uintptr_t>(one.dst) % unit != 0) return false;
+  item_in_strips<Word, item_scout>(*one.work, memory, writer, scout).move(one.src, one.dst);
+  return true;
+}
+
+HWY_INLINE bool moved_by_strips(const small_item& one, std::byte* memory, run_writer& writer, item_scout& scout) {
+  if (!strips_of_items || !one.strips) return false;
+  if (one.work->element_bytes == 2) return move_strips<2>(one, memory, writer, scout);
+  if (one.work->element_bytes == 4) return move_strips<4>(one, memory, writer, scout);
+  if (one.work->element_bytes == 8) return move_strips<8>(one, memory, writer, scout);
+  return move_strips<16>(one, memory, writer, scout);
 }
 
 // buffer: of the largest panel, of what is written written together, and a line.
@@ -115,6 +128,10 @@ void items(const small_item* all, std::size_t count, std::byte* buffer, std::int
       write(one.src, one.dst, one.bytes);
       continue;
     }
+    if (one.strips) {
+      flush();
+      if (moved_by_strips(one, buffer, writer, scout)) continue;
+    }
     const bool whole = one.panel == 0 || one.panel >= one.bytes;
     const std::int64_t panel = whole ? one.bytes : one.panel;
     const std::int64_t cols = one.work->cols.total;
@@ -146,7 +163,7 @@ HWY_EXPORT(items);
 void move_items(std::span<const small_item> all) noexcept {
   std::int64_t most = 0;
   for (const small_item& one : all) most = HWY_MAX(most, one.bytes);
-  std::byte* const buffer = item_buffer(most + written_together + 64);
+  std::byte* const buffer = item_buffer(HWY_MAX(most + written_together + 64, (2 * item_strip_cols + 1) * 64));
   if (buffer != nullptr) return HWY_DYNAMIC_DISPATCH(items)(all.data(), all.size(), buffer, most);
   for (const small_item& one : all) {  // no memory: straight to dst
     if (one.run != nullptr) {

@@ -21,6 +21,7 @@ struct small_item {
   std::byte* dst = nullptr;
   std::int64_t bytes = 0;
   std::int64_t panel = 0;  // bytes of whole columns that are turned at a time, if it is one matrix
+  bool strips = false;     // which may go by item_strips-inl.hpp instead, where the CPU has AVX-512
 };
 
 // Effect  moves all of them; what is written is in memory or on its way past the cache

@@ -28,9 +28,10 @@ struct line_tile {
   static constexpr std::size_t rows = 64 / Word;
   static constexpr std::size_t cols = n;
 
-  static HWY_INLINE void move(const std::byte* from, std::int64_t src_pitch, std::byte* to, std::int64_t dst_pitch) {
+  // A line of each column.
+  static HWY_INLINE void turn(const std::byte* from, std::int64_t src_pitch, __m512i (&line)[cols]) {
     using lane = typename word_of<Word>::type;
-    const hn::FixedTag<lane, 64 / Word> d;
+    const hn::FixedTag<lane, 64 / sizeof(lane)> d;
     const hn::FixedTag<std::uint8_t, 16> piece;
     const std::int64_t apart = static_cast<std::int64_t>(n) * src_pitch;
     hn::VFromD<decltype(d)> v[n];
@@ -43,7 +44,14 @@ struct line_tile {
     }
     shuffle_times<log2_of(n)>(d, v);
     HWY_UNROLL(16)
-    for (std::size_t k = 0; k < n; ++k, to += dst_pitch) _mm512_storeu_si512(to, v[k].raw);
+    for (std::size_t k = 0; k < n; ++k) line[k] = v[k].raw;
+  }
+
+  static HWY_INLINE void move(const std::byte* from, std::int64_t src_pitch, std::byte* to, std::int64_t dst_pitch) {
+    __m512i v[cols];
+    turn(from, src_pitch, v);
+    HWY_UNROLL(16)
+    for (std::size_t k = 0; k < cols; ++k, to += dst_pitch) _mm512_storeu_si512(to, v[k]);
   }
 };
 
@@ -83,12 +91,10 @@ struct line_tile<4> {
     a = first;
   }
 
-  static HWY_INLINE void move(const std::byte* from, std::int64_t src_pitch, std::byte* to, std::int64_t dst_pitch) {
+  static HWY_INLINE void turn(const std::byte* from, std::int64_t src_pitch, __m512i (&v)[cols]) {
     const std::byte* at[] = {from, from + 4 * src_pitch, from + 8 * src_pitch, from + 12 * src_pitch};
-    std::byte* run[] = {to, to + 4 * dst_pitch};
-    // g++ 12 would address all from one pointer, by more multiples of the pitches than there are registers.
-    asm("" : "+r"(at[0]), "+r"(at[1]), "+r"(at[2]), "+r"(at[3]), "+r"(run[0]), "+r"(run[1]));
-    __m512i v[8];
+    // g++ 12 would address all from one pointer, by more multiples of the pitch than there are registers.
+    asm("" : "+r"(at[0]), "+r"(at[1]), "+r"(at[2]), "+r"(at[3]));
     HWY_UNROLL(8)
     for (std::size_t k = 0; k < 8; ++k) {
       const std::int64_t row = static_cast<std::int64_t>(k % 4) * src_pitch;
@@ -101,6 +107,13 @@ struct line_tile<4> {
     trade_fours<true>(v[0], v[4]);
     HWY_UNROLL(3)
     for (std::size_t k = 1; k < 4; ++k) trade_fours<false>(v[k], v[k + 4]);
+  }
+
+  static HWY_INLINE void move(const std::byte* from, std::int64_t src_pitch, std::byte* to, std::int64_t dst_pitch) {
+    std::byte* run[] = {to, to + 4 * dst_pitch};
+    asm("" : "+r"(run[0]), "+r"(run[1]));  // as above
+    __m512i v[cols];
+    turn(from, src_pitch, v);
     HWY_UNROLL(8)
     for (std::size_t k = 0; k < 8; ++k) {
       _mm512_storeu_si512(run[k / 4] + static_cast<std::int64_t>(k % 4) * dst_pitch, v[k]);

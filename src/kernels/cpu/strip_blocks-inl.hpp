@@ -92,15 +92,8 @@ template <std::size_t Word>
 class splicer {
  public:
   // a: bytes from the begin of a line to that of the run; a multiple of the word, or of 8
-  explicit HWY_INLINE splicer(std::int64_t a) noexcept {
-    if constexpr (Word == 2) {
-      index_ = _mm512_sub_epi16(_mm512_load_si512(first.data()), _mm512_set1_epi16(static_cast<short>(a / 2)));
-    } else if constexpr (Word == 4) {
-      index_ = _mm512_sub_epi32(_mm512_load_si512(first.data()), _mm512_set1_epi32(static_cast<int>(a / 4)));
-    } else {
-      index_ = _mm512_sub_epi64(_mm512_load_si512(first.data()), _mm512_set1_epi64(a / 8));
-    }
-  }
+  explicit HWY_INLINE splicer(std::int64_t a) noexcept
+      : index_(_mm512_loadu_si512(lanes_of_two.data() + lanes - a / static_cast<std::int64_t>(sizeof(lane)))) {}
   // The last a bytes of one line and what precedes the last a bytes of the next.
   HWY_INLINE __m512i operator()(__m512i before, __m512i after) const noexcept {
     if constexpr (Word == 2) return _mm512_permutex2var_epi16(before, index_, after);
@@ -111,12 +104,13 @@ class splicer {
  private:
   using lane = typename word_of<Word>::type;
   static constexpr std::size_t lanes = 64 / sizeof(lane);
-  static constexpr std::array<lane, lanes> second_line() {
-    std::array<lane, lanes> index{};
-    for (std::size_t k = 0; k < lanes; ++k) index[k] = static_cast<lane>(lanes + k);
-    return index;
+  static constexpr std::array<lane, 2 * lanes> numbers() {
+    std::array<lane, 2 * lanes> all{};
+    for (std::size_t k = 0; k < all.size(); ++k) all[k] = static_cast<lane>(k);
+    return all;
   }
-  alignas(64) static constexpr std::array<lane, lanes> first = second_line();
+  // In memory: the port that broadcasts is the one that shuffles.
+  alignas(64) static constexpr std::array<lane, 2 * lanes> lanes_of_two = numbers();
   __m512i index_;
 };
 
