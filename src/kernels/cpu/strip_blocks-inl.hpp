@@ -69,13 +69,13 @@ struct block_ahead {
 };
 
 // A whole block of narrow words: longer pieces of its columns than the blocks of other walks store.
-template <std::size_t Word>
+template <std::size_t Word, std::size_t Side>
 HWY_NOINLINE void turn_whole_block(const std::byte* const* row, std::int64_t offset, std::byte* to, std::int64_t pitch,
-                                   const block_ahead<rows_of_strip(Word)>& ahead) {
+                                   const block_ahead<Side>& ahead) {
   constexpr std::size_t widest = HWY_MAX_BYTES < 64 ? HWY_MAX_BYTES : 64;
   using tall = tall_block<Word, (Word == 1 ? HWY_MIN(widest, std::size_t{32}) : widest)>;
   constexpr auto word = static_cast<std::int64_t>(Word);
-  for (std::size_t r = 0; r < rows_of_strip(Word); r += tall::rows) {
+  for (std::size_t r = 0; r < Side; r += tall::rows) {
     std::byte* run = to + static_cast<std::int64_t>(r) * word;
     for (std::int64_t k = 0; k < strip_block_bytes; k += 16, run += 16 / word * pitch) {
       if (r == 0) ahead.fetch(k);

@@ -122,7 +122,7 @@ template <std::size_t Word, class Fill, class Math = no_math>
 void move_strips(const job& work, const std::byte* src, std::byte* dst, std::int64_t begin, std::int64_t end,
                  const Fill& fill, const Math& math = {}) {
   constexpr bool computes_rows = Math::computes_rows;
-  constexpr std::size_t side = rows_of_strip(Word);
+  constexpr std::size_t side = Math::computes_pieces ? rows_of_summed_strip(Word) : rows_of_strip(Word);
   constexpr auto word = static_cast<std::int64_t>(Word);
   constexpr std::int64_t strip_bytes = static_cast<std::int64_t>(side) * word;
   constexpr std::int64_t block_cols = strip_block_bytes / word;
@@ -229,7 +229,7 @@ void move_strips(const job& work, const std::byte* src, std::byte* dst, std::int
         const std::int64_t from = (n + 1 - all.strips) * strip_bytes;
         const bool first = from == 0;
         std::byte* const* const to = all.place + c;
-        if constexpr (Word >= 4) {
+        if constexpr (Word >= 4 && !Math::computes_pieces) {
           std::byte* const kept = all.carry + c * line_bytes;
           constexpr std::int64_t width = strip_block_bytes;
           if (!whole) {
