@@ -24,11 +24,10 @@ struct measured_case {
   bool right = true;
   double other_cpus = 0;  // that other processes used meanwhile
   double gigabytes_per_second = 0;
-  double roof = 0;  // GB/s of the best copy
+  double roof = 0;   // GB/s of the best copy
+  double share = 0;  // ours of the best copy's; of several processes, the median of theirs
   double nanoseconds = 0;
   std::vector<std::pair<std::string, double>> peers;  // GB/s of those that were right
-
-  [[nodiscard]] double share() const { return roof > 0 ? gigabytes_per_second / roof : 0; }
 };
 
 struct bench_run {

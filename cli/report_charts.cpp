@@ -99,7 +99,7 @@ std::string dots_of(const plot& on, const std::vector<const measured_case*>& cas
     ours += fmt::format(
         "<circle class=\"ours\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\"><title>{}: {} GB/s, {:.0f} % of the copy"
         "</title></circle>\n",
-        x, on.y(one->gigabytes_per_second), escaped(what), rate_text(one->gigabytes_per_second), 100 * one->share());
+        x, on.y(one->gigabytes_per_second), escaped(what), rate_text(one->gigabytes_per_second), 100 * one->share);
   }
   return fmt::format("<path class=\"roof\" d=\"{}\"/>\n{}{}", roofs, peers, ours);
 }
@@ -141,10 +141,10 @@ std::string strip(const group& of, double longest) {
   std::vector<double> shares;
   std::string dots;
   for (const measured_case* one : of.cases) {
-    shares.push_back(one->share());
+    shares.push_back(one->share);
     dots += fmt::format("<i{} style=\"left:{:.1f}%\" title=\"{}, {} bytes each: {} GB/s, {:.1f} %{}\"></i>",
-                        one->right ? "" : " class=\"wrong\"", 100 * one->share() / longest, escaped(one->shape),
-                        one->element_bytes, rate_text(one->gigabytes_per_second), 100 * one->share(),
+                        one->right ? "" : " class=\"wrong\"", 100 * one->share / longest, escaped(one->shape),
+                        one->element_bytes, rate_text(one->gigabytes_per_second), 100 * one->share,
                         one->right ? "" : ", WRONG");
   }
   return fmt::format(
@@ -171,7 +171,7 @@ std::string table_of(const bench_run& run, const std::vector<group>& groups) {
           "<tr><td>{}</td><td>{}</td><td class=\"text\">{}</td><td>{}</td><td>{}</td><td>{:.1f} %</td>"
           "<td class=\"text\">{}</td></tr>\n",
           escaped(one->shape), one->element_bytes, escaped(one->kernel), rate_text(one->gigabytes_per_second),
-          rate_text(one->roof), 100 * one->share(), escaped(peer));
+          rate_text(one->roof), 100 * one->share, escaped(peer));
     }
   }
   return out + "</table></div></details>\n";
@@ -206,7 +206,7 @@ std::string cases_section(const std::vector<bench_run>& runs) {
     const auto groups = groups_of(run);
     if (groups.empty()) continue;
     double longest = 1;
-    for (const measured_case& one : run.cases) longest = std::max(longest, one.share());
+    for (const measured_case& one : run.cases) longest = std::max(longest, one.share);
     body +=
         "<div class=\"bars\">\n<div class=\"row quiet\"><span class=\"name\">share of the copy</span><span "
         "class=\"value\">mean</span><span class=\"value\">worst</span><span class=\"lane\"></span></div>\n";

@@ -30,7 +30,7 @@ std::string hero_of(const report& all) {
     double roof = 0;
     for (const measured_case& one : run.cases) {
       if (one.hot) continue;
-      shares.push_back(one.share());
+      shares.push_back(one.share);
       roof = std::max(roof, one.roof);
     }
     if (shares.empty()) continue;

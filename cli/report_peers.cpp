@@ -22,7 +22,7 @@ std::vector<peer> peers_of(const bench_run& run) {
       auto found = std::ranges::find(peers, name, &peer::name);
       if (found == peers.end()) found = peers.insert(peers.end(), {name, {}, {}, {}});
       found->theirs.push_back(rate / one.roof);
-      found->ours.push_back(one.share());
+      found->ours.push_back(one.share);
       found->faster.push_back(one.gigabytes_per_second / rate);
     }
   }

@@ -85,6 +85,7 @@ measured_case case_of(const json& from) {
   made.threads = from.at("threads").get<int>();
   made.hot = from.at("hot").get<bool>();
   made.other_cpus = value_or<double>(from, "other_cpus", 0);
+  made.share = from.at("share").at("median").get<double>();
   for (const json& entry : from.at("contenders")) {
     const auto role = entry.at("role").get<std::string>();
     const double rate = entry.at("gb_s").at("median").get<double>();
