@@ -25,9 +25,6 @@ inline constexpr int strip_rows = 16;
   return word_bytes == 4 ? 8 : 16 / word_bytes;
 }
 
-// Of a matrix that goes by item_strips-inl.hpp, at most, of which two lines each wait.
-inline constexpr std::int64_t item_strip_cols = 1024;
-
 // The same for strips-inl.hpp.
 [[nodiscard]] constexpr std::size_t rows_of_strip(std::size_t word_bytes) noexcept {
   return word_bytes <= 4 ? 32 : 128 / word_bytes;
@@ -39,6 +36,9 @@ inline constexpr std::int64_t item_strip_cols = 1024;
   return word_bytes == 4 ? 16 : rows_of_strip(word_bytes);
 }
 inline constexpr std::int64_t strip_block_bytes = 128;  // of each row, that are read together
+
+// Columns of a matrix that goes by item_strips-inl.hpp, at most: two lines of each wait.
+inline constexpr std::int64_t item_strip_cols = 1024;
 
 // Of each of few columns, that are turned together: see few_columns-inl.hpp.
 inline constexpr std::int64_t column_group_bytes = 128;
