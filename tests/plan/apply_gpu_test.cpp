@@ -1,4 +1,4 @@
-// The decision list of problems with math on a GPU. What its choices compute is tested in tests/emulated.
+// The decision list of problems with math on a GPU. What its choices compute is tested in tests/emulate.
 #include "plan/apply_gpu.hpp"
 
 #include <gtest/gtest.h>

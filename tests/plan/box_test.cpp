@@ -1,4 +1,4 @@
-// What kernels/gpu/box.cuh takes for granted about a box. The moves themselves are tests/emulated.
+// What kernels/gpu/box.cuh takes for granted about a box. The moves themselves are tests/emulate.
 #include "plan/box.hpp"
 
 #include <gtest/gtest.h>

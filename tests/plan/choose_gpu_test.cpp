@@ -1,4 +1,4 @@
-// The decision list of the GPU engines. The rows are those of a build with CUDA: see tests/emulated.
+// The decision list of the GPU engines. The rows are those of a build with CUDA: see tests/emulate.
 #include "plan/choose_gpu.hpp"
 
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "../emulated/gpu_problems.hpp"
-#include "../emulated/move.hpp"
+#include "../emulate/gpu_problems.hpp"
+#include "../emulate/move.hpp"
 #include "api/check.hpp"
 #include "base/checked.hpp"
 

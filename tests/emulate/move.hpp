@@ -10,7 +10,7 @@
 
 #include "../kernels/cases.hpp"
 #include "../kernels/oracle.hpp"
-#include "emulator.hpp"
+#include "emulate/emulator.hpp"
 #include "map/canonical.hpp"
 #include "plan/choose_gpu.hpp"
 #include "plan/in_place_gpu.hpp"

@@ -1,11 +1,12 @@
 // The emulator itself: it must find every mistake that is planted, and none in a kernel without one.
-#include "emulator.hpp"
+#include "emulate/emulator.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "move.hpp"
@@ -24,7 +25,7 @@ struct result {
   bool moved = false;
 };
 
-result run(mistake made, order threads, std::uint64_t seed = 1, int thread = 5) {
+result run(mistake made, order threads, std::uint64_t seed = 1, int thread = 5, int wavefront = 0) {
   constexpr std::size_t size = blocks * planted_block_bytes;
   // A block of its own on either side, so that what a mistake touches there does no harm.
   std::vector<unsigned char> memory(6 * size);
@@ -34,6 +35,7 @@ result run(mistake made, order threads, std::uint64_t seed = 1, int thread = 5) 
   const std::vector<unsigned char> before(src, src + size);
   emulated::session running;
   running.threads = threads;
+  running.wavefront = wavefront;
   running.seed = seed;
   running.src = {src, src + size};
   running.dst = {dst, dst + size};
@@ -63,6 +65,30 @@ TEST(emulator, a_kernel_without_mistakes_moves_in_any_order) {
       EXPECT_EQ(found.fault, "");
       EXPECT_TRUE(found.moved);
     }
+  }
+}
+
+TEST(emulator, wavefronts_change_the_order_and_nothing_else) {
+  for (const int wavefront : {32, 64}) {
+    for (const order threads : orders) {
+      const result found = run(mistake::none, threads, 1, 5, wavefront);
+      EXPECT_EQ(found.fault, "");
+      EXPECT_TRUE(found.moved);
+    }
+  }
+}
+
+// Thread 5 and its neighbour write one word; thread 31 and its neighbour are of two wavefronts of 32 lanes, of one of 64.
+TEST(emulator, says_whether_lockstep_may_hide_a_race) {
+  if (!emulated::sees_every_access()) GTEST_SKIP() << "this compiler is not asked to tell of loads and stores";
+  const std::string hidden = "both are lanes of one wavefront", race = "no barrier was between";
+  const auto said = [](int thread, int wavefront) {
+    return run(mistake::two_writers, order::forward, 1, thread, wavefront).fault;
+  };
+  for (const auto& [thread, wavefront, hides] :
+       {std::tuple{5, 32, true}, {31, 32, false}, {31, 64, true}, {5, 0, false}}) {
+    EXPECT_NE(said(thread, wavefront).find(race), std::string::npos);
+    EXPECT_EQ(said(thread, wavefront).find(hidden) != std::string::npos, hides) << thread << ", " << wavefront;
   }
 }
 

@@ -1,4 +1,4 @@
 // Found before src/kernels/cuda/lang.cuh when the instances in src/kernels/cuda are compiled for the emulator.
 #pragma once
 
-#include "lang.hpp"
+#include "emulate/lang.cuh"

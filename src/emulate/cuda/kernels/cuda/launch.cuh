@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "emulator.hpp"
+#include "emulate/emulator.hpp"
 
 namespace cornerturn::emulated {
 

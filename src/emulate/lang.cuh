@@ -1,10 +1,10 @@
-// The host's words for what the kernel texts in src/kernels/gpu say: the same names as src/kernels/cuda/lang.cuh.
+// The emulator's words for the kernel texts in src/kernels/gpu: the names of src/kernels/cuda/lang.cuh.
 #pragma once
 
 #include <cstdint>
 #include <type_traits>
 
-#include "emulator.hpp"
+#include "emulate/emulator.hpp"
 #include "kernels/element.hpp"
 
 #define GPU_KERNEL(threads, blocks) void
@@ -12,6 +12,7 @@
 #define GPU_PARAMETER const
 #define GPU_UNROLL
 #define GPU_UNROLL_BY(n)
+#define GPU_HAS_TENSOR_MEMORY 1
 
 namespace cornerturn::gpu {
 

@@ -1,4 +1,4 @@
-#include "emulator.hpp"
+#include "emulate/emulator.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -261,6 +261,12 @@ class machine {
     return named;
   }
 
+  // Lanes of one wavefront may run in lockstep, which hides a race from a GPU whose wavefronts are as wide.
+  [[nodiscard]] const char* lockstep_with(int other) const {
+    if (of_->wavefront == 0 || current_ / of_->wavefront != other / of_->wavefront) return "";
+    return " (both are lanes of one wavefront, where lockstep may hide it)";
+  }
+
   [[nodiscard]] bool in_place() const { return of_->src.begin == of_->dst.begin; }
 
   [[nodiscard]] bool may_be_read(const void* from, int size) const {
@@ -305,7 +311,8 @@ class machine {
         fault("reads byte ", k, " of shared memory, to which thread ", byte.writer,
               " has started a copy that it did not wait for");
       } else if (byte.written == epoch_ && byte.writer != me) {
-        fault("reads byte ", k, " of shared memory, which thread ", byte.writer, " wrote, and no barrier was between");
+        fault("reads byte ", k, " of shared memory, which thread ", byte.writer, " wrote, and no barrier was between",
+              lockstep_with(byte.writer));
       }
       byte.reader = byte.read == epoch_ && byte.reader != me ? several : me;
       byte.read = epoch_;
@@ -318,7 +325,7 @@ class machine {
       const auto me = static_cast<std::uint16_t>(current_);
       if (byte.written == epoch_ && byte.writer != me) {
         fault("writes byte ", k, " of shared memory, which thread ", byte.writer,
-              " wrote too, and no barrier was between");
+              " wrote too, and no barrier was between", lockstep_with(byte.writer));
       } else if (byte.read == epoch_ && byte.reader != me) {
         fault("writes byte ", k, " of shared memory, which ",
               byte.reader == several ? "several threads" : "another thread", " read, and no barrier was between");
@@ -329,6 +336,7 @@ class machine {
     }
   }
 
+  void put_threads_in_order(std::vector<int>& turns);
   void make_fibers(std::size_t threads);
   void prepare(fiber& one);
   void run_block(int threads);
@@ -443,12 +451,28 @@ void put_in_order(std::vector<Index>& all, order how, std::uint64_t& state_of_sh
   }
 }
 
+// The threads of a block: wavefronts in the order asked for, and the lanes of each.
+void machine::put_threads_in_order(std::vector<int>& turns) {
+  const auto lanes = static_cast<std::size_t>(of_->wavefront);
+  if (lanes == 0) return put_in_order(turns, of_->threads, shuffle_);
+  std::vector<std::size_t> waves((turns.size() + lanes - 1) / lanes), order(lanes);
+  put_in_order(waves, of_->threads, shuffle_);
+  auto to = turns.begin();
+  for (const std::size_t wave : waves) {
+    put_in_order(order, of_->threads, shuffle_);
+    for (const std::size_t lane : order) {
+      const std::size_t thread = wave * lanes + lane;
+      if (thread < turns.size()) *to++ = static_cast<int>(thread);
+    }
+  }
+}
+
 void machine::run_block(int threads) {
   first_epoch_ = ++epoch_;
   for (int k = 0; k < threads; ++k) prepare(fibers_[static_cast<std::size_t>(k)]);
   std::vector<int> turns(static_cast<std::size_t>(threads));
   for (int waiting = threads; waiting > 0;) {
-    put_in_order(turns, of_->threads, shuffle_);
+    put_threads_in_order(turns);
     for (const int thread : turns) enter(thread);
     waiting = 0;
     int left = -1, waits = -1;
