@@ -137,8 +137,9 @@ void add_ladder(CLI::App& app, command_line& chosen) {
       },
       "A matrix to transpose; can be repeated. Default: 8192x8192 and 16384x16384; CPU: 4096x4096 and 5008x7008"));
   command
-      ->add_option("--device", options->device, "Whose ladder: auto, cpu or cuda. Default: auto, a GPU if there is one")
-      ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
+      ->add_option("--device", options->device,
+                   "Whose ladder: auto, cpu, cuda or hip. Default: auto, a GPU if there is one")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda", "hip"}))
       ->type_name("NAME");
   command->add_option("--threads", options->threads, "Threads of the CPU. Default: 1")
       ->check(between(1, 4096))

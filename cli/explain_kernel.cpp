@@ -52,7 +52,7 @@ const ladder::description& rung_of(const explain_options& options) {
   const int word_bytes = options.element_bytes > 8 ? 0 : static_cast<int>(options.element_bytes);
   if (const auto* const found = ladder::find_rung(options.kernel, word_bytes)) return *found;
   std::string known, sizes;
-  for (const auto table : {ladder::rungs(), ladder::cute_rungs()}) {
+  for (const auto table : {ladder::rungs(), ladder::tile_size_rungs(), ladder::cute_rungs()}) {
     for (const ladder::description& one : table) {
       if (one.rung == options.kernel || std::string(one.rung).substr(3) == options.kernel) {
         sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", one.word_bytes);
@@ -76,10 +76,11 @@ bool colours_wanted() {
   return isatty(STDOUT_FILENO) == 1 && !dumb && (none == nullptr || *none == '\0');
 }
 
-nlohmann::ordered_json json_of(const model::global_count& count) {
+// A line is a sector on NVIDIA, a cache line on AMD.
+nlohmann::ordered_json json_of(const model::global_count& count, bool amd) {
   return {{"requests", count.requests},
-          {"sectors", count.sectors},
-          {"sectors_per_request", count.sectors_per_request()},
+          {amd ? "lines" : "sectors", count.lines},
+          {amd ? "lines_per_request" : "sectors_per_request", count.lines_per_request()},
           {"useful", count.useful()}};
 }
 nlohmann::ordered_json json_of(const model::shared_count& count) {
@@ -88,14 +89,15 @@ nlohmann::ordered_json json_of(const model::shared_count& count) {
 
 std::string json_text(const kernel_picture& picture) {
   const model::traffic& t = picture.counts;
+  const bool amd = picture.machine->maker == model::vendor::amd;
   const nlohmann::ordered_json report = {
       {"kernel", picture.rung->rung},
       {"shape", {picture.shape.batch, picture.shape.rows, picture.shape.cols}},
       {"element_bytes", picture.rung->word_bytes},
       {"architecture", picture.machine->name},
-      {"load", json_of(t.load)},
-      {"async_load", json_of(t.async_load)},
-      {"store", json_of(t.store)},
+      {"load", json_of(t.load, amd)},
+      {"async_load", json_of(t.async_load, amd)},
+      {"store", json_of(t.store, amd)},
       {"shared_store", json_of(t.shared_store)},
       {"async_shared_store", json_of(t.async_store)},
       {"shared_load", json_of(t.shared_load)},
@@ -105,6 +107,9 @@ std::string json_text(const kernel_picture& picture) {
       {"bytes_in_flight", picture.in_flight},
       {"dram_floor_seconds", picture.floor_seconds},
       {"verdict", picture.verdict},
+      {"lanes", picture.machine->rules.lanes},
+      {"line_bytes", picture.machine->rules.line_bytes},
+      {"held_against_a_profiler", picture.machine->counted},
   };
   return report.dump() + "\n";
 }
@@ -132,7 +137,7 @@ int run_explain_kernel(const explain_options& options) {
     return exit_ok;
   }
   const ladder::description& rung = rung_of(options);
-  if (const std::string why = rung.refusal(shape); !why.empty()) {
+  if (const std::string why = ladder::refusal(rung, machine, shape); !why.empty()) {
     throw failure(fmt::format("{} is not for {}: it {}", rung.rung, ladder::text_of(shape), why));
   }
   const kernel_picture picture = picture_of(rung, machine, shape);

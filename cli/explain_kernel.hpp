@@ -20,12 +20,26 @@ struct bank_map {
   [[nodiscard]] std::size_t at(int row, int col) const { return static_cast<std::size_t>(row) * cols + col; }
 };
 
-// The sectors that the first request of warp 0 touches: a bit for each of a sector's eight words of four bytes.
+// The sectors or cache lines that the first request of warp 0 touches: a bit for each word of four bytes.
 struct sector_strip {
   std::string title;  // "load", "store"
-  std::vector<std::uint8_t> words;
+  std::vector<std::uint32_t> words;
   double useful = 0;  // of this request
 };
+
+// A vendor's words for one thing.
+struct vocabulary {
+  const char* warp;
+  const char* block;
+  const char* multiprocessor;
+  const char* shared_memory;
+  const char* line;
+  const char* lines;
+  const char* registers;
+};
+[[nodiscard]] const vocabulary& words_of(const model::architecture& machine);
+// Empty, or that nobody has compared the counts with a profiler's.
+[[nodiscard]] std::string reservation(const model::architecture& machine);
 
 struct kernel_picture {
   const ladder::description* rung = nullptr;

@@ -17,7 +17,9 @@ bool is_shared(operation what) {
   return what == operation::shared_load || what == operation::shared_store || what == operation::async_store;
 }
 
-const char* name_of(operation what) {
+const char* name_of(operation what, bool amd = false) {
+  if (amd && what == operation::shared_load) return "LDS load";
+  if (amd && what == operation::shared_store) return "LDS store";
   switch (what) {
     case operation::global_load:
       return "load";
@@ -41,31 +43,31 @@ model::tile_part whole_tile(const model::program& kernel, const ladder::matrix_s
   return {kernel.tile_rows, kernel.tile_cols, 0, line * kernel.word_bytes};
 }
 
-sector_strip strip_of(const model::warp_access& access, operation what) {
-  std::map<std::int64_t, std::uint8_t> touched;
-  for (int lane = 0; lane < model::warp_lanes; ++lane) {
+sector_strip strip_of(const model::warp_access& access, operation what, int line_bytes) {
+  std::map<std::int64_t, std::uint32_t> touched;
+  const int words = line_bytes / 4;
+  for (int lane = 0; lane < model::most_lanes; ++lane) {
     if ((access.active >> lane & 1) == 0) continue;
     const std::int64_t at = access.address[static_cast<std::size_t>(lane)];
     for (std::int64_t word = at / 4; word <= (at + access.lane_bytes - 1) / 4; ++word) {
-      touched[word / 8] = static_cast<std::uint8_t>(touched[word / 8] | 1 << word % 8);
+      touched[word / words] |= std::uint32_t{1} << word % words;
     }
   }
   sector_strip made{name_of(what), {}, 0};
-  for (const auto& [sector, words] : touched) made.words.push_back(words);
+  for (const auto& [line, bits] : touched) made.words.push_back(bits);
   const double asked = std::popcount(access.active) * access.lane_bytes;
-  if (!touched.empty()) made.useful = asked / static_cast<double>(touched.size() * model::sector_bytes);
+  if (!touched.empty()) made.useful = asked / (static_cast<double>(touched.size()) * line_bytes);
   return made;
 }
 
-// The lanes of the phase that takes the most wavefronts: all that are served together with it.
-model::warp_access worst_phase(const model::warp_access& access) {
-  const int lanes = model::phase_lanes(access.lane_bytes);
+// The lanes of the phase that takes the most wavefronts.
+model::warp_access worst_phase(const model::warp_access& access, const model::memory_rules& rules) {
   model::warp_access worst;
   int most = -1;
-  for (int first = 0; first < model::warp_lanes; first += lanes) {
+  for (const model::lane_mask lanes : model::phases_of(access.lane_bytes, access.stores, rules)) {
     model::warp_access phase = access;
-    phase.active &= static_cast<std::uint32_t>(((std::uint64_t{1} << lanes) - 1) << first);
-    const int taken = model::shared_wavefronts(phase).taken;
+    phase.active &= lanes;
+    const int taken = model::shared_wavefronts(phase, rules).taken;
     if (taken > most) most = taken, worst = phase;
   }
   return worst;
@@ -92,6 +94,10 @@ void add_maps(kernel_picture& made, const model::program& kernel) {
   made.maps.push_back(std::move(own));
 
   // Of the accesses with the most conflicts, the one that would have the most if the tile were plain.
+  const model::memory_rules& rules = made.machine->rules;
+  const auto conflicts_of = [&](const model::instruction& one, const model::tile_part& tile) {
+    return model::shared_wavefronts(access_of(kernel, one, 0, tile, rules), rules).conflicts;
+  };
   const model::instruction* worst = nullptr;
   std::pair most{-1, -1};
   for (const model::instruction& one : kernel.instructions) {
@@ -99,19 +105,19 @@ void add_maps(kernel_picture& made, const model::program& kernel) {
     model::instruction plain = one;
     for (model::lane& lane : plain.lanes) lane.shared = made.rung->plain_place(lane.row, lane.col);
     const model::tile_part tile = whole_tile(kernel, made.shape, one.what);
-    const std::pair conflicts{model::shared_wavefronts(access_of(kernel, one, 0, tile)).conflicts,
-                              model::shared_wavefronts(access_of(kernel, plain, 0, tile)).conflicts};
+    const std::pair conflicts{conflicts_of(one, tile), conflicts_of(plain, tile)};
     if (conflicts > most) most = conflicts, worst = &one;
   }
   if (worst == nullptr) return;
   const model::warp_access phase =
-      worst_phase(access_of(kernel, *worst, 0, whole_tile(kernel, made.shape, worst->what)));
+      worst_phase(access_of(kernel, *worst, 0, whole_tile(kernel, made.shape, worst->what), rules), rules);
   const int lanes = std::popcount(phase.active);
-  made.wanted_by = fmt::format("{} lanes want at once in a {}", lanes, name_of(worst->what));
+  made.wanted_by = fmt::format("{} lanes want at once in a {}", lanes,
+                               name_of(worst->what, made.machine->maker == model::vendor::amd));
   for (int row = 0; row < kernel.tile_rows; ++row) {
     for (int col = 0; col < kernel.tile_cols; ++col) {
       const int address = made.rung->place(row, col);
-      for (int lane = 0; lane < model::warp_lanes; ++lane) {
+      for (int lane = 0; lane < model::most_lanes; ++lane) {
         const std::int64_t from = phase.address[static_cast<std::size_t>(lane)];
         if ((phase.active >> lane & 1) == 0 || address < from || address >= from + phase.lane_bytes) continue;
         for (bank_map& map : made.maps) map.want[map.at(row, col)] = true;
@@ -122,11 +128,12 @@ void add_maps(kernel_picture& made, const model::program& kernel) {
 
 void add_verdict(kernel_picture& made) {
   const model::traffic& t = made.counts;
+  const vocabulary& words = words_of(*made.machine);
   const auto say = [&](std::string sentence) { made.verdict.push_back(std::move(sentence)); };
   const auto global = [&](const model::global_count& count, const char* what, const char* verb) {
     if (count.requests == 0 || count.useful() > 0.9) return;
-    say(fmt::format("{} use {:.1f} % of the sectors that they {}: {:.1f} times the traffic that is needed.", what,
-                    100 * count.useful(), verb, 1 / count.useful()));
+    say(fmt::format("{} use {:.1f} % of the {} that they {}: {:.1f} times the traffic that is needed.", what,
+                    100 * count.useful(), words.lines, verb, 1 / count.useful()));
   };
   global(t.load, "Loads", "fetch");
   global(t.async_load, "Asynchronous loads", "fetch");
@@ -135,27 +142,46 @@ void add_verdict(kernel_picture& made) {
     const double more = count.conflicts_per_request();
     if (more < 0.05) return;
     const double turns = static_cast<double>(count.wavefronts) / static_cast<double>(count.requests);
-    say(fmt::format("{} take {:.1f} wavefronts each where {:.1f} would do: bank conflicts.", what, turns,
-                    turns - more));
+    say(fmt::format("{} take {:.1f} {} each where {:.1f} would do: bank conflicts.", what, turns,
+                    made.machine->maker == model::vendor::amd ? "cycles" : "wavefronts", turns - more));
   };
-  shared(t.shared_load, "Shared loads");
-  shared(t.shared_store, "Shared stores");
+  const bool amd = made.machine->maker == model::vendor::amd;
+  shared(t.shared_load, amd ? "LDS loads" : "Shared loads");
+  shared(t.shared_store, amd ? "LDS stores" : "Shared stores");
   shared(t.async_store, "Asynchronous shared stores");
   const double needed = model::needed_in_flight(*made.machine);
   if (made.resident.blocks == 0) {
-    say(fmt::format("A block does not fit a multiprocessor of {}: {}.", made.machine->name, made.resident.limit));
+    say(fmt::format("A {} does not fit a {} of {}: {}.", words.block, words.multiprocessor, made.machine->name,
+                    made.resident.limit));
   } else if (made.in_flight < needed) {
     say(fmt::format("{} are in flight; bandwidth times latency is {}, so DRAM waits for requests.",
                     bytes_text(static_cast<std::int64_t>(made.in_flight)),
                     bytes_text(static_cast<std::int64_t>(needed))));
   }
   if (made.verdict.empty()) {
-    say(made.rung->is_copy ? "Every byte once, in whole sectors: the roof of all rungs."
-                           : "Whole sectors on both sides and no bank conflicts: what is left is DRAM itself.");
+    say(made.rung->is_copy
+            ? fmt::format("Every byte once, in whole {}: the roof of all rungs.", words.lines)
+            : fmt::format("Whole {} on both sides and no bank conflicts: what is left is DRAM itself.", words.lines));
   }
 }
 
 }  // namespace
+
+const vocabulary& words_of(const model::architecture& machine) {
+  static constexpr vocabulary nvidia{"warp",   "block",   "multiprocessor", "shared memory",
+                                     "sector", "sectors", "registers"};
+  static constexpr vocabulary cdna{"wavefront",  "workgroup",   "compute unit", "LDS",
+                                   "cache line", "cache lines", "VGPRs"};
+  static constexpr vocabulary rdna{"wavefront",   "workgroup", "workgroup processor", "LDS", "cache line",
+                                   "cache lines", "VGPRs"};
+  if (machine.maker == model::vendor::nvidia) return nvidia;
+  return machine.rules.lanes == 64 ? cdna : rdna;
+}
+
+std::string reservation(const model::architecture& machine) {
+  if (machine.counted) return {};
+  return fmt::format("The counts for {} are not held against a profiler yet.", machine.name);
+}
 
 kernel_picture picture_of(const ladder::description& rung, const model::architecture& machine,
                           const ladder::matrix_shape& shape) {
@@ -163,15 +189,16 @@ kernel_picture picture_of(const ladder::description& rung, const model::architec
   made.rung = &rung;
   made.machine = &machine;
   made.shape = shape;
-  made.counts = ladder::predict(rung, shape);
+  made.counts = ladder::predict(rung, machine, shape);
   made.resident = ladder::residency(rung, machine);
   made.floor_seconds = model::dram_floor(machine, shape.rows * shape.cols * shape.batch * rung.word_bytes);
   made.in_flight = static_cast<double>(made.resident.blocks) * rung.bytes_in_flight * machine.multiprocessors;
-  const model::program kernel = rung.program(shape);
+  const model::program kernel = ladder::program_on(rung, machine, shape);
   for (const operation what : {operation::global_load, operation::async_load, operation::global_store}) {
     for (const model::instruction& one : kernel.instructions) {
       if (one.what != what) continue;
-      made.strips.push_back(strip_of(access_of(kernel, one, 0, whole_tile(kernel, shape, what)), what));
+      const model::tile_part tile = whole_tile(kernel, shape, what);
+      made.strips.push_back(strip_of(access_of(kernel, one, 0, tile, machine.rules), what, machine.rules.line_bytes));
       break;
     }
   }

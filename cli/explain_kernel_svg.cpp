@@ -10,8 +10,8 @@ namespace cornerturn::cli {
 namespace {
 
 constexpr int cell = 16, margin = 24, gap = 40, line = 20;
-constexpr int most_cells = 32;  // rows and columns of a map; a larger tile repeats itself
-constexpr std::size_t most_drawn = 8;
+constexpr int most_cells = 32;          // rows and columns of a map; a larger tile repeats itself
+constexpr std::size_t most_drawn = 64;  // words of four bytes
 
 // Light and dark by what the reader's system prefers; the page round the figure need not know.
 constexpr const char* style =
@@ -32,22 +32,24 @@ std::string text_at(int x, int y, const char* kind, const std::string& text) {
 }
 
 // The sector's words as squares; what the warp wants of them filled.
-std::string strip_at(int x, int y, const sector_strip& strip) {
+std::string strip_at(int x, int y, const sector_strip& strip, const model::architecture& machine) {
   constexpr int word = 9;
+  const int words = machine.rules.line_bytes / 4;
   std::string out = text_at(x, y + 12, "q", strip.title);
-  const std::size_t shown = std::min(strip.words.size(), most_drawn);
+  const std::size_t shown = std::min(strip.words.size(), most_drawn / static_cast<std::size_t>(words));
   for (std::size_t k = 0; k < shown; ++k) {
-    for (int w = 0; w < 8; ++w) {
+    for (int w = 0; w < words; ++w) {
       out += fmt::format("<rect x='{}' y='{}' width='8' height='14' class='{}'/>",
-                         x + 130 + static_cast<int>(k) * (8 * word + 6) + w * word, y,
+                         x + 130 + static_cast<int>(k) * (words * word + 6) + w * word, y,
                          (strip.words[k] >> w & 1) != 0 ? "u" : "e");
     }
   }
   out += '\n';
-  const int end = x + 130 + static_cast<int>(shown) * (8 * word + 6) + 6;
+  const int end = x + 130 + static_cast<int>(shown) * (words * word + 6) + 6;
   const std::string more = strip.words.size() > shown ? fmt::format("+ {} more; ", strip.words.size() - shown) : "";
   return out + text_at(end, y + 12, "q",
-                       fmt::format("{}{} sectors, {:.4g} % useful", more, strip.words.size(), 100 * strip.useful));
+                       fmt::format("{}{} {}, {:.4g} % useful", more, strip.words.size(), words_of(machine).lines,
+                                   100 * strip.useful));
 }
 
 // Each bank's cell, once as it is and once as it looks when the warp wants it: b0 ... b31, w0 ... w31.
@@ -88,7 +90,7 @@ std::string svg_of(const kernel_picture& picture) {
       text_at(margin, y, "q", fmt::format("{}, elements of {} bytes", ladder::text_of(picture.shape), rung.word_bytes));
   y += line;
   for (const sector_strip& strip : picture.strips) {
-    body += strip_at(margin, y - 6, strip);
+    body += strip_at(margin, y - 6, strip, *picture.machine);
     y += line + 4;
   }
   if (picture.strips.empty()) {
@@ -112,7 +114,9 @@ std::string svg_of(const kernel_picture& picture) {
     width = std::max(width, x - gap + margin);
     y += rows * cell + line + 14;
   }
-  for (const std::string& sentence : picture.verdict) {
+  std::vector<std::string> sentences = picture.verdict;
+  if (std::string doubt = reservation(*picture.machine); !doubt.empty()) sentences.push_back(std::move(doubt));
+  for (const std::string& sentence : sentences) {
     body += text_at(margin, y, "", sentence);
     y += line;
   }

@@ -9,7 +9,7 @@ namespace cornerturn::cli {
 namespace {
 
 constexpr int most_rows = 8, most_cols = 32;  // of a bank map, in a terminal
-constexpr std::size_t most_listed = 4;
+constexpr int most_words = 32;                // of four bytes, in the picture of a request
 
 // Banks round the wheel of xterm's 6 x 6 x 6 cube, so that neighbours look alike and the same bank looks the same.
 int colour_of(int bank) {
@@ -40,21 +40,23 @@ void add_map(std::string& out, const bank_map& map, bool colours) {
   }
 }
 
-void add_strip(std::string& out, const sector_strip& strip) {
+void add_strip(std::string& out, const sector_strip& strip, const model::architecture& machine) {
   out += fmt::format("  {:<18}", strip.title);
-  for (std::size_t k = 0; k < std::min(strip.words.size(), most_listed); ++k) {
-    for (int word = 0; word < 8; ++word) out += (strip.words[k] >> word & 1) != 0 ? "█" : "·";
+  const int words = machine.rules.line_bytes / 4;
+  const std::size_t listed = std::min<std::size_t>(strip.words.size(), most_words / words);
+  for (std::size_t k = 0; k < listed; ++k) {
+    for (int word = 0; word < words; ++word) out += (strip.words[k] >> word & 1) != 0 ? "█" : "·";
     out += ' ';
   }
-  const std::size_t more = strip.words.size() - std::min(strip.words.size(), most_listed);
-  out += fmt::format("{:<12} {:2} sectors, {:.4g} % of them useful\n", more > 0 ? fmt::format("+ {} more", more) : "",
-                     strip.words.size(), 100 * strip.useful);
+  const std::size_t more = strip.words.size() - listed;
+  out += fmt::format("{:<12} {:2} {}, {:.4g} % of them useful\n", more > 0 ? fmt::format("+ {} more", more) : "",
+                     strip.words.size(), words_of(machine).lines, 100 * strip.useful);
 }
 
 void add_global(std::string& out, const char* name, const model::global_count& count) {
   if (count.requests == 0) return;
-  out += fmt::format("  {:<20}{:>12}{:>14}{:>10.2f}{:>9.1f} %\n", name, count.requests, count.sectors,
-                     count.sectors_per_request(), 100 * count.useful());
+  out += fmt::format("  {:<20}{:>12}{:>14}{:>10.2f}{:>9.1f} %\n", name, count.requests, count.lines,
+                     count.lines_per_request(), 100 * count.useful());
 }
 
 void add_shared(std::string& out, const char* name, const model::shared_count& count) {
@@ -65,6 +67,16 @@ void add_shared(std::string& out, const char* name, const model::shared_count& c
 
 std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
+// In the words of the machine's vendor.
+std::string limit_of(const model::residency& resident, const model::architecture& machine) {
+  const vocabulary& words = words_of(machine);
+  const std::string_view limit = resident.limit;
+  if (limit == "shared memory") return words.shared_memory;
+  if (limit == "registers") return words.registers;
+  if (limit == "blocks") return fmt::format("{}s", words.block);
+  return std::string(limit);
+}
+
 }  // namespace
 
 std::string text_of(const kernel_picture& picture, bool colours) {
@@ -73,61 +85,74 @@ std::string text_of(const kernel_picture& picture, bool colours) {
   const model::traffic& t = picture.counts;
   std::string out = fmt::format("{}: {}, elements of {} bytes, on {} ({})\n", rung.rung, ladder::text_of(picture.shape),
                                 rung.word_bytes, machine.name, machine.product);
-  out += "\nOne warp in global memory; a sector is 8 words of 4 bytes\n";
-  for (const sector_strip& strip : picture.strips) add_strip(out, strip);
+  const vocabulary& words = words_of(machine);
+  const bool amd = machine.maker == model::vendor::amd;
+  out += fmt::format("\nOne {}{} in global memory; a {} is {} words of 4 bytes\n", words.warp,
+                     amd ? fmt::format(" of {} lanes", machine.rules.lanes) : "", words.line,
+                     machine.rules.line_bytes / 4);
+  for (const sector_strip& strip : picture.strips) add_strip(out, strip, machine);
   if (rung.tensor_load) out += "  load              the tensor memory accelerator fetches whole tiles\n";
   if (rung.tensor_store) out += "  store             the tensor memory accelerator sends whole tiles\n";
   if (!picture.maps.empty()) {
-    out += fmt::format("\nBanks of the tile in shared memory; {} what {}\n", colours ? "highlighted:" : "* is",
-                       picture.wanted_by);
+    out += fmt::format("\nBanks of the tile in {}; {} what {}\n", words.shared_memory,
+                       colours ? "highlighted:" : "* is", picture.wanted_by);
     for (const bank_map& map : picture.maps) add_map(out, map, colours);
   }
   if (t.load.requests + t.async_load.requests + t.store.requests > 0) {
-    out += fmt::format("\n  {:<20}{:>12}{:>14}{:>10}{:>11}\n", "global", "requests", "sectors", "each", "useful");
+    out += fmt::format("\n  {:<20}{:>12}{:>14}{:>10}{:>11}\n", "global", "requests", words.lines, "each", "useful");
   }
   add_global(out, "load", t.load);
   add_global(out, "asynchronous load", t.async_load);
   add_global(out, "store", t.store);
   if (t.shared_load.requests + t.shared_store.requests + t.async_store.requests > 0) {
-    out += fmt::format("\n  {:<20}{:>12}{:>14}{:>12}{:>10}\n", "shared", "requests", "wavefronts", "conflicts", "each");
+    out += fmt::format("\n  {:<20}{:>12}{:>14}{:>12}{:>10}\n", amd ? "LDS" : "shared", "requests",
+                       amd ? "cycles" : "wavefronts", "conflicts", "each");
     add_shared(out, "store", t.shared_store);
     add_shared(out, "asynchronous store", t.async_store);
     add_shared(out, "load", t.shared_load);
   }
   out += fmt::format(
-      "\n  {} threads, {} of shared memory, at most {} registers: {} blocks on a multiprocessor,\n"
+      "\n  {} threads, {} of {}, at most {} {}: {} {}s on a {},\n"
       "  occupancy {}, limited by {}; {} in flight, DRAM wants {}.\n",
-      rung.threads, bytes_text(rung.shared_bytes), rung.registers, picture.resident.blocks,
-      percent(picture.resident.occupancy), picture.resident.limit,
-      bytes_text(static_cast<std::int64_t>(picture.in_flight)),
+      rung.threads, bytes_text(rung.shared_bytes), words.shared_memory, ladder::registers_of(rung, machine),
+      words.registers, picture.resident.blocks, words.block, words.multiprocessor, percent(picture.resident.occupancy),
+      limit_of(picture.resident, machine), bytes_text(static_cast<std::int64_t>(picture.in_flight)),
       bytes_text(static_cast<std::int64_t>(model::needed_in_flight(machine))));
   out += fmt::format("  Each byte once each way takes {:.3g} us at {:.0f} GB/s.\n\n", picture.floor_seconds * 1e6,
                      machine.dram_gigabytes_per_second);
   for (const std::string& sentence : picture.verdict) out += sentence + '\n';
+  if (const std::string doubt = reservation(machine); !doubt.empty()) out += doubt + '\n';
   return out;
 }
 
 std::string comparison_of(const model::architecture& machine, const ladder::matrix_shape& shape, int word_bytes) {
+  const bool amd = machine.maker == model::vendor::amd;
   std::string out =
-      fmt::format("{}, elements of {} bytes, on {} ({}). Sectors and conflicts of one request; useful bytes.\n\n",
-                  ladder::text_of(shape), word_bytes, machine.name, machine.product);
+      fmt::format("{}, elements of {} bytes, on {} ({}). {} and conflicts of one request; useful bytes.\n",
+                  ladder::text_of(shape), word_bytes, machine.name, machine.product, amd ? "Cache lines" : "Sectors");
+  if (amd) {
+    out += fmt::format("A wavefront has {} lanes, a cache line {} bytes. {}\n", machine.rules.lanes,
+                       machine.rules.line_bytes, reservation(machine));
+  }
+  out += '\n';
   out += fmt::format("{:<20}{:>14}{:>16}{:>12}{:>12}{:>11}\n", "rung", "load", "store", "conflicts", "conflicts",
                      "occupancy");
-  out += fmt::format("{:<20}{:>14}{:>16}{:>12}{:>12}{:>11}\n", "", "sectors", "sectors", "shared st", "shared ld", "");
+  out += fmt::format("{:<20}{:>14}{:>16}{:>12}{:>12}{:>11}\n", "", amd ? "lines" : "sectors", amd ? "lines" : "sectors",
+                     amd ? "LDS store" : "shared st", amd ? "LDS load" : "shared ld", "");
   const auto global = [](const model::global_count& count, bool by_tensor) {
     if (by_tensor) return std::string("TMA");
-    return fmt::format("{:.1f} {:>5.1f} %", count.sectors_per_request(), 100 * count.useful());
+    return fmt::format("{:.1f} {:>5.1f} %", count.lines_per_request(), 100 * count.useful());
   };
   const auto shared = [](const model::shared_count& count) {
     return count.requests == 0 ? std::string("-") : fmt::format("{:.1f}", count.conflicts_per_request());
   };
   for (const ladder::description& rung : ladder::rungs()) {
     if (rung.word_bytes != word_bytes) continue;
-    if (const std::string why = rung.refusal(shape); !why.empty()) {
+    if (const std::string why = ladder::refusal(rung, machine, shape); !why.empty()) {
       out += fmt::format("{:<20}  {}\n", rung.rung, why);
       continue;
     }
-    const model::traffic t = ladder::predict(rung, shape);
+    const model::traffic t = ladder::predict(rung, machine, shape);
     const bool async = t.async_load.requests > 0;
     out += fmt::format("{:<20}{:>14}{:>16}{:>12}{:>12}{:>11}\n", rung.rung,
                        global(async ? t.async_load : t.load, rung.tensor_load), global(t.store, rung.tensor_store),

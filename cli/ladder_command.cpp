@@ -13,6 +13,8 @@
 namespace cornerturn::cli {
 namespace {
 
+const char* vendor_of(const std::string& device) { return device == "hip" ? "HIP" : "CUDA"; }
+
 std::vector<ladder::matrix_shape> shapes_of(const ladder_options& options, bool on_gpu) {
   if (options.shapes.empty() && on_gpu) return {{8192, 8192}, {16384, 16384}};
   if (options.shapes.empty()) return {{4096, 4096}, {5008, 7008}};
@@ -30,11 +32,21 @@ std::vector<ladder::matrix_shape> shapes_of(const ladder_options& options, bool 
   return made;
 }
 
+// Empty where the rungs can run on this device, else a sentence.
+std::string why_not(const std::string& device) {
+  const std::string built = ladder::vendor_device();
+  if (device != "auto" && device != "cpu" && !built.empty() && device != built) {
+    return fmt::format("this build has {}, not {}, so the rungs cannot run on --device {}", vendor_of(built),
+                       vendor_of(device), device);
+  }
+  return ladder::absence();
+}
+
 }  // namespace
 
 int run_ladder(const ladder_options& options) {
-  const std::string why = ladder::absence();
-  if (options.device == "cuda" && !why.empty()) {
+  const std::string why = why_not(options.device);
+  if (!why.empty() && options.device != "auto" && options.device != "cpu") {
     throw failure(why + ". --device cpu has a ladder of its own, and `cornerturn explain --all` needs no GPU",
                   exit_no_device);
   }

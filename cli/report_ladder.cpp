@@ -69,20 +69,22 @@ std::string cpu_climb(std::span<const ladder::timing> times) {
 
 std::string sectors_cell(const model::global_count& count, bool by_tensor) {
   if (by_tensor) return "<td>TMA</td>";
-  return fmt::format("<td>{:.1f} <span class=\"quiet\">{:.0f} %</span></td>", count.sectors_per_request(),
+  return fmt::format("<td>{:.1f} <span class=\"quiet\">{:.0f} %</span></td>", count.lines_per_request(),
                      100 * count.useful());
 }
 
 std::string gpu_climb(std::span<const ladder::timing> times, const model::architecture& machine) {
-  std::string out =
-      "<div class=\"scroll\"><table><tr><th>rung</th><th>sectors, load</th><th>sectors, store</th><th>conflicts, load"
-      "</th><th>conflicts, store</th><th>occupancy</th><th>share of the copy</th></tr>\n";
+  const char* const lines = words_of(machine).lines;
+  std::string out = fmt::format(
+      "<div class=\"scroll\"><table><tr><th>rung</th><th>{}, load</th><th>{}, store</th><th>conflicts, load"
+      "</th><th>conflicts, store</th><th>occupancy</th><th>share of the copy</th></tr>\n",
+      lines, lines);
   bool any = false;
   for (const ladder::timing& one : times) {
     const ladder::description* const rung = ladder::find_rung(one.rung, one.word_bytes);
-    if (rung == nullptr || !rung->takes(one.shape)) continue;
+    if (rung == nullptr || !ladder::refusal(*rung, machine, one.shape).empty()) continue;
     any = true;
-    const model::traffic t = ladder::predict(*rung, one.shape);
+    const model::traffic t = ladder::predict(*rung, machine, one.shape);
     const bool async = t.async_load.requests > 0;
     out += fmt::format("<tr><td>{}</td>{}{}<td>{:.1f}</td><td>{:.1f}</td><td>{:.0f} %</td><td>{:.1f} %</td></tr>\n",
                        escaped(one.rung), sectors_cell(async ? t.async_load : t.load, rung->tensor_load),

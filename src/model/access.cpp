@@ -7,10 +7,10 @@
 namespace cornerturn::model {
 namespace {
 
-using addresses = std::array<std::int64_t, warp_lanes>;
+using addresses = std::array<std::int64_t, most_lanes>;
 
 // The addresses of some lanes, in units; returns how many there are.
-int units_of(const warp_access& access, std::uint32_t lanes, std::int64_t unit_bytes, addresses& units) noexcept {
+int units_of(const warp_access& access, lane_mask lanes, std::int64_t unit_bytes, addresses& units) noexcept {
   std::size_t count = 0;
   for (; lanes != 0; lanes &= lanes - 1) {
     const int lane = std::countr_zero(lanes);
@@ -26,43 +26,71 @@ int distinct(addresses& units, int count) noexcept {
   return static_cast<int>(std::unique(units.begin(), end) - units.begin());
 }
 
+template <int Lanes>
+constexpr std::array<lane_mask, most_lanes / Lanes> neighbours() {
+  std::array<lane_mask, most_lanes / Lanes> made{};
+  constexpr lane_mask first = (lane_mask{1} << Lanes) - 1;
+  for (std::size_t k = 0; k < made.size(); ++k) made[k] = first << Lanes * static_cast<int>(k);
+  return made;
+}
+constexpr auto of_32 = neighbours<32>();
+constexpr auto of_16 = neighbours<16>();
+constexpr auto of_8 = neighbours<8>();
+
+//   lanes of a ds_read_b128   | 0-3 | 4-7 | 8-11 | 12-15 | 16-19 | 20-23 | 24-27 | 28-31 |     and again from 32 on
+//   phase                        0     1     2       3       1       0       3       2
+constexpr std::array<lane_mask, 8> of_amd_16_byte_loads = {
+    0x00f0000full,       0x000f00f0ull,       0xf0000f00ull,       0x0f00f000ull,
+    0x00f0000full << 32, 0x000f00f0ull << 32, 0xf0000f00ull << 32, 0x0f00f000ull << 32,
+};
+
+constexpr lane_mask every_other_pair = 0x33333333;
+
 }  // namespace
 
-int sectors(const warp_access& access) noexcept {
+int lines(const warp_access& access, int line_bytes) noexcept {
   addresses units;
-  return distinct(units, units_of(access, access.active, sector_bytes, units));
+  return distinct(units, units_of(access, access.active, line_bytes, units));
+}
+
+std::span<const lane_mask> phases_of(int lane_bytes, bool stores, const memory_rules& rules) noexcept {
+  const auto lanes = static_cast<std::size_t>(rules.lanes);
+  if (lane_bytes <= 4) return std::span(of_32).first(lanes / 32);
+  if (lane_bytes == 8) return std::span(of_16).first(lanes / 16);
+  if (rules.phases == phase_rule::amd && !stores) return std::span(of_amd_16_byte_loads).first(lanes / 8);
+  return std::span(of_8).first(lanes / 8);
 }
 
 namespace {
 
-// How often the fullest bank has to turn for the active lanes of `phase`. A wide access begins at a multiple of its
-// size, so one of its words is as good as all: each lane takes lane_bytes / 4 neighbouring banks, and what meets in one
-// of them meets in all.
-int turns(const warp_access& access, std::uint32_t phase) noexcept {
+// The wavefronts for the active lanes of one phase: the number of words that the busiest bank serves. A wide access begins
+// at a multiple of its size, so its words are in lane_bytes / 4 neighbouring banks, and accesses that share one bank share
+// all of them.
+int wavefronts_of(const warp_access& access, lane_mask phase) noexcept {
   const std::int64_t unit = std::max(access.lane_bytes, bank_bytes);
-  const std::int64_t places = banks * bank_bytes / unit;
+  const std::int64_t groups = banks * bank_bytes / unit;
   addresses units;
   const int count = distinct(units, units_of(access, access.active & phase, unit, units));
   std::array<int, banks> load{};
   int most = 0;
   for (int k = 0; k < count; ++k) {
-    most = std::max(most, ++load[static_cast<std::size_t>(units[static_cast<std::size_t>(k)] % places)]);
+    most = std::max(most, ++load[static_cast<std::size_t>(units[static_cast<std::size_t>(k)] % groups)]);
   }
   return most;
 }
 
 }  // namespace
 
-wavefronts shared_wavefronts(const warp_access& access) noexcept {
+wavefronts shared_wavefronts(const warp_access& access, const memory_rules& rules) noexcept {
   wavefronts made;
-  const int lanes = phase_lanes(access.lane_bytes);
-  for (int first = 0; first < warp_lanes; first += lanes) {
-    const int most = turns(access, static_cast<std::uint32_t>(((std::uint64_t{1} << lanes) - 1) << first));
+  for (const lane_mask phase : phases_of(access.lane_bytes, access.stores, rules)) {
+    const int most = wavefronts_of(access, phase);
     made.taken += most;
     made.conflicts += std::max(most - 1, 0);
   }
-  if (access.lane_bytes == 8 && !access.stores) {
-    const int even = turns(access, every_other_pair), odd = turns(access, ~every_other_pair);
+  if (rules.phases == phase_rule::nvidia && access.lane_bytes == 8 && !access.stores) {
+    const int even = wavefronts_of(access, every_other_pair);
+    const int odd = wavefronts_of(access, every_other_pair << 2);
     if (even <= 1 && odd <= 1) made.taken = std::min(made.taken, even + odd);
   }
   return made;

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "base/checked.hpp"
@@ -34,67 +35,70 @@ shared_count& shared_of(traffic& all, operation what) {
   return what == operation::shared_store ? all.shared_store : all.async_store;
 }
 
-// Adds what one tile asks of one side, `times`.
-void add_tile(traffic& sum, const program& kernel, side where, const tile_part& tile, std::int64_t times) {
+// Adds the accesses of one tile to one side, `times`.
+void add_tile(traffic& sum, const program& kernel, side where, const tile_part& tile, std::int64_t times,
+              const memory_rules& rules) {
   for (const instruction& what : kernel.instructions) {
     if (side_of(what.what) != where) continue;
-    const int warps = static_cast<int>(what.lanes.size()) / warp_lanes;
+    const auto warps = static_cast<int>(base::ceil_div(static_cast<std::int64_t>(what.lanes.size()), rules.lanes));
     for (int warp = 0; warp < warps; ++warp) {
-      const warp_access access = access_of(kernel, what, warp, tile);
+      const warp_access access = access_of(kernel, what, warp, tile, rules);
       if (access.active == 0) continue;
       if (where == side::shared) {
         shared_count& to = shared_of(sum, what.what);
-        const wavefronts turns = shared_wavefronts(access);
+        const wavefronts made = shared_wavefronts(access, rules);
         to.requests += times;
-        to.wavefronts += turns.taken * times;
-        to.conflicts += turns.conflicts * times;
+        to.wavefronts += made.taken * times;
+        to.conflicts += made.conflicts * times;
       } else {
         global_count& to = global_of(sum, what.what);
         to.requests += times;
-        to.sectors += sectors(access) * times;
+        to.lines += lines(access, rules.line_bytes) * times;
         to.bytes += std::int64_t{std::popcount(access.active)} * what.lane_bytes * times;
       }
     }
   }
 }
 
-// The tiles along one axis, by what distinguishes them: how much of them is inside, and their number modulo 32. A step
-// of 32 tiles or matrices is a multiple of a sector whatever its size.
+// The tiles along one axis by kind: how much of them is inside the matrix, and their number modulo `period`. Two tiles
+// whose numbers differ by a period begin at the same offset within a line.
 struct some_tiles {
   int inside;
-  std::int64_t first;  // one of them
+  std::int64_t first;  // one of them, below the period if it is whole
   std::int64_t count;
 };
 
-std::vector<some_tiles> tiles_along(std::int64_t extent, int tile) {
+std::vector<some_tiles> tiles_along(std::int64_t extent, int tile, std::int64_t period) {
   std::vector<some_tiles> kinds;
   const std::int64_t full = extent / tile;
-  for (std::int64_t r = 0; r < sector_bytes && r < full; ++r) {
-    kinds.push_back({tile, r, base::ceil_div(full - r, sector_bytes)});
+  for (std::int64_t r = 0; r < period && r < full; ++r) {
+    kinds.push_back({tile, r, base::ceil_div(full - r, period)});
   }
-  if (extent % tile != 0) kinds.push_back({static_cast<int>(extent % tile), full, 1});
+  if (extent % tile != 0) kinds.push_back({static_cast<int>(extent % tile), full % period, 1});
   return kinds;
 }
 
 }  // namespace
 
-double global_count::sectors_per_request() const {
-  return requests == 0 ? 0 : static_cast<double>(sectors) / static_cast<double>(requests);
+double global_count::lines_per_request() const {
+  return requests == 0 ? 0 : static_cast<double>(lines) / static_cast<double>(requests);
 }
 double global_count::useful() const {
-  return sectors == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(sectors * sector_bytes);
+  return lines == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(lines * line_bytes);
 }
 double shared_count::conflicts_per_request() const {
   return requests == 0 ? 0 : static_cast<double>(conflicts) / static_cast<double>(requests);
 }
 
-warp_access access_of(const program& kernel, const instruction& what, int warp, const tile_part& tile) {
+warp_access access_of(const program& kernel, const instruction& what, int warp, const tile_part& tile,
+                      const memory_rules& rules) {
   warp_access access;
   access.lane_bytes = what.lane_bytes;
   access.stores = what.what == operation::shared_store || what.what == operation::async_store;
   const side where = side_of(what.what);
-  for (int k = 0; k < warp_lanes; ++k) {
-    const lane& one = what.lanes[static_cast<std::size_t>(warp * warp_lanes + k)];
+  const auto first = static_cast<std::size_t>(warp) * static_cast<std::size_t>(rules.lanes);
+  for (int k = 0; k < rules.lanes && first + static_cast<std::size_t>(k) < what.lanes.size(); ++k) {
+    const lane& one = what.lanes[first + static_cast<std::size_t>(k)];
     if (!active(what, one, tile)) continue;
     const int col = one.col + what.index;
     const bool by_rows = where == side::src || !kernel.turns;
@@ -106,36 +110,39 @@ warp_access access_of(const program& kernel, const instruction& what, int warp, 
   return access;
 }
 
-traffic count(const program& kernel, const extents& shape) {
+traffic count(const program& kernel, const extents& shape, const memory_rules& rules) {
   traffic sum;
-  const std::int64_t word = kernel.word_bytes;
+  for (global_count* one : {&sum.load, &sum.store, &sum.async_load}) one->line_bytes = rules.line_bytes;
+  const std::int64_t word = kernel.word_bytes, line = rules.line_bytes;
   const std::int64_t src_pitch = shape.cols * word;
   const std::int64_t dst_pitch = kernel.turns ? shape.rows * word : src_pitch;
-  using kind = std::pair<std::pair<int, int>, std::int64_t>;  // rows and cols inside, begin modulo a sector
+  // Steps from one tile to its neighbour and from one matrix to the next, modulo a line: all that matters, and no product
+  // of such numbers overflows.
+  const std::int64_t src_down = kernel.tile_rows * (src_pitch % line) % line;
+  const std::int64_t src_right = kernel.tile_cols * word % line;
+  const std::int64_t dst_down = kernel.turns ? kernel.tile_rows * word % line : src_down;
+  const std::int64_t dst_right = kernel.turns ? kernel.tile_cols * (dst_pitch % line) % line : src_right;
+  const std::int64_t matrix = shape.rows % line * (shape.cols % line) % line * word % line;
+  const auto period = [line](std::int64_t a, std::int64_t b) { return line / std::gcd(line, std::gcd(a, b)); };
+  const auto rows = tiles_along(shape.rows, kernel.tile_rows, period(src_down, dst_down));
+  const auto cols = tiles_along(shape.cols, kernel.tile_cols, period(src_right, dst_right));
+  using kind = std::pair<std::pair<int, int>, std::int64_t>;  // rows and cols inside, begin modulo a line
   std::map<kind, std::int64_t> src, dst, shared;
-  const auto rows = tiles_along(shape.rows, kernel.tile_rows);
-  const auto cols = tiles_along(shape.cols, kernel.tile_cols);
-  // Each product is taken of numbers modulo 32, which is all that matters and cannot overflow.
-  const std::int64_t matrix = shape.rows % sector_bytes * (shape.cols % sector_bytes) * word % sector_bytes;
-  for (const some_tiles& m : tiles_along(shape.batch, 1)) {
+  for (const some_tiles& m : tiles_along(shape.batch, 1, period(matrix, matrix))) {
     for (const some_tiles& r : rows) {
       for (const some_tiles& c : cols) {
         const std::pair inside{r.inside, c.inside};
         const std::int64_t times = m.count * r.count * c.count;
-        const std::int64_t row = r.first % sector_bytes * kernel.tile_rows;
-        const std::int64_t col = c.first % sector_bytes * kernel.tile_cols;
-        const std::int64_t before = m.first % sector_bytes * matrix;
-        src[{inside, (before + row * (src_pitch % sector_bytes) + col * word) % sector_bytes}] += times;
-        const std::int64_t in_dst = kernel.turns ? col * (dst_pitch % sector_bytes) + row * word
-                                                 : row * (dst_pitch % sector_bytes) + col * word;
-        dst[{inside, (before + in_dst) % sector_bytes}] += times;
+        const std::int64_t before = m.first * matrix;
+        src[{inside, (before + r.first * src_down + c.first * src_right) % line}] += times;
+        dst[{inside, (before + r.first * dst_down + c.first * dst_right) % line}] += times;
         shared[{inside, 0}] += times;
       }
     }
   }
   const auto add = [&](const auto& tiles, side where, std::int64_t pitch) {
     for (const auto& [key, times] : tiles) {
-      add_tile(sum, kernel, where, {key.first.first, key.first.second, key.second, pitch}, times);
+      add_tile(sum, kernel, where, {key.first.first, key.first.second, key.second, pitch}, times, rules);
     }
   };
   add(src, side::src, src_pitch);

@@ -1,11 +1,12 @@
 // What a tile kernel asks of memory, counted exactly on the host.
 //
-//   1. A program lists the memory instructions of one block: for each thread the element of the tile that it moves and
-//      its place in shared memory. Whoever owns the kernel's maps fills it by calling them.
-//   2. count() visits each kind of tile once: whole or cut at an edge, and where its first element lies within a sector
-//      on either side. Arrays begin at multiples of 256 bytes.
+//   1. A program lists the memory instructions of one block: for each thread the element of the tile that it loads or
+//      stores and its offset in shared memory. The owner of the kernel's maps fills it by calling them.
+//   2. count() visits each kind of tile once: whole or cut at an edge, and by the offset of its first element within a
+//      sector or cache line of either side. Arrays begin at multiples of 256 bytes.
 //
-// Block order, and which warp comes first, change none of these numbers.
+// Block order, and which warp comes first, change none of these numbers. The machine does: its rules say how many lanes a
+// warp has, how long a line is and which lanes shared memory serves together.
 #pragma once
 
 #include <cstdint>
@@ -62,11 +63,12 @@ struct extents {  // packed matrices, one behind the other
 
 struct global_count {
   std::int64_t requests = 0;
-  std::int64_t sectors = 0;
+  std::int64_t lines = 0;  // sectors of 32 bytes on NVIDIA, cache lines on AMD
   std::int64_t bytes = 0;  // that the lanes asked for
+  int line_bytes = 32;
 
-  [[nodiscard]] double sectors_per_request() const;
-  [[nodiscard]] double useful() const;  // share of the sectors' bytes; 0 when there are none
+  [[nodiscard]] double lines_per_request() const;
+  [[nodiscard]] double useful() const;  // share of the lines' bytes; 0 when there are none
 };
 
 struct shared_count {
@@ -86,16 +88,17 @@ struct traffic {
   shared_count async_store;
 };
 
-[[nodiscard]] traffic count(const program& kernel, const extents& shape);
+[[nodiscard]] traffic count(const program& kernel, const extents& shape, const memory_rules& rules = {});
 
-// The same instruction for one warp of one tile, for those who want to look: `warp` of the block, the tile's first
-// element at byte `begin` of the side that the instruction uses, rows and cols of it inside.
+// The addresses of an instruction for one warp of one tile: `warp` of the block, the tile's first element at byte `begin`
+// of the side that the instruction uses, `rows` and `cols` of the tile inside the matrix.
 struct tile_part {
   int rows = 0;
   int cols = 0;
   std::int64_t begin = 0;
   std::int64_t pitch_bytes = 0;  // of src for loads, of dst for stores
 };
-[[nodiscard]] warp_access access_of(const program& kernel, const instruction& what, int warp, const tile_part& tile);
+[[nodiscard]] warp_access access_of(const program& kernel, const instruction& what, int warp, const tile_part& tile,
+                                    const memory_rules& rules = {});
 
 }  // namespace cornerturn::model

@@ -7,23 +7,51 @@ namespace {
 
 constexpr int kib = 1024;
 
+constexpr architecture nvidia(const char* name, const char* product, int threads, int blocks, int shared, int of_block,
+                              int reserved, int granularity, int multiprocessors, double bandwidth, int compute) {
+  architecture made{name,     product,  threads,     blocks,          shared,
+                    of_block, reserved, granularity, multiprocessors, bandwidth};
+  made.has_async_copy = compute >= 80;
+  made.has_tensor_memory = compute >= 90;
+  return made;
+}
+
+// Wavefronts of `lanes`, four SIMDs of `vgprs` registers for each lane. LDS is allocated in 512 bytes; a workgroup of one
+// wavefront needs no barrier, so the limit on workgroups, which is one on barriers, does not apply to it.
+// Sources: LLVM, "User Guide for AMDGPU Backend" and llvm/lib/Target/AMDGPU/Utils/AMDGPUBaseInfo.cpp (registers, wavefronts,
+// barriers, LDS); AMD's data sheets (units, DRAM); cache lines: ROCm Compute Profiler, "Vector L1 cache" (64 bytes, MI200),
+// the CDNA 3 and RDNA white papers (128 bytes).
+constexpr architecture amd(const char* name, const char* product, int lanes, int line_bytes, int wavefronts, int vgprs,
+                           int granularity, int most_vgprs, int workgroups, int lds, int units, double bandwidth) {
+  architecture made{name,      product,    4 * wavefronts * lanes, workgroups, lds, 64 * kib, 0, 512, units,
+                    bandwidth, vendor::amd};
+  made.rules = {lanes, line_bytes, phase_rule::amd};
+  made.registers = 4 * vgprs * lanes;
+  made.register_granularity = granularity;
+  made.most_registers = most_vgprs;
+  made.has_async_copy = false;
+  made.counted = false;
+  return made;
+}
+
 // CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"; products by their data sheets.
 constexpr architecture table[] = {
-    {"sm_75", "T4", 1024, 16, 64 * kib, 64 * kib, 0, 256, 40, 320},
-    {"sm_80", "A100 SXM 80 GB", 2048, 32, 164 * kib, 163 * kib, kib, 128, 108, 2039},
-    {"sm_86", "A10", 1536, 16, 100 * kib, 99 * kib, kib, 128, 72, 600},
-    {"sm_87", "Jetson AGX Orin", 1536, 16, 164 * kib, 163 * kib, kib, 128, 16, 204.8},
-    {"sm_89", "L40S", 1536, 24, 100 * kib, 99 * kib, kib, 128, 142, 864},
-    {"sm_90", "H200 SXM", 2048, 32, 228 * kib, 227 * kib, kib, 128, 132, 4800},
-    {"sm_100", "B200", 2048, 32, 228 * kib, 227 * kib, kib, 128, 148, 8000},
-    {"sm_103", "B300", 2048, 32, 228 * kib, 227 * kib, kib, 128, 148, 8000},
-    {"sm_110", "Jetson T5000", 1536, 24, 228 * kib, 227 * kib, kib, 128, 20, 273},
-    {"sm_120", "RTX 5090", 1536, 24, 100 * kib, 99 * kib, kib, 128, 170, 1792},
+    nvidia("sm_75", "T4", 1024, 16, 64 * kib, 64 * kib, 0, 256, 40, 320, 75),
+    nvidia("sm_80", "A100 SXM 80 GB", 2048, 32, 164 * kib, 163 * kib, kib, 128, 108, 2039, 80),
+    nvidia("sm_86", "A10", 1536, 16, 100 * kib, 99 * kib, kib, 128, 72, 600, 86),
+    nvidia("sm_87", "Jetson AGX Orin", 1536, 16, 164 * kib, 163 * kib, kib, 128, 16, 204.8, 87),
+    nvidia("sm_89", "L40S", 1536, 24, 100 * kib, 99 * kib, kib, 128, 142, 864, 89),
+    nvidia("sm_90", "H200 SXM", 2048, 32, 228 * kib, 227 * kib, kib, 128, 132, 4800, 90),
+    nvidia("sm_100", "B200", 2048, 32, 228 * kib, 227 * kib, kib, 128, 148, 8000, 100),
+    nvidia("sm_103", "B300", 2048, 32, 228 * kib, 227 * kib, kib, 128, 148, 8000, 103),
+    nvidia("sm_110", "Jetson T5000", 1536, 24, 228 * kib, 227 * kib, kib, 128, 20, 273, 110),
+    nvidia("sm_120", "RTX 5090", 1536, 24, 100 * kib, 99 * kib, kib, 128, 170, 1792, 120),
+    amd("gfx90a", "MI250X, one of its two dies", 64, 64, 8, 512, 8, 512, 16, 64 * kib, 110, 1638.4),
+    amd("gfx942", "MI300X", 64, 128, 8, 512, 8, 512, 16, 64 * kib, 304, 5300),
+    amd("gfx1100", "RX 7900 XTX", 32, 128, 16, 1536, 24, 256, 32, 128 * kib, 48, 960),
 };
 
-constexpr int partitions = 4;               // of a multiprocessor; a warp's registers are all in one
-constexpr int register_granularity = 256;   // of a warp
-constexpr int most_registers = 255;         // of a thread
+constexpr int partitions = 4;               // of a multiprocessor, SIMDs on AMD; a warp's registers are all in one
 constexpr double latency_seconds = 0.8e-6;  // of DRAM, under load
 
 constexpr int round_up(int value, int to) { return (value + to - 1) / to * to; }
@@ -38,29 +66,31 @@ const architecture* find_architecture(std::string_view name) {
 }
 
 residency residency_of(const architecture& machine, const block_needs& needs) {
-  const int warps = (needs.threads + 31) / 32;
-  const int registers_of_warp = round_up(needs.registers * 32, register_granularity);
-  const bool too_many_registers = registers_of_warp * round_up(warps, partitions) > registers_of_multiprocessor;
+  const int lanes = machine.rules.lanes;
+  const int warps = (needs.threads + lanes - 1) / lanes;
+  const int registers_of_warp = round_up(needs.registers, machine.register_granularity) * lanes;
+  const bool too_many_registers = registers_of_warp * round_up(warps, partitions) > machine.registers;
   if (needs.shared_bytes > machine.shared_bytes_of_block) return {0, 0, "shared memory"};
   if (too_many_registers) return {0, 0, "registers"};
-  residency made{machine.threads / 32 / warps, 0, "threads"};
+  residency made{machine.threads / lanes / warps, 0, "threads"};
   const auto limit = [&made](int blocks, const char* name) {
     if (blocks < made.blocks) made.blocks = blocks, made.limit = name;
   };
-  limit(machine.blocks, "blocks");
+  if (machine.maker != vendor::amd || warps > 1) limit(machine.blocks, "blocks");
   if (registers_of_warp > 0) {
-    limit(registers_of_multiprocessor / partitions / registers_of_warp * partitions / warps, "registers");
+    limit(machine.registers / partitions / registers_of_warp * partitions / warps, "registers");
   }
   const int shared = round_up(needs.shared_bytes + machine.reserved_bytes, machine.shared_granularity);
   if (shared > 0) limit(machine.shared_bytes / shared, "shared memory");
-  made.occupancy = static_cast<double>(made.blocks * warps * 32) / machine.threads;
+  made.occupancy = static_cast<double>(made.blocks * warps * lanes) / machine.threads;
   return made;
 }
 
-int registers_for(int threads, int blocks) {
-  const int warps = (threads + 31) / 32 * std::max(blocks, 1);
-  const int of_warp = registers_of_multiprocessor / round_up(warps, partitions) / register_granularity;
-  return std::min(of_warp * register_granularity / 32, most_registers);
+int registers_for(const architecture& machine, int threads, int blocks) {
+  const int lanes = machine.rules.lanes;
+  const int warps = (threads + lanes - 1) / lanes * std::max(blocks, 1);
+  const int of_thread = machine.registers / round_up(warps, partitions) / lanes;
+  return std::min(of_thread / machine.register_granularity * machine.register_granularity, machine.most_registers);
 }
 
 double needed_in_flight(const architecture& machine) {

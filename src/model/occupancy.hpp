@@ -1,16 +1,24 @@
-// How many blocks a multiprocessor holds, and what that keeps in flight; and how fast DRAM lets a transpose be at all.
+// How many blocks a multiprocessor holds, how many bytes they keep in flight, and how fast DRAM lets a transpose be.
 // A table of architectures, so that the answer needs neither a GPU nor a toolkit. Where the toolkit's cuda_occupancy.h
-// is found, a test holds the two against each other.
+// is found, a test holds the NVIDIA rows against it; a test of the HIP build holds the AMD rows against the compiler's
+// resource remarks.
+//
+// AMD's words: a block is a workgroup; a multiprocessor is a compute unit on CDNA and a workgroup processor, two compute
+// units, on RDNA; a register of a thread is a VGPR; shared memory is LDS.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string_view>
 
+#include "model/access.hpp"
+
 namespace cornerturn::model {
 
+enum class vendor { nvidia, amd };
+
 struct architecture {
-  const char* name;     // sm_90
+  const char* name;     // sm_90, gfx90a
   const char* product;  // whose multiprocessors and DRAM the last two columns are of
   int threads;          // of a multiprocessor, at most
   int blocks;
@@ -20,9 +28,15 @@ struct architecture {
   int shared_granularity;
   int multiprocessors;
   double dram_gigabytes_per_second;
+  vendor maker = vendor::nvidia;
+  memory_rules rules{};
+  int registers = 65536;         // of 32 bits, of a multiprocessor
+  int register_granularity = 8;  // of a thread
+  int most_registers = 255;      // of a thread
+  bool has_async_copy = true;    // from global to shared memory without registers
+  bool has_tensor_memory = false;
+  bool counted = true;  // the model's counts were held against a profiler's
 };
-
-inline constexpr int registers_of_multiprocessor = 65536;
 
 [[nodiscard]] std::span<const architecture> architectures();
 // Null when the table has no such name.
@@ -37,12 +51,12 @@ struct block_needs {
 struct residency {
   int blocks = 0;  // 0: such a block does not fit at all
   double occupancy = 0;
-  const char* limit = "";  // what ends first: threads, blocks, registers, shared memory
+  const char* limit = "";  // the resource that runs out first: threads, blocks, registers, shared memory
 };
 [[nodiscard]] residency residency_of(const architecture& machine, const block_needs& needs);
 
-// Registers of a thread that the compiler may use at most when `blocks` blocks have to fit.
-[[nodiscard]] int registers_for(int threads, int blocks);
+// The most registers of a thread that let `blocks` blocks fit: the limit that launch bounds give the compiler.
+[[nodiscard]] int registers_for(const architecture& machine, int threads, int blocks);
 
 // Bytes that all multiprocessors must have asked for to keep DRAM busy: bandwidth x latency.
 // The latency under load is about 0.8 us on what was measured (A100, H100 and H200 literature says 0.6 to 1).

@@ -70,9 +70,9 @@ TEST(cute, sectors_are_those_of_the_rungs_written_by_hand) {
     for (const int word_bytes : {4, 8}) {
       const model::traffic one = of(cute, square, word_bytes), other = of(by_hand, square, word_bytes);
       EXPECT_EQ(one.load.requests, other.load.requests) << cute;
-      EXPECT_EQ(one.load.sectors, other.load.sectors) << cute;
+      EXPECT_EQ(one.load.lines, other.load.lines) << cute;
       EXPECT_EQ(one.store.requests, other.store.requests) << cute;
-      EXPECT_EQ(one.store.sectors, other.store.sectors) << cute;
+      EXPECT_EQ(one.store.lines, other.store.lines) << cute;
       EXPECT_EQ(one.shared_load.conflicts, other.shared_load.conflicts) << cute;
       EXPECT_EQ(one.shared_store.conflicts, other.shared_store.conflicts) << cute;
     }
@@ -83,8 +83,8 @@ TEST(cute, vectors_keep_conflicts_that_elements_do_not) {
   for (const auto& [name, conflicts] : {std::pair{"cute_vector_conflicts", 31}, std::pair{"cute_vector_padded", 3},
                                         std::pair{"cute_vector_swizzled", 3}}) {
     const model::traffic made = of(name, square);
-    EXPECT_DOUBLE_EQ(made.load.sectors_per_request(), 16) << name;
-    EXPECT_DOUBLE_EQ(made.store.sectors_per_request(), 4) << name;
+    EXPECT_DOUBLE_EQ(made.load.lines_per_request(), 16) << name;
+    EXPECT_DOUBLE_EQ(made.store.lines_per_request(), 4) << name;
     EXPECT_DOUBLE_EQ(made.shared_load.conflicts_per_request(), conflicts) << name;
     EXPECT_EQ(made.shared_store.conflicts, 0) << name;
   }

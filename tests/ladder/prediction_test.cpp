@@ -21,23 +21,25 @@ model::traffic of(const char* rung, const matrix_shape& shape, int word_bytes = 
 
 constexpr matrix_shape square{2048, 2048};
 
+const model::architecture& h200() { return *model::find_architecture("sm_90"); }
+
 TEST(prediction, scattered_rungs_as_the_profiler_counted_them) {
   const model::traffic store = of("05_scattered_store", square);
   EXPECT_EQ(store.load.requests, 131072);
-  EXPECT_EQ(store.load.sectors, 524288);
+  EXPECT_EQ(store.load.lines, 524288);
   EXPECT_EQ(store.store.requests, 131072);
-  EXPECT_EQ(store.store.sectors, 4194304);
+  EXPECT_EQ(store.store.lines, 4194304);
   EXPECT_DOUBLE_EQ(store.store.useful(), 0.125);
   const model::traffic load = of("10_scattered_load", square);
-  EXPECT_EQ(load.load.sectors, 4194304);
-  EXPECT_EQ(load.store.sectors, 524288);
-  EXPECT_EQ(of("15_blocks_16x16", square).store.sectors, 2097152);
+  EXPECT_EQ(load.load.lines, 4194304);
+  EXPECT_EQ(load.store.lines, 524288);
+  EXPECT_EQ(of("15_blocks_16x16", square).store.lines, 2097152);
 }
 
 TEST(prediction, conflicts_of_the_unpadded_tile) {
   const model::traffic tile = of("20_load_conflicts", square);
-  EXPECT_EQ(tile.load.sectors, 524288);
-  EXPECT_EQ(tile.store.sectors, 524288);
+  EXPECT_EQ(tile.load.lines, 524288);
+  EXPECT_EQ(tile.store.lines, 524288);
   EXPECT_EQ(tile.shared_load.requests, 131072);
   EXPECT_EQ(tile.shared_load.conflicts, 31 * 131072);
   EXPECT_EQ(tile.shared_store.conflicts, 0);
@@ -62,7 +64,7 @@ TEST(prediction, the_production_kernel_has_no_conflicts_for_any_element) {
   for (const int word_bytes : {1, 2, 4, 8}) {
     const model::traffic made = of("90_register_block", square, word_bytes);
     EXPECT_EQ(made.shared_load.conflicts + made.shared_store.conflicts, 0) << word_bytes;
-    EXPECT_DOUBLE_EQ(made.load.sectors_per_request(), 16);
+    EXPECT_DOUBLE_EQ(made.load.lines_per_request(), 16);
     EXPECT_DOUBLE_EQ(made.store.useful(), 1);
   }
 }
@@ -70,7 +72,7 @@ TEST(prediction, the_production_kernel_has_no_conflicts_for_any_element) {
 TEST(prediction, vector_rungs) {
   const model::traffic made = of("40_vector_conflicts", square);
   EXPECT_EQ(made.load.requests, 32768);
-  EXPECT_DOUBLE_EQ(made.load.sectors_per_request(), 16);
+  EXPECT_DOUBLE_EQ(made.load.lines_per_request(), 16);
   EXPECT_DOUBLE_EQ(made.shared_load.conflicts_per_request(), 7);
   EXPECT_EQ(made.shared_store.conflicts, 0);
   EXPECT_EQ(of("45_vector_padded", square).shared_store.requests, 4 * made.shared_store.requests);
@@ -79,7 +81,7 @@ TEST(prediction, vector_rungs) {
 TEST(prediction, engines_that_copy_by_themselves) {
   const model::traffic async = of("65_async_copy", square);
   EXPECT_EQ(async.load.requests, 0);
-  EXPECT_EQ(async.async_load.sectors, 524288);
+  EXPECT_EQ(async.async_load.lines, 524288);
   EXPECT_EQ(of("65_async_copy", {4097, 33}).async_load.requests, 5125);
   const model::traffic tma = of("80_tma_load", square);
   EXPECT_EQ(tma.load.requests, 0);
@@ -108,7 +110,7 @@ TEST(prediction, bytes_that_arrive_are_the_bytes_of_the_matrix) {
 TEST(prediction, a_batch_that_is_no_multiple_of_a_sector_straddles_more) {
   const model::traffic one = of("70_batched", {50, 20}), many = of("70_batched", {50, 20, 7});
   EXPECT_EQ(many.load.requests, 7 * one.load.requests);
-  EXPECT_EQ(of("70_batched", {64, 32, 7}).load.sectors, 7 * of("70_batched", {64, 32}).load.sectors);
+  EXPECT_EQ(of("70_batched", {64, 32, 7}).load.lines, 7 * of("70_batched", {64, 32}).load.lines);
 }
 
 TEST(prediction, refusals_say_why) {
@@ -127,9 +129,9 @@ TEST(prediction, table_has_a_line_for_each_launch) {
   const matrix_shape shapes[] = {square, {1000, 50}};
   const auto is_float = [](const description& one) { return one.word_bytes == 4; };
   const auto cute = static_cast<int>(std::ranges::count_if(cute_rungs(), is_float));
-  EXPECT_EQ(print_predictions(out, "all", 4, shapes), 19 + 15 + 2 * cute);
-  EXPECT_EQ(print_predictions(out, "90_register_block", 4, shapes), 1);
-  EXPECT_EQ(print_predictions(out, "no such", 4, shapes), 0);
+  EXPECT_EQ(print_predictions(out, "all", 4, shapes, h200()), 19 + 15 + 2 * 7 + 2 * cute);
+  EXPECT_EQ(print_predictions(out, "90_register_block", 4, shapes, h200()), 1);
+  EXPECT_EQ(print_predictions(out, "no such", 4, shapes, h200()), 0);
   EXPECT_NE(out.str().find("\n20_load_conflicts,4,2048x2048,131072,524288,131072,524288,131072,4194304,4063232,131072,"
                            "131072,0,0,0\n"),
             std::string::npos);
@@ -139,7 +141,7 @@ TEST(prediction, table_has_a_line_for_each_launch) {
 TEST(prediction, table_counts_asynchronous_copies_as_the_profiler_does) {
   std::ostringstream out;
   const matrix_shape shapes[] = {{4097, 33}};
-  EXPECT_EQ(print_predictions(out, "65_async_copy", 4, shapes), 1);
+  EXPECT_EQ(print_predictions(out, "65_async_copy", 4, shapes, h200()), 1);
   EXPECT_NE(out.str().find("\n65_async_copy,4,4097x33,5125,73233,4617,75809,4617,4617,0,0,0,0,5125,73233\n"),
             std::string::npos)
       << out.str();

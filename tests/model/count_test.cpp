@@ -27,7 +27,7 @@ program sample(int word_bytes, guard when = guard::inside) {
 }
 
 // Every tile and every warp, one by one, with addresses as they are.
-traffic one_by_one(const program& kernel, const extents& shape) {
+traffic one_by_one(const program& kernel, const extents& shape, const memory_rules& rules = {}) {
   traffic sum;
   const std::int64_t word = kernel.word_bytes;
   for (std::int64_t m = 0; m < shape.batch; ++m) {
@@ -41,27 +41,27 @@ traffic one_by_one(const program& kernel, const extents& shape) {
           tile_part tile{static_cast<int>(std::min<std::int64_t>(kernel.tile_rows, shape.rows - row)),
                          static_cast<int>(std::min<std::int64_t>(kernel.tile_cols, shape.cols - col)), first * word,
                          pitch * word};
-          for (int warp = 0; warp < static_cast<int>(what.lanes.size()) / warp_lanes; ++warp) {
-            const warp_access access = access_of(kernel, what, warp, tile);
+          for (int warp = 0; warp < static_cast<int>(what.lanes.size()) / rules.lanes; ++warp) {
+            const warp_access access = access_of(kernel, what, warp, tile, rules);
             if (access.active == 0) continue;
             if (what.what == operation::global_load || to_dst) {
               global_count& to = to_dst ? sum.store : sum.load;
               std::set<std::int64_t> touched;
-              for (int lane = 0; lane < warp_lanes; ++lane) {
+              for (int lane = 0; lane < rules.lanes; ++lane) {
                 if ((access.active >> lane & 1) == 0) continue;
                 const std::int64_t at = access.address[static_cast<std::size_t>(lane)];
                 EXPECT_GE(at, 0);
                 EXPECT_LE(at + what.lane_bytes, shape.rows * shape.cols * shape.batch * word);
-                touched.insert(at / sector_bytes);
+                touched.insert(at / rules.line_bytes);
                 to.bytes += what.lane_bytes;
               }
               ++to.requests;
-              to.sectors += static_cast<std::int64_t>(touched.size());
+              to.lines += static_cast<std::int64_t>(touched.size());
             } else {
               shared_count& to = what.what == operation::shared_load ? sum.shared_load : sum.shared_store;
               ++to.requests;
-              to.wavefronts += shared_wavefronts(access).taken;
-              to.conflicts += shared_wavefronts(access).conflicts;
+              to.wavefronts += shared_wavefronts(access, rules).taken;
+              to.conflicts += shared_wavefronts(access, rules).conflicts;
             }
           }
         }
@@ -73,10 +73,10 @@ traffic one_by_one(const program& kernel, const extents& shape) {
 
 void expect_equal(const traffic& a, const traffic& b) {
   EXPECT_EQ(a.load.requests, b.load.requests);
-  EXPECT_EQ(a.load.sectors, b.load.sectors);
+  EXPECT_EQ(a.load.lines, b.load.lines);
   EXPECT_EQ(a.load.bytes, b.load.bytes);
   EXPECT_EQ(a.store.requests, b.store.requests);
-  EXPECT_EQ(a.store.sectors, b.store.sectors);
+  EXPECT_EQ(a.store.lines, b.store.lines);
   EXPECT_EQ(a.store.bytes, b.store.bytes);
   EXPECT_EQ(a.shared_load.requests, b.shared_load.requests);
   EXPECT_EQ(a.shared_load.conflicts, b.shared_load.conflicts);
@@ -96,6 +96,22 @@ TEST(count, classes_of_tiles_add_up_to_all_tiles) {
       expect_equal(quick, one_by_one(kernel, shape));
       EXPECT_EQ(quick.load.bytes, shape.rows * shape.cols * shape.batch * word_bytes);
       EXPECT_EQ(quick.store.bytes, quick.load.bytes);
+    }
+  }
+}
+
+TEST(count, classes_of_tiles_add_up_on_amd) {
+  const extents shapes[] = {{16, 32, 1},  {97, 89, 1}, {700, 36, 1}, {50, 20, 67},
+                            {7, 11, 130}, {600, 5, 3}, {3, 1037, 1}};
+  for (const memory_rules& rules : {memory_rules{64, 64, phase_rule::amd}, memory_rules{64, 128, phase_rule::amd},
+                                    memory_rules{32, 128, phase_rule::amd}}) {
+    for (const int word_bytes : {1, 2, 4, 8}) {
+      const program kernel = sample(word_bytes);
+      for (const extents& shape : shapes) {
+        SCOPED_TRACE(testing::Message() << rules.lanes << " lanes, lines of " << rules.line_bytes << ", " << word_bytes
+                                        << " bytes, " << shape.batch << "x" << shape.rows << "x" << shape.cols);
+        expect_equal(count(kernel, shape, rules), one_by_one(kernel, shape, rules));
+      }
     }
   }
 }
@@ -122,7 +138,7 @@ TEST(count, pieces_that_an_edge_cuts_go_by_elements) {
   for (int i = 0; i < 4; ++i) kernel.instructions.push_back(instruction_of(guard::cut, i));
   const traffic made = count(kernel, {1, 128 + 7, 1});
   EXPECT_EQ(made.load.requests, 1 + 1 + 3);  // a warp of whole pieces; then one piece and three elements
-  EXPECT_EQ(made.load.sectors, 16 + 1 + 3);
+  EXPECT_EQ(made.load.lines, 16 + 1 + 3);
   EXPECT_EQ(made.load.bytes, 135 * 4);
 }
 
@@ -136,15 +152,15 @@ TEST(count, does_not_overflow_for_large_shapes) {
   const std::int64_t n = std::int64_t{1} << 24;
   const traffic made = count(sample(8), {n, n, 1});
   EXPECT_EQ(made.load.bytes, n * n * 8);
-  EXPECT_EQ(made.load.sectors, n * n / 4);
+  EXPECT_EQ(made.load.lines, n * n / 4);
   EXPECT_DOUBLE_EQ(made.load.useful(), 1);
-  EXPECT_DOUBLE_EQ(made.load.sectors_per_request(), 8);
+  EXPECT_DOUBLE_EQ(made.load.lines_per_request(), 8);
 }
 
 TEST(count, ratios_of_nothing_are_nothing) {
   const traffic made = count(sample(4), {0, 0, 1});
   EXPECT_EQ(made.load.useful(), 0);
-  EXPECT_EQ(made.load.sectors_per_request(), 0);
+  EXPECT_EQ(made.load.lines_per_request(), 0);
   EXPECT_EQ(made.shared_load.conflicts_per_request(), 0);
 }
 

@@ -39,11 +39,40 @@ TEST(occupancy, says_what_ends_first) {
 }
 
 TEST(occupancy, registers_that_launch_bounds_leave) {
-  EXPECT_EQ(registers_for(256, 8), 32);
-  EXPECT_EQ(registers_for(256, 6), 40);
-  EXPECT_EQ(registers_for(256, 2), 128);
-  EXPECT_EQ(registers_for(64, 1), 255);
-  EXPECT_EQ(registers_for(1024, 2), 32);
+  const architecture& h200 = *find_architecture("sm_90");
+  EXPECT_EQ(registers_for(h200, 256, 8), 32);
+  EXPECT_EQ(registers_for(h200, 256, 6), 40);
+  EXPECT_EQ(registers_for(h200, 256, 2), 128);
+  EXPECT_EQ(registers_for(h200, 64, 1), 255);
+  EXPECT_EQ(registers_for(h200, 1024, 2), 32);
+}
+
+// llvm/lib/Target/AMDGPU/Utils/AMDGPUBaseInfo.cpp, getMaxNumVGPRs: the registers of a SIMD divided among its wavefronts,
+// rounded down to what one allocation takes.
+TEST(occupancy, registers_that_launch_bounds_leave_on_amd) {
+  const architecture &cdna = *find_architecture("gfx90a"), &rdna = *find_architecture("gfx1100");
+  EXPECT_EQ(registers_for(cdna, 256, 8), 64);   // 8 wavefronts of a SIMD
+  EXPECT_EQ(registers_for(cdna, 256, 5), 96);   // 5
+  EXPECT_EQ(registers_for(cdna, 256, 2), 256);  // 2
+  EXPECT_EQ(registers_for(cdna, 256, 1), 512);
+  EXPECT_EQ(registers_for(rdna, 256, 8), 96);   // 16
+  EXPECT_EQ(registers_for(rdna, 256, 5), 144);  // 10
+  EXPECT_EQ(registers_for(rdna, 256, 1), 256);
+}
+
+TEST(occupancy, workgroups_of_a_compute_unit) {
+  const architecture &cdna = *find_architecture("gfx90a"), &rdna = *find_architecture("gfx1100");
+  EXPECT_EQ(residency_of(cdna, {256, 32, 4224}).blocks, 8);
+  EXPECT_EQ(residency_of(cdna, {256, 32, 4224}).occupancy, 1);
+  EXPECT_EQ(residency_of(cdna, {256, 32, 65536}).blocks, 1);
+  EXPECT_EQ(residency_of(rdna, {256, 32, 65536}).blocks, 2);
+  EXPECT_STREQ(residency_of(cdna, {256, 32, 65536}).limit, "shared memory");
+  EXPECT_EQ(residency_of(cdna, {256, 32, 65537}).blocks, 0);
+  EXPECT_EQ(residency_of(cdna, {64, 32, 0}).blocks, 32);   // one wavefront, no barrier
+  EXPECT_EQ(residency_of(cdna, {128, 32, 0}).blocks, 16);  // 16 barriers
+  EXPECT_EQ(residency_of(rdna, {64, 32, 0}).blocks, 32);   // 32 barriers
+  EXPECT_EQ(residency_of(cdna, {256, 65, 0}).blocks, 7);
+  EXPECT_EQ(residency_of(cdna, {1024, 512, 0}).blocks, 0);
 }
 
 TEST(occupancy, floors_and_bytes_in_flight) {
@@ -55,13 +84,14 @@ TEST(occupancy, floors_and_bytes_in_flight) {
 #ifdef HAS_ORACLE
 TEST(occupancy, agrees_with_the_toolkit) {
   for (const architecture& one : architectures()) {
+    if (one.maker != vendor::nvidia) continue;
     const int number = std::atoi(one.name + 3);
     cudaOccDeviceProp properties;
     properties.computeMajor = number / 10;
     properties.computeMinor = number % 10;
     properties.maxThreadsPerBlock = 1024;
     properties.maxThreadsPerMultiprocessor = one.threads;
-    properties.regsPerBlock = properties.regsPerMultiprocessor = registers_of_multiprocessor;
+    properties.regsPerBlock = properties.regsPerMultiprocessor = one.registers;
     properties.warpSize = 32;
     properties.sharedMemPerBlock = 48 * 1024;
     properties.sharedMemPerMultiprocessor = static_cast<std::size_t>(one.shared_bytes);
