@@ -1,11 +1,12 @@
-// The harness of a build without CUDA.
+// The harness of a build with neither CUDA nor HIP.
 #include <ostream>
 
 #include "harness.hpp"
 
 namespace cornerturn::ladder {
 
-std::string absence() { return "this build has no CUDA, so the rungs cannot run"; }
+const char* vendor_device() { return ""; }
+std::string absence() { return "this build has neither CUDA nor HIP, so the rungs cannot run"; }
 
 int check_rungs(std::ostream&) { return 0; }
 std::vector<timing> time_rungs(const matrix_shape&, int, int) { return {}; }

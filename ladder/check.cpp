@@ -1,5 +1,6 @@
 #include <ostream>
 
+#include "cases.hpp"
 #include "device.hpp"
 #include "harness.hpp"
 #include "pattern.hpp"
@@ -10,14 +11,6 @@ namespace {
 constexpr std::int64_t guard_bytes = 1024;
 constexpr unsigned char guard = 0xc3, poison = 0xa5;
 constexpr std::int64_t most_elements = std::int64_t{3} << 20;
-
-// Around the tiles of 16, 32, 64 and 128, whole pieces on one side or both or neither, one row, one column.
-constexpr matrix_shape shapes[] = {
-    {1, 1},     {1, 33},     {33, 1},       {5, 7},       {15, 17},     {16, 16},   {31, 33},   {32, 32},
-    {33, 31},   {64, 48},    {100, 36},     {127, 129},   {128, 128},   {129, 127}, {1000, 50}, {50, 1000},
-    {997, 991}, {640, 644},  {1024, 1024},  {1024, 2048}, {1000, 1000}, {999, 999}, {65536, 3}, {2, 70001},
-    {7, 7, 3},  {32, 64, 5}, {50, 20, 100}, {1, 1, 300},  {96, 96, 7},
-};
 
 struct arena {  // one matrix with guards, the largest of the list
   device_buffer memory{static_cast<std::size_t>(most_elements * 8 + 2 * guard_bytes)};
@@ -31,12 +24,12 @@ std::string fault_of(const launcher& rung, const matrix_shape& shape, const aren
   const int passes = rung.word_bytes == 1 ? 4 : rung.word_bytes == 2 ? 2 : 1;
   for (int pass = 0; pass < passes; ++pass) {
     const auto seed = static_cast<std::uint32_t>(pass * 7919 + 1);
-    check(cudaMemset(dst.memory.get(), poison, static_cast<std::size_t>(bytes + 2 * guard_bytes)));
-    check(cudaMemset(target.matrix() - guard_bytes, guard, guard_bytes));
-    check(cudaMemset(target.matrix() + bytes, guard, guard_bytes));
+    check(gpu_runtime::set_bytes(dst.memory.get(), poison, static_cast<std::size_t>(bytes + 2 * guard_bytes)));
+    check(gpu_runtime::set_bytes(target.matrix() - guard_bytes, guard, guard_bytes));
+    check(gpu_runtime::set_bytes(target.matrix() + bytes, guard, guard_bytes));
     fill(src.matrix(), elements, rung.word_bytes, seed);
     check(rung.launch(src.matrix(), target.matrix(), shape, nullptr));
-    check(cudaDeviceSynchronize());
+    check(gpu_runtime::synchronize());
     const std::int64_t wrong = count_wrong(target.matrix(), shape, rung.word_bytes, seed, rung.is_copy);
     if (wrong != 0) return std::to_string(wrong) + " of " + std::to_string(elements) + " elements are wrong";
     const std::int64_t touched = count_changed(target.matrix() - guard_bytes, guard_bytes, guard) +
@@ -50,18 +43,18 @@ std::string fault_of(const launcher& rung, const matrix_shape& shape, const aren
 
 int check_rungs(std::ostream& out) {
   const arena src, dst;
-  int cases = 0, failures = 0;
+  int checked = 0, failures = 0;
   for (const launcher& rung : launchers()) {
-    for (const matrix_shape& shape : shapes) {
+    for (const matrix_shape& shape : cases) {
       if (!rung.takes(shape)) continue;
-      ++cases;
+      ++checked;
       const std::string fault = fault_of(rung, shape, src, dst);
       if (fault.empty()) continue;
       ++failures;
       out << rung.rung << " b" << rung.word_bytes << ' ' << text_of(shape) << ": " << fault << '\n';
     }
   }
-  out << cases << " cases, " << failures << " failures\n";
+  out << checked << " cases, " << failures << " failures\n";
   return failures;
 }
 

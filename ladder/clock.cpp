@@ -10,12 +10,11 @@ namespace {
 constexpr int warm_ups = 2;
 constexpr std::uint32_t seed = 17;
 
-// As many pairs of buffers as make their bytes at least four times L2.
+// Enough pairs of buffers that they hold at least four times as many bytes as the cache.
 int pairs_for(std::int64_t bytes) {
-  int device = 0, l2 = 0;
-  check(cudaGetDevice(&device));
-  check(cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, device));
-  return static_cast<int>(std::clamp<std::int64_t>(4 * std::int64_t{l2} / (2 * bytes) + 1, 2, 64));
+  gpu_runtime::device_facts here;
+  check(gpu_runtime::describe(&here));
+  return static_cast<int>(std::clamp<std::int64_t>(4 * here.cache_bytes / (2 * bytes) + 1, 2, 64));
 }
 
 // A batched rung gets the same bytes as matrices of 1024 x 1024.
@@ -62,12 +61,9 @@ std::vector<timing> time_rungs(const matrix_shape& shape, int word_bytes, int re
 }
 
 timed_on this_device() {
-  int device = 0;
-  cudaDeviceProp properties{};
-  check(cudaGetDevice(&device));
-  check(cudaGetDeviceProperties(&properties, device));
-  return {properties.name, "sm_" + std::to_string(properties.major * 10 + properties.minor), 0,
-          "events, cold L2, median"};
+  gpu_runtime::device_facts here;
+  check(gpu_runtime::describe(&here));
+  return {here.name, here.arch, 0, "events, cold L2, median"};
 }
 
 }  // namespace cornerturn::ladder

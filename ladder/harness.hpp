@@ -11,6 +11,9 @@
 
 namespace cornerturn::ladder {
 
+// The GPU vendor of this build as --device names it: "cuda", "hip", or empty.
+[[nodiscard]] const char* vendor_device();
+
 // Empty where the rungs can run, else why not. The other functions want it empty.
 [[nodiscard]] std::string absence();
 

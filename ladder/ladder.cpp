@@ -32,9 +32,9 @@ description describe(const char* name) {
                    nullptr,
                    nullptr};
   if constexpr (Rung::is_production) {
-    made.registers = model::registers_for(Rung::threads, Rung::resident);
+    made.resident_blocks = Rung::resident;
   } else {
-    made.registers = model::registers_for(Rung::threads, resident_blocks<Rung>);
+    made.resident_blocks = resident_blocks<Rung>;
   }
   made.bytes_in_flight = Rung::tensor_load ? Rung::tile_rows * Rung::tile_cols * Rung::word_bytes
                                            : Rung::threads * Rung::steps * Rung::width * Rung::word_bytes;
@@ -57,22 +57,37 @@ void add(std::vector<description>& table, const char* name) {
   if constexpr (Rung::word_bytes >= Rung::least_word_bytes) table.push_back(describe<Rung>(name));
 }
 
-std::vector<description> all() {
-  std::vector<description> table;
 #define RUNG(file, type)      \
   add<type<1>>(table, #file); \
   add<type<2>>(table, #file); \
   add<type<4>>(table, #file); \
   add<type<8>>(table, #file);
+std::vector<description> all() {
+  std::vector<description> table;
 #include "ladder.inc"
-#undef RUNG
   return table;
+}
+std::vector<description> all_tile_sizes() {
+  std::vector<description> table;
+#include "tile_sizes.inc"
+  return table;
+}
+#undef RUNG
+
+const model::architecture& h200() {
+  static const model::architecture& found = *model::find_architecture("sm_90");
+  return found;
 }
 
 }  // namespace
 
 std::span<const description> rungs() {
   static const std::vector<description> table = all();
+  return table;
+}
+
+std::span<const description> tile_size_rungs() {
+  static const std::vector<description> table = all_tile_sizes();
   return table;
 }
 
@@ -90,20 +105,43 @@ const description* find_rung(std::string_view name, int word_bytes) {
     const std::string_view full = one.rung;
     return one.word_bytes == word_bytes && (full == name || full.substr(full.find('_') + 1) == name);
   };
-  for (const auto table : {rungs(), cute_rungs()}) {
+  for (const auto table : {rungs(), tile_size_rungs(), cute_rungs()}) {
     const auto found = std::ranges::find_if(table, named);
     if (found != table.end()) return &*found;
   }
   return nullptr;
 }
 
-model::traffic predict(const description& rung, const matrix_shape& shape) {
+std::string refusal(const description& rung, const model::architecture& machine, const matrix_shape& shape) {
+  if (rung.tensor_load && !machine.has_tensor_memory) {
+    return std::string("needs the tensor memory accelerator, which ") + machine.name + " does not have";
+  }
+  return rung.refusal(shape);
+}
+
+model::program program_on(const description& rung, const model::architecture& machine, const matrix_shape& shape) {
+  model::program made = rung.program(shape);
+  if (machine.has_async_copy) return made;
+  for (model::instruction& one : made.instructions) {
+    if (one.what == model::operation::async_load) one.what = model::operation::global_load;
+    if (one.what == model::operation::async_store) one.what = model::operation::shared_store;
+  }
+  return made;
+}
+
+model::traffic predict(const description& rung, const matrix_shape& shape) { return predict(rung, h200(), shape); }
+
+model::traffic predict(const description& rung, const model::architecture& machine, const matrix_shape& shape) {
   const matrix_shape packed = rung.is_copy ? matrix_shape{1, shape.rows * shape.cols * shape.batch, 1} : shape;
-  return model::count(rung.program(shape), {packed.rows, packed.cols, packed.batch});
+  return model::count(program_on(rung, machine, shape), {packed.rows, packed.cols, packed.batch}, machine.rules);
+}
+
+int registers_of(const description& rung, const model::architecture& machine) {
+  return model::registers_for(machine, rung.threads, rung.resident_blocks);
 }
 
 model::residency residency(const description& rung, const model::architecture& machine) {
-  return model::residency_of(machine, {rung.threads, rung.registers, rung.shared_bytes});
+  return model::residency_of(machine, {rung.threads, registers_of(rung, machine), rung.shared_bytes});
 }
 
 std::string text_of(const matrix_shape& shape) {

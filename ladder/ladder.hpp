@@ -19,7 +19,7 @@ struct description : facts {
   int tile_cols;
   int threads;
   int shared_bytes;
-  int registers;        // of a thread, at most: what launch bounds leave
+  int resident_blocks;  // that launch bounds make the compiler leave registers for
   int bytes_in_flight;  // of a block, asked for before the first is waited for
   bool tensor_load;     // by the tensor memory accelerator: no load or store instructions
   bool tensor_store;
@@ -33,13 +33,28 @@ struct description : facts {
 };
 
 [[nodiscard]] std::span<const description> rungs();
+// Rung 30 with other tiles and blocks.
+[[nodiscard]] std::span<const description> tile_size_rungs();
 // The same ideas in CuTe; none in a build that did not find CUTLASS.
 [[nodiscard]] std::span<const description> cute_rungs();
 // Null when there is no such rung. The name may go without its number: "padded" is "30_padded".
 [[nodiscard]] const description* find_rung(std::string_view name, int word_bytes);
 
-// What the rung asks of memory for the whole of the shape, which it takes.
+// Empty when the rung runs on this machine and takes this shape, else why not.
+[[nodiscard]] std::string refusal(const description& rung, const model::architecture& machine,
+                                  const matrix_shape& shape);
+
+// The memory instructions of one block on this machine: without asynchronous copies, loads and stores take their place.
+[[nodiscard]] model::program program_on(const description& rung, const model::architecture& machine,
+                                        const matrix_shape& shape);
+
+// The memory accesses of the rung for the whole shape, which it takes. The machine is sm_90 unless another one is given.
 [[nodiscard]] model::traffic predict(const description& rung, const matrix_shape& shape);
+[[nodiscard]] model::traffic predict(const description& rung, const model::architecture& machine,
+                                     const matrix_shape& shape);
+
+// Registers of a thread that launch bounds leave, at most.
+[[nodiscard]] int registers_of(const description& rung, const model::architecture& machine);
 
 [[nodiscard]] model::residency residency(const description& rung, const model::architecture& machine);
 

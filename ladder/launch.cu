@@ -1,46 +1,38 @@
 // Instances of every rung for 1, 2, 4 and 8 bytes, and the table of their launchers.
 #include "launch.hpp"
 
-#include <cuda_runtime.h>
-
 #include <algorithm>
 #include <vector>
 
 #include "cute/cute.hpp"
+#include "gpu_runtime.hpp"
 #include "harness.hpp"
 #include "job.hpp"
-#include "kernels/cuda/lang.cuh"
-#include "tensor.cuh"
-#include "tensor_map.hpp"
+#include CORNERTURN_GPU_WORDS
 // The words come first.
 #include "launch.cuh"
+#if GPU_HAS_TENSOR_MEMORY
+#include "tensor_launch.cuh"
+#endif
 #include "rungs.hpp"
 
 namespace cornerturn::ladder {
 namespace {
 
 template <class Rung>
-GPU_KERNEL(Rung::threads, resident_blocks<Rung>)
-tensor_kernel(GPU_PARAMETER tensor_arguments a) {
-  Rung::template move<Rung>(a);
-}
-
-template <class Rung>
 const char* start(const void* src, void* dst, const matrix_shape& shape, void* stream) {
-  arguments a = arguments_for<Rung>(src, dst, shape);
-  const std::int64_t blocks = Rung::blocks(a);
-  if (blocks == 0) return nullptr;
-  if constexpr (Rung::is_production) {
-    auto job = job_for<Rung>(a);
-    return launch_blocks<Rung>(reinterpret_cast<const void*>(Rung::kernel), &job, blocks, stream);
-  } else if constexpr (Rung::tensor_load) {
-    tensor_arguments all{a, {}, {}};
-    const char* fault = encode_tensor(&all.src_tensor, src, a.rows, a.cols, Rung::word_bytes, Rung::tile_rows);
-    if (fault == nullptr && Rung::tensor_store) {
-      fault = encode_tensor(&all.dst_tensor, dst, a.cols, a.rows, Rung::word_bytes, Rung::tile_cols);
+  if constexpr (Rung::is_production || Rung::tensor_load) {
+    const arguments a = arguments_for<Rung>(src, dst, shape);
+    const std::int64_t blocks = Rung::blocks(a);
+    if (blocks == 0) return nullptr;
+    if constexpr (Rung::is_production) {
+      auto job = job_for<Rung>(a);
+      return launch_blocks<Rung>(reinterpret_cast<const void*>(Rung::kernel), &job, blocks, stream);
+    } else {
+#if GPU_HAS_TENSOR_MEMORY
+      return launch_tensor_rung<Rung>(a, blocks, stream);
+#endif
     }
-    if (fault != nullptr) return fault;
-    return launch_blocks<Rung>(reinterpret_cast<const void*>(&tensor_kernel<Rung>), &all, blocks, stream);
   } else {
     return start_rung<Rung>(src, dst, shape, stream);
   }
@@ -48,25 +40,23 @@ const char* start(const void* src, void* dst, const matrix_shape& shape, void* s
 
 template <class Rung>
 void add(std::vector<launcher>& table, const char* name, int compute) {
-  if constexpr (Rung::word_bytes >= Rung::least_word_bytes) {
+  constexpr bool is_here = GPU_HAS_TENSOR_MEMORY || !Rung::tensor_load;
+  if constexpr (is_here && Rung::word_bytes >= Rung::least_word_bytes) {
     if (compute >= Rung::least_compute) table.push_back({facts_of<Rung>(name), &start<Rung>});
   }
 }
 
 std::vector<launcher> all() {
   std::vector<launcher> table;
-  int device = 0, major = 0, minor = 0;
-  const bool there = cudaGetDevice(&device) == cudaSuccess &&
-                     cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess &&
-                     cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device) == cudaSuccess;
-  if (!there) return table;
-  const int compute = 10 * major + minor;
-#define RUNG(file, type)               \
-  add<type<1>>(table, #file, compute); \
-  add<type<2>>(table, #file, compute); \
-  add<type<4>>(table, #file, compute); \
-  add<type<8>>(table, #file, compute);
+  gpu_runtime::device_facts here;
+  if (gpu_runtime::describe(&here) != gpu_runtime::success) return table;
+#define RUNG(file, type)                               \
+  add<type<1>>(table, #file, here.compute_capability); \
+  add<type<2>>(table, #file, here.compute_capability); \
+  add<type<4>>(table, #file, here.compute_capability); \
+  add<type<8>>(table, #file, here.compute_capability);
 #include "ladder.inc"
+#include "tile_sizes.inc"
 #undef RUNG
 #ifdef CORNERTURN_CUTE
   for (const launcher& one : cute_launchers()) table.push_back(one);
@@ -76,12 +66,14 @@ std::vector<launcher> all() {
 
 }  // namespace
 
+const char* vendor_device() { return gpu_runtime::device; }
+
 std::string absence() {
   int devices = 0;
-  const cudaError_t status = cudaGetDeviceCount(&devices);
-  if (status == cudaSuccess && devices > 0) return {};
-  return std::string("there is no GPU that CUDA can use (") +
-         (status == cudaSuccess ? "none found" : cudaGetErrorString(status)) + ")";
+  const gpu_runtime::status status = gpu_runtime::device_count(&devices);
+  if (status == gpu_runtime::success && devices > 0) return {};
+  return std::string("there is no GPU that ") + gpu_runtime::vendor + " can use (" +
+         (status == gpu_runtime::success ? "none found" : gpu_runtime::text_of(status)) + ")";
 }
 
 std::span<const launcher> launchers() {

@@ -1,8 +1,7 @@
 // A kernel of each rung, and its launch: for launch.cu and for the CuTe rungs. The words of a machine come first.
 #pragma once
 
-#include <cuda_runtime.h>
-
+#include "gpu_runtime.hpp"
 #include "grid.hpp"
 #include "rung.hpp"
 
@@ -16,16 +15,7 @@ rung_kernel(GPU_PARAMETER arguments a) {
 
 template <class Rung>
 const char* launch_blocks(const void* kernel, void* parameter, std::int64_t blocks, void* stream) {
-  if (blocks > INT32_MAX) return "more tiles than a grid has blocks";
-  cudaError_t status = cudaSuccess;
-  if (Rung::shared_bytes > 48 << 10) {
-    status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Rung::shared_bytes);
-  }
-  if (status == cudaSuccess) {
-    status = cudaLaunchKernel(kernel, dim3(static_cast<unsigned>(blocks)), dim3(Rung::threads), &parameter,
-                              Rung::shared_bytes, static_cast<cudaStream_t>(stream));
-  }
-  return status == cudaSuccess ? nullptr : cudaGetErrorString(status);
+  return gpu_runtime::launch(kernel, parameter, blocks, Rung::threads, Rung::shared_bytes, stream);
 }
 
 template <class Rung>

@@ -1,9 +1,10 @@
 // cornerturn_ladder: the rungs on this machine's GPU.
 //
 //   cornerturn_ladder --check
+//   cornerturn_ladder --where                                              the GPU: name,arch
 //   cornerturn_ladder --time [--shape RxC]... [--bytes N] [--repeat N] [--json FILE]
 //   cornerturn_ladder --profile RUNG|all [--shape RxC]... [--bytes N]
-//   cornerturn_ladder --predict RUNG|all [--shape RxC]... [--bytes N]       needs no GPU
+//   cornerturn_ladder --predict RUNG|all [--shape RxC]... [--bytes N] [--arch NAME]       needs no GPU
 #include <algorithm>
 #include <charconv>
 #include <fstream>
@@ -18,14 +19,15 @@ namespace cornerturn::ladder {
 namespace {
 
 constexpr const char* usage =
-    "cornerturn_ladder --check\n"
+    "cornerturn_ladder --check | --where\n"
     "                  --time [--shape RxC]... [--bytes 1|2|4|8] [--repeat N] [--json FILE]\n"
     "                  --profile RUNG|all [--shape RxC]... [--bytes 1|2|4|8]\n"
-    "                  --predict RUNG|all [--shape RxC]... [--bytes 1|2|4|8]\n"
+    "                  --predict RUNG|all [--shape RxC]... [--bytes 1|2|4|8] [--arch sm_90|gfx90a|...]\n"
     "A shape is ROWSxCOLS, or BATCHxROWSxCOLS for rungs that are batched.\n";
 
 struct options {
   bool check = false;
+  bool where = false;
   bool time = false;
   std::string profile;
   std::string predict;
@@ -33,6 +35,7 @@ struct options {
   int word_bytes = 4;
   int repetitions = 9;
   std::string json;
+  std::string arch = "sm_90";
 };
 
 std::optional<std::vector<std::int64_t>> numbers_of(std::string_view text) {
@@ -69,8 +72,8 @@ options read(int argc, char** argv) {
   options asked;
   for (int k = 1; k < argc; ++k) {
     const std::string_view name = argv[k];
-    if (name == "--check" || name == "--time") {
-      (name == "--check" ? asked.check : asked.time) = true;
+    if (name == "--check" || name == "--time" || name == "--where") {
+      (name == "--check" ? asked.check : name == "--time" ? asked.time : asked.where) = true;
       continue;
     }
     if (++k == argc) throw std::invalid_argument(std::string(name) + " needs a value, or there is no such option");
@@ -87,11 +90,13 @@ options read(int argc, char** argv) {
       asked.repetitions = number_of(value);
     } else if (name == "--json") {
       asked.json = value;
+    } else if (name == "--arch") {
+      asked.arch = value;
     } else {
       throw std::invalid_argument("there is no option " + std::string(name));
     }
   }
-  if (!asked.check && !asked.time && asked.profile.empty() && asked.predict.empty()) {
+  if (!asked.check && !asked.time && !asked.where && asked.profile.empty() && asked.predict.empty()) {
     throw std::invalid_argument("nothing to do");
   }
   return asked;
@@ -108,7 +113,9 @@ std::invalid_argument no_such_rung(const std::string& name, int word_bytes) {
 
 void predict(const options& asked) {
   const auto shapes = shapes_of(asked, {{2048, 2048}});
-  if (print_predictions(std::cout, asked.predict, asked.word_bytes, shapes) == 0) {
+  const model::architecture* const machine = model::find_architecture(asked.arch);
+  if (machine == nullptr) throw std::invalid_argument("the model does not know the architecture " + asked.arch);
+  if (print_predictions(std::cout, asked.predict, asked.word_bytes, shapes, *machine) == 0) {
     throw no_such_rung(asked.predict, asked.word_bytes);
   }
 }
@@ -149,9 +156,9 @@ void launch_for_profiler(std::ostream& out, const std::vector<const launcher*>& 
       if (!rung->takes(shape)) continue;
       const auto bytes = static_cast<std::size_t>(shape.rows * shape.cols * shape.batch * rung->word_bytes);
       const device_buffer src(bytes), dst(bytes);
-      check(cudaMemset(src.get(), 1, bytes));
+      check(gpu_runtime::set_bytes(src.get(), 1, bytes));
       check(rung->launch(src.get(), rung->is_in_place ? src.get() : dst.get(), shape, nullptr));
-      check(cudaDeviceSynchronize());
+      check(gpu_runtime::synchronize());
       out << rung->rung << ' ' << rung->word_bytes << ' ' << text_of(shape) << '\n';
     }
   }
@@ -164,6 +171,7 @@ int main(int argc, char** argv) {
   try {
     const options asked = read(argc, argv);
     const bool failed = asked.check && check_rungs(std::cout) != 0;
+    if (asked.where) std::cout << this_device().device << ',' << this_device().arch << '\n';
     if (!asked.predict.empty()) predict(asked);
     if (!asked.profile.empty()) profile(asked);
     if (asked.time) time(asked);

@@ -81,14 +81,15 @@ GPU_INLINE void store_piece(void* to, const piece<Rung>& value) {
   }
 }
 
-// 1. Reads the pieces of this thread, all before the first is needed, and puts them into the tile.
-template <class Rung, bool Checked>
-GPU_INLINE void rows_in(const part<Rung, Checked>& p) {
+// 1. Loads pieces of this thread, all before the first is needed, and stores them into the tile: its `Steps` pieces from
+// step `first` on.
+template <class Rung, bool Checked, int Steps = Rung::steps>
+GPU_INLINE void rows_in(const part<Rung, Checked>& p, int first = 0) {
   const int thread = static_cast<int>(gpu::thread_index());
-  piece<Rung> held[Rung::steps];
+  piece<Rung> held[Steps];
   GPU_UNROLL
-  for (int step = 0; step < Rung::steps; ++step) {
-    const at e = Rung::read(thread, step);
+  for (int step = 0; step < Steps; ++step) {
+    const at e = Rung::read(thread, first + step);
     if (p.src_in_pieces) {
       if (p.inside(e)) held[step] = load_piece<Rung>(p.from(e));
     } else {
@@ -99,8 +100,8 @@ GPU_INLINE void rows_in(const part<Rung, Checked>& p) {
     }
   }
   GPU_UNROLL
-  for (int step = 0; step < Rung::steps; ++step) {
-    const at e = Rung::read(thread, step);
+  for (int step = 0; step < Steps; ++step) {
+    const at e = Rung::read(thread, first + step);
     if (Rung::whole_pieces && p.src_in_pieces) {
       if (p.inside(e)) reinterpret_cast<piece_word<Rung>&>(p.shared_word(e)) = joined<Rung>(held[step]);
     } else {
@@ -112,22 +113,22 @@ GPU_INLINE void rows_in(const part<Rung, Checked>& p) {
   }
 }
 
-// 3. Takes pieces of columns out of the tile, all before the first is stored, and writes them: rows of dst.
-template <class Rung, bool Checked>
-GPU_INLINE void columns_out(const part<Rung, Checked>& p) {
+// 3. Loads pieces of columns from the tile, all before the first is stored, and stores them as rows of dst.
+template <class Rung, bool Checked, int Steps = Rung::steps>
+GPU_INLINE void columns_out(const part<Rung, Checked>& p, int first = 0) {
   const int thread = static_cast<int>(gpu::thread_index());
-  piece<Rung> held[Rung::steps];
+  piece<Rung> held[Steps];
   GPU_UNROLL
-  for (int step = 0; step < Rung::steps; ++step) {
-    const at e = Rung::write(thread, step);
+  for (int step = 0; step < Steps; ++step) {
+    const at e = Rung::write(thread, first + step);
     GPU_UNROLL
     for (int i = 0; i < Rung::width; ++i) {
       if (p.inside({e.row + i, e.col})) held[step].word[i] = p.shared_word({e.row + i, e.col});
     }
   }
   GPU_UNROLL
-  for (int step = 0; step < Rung::steps; ++step) {
-    const at e = Rung::write(thread, step);
+  for (int step = 0; step < Steps; ++step) {
+    const at e = Rung::write(thread, first + step);
     if (p.dst_in_pieces) {
       if (p.inside(e)) store_piece<Rung>(p.to(e), held[step]);
     } else {

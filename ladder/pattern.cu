@@ -1,6 +1,7 @@
 #include "pattern.hpp"
 
 #include "device.hpp"
+#include CORNERTURN_GPU_WORDS  // __global__ and its kin
 
 namespace cornerturn::ladder {
 namespace {
@@ -58,11 +59,11 @@ void with_word(int word_bytes, const Use& use) {
 template <class Count>
 std::int64_t counted(const Count& count) {
   static device_buffer result(sizeof(counter));  // kept: the checks count some thousand times
-  check(cudaMemset(result.get(), 0, sizeof(counter)));
+  check(gpu_runtime::set_bytes(result.get(), 0, sizeof(counter)));
   count(static_cast<counter*>(result.get()));
-  check(cudaGetLastError());
+  check(gpu_runtime::last_error());
   counter value = 0;
-  check(cudaMemcpy(&value, result.get(), sizeof value, cudaMemcpyDeviceToHost));
+  check(gpu_runtime::copy_to_host(&value, result.get(), sizeof value));
   return static_cast<std::int64_t>(value);
 }
 
@@ -71,7 +72,7 @@ std::int64_t counted(const Count& count) {
 void fill(void* array, std::int64_t elements, int word_bytes, std::uint32_t seed) {
   with_word(word_bytes,
             [&](auto word) { fill_kernel<<<blocks, threads>>>(static_cast<decltype(word)*>(array), elements, seed); });
-  check(cudaGetLastError());
+  check(gpu_runtime::last_error());
 }
 
 std::int64_t count_wrong(const void* dst, const matrix_shape& shape, int word_bytes, std::uint32_t seed, bool copied) {

@@ -1,5 +1,6 @@
-// The model's numbers as a table for tools/ncu_check: a line for each launch of --profile, in its order. Loads are what
-// the counters op_ld hold: asynchronous copies (LDGSTS) too, which the last two columns have once more by themselves.
+// The model's numbers as a table for tools/ncu_check and tools/rocprof_check: a line for each launch of --profile, in its
+// order. NVIDIA's loads are those of the counters op_ld: they include asynchronous copies (LDGSTS), which the last two
+// columns repeat by themselves.
 #pragma once
 
 #include <iosfwd>
@@ -7,11 +8,13 @@
 #include <string_view>
 
 #include "facts.hpp"
+#include "model/occupancy.hpp"
 
 namespace cornerturn::ladder {
 
 // Effect  CSV with a head line: each shape, each rung named (or "all") that takes it
 // Returns how many lines there are
-int print_predictions(std::ostream& out, std::string_view rung, int word_bytes, std::span<const matrix_shape> shapes);
+int print_predictions(std::ostream& out, std::string_view rung, int word_bytes, std::span<const matrix_shape> shapes,
+                      const model::architecture& machine);
 
 }  // namespace cornerturn::ladder

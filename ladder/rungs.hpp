@@ -20,3 +20,4 @@
 #include "80_tma_load.cuh"
 #include "85_tma_store.cuh"
 #include "90_register_block.cuh"
+#include "tile_sizes.cuh"

@@ -53,7 +53,7 @@ void describe(std::vector<description>& table, const char* name) {
                      Rung::tile_cols,
                      Rung::threads,
                      Rung::shared_bytes,
-                     model::registers_for(Rung::threads, resident_blocks<Rung>),
+                     resident_blocks<Rung>,
                      Rung::threads * Rung::elements * Rung::word_bytes,
                      false,
                      false,

@@ -1,8 +1,6 @@
 // Instances of the CuTe rungs for 4 and 8 bytes.
 #include "../launch.hpp"
 
-#include <cuda_runtime.h>
-
 #include "kernels/cuda/lang.cuh"
 // The words come first.
 #include "../launch.cuh"

@@ -106,6 +106,33 @@ class Explain(unittest.TestCase):
         self.assertEqual(self.report("scattered_store", "--shape", "1000x50")["shape"], [1, 1000, 50])
         self.assertAlmostEqual(self.report("05_scattered_store", "--arch", "sm_86")["occupancy"], 2 / 3)
 
+    def test_counts_of_amd(self):
+        for arch, lanes, line, lines in (("gfx90a", 64, 64, 4), ("gfx942", 64, 128, 2), ("gfx1100", 32, 128, 1)):
+            with self.subTest(arch=arch):
+                report = self.report("20_load_conflicts", "--arch", arch)
+                requests = 2048 * 2048 // lanes
+                self.assertEqual(report["load"], {"requests": requests, "lines": lines * requests,
+                                                  "lines_per_request": float(lines), "useful": 1.0})
+                self.assertEqual((report["lanes"], report["line_bytes"]), (lanes, line))
+                self.assertEqual(report["shared_load"]["conflicts"], 31 * lanes // 32 * requests)
+                self.assertFalse(report["held_against_a_profiler"])
+                self.assertEqual(self.report("65_async_copy", "--arch", arch)["async_load"]["requests"], 0)
+                for words in (["30_padded"], ["--all"], ["30_padded_tile16_threads64"]):
+                    code, said = run(["explain", *words, "--arch", arch])
+                    self.assertEqual(code, 0, said)
+                    self.assertIn(f"The counts for {arch} are not held against a profiler yet.", said)
+                code, said = run(["explain", "80_tma_load", "--arch", arch])
+                self.assertEqual((code, arch in said), (1, True), said)
+        self.assertTrue(self.report("20_load_conflicts")["held_against_a_profiler"])
+
+    def test_a_ladder_without_its_device_says_why(self):
+        for device, words in (("hip", ("HIP",)), ("cuda", ("CUDA",))):
+            code, said = run(["ladder", "--device", device, "--shape", "64x64", "--repeat", "1"])
+            if code != 0:  # a machine with this GPU has no reason to refuse
+                self.assertEqual(code, NO_DEVICE, said)
+                self.assertTrue(said.startswith("cornerturn: ") and all(word in said for word in words), said)
+                self.assertEqual(said.count("\n"), 1, said)
+
     def test_refusals(self):
         for words, code in ((["no_such"], 2), (["30_padded", "--arch", "sm_1"], 2), (["30_padded", "--bytes", "3"], 2),
                             (["80_tma_load", "--shape", "1000x50"], 1), (["30_padded", "--shape", "0x4"], 2),

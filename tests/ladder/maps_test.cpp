@@ -93,6 +93,7 @@ void check(const char* name) {
     check<type<8>>(#file);  \
   }
 #include "ladder/ladder.inc"
+#include "ladder/tile_sizes.inc"
 #undef RUNG
 
 // What the tensor memory accelerator's 128-byte swizzle does, in its manual's words: the 16-byte chunk is XORed with

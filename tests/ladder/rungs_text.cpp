@@ -1,7 +1,9 @@
 #include "rungs_text.hpp"
 
-#include "lang.hpp"
+#include RUNGS_WORDS  // kernels/cuda/lang.cuh or kernels/hip/lang.cuh
+#if GPU_HAS_TENSOR_MEMORY
 #include "tensor.hpp"
+#endif
 // The words come first.
 #include "ladder/grid.hpp"
 #include "ladder/job.hpp"
@@ -21,12 +23,14 @@ void run_text(const void* src, void* dst, const matrix_shape& shape, emulated::s
     const auto job = job_for<Rung>(a);
     emulated::launch([](const void* of) { Rung::kernel(*static_cast<const gpu::tile_job*>(of)); }, &job, sizeof job,
                      Rung::threads, blocks, Rung::shared_bytes, &session);
+#if GPU_HAS_TENSOR_MEMORY
   } else if constexpr (Rung::tensor_load) {
     tensor_arguments all{a, {}, {}};
     all.src_tensor = {const_cast<unsigned char*>(a.src), a.rows, a.cols, Rung::word_bytes};
     all.dst_tensor = {a.dst, a.cols, a.rows, Rung::word_bytes};
     emulated::launch([](const void* of) { Rung::template move<Rung>(*static_cast<const tensor_arguments*>(of)); }, &all,
                      sizeof all, Rung::threads, blocks, Rung::shared_bytes, &session);
+#endif
   } else {
     emulated::launch([](const void* of) { Rung::template move<Rung>(*static_cast<const arguments*>(of)); }, &a,
                      sizeof a, Rung::threads, blocks, Rung::shared_bytes, &session);
@@ -35,7 +39,9 @@ void run_text(const void* src, void* dst, const matrix_shape& shape, emulated::s
 
 template <class Rung>
 void add(std::vector<text>& table, const char* name) {
-  if constexpr (Rung::word_bytes >= Rung::least_word_bytes) table.push_back({facts_of<Rung>(name), &run_text<Rung>});
+  constexpr bool is_here = GPU_HAS_TENSOR_MEMORY || !Rung::tensor_load;
+  if constexpr (is_here && Rung::word_bytes >= Rung::least_word_bytes)
+    table.push_back({facts_of<Rung>(name), &run_text<Rung>});
 }
 
 }  // namespace
@@ -48,6 +54,7 @@ std::vector<text> texts() {
   add<type<4>>(table, #file); \
   add<type<8>>(table, #file);
 #include "ladder/ladder.inc"
+#include "ladder/tile_sizes.inc"
 #ifdef CORNERTURN_CUTE
 #include "ladder/cute/cute.inc"
 #endif

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "emulator.hpp"
+#include "emulate/emulator.hpp"
 #include "ladder/facts.hpp"
 
 namespace cornerturn::ladder {

@@ -25,6 +25,7 @@
 #define GPU_UNROLL _Pragma("unroll")
 #define GPU_UNROLL_BY(n) _Pragma(GPU_TEXT(unroll n))
 #define GPU_TEXT(text) #text
+#define GPU_HAS_TENSOR_MEMORY 1  // on sm_90 and later; ladder/tensor.cuh has its words
 
 namespace cornerturn::gpu {
 

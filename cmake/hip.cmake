@@ -1,0 +1,106 @@
+# Looks for hipcc. Sets CORNERTURN_HAS_HIP; with it come the target cornerturn_hip, the run time for host code, and the
+# function cornerturn_hip_sources. A build has CUDA or HIP, never both; under AUTO, CUDA comes first.
+#
+# hipcc is called by a rule of its own, not as a language of CMake: CMake 3.25 looks for the HIP language only where AMD's
+# own packages install it, and not where Debian's do.
+set(CORNERTURN_HAS_HIP OFF)
+set(lowest_hip 5.2)
+
+if(CORNERTURN_HIP STREQUAL "AUTO")
+  if(CMAKE_CROSSCOMPILING OR CORNERTURN_HAS_CUDA)
+    return()
+  endif()
+elseif(NOT CORNERTURN_HIP)
+  return()
+endif()
+if(CORNERTURN_HAS_CUDA)
+  message(FATAL_ERROR "A build has CUDA or HIP, not both: set CORNERTURN_CUDA or CORNERTURN_HIP to OFF, "
+    "and build twice for both")
+endif()
+
+find_program(CORNERTURN_HIPCC hipcc HINTS $ENV{HIP_PATH}/bin $ENV{ROCM_PATH}/bin PATHS /opt/rocm/bin)
+mark_as_advanced(CORNERTURN_HIPCC)
+set(hip_version 0)
+if(CORNERTURN_HIPCC)
+  execute_process(COMMAND ${CORNERTURN_HIPCC} --version OUTPUT_VARIABLE said ERROR_QUIET)
+  if(said MATCHES "HIP version: ([0-9]+\\.[0-9]+)")
+    set(hip_version ${CMAKE_MATCH_1})
+  endif()
+  get_filename_component(hip_root ${CORNERTURN_HIPCC} REALPATH)
+  cmake_path(GET hip_root PARENT_PATH hip_root)
+  cmake_path(GET hip_root PARENT_PATH hip_root)
+endif()
+find_path(CORNERTURN_HIP_INCLUDE hip/hip_runtime_api.h HINTS ${hip_root}/include)
+find_library(CORNERTURN_HIP_RUNTIME amdhip64 HINTS ${hip_root}/lib)
+mark_as_advanced(CORNERTURN_HIP_INCLUDE CORNERTURN_HIP_RUNTIME)
+if(hip_version VERSION_LESS lowest_hip OR NOT CORNERTURN_HIP_INCLUDE OR NOT CORNERTURN_HIP_RUNTIME)
+  if(CORNERTURN_HIP STREQUAL "AUTO")
+    message(STATUS "No hipcc ${lowest_hip} or newer with its run time: no HIP")
+    return()
+  endif()
+  message(FATAL_ERROR "CORNERTURN_HIP is ON, but hipcc ${lowest_hip} or newer with hip/hip_runtime_api.h and libamdhip64 "
+    "was not found. Found: '${CORNERTURN_HIPCC}', version ${hip_version}, '${CORNERTURN_HIP_INCLUDE}', "
+    "'${CORNERTURN_HIP_RUNTIME}'. Set PATH or ROCM_PATH; Debian's packages are hipcc, libamdhip64-dev, rocm-device-libs")
+endif()
+
+set(CORNERTURN_HIP_ARCHITECTURES gfx90a gfx1030 CACHE STRING "The AMD GPUs to compile for")
+set(CORNERTURN_HAS_HIP ON)
+message(STATUS "cornerturn: HIP ${hip_version} for ${CORNERTURN_HIP_ARCHITECTURES}")
+
+add_library(cornerturn_hip INTERFACE)
+target_include_directories(cornerturn_hip SYSTEM INTERFACE ${CORNERTURN_HIP_INCLUDE})
+target_compile_definitions(cornerturn_hip INTERFACE CORNERTURN_HIP __HIP_PLATFORM_AMD__ __HIP_PLATFORM_HCC__)
+target_link_libraries(cornerturn_hip INTERFACE ${CORNERTURN_HIP_RUNTIME})
+
+set(hip_flags -x hip -std=c++20 -O3 -Wall -Wextra -Wshadow $<$<BOOL:${CORNERTURN_WERROR}>:-Werror>
+  -Rpass-analysis=kernel-resource-usage -DCORNERTURN_HIP -D__HIP_PLATFORM_AMD__
+  -I${PROJECT_SOURCE_DIR} -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/include)
+
+# cornerturn_hip_rule(OUTPUT source COMMENT command...): OUTPUT from the source, and OUTPUT.resources, the compiler's remarks
+# on each kernel's registers, which tools/check_hip reads.
+function(cornerturn_hip_rule output source comment)
+  get_filename_component(folder ${output} DIRECTORY)
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}
+    COMMAND ${PROJECT_SOURCE_DIR}/tools/keep_hip_report ${ARGN} ${hip_flags} -MD -MF ${output}.d
+      ${CMAKE_CURRENT_SOURCE_DIR}/${source} -o ${output}
+    BYPRODUCTS ${output}.resources
+    DEPENDS ${source} ${PROJECT_SOURCE_DIR}/tools/keep_hip_report
+    DEPFILE ${output}.d
+    COMMENT "${comment}"
+    COMMAND_EXPAND_LISTS
+    VERBATIM)
+endfunction()
+
+# cornerturn_hip_sources(TARGET file.cu...): compiles each file with hipcc into TARGET.
+function(cornerturn_hip_sources target)
+  list(TRANSFORM CORNERTURN_HIP_ARCHITECTURES PREPEND --offload-arch= OUTPUT_VARIABLE architectures)
+  foreach(source ${ARGN})
+    set(object ${CMAKE_CURRENT_BINARY_DIR}/hip/${source}.o)
+    cornerturn_hip_rule(${object} ${source} "Building HIP object ${source}.o" ${CORNERTURN_HIPCC} ${architectures} -g1 -fPIC -c)
+    target_sources(${target} PRIVATE ${object})
+    set_source_files_properties(${object} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+  endforeach()
+endfunction()
+
+# cornerturn_hip_device_code(file.cu): its device code as assembler, for the GPUs of CORNERTURN_HIP_DEVICE_ONLY, which a newer
+# clang knows and hipcc's device libraries do not: for what the compiler says of it. Nothing is linked.
+set(CORNERTURN_HIP_DEVICE_ONLY "" CACHE STRING "AMD GPUs whose device code is compiled with clang++ 19 and not linked")
+function(cornerturn_hip_device_code source)
+  if(NOT CORNERTURN_HIP_DEVICE_ONLY)
+    return()
+  endif()
+  find_program(CORNERTURN_HIP_CLANG clang++-19 REQUIRED)
+  find_path(CORNERTURN_HIP_BITCODE ockl.bc REQUIRED HINTS ${hip_root}
+    PATH_SUFFIXES amdgcn/bitcode lib/${CMAKE_LIBRARY_ARCHITECTURE}/amdgcn/bitcode)
+  set(made "")
+  foreach(architecture ${CORNERTURN_HIP_DEVICE_ONLY})
+    set(output ${CMAKE_CURRENT_BINARY_DIR}/hip/${source}.${architecture}.s)
+    cornerturn_hip_rule(${output} ${source} "Compiling ${source} for ${architecture}" ${CORNERTURN_HIP_CLANG}
+      --offload-arch=${architecture} --cuda-device-only -nogpulib -idirafter ${CORNERTURN_HIP_INCLUDE}
+      -Xclang -mlink-builtin-bitcode -Xclang ${CORNERTURN_HIP_BITCODE}/hip.bc
+      -Xclang -mlink-builtin-bitcode -Xclang ${CORNERTURN_HIP_BITCODE}/ockl.bc -S)
+    list(APPEND made ${output})
+  endforeach()
+  add_custom_target(cornerturn_hip_device_code ALL DEPENDS ${made})
+endfunction()

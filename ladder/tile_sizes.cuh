@@ -1,0 +1,66 @@
+// 30 padded in seven other sizes: tiles of 16, 32 and 64 elements a side, blocks of 64, 256 and 1024 threads.
+//
+// Against 30: the sizes, and with them the elements of a thread: 1 to 64. A tile of 16 x 16 has too few elements for 1024
+// threads, and 32 x 32 with 256 threads is rung 30 itself.
+// The model predicts: the sectors and cache lines that a row of the tile covers, and the occupancy: a row of 16 elements of
+// 4 bytes is two whole sectors, but half of an AMD cache line of 128 bytes.
+// In the profiler: occupancy, sectors or lines per request, bytes in flight.
+// Seed: "Tile size selection" of the AMD article, which recommends 16 x 16 or 32 x 32.
+#pragma once
+
+#include "20_load_conflicts.cuh"
+
+namespace cornerturn::ladder {
+
+template <int WordBytes, int Side, int Threads>
+struct padded_tile : load_conflicts<WordBytes> {
+  static constexpr int tile_rows = Side;
+  static constexpr int tile_cols = Side;
+  static constexpr int threads = Threads;
+  static constexpr int steps = Side * Side / Threads;
+  static constexpr int pitch = Side + 1;
+  static constexpr int shared_bytes = Side * pitch * WordBytes;
+  static_assert(steps > 0 && steps * Threads == Side * Side);
+  // A thread holds up to 16 elements in registers at a time, beside their addresses: with all 64 of the largest tile nvcc
+  // 13.0 spills at 255 registers. Fewer resident threads leave more registers.
+  static constexpr int held = steps < 16 ? steps : 16;
+  static constexpr int resident_threads = held <= 4 ? 2048 : held <= 8 ? 1024 : 512;
+
+  RUNG_MAP at read(int thread, int step) {
+    const int element = step * threads + thread;
+    return {element / Side, element % Side};
+  }
+  RUNG_MAP at write(int thread, int step) {
+    const int element = step * threads + thread;
+    return {element % Side, element / Side};
+  }
+  RUNG_MAP int place(at e) { return (e.row * pitch + e.col) * WordBytes; }  // (row, col) : (Side + 1, 1)
+
+#ifdef GPU_KERNEL
+  template <class Rung, bool Checked>
+  GPU_INLINE static void through_tile(const part<Rung, Checked>& p) {
+    GPU_UNROLL_BY(1)
+    for (int first = 0; first < steps; first += held) rows_in<Rung, Checked, held>(p, first);
+    gpu::block_barrier();  // the stores into the tile before the loads out of it
+    GPU_UNROLL_BY(1)
+    for (int first = 0; first < steps; first += held) columns_out<Rung, Checked, held>(p, first);
+  }
+#endif
+};
+
+template <int WordBytes>
+using padded_tile16_threads64 = padded_tile<WordBytes, 16, 64>;
+template <int WordBytes>
+using padded_tile16_threads256 = padded_tile<WordBytes, 16, 256>;
+template <int WordBytes>
+using padded_tile32_threads64 = padded_tile<WordBytes, 32, 64>;
+template <int WordBytes>
+using padded_tile32_threads1024 = padded_tile<WordBytes, 32, 1024>;
+template <int WordBytes>
+using padded_tile64_threads64 = padded_tile<WordBytes, 64, 64>;
+template <int WordBytes>
+using padded_tile64_threads256 = padded_tile<WordBytes, 64, 256>;
+template <int WordBytes>
+using padded_tile64_threads1024 = padded_tile<WordBytes, 64, 1024>;
+
+}  // namespace cornerturn::ladder
