@@ -23,13 +23,13 @@ void print_table(std::ostream& out, const std::vector<timing>& times) {
   for (const timing& one : times) {
     if (one.rung == "00_copy") {
       roof = one.gigabytes_per_second();
-      std::snprintf(line, sizeof line, "\n%-22s %5s %16s %9s %7s %6s  %s\n", "rung", "bytes", "shape", "ms", "GB/s",
+      std::snprintf(line, sizeof line, "\n%-30s %5s %16s %9s %7s %6s  %s\n", "rung", "bytes", "shape", "ms", "GB/s",
                     "copy %", "quartiles, GB/s");
       out << line;
     }
     const double speed = one.gigabytes_per_second();
     const int digits = roof < 1000 ? 1 : 0;
-    std::snprintf(line, sizeof line, "%-22s %5d %16s %9.4f %7.*f %6.1f  %.*f - %.*f%s%s\n", one.rung.c_str(),
+    std::snprintf(line, sizeof line, "%-30s %5d %16s %9.4f %7.*f %6.1f  %.*f - %.*f%s%s\n", one.rung.c_str(),
                   one.word_bytes, text_of(one.shape).c_str(), one.median(), digits, speed,
                   roof > 0 ? 100 * speed / roof : 0, digits, one.first_quartile(), digits, one.third_quartile(),
                   one.note.empty() ? "" : "  ", one.note.c_str());

@@ -63,7 +63,7 @@ class Lesson(unittest.TestCase):
 
     def test_every_rung_has_its_page_and_every_figure_is_the_command_s(self):
         rungs = re.findall(r"^RUNG\((\w+),", (LEARN.parent.parent / "ladder" / "ladder.inc").read_text(), re.M)
-        self.assertEqual([page.stem for page in PAGES if page.stem != "README"], rungs)
+        self.assertEqual([page.stem for page in PAGES if page.stem not in ("README", "hip")], rungs)
         for figure in sorted((LEARN / "figures").glob("*.svg")):
             with self.subTest(figure=figure.name), tempfile.TemporaryDirectory() as folder:
                 drawn = pathlib.Path(folder, "drawn.svg")

@@ -2,6 +2,8 @@
 // block of its own.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <set>
 #include <tuple>
 
@@ -103,6 +105,30 @@ TEST(maps, swizzle_of_128_bytes) {
     const int row = byte / 128, chunk = byte / 16 % 8;
     EXPECT_EQ(tma_load<4>::swizzle(byte), row * 128 + (chunk ^ row % 8) * 16 + byte % 16);
   }
+}
+
+// docs/learn/hip.md, the exercise: lanes 0 to 31 store two rows and load two columns of a 16 x 16 tile.
+TEST(maps, the_exercise_of_the_hip_lesson) {
+  const auto solution = [](int row, int col) { return (row * 16 + (col ^ (row & 14))) * 4; };
+  const auto padded = [](int row, int col) { return padded_tile16_threads64<4>::place({row, col}); };
+  const auto conflicts = [](const auto& place, bool loads) {
+    int sum = 0;
+    for (int first = 0; first < 256; first += 32) {
+      std::array<std::set<int>, 32> words;
+      for (int thread = first; thread < first + 32; ++thread) {
+        const int address = loads ? place(thread % 16, thread / 16) : place(thread / 16, thread % 16);
+        words[static_cast<std::size_t>(address / 4 % 32)].insert(address);
+      }
+      std::size_t most = 0;
+      for (const auto& one : words) most = std::max(most, one.size());
+      sum += static_cast<int>(most) - 1;
+    }
+    return sum;
+  };
+  EXPECT_EQ(conflicts(solution, false), 0);
+  EXPECT_EQ(conflicts(solution, true), 0);
+  EXPECT_EQ(conflicts(padded, false), 8);
+  EXPECT_EQ(conflicts(padded, true), 8);
 }
 
 TEST(maps, register_block_has_the_places_of_its_chunks) {
