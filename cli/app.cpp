@@ -112,7 +112,10 @@ void add_explain(CLI::App& app, command_line& chosen) {
   CLI::Option* all = command->add_flag("--all", options->all, "Compare all rungs of the ladder in one table");
   add_shape(command->add_option_function<std::string>("--shape", shape_reader(options->matrix, "--shape"),
                                                       "The matrix that KERNEL transposes. Default: 2048x2048"));
-  command->add_option("--arch", options->arch, "The GPU architecture for KERNEL. Default: sm_90")->type_name("NAME");
+  command
+      ->add_option("--arch", options->arch,
+                   "The GPU for KERNEL: sm_75 to sm_120, gfx90a, gfx942, gfx1030, gfx1100. Default: sm_90")
+      ->type_name("NAME");
   command->add_option("--svg", options->svg, "Draw KERNEL's picture into this file")->type_name("FILE");
   add_json(command, options->json);
   command->callback([=, &chosen] {
@@ -138,7 +141,7 @@ void add_ladder(CLI::App& app, command_line& chosen) {
       "A matrix to transpose; can be repeated. Default: 8192x8192 and 16384x16384; CPU: 4096x4096 and 5008x7008"));
   command
       ->add_option("--device", options->device,
-                   "Whose ladder: auto, cpu, cuda or hip. Default: auto, a GPU if there is one")
+                   "Device to run on: auto, cpu, cuda or hip. Default: auto, a GPU if there is one")
       ->check(CLI::IsMember({"auto", "cpu", "cuda", "hip"}))
       ->type_name("NAME");
   command->add_option("--threads", options->threads, "Threads of the CPU. Default: 1")

@@ -84,7 +84,7 @@ nlohmann::ordered_json json_of(const model::global_count& count, bool amd) {
           {"useful", count.useful()}};
 }
 nlohmann::ordered_json json_of(const model::shared_count& count) {
-  return {{"requests", count.requests}, {"wavefronts", count.wavefronts}, {"conflicts", count.conflicts}};
+  return {{"requests", count.requests}, {"wavefronts", count.cycles}, {"conflicts", count.conflicts}};
 }
 
 std::string json_text(const kernel_picture& picture) {
@@ -138,7 +138,9 @@ int run_explain_kernel(const explain_options& options) {
   }
   const ladder::description& rung = rung_of(options);
   if (const std::string why = ladder::refusal(rung, machine, shape); !why.empty()) {
-    throw failure(fmt::format("{} is not for {}: it {}", rung.rung, ladder::text_of(shape), why));
+    const bool any_shape = rung.takes(shape);
+    throw failure(
+        fmt::format("{} is not for {}: it {}", rung.rung, any_shape ? machine.name : ladder::text_of(shape), why));
   }
   const kernel_picture picture = picture_of(rung, machine, shape);
   if (!options.svg.empty()) write_file(options.svg, svg_of(picture));

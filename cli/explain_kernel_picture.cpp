@@ -67,7 +67,7 @@ model::warp_access worst_phase(const model::warp_access& access, const model::me
   for (const model::lane_mask lanes : model::phases_of(access.lane_bytes, access.stores, rules)) {
     model::warp_access phase = access;
     phase.active &= lanes;
-    const int taken = model::shared_wavefronts(phase, rules).taken;
+    const int taken = model::shared_cycles(phase, rules).taken;
     if (taken > most) most = taken, worst = phase;
   }
   return worst;
@@ -96,7 +96,7 @@ void add_maps(kernel_picture& made, const model::program& kernel) {
   // Of the accesses with the most conflicts, the one that would have the most if the tile were plain.
   const model::memory_rules& rules = made.machine->rules;
   const auto conflicts_of = [&](const model::instruction& one, const model::tile_part& tile) {
-    return model::shared_wavefronts(access_of(kernel, one, 0, tile, rules), rules).conflicts;
+    return model::shared_cycles(access_of(kernel, one, 0, tile, rules), rules).conflicts;
   };
   const model::instruction* worst = nullptr;
   std::pair most{-1, -1};
@@ -112,8 +112,8 @@ void add_maps(kernel_picture& made, const model::program& kernel) {
   const model::warp_access phase =
       worst_phase(access_of(kernel, *worst, 0, whole_tile(kernel, made.shape, worst->what), rules), rules);
   const int lanes = std::popcount(phase.active);
-  made.wanted_by = fmt::format("{} lanes want at once in a {}", lanes,
-                               name_of(worst->what, made.machine->maker == model::vendor::amd));
+  const bool amd = made.machine->maker == model::vendor::amd;
+  made.wanted_by = fmt::format("{} lanes want at once in {} {}", lanes, amd ? "an" : "a", name_of(worst->what, amd));
   for (int row = 0; row < kernel.tile_rows; ++row) {
     for (int col = 0; col < kernel.tile_cols; ++col) {
       const int address = made.rung->place(row, col);
@@ -141,7 +141,7 @@ void add_verdict(kernel_picture& made) {
   const auto shared = [&](const model::shared_count& count, const char* what) {
     const double more = count.conflicts_per_request();
     if (more < 0.05) return;
-    const double turns = static_cast<double>(count.wavefronts) / static_cast<double>(count.requests);
+    const double turns = static_cast<double>(count.cycles) / static_cast<double>(count.requests);
     say(fmt::format("{} take {:.1f} {} each where {:.1f} would do: bank conflicts.", what, turns,
                     made.machine->maker == model::vendor::amd ? "cycles" : "wavefronts", turns - more));
   };

@@ -48,7 +48,8 @@ std::string strip_at(int x, int y, const sector_strip& strip, const model::archi
   const int end = x + 130 + static_cast<int>(shown) * (words * word + 6) + 6;
   const std::string more = strip.words.size() > shown ? fmt::format("+ {} more; ", strip.words.size() - shown) : "";
   return out + text_at(end, y + 12, "q",
-                       fmt::format("{}{} {}, {:.4g} % useful", more, strip.words.size(), words_of(machine).lines,
+                       fmt::format("{}{} {}, {:.4g} % useful", more, strip.words.size(),
+                                   strip.words.size() == 1 ? words_of(machine).line : words_of(machine).lines,
                                    100 * strip.useful));
 }
 

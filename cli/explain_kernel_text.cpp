@@ -49,8 +49,9 @@ void add_strip(std::string& out, const sector_strip& strip, const model::archite
     out += ' ';
   }
   const std::size_t more = strip.words.size() - listed;
+  const vocabulary& named = words_of(machine);
   out += fmt::format("{:<12} {:2} {}, {:.4g} % of them useful\n", more > 0 ? fmt::format("+ {} more", more) : "",
-                     strip.words.size(), words_of(machine).lines, 100 * strip.useful);
+                     strip.words.size(), strip.words.size() == 1 ? named.line : named.lines, 100 * strip.useful);
 }
 
 void add_global(std::string& out, const char* name, const model::global_count& count) {
@@ -61,7 +62,7 @@ void add_global(std::string& out, const char* name, const model::global_count& c
 
 void add_shared(std::string& out, const char* name, const model::shared_count& count) {
   if (count.requests == 0) return;
-  out += fmt::format("  {:<20}{:>12}{:>14}{:>12}{:>10.2f}\n", name, count.requests, count.wavefronts, count.conflicts,
+  out += fmt::format("  {:<20}{:>12}{:>14}{:>12}{:>10.2f}\n", name, count.requests, count.cycles, count.conflicts,
                      count.conflicts_per_request());
 }
 
@@ -74,6 +75,7 @@ std::string limit_of(const model::residency& resident, const model::architecture
   if (limit == "shared memory") return words.shared_memory;
   if (limit == "registers") return words.registers;
   if (limit == "blocks") return fmt::format("{}s", words.block);
+  if (limit == "threads" && machine.maker == model::vendor::amd) return "wavefronts";
   return std::string(limit);
 }
 
@@ -112,11 +114,12 @@ std::string text_of(const kernel_picture& picture, bool colours) {
     add_shared(out, "load", t.shared_load);
   }
   out += fmt::format(
-      "\n  {} threads, {} of {}, at most {} {}: {} {}s on a {},\n"
+      "\n  {} threads, {} of {}, {}{} {}: {} {}s on a {},\n"
       "  occupancy {}, limited by {}; {} in flight, DRAM wants {}.\n",
-      rung.threads, bytes_text(rung.shared_bytes), words.shared_memory, ladder::registers_of(rung, machine),
-      words.registers, picture.resident.blocks, words.block, words.multiprocessor, percent(picture.resident.occupancy),
-      limit_of(picture.resident, machine), bytes_text(static_cast<std::int64_t>(picture.in_flight)),
+      rung.threads, bytes_text(rung.shared_bytes), words.shared_memory, amd ? "" : "at most ",
+      ladder::registers_of(rung, machine), words.registers, picture.resident.blocks, words.block, words.multiprocessor,
+      percent(picture.resident.occupancy), limit_of(picture.resident, machine),
+      bytes_text(static_cast<std::int64_t>(picture.in_flight)),
       bytes_text(static_cast<std::int64_t>(model::needed_in_flight(machine))));
   out += fmt::format("  Each byte once each way takes {:.3g} us at {:.0f} GB/s.\n\n", picture.floor_seconds * 1e6,
                      machine.dram_gigabytes_per_second);

@@ -36,8 +36,9 @@ std::vector<ladder::matrix_shape> shapes_of(const ladder_options& options, bool 
 std::string why_not(const std::string& device) {
   const std::string built = ladder::vendor_device();
   if (device != "auto" && device != "cpu" && !built.empty() && device != built) {
-    return fmt::format("this build has {}, not {}, so the rungs cannot run on --device {}", vendor_of(built),
-                       vendor_of(device), device);
+    return fmt::format(
+        "this build has {}, not {}: configure with -DCORNERTURN_{}=ON and -DCORNERTURN_{}=OFF for --device {}",
+        vendor_of(built), vendor_of(device), vendor_of(device), vendor_of(built), device);
   }
   return ladder::absence();
 }

@@ -1,8 +1,7 @@
-# Looks for hipcc. Sets CORNERTURN_HAS_HIP; with it come the target cornerturn_hip, the run time for host code, and the
-# function cornerturn_hip_sources. A build has CUDA or HIP, never both; under AUTO, CUDA comes first.
+# Finds hipcc and sets CORNERTURN_HAS_HIP. Defines the target cornerturn_hip, the HIP runtime for host code, and the function
+# cornerturn_hip_sources. A build has CUDA or HIP, never both; under AUTO, CUDA comes first.
 #
-# hipcc is called by a rule of its own, not as a language of CMake: CMake 3.25 looks for the HIP language only where AMD's
-# own packages install it, and not where Debian's do.
+# A custom command calls hipcc. CMake 3.25 finds its HIP language in AMD's packages only, not in Debian's.
 set(CORNERTURN_HAS_HIP OFF)
 set(lowest_hip 5.2)
 
@@ -30,8 +29,9 @@ if(CORNERTURN_HIPCC)
   cmake_path(GET hip_root PARENT_PATH hip_root)
   cmake_path(GET hip_root PARENT_PATH hip_root)
 endif()
-find_path(CORNERTURN_HIP_INCLUDE hip/hip_runtime_api.h HINTS ${hip_root}/include)
-find_library(CORNERTURN_HIP_RUNTIME amdhip64 HINTS ${hip_root}/lib)
+set(hip_roots ${hip_root} $ENV{HIP_PATH} $ENV{ROCM_PATH} /opt/rocm)
+find_path(CORNERTURN_HIP_INCLUDE hip/hip_runtime_api.h HINTS ${hip_roots} PATH_SUFFIXES include)
+find_library(CORNERTURN_HIP_RUNTIME amdhip64 HINTS ${hip_roots} PATH_SUFFIXES lib)
 mark_as_advanced(CORNERTURN_HIP_INCLUDE CORNERTURN_HIP_RUNTIME)
 if(hip_version VERSION_LESS lowest_hip OR NOT CORNERTURN_HIP_INCLUDE OR NOT CORNERTURN_HIP_RUNTIME)
   if(CORNERTURN_HIP STREQUAL "AUTO")
@@ -49,15 +49,15 @@ message(STATUS "cornerturn: HIP ${hip_version} for ${CORNERTURN_HIP_ARCHITECTURE
 
 add_library(cornerturn_hip INTERFACE)
 target_include_directories(cornerturn_hip SYSTEM INTERFACE ${CORNERTURN_HIP_INCLUDE})
-target_compile_definitions(cornerturn_hip INTERFACE CORNERTURN_HIP __HIP_PLATFORM_AMD__ __HIP_PLATFORM_HCC__)
+target_compile_definitions(cornerturn_hip INTERFACE CORNERTURN_HIP __HIP_PLATFORM_AMD__)
 target_link_libraries(cornerturn_hip INTERFACE ${CORNERTURN_HIP_RUNTIME})
 
 set(hip_flags -x hip -std=c++20 -O3 -Wall -Wextra -Wshadow $<$<BOOL:${CORNERTURN_WERROR}>:-Werror>
   -Rpass-analysis=kernel-resource-usage -DCORNERTURN_HIP -D__HIP_PLATFORM_AMD__
   -I${PROJECT_SOURCE_DIR} -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/include)
 
-# cornerturn_hip_rule(OUTPUT source COMMENT command...): OUTPUT from the source, and OUTPUT.resources, the compiler's remarks
-# on each kernel's registers, which tools/check_hip reads.
+# cornerturn_hip_rule(OUTPUT source COMMENT command...): compiles the source to OUTPUT and writes the compiler's remarks on
+# each kernel's registers to OUTPUT.resources, for tools/check_hip.
 function(cornerturn_hip_rule output source comment)
   get_filename_component(folder ${output} DIRECTORY)
   add_custom_command(OUTPUT ${output}
@@ -83,9 +83,10 @@ function(cornerturn_hip_sources target)
   endforeach()
 endfunction()
 
-# cornerturn_hip_device_code(file.cu): its device code as assembler, for the GPUs of CORNERTURN_HIP_DEVICE_ONLY, which a newer
-# clang knows and hipcc's device libraries do not: for what the compiler says of it. Nothing is linked.
-set(CORNERTURN_HIP_DEVICE_ONLY "" CACHE STRING "AMD GPUs whose device code is compiled with clang++ 19 and not linked")
+# cornerturn_hip_device_code(file.cu): compiles its device code to assembler for the GPUs of CORNERTURN_HIP_DEVICE_ONLY, to
+# check the instructions and the compiler's remarks. Nothing is linked. clang++ 19 compiles for GPUs that hipcc's device
+# libraries lack, hipcc for those of CORNERTURN_HIP_ARCHITECTURES.
+set(CORNERTURN_HIP_DEVICE_ONLY "" CACHE STRING "AMD GPUs whose device code is compiled to assembler and not linked")
 function(cornerturn_hip_device_code source)
   if(NOT CORNERTURN_HIP_DEVICE_ONLY)
     return()
@@ -96,10 +97,14 @@ function(cornerturn_hip_device_code source)
   set(made "")
   foreach(architecture ${CORNERTURN_HIP_DEVICE_ONLY})
     set(output ${CMAKE_CURRENT_BINARY_DIR}/hip/${source}.${architecture}.s)
-    cornerturn_hip_rule(${output} ${source} "Compiling ${source} for ${architecture}" ${CORNERTURN_HIP_CLANG}
-      --offload-arch=${architecture} --cuda-device-only -nogpulib -idirafter ${CORNERTURN_HIP_INCLUDE}
+    set(compiler ${CORNERTURN_HIP_CLANG} -nogpulib -idirafter ${CORNERTURN_HIP_INCLUDE}
       -Xclang -mlink-builtin-bitcode -Xclang ${CORNERTURN_HIP_BITCODE}/hip.bc
-      -Xclang -mlink-builtin-bitcode -Xclang ${CORNERTURN_HIP_BITCODE}/ockl.bc -S)
+      -Xclang -mlink-builtin-bitcode -Xclang ${CORNERTURN_HIP_BITCODE}/ockl.bc)
+    if(architecture IN_LIST CORNERTURN_HIP_ARCHITECTURES)
+      set(compiler ${CORNERTURN_HIPCC} -Wno-unused-command-line-argument)  # hipcc names libraries even so
+    endif()
+    cornerturn_hip_rule(${output} ${source} "Compiling ${source} for ${architecture}" ${compiler}
+      --offload-arch=${architecture} --cuda-device-only -S)
     list(APPEND made ${output})
   endforeach()
   add_custom_target(cornerturn_hip_device_code ALL DEPENDS ${made})

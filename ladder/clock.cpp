@@ -8,9 +8,10 @@ namespace cornerturn::ladder {
 namespace {
 
 constexpr int warm_ups = 2;
+constexpr std::size_t filler_bytes = 16 << 20;
 constexpr std::uint32_t seed = 17;
 
-// Enough pairs of buffers that they hold at least four times as many bytes as the cache.
+// Enough pairs of buffers to hold at least four times as many bytes as the cache. Rungs in place use half of them.
 int pairs_for(std::int64_t bytes) {
   gpu_runtime::device_facts here;
   check(gpu_runtime::describe(&here));
@@ -35,6 +36,7 @@ std::vector<timing> time_rungs(const matrix_shape& shape, int word_bytes, int re
     src.emplace_back(static_cast<std::size_t>(bytes));
     dst.emplace_back(static_cast<std::size_t>(bytes));
   }
+  const device_buffer filler(filler_bytes);
   std::vector<timing> times;
   for (const launcher& rung : launchers()) {
     const matrix_shape its = shape_for(rung, shape);
@@ -45,6 +47,7 @@ std::vector<timing> time_rungs(const matrix_shape& shape, int word_bytes, int re
       void* const from = src[run % pairs].get();
       void* const to = rung.is_in_place ? from : dst[run % pairs].get();
       device_event start, stop;
+      check(gpu_runtime::occupy_queue(filler.get(), filler_bytes));
       start.record();
       check(rung.launch(from, to, its, nullptr));
       stop.record();
@@ -63,7 +66,7 @@ std::vector<timing> time_rungs(const matrix_shape& shape, int word_bytes, int re
 timed_on this_device() {
   gpu_runtime::device_facts here;
   check(gpu_runtime::describe(&here));
-  return {here.name, here.arch, 0, "events, cold L2, median"};
+  return {here.name, here.arch, 0, std::string("events, ") + gpu_runtime::cold_caches + ", median"};
 }
 
 }  // namespace cornerturn::ladder

@@ -21,7 +21,7 @@ namespace cornerturn::ladder {
 // Returns the number of failures, each of which it has written to `out`.
 int check_rungs(std::ostream& out);
 
-// Every rung on `shape`, copy first. L2 is cold: the buffers rotate through more bytes than it holds.
+// Every rung on `shape`, copy first. The caches are cold: the buffers rotate through more bytes than they hold.
 std::vector<timing> time_rungs(const matrix_shape& shape, int word_bytes, int repetitions);
 
 // What write_json() wants to know of the current device.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "amd_registers.hpp"
 #include "cute/cute.hpp"
 #include "grid.hpp"
 #include "program.hpp"
@@ -36,8 +37,9 @@ description describe(const char* name) {
   } else {
     made.resident_blocks = resident_blocks<Rung>;
   }
-  made.bytes_in_flight = Rung::tensor_load ? Rung::tile_rows * Rung::tile_cols * Rung::word_bytes
-                                           : Rung::threads * Rung::steps * Rung::width * Rung::word_bytes;
+  made.bytes_in_flight =
+      Rung::tensor_load ? Rung::tile_rows * Rung::tile_cols * Rung::word_bytes
+                        : Rung::threads * (Rung::held > 0 ? Rung::held : Rung::steps) * Rung::width * Rung::word_bytes;
   if constexpr (Rung::is_in_place) made.bytes_in_flight *= 2;
   if constexpr (Rung::shared_bytes > 0) {
     made.place = [](int row, int col) { return Rung::place({row, col}); };
@@ -137,6 +139,7 @@ model::traffic predict(const description& rung, const model::architecture& machi
 }
 
 int registers_of(const description& rung, const model::architecture& machine) {
+  if (const int counted = amd_registers(rung.rung, rung.word_bytes, machine.name)) return counted;
   return model::registers_for(machine, rung.threads, rung.resident_blocks);
 }
 

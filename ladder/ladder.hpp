@@ -53,7 +53,7 @@ struct description : facts {
 [[nodiscard]] model::traffic predict(const description& rung, const model::architecture& machine,
                                      const matrix_shape& shape);
 
-// Registers of a thread that launch bounds leave, at most.
+// Registers per thread: on AMD the number that clang uses, elsewhere the most that launch bounds leave.
 [[nodiscard]] int registers_of(const description& rung, const model::architecture& machine);
 
 [[nodiscard]] model::residency residency(const description& rung, const model::architecture& machine);

@@ -159,7 +159,7 @@ void launch_for_profiler(std::ostream& out, const std::vector<const launcher*>& 
       check(gpu_runtime::set_bytes(src.get(), 1, bytes));
       check(rung->launch(src.get(), rung->is_in_place ? src.get() : dst.get(), shape, nullptr));
       check(gpu_runtime::synchronize());
-      out << rung->rung << ' ' << rung->word_bytes << ' ' << text_of(shape) << '\n';
+      out << rung->rung << ' ' << rung->word_bytes << ' ' << text_of(shape) << std::endl;
     }
   }
 }

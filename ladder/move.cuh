@@ -2,8 +2,6 @@
 // Like every kernel text, it comes after a header with the words of a machine: kernels/cuda/lang.cuh or the emulator's.
 #pragma once
 
-#include <cstring>
-
 #include "rung.hpp"
 
 namespace cornerturn::ladder {
@@ -51,6 +49,7 @@ GPU_INLINE part<Rung, Checked> part_of(const arguments& a, tile which) {
   return p;
 }
 
+// __builtin_memcpy: the memcpy of HIP's headers is a loop over bytes.
 template <class Rung>
 struct piece {  // `width` elements in registers
   word_t<Rung::word_bytes> word[Rung::width];
@@ -61,15 +60,15 @@ using piece_word = word_t<Rung::width * Rung::word_bytes>;
 
 template <class Rung>
 GPU_INLINE piece<Rung> load_piece(const void* from) {
-  const auto together = *static_cast<const piece_word<Rung>*>(from);
+  const auto together = gpu::load_global<piece_word<Rung>>(from);
   piece<Rung> loaded;
-  memcpy(&loaded, &together, sizeof together);
+  __builtin_memcpy(&loaded, &together, sizeof together);
   return loaded;
 }
 template <class Rung>
 GPU_INLINE piece_word<Rung> joined(const piece<Rung>& value) {
   piece_word<Rung> together;
-  memcpy(&together, &value, sizeof together);
+  __builtin_memcpy(&together, &value, sizeof together);
   return together;
 }
 template <class Rung>
@@ -81,8 +80,9 @@ GPU_INLINE void store_piece(void* to, const piece<Rung>& value) {
   }
 }
 
-// 1. Loads pieces of this thread, all before the first is needed, and stores them into the tile: its `Steps` pieces from
-// step `first` on.
+// 1. Loads `Steps` pieces per thread, from step `first` on, and stores them into the tile. Issues all loads before it needs
+//    the first piece.
+// 2. The caller's barrier.
 template <class Rung, bool Checked, int Steps = Rung::steps>
 GPU_INLINE void rows_in(const part<Rung, Checked>& p, int first = 0) {
   const int thread = static_cast<int>(gpu::thread_index());
@@ -103,7 +103,7 @@ GPU_INLINE void rows_in(const part<Rung, Checked>& p, int first = 0) {
   for (int step = 0; step < Steps; ++step) {
     const at e = Rung::read(thread, first + step);
     if (Rung::whole_pieces && p.src_in_pieces) {
-      if (p.inside(e)) reinterpret_cast<piece_word<Rung>&>(p.shared_word(e)) = joined<Rung>(held[step]);
+      if (p.inside(e)) gpu::store_shared(&p.shared_word(e), joined<Rung>(held[step]));
     } else {
       GPU_UNROLL
       for (int i = 0; i < Rung::width; ++i) {
@@ -113,7 +113,7 @@ GPU_INLINE void rows_in(const part<Rung, Checked>& p, int first = 0) {
   }
 }
 
-// 3. Loads pieces of columns from the tile, all before the first is stored, and stores them as rows of dst.
+// 3. Loads `Steps` pieces of columns from the tile and stores them as rows of dst. Issues all loads before the first store.
 template <class Rung, bool Checked, int Steps = Rung::steps>
 GPU_INLINE void columns_out(const part<Rung, Checked>& p, int first = 0) {
   const int thread = static_cast<int>(gpu::thread_index());

@@ -34,8 +34,8 @@ int print_predictions(std::ostream& out, std::string_view rung, int word_bytes, 
       const auto& async = t.async_load;  // goes through the same tag lookup as a load, so op_ld counts it too
       out << one.rung << ',' << one.word_bytes << ',' << text_of(shape) << ',' << t.load.requests + async.requests
           << ',' << t.load.lines + async.lines << ',' << t.store.requests << ',' << t.store.lines << ','
-          << t.shared_load.requests << ',' << t.shared_load.wavefronts << ',' << t.shared_load.conflicts << ','
-          << t.shared_store.requests << ',' << t.shared_store.wavefronts << ',' << t.shared_store.conflicts;
+          << t.shared_load.requests << ',' << t.shared_load.cycles << ',' << t.shared_load.conflicts << ','
+          << t.shared_store.requests << ',' << t.shared_store.cycles << ',' << t.shared_store.conflicts;
       if (!amd) out << ',' << async.requests << ',' << async.lines;
       out << '\n';
       ++lines;

@@ -57,10 +57,11 @@ struct rung {
   static constexpr bool tensor_load = false;      // a block's tile is fetched, or sent, by the tensor memory
   static constexpr bool tensor_store = false;     // accelerator: no thread has addresses for it
   static constexpr bool is_production = false;    // the library's own kernel
-  static constexpr int resident_threads = 0;      // that must fit a multiprocessor; 0: resident_blocks has the rule
-  static constexpr int src_row_multiple = 1;      // bytes of a row of src must be a multiple of this
+  static constexpr int resident_threads = 0;  // threads that must fit a multiprocessor; 0: `resident_blocks` chooses
+  static constexpr int held = 0;              // accesses that a thread has in flight; 0: `steps`
+  static constexpr int src_row_multiple = 1;  // bytes of a row of src must be a multiple of this
   static constexpr int dst_row_multiple = 1;
-  static constexpr int least_compute = 0;  // 90: sm_90 and later
+  static constexpr int least_compute = 0;  // such as 90: sm_90 and later
 
   // Row by row: consecutive blocks move neighbours of one row of tiles.
   RUNG_MAP tile tile_of(std::uint32_t block, const arguments& a) {
@@ -69,8 +70,8 @@ struct rung {
   RUNG_MAP std::int64_t blocks(const arguments& a) { return a.batch * a.tiles_down * a.tiles_across; }
 };
 
-// Blocks that must fit a multiprocessor of 2048 threads: all of them, which leaves 32 registers a thread on NVIDIA; pieces
-// of 8 and 16 elements need more.
+// Blocks that must fit a multiprocessor. By default they fill 2048 threads, which leaves 32 registers per thread on NVIDIA.
+// Pieces of 8 and 16 elements need more registers.
 template <class Rung>
 inline constexpr int resident_blocks = (Rung::resident_threads > 0 ? Rung::resident_threads
                                         : Rung::word_bytes * Rung::width == 16 && Rung::word_bytes < 4 && !Rung::is_copy

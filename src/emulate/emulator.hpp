@@ -1,5 +1,5 @@
 // Runs the GPU kernels' own text on the host: one fiber per thread, blocks in sequence, a barrier is a yield.
-//   1. threads of a block, and blocks, run forward, backward or shuffled; with wavefronts, one wavefront after another
+//   1. Blocks and threads run forward, backward or shuffled. If `wavefront` is set, wavefronts run one after another
 //   2. every access of the text is seen (see CMakeLists.txt): outside of its array, misaligned, writing src, reading
 //      dst, writing a byte of dst twice; where src is dst, reading a byte that was written
 //   3. shared memory is a fresh allocation of exactly the bytes that the plan asked for. For each byte it is known who
@@ -26,7 +26,7 @@ struct bytes {
 // A run of any number of launches on one src and one dst; launch functions take it as their stream.
 struct session {
   order threads = order::forward;
-  int wavefront = 0;  // lanes that run next to each other, 32 or 64, in an order of their own; 0: threads run in any
+  int wavefront = 0;       // lanes per wavefront, 32 or 64, which run consecutively; 0: no wavefronts
   std::uint64_t seed = 1;  // of the shuffle
   bytes src;
   bytes dst;

@@ -105,6 +105,15 @@ GPU_INLINE void store_global(void* to, Word value) {
   emulated::store_global(to, &value, sizeof value);
 }
 
+template <class Word>
+GPU_INLINE Word load_shared(const void* from) {
+  return *static_cast<const Word*>(from);
+}
+template <class Word>
+GPU_INLINE void store_shared(void* to, Word value) {
+  *static_cast<Word*>(to) = value;
+}
+
 GPU_INLINE uint32_t read_flag(const uint32_t* flag) { return emulated::read_flag(flag); }
 GPU_INLINE bool claim_bit(uint32_t* flag, uint32_t bit) {
   const uint32_t before = emulated::read_flag(flag);

@@ -63,10 +63,10 @@ std::span<const lane_mask> phases_of(int lane_bytes, bool stores, const memory_r
 
 namespace {
 
-// The wavefronts for the active lanes of one phase: the number of words that the busiest bank serves. A wide access begins
+// The cycles for the active lanes of one phase: the number of words that the busiest bank serves. A wide access begins
 // at a multiple of its size, so its words are in lane_bytes / 4 neighbouring banks, and accesses that share one bank share
 // all of them.
-int wavefronts_of(const warp_access& access, lane_mask phase) noexcept {
+int cycles_of(const warp_access& access, lane_mask phase) noexcept {
   const std::int64_t unit = std::max(access.lane_bytes, bank_bytes);
   const std::int64_t groups = banks * bank_bytes / unit;
   addresses units;
@@ -81,16 +81,17 @@ int wavefronts_of(const warp_access& access, lane_mask phase) noexcept {
 
 }  // namespace
 
-wavefronts shared_wavefronts(const warp_access& access, const memory_rules& rules) noexcept {
-  wavefronts made;
+bank_cycles shared_cycles(const warp_access& access, const memory_rules& rules) noexcept {
+  bank_cycles made;
+  const bool idle_phases_cost = rules.phases == phase_rule::amd && access.active != 0;
   for (const lane_mask phase : phases_of(access.lane_bytes, access.stores, rules)) {
-    const int most = wavefronts_of(access, phase);
-    made.taken += most;
+    const int most = cycles_of(access, phase);
+    made.taken += idle_phases_cost ? std::max(most, 1) : most;
     made.conflicts += std::max(most - 1, 0);
   }
   if (rules.phases == phase_rule::nvidia && access.lane_bytes == 8 && !access.stores) {
-    const int even = wavefronts_of(access, every_other_pair);
-    const int odd = wavefronts_of(access, every_other_pair << 2);
+    const int even = cycles_of(access, every_other_pair);
+    const int odd = cycles_of(access, every_other_pair << 2);
     if (even <= 1 && odd <= 1) made.taken = std::min(made.taken, even + odd);
   }
   return made;

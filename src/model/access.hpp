@@ -1,15 +1,14 @@
-// One memory instruction of one warp: which sectors or cache lines of global memory it touches, and how many wavefronts
-// shared memory needs for it. Addresses are bytes; a lane's access is naturally aligned, as the hardware demands.
+// Counts one memory instruction of one warp: the sectors or cache lines of global memory that it touches, and the cycles of
+// shared memory. Addresses are bytes. A lane's access is naturally aligned, as the hardware demands.
 //
-//   warp       lanes that execute an instruction together: 32 on NVIDIA. AMD's word is wavefront: 64 lanes on CDNA, 32 on
-//              RDNA
-//   request    one instruction of one warp with at least one active lane
-//   line       the unit of global memory that is counted: NVIDIA's sectors of 32 bytes, AMD's cache lines of 64 or 128
-//   bank       shared memory, or LDS, has 32 banks of 4 bytes: bank(address) = address / 4 % 32
-//   wavefront  one access cycle of shared memory: each bank serves one word of 4 bytes to every lane that wants that word.
-//              Nothing to do with AMD's word: the profiler of NVIDIA calls it so
-//   phase      lanes that are served together; lanes of two phases never conflict
-//   conflict   a wavefront beyond the one that each phase needs
+//   warp      lanes that execute an instruction together: 32 on NVIDIA. AMD's wavefront has 64 lanes on CDNA, 32 on RDNA
+//   request   one instruction of one warp with at least one active lane
+//   line      the counted unit of global memory: NVIDIA's sector of 32 bytes, AMD's cache line of 64 or 128 bytes
+//   bank      shared memory, AMD's LDS, has 32 banks of 4 bytes: bank(address) = address / 4 % 32
+//   cycle     an access cycle of shared memory: each bank serves one word of 4 bytes to every lane that asks for that word.
+//             NVIDIA's profiler calls it a wavefront
+//   phase     the lanes that shared memory serves together. Lanes of two phases never conflict
+//   conflict  a cycle beyond the one that each phase needs
 #pragma once
 
 #include <array>
@@ -24,16 +23,19 @@ inline constexpr int bank_bytes = 4;
 
 using lane_mask = std::uint64_t;
 
-// NVIDIA: phases are 32, 16 or 8 neighbouring lanes for accesses of up to 4, 8 and 16 bytes. A load of 8 bytes takes two
-// wavefronts in place of more where lanes 0, 1, 4, 5, ... and lanes 2, 3, 6, 7, ... are free of conflicts (counted on an
-// H200, 2026-11-21).
+// NVIDIA: a phase has 32, 16 or 8 neighbouring lanes, for accesses of up to 4, 8 and 16 bytes. A phase without active lanes
+// takes no cycle. An 8-byte load has a second grouping: lanes 0, 1, 4, 5, ... and lanes 2, 3, 6, 7, .... If neither group has
+// conflicts, the load takes at most two cycles (counted on an H200, 2026-11-21).
 //
-// AMD: as many lanes in a phase, and neighbours too, but for loads of 16 bytes (ds_read_b128): lanes 0-3 with 20-23, 4-7
-// with 16-19, 8-11 with 28-31, 12-15 with 24-27, and the same from lane 32 on. Sources: Composable Kernel's page
-// "Understanding AMD GPU LDS and bank conflicts" (ds_read_b128 and ds_write_b128, wavefronts of 64 lanes); the LDS
-// measurements by AMD's engineers in nod-ai/amd-shark-ai, docs/empirical-lds (ds_read_b32, b64, b128 on gfx942 and
-// gfx1100). Not documented, and assumed: phases of ds_write_b32 and b64 are those of the loads; gfx1100 stores 16 bytes as
-// gfx942 does; gfx90a is as gfx942.
+// AMD: phases have the same sizes. Their lanes are neighbours, except in 16-byte loads (ds_read_b128): lanes 0-3 with 20-23,
+// 4-7 with 16-19, 8-11 with 28-31, 12-15 with 24-27. Lanes 32 to 63 repeat this. A phase without active lanes takes a cycle.
+// Sources:
+//   ds_read_b128 and ds_write_b128: Composable Kernel, "Understanding AMD GPU LDS and bank conflicts"
+//   ds_write_b32: nod-ai/amd-shark-ai, docs/amdgpu_kernel_optimization_guide.md
+//   loads of 4, 8 and 16 bytes, measured on gfx942 and gfx1100: nod-ai/amd-shark-ai, docs/empirical-lds
+//   phases without lanes: ROCm Compute Profiler, "LDS examples" (MI250, loads)
+// Assumed: ds_write_b64 has the phases of ds_read_b64; gfx1030 and gfx1100 store 16 bytes as gfx942 does; gfx90a is as gfx942,
+// and gfx1030 as gfx1100. Not covered: gfx950 has 64 banks, gfx12 loads 16 bytes by neighbouring lanes.
 enum class phase_rule { nvidia, amd };
 
 struct memory_rules {
@@ -57,13 +59,13 @@ struct warp_access {
 // Number of different sectors or cache lines that the active lanes touch.
 [[nodiscard]] int lines(const warp_access& access, int line_bytes) noexcept;
 
-struct wavefronts {
+struct bank_cycles {
   int taken = 0;
-  int conflicts = 0;  // beyond one for each phase; a phase without active lanes takes none
+  int conflicts = 0;  // beyond one for each phase
 };
-[[nodiscard]] wavefronts shared_wavefronts(const warp_access& access, const memory_rules& rules = {}) noexcept;
+[[nodiscard]] bank_cycles shared_cycles(const warp_access& access, const memory_rules& rules = {}) noexcept;
 
-// The phases of an access, a mask of lanes each, in the order of their first lanes.
+// Returns one mask of lanes for each phase, ordered by first lane.
 [[nodiscard]] std::span<const lane_mask> phases_of(int lane_bytes, bool stores, const memory_rules& rules) noexcept;
 
 }  // namespace cornerturn::model

@@ -46,9 +46,9 @@ void add_tile(traffic& sum, const program& kernel, side where, const tile_part& 
       if (access.active == 0) continue;
       if (where == side::shared) {
         shared_count& to = shared_of(sum, what.what);
-        const wavefronts made = shared_wavefronts(access, rules);
+        const bank_cycles made = shared_cycles(access, rules);
         to.requests += times;
-        to.wavefronts += made.taken * times;
+        to.cycles += made.taken * times;
         to.conflicts += made.conflicts * times;
       } else {
         global_count& to = global_of(sum, what.what);

@@ -73,7 +73,7 @@ struct global_count {
 
 struct shared_count {
   std::int64_t requests = 0;
-  std::int64_t wavefronts = 0;
+  std::int64_t cycles = 0;  // NVIDIA's profiler calls them wavefronts
   std::int64_t conflicts = 0;
 
   [[nodiscard]] double conflicts_per_request() const;

@@ -1,10 +1,9 @@
-// How many blocks a multiprocessor holds, how many bytes they keep in flight, and how fast DRAM lets a transpose be.
-// A table of architectures, so that the answer needs neither a GPU nor a toolkit. Where the toolkit's cuda_occupancy.h
-// is found, a test holds the NVIDIA rows against it; a test of the HIP build holds the AMD rows against the compiler's
-// resource remarks.
+// Resident blocks of a multiprocessor, the bytes that they keep in flight, and the time that DRAM needs at least.
+// A table of architectures answers without a GPU or a toolkit. A test compares the NVIDIA rows with the toolkit's
+// cuda_occupancy.h where that is found. The HIP build compares the AMD rows with the compiler's remarks.
 //
-// AMD's words: a block is a workgroup; a multiprocessor is a compute unit on CDNA and a workgroup processor, two compute
-// units, on RDNA; a register of a thread is a VGPR; shared memory is LDS.
+// AMD's words: block = workgroup; multiprocessor = compute unit (CDNA) or workgroup processor, two compute units (RDNA);
+// register of a thread = VGPR; shared memory = LDS.
 #pragma once
 
 #include <cstdint>
@@ -30,12 +29,12 @@ struct architecture {
   double dram_gigabytes_per_second;
   vendor maker = vendor::nvidia;
   memory_rules rules{};
-  int registers = 65536;         // of 32 bits, of a multiprocessor
-  int register_granularity = 8;  // of a thread
-  int most_registers = 255;      // of a thread
+  int registers = 65536;         // 32-bit registers per multiprocessor
+  int register_granularity = 8;  // per thread
+  int most_registers = 255;      // per thread
   bool has_async_copy = true;    // from global to shared memory without registers
   bool has_tensor_memory = false;
-  bool counted = true;  // the model's counts were held against a profiler's
+  bool counted = true;  // a profiler has confirmed the model's counts
 };
 
 [[nodiscard]] std::span<const architecture> architectures();
@@ -55,7 +54,7 @@ struct residency {
 };
 [[nodiscard]] residency residency_of(const architecture& machine, const block_needs& needs);
 
-// The most registers of a thread that let `blocks` blocks fit: the limit that launch bounds give the compiler.
+// The most registers per thread with which `blocks` blocks fit. Launch bounds give the compiler this limit.
 [[nodiscard]] int registers_for(const architecture& machine, int threads, int blocks);
 
 // Bytes that all multiprocessors must have asked for to keep DRAM busy: bandwidth x latency.

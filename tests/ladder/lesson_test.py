@@ -81,8 +81,37 @@ class Lesson(unittest.TestCase):
 
     def test_links_lead_somewhere(self):
         for page in PAGES:
-            for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+            text = page.read_text()
+            for target in re.findall(r"\]\(([^)#:]+)\)", text):
                 self.assertTrue((page.parent / target).exists(), f"{page.name}: {target}")
+            headings = {re.sub(r"[^\w -]", "", line).strip().lower().replace(" ", "-")
+                        for line in re.findall(r"^#+ (.*)$", text, re.M)}
+            for target in re.findall(r"\]\(#([^)]+)\)", text):
+                self.assertIn(target, headings, page.name)
+
+    def test_code_is_that_of_the_file(self):
+        blocks = 0
+        for page in PAGES:
+            for target, code in re.findall(r"From\s+\[[^]]+\]\(([^)]+)\):\n\n```cpp\n(.*?)^```$", page.read_text(), re.M | re.S):
+                self.assertIn(code, (page.parent / target).read_text(), f"{page.name}: {target}")
+                blocks += 1
+            self.assertEqual(page.read_text().count("```cpp"), len(re.findall(r"\):\n\n```cpp", page.read_text())))
+        self.assertGreater(blocks, 2)
+
+    def test_the_tiles_of_the_hip_page_have_the_model_s_numbers(self):
+        measured = shares_of_copy(json.loads(LADDER.read_text()))
+        rows = re.findall(r"^\| (\d+) x \d+, (\d+)(?: \(rung 30\))? \|(.*)\|$", (LEARN / "hip.md").read_text(), re.M)
+        self.assertEqual(len(rows), 8)
+        for side, threads, cells in rows:
+            name = "30_padded" if (side, threads) == ("32", "256") else f"30_padded_tile{side}_threads{threads}"
+            wanted = []
+            for arch in ("gfx90a", "gfx942"):
+                report = json.loads(run(["explain", name, "--arch", arch, "--json"])[1])
+                load = report["load"]
+                wanted += [f"{load['lines_per_request']:.0f}", f"{100 * load['useful']:.0f} %",
+                           f"{100 * report['occupancy']:.0f} %", f"{report['bytes_in_flight'] / 2 ** 20:.1f} MiB"]
+            wanted.append(f"{100 * measured[name][1]:.0f} %")
+            self.assertEqual([cell.strip() for cell in cells.split("|")], wanted, name)
 
 
 def shares_of_copy(result):

@@ -150,10 +150,10 @@ TEST(prediction, table_counts_asynchronous_copies_as_the_profiler_does) {
 // Counted on an H200, 2026-11-21: rows 1 and 3 of the last tiles go in one turn for both columns of a warp, rows 0, 2
 // and 4 in two.
 TEST(prediction, wavefronts_of_few_lanes_as_the_profiler_counts_them) {
-  EXPECT_EQ(predict(*find_rung("45_vector_padded", 8), {997, 991}).shared_load.wavefronts, 124371);
-  EXPECT_EQ(predict(*find_rung("45_vector_padded", 8), {1, 70001}).shared_load.wavefronts, 35001);
-  EXPECT_EQ(predict(*find_rung("80_tma_load", 8), {50, 1000}).shared_load.wavefronts, 6500);
-  EXPECT_EQ(predict(*find_rung("45_vector_padded", 8), {4097, 33}).shared_store.wavefronts, 20485);
+  EXPECT_EQ(predict(*find_rung("45_vector_padded", 8), {997, 991}).shared_load.cycles, 124371);
+  EXPECT_EQ(predict(*find_rung("45_vector_padded", 8), {1, 70001}).shared_load.cycles, 35001);
+  EXPECT_EQ(predict(*find_rung("80_tma_load", 8), {50, 1000}).shared_load.cycles, 6500);
+  EXPECT_EQ(predict(*find_rung("45_vector_padded", 8), {4097, 33}).shared_store.cycles, 20485);
 }
 
 TEST(prediction, occupancy_of_the_block_size_rungs) {

@@ -60,8 +60,8 @@ traffic one_by_one(const program& kernel, const extents& shape, const memory_rul
             } else {
               shared_count& to = what.what == operation::shared_load ? sum.shared_load : sum.shared_store;
               ++to.requests;
-              to.wavefronts += shared_wavefronts(access, rules).taken;
-              to.conflicts += shared_wavefronts(access, rules).conflicts;
+              to.cycles += shared_cycles(access, rules).taken;
+              to.conflicts += shared_cycles(access, rules).conflicts;
             }
           }
         }
@@ -80,7 +80,7 @@ void expect_equal(const traffic& a, const traffic& b) {
   EXPECT_EQ(a.store.bytes, b.store.bytes);
   EXPECT_EQ(a.shared_load.requests, b.shared_load.requests);
   EXPECT_EQ(a.shared_load.conflicts, b.shared_load.conflicts);
-  EXPECT_EQ(a.shared_store.wavefronts, b.shared_store.wavefronts);
+  EXPECT_EQ(a.shared_store.cycles, b.shared_store.cycles);
 }
 
 TEST(count, classes_of_tiles_add_up_to_all_tiles) {

@@ -91,6 +91,16 @@ GPU_INLINE void store_global(void* to, Word value) {
   __stwb(static_cast<Word*>(to), value);  // st, that the compiler does not split for the sake of another branch
 }
 
+// Shared memory, a word as one access.
+template <class Word>
+GPU_INLINE Word load_shared(const void* from) {
+  return *static_cast<const Word*>(from);
+}
+template <class Word>
+GPU_INLINE void store_shared(void* to, Word value) {
+  *static_cast<Word*>(to) = value;
+}
+
 // Flags in global memory, by which blocks tell each other what they have read: no block reads what another one of the
 // same launch has written. So who has waited only writes, and nothing has to become visible to it: an acquire would empty
 // the L1 each time it looks.

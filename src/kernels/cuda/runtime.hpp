@@ -1,5 +1,5 @@
-// The CUDA run time under names that kernels/hip/runtime.hpp has too: host calls of the ladder's launchers, clocks and
-// checks. ladder/gpu_runtime.hpp picks one of the two.
+// CUDA runtime calls under names that kernels/hip/runtime.hpp has too: for the ladder's launchers, clocks and checks.
+// ladder/gpu_runtime.hpp selects one header.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,7 +10,7 @@
 
 namespace cornerturn::gpu_runtime {
 
-inline constexpr const char* vendor = "CUDA";  // in sentences
+inline constexpr const char* vendor = "CUDA";  // for messages
 inline constexpr const char* device = "cuda";  // as in --device
 
 using status = cudaError_t;
@@ -28,6 +28,10 @@ inline status set_bytes(void* to, int value, std::size_t bytes) { return cudaMem
 inline status copy_to_host(void* to, const void* from, std::size_t bytes) {
   return cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost);
 }
+
+// Nothing to do: only HIP's events enclose the time that the host takes to enqueue a kernel.
+inline status occupy_queue(void*, std::size_t) { return success; }
+inline constexpr const char* cold_caches = "cold L2";
 
 inline status create(event* made) { return cudaEventCreate(made); }
 inline status destroy(event which) { return cudaEventDestroy(which); }
@@ -57,7 +61,7 @@ inline status describe(device_facts* facts) {
 }
 
 // Effect  launches a kernel of one parameter on a one-dimensional grid
-// Returns null, or what the driver said
+// Returns null, or an error text
 inline const char* launch(const void* kernel, void* parameter, std::int64_t blocks, int threads, int shared_bytes,
                           void* stream) {
   if (blocks > INT32_MAX) return "more tiles than a grid has blocks";

@@ -90,7 +90,7 @@ GPU_INLINE void move_tile(const job_t<Chained>& job, const place& here, const Be
   GPU_UNROLL for (int b = 0; b < Blocks; ++b) transpose_block<WordBytes>(block[b]);  // 2. (blocks, V columns, 16 bytes)
   GPU_UNROLL for (int step = 0; step < at::steps; ++step) {                          // 3.
     const uint32_t(&chunk)[4] = block[step / V].row[step % V];
-    *reinterpret_cast<word_t<16>*>(tile + at::smem_store(thread, step)) = {chunk[0], chunk[1], chunk[2], chunk[3]};
+    store_shared(tile + at::smem_store(thread, step), word_t<16>{chunk[0], chunk[1], chunk[2], chunk[3]});
   }
   block_barrier();  // orders the chunks written in 3 before their reads in 4
   between();
@@ -99,7 +99,7 @@ GPU_INLINE void move_tile(const job_t<Chained>& job, const place& here, const Be
   GPU_UNROLL for (int step = 0; step < at::steps; ++step) {  // 4.
     const int column = at::dst_col(thread, step);
     const int64_t offset = Chained ? col_dst[column] : column * job.dst_col_bytes;
-    const auto chunk = *reinterpret_cast<const word_t<16>*>(tile + at::smem_load(thread, step));
+    const auto chunk = load_shared<word_t<16>>(tile + at::smem_load(thread, step));
     store_chunk<WordBytes>(to + offset, chunk, Whole ? V : column < here.left[0] ? length : 0);
   }
 }

@@ -1,5 +1,5 @@
-// HIP's words for the kernel texts in gpu/: the names of kernels/cuda/lang.cuh, for AMD GPUs. Both headers together are the
-// only places of the engine with vendor names and vendor #if.
+// Defines for HIP the names that the kernel texts use. kernels/cuda/lang.cuh defines them for CUDA. The texts themselves
+// name no vendor.
 // Compiled and emulated, not yet run on AMD hardware.
 #pragma once
 
@@ -13,16 +13,16 @@ using std::int32_t;
 using std::int64_t;
 using std::uint32_t;
 
-// Lanes of a wavefront: 64 on GCN and CDNA, 32 on RDNA, where clang compiles for wavefronts of 32 unless told otherwise.
-#if defined(__GFX10__) || defined(__GFX11__) || defined(__GFX12__)
-inline constexpr int wavefront_lanes = 32;
-#else
+// Lanes of a wavefront: 64 on GCN and CDNA, 32 on RDNA. RDNA also has a mode of 64 lanes, which HIP does not support.
+#if defined(__GFX8__) || defined(__GFX9__)
 inline constexpr int wavefront_lanes = 64;
+#else
+inline constexpr int wavefront_lanes = 32;
 #endif
 
-// CUDA's second launch bound counts blocks of a multiprocessor; HIP's counts wavefronts of an execution unit, a SIMD.
-// A compute unit of CDNA and a workgroup processor of RDNA have four SIMDs.
-// The porting guide divides by 32 and forgets the SIMDs: that would ask for eight times the wavefronts that fit.
+// CUDA's second launch bound counts blocks per multiprocessor. HIP's counts wavefronts per execution unit, a SIMD. A compute
+// unit of CDNA and a workgroup processor of RDNA have four SIMDs. HIP 5's porting guide divides the threads by 32 only: that
+// formula requests 64 wavefronts per SIMD of CDNA for 2048 threads, and 8 fit.
 constexpr int wavefronts_of_simd(int threads, int blocks) {
   const int lanes_of_unit = 4 * wavefront_lanes;
   return (threads * blocks + lanes_of_unit - 1) / lanes_of_unit;
@@ -38,10 +38,14 @@ constexpr int wavefronts_of_simd(int threads, int blocks) {
 #define GPU_UNROLL_BY(n) _Pragma(GPU_TEXT(unroll n))
 #define GPU_TEXT(text) #text
 #define GPU_HAS_TENSOR_MEMORY 0  // the rungs that need it are absent
+#ifndef GPU_DYNAMIC_SHARED       // the emulator has another
+#define GPU_DYNAMIC_SHARED(type, name) extern __shared__ type name[];
+#define GPU_VECTOR_OF_FOUR ext_vector_type(4)
+#endif
 
 namespace cornerturn::gpu {
 
-// Plain structures, where HIP has vectors: clang 15 keeps elements of 1, 2 and 8 bytes of a vector in scratch memory.
+// Plain structures, not HIP's vector types: clang 15 keeps parts of those vectors in scratch memory.
 struct alignas(8) word_of_8 {
   uint32_t x, y;
 };
@@ -79,13 +83,13 @@ GPU_INLINE uint32_t block_index() { return blockIdx.x; }
 GPU_INLINE void block_barrier() { __syncthreads(); }
 // LDS of the workgroup, 64 KiB at most, at a multiple of 16 bytes.
 GPU_INLINE unsigned char* shared_memory() {
-  HIP_DYNAMIC_SHARED(word_of_16, lds_of_block)
+  GPU_DYNAMIC_SHARED(word_of_16, lds_of_block)
   return reinterpret_cast<unsigned char*>(lds_of_block);
 }
 
 GPU_INLINE uint32_t multiply_high(uint32_t a, uint32_t b) { return __umulhi(a, b); }
-// Each of the selector's four low digits, 0 to 7, names a byte of high:low. __byte_perm() has the same effect, but clang 15
-// compiles it to shifts and masks where one v_perm_b32 is enough; constant selectors unpack at compile time.
+// Each of the selector's four low hexadecimal digits, 0 to 7, selects a byte of high:low. clang 15 compiles __byte_perm() to
+// shifts and masks. One v_perm_b32 is enough, and constant selectors unpack at compile time.
 GPU_INLINE uint32_t byte_permute(uint32_t low, uint32_t high, uint32_t selector) {
   const uint32_t pairs = (selector & 0xff) | (selector & 0xff00) << 8;
   return __builtin_amdgcn_perm(high, low, (pairs & 0x000f000f) | (pairs & 0x00f000f0) << 4);
@@ -95,65 +99,58 @@ GPU_INLINE uint32_t funnel_shift_right(uint32_t low, uint32_t high, uint32_t bit
   return __funnelshift_r(low, high, bits);
 }
 
+// Words of 16 bytes as one access, in global memory and in LDS. clang splits the access of a plain structure into 12 + 4
+// bytes where another branch loads or stores its parts.
+typedef uint32_t four_words __attribute__((GPU_VECTOR_OF_FOUR));
+template <class Word>
+GPU_INLINE Word load_whole(const void* from) {
+  if constexpr (sizeof(Word) == 16) {
+    const four_words all = *static_cast<const four_words*>(from);
+    return {all[0], all[1], all[2], all[3]};
+  } else {
+    return *static_cast<const Word*>(from);
+  }
+}
+template <class Word>
+GPU_INLINE void store_whole(void* to, const Word& value) {
+  if constexpr (sizeof(Word) == 16) {
+    *static_cast<four_words*>(to) = four_words{value.x, value.y, value.z, value.w};
+  } else {
+    *static_cast<Word*>(to) = value;
+  }
+}
 template <class Word>
 GPU_INLINE Word load_global(const void* from) {
-  return *static_cast<const Word*>(from);
-}
-// Soon loaded again by another lane. No thread stores to it while the kernel runs.
-template <class Word>
-GPU_INLINE Word load_cached(const Word* from) {
-  return *from;
+  return load_whole<Word>(from);
 }
 template <class Word>
 GPU_INLINE void store_global(void* to, Word value) {
-  *static_cast<Word*>(to) = value;
+  store_whole(to, value);
+}
+template <class Word>
+GPU_INLINE Word load_shared(const void* from) {
+  return load_whole<Word>(from);
+}
+template <class Word>
+GPU_INLINE void store_shared(void* to, Word value) {
+  store_whole(to, value);
+}
+// Another lane soon loads these bytes again. No thread stores to them while the kernel runs.
+template <class Word>
+GPU_INLINE Word load_cached(const Word* from) {
+  return load_whole<Word>(from);
 }
 
-// Flags in global memory signal completed reads between the blocks of one launch; kernels/cuda/lang.cuh says why a wait
-// needs no acquire. Scope agent: all wavefronts of this GPU.
-GPU_INLINE uint32_t read_flag(const uint32_t* flag) {
-  return __hip_atomic_load(const_cast<uint32_t*>(flag), __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-}
-// True if the flag's bit was 0. The bit is then 1.
-GPU_INLINE bool claim_bit(uint32_t* flag, uint32_t bit) {
-  return (__hip_atomic_fetch_or(flag, bit, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) & bit) == 0;
-}
-// Orders the loads that the block's threads issued before its last barrier before the bit.
-GPU_INLINE void publish_bit(uint32_t* flag, uint32_t bit) {
-  __hip_atomic_fetch_or(flag, bit, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
-}
-GPU_INLINE void wait_for_bit(const uint32_t* flag, uint32_t bit) {
-  while ((read_flag(flag) & bit) == 0) continue;
-}
-// Adds 1. The block's loads must have reached LDS before its last barrier.
-GPU_INLINE void raise_flag(uint32_t* flag) {
-  __hip_atomic_fetch_add(flag, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-}
-GPU_INLINE void wait_for_flag(const uint32_t* flag, uint32_t value) {
-  while (read_flag(flag) != value) continue;
-}
+// There are no words for flags between blocks: a release by one thread does not wait for the loads of the block's other
+// wavefronts (CDNA, clang 19: no s_waitcnt before the s_barrier of __syncthreads). No rung needs them.
 
-// HIP has no asynchronous copy from global memory to LDS: the word goes through a register, and the caller's barrier
-// completes the copy.
+// The copy goes through a register, and the caller's barrier completes it. CDNA 3 can load LDS directly, 4 bytes a lane to
+// consecutive addresses, which does not fit the XOR of rung 65.
 template <int Bytes>
 GPU_INLINE void start_copy(void* shared, const void* global) {
   static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
-  *static_cast<word_t<Bytes>*>(shared) = load_global<word_t<Bytes>>(global);
+  store_shared(shared, load_global<word_t<Bytes>>(global));
 }
-GPU_INLINE void start_line_copy(void* shared, const void* global) { start_copy<16>(shared, global); }
 GPU_INLINE void wait_for_copies() {}
-
-inline constexpr int blocks_less = 0;  // fewer resident blocks than a kernel asks for; measured on no AMD GPU
-
-// gpu/math.cuh converts small floats by integer arithmetic; only the widening conversion is the hardware's.
-inline constexpr bool has_small_floats = false;
-GPU_INLINE float float_of_float16(uint32_t bits) {
-  return static_cast<float>(__builtin_bit_cast(_Float16, static_cast<std::uint16_t>(bits)));
-}
-GPU_INLINE uint32_t pair_of_float16(float, float) { return 0; }
-GPU_INLINE uint32_t pair_of_bfloat16(float, float) { return 0; }
-GPU_INLINE uint32_t pair_of_e4m3(float, float) { return 0; }
-GPU_INLINE uint32_t pair_of_e5m2(float, float) { return 0; }
-GPU_INLINE float clamped(float x, float) { return x; }
 
 }  // namespace cornerturn::gpu

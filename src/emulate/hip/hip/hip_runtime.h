@@ -10,8 +10,9 @@
 #define __global__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
-#define HIP_DYNAMIC_SHARED(type, name) \
+#define GPU_DYNAMIC_SHARED(type, name) \
   type* const name = reinterpret_cast<type*>(cornerturn::emulated::shared_memory());
+#define GPU_VECTOR_OF_FOUR vector_size(16)
 
 namespace cornerturn::emulated {
 
@@ -33,12 +34,6 @@ inline std::uint32_t permute(std::uint32_t high, std::uint32_t low, std::uint32_
   for (int k = 0; k < 4; ++k) made |= static_cast<std::uint32_t>(both >> (selector >> 8 * k & 7) * 8 & 255) << 8 * k;
   return made;
 }
-inline std::uint32_t fetch_or(std::uint32_t* flag, std::uint32_t bits) {
-  const std::uint32_t before = read_flag(flag);
-  write_flag(flag, before | bits);
-  return before;
-}
-inline void fetch_add(std::uint32_t* flag, std::uint32_t value) { write_flag(flag, read_flag(flag) + value); }
 
 }  // namespace cornerturn::emulated
 
@@ -47,10 +42,6 @@ inline constexpr cornerturn::emulated::block_coordinates blockIdx{};
 
 #define __syncthreads() cornerturn::emulated::barrier(0)
 #define __builtin_amdgcn_perm(high, low, selector) cornerturn::emulated::permute(high, low, selector)
-#define __HIP_MEMORY_SCOPE_AGENT 0
-#define __hip_atomic_load(flag, order, scope) cornerturn::emulated::read_flag(flag)
-#define __hip_atomic_fetch_or(flag, bits, order, scope) cornerturn::emulated::fetch_or(flag, bits)
-#define __hip_atomic_fetch_add(flag, value, order, scope) cornerturn::emulated::fetch_add(flag, value)
 
 inline std::uint32_t __umulhi(std::uint32_t a, std::uint32_t b) {
   return static_cast<std::uint32_t>(std::uint64_t{a} * b >> 32);
