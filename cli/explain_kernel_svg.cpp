@@ -83,12 +83,14 @@ std::string map_at(int x, int y, const bank_map& map, int rows, int cols) {
 
 std::string svg_of(const kernel_picture& picture) {
   const ladder::description& rung = *picture.rung;
+  const bool amd = picture.machine->maker == model::vendor::amd;
+  const std::string where = amd ? fmt::format(", on {} ({})", picture.machine->name, picture.machine->product) : "";
   std::string body;
   int y = margin + 6;
   body += text_at(margin, y, "t", rung.rung);
   y += line;
-  body +=
-      text_at(margin, y, "q", fmt::format("{}, elements of {} bytes", ladder::text_of(picture.shape), rung.word_bytes));
+  body += text_at(margin, y, "q",
+                  fmt::format("{}, elements of {} bytes{}", ladder::text_of(picture.shape), rung.word_bytes, where));
   y += line;
   for (const sector_strip& strip : picture.strips) {
     body += strip_at(margin, y - 6, strip, *picture.machine);
