@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "explain_kernel.hpp"
 #include "report.hpp"
 #include "text.hpp"
 
