@@ -141,9 +141,9 @@ void add_verdict(kernel_picture& made) {
   const auto shared = [&](const model::shared_count& count, const char* what) {
     const double more = count.conflicts_per_request();
     if (more < 0.05) return;
-    const double turns = static_cast<double>(count.cycles) / static_cast<double>(count.requests);
-    say(fmt::format("{} take {:.1f} {} each where {:.1f} would do: bank conflicts.", what, turns,
-                    made.machine->maker == model::vendor::amd ? "cycles" : "wavefronts", turns - more));
+    const double cycles = static_cast<double>(count.cycles) / static_cast<double>(count.requests);
+    say(fmt::format("{} take {:.1f} {} each where {:.1f} would do: bank conflicts.", what, cycles,
+                    made.machine->maker == model::vendor::amd ? "cycles" : "wavefronts", cycles - more));
   };
   const bool amd = made.machine->maker == model::vendor::amd;
   shared(t.shared_load, amd ? "LDS loads" : "Shared loads");

@@ -1,5 +1,5 @@
-// VGPRs that clang gives each rung on AMD GPUs: tools/check_hip --registers writes the table, a test of the HIP build compares
-// it with the compiler's remarks.
+// VGPRs that clang allocates to each rung on AMD GPUs. tools/check_hip --registers writes the table. A test of the HIP build
+// compares it with the compiler's remarks.
 #pragma once
 
 #include <string_view>

@@ -1,7 +1,7 @@
 #include "pattern.hpp"
 
 #include "device.hpp"
-#include CORNERTURN_GPU_WORDS  // __global__ and its kin
+#include CORNERTURN_GPU_WORDS  // __global__
 
 namespace cornerturn::ladder {
 namespace {

@@ -1,6 +1,6 @@
 // The model's numbers as a table for tools/ncu_check and tools/rocprof_check: a line for each launch of --profile, in its
-// order. NVIDIA's loads are those of the counters op_ld: they include asynchronous copies (LDGSTS), which the last two
-// columns repeat by themselves.
+// order. NVIDIA's loads include asynchronous copies (LDGSTS), as the profiler's counters op_ld do. The last two columns
+// have the asynchronous copies alone.
 #pragma once
 
 #include <iosfwd>

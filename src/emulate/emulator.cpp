@@ -12,6 +12,8 @@
 #include <sstream>
 #include <vector>
 
+#include "emulate/stack_switch.hpp"
+
 #if defined(__SANITIZE_ADDRESS__)
 #define EMULATOR_ASAN 1
 #elif defined(__has_feature)
@@ -23,71 +25,6 @@
 #ifdef EMULATOR_ASAN
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
-#endif
-
-// ---- the switch from one stack to another: saves what a called function must preserve, and the stack pointer ----
-extern "C" void cornerturn_switch_stack(void** save, void* load);
-#if defined(__x86_64__)
-asm(R"(
-.text
-.type cornerturn_switch_stack, @function
-cornerturn_switch_stack:
-  pushq %rbp
-  pushq %rbx
-  pushq %r12
-  pushq %r13
-  pushq %r14
-  pushq %r15
-  movq %rsp, (%rdi)
-  movq %rsi, %rsp
-  popq %r15
-  popq %r14
-  popq %r13
-  popq %r12
-  popq %rbx
-  popq %rbp
-  ret
-.size cornerturn_switch_stack, .-cornerturn_switch_stack
-)");
-constexpr int saved_words = 8;  // of a stack that is switched away from; one more, as behind a call
-constexpr int return_word = 6;  // where among them it continues
-#elif defined(__aarch64__)
-asm(R"(
-.text
-.type cornerturn_switch_stack, %function
-cornerturn_switch_stack:
-  sub sp, sp, #160
-  stp x19, x20, [sp]
-  stp x21, x22, [sp, #16]
-  stp x23, x24, [sp, #32]
-  stp x25, x26, [sp, #48]
-  stp x27, x28, [sp, #64]
-  stp x29, x30, [sp, #80]
-  stp d8, d9, [sp, #96]
-  stp d10, d11, [sp, #112]
-  stp d12, d13, [sp, #128]
-  stp d14, d15, [sp, #144]
-  mov x9, sp
-  str x9, [x0]
-  mov sp, x1
-  ldp x19, x20, [sp]
-  ldp x21, x22, [sp, #16]
-  ldp x23, x24, [sp, #32]
-  ldp x25, x26, [sp, #48]
-  ldp x27, x28, [sp, #64]
-  ldp x29, x30, [sp, #80]
-  ldp d8, d9, [sp, #96]
-  ldp d10, d11, [sp, #112]
-  ldp d12, d13, [sp, #128]
-  ldp d14, d15, [sp, #144]
-  add sp, sp, #160
-  ret
-.size cornerturn_switch_stack, .-cornerturn_switch_stack
-)");
-constexpr int saved_words = 20;
-constexpr int return_word = 11;
-#else
-#error "the emulator has no stack switch for this processor"
 #endif
 
 namespace cornerturn::emulated {
@@ -374,19 +311,16 @@ void machine::make_fibers(std::size_t threads) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   while (fibers_.size() < threads) {
     void* memory = mmap(nullptr, stack_bytes + page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) std::abort();
+    if (memory == MAP_FAILED) throw std::bad_alloc();
     fiber one;
     one.stack = static_cast<unsigned char*>(memory) + page;
-    if (mprotect(one.stack, stack_bytes, PROT_READ | PROT_WRITE) != 0) std::abort();
+    if (mprotect(one.stack, stack_bytes, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
     fibers_.push_back(std::move(one));
   }
 }
 
 void machine::prepare(fiber& one) {
-  void** const saved = reinterpret_cast<void**>(one.stack + stack_bytes) - saved_words;
-  std::fill(saved, saved + saved_words, nullptr);
-  saved[return_word] = reinterpret_cast<void*>(&machine::begin);
-  one.stack_pointer = saved;
+  one.stack_pointer = prepare_stack(one.stack + stack_bytes, &machine::begin);
   one.fake_stack = nullptr;
   one.now = state::ready;
   one.copies.clear();
@@ -532,13 +466,11 @@ const char* machine::launch(kernel_call call, const void* job, std::size_t job_b
   for (const std::uint32_t block : turns) {
     block_ = block;
     const auto room = static_cast<std::size_t>(shared_bytes);
-    void* memory = nullptr;
-    if (posix_memalign(&memory, 16, room + slack) != 0) std::abort();
-    std::memset(memory, 0xa5, room + slack);
-    shared_ = static_cast<unsigned char*>(memory);
+    const auto memory = std::make_unique_for_overwrite<unsigned char[]>(room + slack);
+    std::memset(memory.get(), 0xa5, room + slack);
+    shared_ = memory.get();
     shared_end_ = shared_ + room;
     run_block(threads);
-    std::free(memory);
     shared_ = shared_end_ = nullptr;
     if (!of.fault.empty()) break;
   }

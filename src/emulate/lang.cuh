@@ -6,6 +6,7 @@
 
 #include "emulate/emulator.hpp"
 #include "kernels/element.hpp"
+#include "kernels/gpu/word.hpp"
 
 #define GPU_KERNEL(threads, blocks) void
 #define GPU_INLINE inline
@@ -45,29 +46,7 @@ struct alignas(16) word_of_16 {
 };
 
 template <int Bytes>
-struct word;
-template <>
-struct word<1> {
-  using type = std::uint8_t;
-};
-template <>
-struct word<2> {
-  using type = std::uint16_t;
-};
-template <>
-struct word<4> {
-  using type = std::uint32_t;
-};
-template <>
-struct word<8> {
-  using type = word_of_8;
-};
-template <>
-struct word<16> {
-  using type = word_of_16;
-};
-template <int Bytes>
-using word_t = typename word<Bytes>::type;
+using word_t = typename word<Bytes, word_of_8, word_of_16>::type;
 
 GPU_INLINE uint32_t thread_index() { return emulated::thread_index(); }
 GPU_INLINE uint32_t block_index() { return emulated::block_index(); }

@@ -64,8 +64,8 @@ std::span<const lane_mask> phases_of(int lane_bytes, bool stores, const memory_r
 namespace {
 
 // The cycles for the active lanes of one phase: the number of words that the busiest bank serves. A wide access begins
-// at a multiple of its size, so its words are in lane_bytes / 4 neighbouring banks, and accesses that share one bank share
-// all of them.
+// at a multiple of its size, so its words are in lane_bytes / 4 neighbouring banks. Two accesses share all of these banks or
+// none.
 int cycles_of(const warp_access& access, lane_mask phase) noexcept {
   const std::int64_t unit = std::max(access.lane_bytes, bank_bytes);
   const std::int64_t groups = banks * bank_bytes / unit;

@@ -116,8 +116,8 @@ traffic count(const program& kernel, const extents& shape, const memory_rules& r
   const std::int64_t word = kernel.word_bytes, line = rules.line_bytes;
   const std::int64_t src_pitch = shape.cols * word;
   const std::int64_t dst_pitch = kernel.turns ? shape.rows * word : src_pitch;
-  // Steps from one tile to its neighbour and from one matrix to the next, modulo a line: all that matters, and no product
-  // of such numbers overflows.
+  // Steps from one tile to its neighbour and from one matrix to the next, modulo a line. The counts depend on nothing more,
+  // and no product of such numbers overflows.
   const std::int64_t src_down = kernel.tile_rows * (src_pitch % line) % line;
   const std::int64_t src_right = kernel.tile_cols * word % line;
   const std::int64_t dst_down = kernel.turns ? kernel.tile_rows * word % line : src_down;

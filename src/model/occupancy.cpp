@@ -16,8 +16,8 @@ constexpr architecture nvidia(const char* name, const char* product, int threads
   return made;
 }
 
-// Wavefronts of `lanes`, four SIMDs of `vgprs` registers for each lane. LDS is allocated in 512 bytes; a workgroup of one
-// wavefront needs no barrier, so the limit on workgroups, which is one on barriers, does not apply to it.
+// Wavefronts of `lanes`, four SIMDs of `vgprs` registers for each lane. LDS is allocated in 512 bytes. The limit on
+// workgroups comes from barriers. A workgroup of one wavefront needs no barrier, so the limit does not apply to it.
 // Sources: LLVM, "User Guide for AMDGPU Backend" and llvm/lib/Target/AMDGPU/Utils/AMDGPUBaseInfo.cpp (registers, wavefronts,
 // barriers, LDS); AMD's data sheets (units, DRAM); cache lines: ROCm Compute Profiler, "Vector L1 cache" (64 bytes, MI200),
 // the CDNA 3 and RDNA white papers (128 bytes).

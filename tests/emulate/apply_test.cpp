@@ -33,14 +33,8 @@ moved compute(const problem& what, const gpu_setting& setting, const math_bench:
                               .shared_bytes = setting.shared_bytes,
                               .alignment = std::min(alignment, static_cast<int>(setting.alignment)),
                               .kernel = setting.row});
-  moved result;
-  result.line = made.line;
-  if (made.kernel == nullptr) return result;
-  result.row = made.kernel->name;
-  if (made.shared_bytes > setting.shared_bytes) {
-    result.fault = "wants " + std::to_string(made.shared_bytes) + " bytes of shared memory";
-    return result;
-  }
+  moved result = chosen(made, setting);
+  if (!result.can_run()) return result;
   const auto span = [](const void* of_index_0, map::byte_span bytes, std::int64_t offset) {
     const auto* const at = static_cast<const std::byte*>(of_index_0) - offset;
     return of_index_0 == nullptr ? emulated::bytes{} : emulated::bytes{at + bytes.lo, at + bytes.hi};

@@ -18,14 +18,8 @@ moved move_in_place(const problem& what, gpu_setting setting) {
   gpu_way way = plan_of(what, setting);
   const map::canonical& form = way.form;
   planning::gpu_choice& made = way.chosen;
-  moved result;
-  result.line = made.line;
-  if (made.kernel == nullptr) return result;
-  result.row = made.kernel->name;
-  if (made.shared_bytes > setting.shared_bytes) {
-    result.fault = "wants " + std::to_string(made.shared_bytes) + " bytes of shared memory";
-    return result;
-  }
+  moved result = chosen(made, setting);
+  if (!result.can_run()) return result;
   one_memory memory(what, setting.dst_misalignment);
   const map::byte_span span = map::dst_span(form);
   emulated::session running;

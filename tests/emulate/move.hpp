@@ -109,20 +109,28 @@ struct moved {
   std::string fault;  // empty: dst is as it must be
   std::string row;    // empty: refused
   int line = 0;
+
+  [[nodiscard]] bool can_run() const { return !row.empty() && fault.empty(); }
 };
 
-inline moved move(const problem& what, const gpu_setting& setting) {
-  gpu_way way = plan_of(what, setting);
-  const map::canonical& form = way.form;
-  planning::gpu_choice& made = way.chosen;
+// The chosen row before it runs. A row that needs more shared memory than the setting has is a fault.
+inline moved chosen(const planning::gpu_choice& made, const gpu_setting& setting) {
   moved result;
   result.line = made.line;
   if (made.kernel == nullptr) return result;
   result.row = made.kernel->name;
   if (made.shared_bytes > setting.shared_bytes) {
     result.fault = "wants " + std::to_string(made.shared_bytes) + " bytes of shared memory";
-    return result;
   }
+  return result;
+}
+
+inline moved move(const problem& what, const gpu_setting& setting) {
+  gpu_way way = plan_of(what, setting);
+  const map::canonical& form = way.form;
+  planning::gpu_choice& made = way.chosen;
+  moved result = chosen(made, setting);
+  if (!result.can_run()) return result;
 
   workbench bench(what, placement::heap, setting.src_misalignment, setting.dst_misalignment);
   const map::byte_span src_span = map::src_span(form), dst_span = map::dst_span(form);

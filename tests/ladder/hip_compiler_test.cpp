@@ -1,5 +1,5 @@
-// The compiler's word on the rungs of AMD GPUs, from the assembler and the remarks that the HIP build keeps: wavefronts per
-// SIMD, registers, and the memory instructions that the model counts.
+// Compares the model with the code that clang generates for the rungs on AMD GPUs: wavefronts per SIMD, registers, and memory
+// instructions. The HIP build keeps the assembler and the compiler's remarks.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ std::string file_of(const std::string& arch, const std::string& suffix) {
   return std::string(HIP_FOLDER) + "/launch.cu." + arch + ".s" + suffix;
 }
 
-// What the mangled name of the rung's kernel contains: 14load_conflictsILi4EEE, 11padded_tileILi4ELi16ELi64EEE.
+// A part of the mangled name of the rung's kernel: 14load_conflictsILi4EEE, 11padded_tileILi4ELi16ELi64EEE.
 std::string mark_of(const description& rung) {
   const std::string bytes = "ILi" + std::to_string(rung.word_bytes), name = rung.rung;
   std::smatch size;

@@ -1,4 +1,4 @@
-// The decision list of problems with math on a GPU. What its choices compute is tested in tests/emulate.
+// The decision list of problems with math on a GPU. tests/emulate runs the choices.
 #include "plan/apply_gpu.hpp"
 
 #include <gtest/gtest.h>

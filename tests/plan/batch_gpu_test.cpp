@@ -1,4 +1,4 @@
-// The tables of a batch, without a launch: tests/emulate/batch_test.cpp moves by them.
+// The tables of a batch, without a launch: tests/emulate/batch_test.cpp runs kernels with them.
 #include "plan/batch_gpu.hpp"
 
 #include <gtest/gtest.h>

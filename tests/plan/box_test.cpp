@@ -1,4 +1,4 @@
-// What kernels/gpu/box.cuh takes for granted about a box. The moves themselves are tests/emulate.
+// The assumptions of kernels/gpu/box.cuh about a box. tests/emulate runs the kernels.
 #include "plan/box.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The decision list of the GPU engines. The rows are those of a build with CUDA: see tests/emulate.
+// The decision list of the GPU engines. tests/emulate provides the kernels of a build with CUDA.
 #include "plan/choose_gpu.hpp"
 
 #include <gtest/gtest.h>

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "kernels/gpu/word.hpp"
+
 // Threads of a block, and the fewest blocks that must fit a multiprocessor: a limit on registers.
 // Turing has no cp.async: what is on its way to shared memory sits in registers, and four blocks of 64-bit tiles spill
 // (sm_75, 12 bytes); three do not. So do three blocks of float64 that become float32; two do not.
@@ -34,29 +36,7 @@ using std::int64_t;
 using std::uint32_t;
 
 template <int Bytes>
-struct word;  // moved as one access
-template <>
-struct word<1> {
-  using type = std::uint8_t;
-};
-template <>
-struct word<2> {
-  using type = std::uint16_t;
-};
-template <>
-struct word<4> {
-  using type = std::uint32_t;
-};
-template <>
-struct word<8> {
-  using type = uint2;
-};
-template <>
-struct word<16> {
-  using type = uint4;
-};
-template <int Bytes>
-using word_t = typename word<Bytes>::type;
+using word_t = typename word<Bytes, uint2, uint4>::type;
 
 GPU_INLINE uint32_t thread_index() { return threadIdx.x; }
 GPU_INLINE uint32_t block_index() { return blockIdx.x; }

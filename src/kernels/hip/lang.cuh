@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "kernels/gpu/word.hpp"
+
 namespace cornerturn::gpu {
 
 using std::int32_t;
@@ -54,29 +56,7 @@ struct alignas(16) word_of_16 {
 };
 
 template <int Bytes>
-struct word;  // loaded and stored as one access
-template <>
-struct word<1> {
-  using type = std::uint8_t;
-};
-template <>
-struct word<2> {
-  using type = std::uint16_t;
-};
-template <>
-struct word<4> {
-  using type = std::uint32_t;
-};
-template <>
-struct word<8> {
-  using type = word_of_8;
-};
-template <>
-struct word<16> {
-  using type = word_of_16;
-};
-template <int Bytes>
-using word_t = typename word<Bytes>::type;
+using word_t = typename word<Bytes, word_of_8, word_of_16>::type;
 
 GPU_INLINE uint32_t thread_index() { return threadIdx.x; }
 GPU_INLINE uint32_t block_index() { return blockIdx.x; }
@@ -99,8 +79,8 @@ GPU_INLINE uint32_t funnel_shift_right(uint32_t low, uint32_t high, uint32_t bit
   return __funnelshift_r(low, high, bits);
 }
 
-// Words of 16 bytes as one access, in global memory and in LDS. clang splits the access of a plain structure into 12 + 4
-// bytes where another branch loads or stores its parts.
+// Words of 16 bytes as one access, in global memory and in LDS. clang may split the access of a plain structure into 12 + 4
+// bytes. It does so if another branch loads or stores the parts.
 typedef uint32_t four_words __attribute__((GPU_VECTOR_OF_FOUR));
 template <class Word>
 GPU_INLINE Word load_whole(const void* from) {
@@ -141,8 +121,8 @@ GPU_INLINE Word load_cached(const Word* from) {
   return load_whole<Word>(from);
 }
 
-// There are no words for flags between blocks: a release by one thread does not wait for the loads of the block's other
-// wavefronts (CDNA, clang 19: no s_waitcnt before the s_barrier of __syncthreads). No rung needs them.
+// There are no functions for flags between blocks. A release by one thread does not wait for the loads of the block's other
+// wavefronts: on CDNA, clang 19 emits no s_waitcnt before the s_barrier of __syncthreads. No rung needs flags.
 
 // The copy goes through a register, and the caller's barrier completes it. CDNA 3 can load LDS directly, 4 bytes a lane to
 // consecutive addresses, which does not fit the XOR of rung 65.
