@@ -11,7 +11,7 @@
 
 #include "80_tma_load.cuh"
 #ifdef GPU_TENSOR
-#include "kernels/gpu/transpose_block.cuh"
+#include "kernels/gpu/policy/transpose_block.cuh"
 #endif
 
 namespace cornerturn::ladder {

@@ -13,7 +13,7 @@
 #include "map/tile.hpp"
 #include "rung.hpp"
 #ifdef GPU_KERNEL
-#include "kernels/gpu/tile.cuh"
+#include "kernels/gpu/tile/kernel.cuh"
 #endif
 
 namespace cornerturn::ladder {
@@ -56,8 +56,7 @@ struct register_block : rung<WordBytes> {
   }
 
 #ifdef GPU_KERNEL
-  static_assert(resident == gpu::tile_blocks<WordBytes, side>, "`resident` repeats gpu::tile_blocks");
-  static constexpr auto kernel = &gpu::tile_kernel<WordBytes, side, false>;
+  static constexpr auto kernel = &gpu::tile_kernel<WordBytes, side, false, gpu::limits(threads, resident)>;
 #endif
 };
 

@@ -1,15 +1,15 @@
 // What the plan hands to the production kernel, for a packed matrix.
 #pragma once
 
-#include "kernels/gpu/job.hpp"
+#include "kernels/gpu/policy/tile_args.hpp"
 #include "rung.hpp"
 
 namespace cornerturn::ladder {
 
 template <class Rung>
-gpu::tile_job job_for(const arguments& a) {
+gpu::tile_args args_for(const arguments& a) {
   constexpr std::int64_t word = Rung::word_bytes;
-  gpu::tile_job made;
+  gpu::tile_args made;
   made.src = a.src;
   made.dst = a.dst;
   made.src_row_bytes = a.cols * word;

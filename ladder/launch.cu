@@ -26,8 +26,8 @@ const char* start(const void* src, void* dst, const matrix_shape& shape, void* s
     const std::int64_t blocks = Rung::blocks(a);
     if (blocks == 0) return nullptr;
     if constexpr (Rung::is_production) {
-      auto job = job_for<Rung>(a);
-      return launch_blocks<Rung>(reinterpret_cast<const void*>(Rung::kernel), &job, blocks, stream);
+      auto args = args_for<Rung>(a);
+      return launch_blocks<Rung>(reinterpret_cast<const void*>(Rung::kernel), &args, blocks, stream);
     } else {
 #if GPU_HAS_TENSOR_MEMORY
       return launch_tensor_rung<Rung>(a, blocks, stream);

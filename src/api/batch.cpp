@@ -19,7 +19,7 @@
 #include "cornerturn/error.hpp"
 #include "kernels/cpu/items.hpp"
 #include "kernels/gpu/device.hpp"
-#include "plan/gpu_tuning.hpp"
+#include "plan/ask.hpp"
 
 namespace cornerturn {
 namespace detail {
@@ -168,9 +168,8 @@ void batch_state::prepare_gpu(const batch_list& all) {
   const gpu::device_guard there(place_);
   check_loaded(place_);
   const gpu::device_info& on = gpu::info(place_);
-  together_ = planning::lay_out(all.problems(), moves_,
-                                {.multiprocessors = on.multiprocessors, .shared_bytes = on.shared_bytes, .kernel = {}},
-                                planning::gpu_tuning_for(on.arch));
+  together_ =
+      planning::lay_out(all.problems(), moves_, planning::target_of(on.arch, on.multiprocessors, on.shared_bytes));
   if (!together_.table.empty()) {
     const auto bytes = static_cast<std::int64_t>(together_.table.size());
     table_.reset(gpu::allocate(bytes));
@@ -247,7 +246,7 @@ void batch_state::execute(void* stream) const {
   for (const own_launch& one : alone_) {
     const gpu_way& way = ways_[one.way];
     check_start(start(way, parts_[one.item.which].src_span, one.item.src, one.item.dst, stream), place_,
-                way.chosen.kernel->name);
+                way.chosen.row->name);
   }
 }
 
@@ -261,7 +260,7 @@ std::string batch_state::explain() const {
     for (const planning::batch_move& one : moves_) ++items[shared_out_.problems[one.which].kernel->name];
   } else {
     for (const planning::gpu_batch::launch& one : together_.launches) items[one.kernel->name] += one.items;
-    for (const own_launch& one : alone_) ++items[ways_[one.way].chosen.kernel->name];
+    for (const own_launch& one : alone_) ++items[ways_[one.way].chosen.row->name];
   }
   for (const auto& [kernel, count] : items) out << "kernel     " << kernel << ": " << count << " items\n";
   if (!on_gpu()) {

@@ -32,7 +32,7 @@ void print_chain(std::ostream& out, const char* name, const kernels::chain& one,
 void plan_state::explain_gpu_halves(std::ostream& out) const {
   for (int device = 0; device < most_devices; ++device) {
     const gpu_half* half = halves_[static_cast<std::size_t>(device)].load(std::memory_order_acquire);
-    if (half != nullptr) out << "where the pointers are a GPU's\n" << detail::explain(*half, gpu::info(device));
+    if (half != nullptr) out << "where the pointers are a GPU's\n" << detail::explain(what_, *half, gpu::info(device));
   }
 }
 
@@ -60,7 +60,7 @@ std::string plan_state::explain() const {
   }
   if (on_gpu_only()) {
     const gpu_half& half = *halves_[device_].load(std::memory_order_acquire);
-    out << detail::explain(half, gpu::info(device_));
+    out << detail::explain(what_, half, gpu::info(device_));
     out << "bytes      " << bytes_moved()
         << (half.wide.rectangle != nullptr ? " (each pass reads once and writes once)\n"
                                            : " (read once, written once)\n");

@@ -1,12 +1,15 @@
 #include "api/gpu_half.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstring>
 #include <sstream>
-#include <variant>
+#include <vector>
 
 #include "cornerturn/error.hpp"
-#include "plan/apply_gpu.hpp"
-#include "plan/in_place_gpu.hpp"
+#include "kernels/gpu/apply/args.hpp"
+#include "kernels/gpu/policy/costs.hpp"
+#include "plan/ask.hpp"
 
 namespace cornerturn::detail {
 namespace {
@@ -14,6 +17,29 @@ namespace {
 int element_alignment(const problem& what) noexcept {
   const std::int64_t bytes = std::max(what.element_bytes, map::only_moves(what) ? 1 : bytes_of(what.math.dst));
   return static_cast<int>(std::min<std::int64_t>(bytes & -bytes, 16));
+}
+
+}  // namespace
+
+namespace {
+
+// Calls take(known) with the facts of a way that is one launch.
+template <class Take>
+void with_facts(const problem& what, const map::canonical& form, const map::in_place_form& places, int alignment,
+                const Take& take) {
+  kernels::facts known = kernels::facts_of(form);
+  known.alignment = alignment;
+  if (what.in_place) known.in_place = &places;
+  if (!map::only_moves(what)) known.math = kernels::op_of(what.math, what.element_bytes);
+  take(known);
+}
+
+planning::wish wish_of(const problem& what, const map::in_place_form& places, std::string_view kernel) noexcept {
+  const bool swaps = what.in_place && places.kind != map::in_place_kind::nothing;
+  return {.kind = !map::only_moves(what) ? kernels::row_kind::arithmetic
+                  : swaps                ? kernels::row_kind::in_place
+                                         : kernels::row_kind::move,
+          .kernel = kernel};
 }
 
 }  // namespace
@@ -26,24 +52,21 @@ gpu_way prepare(const problem& what, const gpu::device_info& on, int alignment, 
   gpu_way way;
   way.alignment = alignment;
   way.form = map::canonicalize(what, word);
-  const planning::gpu_request wanted = {
-      .multiprocessors = on.multiprocessors, .shared_bytes = on.shared_bytes, .alignment = alignment, .kernel = kernel};
-  const planning::gpu_tuning& tuned = planning::gpu_tuning_for(on.arch);
+  const kernels::target target = planning::target_of(on.arch, on.multiprocessors, on.shared_bytes);
   map::in_place_form places;
   if (what.in_place) places = map::in_place(way.form);
   if (places.kind == map::in_place_kind::rectangle) {
-    auto made =
-        std::make_shared<const planning::gpu_rectangle>(planning::choose_rectangle(way.form, places, wanted, tuned));
-    way.chosen.kernel = made->kernel;
-    way.chosen.line = made->line;
+    auto made = std::make_shared<const planning::gpu_rectangle>(
+        planning::choose_rectangle(way.form, places, target, alignment, kernel));
+    way.chosen.row = made->kernel;
     way.chosen.reason = made->reason;
     way.rectangle = std::move(made);
-  } else if (!map::only_moves(what)) {
-    way.chosen = planning::choose_apply(way.form, kernels::op_of(what.math, what.element_bytes), wanted);
-  } else {
-    way.chosen =
-        what.in_place ? planning::choose_in_place(way.form, places, wanted) : planning::choose(way.form, wanted, tuned);
+    return way;
   }
+  with_facts(what, way.form, places, alignment, [&](kernels::facts& known) {
+    if (what.in_place && places.kind == map::in_place_kind::nothing) known.form.empty = true;
+    way.chosen = planning::choose(known, target, wish_of(what, places, kernel));
+  });
   return way;
 }
 
@@ -78,40 +101,53 @@ int alignment_of(const map::canonical& form, const gpu_arrays& all) noexcept {
   return common < larger && has_whole_elements(form, all) ? larger : common;
 }
 
-const char* start(const gpu_way& way, const gpu_arrays& all, void* stream) noexcept {
-  const planning::gpu_choice& chosen = way.chosen;
-  if (chosen.blocks == 0) return nullptr;
-  auto job = std::get<gpu::apply_job>(chosen.job);
-  job.src = all.src;
-  job.dst = all.dst;
-  job.second = all.second;
-  job.scale = all.scale;
-  job.bytewise = has_whole_elements(way.form, all) ? 0 : 1;
-  return chosen.kernel->launch(&job, chosen.blocks, chosen.shared_bytes, stream);
-}
-
 namespace {
 
-const char* launch(const map::canonical& form, const planning::gpu_choice& chosen, const map::byte_span& src_span,
+// The arguments of an offer with the pointers of one call.
+class launch_args {
+ public:
+  explicit launch_args(const kernels::offer& chosen) noexcept { std::memcpy(bytes_, chosen.args, chosen.args_bytes); }
+  [[nodiscard]] gpu::array_args& arrays() noexcept { return *std::launder(reinterpret_cast<gpu::array_args*>(bytes_)); }
+  [[nodiscard]] gpu::apply_args& apply() noexcept { return *std::launder(reinterpret_cast<gpu::apply_args*>(bytes_)); }
+  [[nodiscard]] const void* get() const noexcept { return bytes_; }
+
+ private:
+  alignas(16) std::byte bytes_[kernels::max_args_bytes];
+};
+
+const char* launch(const map::canonical& form, const kernels::offer& chosen, const map::byte_span& src_span,
                    const void* src, void* dst, std::uint32_t* flags, void* stream) noexcept {
   if (chosen.blocks == 0) return nullptr;
+  launch_args args(chosen);
+  gpu::array_args& arrays = args.arrays();
   const auto at = reinterpret_cast<std::uint64_t>(src);
-  auto job = chosen.job;
-  return std::visit(
-      [&](auto& mine) {
-        mine.src = static_cast<const std::byte*>(src) + form.src_offset * form.word_bytes;
-        mine.dst = static_cast<std::byte*>(dst) + form.dst_offset * form.word_bytes;
-        if constexpr (requires { mine.flags; }) mine.flags = flags;
-        if constexpr (requires { mine.src_begin; }) {
-          mine.src_begin = at + static_cast<std::uint64_t>(src_span.lo);
-          mine.src_end = at + static_cast<std::uint64_t>(src_span.hi);
-        }
-        return chosen.kernel->launch(&mine, chosen.blocks, chosen.shared_bytes, stream);
-      },
-      job);
+  arrays.src = static_cast<const std::byte*>(src) + form.src_offset * form.word_bytes;
+  arrays.dst = static_cast<std::byte*>(dst) + form.dst_offset * form.word_bytes;
+  arrays.src_begin = at + static_cast<std::uint64_t>(src_span.lo);
+  arrays.src_end = at + static_cast<std::uint64_t>(src_span.hi);
+  arrays.flags = flags;
+  return chosen.row->launch(args.get(), chosen.blocks, chosen.shared_bytes, stream);
 }
 
 }  // namespace
+
+const char* start(const gpu_way& way, const gpu_arrays& all, void* stream) noexcept {
+  const kernels::offer& chosen = way.chosen;
+  if (chosen.blocks == 0) return nullptr;
+  launch_args args(chosen);
+  gpu::apply_args& mine = args.apply();
+  const map::byte_span src = map::src_span(way.form);
+  const auto at =
+      reinterpret_cast<std::uint64_t>(all.src) - static_cast<std::uint64_t>(way.form.src_offset * way.form.word_bytes);
+  mine.src = all.src;
+  mine.dst = all.dst;
+  mine.src_begin = at + static_cast<std::uint64_t>(src.lo);
+  mine.src_end = at + static_cast<std::uint64_t>(src.hi);
+  mine.second = all.second;
+  mine.scale = all.scale;
+  mine.bytewise = has_whole_elements(way.form, all) ? 0 : 1;
+  return chosen.row->launch(args.get(), chosen.blocks, chosen.shared_bytes, stream);
+}
 
 const char* start(const gpu_way& way, const map::byte_span& src_span, const void* src, void* dst,
                   void* stream) noexcept {
@@ -136,7 +172,7 @@ void check_loaded(int device) {
 }
 
 void check_fits(const gpu_way& way) {
-  if (way.chosen.kernel != nullptr) return;
+  if (way.chosen.row != nullptr) return;
   throw error(status::overflow, "the problem has more parts than a GPU's grid has blocks (2^31 - 1)");
 }
 
@@ -149,66 +185,6 @@ void check_start(const char* said, int device, const char* kernel) {
 
 namespace {
 
-// What a block moves, and how blocks are numbered.
-void print_grid(std::ostream& out, const gpu::grid& blocks) {
-  if (blocks.rank == 0) return;
-  out << "order     ";
-  for (int k = 0; k < blocks.rank; ++k) {
-    const gpu::grid_axis& one = blocks.axes[k];
-    out << (k > 0 ? ", then " : " ") << one.count.divisor;
-    if (one.tiles[0] > 0) out << " across src's rows";
-    if (one.tiles[1] > 0) out << " down src's columns";
-  }
-  out << " (fastest first)\n";
-}
-
-struct print_job {
-  std::ostream& out;
-  std::int64_t word;
-
-  void operator()(const gpu::tile_job& job) const {
-    out << "tile       " << job.blocks.tile[1] << " rows x " << job.blocks.tile[0] << " columns of " << word
-        << "-byte words\n";
-    print_grid(out, job.blocks);
-  }
-  void operator()(const gpu::blocks_job& job) const {
-    out << "matrices   " << job.blocks.extent[1] << " in a row, " << job.blocks.tile[1] << " at a time\n";
-    print_grid(out, job.blocks);
-  }
-  void operator()(const gpu::small_job& job) const {
-    out << "matrix     " << job.rows << " rows x " << job.cols << " columns of " << word << "-byte words, "
-        << job.down.divisor << " tiles down a column of them\n";
-  }
-  void operator()(const gpu::box_job& job) const {
-    out << "box        " << job.runs << " runs of " << job.run_elements << " words in src ("
-        << (job.run_is_contiguous != 0 ? job.run_elements * word : word) << " bytes at a time), " << job.lines
-        << " lines of " << job.line_elements << " words in dst ("
-        << (job.line_is_contiguous != 0 ? job.line_elements * word : word) << " bytes at a time)\n";
-    print_grid(out, job.blocks);
-  }
-  void operator()(const gpu::panel_job& job) const {
-    out << "panels     " << job.count << " of " << job.shape.rows.divisor << " rows x " << job.panels.tile[0]
-        << " columns of " << word << "-byte words, by " << (1 << job.shape.team_log2) << " threads each\n";
-  }
-  void operator()(const gpu::swap_job& job) const {
-    out << "in place   tiles of " << job.tile << " x " << job.tile << " elements of " << job.words << " " << word
-        << "-byte words, " << job.numbers << " along a side\n";
-  }
-  void operator()(const gpu::apply_job& job) const {
-    out << "tile       " << job.blocks.tile[1] << " rows x " << job.blocks.tile[0] << " columns";
-    if (job.blocks.tile[2] > 1) out << " x " << job.blocks.tile[2] << " of another axis";
-    out << ", " << word << "-byte elements to " << job.dst_bytes << "-byte ones\n";
-  }
-  void operator()(const gpu::cycles_job& job) const {
-    out << "cycles     " << job.count / job.parts.divisor << " items of " << job.item_bytes << " bytes, in "
-        << job.parts.divisor << (job.parts.divisor == 1 ? " part" : " parts each") << '\n';
-  }
-  void operator()(const gpu::runs_job& job) const {
-    out << "runs       " << job.runs << " of " << job.run_bytes << " bytes, in " << job.pieces.divisor
-        << (job.pieces.divisor == 1 ? " piece\n" : " pieces each\n");
-  }
-};
-
 void print_program(std::ostream& out, const planning::gpu_rectangle& all) {
   for (const planning::gpu_program& program : all.programs) {
     out << "program    " << program.repeat.total << (program.repeat.total == 1 ? " time\n" : " times\n");
@@ -216,44 +192,76 @@ void print_program(std::ostream& out, const planning::gpu_rectangle& all) {
       const planning::gpu_step& step = program.steps[k];
       while (next < program.steps.size() && program.steps[next].move == step.move) ++next;
       const planning::gpu_move& move = all.moves[static_cast<std::size_t>(step.move)];
-      const planning::gpu_choice& chosen = move.chosen;
+      const kernels::offer& chosen = move.chosen;
       out << "  step     ";
       if (next - k > 1) out << next - k << " x ";
-      out << chosen.kernel->name << (step.from_workspace ? " from the workspace" : "")
+      out << chosen.row->name << (step.from_workspace ? " from the workspace" : "")
           << (step.to_workspace ? " to the workspace" : "") << ", " << chosen.blocks
-          << (chosen.blocks == 1 ? " block" : " blocks");
-      if (std::holds_alternative<gpu::strips_job>(chosen.job)) out << " of " << move.form.axes[0].extent << " strips";
-      if (const auto* cycles = std::get_if<gpu::cycles_job>(&chosen.job)) {
-        out << " over " << cycles->count / cycles->parts.divisor << " items of " << cycles->item_bytes << " bytes";
-      }
-      out << '\n';
+          << (chosen.blocks == 1 ? " block" : " blocks") << "\n           " << chosen.row->describe(chosen);
     }
   }
   out << "passes     " << all.passes << " over the array\n";
   out << "workspace  " << all.workspace_bytes << " bytes\n";
 }
 
+// Every offer, fastest first: the prediction, what binds it, and by how much it lost.
+void print_offers(std::ostream& out, const problem& what, const gpu_way& way, const kernels::target& on) {
+  struct line {
+    const char* name;
+    double time;
+    kernels::bound binds;
+    const char* reason;
+  };
+  std::vector<line> lines;
+  map::in_place_form places;
+  if (what.in_place) places = map::in_place(way.form);
+  with_facts(what, way.form, places, way.alignment, [&](kernels::facts& known) {
+    planning::ask(known, on, wish_of(what, places, ""), [&](const kernels::offer& made) {
+      lines.push_back({made.row->name, made.time, made.binds, made.reason});
+    });
+  });
+  std::stable_sort(lines.begin(), lines.end(), [](const line& a, const line& b) { return a.time < b.time; });
+  out << "offers     predicted time, 1 = a copy of the same bytes; what binds it\n";
+  for (const line& one : lines) {
+    char text[40];
+    std::snprintf(text, sizeof text, "%6.2f  %-13s ", one.time, kernels::name(one.binds));
+    out << "  " << text << one.name;
+    if (one.name == way.chosen.row->name) {
+      out << "  (chosen)";
+    } else if (one.time > lines[0].time) {
+      std::snprintf(text, sizeof text, "  (%.2f times the fastest)", one.time / lines[0].time);
+      out << text;
+    }
+    out << '\n';
+  }
+}
+
 }  // namespace
 
-std::string explain(const gpu_half& half, const gpu::device_info& on) {
+std::string explain(const problem& what, const gpu_half& half, const gpu::device_info& on) {
   std::ostringstream out;
-  out << "device     " << on.name << ", sm_" << on.arch << ", " << on.multiprocessors
-      << " multiprocessors, tuning row \"" << planning::gpu_tuning_for(on.arch).name << "\"\n";
+  const kernels::target target = planning::target_of(on.arch, on.multiprocessors, on.shared_bytes);
+  out << "device     " << on.name << ", sm_" << on.arch << ", " << on.multiprocessors << " multiprocessors, costs of \""
+      << target.gpu->name << "\"\n";
   for (const gpu_way* way : {&half.wide, &half.narrow}) {
     if (way == &half.narrow && way->alignment == half.wide.alignment) break;
-    const planning::gpu_choice& chosen = way->chosen;
+    const kernels::offer& chosen = way->chosen;
     out << "pointers   multiples of " << way->alignment << (way->alignment == 1 ? " byte" : " bytes")
         << (way == &half.narrow ? " only\n" : "\n");
-    if (chosen.kernel == nullptr) {
+    if (chosen.row == nullptr) {
       out << "kernel     none: the row that was asked for cannot move it\n";
       continue;
     }
-    out << "kernel     " << chosen.kernel->name << ": " << chosen.kernel->note << '\n';
+    out << "kernel     " << chosen.row->name << ": " << chosen.row->note << '\n';
     if (way->tuned) out << "tuned      measured to be the fastest of all rows here\n";
-    out << "line " << chosen.line << "     " << chosen.reason << '\n';
-    if (way->rectangle != nullptr) print_program(out, *way->rectangle);
+    out << "reason     " << chosen.reason << '\n';
+    if (way->rectangle != nullptr) {
+      print_program(out, *way->rectangle);
+      continue;
+    }
+    print_offers(out, what, *way, target);
     if (chosen.blocks == 0) continue;
-    std::visit(print_job{out, way->form.word_bytes}, chosen.job);
+    out << chosen.row->describe(chosen);
     out << "grid       " << chosen.blocks << (chosen.blocks == 1 ? " block, " : " blocks, ") << chosen.shared_bytes
         << " bytes of shared memory each, of " << on.shared_bytes << " that a block may have\n";
   }

@@ -17,7 +17,7 @@ namespace cornerturn::detail {
 // One form of the problem and the kernel for it, when all pointers of index 0 are multiples of `alignment`.
 struct gpu_way {
   map::canonical form;
-  planning::gpu_choice chosen;  // of a rectangle in place: its kernel, line and reason alone
+  kernels::offer chosen;                                     // of a rectangle in place: its row and reason alone
   std::shared_ptr<const planning::gpu_rectangle> rectangle;  // null: chosen is all
   int alignment = 16;
   bool tuned = false;  // what tune() found, not what the list says
@@ -31,7 +31,7 @@ struct gpu_half {
   gpu_way narrow;
 };
 
-// kernel: force this row; empty: let the list decide. chosen.kernel is null where the row cannot move the problem.
+// kernel: force this row; empty: the cheapest offer. chosen.row is null where the row cannot move the problem.
 [[nodiscard]] gpu_way prepare(const problem& what, const gpu::device_info& on, int alignment, std::string_view kernel);
 [[nodiscard]] gpu_half prepare(const problem& what, const gpu::device_info& on, std::string_view kernel);
 
@@ -65,6 +65,6 @@ void check_fits(const gpu_way& way);
 void check_start(const char* said, int device, const char* kernel);
 
 // The part of plan.explain() that is about the GPU.
-[[nodiscard]] std::string explain(const gpu_half& half, const gpu::device_info& on);
+[[nodiscard]] std::string explain(const problem& what, const gpu_half& half, const gpu::device_info& on);
 
 }  // namespace cornerturn::detail

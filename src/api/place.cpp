@@ -49,7 +49,9 @@ const char* name(device on) noexcept {
 // An absent backend is one without rows in the list, or without a device.
 void check_device(device on, int threads) {
   bool rows = on == device::automatic;
-  for (const kernels::kernel& one : kernels::all()) rows = rows || std::string_view(one.backend) == name(on);
+  for (const kernels::kernel& one : kernels::all()) {
+    rows = rows || (kernels::is_present(one) && std::string_view(one.backend) == name(on));
+  }
   if (!rows) {
     throw error(status::no_device, std::string("device is ") + name(on) + ", but this build has no " + name(on) +
                                        " kernels. Wanted: auto or cpu");

@@ -27,7 +27,7 @@ device device_of(device on, const char* kernel) {
   if (row == nullptr) {
     throw error(status::invalid_argument, "kernel is \"" + std::string(kernel) + "\", which is no row of kernels.inc");
   }
-  const device its = row->launch != nullptr ? device::cuda : device::cpu;
+  const device its = kernels::is_of_gpu(*row) ? device::cuda : device::cpu;
   if (on != device::automatic && on != its) {
     throw error(status::invalid_argument, "kernel is \"" + std::string(kernel) + "\", which is a " + row->backend +
                                               " kernel, but the device is " + api::name(on));
@@ -92,7 +92,11 @@ plan_state::plan_state(const problem& what, const plan_options& options, finding
   if (on_ != device::automatic) return;
   // Where this process uses a GPU already, its half is made now, and later calls find it made.
   if (const int device = gpu::device_in_use(); device >= 0 && gpu::load_kernels(device) == nullptr) {
-    static_cast<void>(remember(device));
+    try {
+      static_cast<void>(remember(device));
+    } catch (const error&) {
+      // A problem that no GPU can move may still be the CPU's; a call with a GPU's pointers says why.
+    }
   }
 }
 
@@ -145,11 +149,11 @@ gpu_half plan_state::half_for(int device) const {
     const api::tuned_row known = api::find_tuned(key_on_gpu(device, way->alignment));
     if (known.kernel == nullptr) continue;
     gpu_way found = prepare(what_, gpu::info(device), way->alignment, known.kernel);
-    if (found.chosen.kernel == nullptr) continue;
+    if (found.chosen.row == nullptr) continue;
     *way = found;
     way->tuned = true;
   }
-  if (made.wide.chosen.kernel == nullptr) {
+  if (made.wide.chosen.row == nullptr) {
     if (!kernel_.empty()) cannot_move(kernel_);
     check_fits(made.wide);
   }
@@ -169,7 +173,7 @@ const gpu_half* plan_state::remember(int device) const {
 const char* plan_state::kernel() const noexcept {
   if (in_place_) return in_place_->kernel->name;
   if (!on_gpu_only()) return chosen_.kernel->name;
-  return halves_[device_].load(std::memory_order_acquire)->wide.chosen.kernel->name;
+  return halves_[device_].load(std::memory_order_acquire)->wide.chosen.row->name;
 }
 
 std::int64_t plan_state::bytes_moved() const noexcept {
@@ -281,13 +285,13 @@ void plan_state::execute_on_gpu(int device, const void* src, void* dst, void* st
     odd = prepare(what_, gpu::info(device), alignment, kernel_);
     way = &odd;
   }
-  if (way->chosen.kernel == nullptr) refuse_alignment(kernel_, alignment);
+  if (way->chosen.row == nullptr) refuse_alignment(kernel_, alignment);
   if (way->rectangle != nullptr) {
     std::byte* const at = static_cast<std::byte*>(dst) + dst_start_;
     const char* const said = turn_on_gpu(device, *way->rectangle, at, workspace, stream);
-    return check_start(said, device, way->chosen.kernel->name);
+    return check_start(said, device, way->chosen.row->name);
   }
-  check_start(start(*way, src_span_, src, dst, stream), device, way->chosen.kernel->name);
+  check_start(start(*way, src_span_, src, dst, stream), device, way->chosen.row->name);
 }
 
 const char* plan_state::turn_on_gpu(int device, const planning::gpu_rectangle& all, std::byte* data,
@@ -345,8 +349,8 @@ void plan_state::compute_on_gpu(int device, const operands& all, void* stream) c
     odd = prepare(what_, gpu::info(device), alignment, kernel_);
     way = &odd;
   }
-  if (way->chosen.kernel == nullptr) refuse_alignment(kernel_, alignment);
-  check_start(start(*way, those, stream), device, way->chosen.kernel->name);
+  if (way->chosen.row == nullptr) refuse_alignment(kernel_, alignment);
+  check_start(start(*way, those, stream), device, way->chosen.row->name);
 }
 
 void plan_state::check_overlap(const void* src, const void* dst) const {

@@ -31,7 +31,9 @@ std::vector<backend_info> backends() {
   std::vector<backend_info> known = {
       {device::cpu, "cpu", false, ""}, {device::cuda, "cuda", false, ""}, {device::hip, "hip", false, ""}};
   for (backend_info& one : known) {
-    for (const kernels::kernel& row : kernels::all()) one.present = one.present || one.name == row.backend;
+    for (const kernels::kernel& row : kernels::all()) {
+      one.present = one.present || (kernels::is_present(row) && one.name == row.backend);
+    }
     if (!one.present) {
       one.detail = "this build has no " + one.name + " kernels";
     } else if (one.id == device::cuda) {
@@ -48,7 +50,7 @@ std::vector<backend_info> backends() {
 std::vector<kernel_info> kernel_list() {
   std::vector<kernel_info> rows;
   for (const kernels::kernel& one : kernels::all()) {
-    rows.push_back({one.name, one.backend, one.family, one.element_bytes, one.note});
+    if (kernels::is_present(one)) rows.push_back({one.name, one.backend, one.family, one.element_bytes, one.note});
   }
   return rows;
 }

@@ -59,7 +59,7 @@ std::vector<candidate> candidates(const problem& what, const detail::gpu_way* on
     if (on_gpu != nullptr) {
       // A row for shorter words could move it too, and would be slower.
       const bool fits =
-          row.element_bytes == on_gpu->form.word_bytes || row.element_bytes == on_gpu->chosen.kernel->element_bytes;
+          row.element_bytes == on_gpu->form.word_bytes || row.element_bytes == on_gpu->chosen.row->element_bytes;
       if (row.launch != nullptr && fits) try_row(all, what, row.name, device::cuda, 0);
       continue;
     }
@@ -95,7 +95,7 @@ tune_result tune(const problem& what, const void* src, void* dst, const tune_opt
   const int threads = options.threads == 0 ? base::default_threads() : options.threads;
   tune_result result;
   result.machine = gpu ? gpu::info(place).name : base::this_machine().cpu_model;
-  result.listed = gpu ? way->chosen.kernel->name : listed.kernel();
+  result.listed = gpu ? way->chosen.row->name : listed.kernel();
   if (listed.empty()) return result;
 
   // 1, 2

@@ -6,6 +6,7 @@
 
 #include "emulate/emulator.hpp"
 #include "kernels/element.hpp"
+#include "kernels/gpu/policy/limits.hpp"
 #include "kernels/gpu/word.hpp"
 
 #define GPU_KERNEL(threads, blocks) void
@@ -117,7 +118,6 @@ GPU_INLINE void start_line_copy(void* shared, const void* global) { start_copy<1
 GPU_INLINE void wait_for_copies() { emulated::wait_for_copies(); }
 
 // By the conversions of kernels/element.hpp: what the kernels do round the vendor's is then run too.
-inline constexpr int blocks_less = 0;
 inline constexpr bool has_small_floats = true;
 GPU_INLINE float float_of_float16(uint32_t bits) {
   return kernels::widen(kernels::float16{static_cast<std::uint16_t>(bits)});

@@ -1,55 +1,71 @@
 // The list as a table.
 #pragma once
 
+#include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "kernels/family.hpp"
 #include "kernels/job.hpp"
 
 namespace cornerturn::kernels {
 
-// Effect  starts `blocks` blocks of a GPU kernel on the current device; job is the struct of kernels/gpu/job.hpp that
-//         its family takes. With 0 blocks nothing is started, and job may be null: the kernel is loaded and allowed
-//         the shared memory, so that a later start does no first-use work
-// Returns null, or what the driver said
-using launch_function = const char* (*)(const void* job, std::uint32_t blocks, int shared_bytes, void* stream) noexcept;
+// Effect  starts `blocks` blocks of a GPU kernel on the current device; args is the struct of the family's args.hpp. With 0
+//         blocks nothing is started, and args may be null: the kernel is loaded and allowed the shared memory, so that a
+//         later start does no first-use work
+// Returns null, or the driver's sentence
+using launch_function = const char* (*)(const void* args, std::uint32_t blocks, int shared_bytes,
+                                        void* stream) noexcept;
 
 inline constexpr int all_shared_bytes = 0x7fffffff;  // with 0 blocks: as much as the device has
+
+// Effect  the geometry of an offer, one or more lines for plan.explain()
+using describe_function = std::string (*)(const offer& made);
+
+// What a row can do.
+enum class row_kind : std::uint8_t {
+  move,        // out of place, bits unchanged
+  arithmetic,  // out of place, elements change, or go to two places
+  in_place,    // src is dst
+  batch,       // many items, addresses from a table
+};
 
 struct kernel {
   const char* name;
   const char* backend;
   const char* family;
+  row_kind kind;
   int element_bytes;  // 0: any
+  int dst_element_bytes;
   const char* note;
-  kernel_function run;     // on the CPU, or null
+  offer_function offer;
+  describe_function describe;
   launch_function launch;  // on a GPU, or null
   int tile_rows;           // of a GPU kernel whose tile has a fixed size, else 0
   int tile_cols;
   int shared_bytes;                  // that its tile takes
+  std::uint64_t limits;              // GPU: kernels/gpu/policy/limits.hpp
+  kernel_function run = nullptr;     // on the CPU, or null
   in_place_function turn = nullptr;  // on the CPU where src is dst, or null
   apply_function apply = nullptr;    // on the CPU where elements change on the way, or null
 };
 
+// Every row of every backend. A GPU's rows have a null `launch` in a build without that backend: the planner still answers
+// for them.
 [[nodiscard]] std::span<const kernel> all() noexcept;
 [[nodiscard]] const kernel* find(std::string_view name) noexcept;  // null when no row has that name
 
-// Whether src is dst for this row.
-[[nodiscard]] inline bool moves_in_place(const kernel& row) noexcept {
-  const std::string_view family = row.family;
-  return row.turn != nullptr || family == "swap" || family == "exchange" || family == "cycles" ||
-         family.starts_with("strips");
+// Whether this build can run the row.
+[[nodiscard]] inline bool is_present(const kernel& row) noexcept {
+  return row.launch != nullptr || row.backend == std::string_view("cpu");
 }
+[[nodiscard]] inline bool is_of_gpu(const kernel& row) noexcept { return row.backend != std::string_view("cpu"); }
 
-// Whether the row takes many items at a time, for batches only.
-[[nodiscard]] inline bool moves_batches(const kernel& row) noexcept {
-  return std::string_view(row.family).ends_with("_batch");
-}
-
-// Whether elements change on the way, or go to two places.
-[[nodiscard]] inline bool computes(const kernel& row) noexcept {
-  return std::string_view(row.family).starts_with("apply");
+// Whether the row is the variant of its family that its name ends with: "_fused", "_unaligned".
+[[nodiscard]] inline bool is_variant(const kernel& row, std::string_view suffix) noexcept {
+  return std::string_view(row.name).ends_with(suffix);
 }
 
 // SIMD targets that this build has and this machine runs, best first; the first one is in use.
@@ -65,12 +81,17 @@ bool force_simd_target(std::string_view name);
   void name(const job& work, std::byte* data, std::byte* workspace, std::int64_t begin, std::int64_t end) noexcept;
 #define CORNERTURN_APPLY_KERNEL(name, backend, family, element_bytes, note) \
   void name(const job& work, const arrays& all, std::int64_t begin, std::int64_t end) noexcept;
-#define CORNERTURN_GPU_KERNEL(name, backend, family, element_bytes, tile_rows, tile_cols, shared_bytes, note) \
-  const char* name(const void* job, std::uint32_t blocks, int shared, void* stream) noexcept;
+#define GPU_ROW(name, ...) const char* name(const void* args, std::uint32_t blocks, int shared, void* stream) noexcept;
+#define GPU_BATCH_ROW GPU_ROW
+#define GPU_IN_PLACE_ROW GPU_ROW
+#define GPU_ARITHMETIC_ROW GPU_ROW
 #include "kernels/kernels.inc"
 #undef CORNERTURN_KERNEL
 #undef CORNERTURN_IN_PLACE_KERNEL
 #undef CORNERTURN_APPLY_KERNEL
-#undef CORNERTURN_GPU_KERNEL
+#undef GPU_ROW
+#undef GPU_BATCH_ROW
+#undef GPU_IN_PLACE_ROW
+#undef GPU_ARITHMETIC_ROW
 
 }  // namespace cornerturn::kernels

@@ -14,9 +14,11 @@
 #include <string_view>
 
 #include "base/checked.hpp"
-#include "plan/box.hpp"
-#include "plan/panel.hpp"
-#include "plan/sides.hpp"
+#include "kernels/gpu/gather/cut.hpp"
+#include "kernels/gpu/panel/cut.hpp"
+#include "kernels/gpu/policy/costs.hpp"
+#include "kernels/gpu/policy/grid_builder.hpp"
+#include "kernels/gpu/policy/transpose_axes.hpp"
 
 namespace cornerturn::planning {
 namespace {
@@ -24,7 +26,7 @@ namespace {
 using base::ceil_div;
 using base::magnitude;
 
-static_assert(offsetof(gpu::box_shape, box) == 32);
+static_assert(offsetof(gpu::gather_shape, box) == 32);
 constexpr int alignments = 5;  // 1, 2, 4, 8, 16
 
 struct shape {
@@ -34,15 +36,23 @@ struct shape {
   std::int64_t word_bytes = 1;
   std::int64_t src_start = 0;  // bytes from the caller's pointer to index 0
   std::int64_t dst_start = 0;
-  gpu::box_shape made;
+  gpu::gather_shape made;
   std::int64_t blocks = 0;  // of all its moves; 0: they go alone
   int shared_bytes = 0;
   std::int64_t items_per_block = 1;  // where boxes hold several
   bool in_panels = false;
   bool in_blocks = false;
-  panel_matrix matrix;
+  gpu::panel_matrix matrix;
   map::byte_span src_span{};
 };
+
+// The row of a family that takes its addresses from a table.
+const kernels::kernel* batch_row(std::string_view family, std::int64_t word_bytes) noexcept {
+  for (const kernels::kernel& one : kernels::all()) {
+    if (one.kind == kernels::row_kind::batch && one.element_bytes == word_bytes && one.family == family) return &one;
+  }
+  return nullptr;
+}
 
 std::uint64_t address(const void* at) noexcept { return reinterpret_cast<std::uintptr_t>(at); }
 
@@ -81,7 +91,8 @@ std::int64_t stride_between_items(const map::canonical& form, std::int64_t axis:
 }
 
 // The cut of boxes that hold several items, or none: an item does not fit, or its words lie on no axis.
-box cut_items(const map::canonical& form, shape& one, std::int64_t shared_bytes, const gpu_tuning& tuned) noexcept {
+gpu::box cut_items(const map::canonical& form, shape& one, std::int64_t shared_bytes,
+                   const gpu::device_costs& costs) noexcept {
   if (one.moves.size() < 2 || form.rank + 1 >= map::max_axes) return {};
   map::canonical many = form;
   std::copy_backward(form.axes.begin(), form.axes.begin() + form.rank, many.axes.begin() + form.rank + 1);
@@ -90,48 +101,50 @@ box cut_items(const map::canonical& form, shape& one, std::int64_t shared_bytes,
   const std::int64_t dst_stride = stride_between_items(form, &axis::dst_stride, one.alignment);
   many.axes[0] = {endless, src_stride, dst_stride};
   ++many.rank;
-  box cut = cut_box(many, shared_bytes, one.alignment, tuned);
-  gpu::box_job& job = cut.job;
-  if (cut.blocks == 0 || job.blocks.rank != 1) return {};  // an item is cut too
-  if (job.src_rank <= job.run_axes || job.dst_rank <= job.line_axes) return {};
-  gpu::box_axis& in_src = job.src_axes[job.src_rank - 1];
-  gpu::box_axis& in_dst = job.dst_axes[job.dst_rank - 1];
+  gpu::box cut = gpu::cut_box(many, shared_bytes, one.alignment, costs);
+  gpu::gather_args& args = cut.args;
+  if (cut.blocks == 0 || args.blocks.rank != 1) return {};  // an item is cut too
+  if (args.src_rank <= args.run_axes || args.dst_rank <= args.line_axes) return {};
+  gpu::gather_axis& in_src = args.src_axes[args.src_rank - 1];
+  gpu::gather_axis& in_dst = args.dst_axes[args.dst_rank - 1];
   const std::uint32_t items = in_src.tile.divisor;
   const bool found = in_src.slot >= 0 && in_src.slot == in_dst.slot && items > 1 &&
                      in_src.src_stride_bytes == src_stride * form.word_bytes;
   if (!found) return {};
   in_src.src_stride_bytes = in_dst.dst_stride_bytes = 0;  // the addresses say it
-  job.blocks.rank = 0;
+  args.blocks.rank = 0;
   one.made.item_slot = in_src.slot;
-  one.made.item_runs = map::fast_divisor(static_cast<std::uint32_t>(job.runs) / items);
-  one.made.item_lines = map::fast_divisor(static_cast<std::uint32_t>(job.lines) / items);
+  one.made.item_runs = map::fast_divisor(static_cast<std::uint32_t>(args.runs) / items);
+  one.made.item_lines = map::fast_divisor(static_cast<std::uint32_t>(args.lines) / items);
   one.items_per_block = items;
   return cut;
 }
 
 // 3. Whether the matrices are such as gpu/blocks.cuh moves, and enough of them.
 bool is_of_blocks(const shape& one, std::int64_t bytes) noexcept {
-  const panel_matrix& matrix = one.matrix;
+  const gpu::panel_matrix& matrix = one.matrix;
   return one.alignment == 16 && (matrix.src_row_bytes | matrix.dst_col_bytes) % 16 == 0 &&
-         log2_of_side(matrix.rows, one.word_bytes) >= 0 && log2_of_side(matrix.cols, one.word_bytes) >= 0 &&
+         gpu::whole_side_log2(matrix.rows, one.word_bytes) >= 0 &&
+         gpu::whole_side_log2(matrix.cols, one.word_bytes) >= 0 &&
          bytes * static_cast<std::int64_t>(one.moves.size()) >= own_launch_bytes;
 }
 
-void cut_shape(shape& one, const problem& what, std::int64_t all_moves, const gpu_request& wanted,
-               const gpu_tuning& tuned) noexcept {
+void cut_shape(shape& one, const problem& what, std::int64_t all_moves, const kernels::target& on) noexcept {
   const map::canonical form = map::canonicalize(what, one.alignment);
   one.word_bytes = form.word_bytes;
   one.src_start = form.src_offset * form.word_bytes;
   one.dst_start = form.dst_offset * form.word_bytes;
   if (map::words(form) * form.word_bytes >= alone_bytes) return;
   // Room for the shape beside the box.
-  const std::int64_t shared_bytes = wanted.shared_bytes - static_cast<std::int64_t>(sizeof(gpu::box_shape)) - 16;
+  const std::int64_t shared_bytes = on.shared_bytes - static_cast<std::int64_t>(sizeof(gpu::gather_shape)) - 16;
   const auto count = static_cast<std::int64_t>(one.moves.size());
   const std::int64_t bytes = map::words(form) * form.word_bytes;
-  const bool is_matrix = form.rank == 2 && wanted.shared_bytes >= most_panel_bytes && find_matrix(form, one.matrix);
+  const bool is_matrix =
+      form.rank == 2 && on.shared_bytes >= gpu::most_panel_bytes && gpu::find_matrix(form, one.matrix);
   one.in_blocks = is_matrix && is_of_blocks(one, bytes);
   if (one.in_blocks) return;
-  box cut = is_matrix && bytes >= fewest_panel_bytes ? box{} : cut_items(form, one, shared_bytes, tuned);
+  gpu::box cut =
+      is_matrix && bytes >= gpu::fewest_panel_bytes ? gpu::box{} : cut_items(form, one, shared_bytes, *on.gpu);
   if (is_matrix && (one.made.item_slot < 0 || count < one.items_per_block)) {
     one.in_panels = true;
     one.src_span = map::src_span(form);
@@ -139,21 +152,22 @@ void cut_shape(shape& one, const problem& what, std::int64_t all_moves, const gp
   }
   if (one.made.item_slot >= 0) {
     // No more in one block than gives every multiprocessor some, of all that there are.
-    one.items_per_block = std::clamp<std::int64_t>(all_moves / (4 * wanted.multiprocessors), 1, one.items_per_block);
+    one.items_per_block = std::clamp<std::int64_t>(all_moves / (4 * on.multiprocessors), 1, one.items_per_block);
     one.blocks = ceil_div(count, one.items_per_block);
   } else {
-    cut = cut_box(form, shared_bytes, one.alignment, tuned);
-    if (!base::checked_mul(cut.blocks, count, one.blocks)) one.blocks = most_blocks + 1;
+    cut = gpu::cut_box(form, shared_bytes, one.alignment, *on.gpu);
+    if (!base::checked_mul(cut.blocks, count, one.blocks)) one.blocks = gpu::most_blocks + 1;
   }
   one.shared_bytes = cut.shared_bytes;
-  one.made.box = cut.job;
+  one.made.box = cut.args;
   const map::byte_span span = map::src_span(form);
-  one.made.box.src_begin = static_cast<std::uint64_t>(span.lo - one.src_start);
-  one.made.box.src_end = static_cast<std::uint64_t>(span.hi - one.src_start);
+  one.made.box.arrays.src_begin = static_cast<std::uint64_t>(span.lo - one.src_start);
+  one.made.box.arrays.src_end = static_cast<std::uint64_t>(span.hi - one.src_start);
 }
 
-std::int32_t bytes_of(const gpu::box_shape& one) noexcept {
-  const std::size_t before = offsetof(gpu::box_shape, box) + offsetof(gpu::box_job, blocks) + offsetof(gpu::grid, axes);
+std::int32_t bytes_of(const gpu::gather_shape& one) noexcept {
+  const std::size_t before =
+      offsetof(gpu::gather_shape, box) + offsetof(gpu::gather_args, blocks) + offsetof(gpu::grid, axes);
   const auto axes = static_cast<std::size_t>(one.box.blocks.rank);
   return static_cast<std::int32_t>((before + axes * sizeof(gpu::grid_axis) + 15) / 16 * 16);
 }
@@ -167,8 +181,8 @@ std::size_t append(std::vector<std::byte>& table, const std::vector<T>& all) {
   return at;
 }
 
-std::vector<gpu::box_item> items_of(const shape& kind, std::span<const batch_move> moves) {
-  std::vector<gpu::box_item> items;
+std::vector<gpu::batch_item> items_of(const shape& kind, std::span<const batch_move> moves) {
+  std::vector<gpu::batch_item> items;
   items.reserve(kind.moves.size());
   for (const std::size_t k : kind.moves) {
     items.push_back({address(moves[k].src) + static_cast<std::uint64_t>(kind.src_start),
@@ -183,16 +197,16 @@ void add_boxes(gpu_batch& made, std::span<const shape* const> shapes, std::span<
   if (shapes.empty()) return;
   gpu_batch::launch one;
   one.kernel = kernel;
-  gpu::box_batch_job job;
-  std::vector<gpu::box_item> items;
-  std::vector<gpu::box_block> blocks;
+  gpu::gather_batch_args args;
+  std::vector<gpu::batch_item> items;
+  std::vector<gpu::gather_block> blocks;
   for (const shape* kind : shapes) {
-    job.shape_bytes = std::max(job.shape_bytes, bytes_of(kind->made));
-    job.shape_at = std::max(job.shape_at, (kind->shared_bytes + 15) / 16 * 16);
+    args.shape_bytes = std::max(args.shape_bytes, bytes_of(kind->made));
+    args.shape_at = std::max(args.shape_at, (kind->shared_bytes + 15) / 16 * 16);
     const auto number = static_cast<std::uint32_t>(one.shapes++);
     const auto first = static_cast<std::uint32_t>(items.size());
     const auto count = static_cast<std::uint32_t>(kind->moves.size());
-    const std::vector<gpu::box_item> added = items_of(*kind, moves);
+    const std::vector<gpu::batch_item> added = items_of(*kind, moves);
     items.insert(items.end(), added.begin(), added.end());
     const auto each = static_cast<std::uint32_t>(kind->items_per_block);
     const bool several = kind->made.item_slot >= 0;
@@ -205,36 +219,36 @@ void add_boxes(gpu_batch& made, std::span<const shape* const> shapes, std::span<
   }
   one.items = static_cast<std::int64_t>(items.size());
   one.blocks = static_cast<std::uint32_t>(blocks.size());
-  one.shared_bytes = job.shape_at + job.shape_bytes;
+  one.shared_bytes = args.shape_at + args.shape_bytes;
   one.shapes_at = made.table.size();
-  made.table.resize(one.shapes_at + shapes.size() * static_cast<std::size_t>(job.shape_bytes));
+  made.table.resize(one.shapes_at + shapes.size() * static_cast<std::size_t>(args.shape_bytes));
   for (std::size_t k = 0; k < shapes.size(); ++k) {
-    std::memcpy(made.table.data() + one.shapes_at + k * static_cast<std::size_t>(job.shape_bytes), &shapes[k]->made,
-                static_cast<std::size_t>(std::min<std::int64_t>(job.shape_bytes, sizeof(gpu::box_shape))));
+    std::memcpy(made.table.data() + one.shapes_at + k * static_cast<std::size_t>(args.shape_bytes), &shapes[k]->made,
+                static_cast<std::size_t>(std::min<std::int64_t>(args.shape_bytes, sizeof(gpu::gather_shape))));
   }
   one.items_at = append(made.table, items);
   one.blocks_at = append(made.table, blocks);
-  one.job = job;
+  one.job = args;
   made.launches.push_back(one);
 }
 
 // 4.
 void add_blocks(gpu_batch& made, const shape& kind, std::span<const batch_move> moves) {
   gpu_batch::launch one;
-  one.kernel = row_of("blocks_batch", kind.word_bytes);
-  gpu::blocks_batch_job job;
-  job.count = static_cast<std::uint32_t>(kind.moves.size());
-  job.across_log2 = log2_of_side(kind.matrix.cols, kind.word_bytes);
-  job.down_log2 = log2_of_side(kind.matrix.rows, kind.word_bytes);
-  job.src_row_bytes = kind.matrix.src_row_bytes;
-  job.dst_col_bytes = kind.matrix.dst_col_bytes;
-  const std::int64_t at_a_time = gpu::units_of_tile(kind.word_bytes) >> (job.across_log2 + job.down_log2);
-  one.blocks = static_cast<std::uint32_t>(ceil_div(job.count, at_a_time));
-  one.shared_bytes = one.kernel->shared_bytes + static_cast<int>(at_a_time * std::int64_t{sizeof(gpu::box_item)});
+  one.kernel = batch_row("small", kind.word_bytes);
+  gpu::small_batch_args args;
+  args.count = static_cast<std::uint32_t>(kind.moves.size());
+  args.across_log2 = gpu::whole_side_log2(kind.matrix.cols, kind.word_bytes);
+  args.down_log2 = gpu::whole_side_log2(kind.matrix.rows, kind.word_bytes);
+  args.src_row_bytes = kind.matrix.src_row_bytes;
+  args.dst_col_bytes = kind.matrix.dst_col_bytes;
+  const std::int64_t at_a_time = gpu::units_of_tile(kind.word_bytes) >> (args.across_log2 + args.down_log2);
+  one.blocks = static_cast<std::uint32_t>(ceil_div(args.count, at_a_time));
+  one.shared_bytes = one.kernel->shared_bytes + static_cast<int>(at_a_time * std::int64_t{sizeof(gpu::batch_item)});
   one.items_at = append(made.table, items_of(kind, moves));
-  one.items = job.count;
+  one.items = args.count;
   one.shapes = 1;
-  one.job = job;
+  one.job = args;
   made.launches.push_back(one);
 }
 
@@ -247,7 +261,7 @@ struct panel_group {
 using panel_groups = std::array<panel_group, 4>;
 
 std::size_t group_of(const gpu::panel_shape& shape) noexcept {
-  return static_cast<std::size_t>(shape.team_log2 - smallest_team_log2);
+  return static_cast<std::size_t>(shape.team_log2 - gpu::smallest_team_log2);
 }
 
 // The smallest team that panels are given: a launch of few blocks costs more than the idle threads of a larger team.
@@ -256,11 +270,11 @@ int least_team(std::span<const shape> shapes, std::int64_t word, std::int64_t mu
   std::array<std::int64_t, 4> panels{};
   for (const shape& one : shapes) {
     if (!one.in_panels || one.word_bytes != word) continue;
-    const panel_cut cut = cut_panels(one.matrix);
-    panels[group_of(shape_of_panels(one.matrix, cut.rows, cut.cols))] +=
+    const gpu::panel_cut cut = gpu::cut_panels(one.matrix);
+    panels[group_of(gpu::shape_of_panels(one.matrix, cut.rows, cut.cols))] +=
         static_cast<std::int64_t>(one.moves.size()) * ceil_div(one.matrix.cols, cut.cols);
   }
-  int least = smallest_team_log2;
+  int least = gpu::smallest_team_log2;
   for (std::size_t k = 0; k + 1 < panels.size(); ++k, ++least) {
     if (panels[k] >= 4 * multiprocessors * (gpu::panel_threads >> least)) break;
     panels[k + 1] += panels[k];
@@ -270,11 +284,11 @@ int least_team(std::span<const shape> shapes, std::int64_t word, std::int64_t mu
 
 // 3. Every panel of a shape's items, into the group of its team.
 void add_panels(const shape& one, int least_team_log2, std::span<const batch_move> moves, panel_groups& groups) {
-  const panel_matrix& matrix = one.matrix;
-  const panel_cut cut = cut_panels(matrix);
+  const gpu::panel_matrix& matrix = one.matrix;
+  const gpu::panel_cut cut = gpu::cut_panels(matrix);
   for (std::int64_t row = 0; row < matrix.rows; row += cut.rows) {
     gpu::panel_item part;
-    part.shape = shape_of_panels(matrix, std::min(cut.rows, matrix.rows - row), cut.cols, least_team_log2);
+    part.shape = gpu::shape_of_panels(matrix, std::min(cut.rows, matrix.rows - row), cut.cols, least_team_log2);
     panel_group& group = groups[group_of(part.shape)];
     if (row == 0) group.items += static_cast<std::int64_t>(one.moves.size()), ++group.shapes;
     for (const std::size_t k : one.moves) {
@@ -296,33 +310,32 @@ void add_launch(gpu_batch& made, const panel_group& group, const kernels::kernel
   if (group.panels.empty()) return;
   gpu_batch::launch one;
   one.kernel = kernel;
-  gpu::panel_batch_job job;
-  job.team_log2 = group.panels[0].shape.team_log2;
+  gpu::panel_batch_args args;
+  args.team_log2 = group.panels[0].shape.team_log2;
   for (const gpu::panel_item& panel : group.panels) {
-    job.shared_bytes = std::max(job.shared_bytes, panel.shape.shared_bytes);
+    args.shared_bytes = std::max(args.shared_bytes, panel.shape.shared_bytes);
   }
-  job.shared_bytes += static_cast<std::int32_t>(sizeof(gpu::panel_item));
-  job.count = static_cast<std::uint32_t>(group.panels.size());
-  const int teams = gpu::panel_threads >> job.team_log2;
-  one.blocks = static_cast<std::uint32_t>(ceil_div(job.count, teams));
-  one.shared_bytes = teams * job.shared_bytes;
+  args.shared_bytes += static_cast<std::int32_t>(sizeof(gpu::panel_item));
+  args.count = static_cast<std::uint32_t>(group.panels.size());
+  const int teams = gpu::panel_threads >> args.team_log2;
+  one.blocks = static_cast<std::uint32_t>(ceil_div(args.count, teams));
+  one.shared_bytes = teams * args.shared_bytes;
   one.items_at = append(made.table, group.panels);
   one.items = group.items;
   one.shapes = group.shapes;
-  one.job = job;
+  one.job = args;
   made.launches.push_back(one);
 }
 
 }  // namespace
 
-gpu_batch lay_out(std::span<const problem> problems, std::span<const batch_move> moves, const gpu_request& wanted,
-                  const gpu_tuning& tuned) {
+gpu_batch lay_out(std::span<const problem> problems, std::span<const batch_move> moves, const kernels::target& on) {
   gpu_batch made;
   std::vector<shape> shapes = find_shapes(problems, moves);  // 1.
   const auto all = static_cast<std::int64_t>(moves.size());
-  for (shape& one : shapes) cut_shape(one, problems[one.which], all, wanted, tuned);  // 2.
+  for (shape& one : shapes) cut_shape(one, problems[one.which], all, on);  // 2.
   for (std::int64_t word = 1; word <= 16; word *= 2) {
-    const kernels::kernel* const kernel = row_of("box_batch", word);
+    const kernels::kernel* const kernel = batch_row("gather", word);
     std::vector<const shape*> together;
     std::int64_t blocks = 0;
     for (const shape& one : shapes) {
@@ -331,11 +344,11 @@ gpu_batch lay_out(std::span<const problem> problems, std::span<const batch_move>
         add_blocks(made, one, moves);
         continue;
       }
-      if (kernel == nullptr || one.blocks == 0 || one.blocks > most_blocks) {
+      if (kernel == nullptr || one.blocks == 0 || one.blocks > gpu::most_blocks) {
         made.alone.insert(made.alone.end(), one.moves.begin(), one.moves.end());
         continue;
       }
-      if (blocks + one.blocks > most_blocks) {
+      if (blocks + one.blocks > gpu::most_blocks) {
         add_boxes(made, together, moves, kernel);
         together.clear();
         blocks = 0;
@@ -345,11 +358,11 @@ gpu_batch lay_out(std::span<const problem> problems, std::span<const batch_move>
     }
     add_boxes(made, together, moves, kernel);
     panel_groups teams;
-    const int least = least_team(shapes, word, wanted.multiprocessors);
+    const int least = least_team(shapes, word, on.multiprocessors);
     for (const shape& one : shapes) {
       if (one.in_panels && one.word_bytes == word) add_panels(one, least, moves, teams);
     }
-    for (const panel_group& group : teams) add_launch(made, group, row_of("panel_batch", word));
+    for (const panel_group& group : teams) add_launch(made, group, batch_row("panel", word));
   }
   return made;
 }

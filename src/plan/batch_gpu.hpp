@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "cornerturn/problem.hpp"
-#include "kernels/gpu/job.hpp"
+#include "kernels/gpu/gather/args.hpp"
+#include "kernels/gpu/panel/args.hpp"
+#include "kernels/gpu/small/args.hpp"
+#include "plan/ask.hpp"
 #include "plan/batch.hpp"
-#include "plan/choose_gpu.hpp"
 
 namespace cornerturn::planning {
 
@@ -20,8 +22,8 @@ struct gpu_batch {
     const kernels::kernel* kernel = nullptr;
     std::uint32_t blocks = 0;
     int shared_bytes = 0;
-    std::variant<gpu::box_batch_job, gpu::blocks_batch_job, gpu::panel_batch_job> job;  // its pointers are null
-    std::size_t shapes_at = 0;                                                          // in the table
+    std::variant<gpu::gather_batch_args, gpu::small_batch_args, gpu::panel_batch_args> job;  // its pointers are null
+    std::size_t shapes_at = 0;                                                               // in the table
     std::size_t items_at = 0;
     std::size_t blocks_at = 0;
     std::int64_t shapes = 0;
@@ -40,9 +42,9 @@ inline constexpr std::int64_t alone_bytes = 32 << 20;
 // microsecond, and a launch two, but boxes of 16 x 16 elements of two bytes have 0.29 of the copy (H200, 2026-11-22).
 inline constexpr std::int64_t own_launch_bytes = 1 << 20;
 
-// Requires  problems that only move and have elements; wanted.kernel and wanted.alignment are not looked at
+// Requires  problems that only move and have elements
 [[nodiscard]] gpu_batch lay_out(std::span<const problem> problems, std::span<const batch_move> moves,
-                                const gpu_request& wanted, const gpu_tuning& tuned);
+                                const kernels::target& on);
 
 // Effect  calls start with the job of a launch whose table is there
 template <class Start>
@@ -54,7 +56,7 @@ decltype(auto) with_job(const gpu_batch::launch& one, const void* table, const S
         mine.items = reinterpret_cast<decltype(mine.items)>(at + one.items_at);
         if constexpr (requires { mine.shapes; }) {
           mine.shapes = at + one.shapes_at;
-          mine.blocks = reinterpret_cast<const gpu::box_block*>(at + one.blocks_at);
+          mine.blocks = reinterpret_cast<const gpu::gather_block*>(at + one.blocks_at);
         }
         return start(static_cast<const void*>(&mine));
       },

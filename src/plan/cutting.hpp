@@ -4,7 +4,8 @@
 #include <cstdint>
 
 #include "base/checked.hpp"
-#include "kernels/gpu/job.hpp"
+#include "kernels/gpu/cycles/args.hpp"
+#include "kernels/gpu/strips/args.hpp"
 
 namespace cornerturn::planning {
 
@@ -13,10 +14,10 @@ inline constexpr std::int64_t workspace_alignment = 256;
 inline constexpr std::int64_t workspace_share = 20;
 inline constexpr std::int64_t fewest_pieces = workspace_share + 1;
 inline constexpr std::int64_t most_pieces = 64;
-inline constexpr std::int64_t most_bands = 2;  // of a strip
+using gpu::most_bands;
 
 // Parts of an item that travel together. Realigned ones have a word that is cut at either end.
-inline constexpr std::int64_t realigned_part_bytes = gpu::cycles_part_bytes - 64;
+using gpu::realigned_part_bytes;
 [[nodiscard]] constexpr std::int64_t most_parts(std::int64_t item) noexcept {
   return base::ceil_div(item, realigned_part_bytes);
 }

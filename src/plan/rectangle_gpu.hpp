@@ -8,7 +8,7 @@
 
 #include "kernels/cpu/odometer.hpp"
 #include "map/in_place.hpp"
-#include "plan/choose_gpu.hpp"
+#include "plan/ask.hpp"
 #include "plan/strips.hpp"
 
 namespace cornerturn::planning {
@@ -16,7 +16,7 @@ namespace cornerturn::planning {
 // A kernel that one or more steps start, with pointers of their own.
 struct gpu_move {
   map::canonical form;  // of cycles: none
-  gpu_choice chosen;
+  kernels::offer chosen;
   std::int64_t flags = 0;  // in the workspace, that must be 0 when it starts
 };
 
@@ -29,21 +29,23 @@ struct gpu_program {
   std::vector<gpu_step> steps;
 };
 
+enum class rectangle_way { there_and_back, long_items, strips_of_rows, strips_of_columns };
+
 struct gpu_rectangle {
+  rectangle_way way = rectangle_way::there_and_back;
   std::vector<gpu_move> moves;
   std::vector<gpu_program> programs;
   const kernels::kernel* kernel = nullptr;  // that does most of it; null: no line moves it, or not with the forced row
-  int line = 0;                             // of the decision list of in_place_gpu.cpp
   const char* reason = "";
   int passes = 0;                    // over all of the array
   std::int64_t workspace_bytes = 0;  // wherever the caller's begins
 };
 
-// Requires  places of the kind rectangle; a form of words of at most wanted.alignment bytes
+// Requires  places of the kind rectangle; a form of words of at most `alignment` bytes
 // Returns   no kernel where the forced row cannot move them, or a grid is too small. The workspace depends on the form
 //           alone, not on the device or the alignment
 [[nodiscard]] gpu_rectangle choose_rectangle(const map::canonical& form, const map::in_place_form& places,
-                                             const gpu_request& wanted, const gpu_tuning& tuned);
+                                             const kernels::target& on, int alignment, std::string_view kernel);
 
 // Effect  launch(move, from, to, flags) for each step in order; clear(flags, bytes) before one that has flags
 // Returns null, or what the first of them said that failed; nothing is started after it

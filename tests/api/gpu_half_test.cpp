@@ -31,6 +31,8 @@ const gpu::device_info turing = {.name = "An old GPU",
                                  .l2_bytes = 4 << 20,
                                  .memory_bytes = std::int64_t{16} << 30};
 
+std::string explained(const problem& what, const char* row) { return explain(what, prepare(what, h200, row), h200); }
+
 void expect_parts(const std::string& text, std::initializer_list<const char*> parts) {
   for (const char* part : parts)
     EXPECT_NE(text.find(part), std::string::npos) << '"' << part << "\" is not in\n" << text;
@@ -48,10 +50,10 @@ TEST(gpu_half, has_a_way_for_aligned_pointers_and_one_for_those_of_an_element) {
       EXPECT_EQ(made.wide.alignment, 16);
       EXPECT_EQ(made.narrow.alignment, one.narrow) << one.element_bytes;
       for (const gpu_way* way : {&made.wide, &made.narrow}) {
-        ASSERT_NE(way->chosen.kernel, nullptr) << one.element_bytes;
+        ASSERT_NE(way->chosen.row, nullptr) << one.element_bytes;
         EXPECT_LE(way->form.word_bytes, way->alignment);
-        EXPECT_EQ(way->alignment % way->chosen.kernel->element_bytes, 0) << "a word may not be split by its address";
-        EXPECT_NE(way->chosen.kernel->launch, nullptr);
+        EXPECT_EQ(way->alignment % way->chosen.row->element_bytes, 0) << "a word may not be split by its address";
+        EXPECT_TRUE(kernels::is_of_gpu(*way->chosen.row));
         EXPECT_FALSE(way->tuned);
       }
     }
@@ -78,8 +80,8 @@ TEST(gpu_half, with_math_has_a_way_for_pointers_that_are_multiples_of_their_elem
   what.math = {.src = element_type::float64, .dst = element_type::float32};
   const gpu_half made = prepare(what, h200, "");
   EXPECT_EQ(made.narrow.alignment, 8);
-  ASSERT_NE(made.narrow.chosen.kernel, nullptr);
-  EXPECT_STREQ(made.narrow.chosen.kernel->name, "cuda_apply_shift_b8_b4");
+  ASSERT_NE(made.narrow.chosen.row, nullptr);
+  EXPECT_STREQ(made.narrow.chosen.row->name, "cuda_apply_b8_b4_unaligned");
   const auto alignment = [&](std::uintptr_t src, std::uintptr_t dst, std::uintptr_t second = 0) {
     return alignment_of(made.wide.form, {.src = reinterpret_cast<const void*>(src),
                                          .dst = reinterpret_cast<void*>(dst),
@@ -91,7 +93,7 @@ TEST(gpu_half, with_math_has_a_way_for_pointers_that_are_multiples_of_their_elem
   EXPECT_EQ(alignment(4096, 8192, 16384 + 4), 8);
   EXPECT_EQ(alignment(4096 + 4, 8192), 4);
   EXPECT_EQ(alignment(4096, 8192, 16384 + 2), 2);
-  EXPECT_STREQ(prepare(what, h200, 4, "").chosen.kernel->name, "cuda_apply_any_b8");
+  EXPECT_STREQ(prepare(what, h200, 4, "").chosen.row->name, "cuda_apply_b8_any");
 }
 
 TEST(gpu_half, no_choice_wants_more_shared_memory_than_a_block_may_have) {
@@ -104,8 +106,8 @@ TEST(gpu_half, no_choice_wants_more_shared_memory_than_a_block_may_have) {
             permuted({50, 60, 70, 80}, {3, 1, 2, 0}, element_bytes)}) {
         const gpu_half made = prepare(what, *on, "");
         for (const gpu_way* way : {&made.wide, &made.narrow}) {
-          ASSERT_NE(way->chosen.kernel, nullptr);
-          EXPECT_LE(way->chosen.shared_bytes, on->shared_bytes) << way->chosen.kernel->name << ", sm_" << on->arch;
+          ASSERT_NE(way->chosen.row, nullptr);
+          EXPECT_LE(way->chosen.shared_bytes, on->shared_bytes) << way->chosen.row->name << ", sm_" << on->arch;
         }
       }
     }
@@ -119,23 +121,23 @@ TEST(gpu_half, nothing_to_move_starts_nothing) {
 }
 
 TEST(gpu_half, explain_tells_the_tile_the_order_and_the_device) {
-  const std::string text = explain(prepare(transpose_problem(4096, 8192, 4), h200, ""), h200);
-  expect_parts(text, {"device     A GPU, sm_90, 132 multiprocessors, tuning row \"", "pointers   multiples of 16 bytes",
-                      "pointers   multiples of 4 bytes only", "kernel     cuda_", "line ", "tile       ", "rows x",
-                      "order", "blocks, ", "bytes of shared memory each, of 232448"});
-  const std::string wide = explain(prepare(transpose_problem(4096, 8192, 16), h200, ""), h200);
+  const std::string text = explained(transpose_problem(4096, 8192, 4), "");
+  expect_parts(text,
+               {"device     A GPU, sm_90, 132 multiprocessors, costs of \"", "pointers   multiples of 16 bytes",
+                "pointers   multiples of 4 bytes only", "kernel     cuda_", "reason     ", "offers     ", "(chosen)",
+                "tile       ", "rows x", "order", "blocks, ", "bytes of shared memory each, of 232448"});
+  const std::string wide = explained(transpose_problem(4096, 8192, 16), "");
   EXPECT_EQ(wide.find("only"), std::string::npos) << "16-byte elements have one way\n" << wide;
-  expect_parts(explain(prepare(transpose_problem(64, 64, 4), h200, "cuda_box_b4"), h200),
-               {"cuda_box_b4", "box        ", "runs of", "lines of", "words in dst"});
-  expect_parts(explain(prepare(permuted({5, 6, 1024}, {1, 0, 2}, 4), h200, ""), h200),
-               {"cuda_runs_", "runs       30 of"});
-  expect_parts(explain(prepare(transpose_problem(0, 64, 4), h200, ""), h200), {"line 1", "nothing to move"});
+  expect_parts(explained(transpose_problem(64, 64, 4), "cuda_gather_b4"),
+               {"cuda_gather_b4", "box        ", "runs of", "lines of", "words in dst"});
+  expect_parts(explained(permuted({5, 6, 1024}, {1, 0, 2}, 4), ""), {"cuda_runs_", "runs       30 of"});
+  expect_parts(explained(transpose_problem(0, 64, 4), ""), {"nothing to move"});
 }
 
 TEST(gpu_half, a_row_that_cannot_move_it_is_none) {
-  const gpu_half made = prepare(transpose_problem(64, 64, 4), h200, "cuda_box_b8");
-  EXPECT_EQ(made.wide.chosen.kernel, nullptr);
-  expect_parts(explain(made, h200), {"kernel     none"});
+  const gpu_half made = prepare(transpose_problem(64, 64, 4), h200, "cuda_gather_b8");
+  EXPECT_EQ(made.wide.chosen.row, nullptr);
+  expect_parts(explain(transpose_problem(64, 64, 4), made, h200), {"kernel     none"});
 }
 
 TEST(gpu_half, costs_microseconds) {
@@ -168,23 +170,25 @@ TEST(gpu_half, moves_in_place_what_trades_places) {
   problem what = transpose_problem(640, 640, 4);
   what.in_place = true;
   const gpu_half made = prepare(what, h200, "");
-  expect_parts(explain(made, h200), {"cuda_swap_b4_64x64_r4_xor", "cuda_exchange_b4", "in place   tiles of 64 x 64"});
+  expect_parts(explain(what, made, h200),
+               {"cuda_swap_b4_64x64_r4_xor", "cuda_swap_b4_unaligned", "in place   tiles of 64 x 64"});
   problem rectangle = transpose_problem(640, 480, 4);
   rectangle.in_place = true;
-  expect_parts(explain(prepare(rectangle, h200, ""), h200), {"line 4", "from the workspace", "passes     2"});
+  expect_parts(explained(rectangle, ""), {"the rectangle is small", "from the workspace", "passes     2"});
 }
 
 TEST(gpu_half, moves_rectangles_in_place_by_programs) {
   problem what = transpose_problem(10007, 8009, 4);
   what.in_place = true;
   const gpu_half made = prepare(what, h200, "");
-  expect_parts(explain(made, h200), {"cuda_cycles_b4_short: in place", "line 6", "program    1 time",
-                                     " to the workspace", " over ", " items of ", "passes     2", "workspace  "});
+  expect_parts(explain(what, made, h200),
+               {"cuda_cycles_b4_short: ", "strips of rows", "program    1 time", " to the workspace", "cycles     ",
+                " items of ", "passes     2", "workspace  "});
   ASSERT_NE(made.narrow.rectangle, nullptr);
   EXPECT_EQ(made.wide.rectangle->workspace_bytes, made.narrow.rectangle->workspace_bytes);
-  EXPECT_STREQ(prepare(what, h200, 4, "cuda_cycles_b1").chosen.kernel->name, "cuda_cycles_b1");
-  EXPECT_EQ(prepare(what, h200, 4, "cuda_cycles_b16").chosen.kernel, nullptr);
-  EXPECT_EQ(prepare(what, h200, 16, "cuda_swap_b4_64x64_r4_xor").chosen.kernel, nullptr);
+  EXPECT_STREQ(prepare(what, h200, 4, "cuda_cycles_b1").chosen.row->name, "cuda_cycles_b1");
+  EXPECT_EQ(prepare(what, h200, 4, "cuda_cycles_b16").chosen.row, nullptr);
+  EXPECT_EQ(prepare(what, h200, 16, "cuda_swap_b4_64x64_r4_xor").chosen.row, nullptr);
 }
 
 }  // namespace

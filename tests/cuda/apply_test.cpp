@@ -148,14 +148,14 @@ TEST_F(cuda_apply, every_row_round_its_tile) {
   std::int64_t met = 0;
   int failures = 0;
   for (const kernels::kernel& row : kernels::all()) {
-    if (row.launch == nullptr || !kernels::computes(row) || row.tile_rows == 0) continue;
+    if (row.launch == nullptr || row.kind != kernels::row_kind::arithmetic || row.tile_rows == 0) continue;
     for (const type_pair& types : pairs) {
       const std::int64_t bytes = types.src == element_type::bits ? row.element_bytes : bytes_of(types.src);
       if (bytes != row.element_bytes || failures >= 4) continue;
       for_each_edge_of(row, bytes, roll, [&](const problem& shape) {
         if (++met % thin != 0) return;
         const problem what = with_second(with_math(shape, any_math(roll, types), bytes, roll), roll);
-        const bool shifted = std::string_view(row.family) == "apply_shift";
+        const bool shifted = kernels::is_variant(row, "_unaligned");
         failures += !give(what, row.name, shifted ? any_place(roll, what) : math_bench::placing{0, 0, 0}, roll);
       });
     }

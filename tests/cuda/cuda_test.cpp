@@ -47,9 +47,7 @@ class gpu_test {
 std::vector<const kernels::kernel*> gpu_rows() {
   std::vector<const kernels::kernel*> rows;
   for (const kernels::kernel& one : kernels::all()) {
-    if (one.launch != nullptr && !kernels::moves_in_place(one) && !kernels::computes(one) &&
-        !kernels::moves_batches(one))
-      rows.push_back(&one);
+    if (one.launch != nullptr && one.kind == kernels::row_kind::move) rows.push_back(&one);
   }
   return rows;
 }
@@ -72,10 +70,10 @@ class cuda_rows : public ::testing::TestWithParam<std::int64_t> {
     std::vector<const char*> names = {nullptr};
     for (const kernels::kernel* row : gpu_rows()) {
       const detail::gpu_way way = detail::prepare(what, here, 16, row->name);
-      if (way.chosen.kernel == nullptr) continue;
+      if (way.chosen.row == nullptr) continue;
       const int alignment = detail::alignment_of(way.form, reinterpret_cast<std::uintptr_t>(bench.src()),
                                                  reinterpret_cast<std::uintptr_t>(bench.dst()));
-      if (alignment < 16 && detail::prepare(what, here, alignment, row->name).chosen.kernel == nullptr) continue;
+      if (alignment < 16 && detail::prepare(what, here, alignment, row->name).chosen.row == nullptr) continue;
       names.push_back(row->name);
     }
     bool good = true;
@@ -367,11 +365,11 @@ TEST(cuda_execute, refuses_what_the_cpu_refuses) {
   expect_error(status::overlap, {"src and dst overlap"}, [&] { how.execute(memory.get(), memory.get() + 128); });
   expect_error(status::invalid_argument, {"src is null"}, [&] { how.execute(nullptr, memory.get()); });
   EXPECT_NO_THROW(plan(transpose_problem(0, 64, 4), on_cuda()).execute(nullptr, nullptr));
-  expect_error(status::invalid_argument, {"cuda_box_b4", "the device is cpu"}, [] {
-    plan(transpose_problem(64, 64, 4), {.on = device::cpu, .threads = 0, .parallel = {}, .kernel = "cuda_box_b4"});
+  expect_error(status::invalid_argument, {"cuda_gather_b4", "the device is cpu"}, [] {
+    plan(transpose_problem(64, 64, 4), {.on = device::cpu, .threads = 0, .parallel = {}, .kernel = "cuda_gather_b4"});
   });
-  expect_error(status::invalid_argument, {"cuda_box_b8", "cannot move this problem"},
-               [] { plan(transpose_problem(64, 64, 4), on_cuda("cuda_box_b8")); });
+  expect_error(status::invalid_argument, {"cuda_gather_b8", "cannot move this problem"},
+               [] { plan(transpose_problem(64, 64, 4), on_cuda("cuda_gather_b8")); });
 }
 
 TEST(cuda_execute, a_launch_that_fails_says_so_once) {

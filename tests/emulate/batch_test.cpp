@@ -62,10 +62,10 @@ class emulated_items {
       });
       running.also_read.push_back(items_[k].src);
     }
-    planning::gpu_batch made = planning::lay_out(
-        problems_, moves_,
-        {.multiprocessors = setting.multiprocessors, .shared_bytes = setting.shared_bytes, .kernel = {}},
-        setting.tuned);
+    planning::gpu_batch made = planning::lay_out(problems_, moves_,
+                                                 target_of({.multiprocessors = setting.multiprocessors,
+                                                            .shared_bytes = setting.shared_bytes,
+                                                            .costs = &setting.tuned}));
     running.also_read.push_back({made.table.data(), made.table.data() + made.table.size()});
     if (!made.alone.empty()) return "item " + std::to_string(made.alone[0]) + " goes alone";
     for (const planning::gpu_batch::launch& one : made.launches) {
@@ -188,7 +188,7 @@ TEST(emulated_blocks, move_matrices_of_whole_chunks) {
       planning::gpu_batch made;
       ASSERT_EQ(some.move(setting_of(roll), &made), "") << to_text(what);
       ASSERT_EQ(made.launches.size(), 1U);
-      EXPECT_EQ(made.launches[0].kernel->family, std::string("blocks_batch"));
+      EXPECT_EQ(made.launches[0].kernel->family, std::string("small"));
     }
   }
 }

@@ -147,7 +147,7 @@ inline problem any_gpu_problem(dice& roll, const kernels::kernel* row, std::int6
   const std::int64_t most = 60000 / element_bytes + 600;
   const std::int64_t unit = std::max<std::int64_t>(1, 16 / (element_bytes & -element_bytes));
   const std::string_view family = row == nullptr ? "" : row->family;
-  if ((family == "shift_columns" || family == "shift_rows") && roll.one_in(2))
+  if ((family == "tall_skinny" || family == "short_wide") && row->tile_rows == 0 && roll.one_in(2))
     return any_short_side(roll, element_bytes);
   if (family == "panel") return any_odd_matrices(roll, element_bytes, most / (roll.one_in(2) ? 8 : 1));
   switch (roll.below(row != nullptr && row->tile_rows > 0 ? 13 : 9)) {

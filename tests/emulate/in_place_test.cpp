@@ -4,10 +4,10 @@
 
 #include <map>
 #include <string>
-#include <variant>
 
 #include "../kernels/in_place_cases.hpp"
 #include "api/check.hpp"
+#include "kernels/gpu/swap/args.hpp"
 #include "move.hpp"
 
 namespace cornerturn::testing {
@@ -17,7 +17,7 @@ moved move_in_place(const problem& what, gpu_setting setting) {
   setting.src_misalignment = setting.dst_misalignment;
   gpu_way way = plan_of(what, setting);
   const map::canonical& form = way.form;
-  planning::gpu_choice& made = way.chosen;
+  kernels::offer& made = way.chosen;
   moved result = chosen(made, setting);
   if (!result.can_run()) return result;
   one_memory memory(what, setting.dst_misalignment);
@@ -26,12 +26,9 @@ moved move_in_place(const problem& what, gpu_setting setting) {
   running.threads = setting.threads;
   running.seed = setting.seed;
   running.src = running.dst = {memory.data() + span.lo, memory.data() + span.hi};
-  std::visit(
-      [&](auto& job) {
-        job.src = job.dst = memory.data() + form.src_offset * form.word_bytes;
-        if (made.blocks > 0) made.kernel->launch(&job, made.blocks, made.shared_bytes, &running);
-      },
-      made.job);
+  auto& args = args_of<gpu::array_args>(made);
+  args.src = args.dst = memory.data() + form.src_offset * form.word_bytes;
+  if (made.blocks > 0) made.row->launch(made.args, made.blocks, made.shared_bytes, &running);
   result.fault = running.fault.empty() ? memory.difference() : running.fault;
   return result;
 }
@@ -75,10 +72,8 @@ TEST_P(emulated_in_place, moves_what_trades_places) {
 INSTANTIATE_TEST_SUITE_P(list, emulated_in_place, ::testing::ValuesIn([] {
                            std::vector<std::string> names;
                            for (const kernels::kernel& one : kernels::all()) {
-                             const bool trades = kernels::moves_in_place(one) &&
-                                                 one.family != std::string_view("cycles") &&
-                                                 !std::string_view(one.family).starts_with("strips");
-                             if (one.launch != nullptr && trades) names.emplace_back(one.name);
+                             const bool swaps = one.family == std::string_view("swap");
+                             if (one.launch != nullptr && swaps) names.emplace_back(one.name);
                            }
                            return names;
                          }()),
@@ -104,17 +99,17 @@ TEST(emulated_in_place_list, moves_whatever_trades_places) {
 TEST(emulated_in_place_list, a_read_after_a_write_is_seen) {
   const problem what = placed(transpose_problem(64, 64, 4));
   const map::canonical form = map::canonicalize(what, 4);
-  planning::gpu_choice made = planning::choose_in_place(
-      form, map::in_place(form), {.multiprocessors = 1, .shared_bytes = 64 << 10, .alignment = 16, .kernel = {}});
-  ASSERT_NE(made.kernel, nullptr);
+  kernels::offer made =
+      choose_in_place(form, map::in_place(form), {.multiprocessors = 1, .shared_bytes = 64 << 10, .alignment = 16});
+  ASSERT_NE(made.row, nullptr);
   one_memory memory(what, 0);
   emulated::session running;
   running.src = running.dst = {memory.data(), memory.data() + 64 * 64 * 4};
-  auto& job = std::get<gpu::swap_job>(made.job);
+  auto& job = args_of<gpu::swap_args>(made);
   job.src = job.dst = memory.data();
   job.triangle = map::fast_divisor(2);  // the one tile twice
   job.fold = map::fast_divisor(1);
-  made.kernel->launch(&job, 2, made.shared_bytes, &running);
+  made.row->launch(&job, 2, made.shared_bytes, &running);
   EXPECT_NE(running.fault.find("reads what was written before"), std::string::npos) << running.fault;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "api/check.hpp"
+#include "kernels/gpu/swap/args.hpp"
 #include "move.hpp"
 
 namespace cornerturn::testing {
@@ -63,8 +64,8 @@ void expect_moved(const problem& what, std::string_view row, std::int64_t alignm
   setting.alignment = alignment;
   gpu_way way = plan_of(what, setting);
   const map::canonical& form = way.form;
-  ASSERT_NE(way.chosen.kernel, nullptr);
-  EXPECT_TRUE(std::string_view(way.chosen.kernel->name).starts_with(row)) << way.chosen.kernel->name;
+  ASSERT_NE(way.chosen.row, nullptr);
+  EXPECT_TRUE(std::string_view(way.chosen.row->name).starts_with(row)) << way.chosen.row->name;
   ASSERT_EQ(map::src_span(form).lo, 0);
   ASSERT_EQ(map::dst_span(form).lo, 0);
   const address_space src(static_cast<std::size_t>(map::src_span(form).hi));
@@ -77,24 +78,20 @@ void expect_moved(const problem& what, std::string_view row, std::int64_t alignm
   std::set<std::uint32_t> some = {0, blocks / 2, blocks - 1};
   for (int k = 0; k < 4; ++k) some.insert(static_cast<std::uint32_t>(roll.below(blocks)));
   // The first and the last tile of the diagonal, whichever way the triangle is folded.
-  if (what.in_place) some.merge(std::set<std::uint32_t>{1, std::get<gpu::swap_job>(way.chosen.job).numbers});
+  if (what.in_place) some.merge(std::set<std::uint32_t>{1, way.chosen.as<gpu::swap_args>().numbers});
   const auto run = [&] {
     emulated::session running;
     running.src = {src.begin(), src.end()};
     running.dst = {dst.begin(), dst.end()};
     running.blocks.assign(some.begin(), some.end());
     running.record = true;
-    std::visit(
-        [&](auto& job) {
-          job.src = src.begin();
-          job.dst = dst.begin();
-          if constexpr (requires { job.src_begin; }) {
-            job.src_begin = reinterpret_cast<std::uint64_t>(src.begin());
-            job.src_end = reinterpret_cast<std::uint64_t>(src.end());
-          }
-          way.chosen.kernel->launch(&job, blocks, way.chosen.shared_bytes, &running);
-        },
-        way.chosen.job);
+    kernels::offer made = way.chosen;
+    auto& args = args_of<gpu::array_args>(made);
+    args.src = src.begin();
+    args.dst = dst.begin();
+    args.src_begin = reinterpret_cast<std::uint64_t>(src.begin());
+    args.src_end = reinterpret_cast<std::uint64_t>(src.end());
+    made.row->launch(made.args, blocks, made.shared_bytes, &running);
     EXPECT_EQ(running.fault, "");
     return running;
   };
@@ -132,46 +129,46 @@ TEST(emulated_large, tiles) {
   expect_moved(transpose_problem(70000, 70000, 1), "cuda_tile_b1_");
   expect_moved(transpose_problem(40000, 60000, 4), "cuda_tile_b4_");
   expect_moved(transpose_problem(60000, 40000, 8), "cuda_tile_b8_");
-  expect_moved(permuted({300, 16, 40, 800, 160}, {3, 4, 1, 2, 0}, 2), "cuda_chain_b2_");
+  expect_moved(permuted({300, 16, 40, 800, 160}, {3, 4, 1, 2, 0}, 2), "cuda_tile_b2_");
 }
 
 TEST(emulated_large, shifted_tiles) {
-  expect_moved(transpose_problem(65537, 65539, 1), "cuda_shift_b1");
-  expect_moved(transpose_problem(60001, 40003, 4), "cuda_shift_b4");
-  expect_moved(transpose_problem(40003, 60001, 8), "cuda_shift_b8");
-  expect_moved(permuted({7, 13, 77, 1001, 333}, {4, 3, 0, 2, 1}, 2), "cuda_shift_chain_b2");
+  expect_moved(transpose_problem(65537, 65539, 1), "cuda_unaligned_tile_b1_128x256");
+  expect_moved(transpose_problem(60001, 40003, 4), "cuda_unaligned_tile_b4_128x64");
+  expect_moved(transpose_problem(40003, 60001, 8), "cuda_unaligned_tile_b8_64x64");
+  expect_moved(permuted({7, 13, 77, 1001, 333}, {4, 3, 0, 2, 1}, 2), "cuda_unaligned_tile_b2_128x128_fused");
 }
 
 TEST(emulated_large, narrow_tiles) {
-  expect_moved(transpose_problem((beyond + 4096) / 16, 16, 4), "cuda_columns_b4_");
-  expect_moved(transpose_problem(16, (beyond + 4096) / 16, 4), "cuda_rows_b4_");
+  expect_moved(transpose_problem((beyond + 4096) / 16, 16, 4), "cuda_tall_skinny_b4_");
+  expect_moved(transpose_problem(16, (beyond + 4096) / 16, 4), "cuda_short_wide_b4_");
 }
 
 TEST(emulated_large, structures) {
   expect_moved(transpose_problem(beyond / 3 / 16 * 16, 3, 8), "cuda_deinterleave_b8_3");
   expect_moved(transpose_problem(5, beyond / 5 / 16 * 16, 4), "cuda_interleave_b4_5");
-  expect_moved(transpose_problem(beyond + 1, 3, 1), "cuda_shift_deinterleave_b1_3");
-  expect_moved(transpose_problem(3, beyond + 1, 2), "cuda_shift_interleave_b2_3");
-  expect_moved(transpose_problem(beyond / 2, 9, 1), "cuda_box_b1");
+  expect_moved(transpose_problem(beyond + 1, 3, 1), "cuda_deinterleave_b1_3_unaligned");
+  expect_moved(transpose_problem(3, beyond + 1, 2), "cuda_interleave_b2_3_unaligned");
+  expect_moved(transpose_problem(beyond / 2, 9, 1), "cuda_gather_b1");
 }
 
 TEST(emulated_large, runs) {
   expect_moved(problem{.element_bytes = 1, .rank = 1, .axes = {{{2 * beyond + 77, 1, 1}}}}, "cuda_copy_b1");
-  expect_moved(permuted({300, 7000, 2003}, {1, 0, 2}, 1), "cuda_runs_b1");
-  expect_moved(permuted({50, 7000, 2003}, {1, 0, 2}, 8), "cuda_runs_b8");
+  expect_moved(permuted({300, 7000, 2003}, {1, 0, 2}, 1), "cuda_copy_b1_runs");
+  expect_moved(permuted({50, 7000, 2003}, {1, 0, 2}, 8), "cuda_copy_b8_runs");
 }
 
 TEST(emulated_large, boxes) {
-  expect_moved(transpose_problem(60000, 40000, 16), "cuda_box_b16");
-  expect_moved(problem{.element_bytes = 1, .rank = 1, .axes = {{{beyond + 5, 1, 2}}}}, "cuda_box_b1");
-  expect_moved(problem{.element_bytes = 4, .rank = 1, .axes = {{{beyond + 5, 3, 1}}}}, "cuda_box_b4");
-  expect_moved(permuted({3, 70001, 5, 7, 999}, {3, 1, 4, 2, 0}, 2), "cuda_box_b2");
+  expect_moved(transpose_problem(60000, 40000, 16), "cuda_gather_b16");
+  expect_moved(problem{.element_bytes = 1, .rank = 1, .axes = {{{beyond + 5, 1, 2}}}}, "cuda_gather_b1");
+  expect_moved(problem{.element_bytes = 4, .rank = 1, .axes = {{{beyond + 5, 3, 1}}}}, "cuda_gather_b4");
+  expect_moved(permuted({3, 70001, 5, 7, 999}, {3, 1, 4, 2, 0}, 2), "cuda_gather_b2");
 }
 
 TEST(emulated_large, more_rows_than_32_bits_count) {
-  expect_moved(transpose_problem(2 * beyond + 64, 16, 1), "cuda_box_b1");
+  expect_moved(transpose_problem(2 * beyond + 64, 16, 1), "cuda_gather_b1");
   expect_moved(transpose_problem(2 * beyond + 64, 128, 1), "cuda_tile_b1_");
-  expect_moved(transpose_problem(2 * beyond + 67, 224, 1), "cuda_shift_b1");
+  expect_moved(transpose_problem(2 * beyond + 67, 224, 1), "cuda_unaligned_tile_b1_128x256");
   expect_moved(transpose_problem(128, 2 * beyond + 64, 1), "cuda_tile_b1_");
 }
 
@@ -179,8 +176,8 @@ TEST(emulated_large, in_place) {
   const auto placed = [](problem what) { return what.in_place = true, what; };
   expect_moved(placed(transpose_problem(1 << 16, 1 << 16, 4)), "cuda_swap_b4");
   expect_moved(placed(transpose_problem(100016, 100016, 1)), "cuda_swap_b1");
-  expect_moved(placed(transpose_problem(50001, 50001, 8)), "cuda_exchange_b8");
-  expect_moved(placed(batched(transpose_problem(33, 33, 4), 3000000, 33 * 33, 33 * 33)), "cuda_exchange_b4");
+  expect_moved(placed(transpose_problem(50001, 50001, 8)), "cuda_swap_b8_unaligned");
+  expect_moved(placed(batched(transpose_problem(33, 33, 4), 3000000, 33 * 33, 33 * 33)), "cuda_swap_b4_unaligned");
 }
 
 }  // namespace

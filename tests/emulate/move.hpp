@@ -5,15 +5,16 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <string>
-#include <variant>
+#include <vector>
 
 #include "../kernels/cases.hpp"
 #include "../kernels/oracle.hpp"
+#include "../plan/gpu_choice.hpp"
 #include "emulate/emulator.hpp"
+#include "kernels/gpu/policy/grid.hpp"
 #include "map/canonical.hpp"
-#include "plan/choose_gpu.hpp"
-#include "plan/in_place_gpu.hpp"
 
 namespace cornerturn::testing {
 
@@ -22,7 +23,7 @@ struct gpu_setting {
   std::int64_t alignment = 16;  // the plan is told no more of it
   std::int64_t shared_bytes = 227 << 10;
   int multiprocessors = 1;
-  planning::gpu_tuning tuned = planning::gpu_tuning_for(90);
+  gpu::device_costs tuned = gpu::costs_for(90);
   std::size_t src_misalignment = 0;  // bytes, of the lowest byte of either side
   std::size_t dst_misalignment = 0;
   emulated::order threads = emulated::order::forward;
@@ -31,15 +32,14 @@ struct gpu_setting {
 
 inline std::string to_text(const gpu_setting& one) {
   constexpr const char* orders[] = {"forward", "backward", "shuffled"};
-  std::string text =
-      (one.row.empty() ? "unforced" : one.row) + ", alignment " + std::to_string(one.alignment) + ", src + " +
-      std::to_string(one.src_misalignment) + ", dst + " + std::to_string(one.dst_misalignment) + ", " +
-      orders[static_cast<int>(one.threads)] + ", seed " + std::to_string(one.seed) + ", " +
-      std::to_string(one.multiprocessors) + " multiprocessors of " + std::to_string(one.shared_bytes) +
-      " bytes; tuning: runs from " + std::to_string(one.tuned.run_bytes) + ", pieces of " +
-      std::to_string(one.tuned.piece_words) + ", bands of " + std::to_string(one.tuned.band_bytes) + ", tiles " +
-      std::to_string(one.tuned.tiles_per_sm) + ", sides of " + std::to_string(one.tuned.side_bytes) + ", boxes of";
-  for (const std::int64_t bytes : one.tuned.box_bytes) text.append(" ").append(std::to_string(bytes));
+  std::string text = (one.row.empty() ? "unforced" : one.row) + ", alignment " + std::to_string(one.alignment) +
+                     ", src + " + std::to_string(one.src_misalignment) + ", dst + " +
+                     std::to_string(one.dst_misalignment) + ", " + orders[static_cast<int>(one.threads)] + ", seed " +
+                     std::to_string(one.seed) + ", " + std::to_string(one.multiprocessors) + " multiprocessors of " +
+                     std::to_string(one.shared_bytes) + " bytes; geometry: pieces of " +
+                     std::to_string(one.tuned.piece_words) + ", bands of " + std::to_string(one.tuned.band_bytes) +
+                     ", sides of " + std::to_string(one.tuned.side_bytes) + ", boxes of";
+  for (const std::int64_t bytes : one.tuned.gather_bytes) text.append(" ").append(std::to_string(bytes));
   return text;
 }
 
@@ -64,12 +64,10 @@ inline gpu_setting any_setting(dice& roll, const problem& what) {
   made.threads = static_cast<emulated::order>(roll.below(3));
   made.seed = static_cast<std::uint64_t>(roll.below(1 << 30));
   if (roll.one_in(2)) {
-    made.tuned.run_bytes = std::int64_t{8} << roll.below(8);
     made.tuned.piece_words = std::int64_t{1} << roll.below(11);
     made.tuned.band_bytes = roll.below(3) * 4096;
-    made.tuned.tiles_per_sm = static_cast<int>(roll.below(3));
     made.tuned.side_bytes = std::int64_t{8} << roll.below(7);
-    for (int k = 0; k < 5; ++k) made.tuned.box_bytes[k] = std::max<std::int64_t>(64 << k, part) << roll.below(6);
+    for (int k = 0; k < 5; ++k) made.tuned.gather_bytes[k] = std::max<std::int64_t>(64 << k, part) << roll.below(6);
   }
   return made;
 }
@@ -81,7 +79,7 @@ inline std::int64_t alignment_of(std::int64_t src_address, std::int64_t dst_addr
 
 struct gpu_way {
   map::canonical form;
-  planning::gpu_choice chosen;
+  kernels::offer chosen;
 };
 
 // As api/gpu_half.cpp: words of at most the pointers' alignment, and of the row that is forced.
@@ -96,39 +94,44 @@ inline gpu_way plan_of(const problem& what, const gpu_setting& setting) {
   way.form = map::canonicalize(what, word);
   const std::int64_t first =
       alignment_of(src + way.form.src_offset * way.form.word_bytes, dst + way.form.dst_offset * way.form.word_bytes);
-  const planning::gpu_request wanted = {.multiprocessors = setting.multiprocessors,
-                                        .shared_bytes = setting.shared_bytes,
-                                        .alignment = static_cast<int>(std::min(setting.alignment, first)),
-                                        .kernel = setting.row};
-  way.chosen = what.in_place ? planning::choose_in_place(way.form, map::in_place(way.form), wanted)
-                             : planning::choose(way.form, wanted, setting.tuned);
+  const gpu_wish wanted = {.multiprocessors = setting.multiprocessors,
+                           .shared_bytes = setting.shared_bytes,
+                           .alignment = static_cast<int>(std::min(setting.alignment, first)),
+                           .kernel = setting.row,
+                           .costs = &setting.tuned};
+  way.chosen =
+      what.in_place ? choose_in_place(way.form, map::in_place(way.form), wanted) : choose_move(way.form, wanted);
   return way;
 }
 
 struct moved {
   std::string fault;  // empty: dst is as it must be
   std::string row;    // empty: refused
-  int line = 0;
 
   [[nodiscard]] bool can_run() const { return !row.empty() && fault.empty(); }
 };
 
 // The chosen row before it runs. A row that needs more shared memory than the setting has is a fault.
-inline moved chosen(const planning::gpu_choice& made, const gpu_setting& setting) {
+inline moved chosen(const kernels::offer& made, const gpu_setting& setting) {
   moved result;
-  result.line = made.line;
-  if (made.kernel == nullptr) return result;
-  result.row = made.kernel->name;
+  if (made.row == nullptr) return result;
+  result.row = made.row->name;
   if (made.shared_bytes > setting.shared_bytes) {
     result.fault = "wants " + std::to_string(made.shared_bytes) + " bytes of shared memory";
   }
   return result;
 }
 
+// The arguments of an offer, to be changed.
+template <class Args>
+Args& args_of(kernels::offer& made) {
+  return *std::launder(reinterpret_cast<Args*>(made.args));
+}
+
 inline moved move(const problem& what, const gpu_setting& setting) {
   gpu_way way = plan_of(what, setting);
   const map::canonical& form = way.form;
-  planning::gpu_choice& made = way.chosen;
+  kernels::offer& made = way.chosen;
   moved result = chosen(made, setting);
   if (!result.can_run()) return result;
 
@@ -139,17 +142,12 @@ inline moved move(const problem& what, const gpu_setting& setting) {
   running.seed = setting.seed;
   running.src = {bench.src() + src_span.lo, bench.src() + src_span.hi};
   running.dst = {bench.dst() + dst_span.lo, bench.dst() + dst_span.hi};
-  std::visit(
-      [&](auto& job) {
-        job.src = bench.src() + form.src_offset * form.word_bytes;
-        job.dst = bench.dst() + form.dst_offset * form.word_bytes;
-        if constexpr (requires { job.src_begin; }) {
-          job.src_begin = reinterpret_cast<std::uint64_t>(running.src.begin);
-          job.src_end = reinterpret_cast<std::uint64_t>(running.src.end);
-        }
-        if (made.blocks > 0) made.kernel->launch(&job, made.blocks, made.shared_bytes, &running);
-      },
-      made.job);
+  auto& args = args_of<gpu::array_args>(made);
+  args.src = bench.src() + form.src_offset * form.word_bytes;
+  args.dst = bench.dst() + form.dst_offset * form.word_bytes;
+  args.src_begin = reinterpret_cast<std::uint64_t>(running.src.begin);
+  args.src_end = reinterpret_cast<std::uint64_t>(running.src.end);
+  if (made.blocks > 0) made.row->launch(made.args, made.blocks, made.shared_bytes, &running);
   result.fault = running.fault.empty() ? bench.difference() : running.fault;
   return result;
 }

@@ -8,7 +8,8 @@ namespace {
 
 using namespace gpu;
 
-GPU_KERNEL(planted_threads, 1)
+template <std::uint64_t Limits>
+GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
 planted_kernel(GPU_PARAMETER planted_job job) {
   const uint32_t thread = thread_index();
   const bool me = static_cast<int>(thread) == job.thread;
@@ -55,6 +56,6 @@ planted_kernel(GPU_PARAMETER planted_job job) {
 
 }  // namespace
 
-CORNERTURN_INSTANCE(launch_planted, planted_threads, planted_kernel)
+GPU_ROW(launch_planted, planted, 4, 0, 0, 0, limits(planted_threads, 1), "", planted_kernel)
 
 }  // namespace cornerturn::testing

@@ -58,7 +58,7 @@ RC_GTEST_PROP(emulated_problems, move_as_they_are_defined, ()) {
   dice roll(*rc::gen::arbitrary<std::uint32_t>());
   const gpu_setting setting = any_setting(roll, what);
   const moved result = move(what, setting);
-  RC_LOG() << to_text(what) << "\n" << to_text(setting) << "\n" << result.row << ", line " << result.line << "\n";
+  RC_LOG() << to_text(what) << "\n" << to_text(setting) << "\n" << result.row << "\n";
   RC_ASSERT(result.row != "");
   RC_ASSERT(result.fault == "");
 }

@@ -21,7 +21,7 @@ namespace {
 struct turned {
   std::string fault;
   std::string row;
-  int line = 0;
+  planning::rectangle_way way{};
   std::string strips;  // the row that turns them all in one launch
 };
 
@@ -43,14 +43,15 @@ turned turn(const problem& what, const gpu_setting& setting) {
   const std::int64_t word = std::min(setting.alignment, alignment_of(first, first));
   const map::canonical form = map::canonicalize(what, word);
   const std::int64_t start = first + form.dst_offset * form.word_bytes;
-  const planning::gpu_request wanted = {
-      .multiprocessors = setting.multiprocessors,
-      .shared_bytes = setting.shared_bytes,
-      .alignment = static_cast<int>(std::min(setting.alignment, alignment_of(start, start))),
-      .kernel = setting.row};
-  const planning::gpu_rectangle made = planning::choose_rectangle(form, map::in_place(form), wanted, setting.tuned);
+  const gpu_wish wanted = {.multiprocessors = setting.multiprocessors,
+                           .shared_bytes = setting.shared_bytes,
+                           .alignment = static_cast<int>(std::min(setting.alignment, alignment_of(start, start))),
+                           .kernel = setting.row,
+                           .costs = &setting.tuned};
+  const planning::gpu_rectangle made =
+      planning::choose_rectangle(form, map::in_place(form), target_of(wanted), wanted.alignment, wanted.kernel);
   turned result;
-  result.line = made.line;
+  result.way = made.way;
   if (made.kernel == nullptr) return result;
   result.row = made.kernel->name;
   one_memory memory(what, setting.dst_misalignment);
@@ -70,7 +71,8 @@ turned turn(const problem& what, const gpu_setting& setting) {
     running.seed = ++seed;
     running.src = {from + src.lo, from + src.hi};
     running.dst = {to + dst.lo, to + dst.hi};
-    const auto* const cycles = std::get_if<gpu::cycles_job>(&move.chosen.job);
+    const bool follows = move.chosen.row->family == std::string_view("cycles");
+    const auto* const cycles = follows ? &move.chosen.as<gpu::cycles_args>() : nullptr;
     if (move.flags > 0) running.flags = {flags, flags + move.flags};
     if (cycles != nullptr) {
       running.src = running.dst = array;
@@ -85,7 +87,7 @@ turned turn(const problem& what, const gpu_setting& setting) {
     } else if (move.flags > 0) {  // strips wait for those before
       running.blocks.resize(move.chosen.blocks);
       std::iota(running.blocks.begin(), running.blocks.end(), 0U);
-      result.strips = move.chosen.kernel->name;
+      result.strips = move.chosen.row->name;
     } else if (running.src.begin < running.dst.end && running.dst.begin < running.src.end) {
       fault = "a step writes to what it reads";
     }
@@ -93,20 +95,15 @@ turned turn(const problem& what, const gpu_setting& setting) {
     if (!known(running.src) || !known(running.dst)) fault = "a step leaves array and workspace";
     if (move.flags > 0 && !within(running.flags, workspace)) fault = "flags leave the workspace";
     if (move.chosen.shared_bytes > setting.shared_bytes) fault = "wants too much shared memory";
-    auto job = move.chosen.job;
-    std::visit(
-        [&](auto& mine) {
-          mine.src = from + move.form.src_offset * move.form.word_bytes;
-          mine.dst = to + move.form.dst_offset * move.form.word_bytes;
-          if constexpr (requires { mine.flags; }) mine.flags = flags;
-          if constexpr (requires { mine.src_begin; }) {
-            mine.src_begin = reinterpret_cast<std::uint64_t>(running.src.begin);
-            mine.src_end = reinterpret_cast<std::uint64_t>(running.src.end);
-          }
-          move.chosen.kernel->launch(&mine, move.chosen.blocks, move.chosen.shared_bytes, &running);
-        },
-        job);
-    if (fault.empty() && !running.fault.empty()) fault = std::string(move.chosen.kernel->name) + ": " + running.fault;
+    kernels::offer chosen = move.chosen;
+    auto& args = args_of<gpu::array_args>(chosen);
+    args.src = from + move.form.src_offset * move.form.word_bytes;
+    args.dst = to + move.form.dst_offset * move.form.word_bytes;
+    args.flags = flags;
+    args.src_begin = reinterpret_cast<std::uint64_t>(running.src.begin);
+    args.src_end = reinterpret_cast<std::uint64_t>(running.src.end);
+    chosen.row->launch(chosen.args, chosen.blocks, chosen.shared_bytes, &running);
+    if (fault.empty() && !running.fault.empty()) fault = std::string(move.chosen.row->name) + ": " + running.fault;
     return fault.empty() ? nullptr : fault.c_str();
   };
   const auto clear = [](std::uint32_t* flags, std::int64_t bytes) -> const char* {
@@ -120,7 +117,7 @@ turned turn(const problem& what, const gpu_setting& setting) {
 
 gpu_setting any_rectangle_setting(dice& roll, const problem& what) {
   gpu_setting made = any_setting(roll, what);
-  made.tuned = planning::gpu_tuning_for(90);
+  made.tuned = gpu::costs_for(90);
   // A walker for each place, or a few that look for places again and again.
   made.multiprocessors = roll.one_in(3) ? 132 : 1;
   return made;
@@ -142,9 +139,10 @@ TEST_P(emulated_rectangle, follows_cycles) {
   const kernels::kernel& row = *kernels::find(GetParam());
   dice roll(static_cast<std::uint64_t>(row.element_bytes) + 5);
   constexpr std::int64_t sizes[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 40, 520, 784, 2052, 4112};
-  std::map<int, int> lines;
+  std::map<planning::rectangle_way, int> ways;
   int failures = 0, moves = 0;
-  const auto met = [&lines] { return lines[5] > 0 && lines[6] > 0 && lines[7] > 0; };
+  using enum planning::rectangle_way;
+  const auto met = [&] { return ways[long_items] > 0 && ways[strips_of_rows] > 0 && ways[strips_of_columns] > 0; };
   for (int k = 0; k < 4000 && (moves < 60 / slower || !met()) && failures < 3; ++k) {
     const std::int64_t element_bytes = roll.of(sizes);
     const problem what = any_rectangle(roll, element_bytes, 25000);
@@ -156,14 +154,16 @@ TEST_P(emulated_rectangle, follows_cycles) {
     const turned result = turn(what, setting);
     if (result.row.empty()) continue;
     ++moves;
-    ++lines[result.line];
+    ++ways[result.way];
     EXPECT_EQ(result.row, GetParam());
-    EXPECT_EQ(result.fault, "") << "line " << result.line << " " << to_text(what) << "\n" << to_text(setting);
+    EXPECT_EQ(result.fault, "") << static_cast<int>(result.way) << " " << to_text(what) << "\n" << to_text(setting);
     failures += !result.fault.empty();
   }
   EXPECT_TRUE(moves >= 60 / slower || failures > 0) << "only " << moves << " problems reach this row";
-  for (const int line : {5, 6, 7}) EXPECT_GT(lines[line], 0) << "line " << line;
-  EXPECT_EQ(lines[4], 0);
+  for (const auto way : {long_items, strips_of_rows, strips_of_columns}) {
+    EXPECT_GT(ways[way], 0) << static_cast<int>(way);
+  }
+  EXPECT_EQ(ways[there_and_back], 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(list, emulated_rectangle, ::testing::ValuesIn([] {
@@ -185,7 +185,7 @@ TEST(emulated_rectangles, small_ones_go_there_and_back) {
     if (map::in_place(map::canonicalize(what)).kind != map::in_place_kind::rectangle) continue;
     const gpu_setting setting = any_rectangle_setting(roll, what);
     const turned result = turn(what, setting);
-    EXPECT_EQ(result.line, 4);
+    EXPECT_EQ(result.way, planning::rectangle_way::there_and_back);
     EXPECT_EQ(result.fault, "") << result.row << " " << to_text(what) << "\n" << to_text(setting);
     failures += !result.fault.empty();
   }
@@ -203,8 +203,10 @@ TEST(emulated_rectangles, sides_without_divisors) {
       gpu_setting setting = any_rectangle_setting(roll, what);
       setting.row = "cuda_cycles_b1";
       const turned result = turn(what, setting);
-      EXPECT_GE(result.line, element_bytes == 1 ? 5 : 6) << to_text(what);  // flags of few bytes are too many
-      ASSERT_EQ(result.fault, "") << "line " << result.line << " " << to_text(what) << "\n" << to_text(setting);
+      EXPECT_GE(result.way,
+                element_bytes == 1 ? planning::rectangle_way::long_items : planning::rectangle_way::strips_of_rows)
+          << to_text(what);  // flags of few bytes are too many
+      ASSERT_EQ(result.fault, "") << static_cast<int>(result.way) << " " << to_text(what) << "\n" << to_text(setting);
     }
   }
 }
@@ -215,32 +217,20 @@ TEST(emulated_rectangles, strips_are_turned_in_one_launch) {
     const char* row;
     std::int64_t rows, cols, element_bytes;
     int multiprocessors;
-  } cases[] = {{"cuda_strips_b1_128x128_r16_xor", 240, 1760, 1, 132},
-               {"cuda_strips_b1_128x128_r16_xor", 2096, 208, 1, 132},
-               {"cuda_strips_b1_256x256_r16_xor", 208, 2000, 1, 1},
-               {"cuda_strips_b1_256x256_r16_xor", 1840, 176, 1, 1},
-               {"cuda_strips_b2_128x128_r8_xor", 96, 920, 2, 1},
-               {"cuda_strips_b2_128x128_r8_xor", 920, 96, 2, 1},
-               {"cuda_strips_b2_64x64_r8_xor", 64, 1208, 2, 1},
-               {"cuda_strips_b2_64x64_r8_xor", 856, 64, 2, 1},
-               {"cuda_strips_b4_32x32_r4_xor", 28, 548, 4, 1},
-               {"cuda_strips_b4_32x32_r4_xor", 548, 28, 4, 1},
-               {"cuda_strips_b4_32x32_r4_xor", 56, 480, 4, 132},
-               {"cuda_strips_b4_64x64_r4_xor", 48, 500, 4, 1},
-               {"cuda_strips_b4_64x64_r4_xor", 480, 52, 4, 1},
-               {"cuda_strips_b4_64x64_r4_xor", 20, 1104, 4, 1},
-               {"cuda_strips_b8_16x16_r2_xor", 28, 386, 8, 1},
-               {"cuda_strips_b8_16x16_r2_xor", 386, 28, 8, 1},
-               {"cuda_strips_b8_64x64_r2_xor", 36, 1092, 8, 1},
-               {"cuda_strips_b8_64x64_r2_xor", 756, 52, 8, 1},
-               {"cuda_strips_shift_b1", 2037, 239, 1, 1},
-               {"cuda_strips_shift_b1", 95, 5061, 1, 1},
-               {"cuda_strips_shift_b2", 1974, 123, 2, 132},
-               {"cuda_strips_shift_b2", 113, 2163, 2, 1},
-               {"cuda_strips_shift_b4", 2087, 65, 4, 1},
-               {"cuda_strips_shift_b4", 95, 1493, 4, 1},
-               {"cuda_strips_shift_b8", 1155, 60, 8, 1},
-               {"cuda_strips_shift_b8", 53, 1302, 8, 1}};
+  } cases[] = {
+      {"cuda_strips_b1_128x128_r16_xor", 240, 1760, 1, 132}, {"cuda_strips_b1_128x128_r16_xor", 2096, 208, 1, 132},
+      {"cuda_strips_b1_256x256_r16_xor", 208, 2000, 1, 1},   {"cuda_strips_b1_256x256_r16_xor", 1840, 176, 1, 1},
+      {"cuda_strips_b2_128x128_r8_xor", 96, 920, 2, 1},      {"cuda_strips_b2_128x128_r8_xor", 920, 96, 2, 1},
+      {"cuda_strips_b2_64x64_r8_xor", 64, 1208, 2, 1},       {"cuda_strips_b2_64x64_r8_xor", 856, 64, 2, 1},
+      {"cuda_strips_b4_32x32_r4_xor", 28, 548, 4, 1},        {"cuda_strips_b4_32x32_r4_xor", 548, 28, 4, 1},
+      {"cuda_strips_b4_32x32_r4_xor", 56, 480, 4, 132},      {"cuda_strips_b4_64x64_r4_xor", 48, 500, 4, 1},
+      {"cuda_strips_b4_64x64_r4_xor", 480, 52, 4, 1},        {"cuda_strips_b4_64x64_r4_xor", 20, 1104, 4, 1},
+      {"cuda_strips_b8_16x16_r2_xor", 28, 386, 8, 1},        {"cuda_strips_b8_16x16_r2_xor", 386, 28, 8, 1},
+      {"cuda_strips_b8_64x64_r2_xor", 36, 1092, 8, 1},       {"cuda_strips_b8_64x64_r2_xor", 756, 52, 8, 1},
+      {"cuda_strips_b1_unaligned", 2037, 239, 1, 1},         {"cuda_strips_b1_unaligned", 95, 5061, 1, 1},
+      {"cuda_strips_b2_unaligned", 1974, 123, 2, 132},       {"cuda_strips_b2_unaligned", 113, 2163, 2, 1},
+      {"cuda_strips_b4_unaligned", 2087, 65, 4, 1},          {"cuda_strips_b4_unaligned", 95, 1493, 4, 1},
+      {"cuda_strips_b8_unaligned", 1155, 60, 8, 1},          {"cuda_strips_b8_unaligned", 53, 1302, 8, 1}};
   dice roll(12);
   std::set<std::string> met;
   for (const auto& one : cases) {
@@ -260,7 +250,7 @@ TEST(emulated_rectangles, strips_are_turned_in_one_launch) {
     met.insert(result.strips);
   }
   for (const kernels::kernel& row : kernels::all()) {
-    if (std::string_view(row.family).starts_with("strips")) {
+    if (row.family == std::string_view("strips")) {
       EXPECT_EQ(met.count(row.name), 1U) << row.name;
     }
   }
@@ -271,11 +261,9 @@ TEST(emulated_rectangles, a_flag_that_nobody_raises_is_seen) {
   const problem what = placed(transpose_problem(8, 4, 1024));
   const map::canonical form = map::canonicalize(what, 16);
   const planning::gpu_rectangle made = planning::choose_rectangle(
-      form, map::in_place(form),
-      {.multiprocessors = 1, .shared_bytes = 64 << 10, .alignment = 16, .kernel = "cuda_cycles_b16"},
-      planning::gpu_tuning_for(90));
+      form, map::in_place(form), planning::target_of(90, 1, 64 << 10), 16, "cuda_cycles_b16");
   ASSERT_EQ(made.moves.size(), 1U);
-  auto job = std::get<gpu::cycles_job>(made.moves[0].chosen.job);
+  auto job = made.moves[0].chosen.as<gpu::cycles_args>();
   std::vector<std::uint32_t> flags(static_cast<std::size_t>(gpu::flags_of_cycles(job.count)));
   flags[0] = 2;  // the second place is claimed, and never read
   one_memory memory(what, 0);
@@ -284,7 +272,7 @@ TEST(emulated_rectangles, a_flag_that_nobody_raises_is_seen) {
   running.flags = {flags.data(), flags.data() + flags.size()};
   job.src = job.dst = memory.data();
   job.flags = flags.data();
-  made.moves[0].chosen.kernel->launch(&job, job.walkers, made.moves[0].chosen.shared_bytes, &running);
+  made.moves[0].chosen.row->launch(&job, job.walkers, made.moves[0].chosen.shared_bytes, &running);
   EXPECT_NE(running.fault.find("waits for a flag"), std::string::npos) << running.fault;
 }
 

@@ -19,9 +19,7 @@ constexpr std::int64_t sizes[] = {1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 40};
 std::vector<std::string> gpu_rows() {
   std::vector<std::string> names;
   for (const kernels::kernel& one : kernels::all()) {
-    if (one.launch != nullptr && !kernels::moves_in_place(one) && !kernels::computes(one) &&
-        !kernels::moves_batches(one))
-      names.emplace_back(one.name);
+    if (one.launch != nullptr && one.kind == kernels::row_kind::move) names.emplace_back(one.name);
   }
   return names;
 }
@@ -52,7 +50,7 @@ class emulated_rows : public ::testing::TestWithParam<std::string> {
   }
 
   const kernels::kernel& row_ = *kernels::find(GetParam());
-  const bool of_chunks_ = row_.tile_rows > 0 && !std::string_view(row_.family).starts_with("shift");
+  const bool of_chunks_ = row_.tile_rows > 0 && row_.family != std::string_view("unaligned_tile");
   dice roll_{seed_of(GetParam())};
   int moves_ = 0;
   std::int64_t bytes_ = 0;

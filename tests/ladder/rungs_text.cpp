@@ -20,8 +20,8 @@ void run_text(const void* src, void* dst, const matrix_shape& shape, emulated::s
   const arguments a = arguments_for<Rung>(src, dst, shape);
   const auto blocks = static_cast<std::uint32_t>(Rung::blocks(a));
   if constexpr (Rung::is_production) {
-    const auto job = job_for<Rung>(a);
-    emulated::launch([](const void* of) { Rung::kernel(*static_cast<const gpu::tile_job*>(of)); }, &job, sizeof job,
+    const auto args = args_for<Rung>(a);
+    emulated::launch([](const void* of) { Rung::kernel(*static_cast<const gpu::tile_args*>(of)); }, &args, sizeof args,
                      Rung::threads, blocks, Rung::shared_bytes, &session);
 #if GPU_HAS_TENSOR_MEMORY
   } else if constexpr (Rung::tensor_load) {

@@ -10,13 +10,13 @@
 namespace cornerturn::planning::batch_gpu_test {
 namespace {
 
-const gpu_request h200 = {.multiprocessors = 132, .shared_bytes = 227 << 10, .kernel = {}};
+const kernels::target h200 = target_of(90, 132, 227 << 10);
 
 const void* from(std::uintptr_t address) { return reinterpret_cast<const void*>(address); }
 void* to(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
 
 gpu_batch lay_out_for(const std::vector<problem>& problems, const std::vector<batch_move>& moves) {
-  return lay_out(problems, moves, h200, gpu_tuning_for(90));
+  return lay_out(problems, moves, h200);
 }
 
 template <class T>
@@ -26,10 +26,10 @@ T read(const gpu_batch& made, std::size_t at) {
   return value;
 }
 
-std::vector<gpu::box_block> blocks_of(const gpu_batch& made, const gpu_batch::launch& one) {
-  std::vector<gpu::box_block> all;
+std::vector<gpu::gather_block> blocks_of(const gpu_batch& made, const gpu_batch::launch& one) {
+  std::vector<gpu::gather_block> all;
   for (std::uint32_t k = 0; k < one.blocks; ++k) {
-    all.push_back(read<gpu::box_block>(made, one.blocks_at + k * sizeof(gpu::box_block)));
+    all.push_back(read<gpu::gather_block>(made, one.blocks_at + k * sizeof(gpu::gather_block)));
   }
   return all;
 }
@@ -49,9 +49,9 @@ TEST(gpu_batch, one_launch_for_each_word_size) {
     EXPECT_EQ(made.launches[k].shapes, shapes) << k;
   };
   ASSERT_EQ(made.launches.size(), 3U);
-  expect(0, "cuda_panel_batch_b2", 10, 1);
-  expect(1, "cuda_box_batch_b4", 10, 1);  // 12 bytes are three words
-  expect(2, "cuda_panel_batch_b4", 20, 2);
+  expect(0, "cuda_panel_b2_batch", 10, 1);
+  expect(1, "cuda_gather_b4_batch", 10, 1);  // 12 bytes are three words
+  expect(2, "cuda_panel_b4_batch", 20, 2);
 }
 
 TEST(gpu_batch, panels_are_all_of_each_matrix) {
@@ -61,7 +61,7 @@ TEST(gpu_batch, panels_are_all_of_each_matrix) {
   const std::uint64_t src[] = {0x100004, 0x2000000}, dst[] = {0x90000c, 0xa000000};
   std::map<std::pair<std::int64_t, std::int64_t>, int> covered[2];
   for (const gpu_batch::launch& one : made.launches) {
-    const auto& job = std::get<gpu::panel_batch_job>(one.job);
+    const auto& job = std::get<gpu::panel_batch_args>(one.job);
     for (std::uint32_t k = 0; k < job.count; ++k) {
       const auto panel = read<gpu::panel_item>(made, one.items_at + k * sizeof(gpu::panel_item));
       EXPECT_LE(panel.shape.shared_bytes + static_cast<int>(sizeof(gpu::panel_item)), job.shared_bytes);
@@ -105,17 +105,17 @@ TEST(gpu_batch, a_block_takes_several_small_items) {
   ASSERT_EQ(made.launches.size(), 1U);
   const gpu_batch::launch& one = made.launches[0];
   EXPECT_LE(one.blocks, count / 32) << "8 KiB at least";
-  const auto shape = read<gpu::box_shape>(made, one.shapes_at);
+  const auto shape = read<gpu::gather_shape>(made, one.shapes_at);
   EXPECT_GE(shape.item_slot, 0);
-  EXPECT_EQ(shape.box.src_end, 256U);
+  EXPECT_EQ(shape.box.arrays.src_end, 256U);
   std::uint32_t next = 0;
-  for (const gpu::box_block& block : blocks_of(made, one)) {
+  for (const gpu::gather_block& block : blocks_of(made, one)) {
     EXPECT_EQ(block.first, next);
     next += block.count;
   }
   EXPECT_EQ(next, count);
   for (const std::uint32_t k : {0U, 77U, count - 1}) {
-    const auto item = read<gpu::box_item>(made, one.items_at + k * sizeof(gpu::box_item));
+    const auto item = read<gpu::batch_item>(made, one.items_at + k * sizeof(gpu::batch_item));
     EXPECT_EQ(item.src, 0x100004 + 256 * std::uint64_t{k});
     EXPECT_EQ(item.dst, 0x10000000 + 512 * std::uint64_t{k});
   }
@@ -134,18 +134,18 @@ TEST(gpu_batch, many_matrices_of_whole_chunks_have_a_launch) {
   }
   const gpu_batch made = lay_out_for(problems, moves);
   ASSERT_EQ(made.launches.size(), 3U);
-  EXPECT_STREQ(made.launches[0].kernel->name, "cuda_blocks_batch_b2");
+  EXPECT_STREQ(made.launches[0].kernel->name, "cuda_small_b2_batch");
   EXPECT_EQ(made.launches[0].blocks, 47U) << "64 in each";
-  EXPECT_STREQ(made.launches[1].kernel->name, "cuda_box_batch_b2") << "three chunks a side";
-  EXPECT_STREQ(made.launches[2].kernel->name, "cuda_blocks_batch_b4");
-  const auto& job = std::get<gpu::blocks_batch_job>(made.launches[2].job);
+  EXPECT_STREQ(made.launches[1].kernel->name, "cuda_gather_b2_batch") << "three chunks a side";
+  EXPECT_STREQ(made.launches[2].kernel->name, "cuda_small_b4_batch");
+  const auto& job = std::get<gpu::small_batch_args>(made.launches[2].job);
   EXPECT_EQ(job.count, count);
   EXPECT_EQ(job.down_log2, 3);
   EXPECT_EQ(job.across_log2, 1);
   EXPECT_EQ(job.src_row_bytes, 48);
   EXPECT_EQ(job.dst_col_bytes, 160);
   for (const std::uint32_t k : {0U, 77U, count - 1}) {
-    const auto item = read<gpu::box_item>(made, made.launches[2].items_at + k * sizeof(gpu::box_item));
+    const auto item = read<gpu::batch_item>(made, made.launches[2].items_at + k * sizeof(gpu::batch_item));
     EXPECT_EQ(item.src, 0x100000 + 2048 * (3 * std::uint64_t{k} + 1));
     EXPECT_EQ(item.dst, 0x10000000 + 4096 * (3 * std::uint64_t{k} + 1));
   }
@@ -165,7 +165,7 @@ TEST(gpu_batch, blocks_of_an_item_are_counted) {
   ASSERT_EQ(made.launches.size(), 1U);
   EXPECT_GT(made.launches[0].blocks, 2U);
   std::map<std::uint32_t, std::uint32_t> parts;
-  for (const gpu::box_block& block : blocks_of(made, made.launches[0])) {
+  for (const gpu::gather_block& block : blocks_of(made, made.launches[0])) {
     EXPECT_EQ(block.number, parts[block.first]++);
     EXPECT_EQ(block.count, 1U);
   }
@@ -189,14 +189,14 @@ TEST(gpu_batch, index_0_is_what_counts) {
   backward.axes[1] = {16, 12, 1};
   const gpu_batch made = lay_out_for({backward}, {{0, from(0x100000), to(0x900000)}});
   ASSERT_EQ(made.launches.size(), 1U);
-  const auto item = read<gpu::box_item>(made, made.launches[0].items_at);
+  const auto item = read<gpu::batch_item>(made, made.launches[0].items_at);
   const map::canonical form = map::canonicalize(backward, 16);
   EXPECT_EQ(item.src, 0x100000U + static_cast<std::uint64_t>(form.src_offset * form.word_bytes));
-  const auto shape = read<gpu::box_shape>(made, made.launches[0].shapes_at);
-  EXPECT_EQ(item.src + shape.box.src_begin, 0x100000U - 9 * 16);
-  EXPECT_EQ(item.src + shape.box.src_end, 0x100000U + (15 * 12 + 1) * 16);
+  const auto shape = read<gpu::gather_shape>(made, made.launches[0].shapes_at);
+  EXPECT_EQ(item.src + shape.box.arrays.src_begin, 0x100000U - 9 * 16);
+  EXPECT_EQ(item.src + shape.box.arrays.src_end, 0x100000U + (15 * 12 + 1) * 16);
   with_job(made.launches[0], made.table.data(), [&](const void* started) {
-    const auto& job = *static_cast<const gpu::box_batch_job*>(started);
+    const auto& job = *static_cast<const gpu::gather_batch_args*>(started);
     EXPECT_EQ(reinterpret_cast<const std::byte*>(job.items), made.table.data() + made.launches[0].items_at);
     EXPECT_EQ(made.launches[0].shared_bytes, job.shape_at + job.shape_bytes);
   });

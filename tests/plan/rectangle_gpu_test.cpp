@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../kernels/in_place_cases.hpp"
+#include "gpu_choice.hpp"
 
 namespace cornerturn::planning::rectangle_gpu_test {
 namespace {
@@ -15,31 +16,36 @@ using testing::dice;
 using testing::placed;
 using testing::to_text;
 
-const gpu_request usual = {.multiprocessors = 132, .shared_bytes = 227 << 10, .alignment = 16, .kernel = {}};
+using testing::gpu_wish;
+const gpu_wish usual;
 
-gpu_rectangle choose_for(const problem& what, const gpu_request& wanted = usual) {
+gpu_rectangle choose_for(const problem& what, const gpu_wish& wanted = usual) {
   const map::canonical form = map::canonicalize(placed(what), wanted.alignment);
-  return choose_rectangle(form, map::in_place(form), wanted, gpu_tuning_for(90));
+  return choose_rectangle(form, map::in_place(form), testing::target_of(wanted), wanted.alignment, wanted.kernel);
 }
 
-const gpu::cycles_job* cycles_of(const gpu_rectangle& made) {
+const gpu::strips_args* strips_of(const gpu_move& move) {
+  return move.chosen.row->family == std::string_view("strips") ? &move.chosen.as<gpu::strips_args>() : nullptr;
+}
+
+const gpu::cycles_args* cycles_of(const gpu_rectangle& made) {
   for (const gpu_move& one : made.moves) {
-    if (const auto* job = std::get_if<gpu::cycles_job>(&one.chosen.job)) return job;
+    if (one.chosen.row->family == std::string_view("cycles")) return &one.chosen.as<gpu::cycles_args>();
   }
   return nullptr;
 }
 
-TEST(gpu_rectangle_list, has_a_line_for_each) {
-  const auto line = [](std::int64_t rows, std::int64_t cols, std::int64_t element_bytes) {
-    return choose_for(transpose_problem(rows, cols, element_bytes)).line;
+TEST(gpu_rectangle_list, has_a_way_for_each) {
+  const auto way = [](std::int64_t rows, std::int64_t cols, std::int64_t element_bytes) {
+    return choose_for(transpose_problem(rows, cols, element_bytes)).way;
   };
-  EXPECT_EQ(line(2000, 1000, 4), 4);
-  EXPECT_EQ(line(2048, 2047, 4), 4);
-  EXPECT_EQ(line(2000, 1000, 4096), 5);
-  EXPECT_EQ(line(100000, 700, 4), 6);
-  EXPECT_EQ(line(700, 100000, 4), 7);
-  EXPECT_EQ(line(50000000, 3, 4), 6);
-  EXPECT_EQ(line(3, 50000000, 4), 7);
+  EXPECT_EQ(way(2000, 1000, 4), rectangle_way::there_and_back);
+  EXPECT_EQ(way(2048, 2047, 4), rectangle_way::there_and_back);
+  EXPECT_EQ(way(2000, 1000, 4096), rectangle_way::long_items);
+  EXPECT_EQ(way(100000, 700, 4), rectangle_way::strips_of_rows);
+  EXPECT_EQ(way(700, 100000, 4), rectangle_way::strips_of_columns);
+  EXPECT_EQ(way(50000000, 3, 4), rectangle_way::strips_of_rows);
+  EXPECT_EQ(way(3, 50000000, 4), rectangle_way::strips_of_columns);
 }
 
 TEST(gpu_rectangle_list, the_workspace_is_bounded_and_passes_are_two) {
@@ -59,11 +65,11 @@ TEST(gpu_rectangle_list, the_workspace_is_bounded_and_passes_are_two) {
       const std::int64_t bytes = shape.first * shape.second * element_bytes;
       EXPECT_LE(made.workspace_bytes, std::max<std::int64_t>(bytes / 20, 16 << 20) + 255) << to_text(what);
       EXPECT_LE(made.passes, 2);
-      gpu_request other = usual;
+      gpu_wish other = usual;
       other.alignment = static_cast<int>(std::min<std::int64_t>(element_bytes & -element_bytes, 16));
       other.multiprocessors = 20;
       EXPECT_EQ(choose_for(what, other).workspace_bytes, made.workspace_bytes) << "of every device and alignment alike";
-      EXPECT_EQ(made.line == 4, bytes <= 16 << 20) << to_text(what);
+      EXPECT_EQ(made.way == rectangle_way::there_and_back, bytes <= 16 << 20) << to_text(what);
       if (const auto* job = cycles_of(made); job != nullptr && bytes > 64 << 20 && element_bytes >= 4) {
         EXPECT_GE(job->item_bytes, 128) << to_text(what);
       }
@@ -86,10 +92,10 @@ TEST(gpu_rectangle_list, prefers_whole_chunks) {
 
 TEST(gpu_rectangle_list, a_row_that_is_asked_for_is_taken_or_refused) {
   for (const kernels::kernel& row : kernels::all()) {
-    gpu_request wanted = usual;
+    gpu_wish wanted = usual;
     wanted.kernel = row.name;
     const gpu_rectangle made = choose_for(transpose_problem(640, 1280, 16), wanted);
-    if (row.launch != nullptr && row.family == std::string_view("cycles")) {
+    if (row.family == std::string_view("cycles") && kernels::is_of_gpu(row)) {
       ASSERT_NE(made.kernel, nullptr) << row.name;
       EXPECT_EQ(made.kernel, &row);
     } else {
@@ -103,13 +109,13 @@ TEST(gpu_rectangle_list, what_no_grid_numbers_is_refused) {
 }
 
 // Where the item of a place is, in bytes of the array.
-std::int64_t address_of(const gpu::cycles_job& job, std::int64_t place) {
+std::int64_t address_of(const gpu::cycles_args& job, std::int64_t place) {
   const std::int64_t row = place / job.row_places.divisor;
   return row * job.row_bytes + place % job.row_places.divisor * job.item_bytes;
 }
 
 // By the definition of what it moves. What is not read, or written, in the array is in the workspace.
-void carry_out(const gpu::cycles_job& job, std::byte* away, std::byte* array, std::int64_t bytes) {
+void carry_out(const gpu::cycles_args& job, std::byte* away, std::byte* array, std::int64_t bytes) {
   const std::vector<std::byte> before(array, array + bytes);
   const std::int64_t inner = job.inner.divisor, outer = job.outer, places = inner * outer;
   const auto item_bytes = static_cast<std::size_t>(job.item_bytes);
@@ -140,7 +146,7 @@ void carry_out(const gpu::cycles_job& job, std::byte* away, std::byte* array, st
   EXPECT_EQ(twice, 0);
 }
 
-std::int64_t offset_of(const gpu::chain& all, std::int64_t index) {
+std::int64_t offset_of(const gpu::fused_axes& all, std::int64_t index) {
   std::int64_t offset = 0;
   for (int k = 0; k < all.rank; ++k) {
     offset += index % all.axes[k].count.divisor * all.axes[k].stride_bytes;
@@ -151,10 +157,10 @@ std::int64_t offset_of(const gpu::chain& all, std::int64_t index) {
 }
 
 // Each word is written after all blocks have read whose flag stands for what lay there.
-void waits_for_all(const gpu_move& move, const gpu::strips_job& job, const std::byte* from, const std::byte* to) {
+void waits_for_all(const gpu_move& move, const gpu::strips_args& job, const std::byte* from, const std::byte* to) {
   const std::int64_t word = move.form.word_bytes, count = move.form.axes[0].extent;
   const std::int64_t cols = job.blocks.extent[0], rows = job.blocks.extent[1], wide = job.blocks.tile[0];
-  const std::int64_t halo = move.chosen.kernel->family == std::string_view("strips_shift") ? 32 / word : 0;
+  const std::int64_t halo = kernels::is_variant(*move.chosen.row, "_unaligned") ? 32 / word : 0;
   // Of each word of src: the first row of tiles that reads it, and the last.
   const map::byte_span span = map::src_span(move.form);
   const auto words = static_cast<std::size_t>((span.hi - span.lo) / word);
@@ -200,12 +206,12 @@ void carry_out(const gpu_move& move, const std::byte* from, std::byte* to) {
     }
   };
   const std::int64_t words = map::words(move.form);
-  const auto* const strips = std::get_if<gpu::strips_job>(&move.chosen.job);
+  const auto* const strips = strips_of(move);
   if (strips == nullptr) return copy(0, words);
   // One after another; none may write to what another one, or itself, is still to read.
   const std::int64_t count = move.form.axes[0].extent;
   EXPECT_EQ(move.flags, count * strips->bands.divisor);
-  EXPECT_LE(strips->bands.divisor, most_bands);
+  EXPECT_LE(strips->bands.divisor, gpu::most_bands);
   EXPECT_EQ(move.chosen.blocks, move.flags * strips->band_blocks.divisor);
   waits_for_all(move, *strips, from, to);
   map::canonical one = move.form;
@@ -237,7 +243,7 @@ TEST(gpu_rectangle_list, programs_end_with_the_transposed_matrix) {
     const std::int64_t size = shape.rows * shape.cols, bytes = size * shape.element_bytes;
     const gpu_rectangle made = choose_for(what);
     ASSERT_NE(made.kernel, nullptr);
-    EXPECT_NE(made.line, 4) << to_text(what);
+    EXPECT_FALSE(made.way == rectangle_way::there_and_back) << to_text(what);
     std::vector<std::byte> array(testing::pattern(static_cast<std::size_t>(bytes)),
                                  testing::pattern(static_cast<std::size_t>(bytes)) + bytes);
     std::vector<std::byte> workspace(static_cast<std::size_t>(made.workspace_bytes));
@@ -247,14 +253,15 @@ TEST(gpu_rectangle_list, programs_end_with_the_transposed_matrix) {
     };
     const auto launch = [&](const gpu_move& move, std::byte* from, std::byte* to,
                             const std::uint32_t* /*flags*/) -> const char* {
-      if (const auto* job = std::get_if<gpu::cycles_job>(&move.chosen.job)) {
+      if (move.chosen.row->family == std::string_view("cycles")) {
+        const auto* const job = &move.chosen.as<gpu::cycles_args>();
         EXPECT_TRUE(within(from, from + job->count_away * job->item_bytes)) << to_text(what);
         if (::testing::Test::HasFailure()) return "failed";
         carry_out(*job, from, to, bytes);
         return nullptr;
       }
       const map::byte_span src = map::src_span(move.form), dst = map::dst_span(move.form);
-      together += std::holds_alternative<gpu::strips_job>(move.chosen.job) ? 1 : 0;
+      together += strips_of(move) != nullptr ? 1 : 0;
       EXPECT_TRUE(within(from + src.lo, from + src.hi) && within(to + dst.lo, to + dst.hi)) << to_text(what);
       EXPECT_TRUE(move.flags > 0 || from + src.hi <= to + dst.lo || to + dst.hi <= from + src.lo) << to_text(what);
       const std::uintptr_t both = reinterpret_cast<std::uintptr_t>(from) | reinterpret_cast<std::uintptr_t>(to);
@@ -283,15 +290,15 @@ TEST(gpu_rectangle_list, programs_end_with_the_transposed_matrix) {
 TEST(gpu_rectangle_list, blocks_wait_for_all_who_read_where_they_write) {
   dice roll(5);
   int together = 0, shifted = 0, banded = 0, backwards = 0;
-  const auto check = [&](const problem& what, const gpu_request& wanted) {
+  const auto check = [&](const problem& what, const gpu_wish& wanted) {
     const gpu_rectangle made = choose_for(what, wanted);
     if (made.kernel == nullptr) return;
     for (const gpu_step& step : made.programs[0].steps) {
       const gpu_move& move = made.moves[static_cast<std::size_t>(step.move)];
-      const auto* const strips = std::get_if<gpu::strips_job>(&move.chosen.job);
+      const auto* const strips = strips_of(move);
       if (strips == nullptr) continue;
       together += 1;
-      shifted += move.chosen.kernel->family == std::string_view("strips_shift");
+      shifted += kernels::is_variant(*move.chosen.row, "_unaligned");
       banded += strips->bands.divisor > 1;
       backwards += strips->backwards;
       waits_for_all(move, *strips, nullptr, reinterpret_cast<const std::byte*>(step.to - step.from));
@@ -301,7 +308,7 @@ TEST(gpu_rectangle_list, blocks_wait_for_all_who_read_where_they_write) {
   check(transpose_problem(4001, 3001, 4), usual);
   check(transpose_problem(3001, 4001, 4), usual);
   check(transpose_problem(6007, 1999, 2), usual);
-  gpu_request wanted = usual;
+  gpu_wish wanted = usual;
   wanted.kernel = "cuda_cycles_b1";
   check(transpose_problem(126, 4274, 8), wanted);
   wanted.multiprocessors = 1;

@@ -5,23 +5,11 @@
 
 #include <cstdint>
 
+#include "kernels/gpu/policy/limits.hpp"
 #include "kernels/gpu/word.hpp"
 
 // Threads of a block, and the fewest blocks that must fit a multiprocessor: a limit on registers.
-// Turing has no cp.async: what is on its way to shared memory sits in registers, and four blocks of 64-bit tiles spill
-// (sm_75, 12 bytes); three do not. So do three blocks of float64 that become float32; two do not.
-// Two blocks of tiles of bytes spill there too (8 bytes). Eight blocks of structures of two 2-byte elements spill on
-// sm_80 (16 bytes), and are more threads than sm_86 and sm_89 have; six do not.
-// Six blocks of panels of narrow elements from a table spill from sm_100 on (8 bytes); five do not.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-#define GPU_KERNEL(threads, blocks) __global__ void __launch_bounds__(threads, (blocks) == 2 ? 1 : ((blocks)*3 + 2) / 4)
-#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
-#define GPU_KERNEL(threads, blocks) __global__ void __launch_bounds__(threads, (blocks) == 8 ? 6 : (blocks))
-#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
-#define GPU_KERNEL(threads, blocks) __global__ void __launch_bounds__(threads, (blocks) == 6 ? 5 : (blocks))
-#else
 #define GPU_KERNEL(threads, blocks) __global__ void __launch_bounds__(threads, blocks)
-#endif
 #define GPU_INLINE __device__ __forceinline__
 #define GPU_PARAMETER const __grid_constant__
 #define GPU_UNROLL _Pragma("unroll")
@@ -37,6 +25,15 @@ using std::uint32_t;
 
 template <int Bytes>
 using word_t = typename word<Bytes, uint2, uint4>::type;
+
+// The blocks of a row's limits on the architecture that is compiled for.
+constexpr int blocks_of_this(std::uint64_t limits) {
+#if defined(__CUDA_ARCH__)
+  return blocks_of(limits, __CUDA_ARCH__ / 10);
+#else
+  return blocks_of(limits, 90);
+#endif
+}
 
 GPU_INLINE uint32_t thread_index() { return threadIdx.x; }
 GPU_INLINE uint32_t block_index() { return blockIdx.x; }
@@ -132,14 +129,6 @@ GPU_INLINE void wait_for_copies() {
   asm volatile("cp.async.wait_all;" ::: "memory");
 #endif
 }
-
-// Blocks that kernels at the limit of their registers yield where they would spill: with two-byte elements shifted tiles 16
-// bytes and matrices from a table 20 bytes on sm_120, and apply to one byte 16 bytes on sm_86.
-#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 860 || __CUDA_ARCH__ >= 1200)
-inline constexpr int blocks_less = 1;
-#else
-inline constexpr int blocks_less = 0;
-#endif
 
 // Conversions from and to small floats. Where there are none, gpu/math.cuh does without.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 890

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "kernels/gpu/policy/limits.hpp"
+
 namespace cornerturn::kernels {
 
 // More than 48 KiB of shared memory is granted once for each kernel and device; so is a share, in percent, of what a
@@ -28,30 +30,28 @@ cudaError_t allow_shared(int bytes) noexcept {
   return failed;
 }
 
-template <auto Kernel, int Threads, int SharedPercent = 0>
-const char* start(const void* job, std::uint32_t blocks, int shared_bytes, void* stream) noexcept {
-  cudaError_t failed = allow_shared<Kernel, SharedPercent>(shared_bytes);
-  void* arguments[] = {const_cast<void*>(job)};
+template <auto Kernel, std::uint64_t Limits>
+const char* start(const void* args, std::uint32_t blocks, int shared_bytes, void* stream) noexcept {
+  cudaError_t failed = allow_shared<Kernel, gpu::shared_percent_of(Limits)>(shared_bytes);
+  void* arguments[] = {const_cast<void*>(args)};
   if (failed == cudaSuccess && blocks == 0) {
     cudaFuncAttributes about{};
     failed = cudaFuncGetAttributes(&about, Kernel);
   } else if (failed == cudaSuccess) {
-    failed = cudaLaunchKernel(Kernel, dim3(blocks), dim3(Threads), arguments, static_cast<std::size_t>(shared_bytes),
-                              static_cast<cudaStream_t>(stream));
+    failed = cudaLaunchKernel(Kernel, dim3(blocks), dim3(gpu::threads_of(Limits)), arguments,
+                              static_cast<std::size_t>(shared_bytes), static_cast<cudaStream_t>(stream));
   }
   return failed == cudaSuccess ? nullptr : cudaGetErrorString(failed);
 }
 
 }  // namespace cornerturn::kernels
 
-#define CORNERTURN_INSTANCE(name, threads, ...)                                                      \
-  const char* name(const void* job, std::uint32_t blocks, int shared_bytes, void* stream) noexcept { \
-    return start<__VA_ARGS__, threads>(job, blocks, shared_bytes, stream);                           \
+// The rows of a family's rows.inc.
+#define GPU_ROW(name, family, element_bytes, tile_rows, tile_cols, shared_bytes, limits, note, kernel, ...) \
+  const char* name(const void* args, std::uint32_t blocks, int shared, void* stream) noexcept {             \
+    using namespace gpu;                                                                                    \
+    return start<kernel<__VA_ARGS__ __VA_OPT__(, ) limits>, limits>(args, blocks, shared, stream);          \
   }
-
-// Reads of 4 and 8 bytes on their way to shared memory wait in L1: matrices of 8 to 300 float64 a side have 0.70 of the
-// copy where it has 28 KiB, 0.90 where it has 92 or 124 (H200, 2026-11-22).
-#define CORNERTURN_INSTANCE_IN_L1(name, threads, ...)                                                \
-  const char* name(const void* job, std::uint32_t blocks, int shared_bytes, void* stream) noexcept { \
-    return start<__VA_ARGS__, threads, 72>(job, blocks, shared_bytes, stream);                       \
-  }
+#define GPU_BATCH_ROW GPU_ROW
+#define GPU_IN_PLACE_ROW GPU_ROW
+#define GPU_ARITHMETIC_ROW(name, family, src_bytes, dst_bytes, ...) GPU_ROW(name, family, src_bytes, __VA_ARGS__)

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "kernels/gpu/policy/limits.hpp"
 #include "kernels/gpu/word.hpp"
 
 namespace cornerturn::gpu {
@@ -54,6 +55,8 @@ struct alignas(8) word_of_8 {
 struct alignas(16) word_of_16 {
   uint32_t x, y, z, w;
 };
+
+constexpr int blocks_of_this(std::uint64_t limits) { return blocks_of(limits, 90); }
 
 template <int Bytes>
 using word_t = typename word<Bytes, word_of_8, word_of_16>::type;

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "emulate/emulator.hpp"
+#include "kernels/gpu/policy/limits.hpp"
 
 namespace cornerturn::emulated {
 
@@ -16,16 +17,19 @@ void call(void (*kernel)(Job), const void* job) {
   kernel(*static_cast<const Job*>(job));
 }
 
-template <auto Kernel, int Threads>
-const char* start(const void* job, std::uint32_t blocks, int shared_bytes, void* stream) noexcept {
-  return launch([](const void* of) { call(Kernel, of); }, job, job_bytes_of(Kernel), Threads, blocks, shared_bytes,
-                stream);
+template <auto Kernel, std::uint64_t Limits>
+const char* start(const void* args, std::uint32_t blocks, int shared_bytes, void* stream) noexcept {
+  return launch([](const void* of) { call(Kernel, of); }, args, job_bytes_of(Kernel), gpu::threads_of(Limits), blocks,
+                shared_bytes, stream);
 }
 
 }  // namespace cornerturn::emulated
 
-#define CORNERTURN_INSTANCE(name, threads, ...)                                                      \
-  const char* name(const void* job, std::uint32_t blocks, int shared_bytes, void* stream) noexcept { \
-    return emulated::start<__VA_ARGS__, threads>(job, blocks, shared_bytes, stream);                 \
+#define GPU_ROW(name, family, element_bytes, tile_rows, tile_cols, shared_bytes, limits, note, kernel, ...)  \
+  const char* name(const void* args, std::uint32_t blocks, int shared, void* stream) noexcept {              \
+    using namespace gpu;                                                                                     \
+    return emulated::start<kernel<__VA_ARGS__ __VA_OPT__(, ) limits>, limits>(args, blocks, shared, stream); \
   }
-#define CORNERTURN_INSTANCE_IN_L1 CORNERTURN_INSTANCE
+#define GPU_BATCH_ROW GPU_ROW
+#define GPU_IN_PLACE_ROW GPU_ROW
+#define GPU_ARITHMETIC_ROW(name, family, src_bytes, dst_bytes, ...) GPU_ROW(name, family, src_bytes, __VA_ARGS__)

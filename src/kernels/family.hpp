@@ -1,0 +1,119 @@
+// The question that the planner asks every family of kernels, and the answer: an offer.
+//
+// A family is a folder, src/kernels/{cpu,gpu}/<family>:
+//   args.hpp    the plain data that its kernels take
+//   offer.cpp   offer(): does a row of the family fit the problem, with which arguments, at what cost
+//   rows.inc    its rows, included by kernels.inc
+//   the text of its kernels
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <type_traits>
+
+#include "kernels/gpu/policy/transpose_axes.hpp"
+#include "kernels/op.hpp"
+#include "map/canonical.hpp"
+#include "map/in_place.hpp"
+
+namespace cornerturn::base {
+struct machine;
+}
+namespace cornerturn::gpu {
+struct cycles_steps;
+struct device_costs;
+struct strips_steps;
+}  // namespace cornerturn::gpu
+
+namespace cornerturn::kernels {
+
+struct kernel;
+
+// The resource that a kernel exhausts first, by the prediction of its family.
+enum class bound : std::uint8_t {
+  nothing,   // no element is moved
+  dram,      // DRAM sectors
+  requests,  // L1 and L2 requests; on a CPU: cache lines that are touched more than once
+  shared,    // wavefronts of shared memory
+  issue,     // issued instructions
+  latency,   // too little work for the machine
+};
+[[nodiscard]] const char* name(bound limit) noexcept;
+
+// What the planner knows of a problem before it asks the families. facts_of() computes it once for each plan.
+struct facts {
+  map::canonical form;                           // its offsets are 0: pointers are those of index 0
+  op math{};                                     // of rows of the kind `arithmetic`
+  const map::in_place_form* in_place = nullptr;  // of rows of the kind `in_place`
+  std::int64_t bytes = 0;                        // moved, of one side
+  int src_unit_axis = -1;                        // the axis of `form` with src stride 1; -1: none
+  int dst_unit_axis = -1;                        // the axis with dst stride 1
+
+  // CPU.
+  int threads = 1;  // upper bound
+  std::int64_t beside_bytes =
+      0;  // the same call writes so many bytes besides dst: the cache would have to hold them too
+
+  // GPU.
+  int alignment = 16;       // of both pointers, at least; a power of two up to 16
+  bool transposes = false;  // rows and columns exist, and are not one axis
+  gpu::transpose_axes transposed{};
+  const gpu::strips_steps* strips = nullptr;  // of a step of a rectangle in place
+  const gpu::cycles_steps* cycles = nullptr;  // of another step
+
+  // Null where there is none.
+  [[nodiscard]] const axis* src_unit() const noexcept {
+    return src_unit_axis < 0 ? nullptr : &form.axes[src_unit_axis];
+  }
+  [[nodiscard]] const axis* dst_unit() const noexcept {
+    return dst_unit_axis < 0 ? nullptr : &form.axes[dst_unit_axis];
+  }
+  // Null where the problem does not transpose.
+  [[nodiscard]] const gpu::transpose_axes* axes() const noexcept { return transposes ? &transposed : nullptr; }
+};
+
+// The device of an offer: the limits of a launch, and the constants of the cost model.
+struct target {
+  const base::machine* cpu = nullptr;
+  int arch = 0;  // compute capability: 90 for sm_90
+  int multiprocessors = 1;
+  std::int64_t shared_bytes = 48 << 10;    // of a block, at most
+  const gpu::device_costs* gpu = nullptr;  // kernels/gpu/policy/costs.hpp
+};
+
+inline constexpr std::size_t max_args_bytes = 4000;  // CUDA passes at most 4,096 bytes
+
+struct offer {
+  const kernel* row = nullptr;
+  double time = 0;  // predicted; 1: the time of a copy of as many bytes
+  bound binds = bound::dram;
+  const char* reason = "";   // one sentence
+  std::int64_t units = 0;    // CPU: ranges of them are independent
+  int threads = 1;           // CPU
+  std::uint32_t blocks = 0;  // GPU
+  int shared_bytes = 0;      // GPU: of a block
+  std::uint32_t args_bytes = 0;
+  alignas(16) std::byte args[max_args_bytes];  // the struct of the family's args.hpp
+
+  // Begins the arguments: a default-constructed Args.
+  template <class Args>
+  Args& emplace() noexcept {
+    static_assert(std::is_trivially_copyable_v<Args> && sizeof(Args) <= max_args_bytes && alignof(Args) <= 16);
+    args_bytes = sizeof(Args);
+    return *new (args) Args{};
+  }
+  template <class Args>
+  [[nodiscard]] const Args& as() const noexcept {
+    return *std::launder(reinterpret_cast<const Args*>(args));
+  }
+};
+
+// Effect  the facts of a canonical problem, out of place, whatever its offsets are
+[[nodiscard]] facts facts_of(const map::canonical& form) noexcept;
+
+// Effect  fills `made`, all but `row`
+// Returns false where the row cannot move the problem; `made` is unspecified then
+using offer_function = bool (*)(const facts& known, const target& on, const kernel& row, offer& made) noexcept;
+
+}  // namespace cornerturn::kernels

@@ -1,0 +1,52 @@
+// A step of a rectangle in place: items follow their cycles.
+#include <algorithm>
+
+#include "base/checked.hpp"
+#include "kernels/gpu/cycles/args.hpp"
+#include "kernels/gpu/policy/costs.hpp"
+#include "kernels/gpu/policy/grid_builder.hpp"
+#include "kernels/gpu/policy/offers.hpp"
+
+namespace cornerturn::gpu {
+namespace {
+
+using base::ceil_div;
+
+constexpr int walkers_per_multiprocessor = 32;  // blocks that fit on Hopper
+
+}  // namespace
+
+bool offers::cycles(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
+                    kernels::offer& made) noexcept {
+  const cycles_steps* const steps = known.cycles;
+  if (steps == nullptr || row.element_bytes > steps->alignment) return false;
+  const std::int64_t part_bytes = std::int64_t{row.tile_cols} * row.element_bytes;
+  const std::int64_t item = steps->items.item_bytes;
+  if (part_bytes < std::min<std::int64_t>(item, cycles_part_bytes)) return false;
+  auto& args = made.emplace<cycles_args>();
+  args = steps->items;
+  const std::int64_t most = row.element_bytes == 1 ? realigned_part_bytes : part_bytes;
+  const std::int64_t parts = ceil_div(item, most);
+  const std::int64_t part = std::min(ceil_div(ceil_div(item, parts), 64) * 64, item);
+  if (steps->places >= INT32_MAX / parts) return false;
+  args.part_bytes = static_cast<std::int32_t>(part);
+  args.parts = map::fast_divisor(static_cast<std::uint32_t>(ceil_div(item, part)));
+  args.count = static_cast<std::uint32_t>(steps->places * args.parts.divisor);
+  args.walkers = std::min(args.count, static_cast<std::uint32_t>(on.multiprocessors * walkers_per_multiprocessor));
+  made.blocks = args.walkers;
+  made.shared_bytes = cycles_shared_bytes;
+  made.reason = "items follow their cycles";
+  // The widest words first, then the shortest parts of which one holds an item.
+  made.time = 2 + 0.2 * (4 - log2_of_word(row.element_bytes)) + static_cast<double>(part_bytes) / (1 << 20);
+  made.binds = kernels::bound::dram;
+  return true;
+}
+
+std::string descriptions::cycles(const kernels::offer& made) {
+  const auto& args = made.as<cycles_args>();
+  return "cycles     " + std::to_string(args.count / args.parts.divisor) + " items of " +
+         std::to_string(args.item_bytes) + " bytes, in " + std::to_string(args.parts.divisor) +
+         (args.parts.divisor == 1 ? " part\n" : " parts each\n");
+}
+
+}  // namespace cornerturn::gpu

@@ -1,0 +1,24 @@
+// How a problem is cut into boxes : which axes, how many indices of each, where they lie in shared
+// memory.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/gpu/gather/args.hpp"
+#include "kernels/gpu/policy/costs.hpp"
+#include "map/canonical.hpp"
+
+namespace cornerturn::gpu {
+
+struct box {
+  gather_args args;
+  std::uint32_t blocks = 0;  // 0: more than a grid can have
+  int shared_bytes = 0;
+  int conflicts = 1;  // wavefronts of a warp that reads shared memory
+};
+
+// alignment: of the addresses of index 0 on both sides, in bytes
+[[nodiscard]] box cut_box(const map::canonical& form, std::int64_t most_shared_bytes, int alignment,
+                          const device_costs& costs) noexcept;
+
+}  // namespace cornerturn::gpu

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "kernels/gpu/policy/tile_args.hpp"
+
+namespace cornerturn::gpu {
+
+// Slot 0 of the grid counts structures.
+struct interleave_args : tile_args {
+  fused_axes arrays;             // where V structures' elements are stored on the side of the arrays; rank 0: one run
+  fused_axes runs;               // where a run of structures begins on the other side; rank 0: one run
+  map::fast_divisor run_chunks;  // chunks of 16 bytes of a run of structures
+};
+
+}  // namespace cornerturn::gpu

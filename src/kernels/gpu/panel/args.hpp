@@ -1,0 +1,51 @@
+#pragma once
+
+#include "kernels/gpu/policy/grid.hpp"
+
+namespace cornerturn::gpu {
+
+// gpu/panel.cuh. A panel is all rows of a small matrix and as many of its columns as fit into
+// `shared_bytes`. Each is moved by a team of threads, of which a block has several where panels are small.
+constexpr int panel_chunk(std::int64_t word_bytes) { return word_bytes == 8 ? 2 : 4; }  // elements written as one
+constexpr int panel_unit(std::int64_t word_bytes) { return word_bytes < 4 ? 4 : static_cast<int>(word_bytes); }
+inline constexpr int panel_threads = 256;  // of a block
+
+// How panels of one kind are walked. Columns are written a chunk at a time, or all of them as one line where they lie
+// end to end. A strip is as many columns as a chunk has elements: chunks of two strips that have the same place in
+// theirs are equally misaligned, and what is known of one holds for the other.
+struct panel_shape {
+  std::int64_t src_row_bytes = 0;
+  std::int64_t dst_col_bytes = 0;
+  map::fast_divisor rows;
+  map::fast_divisor row_units;    // that a row has in shared memory
+  map::fast_divisor line_chunks;  // of a column
+  map::fast_divisor strip_tasks;  // chunks of a strip
+  std::int32_t strips = 1;        // that a task goes over
+  std::int32_t end_to_end = 0;    // columns lie so in dst
+  std::int32_t team_log2 = 8;     // threads
+  std::int32_t shared_bytes = 0;  // of a team, a multiple of 16
+};
+
+struct panel_args : array_args {
+  panel_shape shape;
+  std::uint32_t count = 0;
+  grid panels;  // slot 0: columns
+};
+
+struct panel_item {
+  panel_shape shape;
+  std::uint64_t src = 0;  // addresses of the first element
+  std::uint64_t dst = 0;
+  std::uint64_t src_begin = 0;
+  std::uint64_t src_end = 0;
+  std::int64_t cols = 0;
+  std::int64_t unused = 0;
+};
+struct panel_batch_args {
+  const panel_item* items = nullptr;
+  std::uint32_t count = 0;
+  std::int32_t team_log2 = 8;
+  std::int32_t shared_bytes = 0;  // of a team: a panel_item, and the most that one of them wants
+};
+
+}  // namespace cornerturn::gpu

@@ -1,0 +1,107 @@
+#include "kernels/gpu/policy/costs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace cornerturn::gpu {
+namespace {
+
+constexpr device_costs table[] = {
+    {.name = "H200",
+     .arch = 0,
+     .multiprocessors = 132,
+     .shared_bytes = 232448,
+     .side_bytes = 256,
+     .gather_bytes = {32768, 32768, 32768, 16384, 16384},
+     .band_bytes = 0,
+     .piece_words = 1024,
+     .small_bytes = 10 << 20,
+     .copy_bytes_per_us = 4.27e6,
+     .launch_us = 1.0,
+     .copy_block_us = 0.8,
+     .block_us = 1.5},
+};
+
+}  // namespace
+
+std::span<const device_costs> all_costs() noexcept { return table; }
+
+const device_costs& costs_for(int arch) noexcept {
+  const device_costs* best = &table[0];
+  for (const device_costs& row : table) {
+    if (row.arch <= arch) best = &row;
+  }
+  return *best;
+}
+
+double sector_waste(std::int64_t run_bytes, std::int64_t alignment) noexcept {
+  constexpr double sector = 32;
+  const double step = static_cast<double>(std::min<std::int64_t>(alignment, 32));
+  const double whole = std::ceil(static_cast<double>(run_bytes) / sector) * sector;
+  const double rounded = whole - static_cast<double>(run_bytes);
+  // A run that begins at a random multiple of `step` spans one sector more as often as its end passes the next border.
+  const double more = step >= sector ? 0 : std::max(0.0, (sector - step - rounded) / (sector - step) * (sector - step));
+  return (rounded + more) / static_cast<double>(run_bytes);
+}
+
+namespace {
+
+struct constants {
+  float dram = 1, requests = 1, shared = 1, issue = 1;
+};
+
+// One entry for each row of the list.
+const constants& constants_of(const kernels::kernel& row) noexcept {
+  static const std::vector<constants> all = [] {
+    std::vector<constants> made(kernels::all().size());
+    const struct {
+      const char* name;
+      constants these;
+    } known[] = {
+#define ROW_COST(name, dram, requests, shared, issue) {#name, {dram, requests, shared, issue}},
+#include "kernels/gpu/policy/costs_h200.inc"
+#undef ROW_COST
+    };
+    for (const auto& one : known) {
+      if (const kernels::kernel* const found = kernels::find(one.name); found != nullptr) {
+        made[static_cast<std::size_t>(found - kernels::all().data())] = one.these;
+      }
+    }
+    return made;
+  }();
+  return all[static_cast<std::size_t>(&row - kernels::all().data())];
+}
+
+}  // namespace
+
+void predict(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row, const counts& parts,
+             kernels::offer& made) noexcept {
+  const constants& by = constants_of(row);
+  const struct {
+    double time;
+    kernels::bound limit;
+  } all[] = {{parts.dram * by.dram, kernels::bound::dram},
+             {parts.requests * by.requests, kernels::bound::requests},
+             {parts.shared * by.shared, kernels::bound::shared},
+             {parts.issue * by.issue, kernels::bound::issue}};
+  made.time = 0;
+  made.binds = kernels::bound::nothing;
+  double most = 0;
+  for (const auto& one : all) {
+    made.time += one.time;
+    if (one.time > most) most = one.time, made.binds = one.limit;
+  }
+  if (made.blocks == 0) return;
+  // Multiprocessors take blocks in turns; the last turn may leave some idle. A launch and the latency of one block are
+  // added to both sides, so that neither counts in the time of a large problem.
+  const double turns = std::ceil(static_cast<double>(made.blocks) / on.multiprocessors);
+  const double idle = turns * on.multiprocessors / made.blocks;
+  const double copy_us = 2 * static_cast<double>(known.bytes) / on.gpu->copy_bytes_per_us;
+  const double latency_us = on.gpu->launch_us + (made.shared_bytes > 0 ? on.gpu->block_us : on.gpu->copy_block_us);
+  const double us = latency_us + copy_us * made.time * idle;
+  if (copy_us * made.time * (idle - 1) + latency_us > us / 2) made.binds = kernels::bound::latency;
+  made.time = us / (on.gpu->launch_us + on.gpu->copy_block_us + copy_us);
+}
+
+}  // namespace cornerturn::gpu

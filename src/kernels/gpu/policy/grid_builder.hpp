@@ -1,0 +1,62 @@
+// Builds the grid of a launch, fastest axis first, and holds what the offers of all GPU families share.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/checked.hpp"
+#include "kernels/family.hpp"
+#include "kernels/gpu/policy/grid.hpp"
+#include "kernels/kernel.hpp"
+
+namespace cornerturn::gpu {
+
+inline constexpr std::int64_t most_blocks = INT32_MAX;
+
+// An axis of one index takes no part.
+class grid_builder {
+ public:
+  grid_builder(grid& blocks, std::int64_t word) noexcept : blocks_(blocks), word_(word) {}
+
+  // Adds an axis of `count` indices. One step advances `tiles` tiles of the slot, if any; steps count words.
+  void add(std::int64_t count, int slot, std::int64_t tiles, std::int64_t src_step, std::int64_t dst_step) noexcept {
+    if (count == 1) return;
+    grid_axis& into = blocks_.axes[blocks_.rank++];
+    into.count = map::fast_divisor(static_cast<std::uint32_t>(std::min(count, most_blocks)));
+    if (slot >= 0) into.tiles[slot] = static_cast<std::uint32_t>(tiles);
+    into.src_step_bytes = src_step * word_;
+    into.dst_step_bytes = dst_step * word_;
+    if (!base::checked_mul(all_, count, all_) || all_ > most_blocks) all_ = most_blocks + 1;
+  }
+  // 0 where a grid has too few blocks.
+  [[nodiscard]] std::uint32_t blocks() const noexcept {
+    return all_ > most_blocks ? 0 : static_cast<std::uint32_t>(all_);
+  }
+
+ private:
+  grid& blocks_;
+  std::int64_t word_;
+  std::int64_t all_ = 1;
+};
+
+// The offer of a grid of tiles with the row's own shared memory. False where a grid has too few blocks.
+[[nodiscard]] inline bool finish(kernels::offer& made, const grid_builder& number,
+                                 const kernels::kernel& row) noexcept {
+  made.blocks = number.blocks();
+  made.shared_bytes = row.shared_bytes;
+  return made.blocks != 0;
+}
+
+// The share of tiles of `extent` that `n` indices fill.
+[[nodiscard]] inline double fill(std::int64_t n, std::int64_t extent) noexcept {
+  return static_cast<double>(n) / static_cast<double>(base::ceil_div(n, extent) * extent);
+}
+
+// 0 to 4 for words of 1, 2, 4, 8 and 16 bytes.
+[[nodiscard]] constexpr int log2_of_word(std::int64_t word_bytes) noexcept {
+  int size = 0;
+  while (std::int64_t{1} << size < word_bytes) ++size;
+  return size;
+}
+
+}  // namespace cornerturn::gpu

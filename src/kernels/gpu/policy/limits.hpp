@@ -1,0 +1,42 @@
+// The launch bounds of an instance as one number, so that a row of the list is the only place that says them: threads of a
+// block, blocks that must fit a multiprocessor of each architecture, and how shared memory and L1 are divided.
+#pragma once
+
+#include <cstdint>
+
+namespace cornerturn::gpu {
+
+// Blocks that must fit a multiprocessor, which limits registers. 0: as on sm_90.
+struct min_blocks {
+  int sm75 = 0;
+  int sm80 = 0;
+  int sm86 = 0;
+  int sm89 = 0;
+  int sm90 = 1;
+  int sm100 = 0;
+  int sm120 = 0;
+};
+
+// shared_percent: the share of what a multiprocessor divides between shared memory and L1; 0: the driver decides
+constexpr std::uint64_t limits(int threads, min_blocks blocks, int shared_percent = 0) {
+  std::uint64_t packed = static_cast<std::uint64_t>(threads) | static_cast<std::uint64_t>(shared_percent) << 11;
+  int shift = 18;
+  for (const int here : {blocks.sm75, blocks.sm80, blocks.sm86, blocks.sm89, blocks.sm90, blocks.sm100, blocks.sm120}) {
+    packed |= static_cast<std::uint64_t>(here == 0 ? blocks.sm90 : here) << shift;
+    shift += 6;
+  }
+  return packed;
+}
+constexpr std::uint64_t limits(int threads, int blocks, int shared_percent = 0) {
+  return limits(threads, min_blocks{.sm90 = blocks}, shared_percent);
+}
+
+constexpr int threads_of(std::uint64_t packed) { return static_cast<int>(packed & 2047); }
+constexpr int shared_percent_of(std::uint64_t packed) { return static_cast<int>(packed >> 11 & 127); }
+// arch: 90 for sm_90
+constexpr int blocks_of(std::uint64_t packed, int arch) {
+  const int slot = arch < 80 ? 0 : arch < 86 ? 1 : arch < 89 ? 2 : arch < 90 ? 3 : arch < 100 ? 4 : arch < 120 ? 5 : 6;
+  return static_cast<int>(packed >> (18 + 6 * slot) & 63);
+}
+
+}  // namespace cornerturn::gpu

@@ -1,0 +1,25 @@
+// The offer and the description of every GPU family, by its name.
+#pragma once
+
+#include <string>
+
+#include "kernels/kernel.hpp"
+
+#define GPU_ROW(name, family, ...)                                                                \
+  namespace cornerturn::gpu::offers {                                                             \
+  bool family(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row, \
+              kernels::offer& made) noexcept;                                                     \
+  }                                                                                               \
+  namespace cornerturn::gpu::descriptions {                                                       \
+  std::string family(const kernels::offer& made);                                                 \
+  }
+#define GPU_BATCH_ROW GPU_ROW
+#define GPU_IN_PLACE_ROW GPU_ROW
+#define GPU_ARITHMETIC_ROW GPU_ROW
+#define CORNERTURN_KERNEL(...)
+#include "kernels/kernels.inc"
+#undef CORNERTURN_KERNEL
+#undef GPU_ROW
+#undef GPU_BATCH_ROW
+#undef GPU_IN_PLACE_ROW
+#undef GPU_ARITHMETIC_ROW

@@ -1,0 +1,110 @@
+// Loader and storer of unaligned addresses: aligned words or chunks of 16 bytes, realigned in registers.
+#pragma once
+
+#include <type_traits>
+
+#include "kernels/gpu/policy/grid.cuh"
+#include "kernels/gpu/policy/transpose_block.cuh"
+
+namespace cornerturn::gpu {
+
+GPU_INLINE uint32_t low_word(const void* address) {
+  return static_cast<uint32_t>(reinterpret_cast<std::uint64_t>(address));
+}
+
+// 3. The four bytes at `from`, of which only those in [begin, end) may be touched.
+GPU_INLINE uint32_t load_unaligned(const unsigned char* from, std::uint64_t begin, std::uint64_t end) {
+  const auto address = reinterpret_cast<std::uint64_t>(from);
+  const uint32_t shift = address & 3;
+  if (address - shift >= begin && address - shift + (shift == 0 ? 4 : 8) <= end) {
+    const unsigned char* const aligned = from - shift;
+    const auto low = load_global<uint32_t>(aligned);
+    return shift == 0 ? low : funnel_shift_right(low, load_global<uint32_t>(aligned + 4), shift * 8);
+  }
+  uint32_t value = 0;
+  GPU_UNROLL for (int k = 0; k < 4; ++k) {
+    if (address + k >= begin && address + k < end) value |= uint32_t{from[k]} << 8 * k;
+  }
+  return value;
+}
+
+// Where the rows of a tile are read.
+struct unaligned_source {
+  const unsigned char* first;  // of the tile
+  int64_t row_bytes;           // from one row to the next
+  std::uint64_t begin, end;    // addresses: nothing outside [begin, end) is read
+  int64_t first_row;           // of the tile, in the matrix
+  int64_t left[2];             // columns and rows, from the tile's first ones to the last ones of all
+};
+
+// A granule of which only the bytes in [begin, end) may be touched.
+GPU_INLINE void fetch_part(const unaligned_source& src, unsigned char* to, const unsigned char* from) {
+  const auto address = reinterpret_cast<std::uint64_t>(from);
+  if (address >= src.begin && address + 16 <= src.end) return start_line_copy(to, from);
+  GPU_UNROLL_BY(1) for (int k = 0; k < 16; ++k) {  // few of them: not once more for each place that fetches
+    if (address + k >= src.begin && address + k < src.end) to[k] = from[k];
+  }
+}
+
+// The lowest `bytes` of 16 bytes go to their end.
+template <int WordBytes>
+GPU_INLINE void rotate_down(uint32_t (&words)[4], uint32_t bytes) {
+  uint32_t by_bytes[4], by_word[4];
+  GPU_UNROLL for (int k = 0; k < 4; ++k) {
+    by_bytes[k] = WordBytes < 4 ? funnel_shift_right(words[k], words[(k + 1) % 4], bytes % 4 * 8) : words[k];
+  }
+  GPU_UNROLL for (int k = 0; k < 4; ++k) {
+    by_word[k] = WordBytes < 8 && (bytes & 4) != 0 ? by_bytes[(k + 1) % 4] : by_bytes[k];
+  }
+  GPU_UNROLL for (int k = 0; k < 4; ++k) words[k] = (bytes & 8) != 0 ? by_word[(k + 2) % 4] : by_word[k];
+}
+
+// Stores those elements k of a chunk for which from <= k < to.
+template <int WordBytes>
+GPU_INLINE void store_rows(unsigned char* address, const uint32_t (&words)[4], int64_t from, int64_t to) {
+  GPU_UNROLL for (int k = 0; k < 16 / WordBytes; ++k) {
+    if (k < from || k >= to) continue;
+    if constexpr (WordBytes == 8) {
+      store_global(address + k * 8, word_t<8>{words[2 * k], words[2 * k + 1]});
+    } else {
+      store_global(address + k * WordBytes,
+                   static_cast<word_t<WordBytes>>(words[k * WordBytes / 4] >> k * WordBytes % 4 * 8));
+    }
+  }
+}
+
+// Bytes [first, first + 16) of two chunks, 0 <= first < 16; of the second one only what that takes is looked at. The
+// lanes of a warp have the same `first`, or few different ones.
+template <int WordBytes>
+GPU_INLINE void take_out(uint32_t (&taken)[4], const word_t<16>& low, const word_t<16>& high, uint32_t first) {
+  const uint32_t all[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+  const auto take = [&](auto from) {
+    constexpr int From = decltype(from)::value;
+    GPU_UNROLL for (int k = 0; k < 4; ++k) {
+      taken[k] = WordBytes < 4 ? funnel_shift_right(all[From + k], all[From + k + 1], first % 4 * 8) : all[From + k];
+    }
+  };
+  switch (first / 4) {
+    case 0:
+      return take(std::integral_constant<int, 0>());
+    case 1:
+      return take(std::integral_constant<int, 1>());
+    case 2:
+      return take(std::integral_constant<int, 2>());
+    default:
+      return take(std::integral_constant<int, 3>());
+  }
+}
+
+template <int V>
+GPU_INLINE word_t<16> chunk_of(const register_block<V>& block, int k) {
+  return {block.row[k][0], block.row[k][1], block.row[k][2], block.row[k][3]};
+}
+
+// What is left of a long side, as far as a tile can see.
+GPU_INLINE int32_t in_sight(int64_t extent) {
+  constexpr int64_t Most = 1 << 20;
+  return static_cast<int32_t>(extent < Most ? extent : Most);
+}
+
+}  // namespace cornerturn::gpu

@@ -1,0 +1,166 @@
+// In place: a tile and its mirror image trade places; a tile on the diagonal is its own. See swap_args.
+//   1. the block's number becomes a pair of tile numbers I <= J, and those become two addresses
+//   2. both tiles are read into shared memory; `swap` turns them on the way, as gpu/tile.cuh does
+//   3. after a barrier each is written where the other came from
+// `swap`      addresses that are multiples of 16 bytes, elements of one word, columns side by side: V x V register
+// blocks `exchange`  anything else, word by word: shared memory has a word more in each row of a tile, so that the
+//             columns that are read lie in different banks
+#pragma once
+
+#include "kernels/gpu/policy/chunk.cuh"
+#include "kernels/gpu/policy/transpose_block.cuh"
+#include "kernels/gpu/swap/args.hpp"
+#include "map/tile.hpp"
+
+namespace cornerturn::gpu {
+
+// 1. The tile of rows I and columns J, and its mirror image.
+struct tile_pair {
+  unsigned char* upper;
+  unsigned char* lower;
+  int64_t rows;  // of the upper tile that exist: columns of the lower one
+  int64_t cols;
+  bool diagonal;
+};
+
+GPU_INLINE tile_pair find_tiles(const swap_args& args) {
+  auto* base = static_cast<unsigned char*>(args.dst);
+  uint32_t rest = args.triangle.quotient(block_index());
+  const uint32_t folded = block_index() - rest * args.triangle.divisor;
+  for (int32_t k = 0; k < args.outer_rank; ++k) {
+    const uint32_t above = args.outer[k].count.quotient(rest);
+    base += int64_t{rest - above * args.outer[k].count.divisor} * args.outer[k].stride_bytes;
+    rest = above;
+  }
+  // Row y of the fold is row y of the triangle, and in front of it, backwards, row n - y (n even) or n - 1 - y.
+  const uint32_t even = 1 - args.numbers % 2;
+  const uint32_t y = args.fold.quotient(folded);
+  const uint32_t x = folded - y * args.fold.divisor;
+  const bool own = x >= y + even;
+  uint32_t down = own ? y : args.numbers - y - even;
+  uint32_t across = own ? x - even : args.numbers - 1 - x;
+  tile_pair found{base, base, args.extent, args.extent, down == across};
+  for (int32_t k = 0; k < args.digit_count; ++k) {
+    const swap_args::digit& digit = args.digits[k];
+    const uint32_t down_above = digit.count.quotient(down), across_above = digit.count.quotient(across);
+    const int64_t i = down - down_above * digit.count.divisor, j = across - across_above * digit.count.divisor;
+    found.upper += i * digit.row_bytes + j * digit.col_bytes;
+    found.lower += j * digit.row_bytes + i * digit.col_bytes;
+    if (k == 0) found.rows -= i * args.tile, found.cols -= j * args.tile;
+    down = down_above, across = across_above;
+  }
+  return found;
+}
+
+template <class Map, bool Whole>
+GPU_INLINE void load_transposed(const swap_args& args, const unsigned char* from, int64_t rows, int64_t cols,
+                                unsigned char* tile) {
+  constexpr int V = Map::v, Blocks = Map::steps / V;
+  const int thread = static_cast<int>(thread_index());
+  register_block<V> block[Blocks];
+  from += Map::src_col(thread) * Map::word_bytes;
+  cols -= Map::src_col(thread);
+  GPU_UNROLL for (int step = 0; step < Map::steps; ++step) {
+    const int row = Map::src_row(thread, step);
+    load_chunk<Map::word_bytes>(block[step / V].row[step % V], from + row * args.row_bytes,
+                                Whole        ? V
+                                : row < rows ? cols
+                                             : 0);
+  }
+  GPU_UNROLL for (int b = 0; b < Blocks; ++b) transpose_block<Map::word_bytes>(block[b]);
+  GPU_UNROLL for (int step = 0; step < Map::steps; ++step) {
+    const uint32_t(&chunk)[4] = block[step / V].row[step % V];
+    *reinterpret_cast<word_t<16>*>(tile + Map::smem_store(thread, step)) = {chunk[0], chunk[1], chunk[2], chunk[3]};
+  }
+}
+
+template <class Map, bool Whole>
+GPU_INLINE void store_columns(const swap_args& args, const unsigned char* tile, int64_t rows, int64_t cols,
+                              unsigned char* to) {
+  const int thread = static_cast<int>(thread_index());
+  to += Map::dst_row(thread) * Map::word_bytes;
+  rows -= Map::dst_row(thread);
+  GPU_UNROLL for (int step = 0; step < Map::steps; ++step) {
+    const int column = Map::dst_col(thread, step);
+    const auto chunk = *reinterpret_cast<const word_t<16>*>(tile + Map::smem_load(thread, step));
+    store_chunk<Map::word_bytes>(to + column * args.row_bytes, chunk, Whole ? Map::v : column < cols ? rows : 0);
+  }
+}
+
+template <class Map, bool Whole>
+GPU_INLINE void swap_tiles(const swap_args& args, const tile_pair& here) {
+  unsigned char* const of_upper = shared_memory();
+  unsigned char* const of_lower = of_upper + Map::shared_bytes;
+  load_transposed<Map, Whole>(args, here.upper, here.rows, here.cols, of_upper);  // 2.
+  if (!here.diagonal) load_transposed<Map, Whole>(args, here.lower, here.cols, here.rows, of_lower);
+  block_barrier();  // orders what 2 wrote to shared memory before its reads, and what it read before the writes of 3
+  store_columns<Map, Whole>(args, of_upper, here.rows, here.cols, here.lower);  // 3.
+  if (!here.diagonal) store_columns<Map, Whole>(args, of_lower, here.cols, here.rows, here.upper);
+}
+
+template <int WordBytes, int Side, std::uint64_t Limits>
+GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
+swap_kernel(GPU_PARAMETER swap_args args) {
+  static_assert(threads_of(Limits) == map::tile_map<WordBytes, Side>::threads);
+  using at = map::tile_map<WordBytes, Side>;
+  const tile_pair here = find_tiles(args);
+  if (here.rows >= at::extent && here.cols >= at::extent) {
+    swap_tiles<at, true>(args, here);
+  } else {
+    swap_tiles<at, false>(args, here);
+  }
+}
+
+// Word k of the element (row, col) of a tile.
+struct tile_word {
+  int32_t row, col, word;
+};
+GPU_INLINE tile_word tile_word_of(const swap_args& args, int32_t i) {
+  const int32_t length = args.tile * args.words;
+  const int32_t row = i / length, rest = i - row * length;
+  const int32_t col = rest / args.words;
+  return {row, col, rest - col * args.words};
+}
+
+template <int WordBytes>
+GPU_INLINE void words_in(const swap_args& args, const unsigned char* from, int64_t rows, int64_t cols,
+                         word_t<WordBytes>* tile) {
+  const int32_t pitch = args.tile * args.words + 1;
+  for (int32_t i = static_cast<int32_t>(thread_index()); i < args.tile * args.tile * args.words;
+       i += unaligned_swap_threads) {
+    const tile_word at = tile_word_of(args, i);
+    if (at.row >= rows || at.col >= cols) continue;
+    tile[at.row * pitch + at.col * args.words + at.word] =
+        load_global<word_t<WordBytes>>(from + at.row * args.row_bytes + at.col * args.col_bytes + at.word * WordBytes);
+  }
+}
+
+// rows, cols: of the tile as it was read; its columns are rows here.
+template <int WordBytes>
+GPU_INLINE void words_out(const swap_args& args, const word_t<WordBytes>* tile, int64_t rows, int64_t cols,
+                          unsigned char* to) {
+  const int32_t pitch = args.tile * args.words + 1;
+  for (int32_t i = static_cast<int32_t>(thread_index()); i < args.tile * args.tile * args.words;
+       i += unaligned_swap_threads) {
+    const tile_word at = tile_word_of(args, i);
+    if (at.row >= cols || at.col >= rows) continue;
+    store_global(to + at.row * args.row_bytes + at.col * args.col_bytes + at.word * WordBytes,
+                 tile[at.col * pitch + at.row * args.words + at.word]);
+  }
+}
+
+template <int WordBytes, std::uint64_t Limits>
+GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
+unaligned_swap_kernel(GPU_PARAMETER swap_args args) {
+  static_assert(threads_of(Limits) == unaligned_swap_threads);
+  const tile_pair here = find_tiles(args);
+  auto* const of_upper = reinterpret_cast<word_t<WordBytes>*>(shared_memory());
+  auto* const of_lower = of_upper + args.tile * (args.tile * args.words + 1);
+  words_in<WordBytes>(args, here.upper, here.rows, here.cols, of_upper);  // 2.
+  if (!here.diagonal) words_in<WordBytes>(args, here.lower, here.cols, here.rows, of_lower);
+  block_barrier();  // orders what 2 wrote to shared memory before its reads, and what it read before the writes of 3
+  words_out<WordBytes>(args, of_upper, here.rows, here.cols, here.lower);  // 3.
+  if (!here.diagonal) words_out<WordBytes>(args, of_lower, here.cols, here.rows, here.upper);
+}
+
+}  // namespace cornerturn::gpu

@@ -1,0 +1,3 @@
+#pragma once
+
+#include "kernels/gpu/policy/tile_args.hpp"

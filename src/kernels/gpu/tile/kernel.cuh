@@ -1,0 +1,71 @@
+// Register-block tile: rows and columns whose addresses are multiples of 16 bytes on both sides.
+//   1. each thread reads a V x V block as V chunks of 16 bytes, one from each row     (16 threads: 256 bytes of a row)
+//   2. it transposes the block in registers
+//   3. it puts V chunks, one for each column, into shared memory; a XOR keeps eight threads on eight bank groups
+//   4. after a barrier it writes V chunks of 16 bytes                             (16 threads: 256 bytes of a dst run)
+// The addresses of all four are map::tile_map. Rows or columns that are several axes look theirs up in tables. Tiles at
+// an edge take the same path, element by element only in the chunk that the edge cuts.
+#pragma once
+
+#include "kernels/gpu/policy/chunk.cuh"
+#include "kernels/gpu/policy/fused_axes.cuh"
+#include "kernels/gpu/policy/transpose_block.cuh"
+#include "kernels/gpu/tile/args.hpp"
+#include "map/tile.hpp"
+
+namespace cornerturn::gpu {
+
+template <int WordBytes, int Side, bool Fused, bool Whole, class Between = nothing_between>
+GPU_INLINE void transpose_tile(const tile_args_t<Fused>& args, const tile_origin& here, const Between& between = {}) {
+  using at = map::tile_map<WordBytes, Side>;
+  constexpr int V = at::v;
+  constexpr int Blocks = at::steps / V;
+  unsigned char* const tile = shared_memory();
+  const int64_t* const row_src = reinterpret_cast<const int64_t*>(tile + at::shared_bytes);  // (extent)
+  const int64_t* const col_dst = row_src + at::extent;                                       // (extent)
+  const int thread = static_cast<int>(thread_index());
+  if constexpr (Fused) {
+    fill_tables(args, here, reinterpret_cast<int64_t*>(tile + at::shared_bytes), at::extent, at::extent, at::threads);
+    block_barrier();  // orders the tables before their reads
+  }
+
+  register_block<V> block[Blocks];  //                                                    (blocks, V rows, 16 bytes)
+  const unsigned char* const from = here.src + at::src_col(thread) * WordBytes;
+  const int64_t cols = here.left[0] - at::src_col(thread);
+  GPU_UNROLL for (int step = 0; step < at::steps; ++step) {  // 1.
+    const int row = at::src_row(thread, step);
+    const int64_t offset = Fused ? row_src[row] : row * args.src_row_bytes;
+    load_chunk<WordBytes>(block[step / V].row[step % V], from + offset, Whole ? V : row < here.left[1] ? cols : 0);
+  }
+  GPU_UNROLL for (int b = 0; b < Blocks; ++b) transpose_block<WordBytes>(block[b]);  // 2. (blocks, V columns, 16 bytes)
+  GPU_UNROLL for (int step = 0; step < at::steps; ++step) {                          // 3.
+    const uint32_t(&chunk)[4] = block[step / V].row[step % V];
+    store_shared(tile + at::smem_store(thread, step), word_t<16>{chunk[0], chunk[1], chunk[2], chunk[3]});
+  }
+  block_barrier();  // orders the chunks written in 3 before their reads in 4
+  between();
+  unsigned char* const to = here.dst + at::dst_row(thread) * WordBytes;
+  const int64_t length = here.left[1] - at::dst_row(thread);
+  GPU_UNROLL for (int step = 0; step < at::steps; ++step) {  // 4.
+    const int column = at::dst_col(thread, step);
+    const int64_t offset = Fused ? col_dst[column] : column * args.dst_col_bytes;
+    const auto chunk = load_shared<word_t<16>>(tile + at::smem_load(thread, step));
+    store_chunk<WordBytes>(to + offset, chunk, Whole ? V : column < here.left[0] ? length : 0);
+  }
+}
+
+template <int WordBytes, int Side, bool Fused, std::uint64_t Limits>
+GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
+tile_kernel(GPU_PARAMETER tile_args_t<Fused> args) {
+  static_assert(threads_of(Limits) == map::tile_map<WordBytes, Side>::threads);
+  constexpr int extent = map::tile_map<WordBytes, Side>::extent;
+  const tile_origin here = find_origin(args.blocks, args.src, args.dst);
+  if (here.left[1] <= 0) return;
+  if (here.left[0] >= extent && here.left[1] >= extent) {
+    transpose_tile<WordBytes, Side, Fused, true>(args, here);
+  } else {
+    transpose_tile<WordBytes, Side, Fused, false>(args, here);
+  }
+}
+
+}  // namespace cornerturn::gpu

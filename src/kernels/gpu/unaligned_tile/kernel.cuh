@@ -1,0 +1,246 @@
+// Shifted tile: rows and columns at any address that is a multiple of one element, on either side.
+//   A granule is 16 aligned bytes of src. A group is as many rows as make 16 bytes of dst: rows that have the same
+//   place in their groups lie equally far from the last granule border, as their distance is a multiple of 16 bytes.
+//   1. the granules that hold the tile travel to shared memory as they are, 16 bytes a lane        (rows, granules)
+//   2. there a granule stays free after each group, so that a group takes an odd number of them: the same element of
+//      eight groups lies in eight different sets of four banks
+//   3. after a barrier each lane gathers one element from each of 16 bytes' worth of rows, which are rows of one group
+//      or of two neighbours. All lanes read rows of the same place in their group at the same time: eight lanes in
+//      eight groups, the next eight four bytes further on, meet 32 banks whatever the strides  (4 columns, 8 chunks)
+//   4. what was gathered is rotated by the column's distance from a granule border of dst, and written as 16 bytes
+// Dst is written in whole sectors of 32 bytes: a line begins at the last sector border at or before its first row,
+// which takes up to 31 bytes of rows that belong to the tile above: the halo, read again. So no tile leaves a part of a
+// sector to another, except at the ends of a dst run.
+#pragma once
+
+#include "kernels/gpu/policy/fused_axes.cuh"
+#include "kernels/gpu/policy/unaligned.cuh"
+#include "kernels/gpu/unaligned_tile/args.hpp"
+
+namespace cornerturn::gpu {
+
+// A tile of elements of SrcBytes that are DstBytes long in dst: the same, where nothing is done to them.
+template <int SrcBytes, int DstBytes, int Rows, int RowGranules, int Splits>
+struct unaligned_tile_map {
+  static constexpr int src_bytes = SrcBytes;
+  static constexpr int dst_bytes = DstBytes;
+  static constexpr int group = 16 / (SrcBytes < DstBytes ? SrcBytes : DstBytes);  // rows: 16 bytes of the narrower side
+  static constexpr int chunk_bytes = group * DstBytes;                            // of a column of dst: 16 or 32
+  static constexpr int above = unaligned_halo_bytes / DstBytes;                   // rows of the halo
+  static constexpr int rows = Rows;
+  static constexpr int row_granules = RowGranules;  // the last one is needed where a row is shifted
+  static constexpr int cols = (row_granules - 1) * 16 / SrcBytes;
+  static constexpr int groups = (above + rows) / group;
+  static constexpr int group_bytes = (group * row_granules + 1) * 16;
+  static constexpr int shared_bytes = groups * group_bytes;
+
+  // A strip is the columns of one granule. A warp writes `across` of its columns, `along` chunks of each.
+  static constexpr int strips = row_granules - 1;
+  static constexpr int strip_cols = 16 / SrcBytes;
+  static constexpr int across = strip_cols < 4 ? strip_cols : 4;
+  static constexpr int along = 32 / across;
+  static constexpr int quads = strip_cols / across;
+  static constexpr int chunks = rows / group;
+  static constexpr int bands = chunks / along;
+  static constexpr int splits = Splits;  // warps that share the strips: so many that the columns of a lane lie equally
+                                         // far from a sector border
+  static constexpr int threads = 32 * quads * bands * splits;
+  static_assert(splits * strip_cols * DstBytes % 32 == 0 && strips % splits == 0 && rows % (group * along) == 0);
+  static_assert(above % group == 0 && group % 2 == 0);
+};
+
+template <int WordBytes>
+struct unaligned_tile : unaligned_tile_map<WordBytes, WordBytes, WordBytes == 8 ? 64 : 128, WordBytes == 8 ? 33 : 17,
+                                           WordBytes == 1 ? 2 : 4> {};
+
+// Whether the tile and its halo are all there, and the granules reach no byte that does not exist: up to 15 of them lie
+// beyond the tile's columns on either side.
+template <class At>
+GPU_INLINE bool is_whole(const unaligned_source& src) {
+  const std::uint64_t one = reinterpret_cast<std::uint64_t>(src.first) - At::above * src.row_bytes,
+                      other = one + (At::above + At::rows - 1) * src.row_bytes;
+  return src.left[0] >= At::cols && src.left[1] > At::rows && src.first_row >= At::above &&
+         (one < other ? one : other) >= src.begin + 15 &&
+         (one < other ? other : one) + At::cols * At::src_bytes + 15 <= src.end;
+}
+
+// 1. and 2. The rows in shared memory begin with the halo.
+template <class At, bool Fused, bool Whole>
+GPU_INLINE void fetch_unaligned(const unaligned_source& src, const int64_t* row_src) {
+  using at = At;
+  constexpr int Rows = at::above + at::rows;
+  const int64_t row_bytes = src.left[0] * at::src_bytes;
+  GPU_UNROLL for (int first = 0; first < Rows * at::row_granules; first += at::threads) {
+    const uint32_t index = first + thread_index();
+    const auto row = static_cast<int>(index / at::row_granules);
+    const auto granule = static_cast<int>(index % at::row_granules);
+    if (Rows * at::row_granules % at::threads != 0 && row >= Rows) return;
+    const unsigned char* const row_from = src.first + (Fused ? row_src[row] : (row - at::above) * src.row_bytes);
+    const auto shift = static_cast<int>(low_word(row_from) & 15);
+    if (granule == at::row_granules - 1 && shift == 0) continue;
+    unsigned char* const to = shared_memory() + (row * at::row_granules + row / at::group + granule) * 16;
+    const unsigned char* const from = row_from - shift + granule * 16;
+    if (Whole) {
+      start_line_copy(to, from);
+    } else if (row - at::above >= -src.first_row && row - at::above < src.left[1] && granule * 16 - shift < row_bytes) {
+      fetch_part(src, to, from);
+    }
+  }
+}
+
+// Element k, at offset[k] of shared memory, makes bytes k * WordBytes and up of four words.
+template <int WordBytes>
+GPU_INLINE void gather_words(uint32_t* words, const int* offset, int further) {
+  word_t<WordBytes> value[16 / WordBytes];
+  GPU_UNROLL for (int k = 0; k < 16 / WordBytes; ++k) {
+    value[k] = *reinterpret_cast<const word_t<WordBytes>*>(shared_memory() + offset[k] + further);
+  }
+  if constexpr (WordBytes == 8) {
+    words[0] = value[0].x, words[1] = value[0].y, words[2] = value[1].x, words[3] = value[1].y;
+  } else {
+    GPU_UNROLL for (int k = 0; k < 4; ++k) {
+      if constexpr (WordBytes == 4) {
+        words[k] = value[k];
+      } else if constexpr (WordBytes == 2) {
+        words[k] = byte_permute(value[2 * k], value[2 * k + 1], 0x5410);
+      } else {
+        words[k] = byte_permute(byte_permute(value[4 * k], value[4 * k + 1], 0x0040),
+                                byte_permute(value[4 * k + 2], value[4 * k + 3], 0x0040), 0x5410);
+      }
+    }
+  }
+}
+
+// What a lane gathers for chunk `number` of a line that begins at `to`.
+template <class At>
+struct unaligned_chunk {
+  int row;                // of the tile: the chunk's first
+  uint32_t rotation;      // bytes of dst
+  int offset[At::group];  // in shared memory, of the element of strip 0 in the row of each place in its group
+};
+
+template <class At, bool Fused, bool Whole>
+GPU_INLINE unaligned_chunk<At> locate_chunk(const unaligned_source& src, const int64_t* row_src,
+                                            const unsigned char* to, int number, int col) {
+  using at = At;
+  unaligned_chunk<at> made;
+  made.row = number * at::group - static_cast<int>(low_word(to) & 31) / at::dst_bytes;
+  made.rotation = (0 - low_word(to)) & (at::chunk_bytes - 1);
+  const int first_group = (made.row + at::above) / at::group;
+  GPU_UNROLL for (int k = 0; k < at::group; ++k) {
+    int group = first_group + (k * at::dst_bytes < static_cast<int>(made.rotation) ? 1 : 0);
+    if (!Whole && group >= at::groups) group = at::groups - 1;  // rows that do not exist
+    const auto row_src_bytes = static_cast<uint32_t>(Fused ? row_src[group * at::group + k] : k * src.row_bytes);
+    made.offset[k] = group * at::group_bytes + k * at::row_granules * 16 +
+                     static_cast<int>((low_word(src.first) + row_src_bytes) & 15) + col * at::src_bytes;
+  }
+  return made;
+}
+
+// 3. and 4.
+template <int WordBytes, bool Whole>
+GPU_INLINE void write_chunk(const unaligned_source& src, const unaligned_chunk<unaligned_tile<WordBytes>>& aim,
+                            unsigned char* to, int strip) {
+  uint32_t words[4];
+  gather_words<WordBytes>(words, aim.offset, strip * 16);
+  rotate_down<WordBytes>(words, aim.rotation);
+  if (Whole || (aim.row >= -src.first_row && aim.row + 16 / WordBytes <= src.left[1])) {
+    store_global(to, word_t<16>{words[0], words[1], words[2], words[3]});
+  } else {
+    store_rows<WordBytes>(to, words, -src.first_row - aim.row, src.left[1] - aim.row);
+  }
+}
+
+// Where a thread of a shifted tile begins to write.
+template <class At>
+struct unaligned_task {
+  int first_strip;
+  int first_col;  // of a strip
+  int number;     // of a column's chunks
+
+  GPU_INLINE explicit unaligned_task(int thread) {
+    const int lane = thread % 32, warp = thread / 32;
+    first_strip = warp / (At::quads * At::bands);
+    first_col = warp % At::quads + lane / 8 % At::across * At::quads;
+    number = warp / At::quads % At::bands * At::along + lane % 8 + lane / (8 * At::across) * 8;
+  }
+};
+
+template <int WordBytes, bool Fused, bool Whole, class Between = nothing_between>
+GPU_INLINE void transpose_unaligned(const tile_args_t<Fused>& args, const tile_origin& here,
+                                    const unaligned_source& src, const Between& between = {}) {
+  using at = unaligned_tile<WordBytes>;
+  int64_t* const row_src = reinterpret_cast<int64_t*>(shared_memory() + at::shared_bytes);  // (above and rows)
+  int64_t* const col_dst = row_src + at::above + at::rows;                                  // (cols)
+  if constexpr (Fused) {
+    const tile_origin raised = {here.src, here.dst, {here.left[0], here.left[1] + at::above}};
+    fill_tables(args, raised, row_src, at::above + at::rows, at::cols, at::threads);
+    block_barrier();  // orders the tables before their reads
+  }
+  fetch_unaligned<at, Fused, Whole>(src, row_src);
+  wait_for_copies();
+  block_barrier();  // orders the granules put into shared memory in 1 before their reads in 3
+  between();
+
+  const unaligned_task<at> mine(static_cast<int>(thread_index()));
+  if constexpr (Whole && !Fused) {
+    const int col = mine.first_col + mine.first_strip * at::strip_cols;
+    unsigned char* to = here.dst + col * args.dst_col_bytes;
+    const unaligned_chunk<at> aim = locate_chunk<at, false, true>(src, row_src, to, mine.number, col);
+    const int64_t step_bytes = at::splits * at::strip_cols * args.dst_col_bytes;
+    to += aim.row * WordBytes;
+    GPU_UNROLL for (int strip = 0; strip < at::strips; strip += at::splits, to += step_bytes) {
+      write_chunk<WordBytes, true>(src, aim, to, strip);
+    }
+  } else {
+    // The last tile of a run has no tile below that would write the rows of its last, unfinished sectors.
+    const int chunks = at::chunks + (here.left[1] <= at::rows ? 32 / at::chunk_bytes : 0);
+    for (int strip = mine.first_strip; strip < at::strips; strip += at::splits) {
+      const int col = mine.first_col + strip * at::strip_cols;
+      if (col >= here.left[0]) return;
+      unsigned char* const to = here.dst + (Fused ? col_dst[col] : col * args.dst_col_bytes);
+      for (int chunk = mine.number; chunk < chunks; chunk += at::chunks) {
+        const unaligned_chunk<at> aim = locate_chunk<at, Fused, Whole>(src, row_src, to, chunk, mine.first_col);
+        if (aim.row >= here.left[1]) continue;
+        write_chunk<WordBytes, Whole>(src, aim, to + aim.row * WordBytes, strip);
+      }
+    }
+  }
+}
+
+GPU_INLINE unaligned_source source_of(const tile_args& args, const tile_origin& here) {
+  return {here.src,
+          args.src_row_bytes,
+          args.src_begin,
+          args.src_end,
+          args.blocks.extent[1] - here.left[1],
+          {here.left[0], here.left[1]}};
+}
+
+// Whether the tile is a whole one, and its granules, which reach up to 15 bytes beyond its columns, exist.
+template <int WordBytes, bool Fused>
+GPU_INLINE bool is_whole(const tile_args& args, const tile_origin& here, const unaligned_source& src) {
+  using at = unaligned_tile<WordBytes>;
+  if constexpr (Fused) {
+    return here.left[0] >= at::cols && here.left[1] > at::rows && src.first_row >= at::above &&
+           (args.blocks.extent[0] - here.left[0]) * WordBytes >= 15 && (here.left[0] - at::cols) * WordBytes >= 15;
+  } else {
+    return is_whole<at>(src);
+  }
+}
+
+template <int WordBytes, bool Fused, std::uint64_t Limits>
+GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
+unaligned_tile_kernel(GPU_PARAMETER tile_args_t<Fused> args) {
+  static_assert(threads_of(Limits) == unaligned_tile<WordBytes>::threads);
+  const tile_origin here = find_origin(args.blocks, args.src, args.dst);
+  if (here.left[1] <= 0) return;
+  const unaligned_source src = source_of(args, here);
+  if (is_whole<WordBytes, Fused>(args, here, src)) {
+    transpose_unaligned<WordBytes, Fused, true>(args, here, src);
+  } else {
+    transpose_unaligned<WordBytes, Fused, false>(args, here, src);
+  }
+}
+
+}  // namespace cornerturn::gpu

@@ -1,0 +1,89 @@
+// Which row swaps in place. tests/emulate runs the choices.
+#include <gtest/gtest.h>
+
+#include "../../../plan/gpu_choice.hpp"
+#include "../../in_place_cases.hpp"
+
+namespace cornerturn::gpu::swap_test {
+namespace {
+
+using testing::placed;
+using testing::to_text;
+
+using testing::gpu_wish;
+const gpu_wish usual;
+
+kernels::offer choose_for(const problem& what, const gpu_wish& wanted = usual) {
+  std::int64_t word = wanted.alignment;
+  if (!wanted.kernel.empty()) word = std::min<std::int64_t>(word, kernels::find(wanted.kernel)->element_bytes);
+  const map::canonical form = map::canonicalize(placed(what), word);
+  return testing::choose_in_place(form, map::in_place(form), wanted);
+}
+
+void expect_row(const problem& what, const std::string& row, const gpu_wish& wanted = usual) {
+  const kernels::offer made = choose_for(what, wanted);
+  ASSERT_NE(made.row, nullptr) << to_text(what);
+  EXPECT_EQ(made.row->name, row) << to_text(what);
+  EXPECT_STRNE(made.reason, "");
+}
+
+gpu_wish with_alignment(int alignment) {
+  gpu_wish wanted = usual;
+  wanted.alignment = alignment;
+  return wanted;
+}
+
+TEST(swap_offer, takes_aligned_and_unaligned) {
+  expect_row(transpose_problem(1, 5, 4), "cuda_copy_b4");
+  EXPECT_EQ(choose_for(transpose_problem(1, 5, 4)).blocks, 0U);
+  expect_row(transpose_problem(1024, 1024, 1), "cuda_swap_b1_128x128_r16_xor");
+  expect_row(transpose_problem(1024, 1024, 2), "cuda_swap_b2_128x128_r8_xor");
+  expect_row(transpose_problem(1000, 1000, 4), "cuda_swap_b4_64x64_r4_xor");
+  expect_row(transpose_problem(1002, 1002, 8), "cuda_swap_b8_64x64_r2_xor");
+  expect_row(transpose_problem(1001, 1001, 4), "cuda_swap_b4_unaligned");
+  expect_row(transpose_problem(1001, 1001, 4, 1004, 1004), "cuda_swap_b4_64x64_r4_xor");
+  expect_row(transpose_problem(1000, 1000, 4), "cuda_swap_b4_unaligned", with_alignment(4));
+  expect_row(transpose_problem(1000, 1000, 16), "cuda_swap_b16_unaligned");
+  expect_row(transpose_problem(1000, 1000, 12), "cuda_swap_b4_unaligned");
+  expect_row(transpose_problem(8, 8, 4), "cuda_swap_b4_unaligned");
+}
+
+TEST(swap_offer, a_row_that_is_asked_for_is_taken_or_refused) {
+  for (const kernels::kernel& row : kernels::all()) {
+    if (row.launch == nullptr) continue;
+    for (const problem& what : {transpose_problem(1000, 1000, 4), transpose_problem(1001, 1001, 4),
+                                transpose_problem(1024, 1024, 8), transpose_problem(60, 60, 48)}) {
+      gpu_wish wanted = usual;
+      wanted.kernel = row.name;
+      const kernels::offer made = choose_for(what, wanted);
+      if (made.row != nullptr) {
+        EXPECT_EQ(made.row, &row);
+        EXPECT_EQ(row.kind, kernels::row_kind::in_place);
+      }
+    }
+  }
+}
+
+TEST(swap_offer, blocks_fit_a_grid) {
+  EXPECT_EQ(choose_for(transpose_problem(1024, 1024, 4)).blocks, 16U * 17 / 2);
+  EXPECT_EQ(choose_for(batched(transpose_problem(1024, 1024, 4), 3, 1 << 20, 1 << 20)).blocks, 3 * 16U * 17 / 2);
+  EXPECT_NE(choose_for(transpose_problem(65535 * 64, 65535 * 64, 4)).row, nullptr);
+  EXPECT_EQ(choose_for(transpose_problem(65536 * 64, 65536 * 64, 4)).row, nullptr);
+  EXPECT_EQ(
+      choose_for(batched(transpose_problem(65535 * 64, 65535 * 64, 4), 2, std::int64_t{1} << 45, std::int64_t{1} << 45))
+          .row,
+      nullptr);
+}
+
+TEST(swap_offer, shared_memory_fits_48_KiB_but_for_large_tiles) {
+  gpu_wish wanted = usual;
+  wanted.shared_bytes = 48 << 10;
+  for (const std::int64_t element_bytes : {1, 2, 3, 4, 8, 12, 16, 24, 48, 256, 272, 1000, 1009, 4096}) {
+    const kernels::offer made = choose_for(transpose_problem(300, 300, element_bytes), wanted);
+    ASSERT_NE(made.row, nullptr) << element_bytes;
+    EXPECT_LE(made.shared_bytes, wanted.shared_bytes) << element_bytes;
+  }
+}
+
+}  // namespace
+}  // namespace cornerturn::gpu::swap_test
