@@ -52,7 +52,7 @@ void declare(CLI::App& app, arguments& given) {
       "--set", given.sets,
       "a set of cases, may be repeated: plain odd pow2 small_types skinny batched rank_n "
       "hot odd_elements quick bars all in_place_square in_place_rectangle; on a GPU: pow2 odd odd_small skinny "
-      "batched rank_n small rank_many odd_elements quick bars all (default: quick)");
+      "batched rank_n small rank_many odd_elements quick bars all (default: quick); on both, and alone: random");
   app.add_option("--case,--filter", given.pattern, "only cases whose name matches this regular expression");
   app.add_option("--shape,shape", given.shapes,
                  "an ad-hoc case, as 4096x4096; up to 256 KiB (GPU: 16 MiB) it is timed in cache");
@@ -69,13 +69,51 @@ void declare(CLI::App& app, arguments& given) {
       ->check(CLI::PositiveNumber);
   app.add_option("--kernel", given.kernel, "force one kernel by its name");
   app.add_option("--json", given.json, "write a result file");
+  app.add_option("--seed", given.random.seed, "random: the list of cases; equal on every machine (1)");
+  app.add_option("--count", given.random.count, "random: cases, the kinds in rotation (100)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--kinds", given.random.kinds,
+                 "random: some of matrix skinny rank copy batch in_place odd (all of them)")
+      ->delimiter(',');
+  app.add_option("--index", given.random.index, "random: only this case of each kind")->check(CLI::NonNegativeNumber);
+  app.add_option("--size", given.size, "random: bytes of one side, as MIN:MAX with K, M or G (16M:256M; GPU: 64M:1G)");
+  app.add_flag("--regret", given.regret, "time every kernel that accepts each cold case, and print chosen over best");
   app.add_flag("--huge", given.huge, "ask for 2 MiB pages");
   app.add_flag("--list", given.list, "print the names of the chosen cases, or write them to --json, and stop");
   app.add_flag("--check-bars", given.bars, "hold the results against the bars; a miss is exit code 1");
 }
 
+namespace {
+
+void check_random(const arguments& given) {
+  const bool named = std::find(given.sets.begin(), given.sets.end(), "random") != given.sets.end();
+  if (named && (!given.is_random() || !given.shapes.empty())) {
+    throw std::invalid_argument("--set: 'random' goes with no other set and no --shape");
+  }
+  if (named && given.peers == "on") throw std::invalid_argument("--peers: 'on' does not go with --set random");
+  if (named && given.bars) throw std::invalid_argument("--check-bars: there are no bars for --set random");
+  const random_options& random = given.random;
+  const bool only_random = random.seed != 1 || random.count != random_options{}.count || random.index >= 0 ||
+                           !random.kinds.empty() || !given.size.empty();
+  if (!named && only_random) {
+    throw std::invalid_argument("--seed, --count, --kinds, --index and --size want --set random");
+  }
+}
+
+}  // namespace
+
 std::vector<bench_case> chosen_cases(const arguments& given, machine on) {
   std::vector<bench_case> chosen;
+  check_random(given);
+  if (given.is_random()) {
+    random_options options = given.random;
+    if (!given.size.empty()) parse_size_range(given.size, options);
+    const std::regex pattern(given.pattern);
+    for (bench_case& one : random_cases(options, on)) {
+      if (std::regex_search(one.name(), pattern)) chosen.push_back(std::move(one));
+    }
+    return chosen;
+  }
   for (const std::string& shape : given.shapes) {
     for (const std::int64_t bytes : given.element_bytes) chosen.push_back(ad_hoc(shape, bytes, given.axes, on));
   }
@@ -111,6 +149,7 @@ std::string case_list_json(const std::vector<bench_case>& cases) {
                                      {"src_strides", one.src_strides()},
                                      {"dst_strides", one.dst_strides()},
                                      {"bytes", one.bytes()},
+                                     {"shift_bytes", {one.shift.src, one.shift.dst}},
                                      {"hot", one.hot}};
     text += (text.size() > 2 ? ",\n" : "") + row.dump();
   }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bench/case.hpp"
+#include "bench/random_cases.hpp"
 
 namespace CLI {
 class App;
@@ -23,7 +24,11 @@ struct arguments {
   int rounds = 0;  // 0: the default of the device
   int placements = 1;
   double min_time = 0;
-  bool huge = false, list = false, bars = false;
+  bool huge = false, list = false, bars = false, regret = false;
+  random_options random;  // of the set `random`
+  std::string size;
+
+  [[nodiscard]] bool is_random() const { return sets == std::vector<std::string>{"random"}; }
 };
 
 // Effect  the options of the command; `given` must outlive the parsing
@@ -33,8 +38,10 @@ void declare(CLI::App& app, arguments& given);
 // Errors  std::invalid_argument: none of these
 [[nodiscard]] int gpu_ordinal(const std::string& device);
 
-// Effect  the ad-hoc shapes, then the rows of the table that are in a chosen set and match the pattern
-// Errors  std::invalid_argument: a shape, a list of axes or a set that makes no sense
+// Effect  the ad-hoc shapes, then the rows of the table that are in a chosen set and match the pattern; or the random
+//         cases that match it
+// Errors  std::invalid_argument: a shape, a list of axes or a set that makes no sense; an option that the set `random`
+//         does not have, or that it alone has
 [[nodiscard]] std::vector<bench_case> chosen_cases(const arguments& given, machine on);
 
 // Effect  the cases for other programs: names, extents, axes, strides

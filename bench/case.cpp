@@ -68,6 +68,7 @@ std::string padding_text(const bench_case& one, char separator) {
   };
   add("ld", one.ld);
   add("stride", one.batch);
+  add("at", one.shift);
   return text;
 }
 
@@ -88,6 +89,10 @@ std::vector<std::int64_t> bench_case::dst_strides() const {
 std::int64_t bench_case::src_span_bytes() const { return span_bytes(extents, src_strides(), element_bytes); }
 
 std::int64_t bench_case::dst_span_bytes() const { return span_bytes(dst_extents(*this), dst_strides(), element_bytes); }
+
+std::int64_t bench_case::buffer_bytes() const {
+  return std::max({bytes(), shift.src + src_span_bytes(), shift.dst + dst_span_bytes()});
+}
 
 std::string bench_case::shape() const {
   std::string text = joined_extents(extents);
@@ -116,6 +121,11 @@ view full_view(const bench_case& one) {
     what.axes.push_back({one.extents[from], src[from], dst[k]});
   }
   return what;
+}
+
+int base_alignment(const bench_case& one) {
+  const std::int64_t both = one.shift.src | one.shift.dst | 16;
+  return static_cast<int>(both & -both);
 }
 
 view folded(const view& what) {

@@ -9,7 +9,7 @@ namespace cornerturn::bench {
 
 enum class machine { cpu, gpu };  // each has its own table of cases and its own bars
 
-// Elements that a stride is larger than packed, on either side.
+// One number for src and one for dst: the elements that a stride is larger than packed, or an offset in bytes.
 struct padding {
   std::int64_t src = 0;
   std::int64_t dst = 0;
@@ -25,15 +25,18 @@ struct bench_case {
   std::string note;
   padding ld{};     // of the leading dimension
   padding batch{};  // of the stride of the first axis of three
+  padding shift{};  // bytes from an address that is a multiple of a page to the first element
 
   [[nodiscard]] std::int64_t bytes() const;           // of one side, without what is skipped
   [[nodiscard]] std::int64_t src_span_bytes() const;  // from the first byte to the last, with what is skipped
   [[nodiscard]] std::int64_t dst_span_bytes() const;
-  [[nodiscard]] bool in_place() const { return set.starts_with("in_place"); }  // dst begins as a copy of src
+  [[nodiscard]] bool in_place() const { return set.find("in_place") != std::string::npos; }  // dst begins as src
   [[nodiscard]] bool is_packed() const { return ld.src + ld.dst + batch.src + batch.dst == 0; }
   [[nodiscard]] std::vector<std::int64_t> src_strides() const;  // per axis of src, in elements
   [[nodiscard]] std::vector<std::int64_t> dst_strides() const;  // per axis of dst
-  // "64x112x112x64 0312"; the axes only when they are not 1,0; "ld+1,+3" and "stride+16,+16" for padding of src, dst
+  [[nodiscard]] std::int64_t buffer_bytes() const;              // that src and dst each need at most, with shift
+  // "64x112x112x64 0312"; the axes only when they are not 1,0; "ld+1,+3" and "stride+16,+16" for padding of src, dst;
+  // "at+4,+8" for the shift
   [[nodiscard]] std::string shape() const;
   [[nodiscard]] std::string name() const;  // "rank_n/b4/64x112x112x64/0312": unique, the key of a result file
 };
@@ -53,6 +56,9 @@ struct view {
 };
 
 [[nodiscard]] view full_view(const bench_case& one);
+
+// Effect  the largest power of two, up to 16, that divides both shifts: the alignment of both arrays, as kernels see it
+[[nodiscard]] int base_alignment(const bench_case& one);
 
 // Effect  the same movement with extent-1 axes dropped and axes joined that are contiguous on both sides
 [[nodiscard]] view folded(const view& what);

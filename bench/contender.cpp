@@ -4,6 +4,7 @@
 #include "bench/baselines/baselines.hpp"
 #include "bench/copies.hpp"
 #include "cornerturn/plan.hpp"
+#include "cornerturn/system.hpp"
 
 namespace cornerturn::bench {
 
@@ -79,12 +80,58 @@ class sliced_runner final : public runner {
 }  // namespace
 
 problem problem_of(const bench_case& one) {
-  if (one.is_packed()) {
-    problem what = permute_problem(one.extents, one.axes, one.element_bytes);
-    what.in_place = one.in_place();
-    return what;
+  problem what = one.is_packed()
+                     ? permute_problem(one.extents, one.axes, one.element_bytes)
+                     : permute_problem(one.extents, one.axes, one.element_bytes, one.src_strides(), one.dst_strides());
+  what.in_place = one.in_place();
+  return what;
+}
+
+// explain() has a part for each alignment that a kernel was chosen for: a line "pointers   multiples of N bytes", with
+// "only" at its end for the misaligned part, then a line "kernel     NAME: note".
+std::string kernel_in(const std::string& explanation, const std::string& aligned, int alignment) {
+  if (alignment >= 16) return aligned;
+  const std::size_t pointers = explanation.rfind("\npointers ");
+  if (pointers == std::string::npos) return aligned;
+  const std::size_t end = explanation.find('\n', pointers + 1), kernel = explanation.find("\nkernel ", pointers);
+  if (end == std::string::npos || explanation.compare(end - 5, 5, " only") != 0 || kernel != end) return aligned;
+  const std::size_t name = explanation.find_first_not_of(' ', kernel + 8), colon = explanation.find(':', name);
+  return colon == std::string::npos ? aligned : explanation.substr(name, colon - name);
+}
+
+std::string kernel_for(const plan& made, int alignment) {
+  return alignment >= 16 ? made.kernel() : kernel_in(made.explain(), made.kernel(), alignment);
+}
+
+std::vector<std::string> row_names(const std::string& backend) {
+  std::vector<std::string> names;
+  for (const kernel_info& row : kernel_list()) {
+    if (row.backend == backend && row.family != "reference") names.push_back(row.name);
   }
-  return permute_problem(one.extents, one.axes, one.element_bytes, one.src_strides(), one.dst_strides());
+  return names;
+}
+
+bool is_refusal(const error& failure) { return failure.code() == status::invalid_argument; }
+
+std::vector<contender> row_contenders(const setup& how, const std::string& chosen) {
+  std::vector<contender> list;
+  for (const std::string& name : row_names("cpu")) {
+    if (name == chosen) continue;
+    try {
+      setup forced = how;
+      forced.kernel = name;
+      our_runner trial(forced);
+    } catch (const error& failure) {
+      if (!is_refusal(failure)) throw;
+      continue;
+    }
+    list.push_back({name, role::row, true, [name](const setup& with) -> std::unique_ptr<runner> {
+                      setup forced = with;
+                      forced.kernel = name;
+                      return std::make_unique<our_runner>(forced);
+                    }});
+  }
+  return list;
 }
 
 contender ours() {

@@ -25,6 +25,7 @@ struct gpu_options {
   int placements = 1;  // so many times all of it, on memory that lies elsewhere
   bool with_peers = false;
   std::string kernel;
+  bool regret = false;  // cold cases: every kernel that can be forced too
 };
 
 // Errors  std::runtime_error: there is no such device, or no driver

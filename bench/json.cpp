@@ -23,6 +23,8 @@ const char* name_of(role part) {
       return "roof";
     case role::peer:
       return "peer";
+    case role::row:
+      return "row";
   }
   return "";
 }
@@ -61,6 +63,36 @@ ordered_json context_of(const run_facts& facts, const cpu_info& cpu_here) {
   };
 }
 
+// All that a planner knows of a case, for tools that fit its constants: axes are those of dst, outermost first.
+ordered_json problem_json(const bench_case& what) {
+  ordered_json axes = ordered_json::array();
+  for (const view_axis& axis : full_view(what).axes) {
+    axes.push_back({{"extent", axis.extent}, {"src_stride", axis.src_stride}, {"dst_stride", axis.dst_stride}});
+  }
+  const std::int64_t word = what.element_bytes & -what.element_bytes;
+  return {{"element_bytes", what.element_bytes},
+          {"word_bytes", word < 16 ? word : 16},
+          {"axes", axes},
+          {"in_place", what.in_place()},
+          {"base_alignment", base_alignment(what)},
+          {"src_shift_bytes", what.shift.src},
+          {"dst_shift_bytes", what.shift.dst}};
+}
+
+// The chosen kernel first. One sample: it was so slow that it was run once.
+ordered_json kernels_json(const result& one) {
+  ordered_json rows = ordered_json::array();
+  for (const series& entry : one.entries) {
+    if ((entry.part != role::ours && entry.part != role::row) || entry.seconds.empty()) continue;
+    rows.push_back({{"kernel", entry.part == role::ours ? entry.detail : entry.name},
+                    {"chosen", entry.part == role::ours},
+                    {"ns", entry.time().median * 1e9},
+                    {"samples", entry.seconds.size()},
+                    {"verified", entry.wrong.empty()}});
+  }
+  return rows;
+}
+
 ordered_json case_of(const result& one) {
   ordered_json entries = ordered_json::array();
   for (const series& entry : one.entries) {
@@ -92,6 +124,11 @@ ordered_json case_of(const result& one) {
   row["roof"] = roof == nullptr ? ordered_json(nullptr) : ordered_json(roof->name);
   row["best_peer"] = peer == nullptr ? ordered_json(nullptr) : ordered_json(peer->name);
   row["contenders"] = std::move(entries);
+  row["problem"] = problem_json(one.what);
+  if (one.best(role::row) != nullptr || one.what.set.starts_with("random")) {
+    row["kernels"] = kernels_json(one);
+    row["regret"] = one.regret();
+  }
   return row;
 }
 
@@ -125,7 +162,7 @@ std::string json_text(const std::vector<result>& results, const run_facts& facts
     ++family;
     cases.push_back(case_of(one));
   }
-  ordered_json own{{"format", {1, 0, 0}},
+  ordered_json own{{"format", {1, 2, 0}},
                    {"argv", facts.argv},
                    {"version", version()},
                    {"git_revision", facts.git_revision},
@@ -141,6 +178,7 @@ std::string json_text(const std::vector<result>& results, const run_facts& facts
                     {{"rounds", facts.options.rounds},
                      {"min_time", facts.options.min_time},
                      {"peers", facts.options.with_peers},
+                     {"regret", facts.options.regret},
                      {"huge_pages", facts.huge},
                      {"rotation_bytes", facts.rotation_bytes}}},
                    {"cases", cases}};

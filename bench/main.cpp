@@ -30,7 +30,7 @@ std::vector<result> measure_all(const std::vector<bench_case>& cases, const argu
   std::vector<std::int64_t> sizes;
   for (const bench_case& one : cases) {
     name_width = std::max(name_width, one.shape().size());
-    if (!one.hot) sizes.push_back(one.bytes());
+    if (!one.hot) sizes.push_back(one.buffer_bytes());
   }
   pool.reserve(sizes);
   std::vector<result> results;
@@ -62,6 +62,27 @@ int report_bars(const std::vector<result>& results, machine on) {
     fmt::print("  {}  {}\n", word, line.text);
   }
   return missed ? exit_failure : 0;
+}
+
+constexpr int rounds_of_random = 5;  // of many cases, so that a kind's geometric mean is steady all the same
+
+int rounds_of(const arguments& given, int usual) {
+  if (given.rounds > 0) return given.rounds;
+  return given.is_random() ? rounds_of_random : usual;
+}
+
+// The tables after the last case.
+void print_summary(const std::vector<result>& results, const arguments& given, machine on) {
+  if (given.is_random()) {
+    fmt::print("{}", random_summary(results));
+  } else {
+    fmt::print("{}", on == machine::cpu ? summary(results) : gpu_summary(results));
+  }
+  if (given.regret) fmt::print("{}", regret_summary(results));
+  if (!given.is_random()) return;
+  fmt::print("\none case again: cornerturn bench --set random --seed {} --kinds KIND --index INDEX{}{}{}\n",
+             given.random.seed, given.size.empty() ? "" : " --size " + given.size,
+             on == machine::cpu ? "" : " --device " + given.device, given.regret ? " --regret" : "");
 }
 
 // Where the result file goes: to the path of --json, and to whoever called main().
@@ -96,14 +117,14 @@ int run_on_cpu(arguments given, const std::vector<bench_case>& cases, sink& repo
   if (given.threads.empty()) {
     given.threads = host.threads > 1 ? std::vector<int>{1, host.threads} : std::vector<int>{1};
   }
-  const measure_options options{given.rounds > 0 ? given.rounds : 9, given.min_time,
-                                given.peers == "on" && !peers().empty(), given.kernel};
+  measure_options options{rounds_of(given, 9), given.min_time, given.peers == "on" && !peers().empty(), given.kernel};
+  options.regret = given.regret;
   memory pool(given.huge, host.l3_bytes);
   fmt::print("{}, {}, {} thread(s), {} pages, LLC {} MiB, each pair met again after {} MiB of other traffic\n",
              host.model, host.simd, host.threads, given.huge ? "2 MiB" : "4 KiB", host.l3_bytes >> 20,
              pool.rotation_bytes() >> 20);
   const std::vector<result> results = measure_all(cases, given, pool, options);
-  fmt::print("{}", summary(results));
+  print_summary(results, given, machine::cpu);
   report.write(
       json_text(results, {argv, given.huge, pool.rotation_bytes(), CORNERTURN_BENCH_REVISION, options, {}, 1}));
   return verdict_of(results, given, machine::cpu);
@@ -112,7 +133,7 @@ int run_on_cpu(arguments given, const std::vector<bench_case>& cases, sink& repo
 #ifdef CORNERTURN_BENCH_CUDA
 int run_on_gpu(const arguments& given, int ordinal, const std::vector<bench_case>& cases, sink& report,
                const std::vector<std::string>& argv) {
-  const gpu_options options{given.rounds > 0 ? given.rounds : 7, given.placements, given.peers == "on", given.kernel};
+  const gpu_options options{rounds_of(given, 7), given.placements, given.peers == "on", given.kernel, given.regret};
   gpu_facts facts;
   try {
     facts = look_at_gpu(ordinal);
@@ -137,9 +158,13 @@ int run_on_gpu(const arguments& given, int ordinal, const std::vector<bench_case
     std::fflush(stdout);
   };
   std::string failure;
+  const auto begin = std::chrono::steady_clock::now();
   const std::vector<result> results = measure_on_gpu(ordinal, cases, options, show, failure);
-  fmt::print("{}", gpu_summary(results));
-  const measure_options method{options.rounds, 0, options.with_peers, options.kernel};
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  print_summary(results, given, machine::gpu);
+  if (given.is_random()) fmt::print("{} cases took {:.0f} s\n", results.size(), took.count());
+  measure_options method{options.rounds, 0, options.with_peers, options.kernel};
+  method.regret = options.regret;
   report.write(json_text(
       results, {argv, false, 4 * facts.l2_bytes, CORNERTURN_BENCH_REVISION, method, facts, options.placements}));
   const int code = verdict_of(results, given, machine::gpu);

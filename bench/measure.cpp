@@ -52,20 +52,38 @@ timing time_calls(runner& who, const buffer_pair& on, std::int64_t calls) {
   return {wall / static_cast<double>(calls), (cpu_now() - watch.cpu) / static_cast<double>(calls)};
 }
 
-// Before a run that is checked.
-void make_ready(const bench_case& what, const buffer_pair& on) {
-  memory::poison(on.dst, what.bytes());
-  if (what.in_place()) std::memcpy(on.dst, on.src, static_cast<std::size_t>(what.bytes()));
+// A copy moves packed bytes between aligned addresses; all others get the addresses of the case.
+buffer_pair addresses(role part, const bench_case& what, const buffer_pair& slot) {
+  if (part == role::roof) return slot;
+  return {slot.src + what.shift.src, slot.dst + what.shift.dst};
+}
+std::int64_t dst_bytes(role part, const bench_case& what) {
+  return part == role::roof ? what.bytes() : what.dst_span_bytes();
+}
+
+// Before a run that is checked. `on` is what addresses() says.
+void make_ready(role part, const bench_case& what, const buffer_pair& on) {
+  memory::poison(on.dst, dst_bytes(part, what));
+  if (!what.in_place()) return;
+  if (part == role::roof || what.is_packed()) {
+    std::memcpy(on.dst, on.src, static_cast<std::size_t>(what.bytes()));
+    return;
+  }
+  const std::int64_t row = what.extents.back() * what.element_bytes, ld = row + what.ld.src * what.element_bytes;
+  for (std::int64_t at = 0; at < what.dst_span_bytes(); at += ld) {  // the poison between rows stays
+    std::memcpy(on.dst + at, on.src + at, static_cast<std::size_t>(row));
+  }
 }
 
 // The roof moves bytes in order, or inverts them where they lie; all others must reach the permutation.
 std::string check(const series& entry, runner& who, const bench_case& what, const view& moved, const buffer_pair& on) {
-  const std::int64_t bytes = what.bytes();
+  const std::int64_t bytes = dst_bytes(entry.part, what);
   if (entry.part == role::roof && what.in_place()) {
     if (std::memcmp(on.src, on.dst, 1) == 0) return "nothing was rewritten";
     who.run(on.src, on.dst);
   }
   if (!memory::guards_intact(on.dst, bytes)) return "bytes next to dst were written";
+  if (memory::poisoned_bytes(on.dst, bytes) != bytes - what.bytes()) return "padding of dst was written, or no element";
   return difference(entry.part == role::roof ? view{1, {{bytes, 1, 1}}} : moved, on.src, on.dst);
 }
 
@@ -93,6 +111,10 @@ std::vector<entrant> enter_all(const bench_case& what, int threads, memory& pool
     for (const contender& who : peers()) enter(who, how, pool, into, entrants);
   }
   for (const contender& who : options.more) enter(who, how, pool, into, entrants);
+  if (options.regret && !what.hot) {
+    const std::string chosen = into.ours().detail;
+    for (const contender& who : row_contenders(how, chosen)) enter(who, how, pool, into, entrants);
+  }
   return entrants;
 }
 
@@ -143,6 +165,18 @@ quartiles result::place_shares() const {
   return {*low, quartiles_of(shares).median, *high};
 }
 
+const series& result::fastest_kernel() const {
+  const series* fastest = &ours();
+  const series* const row = best(role::row);
+  if (row != nullptr && (!ours().wrong.empty() || row->time().median < ours().time().median)) fastest = row;
+  return *fastest;
+}
+
+double result::regret() const {
+  if (!ours().wrong.empty() || ours().seconds.empty()) return 0;
+  return ours().time().median / fastest_kernel().time().median;
+}
+
 bool result::any_wrong() const {
   return std::any_of(entries.begin(), entries.end(), [](const series& entry) { return !entry.wrong.empty(); });
 }
@@ -150,23 +184,29 @@ bool result::any_wrong() const {
 result measure_cold(const bench_case& what, int threads, memory& pool, const measure_options& options) {
   result outcome{what, threads, 0, {}, 0};
   const view moved = full_view(what);
-  const std::vector<buffer_pair> pairs = pool.pairs(what.bytes());
+  const std::vector<buffer_pair> pairs = pool.pairs(what.buffer_bytes());
   outcome.pairs = pairs.size();
   std::vector<entrant> entrants = enter_all(what, threads, pool, options, pairs.front(), outcome);  // 1
 
   std::size_t next = 0;
-  const auto next_pair = [&pairs, &next]() -> const buffer_pair& { return pairs[next++ % pairs.size()]; };
+  const auto next_pair = [&](role part) { return addresses(part, what, pairs[next++ % pairs.size()]); };
+  double fastest = 1e300;
   int rounds = std::max(1, options.rounds);
   for (std::size_t i = 0; i < entrants.size(); ++i) {  // 2
     series& entry = outcome.entries[i];
-    const buffer_pair& on = next_pair();
-    make_ready(what, on);
+    const buffer_pair on = next_pair(entry.part);
+    make_ready(entry.part, what, on);
     const double once = time_calls(*entrants[i].ready, on, 1).wall;
     entry.wrong = check(entry, *entrants[i].ready, what, moved, on);
     if (entry.part == role::ours && options.min_time > once * rounds) {
       rounds = static_cast<int>(std::ceil(options.min_time / once));
     }
     entrants[i].planned = rounds;
+    if (entry.part != role::roof) fastest = std::min(fastest, once);
+    if (entry.part == role::row && once > hopeless * fastest) {
+      entrants[i].planned = 0;
+      entry.seconds.push_back(once);
+    }
     if (entry.part == role::peer && once * rounds > slow_peer_budget) {
       entrants[i].planned = once > slow_peer_budget ? 1 : std::min(rounds, std::max(3, int(slow_peer_budget / once)));
     }
@@ -176,9 +216,9 @@ result measure_cold(const bench_case& what, int threads, memory& pool, const mea
       const std::size_t i = (turn + static_cast<std::size_t>(round)) % entrants.size();
       if (!runs_in(round, rounds, entrants[i].planned)) continue;
       series& entry = outcome.entries[i];
-      const buffer_pair& on = next_pair();
+      const buffer_pair on = next_pair(entry.part);
       const bool last = round == rounds - 1;
-      if (last) make_ready(what, on);
+      if (last) make_ready(entry.part, what, on);
       const timing took = time_calls(*entrants[i].ready, on, 1);
       entry.seconds.push_back(took.wall);
       entry.cpu_seconds.push_back(took.cpu);

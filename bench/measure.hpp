@@ -31,7 +31,7 @@ struct result {
   bench_case what;
   int threads = 1;
   std::size_t pairs = 0;        // in the rotation; 1 for hot cases
-  std::vector<series> entries;  // ours first, then the roof, then peers
+  std::vector<series> entries;  // ours first, then the roof, then peers; in a cold case on request then forced kernels
   double other_cpus = 0;        // CPUs that other processes used meanwhile: see load.hpp
   std::string device = "";      // "cuda:0"; "" is the CPU. threads is 0 on a GPU
 
@@ -42,6 +42,8 @@ struct result {
   [[nodiscard]] quartiles share() const;         // ours over the best roof median
   [[nodiscard]] quartiles place_shares() const;  // ours by place, each by its median: lowest, median, highest
   [[nodiscard]] bool any_wrong() const;
+  [[nodiscard]] const series& fastest_kernel() const;  // ours, or a forced kernel that is right and faster
+  [[nodiscard]] double regret() const;                 // our time over that of fastest_kernel(); 0: none is right
 };
 
 struct measure_options {
@@ -50,7 +52,11 @@ struct measure_options {
   bool with_peers = false;
   std::string kernel;
   std::vector<contender> more{};  // besides the library, the roof and the peers
+  bool regret = false;            // cold cases: every kernel that can be forced too
 };
+
+// A forced kernel whose first run takes this many times the fastest run so far is not timed again: it has one sample.
+inline constexpr double hopeless = 3;
 
 // Effect  measures out of cache: GB/s against the roof
 // Errors  those of the library's plan and execute

@@ -146,6 +146,13 @@ void memory::poison(std::byte* dst, std::int64_t bytes) {
   fill_past_cache(dst, bytes, poison_byte);
 }
 
+std::int64_t memory::poisoned_bytes(const std::byte* dst, std::int64_t bytes) {
+  std::int64_t count = 0;
+#pragma omp parallel for schedule(static) reduction(+ : count)
+  for (std::int64_t i = 0; i < bytes; ++i) count += dst[i] == std::byte{poison_byte} ? 1 : 0;
+  return count;
+}
+
 bool memory::guards_intact(const std::byte* dst, std::int64_t bytes) {
   for (std::int64_t i = 0; i < guard_bytes; ++i) {
     if (dst[-1 - i] != std::byte{poison_byte} || dst[bytes + i] != std::byte{poison_byte}) return false;

@@ -42,6 +42,9 @@ class memory {
   // Effect  true when the bytes round the destination still hold the poison
   [[nodiscard]] static bool guards_intact(const std::byte* dst, std::int64_t bytes);
 
+  // Effect  how many of the bytes of a destination hold the poison: those that nothing was written to
+  [[nodiscard]] static std::int64_t poisoned_bytes(const std::byte* dst, std::int64_t bytes);
+
   [[nodiscard]] std::int64_t rotation_bytes() const { return rotation_bytes_; }
 
  private:

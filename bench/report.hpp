@@ -34,6 +34,12 @@ struct run_facts {
 [[nodiscard]] std::string gpu_table_row(const result& one, bool with_peers, std::size_t name_width);
 [[nodiscard]] std::string gpu_summary(const std::vector<result>& results);
 
+// Effect  of random cases, by kind: geometric mean, median, worst, the ten worst with their kernels; all wrong results
+[[nodiscard]] std::string random_summary(const std::vector<result>& results);
+
+// Effect  of cases measured with all kernels: the chosen one's time over the fastest one's, and the ten largest of these
+[[nodiscard]] std::string regret_summary(const std::vector<result>& results);
+
 // Effect  a result file: Google Benchmark's `context` and `benchmarks`, and our own versioned block `cornerturn`
 [[nodiscard]] std::string json_text(const std::vector<result>& results, const run_facts& facts);
 

@@ -1,5 +1,6 @@
 #include "bench/cuda/contender.hpp"
 
+#include "bench/cuda/call.hpp"
 #include "bench/cuda/copies.hpp"
 #include "cornerturn/plan.hpp"
 
@@ -7,11 +8,34 @@ namespace cornerturn::bench::cuda {
 
 namespace {
 
+// Memory of the device for a rectangle in place, so that nothing is allocated while it is timed.
+class device_bytes {
+ public:
+  explicit device_bytes(std::int64_t bytes) : bytes_(static_cast<std::size_t>(bytes)) {
+    if (bytes > 0) must(cudaMalloc(&at_, bytes_), "cudaMalloc of the workspace");
+  }
+  ~device_bytes() { cudaFree(at_); }
+  device_bytes(const device_bytes&) = delete;
+  device_bytes& operator=(const device_bytes&) = delete;
+  [[nodiscard]] std::span<std::byte> all() const { return {static_cast<std::byte*>(at_), bytes_}; }
+
+ private:
+  std::size_t bytes_;
+  void* at_ = nullptr;
+};
+
 class our_runner final : public device_runner {
  public:
-  our_runner(const bench_case& what, const std::string& kernel) : plan_(make(what, kernel)) {}
-  void enqueue(const std::byte* src, std::byte* dst, cudaStream_t on) override { plan_.execute(src, dst, on); }
-  [[nodiscard]] std::string detail() const override { return plan_.kernel(); }
+  our_runner(const bench_case& what, const std::string& kernel)
+      : plan_(make(what, kernel)),
+        in_place_(what.in_place()),
+        name_(kernel.empty() ? kernel_for(plan_, base_alignment(what)) : kernel),
+        workspace_(plan_.workspace_bytes()) {}
+  void enqueue(const std::byte* src, std::byte* dst, cudaStream_t on) override {
+    if (in_place_) return plan_.execute(dst, dst, workspace_.all(), on);
+    plan_.execute(src, dst, on);
+  }
+  [[nodiscard]] std::string detail() const override { return name_; }
 
  private:
   static plan make(const bench_case& what, const std::string& kernel) {
@@ -21,6 +45,9 @@ class our_runner final : public device_runner {
     return plan(problem_of(what), options);
   }
   plan plan_;
+  bool in_place_;
+  std::string name_;
+  device_bytes workspace_;
 };
 
 class copy_runner final : public device_runner {
@@ -35,20 +62,37 @@ class copy_runner final : public device_runner {
 
 }  // namespace
 
-std::vector<entrant> enter_all(const bench_case& what, bool with_peers, const std::string& kernel) {
+namespace {
+
+// A kernel that takes the problem may still refuse misaligned pointers: enqueue() throws then.
+void enter_rows(const bench_case& what, const std::string& chosen, std::vector<entrant>& list) {
+  for (const std::string& name : row_names("cuda")) {
+    if (name == chosen) continue;
+    try {
+      list.push_back({name, role::row, std::make_unique<our_runner>(what, name), ""});
+    } catch (const error& failure) {
+      if (!is_refusal(failure)) throw;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<entrant> enter_all(const bench_case& what, const entry_options& options) {
   std::vector<entrant> list;
   list.push_back({"cornerturn", role::ours, nullptr, ""});
   try {
-    list.back().ready = std::make_unique<our_runner>(what, kernel);
+    list.back().ready = std::make_unique<our_runner>(what, options.kernel);
   } catch (const std::exception& failure) {
     list.back().refusal = failure.what();
   }
   for (const device_copy& kind : device_copies()) {
     list.push_back({kind.name, role::roof, std::make_unique<copy_runner>(kind, what.bytes()), ""});
   }
-  if (with_peers) {
+  if (options.with_peers) {
     if (auto geam = cublas_geam(what)) list.push_back({"cublas_geam", role::peer, std::move(geam), ""});
   }
+  if (options.with_rows) enter_rows(what, list.front().ready == nullptr ? "" : list.front().ready->detail(), list);
   return list;
 }
 

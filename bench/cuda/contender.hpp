@@ -29,8 +29,14 @@ struct entrant {
   std::string refusal;
 };
 
-// Effect  ours first, then the copies, then the peers that support this case
-[[nodiscard]] std::vector<entrant> enter_all(const bench_case& what, bool with_peers, const std::string& kernel);
+struct entry_options {
+  bool with_peers = false;
+  std::string kernel;
+  bool with_rows = false;  // every kernel that plan() accepts for this case, but the chosen one
+};
+
+// Effect  ours first, then the copies, then the peers that support this case, then the kernels
+[[nodiscard]] std::vector<entrant> enter_all(const bench_case& what, const entry_options& options);
 
 // Effect  cuBLAS geam for matrices of 4, 8 and 16 bytes and for a few of them in a loop; null when it does not apply,
 //         or when the library is not found. CORNERTURN_CUBLAS names its file

@@ -1,9 +1,11 @@
-// One case on a GPU: 1 each contender once into a poisoned dst, checked; 2 two more rounds to warm up; 3 the timed
-// rounds, all enqueued before the first ends, events on either side of each run; 4 each once more, checked. L2-resident
-// cases: the same, a run being a graph of calls on one pair.
+// One case on a GPU: 1 each contender once into a poisoned dst, checked, with the clock of --regret, which leaves out
+// forced kernels that are hopeless; 2 two more rounds to warm up; 3 the timed rounds, all enqueued before the first
+// ends, events on either side of each run; 4 each once more, checked. L2-resident cases: the same, a run being a graph
+// of calls on one pair.
 //
 // Contenders change places from round to round, and go through the pairs so that each visits all of them.
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <optional>
 
@@ -99,10 +101,11 @@ class meter {
  public:
   meter(const bench_case& what, device_pool& pool, const gpu_options& options, cudaStream_t on, int placement)
       : what_(what), options_(options), on_(on), placement_(placement), pairs_(pool.pairs(what)) {
-    entrants_ = enter_all(what, options.with_peers, options.kernel);
+    entrants_ = enter_all(what, {options.with_peers, options.kernel, options.regret && !what.hot});
     found_.emplace(entrants_.size(), on);
     graphs_.resize(entrants_.size());
-    span_ = std::max(what.bytes(), what.dst_span_bytes());
+    refused_.resize(entrants_.size());
+    left_out_.resize(entrants_.size());
     moved_ = full_view(what);
     std::int64_t word = 16;
     while (what.bytes() % word != 0) word /= 2;
@@ -125,14 +128,18 @@ class meter {
       if (what_.hot) capture(i);
       checked_run(i, 0);  // 1
     }
+    if (options_.regret && !what_.hot) leave_out_hopeless();
     const int rounds = what_.hot ? std::max(graph_rounds, options_.rounds) : std::max(1, options_.rounds);
-    timed_rounds(rounds);                                                  // 2, 3
-    for (std::size_t i = 0; i < entrants_.size(); ++i) checked_run(i, 1);  // 4
+    timed_rounds(rounds);  // 2, 3
+    for (std::size_t i = 0; i < entrants_.size(); ++i) {
+      if (!left_out_[i]) checked_run(i, 1);  // 4
+    }
     const std::vector<std::string> wrong = found_->sentences();
     for (std::size_t i = 0; i < entrants_.size(); ++i) {
       if (outcome_.entries[i].wrong.empty()) outcome_.entries[i].wrong = wrong[i];
     }
     read_clocks();
+    drop_refused();
     return std::move(outcome_);
   }
 
@@ -148,6 +155,8 @@ class meter {
     } catch (const device_failure&) {
       throw;
     } catch (const std::exception& failure) {
+      const auto* said = dynamic_cast<const error*>(&failure);
+      refused_[i] = entrants_[i].part == role::row && said != nullptr && is_refusal(*said);
       outcome_.entries[i].wrong = failure.what();
       if (outcome_.entries[i].wrong.empty()) outcome_.entries[i].wrong = "failed";
     }
@@ -160,30 +169,86 @@ class meter {
     });
   }
 
+  // A copy moves packed bytes between aligned addresses; all others get the addresses of the case.
+  [[nodiscard]] buffer_pair addresses(std::size_t i, const buffer_pair& slot) const {
+    if (entrants_[i].part == role::roof) return slot;
+    return {slot.src + what_.shift.src, slot.dst + what_.shift.dst};
+  }
+
   void run(std::size_t i, const buffer_pair& pair) {
     if (graphs_[i] != nullptr) {
       graphs_[i]->launch(on_);
-    } else {
-      entrants_[i].ready->enqueue(pair.src, pair.dst, on_);
+      return;
     }
+    const buffer_pair at = addresses(i, pair);
+    entrants_[i].ready->enqueue(at.src, at.dst, on_);
+  }
+
+  // dst of a case in place begins as src; the poison between its rows stays.
+  void prepare_dst(std::size_t i, const buffer_pair& at) {
+    const bool is_roof = entrants_[i].part == role::roof;
+    fill_poison(at.dst, is_roof ? what_.bytes() : what_.dst_span_bytes(), on_);
+    if (is_roof || !what_.in_place()) return;
+    if (what_.is_packed()) {
+      must(cudaMemcpyAsync(at.dst, at.src, static_cast<std::size_t>(what_.bytes()), cudaMemcpyDeviceToDevice, on_),
+           "cudaMemcpyAsync");
+      return;
+    }
+    const std::int64_t row = what_.extents.back() * what_.element_bytes, rows = what_.bytes() / row;
+    const auto pitch = static_cast<std::size_t>(row + what_.ld.src * what_.element_bytes);
+    must(cudaMemcpy2DAsync(at.dst, pitch, at.src, pitch, static_cast<std::size_t>(row), static_cast<std::size_t>(rows),
+                           cudaMemcpyDeviceToDevice, on_),
+         "cudaMemcpy2DAsync");
   }
 
   void checked_run(std::size_t i, int which) {
     guarded(i, [&] {
       const std::size_t place = (i + static_cast<std::size_t>(which)) % pairs_.size();
       const buffer_pair& pair = pairs_[place];
-      fill_poison(pair.dst, span_, on_);
+      const buffer_pair at = addresses(i, pair);
+      prepare_dst(i, at);
+      const bool is_timed = options_.regret && which == 0;
+      if (is_timed) first_clocks_.emplace(i, std::pair<event, event>{}).first->second.first.record(on_);
       run(i, pair);
-      compare(entrants_[i].part == role::roof ? copied_ : moved_, pair.src, pair.dst, found_->at(i, which), on_);
+      if (is_timed) first_clocks_.at(i).second.record(on_);
+      compare(entrants_[i].part == role::roof ? copied_ : moved_, at.src, at.dst, found_->at(i, which), on_);
       find_changed(pair.src, device_pool::source_bytes(what_), device_pool::source_seed(place),
                    &found_->at(i, which)->source, on_);
     });
   }
 
+  // Forced kernels that are far slower than the fastest one keep their first time, and are not run again.
+  void leave_out_hopeless() {
+    must(cudaStreamSynchronize(on_), "cudaStreamSynchronize");
+    double fastest = 1e300;
+    std::vector<double> first(entrants_.size(), 0);
+    for (std::size_t i = 0; i < entrants_.size(); ++i) {
+      if (entrants_[i].part == role::roof || !runs(i)) continue;
+      const auto& [begin, end] = first_clocks_.at(i);
+      first[i] = end.seconds_since(begin);
+      fastest = std::min(fastest, first[i]);
+    }
+    for (std::size_t i = 0; i < entrants_.size(); ++i) {
+      if (entrants_[i].part != role::row || !runs(i) || first[i] <= hopeless * fastest) continue;
+      left_out_[i] = true;
+      outcome_.entries[i].seconds.push_back(first[i]);
+      outcome_.entries[i].places.push_back(placement_ * static_cast<int>(pairs_.size()) +
+                                           static_cast<int>(i % pairs_.size()));
+    }
+  }
+
+  void drop_refused() {
+    std::vector<series> kept;
+    for (std::size_t i = 0; i < outcome_.entries.size(); ++i) {
+      if (!refused_[i]) kept.push_back(std::move(outcome_.entries[i]));
+    }
+    outcome_.entries = std::move(kept);
+  }
+
   void timed_rounds(int rounds) {
     std::vector<std::size_t> active;
     for (std::size_t i = 0; i < entrants_.size(); ++i) {
-      if (runs(i)) active.push_back(i);
+      if (runs(i) && !left_out_[i]) active.push_back(i);
     }
     const std::size_t n = active.size(), pairs = pairs_.size();
     // By how much the order turns each round: so that n - step and the pairs have no common divisor.
@@ -234,8 +299,10 @@ class meter {
   std::optional<findings> found_;
   std::vector<std::unique_ptr<call_graph>> graphs_;
   std::vector<sample> samples_;
-  std::vector<event> events_;  // two for each sample: before and after
-  std::int64_t span_ = 0;
+  std::vector<event> events_;                                    // two for each sample: before and after
+  std::map<std::size_t, std::pair<event, event>> first_clocks_;  // of --regret: the first run of each contender
+  std::vector<bool> refused_;   // a kernel that takes the problem, but not pointers of this alignment
+  std::vector<bool> left_out_;  // of the timed rounds
   view moved_, copied_;
   result outcome_;
 };
@@ -272,6 +339,7 @@ void join(result& into, result&& more) {
   for (std::size_t i = 0; i < into.entries.size() && i < more.entries.size(); ++i) {
     series& one = into.entries[i];
     series& other = more.entries[i];
+    if (other.name != one.name) continue;  // a kernel that only one placement has times of
     one.seconds.insert(one.seconds.end(), other.seconds.begin(), other.seconds.end());
     one.places.insert(one.places.end(), other.places.begin(), other.places.end());
     if (one.wrong.empty()) one.wrong = std::move(other.wrong);

@@ -18,7 +18,7 @@ constexpr std::int64_t shift_room = std::int64_t{1} << 30;
 
 std::int64_t slot(std::int64_t bytes) { return (bytes + unit - 1) / unit * unit + unit; }
 std::int64_t slots_of_pair(const bench_case& what) {
-  return slot(std::max(what.src_span_bytes(), what.bytes())) + slot(std::max(what.dst_span_bytes(), what.bytes()));
+  return slot(device_pool::source_bytes(what)) + slot(what.buffer_bytes());
 }
 
 }  // namespace

@@ -30,9 +30,7 @@ class device_pool {
   [[nodiscard]] std::vector<buffer_pair> pairs(const bench_case& what);
 
   // Effect  what pairs() filled the source of pair `i` with: bytes from its begin, and the seed
-  [[nodiscard]] static std::int64_t source_bytes(const bench_case& what) {
-    return what.src_span_bytes() > what.bytes() ? what.src_span_bytes() : what.bytes();
-  }
+  [[nodiscard]] static std::int64_t source_bytes(const bench_case& what) { return what.buffer_bytes(); }
   [[nodiscard]] static std::uint64_t source_seed(std::size_t i) { return static_cast<std::uint64_t>(i) << 40; }
 
   [[nodiscard]] std::int64_t rotation_bytes() const { return 4 * l2_bytes_; }

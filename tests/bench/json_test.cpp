@@ -31,7 +31,7 @@ TEST(json, has_the_shape_of_google_benchmark_and_our_own_block) {
     EXPECT_NEAR(row.at("bytes_per_second").get<double>() * row.at("real_time").get<double>() * 1e-9, 512, 1);
   }
   const auto& own = whole.at("cornerturn");
-  EXPECT_EQ(own.at("format"), nlohmann::json({1, 0, 0}));
+  EXPECT_EQ(own.at("format"), nlohmann::json({1, 2, 0}));
   EXPECT_EQ(own.at("git_revision"), "abc");
   EXPECT_TRUE(own.at("machine").at("model").is_string());
   const auto& only = own.at("cases").at(0);
