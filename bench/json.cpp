@@ -79,16 +79,23 @@ ordered_json problem_json(const bench_case& what) {
           {"dst_shift_bytes", what.shift.dst}};
 }
 
-// The chosen kernel first. One sample: it was so slow that it was run once.
+// The chosen kernel first. One sample: it was so slow that it was run once. No ns: it failed.
 ordered_json kernels_json(const result& one) {
   ordered_json rows = ordered_json::array();
   for (const series& entry : one.entries) {
-    if ((entry.part != role::ours && entry.part != role::row) || entry.seconds.empty()) continue;
-    rows.push_back({{"kernel", entry.part == role::ours ? entry.detail : entry.name},
-                    {"chosen", entry.part == role::ours},
-                    {"ns", entry.time().median * 1e9},
-                    {"samples", entry.seconds.size()},
-                    {"verified", entry.wrong.empty()}});
+    if (entry.part != role::ours && entry.part != role::row) continue;
+    ordered_json row{{"kernel", entry.part == role::ours ? entry.detail : entry.name},
+                     {"chosen", entry.part == role::ours}};
+    if (!entry.seconds.empty()) {
+      const quartiles took = entry.time();
+      row["ns"] = took.median * 1e9;
+      row["ns_q1"] = took.q1 * 1e9;
+      row["ns_q3"] = took.q3 * 1e9;
+    }
+    row["samples"] = entry.seconds.size();
+    row["verified"] = entry.wrong.empty();
+    if (!entry.wrong.empty()) row["wrong"] = entry.wrong;
+    rows.push_back(std::move(row));
   }
   return rows;
 }
@@ -96,6 +103,7 @@ ordered_json kernels_json(const result& one) {
 ordered_json case_of(const result& one) {
   ordered_json entries = ordered_json::array();
   for (const series& entry : one.entries) {
+    if (entry.part == role::row) continue;  // kernels_json() has them
     ordered_json row{{"name", entry.name},
                      {"role", name_of(entry.part)},
                      {"gb_s", spread(entry.gb_s(one.what.bytes()))},
@@ -126,6 +134,7 @@ ordered_json case_of(const result& one) {
   row["contenders"] = std::move(entries);
   row["problem"] = problem_json(one.what);
   if (one.best(role::row) != nullptr || one.what.set.starts_with("random")) {
+    row["roof_ns"] = roof == nullptr ? ordered_json(nullptr) : ordered_json(roof->time().median * 1e9);
     row["kernels"] = kernels_json(one);
     row["regret"] = one.regret();
   }
@@ -142,6 +151,7 @@ std::string json_text(const std::vector<result>& results, const run_facts& facts
   for (const result& one : results) {
     int instance = 0;
     for (const series& entry : one.entries) {
+      if (entry.part == role::row) continue;
       const double ns = entry.time().median * 1e9;
       const std::string where = one.device.empty() ? "threads:" + std::to_string(one.threads) : one.device;
       const std::string name = one.what.name() + "/" + where + "/" + entry.name;

@@ -1,0 +1,354 @@
+// The random set: one list for a seed, sizes and padding within their limits, problems that plan() takes.
+#include "bench/random_cases.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
+
+#include "bench/bench.hpp"
+#include "bench/contender.hpp"
+#include "bench/measure.hpp"
+#include "bench/report.hpp"
+#include "cornerturn/plan.hpp"
+#include "cornerturn/system.hpp"
+
+namespace cornerturn::bench {
+namespace {
+
+constexpr std::int64_t kib = 1024, mib = 1024 * kib;
+
+std::vector<bench_case> many(std::int64_t least, std::int64_t most, std::uint64_t seed = 5, int count = 700) {
+  random_options options;
+  options.seed = seed;
+  options.count = count;
+  options.least_bytes = least;
+  options.most_bytes = most;
+  return random_cases(options, machine::cpu);
+}
+
+std::vector<std::string> names_of(const std::vector<bench_case>& cases) {
+  std::vector<std::string> names;
+  for (const bench_case& one : cases) names.push_back(one.name());
+  return names;
+}
+
+// A list that another compiler, C library or processor would draw otherwise is not the list that a report names.
+TEST(random_cases, a_seed_means_one_list_everywhere) {
+  const auto name = [](std::uint64_t seed, const char* kind, int index) {
+    return random_case(seed, kind, index, 64 * mib, 1024 * mib).name();
+  };
+  EXPECT_EQ(name(1, "matrix", 0), "random_matrix/b24/960x41356/at+184,+0");
+  EXPECT_EQ(name(1, "skinny", 1), "random_skinny/b4/7x10267834");
+  EXPECT_EQ(name(2, "rank", 2), "random_rank/b1/95x3x717x2816/0321/ld+77,+0/stride+13,+0");
+  EXPECT_EQ(name(2, "copy", 3), "random_copy/b1/1216x21248x8/012/stride+0,+1");
+  EXPECT_EQ(name(3, "in_place", 4), "random_in_place/b24/19747x149");
+  EXPECT_EQ(name(3, "batch", 5), "random_batch/b4/1344740x8x2/021");
+  EXPECT_EQ(name(18446744073709551615U, "odd", 6), "random_odd/b3/4x22x12x192x64x24/320541");
+}
+
+TEST(random_cases, other_seeds_make_other_lists) {
+  EXPECT_EQ(names_of(many(64 * kib, mib, 5)), names_of(many(64 * kib, mib, 5)));
+  const std::vector<std::string> first = names_of(many(64 * kib, mib, 5)), second = names_of(many(64 * kib, mib, 6));
+  std::size_t equal = 0;
+  for (std::size_t i = 0; i < first.size(); ++i) equal += first[i] == second[i] ? 1 : 0;
+  EXPECT_LT(equal, first.size() / 50);
+}
+
+TEST(random_cases, a_case_depends_on_its_kind_and_index_alone) {
+  const std::vector<bench_case> all = many(64 * kib, mib, 5, 70);
+  random_options options;
+  options.seed = 5;
+  options.kinds = {"copy"};
+  options.index = 7;
+  options.least_bytes = 64 * kib;
+  options.most_bytes = mib;
+  const std::vector<bench_case> again = random_cases(options, machine::cpu);
+  ASSERT_EQ(again.size(), 1U);
+  EXPECT_EQ(again[0].note, "seed 5 index 7");
+  const auto same = std::find_if(all.begin(), all.end(), [](const bench_case& one) {
+    return one.set == "random_copy" && one.note == "seed 5 index 7";
+  });
+  ASSERT_NE(same, all.end());
+  EXPECT_EQ(same->name(), again[0].name());
+}
+
+TEST(random_cases, kinds_take_turns) {
+  std::map<std::string, int> found;
+  for (const bench_case& one : many(64 * kib, mib, 5, 72)) ++found[one.set];
+  ASSERT_EQ(found.size(), random_kinds().size());
+  for (const std::string& kind : random_kinds()) EXPECT_GE(found["random_" + kind], 10) << kind;
+  EXPECT_EQ(found["random_matrix"] + found["random_skinny"], 22);  // 72 = 7 x 10 + 2
+}
+
+TEST(random_cases, sizes_are_in_the_range_and_spread_over_its_octaves) {
+  std::map<int, int> octaves;
+  for (const bench_case& one : many(64 * mib, 1024 * mib)) {
+    EXPECT_GE(one.bytes(), 64 * mib) << one.name();
+    EXPECT_LE(one.bytes(), 1024 * mib) << one.name();
+    int octave = 0;
+    while ((64 * mib << (octave + 1)) <= one.bytes()) ++octave;
+    ++octaves[octave];
+  }
+  for (int octave = 0; octave < 4; ++octave) EXPECT_GT(octaves[octave], 700 / 8) << octave;
+}
+
+TEST(random_cases, have_every_element_size_and_those_of_odd_are_odd) {
+  std::set<std::int64_t> all, odd;
+  for (const bench_case& one : many(64 * kib, mib)) {
+    (one.set == "random_odd" ? odd : all).insert(one.element_bytes);
+  }
+  EXPECT_EQ(all, (std::set<std::int64_t>{1, 2, 3, 4, 6, 8, 12, 16, 24, 32}));
+  EXPECT_EQ(odd, (std::set<std::int64_t>{3, 6, 12, 24}));
+}
+
+TEST(random_cases, only_rows_of_a_kibibyte_are_padded_and_by_an_eighth_at_most) {
+  int padded = 0;
+  const auto check = [&padded](const bench_case& one, std::int64_t pad, std::int64_t part) {
+    EXPECT_GE(pad, 0);
+    if (pad == 0) return;
+    ++padded;
+    EXPECT_GE(part * one.element_bytes, 1024) << one.name();
+    EXPECT_LE(pad, std::max<std::int64_t>(1, part / 8)) << one.name();
+  };
+  for (const bench_case& one : many(64 * kib, 4 * mib)) {
+    check(one, one.ld.src, one.extents.back());
+    check(one, one.ld.dst, one.extents[static_cast<std::size_t>(one.axes.back())]);
+    check(one, one.batch.src, one.src_strides().front() - one.batch.src);
+    check(one, one.batch.dst, one.dst_strides().front() - one.batch.dst);
+    EXPECT_LE(one.buffer_bytes(), one.bytes() * 3 / 2) << one.name();
+  }
+  EXPECT_GT(padded, 100);
+}
+
+TEST(random_cases, bases_are_multiples_of_the_word_of_an_element) {
+  std::map<int, int> alignments;
+  for (const bench_case& one : many(64 * kib, mib)) {
+    const std::int64_t word = std::min<std::int64_t>(one.element_bytes & -one.element_bytes, 16);
+    EXPECT_EQ(one.shift.src % word, 0) << one.name();
+    EXPECT_EQ(one.shift.dst % word, 0) << one.name();
+    EXPECT_LT(one.shift.src, 4096);
+    EXPECT_LT(one.shift.dst, 4096);
+    ++alignments[base_alignment(one)];
+  }
+  EXPECT_GT(alignments[16], 300);
+  for (const int alignment : {1, 2, 4, 8}) EXPECT_GT(alignments[alignment], 5) << alignment;
+}
+
+TEST(random_cases, shapes_are_those_of_their_kind) {
+  std::set<std::size_t> ranks;
+  int squares = 0, rectangles = 0, batches = 0;
+  for (const bench_case& one : many(mib, 16 * mib)) {
+    SCOPED_TRACE(one.name());
+    const std::size_t rank = one.extents.size();
+    ASSERT_EQ(one.axes.size(), rank);
+    std::vector<int> sorted = one.axes;
+    std::sort(sorted.begin(), sorted.end());
+    std::vector<int> identity(rank);
+    std::iota(identity.begin(), identity.end(), 0);
+    EXPECT_EQ(sorted, identity);
+    for (const std::int64_t extent : one.extents) EXPECT_GE(extent, 2);
+    EXPECT_EQ(one.axes.back() == static_cast<int>(rank) - 1, one.set == "random_copy");
+    EXPECT_EQ(one.in_place(), one.set == "random_in_place");
+    if (one.set == "random_matrix") {
+      EXPECT_GT(std::min(one.extents[rank - 1], one.extents[rank - 2]), 64);
+      EXPECT_TRUE(rank == 2 || (rank == 3 && one.axes[0] == 0));
+      batches += rank == 3 ? 1 : 0;
+    } else if (one.set == "random_skinny") {
+      ASSERT_EQ(rank, 2U);
+      EXPECT_LE(std::min(one.extents[0], one.extents[1]), 64);
+    } else if (one.set == "random_rank") {
+      ranks.insert(rank);
+    } else if (one.set == "random_batch") {
+      EXPECT_EQ(one.axes, (std::vector<int>{0, 2, 1}));
+    } else if (one.in_place()) {
+      const bool square = one.extents[rank - 1] == one.extents[rank - 2];
+      (square ? squares : rectangles) += 1;
+      EXPECT_TRUE(one.is_packed() || square);
+    }
+  }
+  EXPECT_EQ(ranks, (std::set<std::size_t>{3, 4, 5, 6, 7}));
+  EXPECT_GT(squares, 10);
+  EXPECT_GT(rectangles, 10);
+  EXPECT_GT(batches, 10);
+}
+
+TEST(random_cases, plan_accepts_every_one) {
+  std::vector<bench_case> all = many(64 * mib, 1024 * mib);
+  for (const bench_case& one : many(4 * kib, 64 * kib)) all.push_back(one);
+  for (const bench_case& one : all) {
+    plan_options options;
+    options.on = device::cpu;
+    try {
+      const plan made(problem_of(one), options);
+      EXPECT_EQ(made.bytes_moved(), 2 * one.bytes()) << one.name();
+    } catch (const error& refused) {
+      ADD_FAILURE() << one.name() << ": " << refused.what();
+    }
+  }
+}
+
+TEST(random_cases, the_size_option_takes_a_range) {
+  random_options options;
+  parse_size_range("4096:1M", options);
+  EXPECT_EQ(options.least_bytes, 4096);
+  EXPECT_EQ(options.most_bytes, mib);
+  for (const char* text : {"", "1M", "1M:", "1T:2T", "-1:5", "9999G:99999G"}) {
+    EXPECT_THROW(parse_size_range(text, options), std::invalid_argument) << text;
+  }
+  EXPECT_THROW(static_cast<void>(random_case(1, "matrix", 0, 1024, mib)), std::invalid_argument);
+  EXPECT_THROW(static_cast<void>(random_case(1, "matrix", 0, mib, 2 * mib - 1)), std::invalid_argument);
+  EXPECT_THROW(static_cast<void>(random_case(1, "nonesuch", 0, mib, 2 * mib)), std::invalid_argument);
+}
+
+TEST(random_cases, without_a_range_sizes_are_those_of_the_machine) {
+  random_options options;
+  options.count = 140;
+  for (const bench_case& one : random_cases(options, machine::cpu)) {
+    EXPECT_TRUE(one.bytes() >= 16 * mib && one.bytes() <= 256 * mib) << one.name();
+  }
+  for (const bench_case& one : random_cases(options, machine::gpu)) {
+    EXPECT_TRUE(one.bytes() >= 64 * mib && one.bytes() <= 1024 * mib) << one.name();
+  }
+}
+
+TEST(kernel_names, come_from_the_part_of_the_explanation_for_the_alignment) {
+  const std::string both =
+      "device     x\npointers   multiples of 16 bytes\nkernel     cuda_wide: a note\nline 1     x\n"
+      "pointers   multiples of 4 bytes only\nkernel     cuda_narrow: kernel     of: notes\nline 2     x\n";
+  EXPECT_EQ(kernel_in(both, "cuda_wide", 16), "cuda_wide");
+  EXPECT_EQ(kernel_in(both, "cuda_wide", 4), "cuda_narrow");
+  const std::string single = "pointers   multiples of 16 bytes\nkernel     cuda_wide: a note\n";
+  EXPECT_EQ(kernel_in(single, "cuda_wide", 8), "cuda_wide");
+  EXPECT_EQ(kernel_in("kernel     cpu_copy: x\n", "cpu_copy", 1), "cpu_copy");
+}
+
+TEST(rows, are_all_of_a_backend_but_the_reference) {
+  const std::vector<std::string> rows = row_names("cpu");
+  std::size_t expected = 0;
+  for (const kernel_info& row : kernel_list()) expected += row.backend == "cpu" ? 1 : 0;
+  EXPECT_EQ(rows.size(), expected - 1);
+  EXPECT_EQ(std::count(rows.begin(), rows.end(), "cpu_reference"), 0);
+}
+
+// The naive loop, and ways to be wrong that a check of the elements alone would miss.
+enum class fault { none, padding, before, element };
+
+contender with_fault(fault what) {
+  class loop final : public runner {
+   public:
+    loop(const bench_case& one, fault what) : one_(one), what_(what) {}
+    void run(const std::byte* src, std::byte* dst) override {
+      const view moved = full_view(one_);
+      for (std::int64_t i = 0; i < moved.axes[0].extent; ++i) {
+        for (std::int64_t j = 0; j < moved.axes[1].extent; ++j) {
+          const std::int64_t from = i * moved.axes[0].src_stride + j * moved.axes[1].src_stride;
+          const std::int64_t to = i * moved.axes[0].dst_stride + j * moved.axes[1].dst_stride;
+          std::copy_n(src + from * one_.element_bytes, one_.element_bytes, dst + to * one_.element_bytes);
+        }
+      }
+      if (what_ == fault::padding) dst[moved.axes[1].extent * one_.element_bytes] = std::byte{0};
+      if (what_ == fault::before) dst[-1] = std::byte{0};
+      if (what_ == fault::element) dst[one_.element_bytes] = std::byte{0};
+    }
+
+   private:
+    const bench_case& one_;
+    fault what_;
+  };
+  return {"loop", role::peer, true,
+          [what](const setup& how) -> std::unique_ptr<runner> { return std::make_unique<loop>(how.original, what); }};
+}
+
+std::string found(fault what) {
+  const bench_case one{"x", 4, {40, 70}, {1, 0}, false, false, "", {3, 5}, {}, {12, 20}};
+  memory pool(false, 0);
+  measure_options options;
+  options.rounds = 1;
+  options.more = {with_fault(what)};
+  const result measured = measure_cold(one, 1, pool, options);
+  EXPECT_EQ(measured.ours().wrong, "");
+  return measured.entries.back().wrong;
+}
+
+TEST(checks, see_writes_beside_misaligned_and_padded_destinations) {
+  EXPECT_EQ(found(fault::none), "");
+  EXPECT_NE(found(fault::padding), "");
+  EXPECT_NE(found(fault::before), "");
+  EXPECT_NE(found(fault::element), "");
+}
+
+series timed(const char* name, role part, double seconds) {
+  series made;
+  made.name = name;
+  made.part = part;
+  made.detail = part == role::ours ? "chosen_kernel" : "";
+  made.seconds = {seconds};
+  return made;
+}
+
+TEST(regret, is_the_chosen_time_over_the_fastest_right_one) {
+  result one;
+  one.what = {"random_matrix", 4, {100, 70}, {1, 0}, false, false, "seed 1 index 0"};
+  one.entries = {timed("cornerturn", role::ours, 3e-6), timed("copy", role::roof, 1e-6),
+                 timed("fast_kernel", role::row, 2e-6), timed("slow_kernel", role::row, 9e-6)};
+  EXPECT_DOUBLE_EQ(one.regret(), 1.5);
+  EXPECT_EQ(one.fastest_kernel().name, "fast_kernel");
+  const std::string text = regret_summary({one});
+  EXPECT_NE(text.find("1.500  0.333 chosen_kernel"), std::string::npos) << text;
+  EXPECT_NE(text.find("0.500 fast_kernel"), std::string::npos) << text;
+  one.entries[2].wrong = "differs";
+  EXPECT_DOUBLE_EQ(one.regret(), 1);
+  EXPECT_NE(random_summary({one}).find("WRONG"), std::string::npos);
+  one.entries[0].wrong = "differs";
+  EXPECT_EQ(one.regret(), 0);
+}
+
+TEST(random_set, measures_checks_and_writes_every_row) {
+  const auto call = [](std::vector<const char*> words, std::string* file = nullptr) {
+    return main(static_cast<int>(words.size()), words.data(), file);
+  };
+  std::string text;
+  ASSERT_EQ(call({"--set", "random", "--seed", "3", "--count", "14", "--size", "8K:64K", "--rounds", "1", "--threads",
+                  "1", "--regret"},
+                 &text),
+            0);
+  const auto own = nlohmann::json::parse(text).at("cornerturn");
+  EXPECT_EQ(own.at("method").at("regret"), true);
+  ASSERT_EQ(own.at("cases").size(), 14U);
+  std::size_t rows = 0;
+  for (const auto& one : own.at("cases")) {
+    SCOPED_TRACE(one.at("name"));
+    const auto& kernels = one.at("kernels");
+    EXPECT_TRUE(kernels.at(0).at("chosen").get<bool>());
+    EXPECT_EQ(kernels.at(0).at("kernel"), one.at("kernel"));
+    std::set<std::string> names;
+    for (const auto& row : kernels) {
+      EXPECT_TRUE(names.insert(row.at("kernel")).second) << row;
+      EXPECT_GT(row.at("ns").get<double>(), 0);
+      EXPECT_TRUE(row.at("verified").get<bool>()) << row;
+    }
+    rows += names.size();
+    EXPECT_GE(one.at("regret").get<double>(), 1);
+    const auto& what = one.at("problem");
+    std::int64_t bytes = what.at("element_bytes").get<std::int64_t>();
+    for (const auto& axis : what.at("axes")) bytes *= axis.at("extent").get<std::int64_t>();
+    EXPECT_EQ(bytes, one.at("bytes").get<std::int64_t>());
+    EXPECT_EQ(what.at("element_bytes").get<std::int64_t>() % what.at("word_bytes").get<std::int64_t>(), 0);
+  }
+  EXPECT_GT(rows, 20U);
+
+  EXPECT_EQ(call({"--set", "random", "--kinds", "nonesuch"}), 2);
+  EXPECT_EQ(call({"--set", "random", "--size", "1K:2K"}), 2);
+  EXPECT_EQ(call({"--set", "random", "--set", "quick"}), 2);
+  EXPECT_EQ(call({"--set", "random", "--check-bars"}), 2);
+  EXPECT_EQ(call({"--seed", "4"}), 2);
+}
+
+}  // namespace
+}  // namespace cornerturn::bench
