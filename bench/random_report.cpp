@@ -25,6 +25,10 @@ std::string place_of(const result& one) {
   return fmt::format("{} thread{}", one.threads, one.threads == 1 ? "" : "s");
 }
 
+std::string name_and_note(const bench_case& what) {
+  return what.note.empty() ? what.name() : what.name() + "  (" + what.note + ")";
+}
+
 // In order of appearance: by place, and within it by set.
 struct tables {
   std::vector<std::string> places;
@@ -90,8 +94,8 @@ std::string random_summary(const std::vector<result>& results) {
     for (const std::string& set : by.sets.at(place)) {
       text += fmt::format("\nworst of {}, {}\n", set, place);
       for (const result* one : lowest(by.members.at({place, set}), share_of)) {
-        text += fmt::format("  {:.3f}  {:<{}}  {}  ({})\n", share_of(*one), one->ours().detail, kernel_width,
-                            one->what.name(), one->what.note);
+        text += fmt::format("  {:.3f}  {:<{}}  {}\n", share_of(*one), one->ours().detail, kernel_width,
+                            name_and_note(one->what));
       }
     }
   }
@@ -104,8 +108,7 @@ std::string random_summary(const std::vector<result>& results) {
   for (const result& one : results) {
     for (const series& entry : one.entries) {
       if (entry.wrong.empty()) continue;
-      text += fmt::format("WRONG  {}  {}  {}: {}  ({})\n", one.what.name(), place_of(one), entry.name, entry.wrong,
-                          one.what.note);
+      text += fmt::format("WRONG  {}  {}  {}: {}\n", name_and_note(one.what), place_of(one), entry.name, entry.wrong);
     }
   }
   return text;
@@ -113,7 +116,7 @@ std::string random_summary(const std::vector<result>& results) {
 
 std::string regret_summary(const std::vector<result>& results) {
   std::string text;
-  std::vector<result> cold;
+  std::vector<result> cold;  // that have a regret
   for (const result& one : results) {
     if (!one.what.hot && one.regret() > 0) cold.push_back(one);
   }
@@ -128,9 +131,8 @@ std::string regret_summary(const std::vector<result>& results) {
       const series& fastest = one->fastest_kernel();
       const std::string name = fastest.part == role::ours ? "is the fastest" : fastest.name;
       const double share = one->roof_gb_s() > 0 ? one->median_gb_s(fastest) / one->roof_gb_s() : 0;
-      text +=
-          fmt::format("  {:.3f}  {:.3f} {:<{}}  {:.3f} {:<{}}  {}  ({})\n", one->regret(), share_of(*one),
-                      one->ours().detail, kernel_width, share, name, kernel_width, one->what.name(), one->what.note);
+      text += fmt::format("  {:.3f}  {:.3f} {:<{}}  {:.3f} {:<{}}  {}\n", one->regret(), share_of(*one),
+                          one->ours().detail, kernel_width, share, name, kernel_width, name_and_note(one->what));
     }
   }
   return text;
