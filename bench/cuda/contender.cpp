@@ -60,10 +60,6 @@ class copy_runner final : public device_runner {
   std::int64_t bytes_;
 };
 
-}  // namespace
-
-namespace {
-
 // A kernel that takes the problem may still refuse misaligned pointers: enqueue() throws then.
 void enter_rows(const bench_case& what, const std::string& chosen, std::vector<entrant>& list) {
   for (const std::string& name : row_names("cuda")) {

@@ -11,6 +11,7 @@
 #include <numeric>
 #include <set>
 
+#include "api/gpu_half.hpp"
 #include "bench/bench.hpp"
 #include "bench/contender.hpp"
 #include "bench/measure.hpp"
@@ -226,6 +227,29 @@ TEST(kernel_names, come_from_the_part_of_the_explanation_for_the_alignment) {
   const std::string single = "pointers   multiples of 16 bytes\nkernel     cuda_wide: a note\n";
   EXPECT_EQ(kernel_in(single, "cuda_wide", 8), "cuda_wide");
   EXPECT_EQ(kernel_in("kernel     cpu_copy: x\n", "cpu_copy", 1), "cpu_copy");
+}
+
+// Holds kernel_in() to what explain() prints: without this a new wording would go unnoticed until a GPU run.
+TEST(kernel_names, agree_with_the_plan_for_a_gpu) {
+  if (row_names("cuda").empty()) GTEST_SKIP() << "a build without CUDA has no kernel for a GPU";
+  const gpu::device_info h200 = {.name = "A GPU",
+                                 .arch = 90,
+                                 .multiprocessors = 132,
+                                 .shared_bytes = 227 << 10,
+                                 .l2_bytes = 50 << 20,
+                                 .memory_bytes = std::int64_t{140} << 30};
+  int different = 0;
+  for (const bench_case& one : many(mib, 16 * mib, 5, 140)) {
+    const detail::gpu_half half = detail::prepare(problem_of(one), h200, "");
+    const std::string aligned = half.wide.chosen.kernel->name, misaligned = half.narrow.chosen.kernel->name;
+    const std::string text = detail::explain(half, h200);
+    EXPECT_EQ(kernel_in(text, aligned, 16), aligned);
+    for (int alignment = half.narrow.alignment; alignment < 16; alignment *= 2) {
+      EXPECT_EQ(kernel_in(text, aligned, alignment), misaligned) << one.name() << '\n' << text;
+    }
+    different += aligned == misaligned ? 0 : 1;
+  }
+  EXPECT_GT(different, 20);
 }
 
 TEST(rows, are_all_of_a_backend_but_the_reference) {
