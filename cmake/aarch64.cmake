@@ -1,5 +1,5 @@
-# Cross build for aarch64 with Debian's compiler. The libraries lie in build/sysroot-aarch64, which `./dev aarch64`
-# fills; the tests run under qemu.
+# Cross build for aarch64 with Debian's compiler. `./dev aarch64` unpacks the libraries into build/sysroot-aarch64. The
+# tests run under qemu.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)

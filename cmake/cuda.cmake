@@ -1,5 +1,5 @@
-# Looks for nvcc. Sets CORNERTURN_HAS_CUDA; with it come the CUDA language, CUDA::cudart_static and the target
-# cornerturn_cuda_flags.
+# Looks for nvcc and sets CORNERTURN_HAS_CUDA. With nvcc it enables the CUDA language and defines CUDA::cudart_static
+# and the target cornerturn_cuda_flags.
 set(CORNERTURN_HAS_CUDA OFF)
 set(lowest_nvcc 12.0)
 
@@ -12,7 +12,7 @@ if(NOT CORNERTURN_CUDA_WANTED)
   return()
 endif()
 
-# The compiler is asked for its version before CMake tries it: an old one is no error under AUTO.
+# The version is checked before CMake tries the compiler: an old compiler is no error under AUTO.
 find_program(CORNERTURN_NVCC nvcc HINTS ${CMAKE_CUDA_COMPILER} $ENV{CUDACXX} $ENV{CUDA_PATH}/bin $ENV{CUDA_HOME}/bin
   PATHS /usr/local/cuda/bin)
 mark_as_advanced(CORNERTURN_NVCC)
@@ -47,9 +47,10 @@ find_package(CUDAToolkit ${lowest_nvcc} REQUIRED)
 set(CORNERTURN_HAS_CUDA ON)
 message(STATUS "cornerturn: CUDA ${nvcc_version} for ${CMAKE_CUDA_ARCHITECTURES}")
 
-# -std: CMake 3.25 does not know that nvcc 13 has C++20. -Wpedantic and -Wconversion blame what nvcc writes. Registers
-# that do not fit are a defect: a warning, and tools/check_spills. 128 is a loop behind an `if constexpr` that returned.
-# Kernels of one family are alike: nvcc 13 packs them to a third where it is told to look for size.
+# -std: CMake 3.25 does not know that nvcc 13 has C++20. -Wpedantic and -Wconversion would warn about code that nvcc
+# generates. Spilled registers are a defect: they cause a warning, and tools/check_spills fails. Diagnostic 128 reports
+# a loop behind an `if constexpr` that returned. Kernels of one family are similar: --compress-mode=size of nvcc 13
+# packs them to a third.
 add_library(cornerturn_cuda_flags INTERFACE)
 target_compile_options(cornerturn_cuda_flags INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:
   -std=c++20 -lineinfo --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra,-Wshadow -Xptxas=-warn-spills,-warn-lmem-usage
@@ -57,10 +58,10 @@ target_compile_options(cornerturn_cuda_flags INTERFACE $<$<COMPILE_LANGUAGE:CUDA
   $<$<VERSION_GREATER_EQUAL:${nvcc_version},13.0>:--compress-mode=size>
   $<$<BOOL:${CORNERTURN_WERROR}>:-Werror=all-warnings>>)
 
-# What ptxas says of each kernel is kept beside the object: FILE.cu.o.ptxas. tools/check_spills reads it.
+# The ptxas report of each kernel is kept beside its object, in FILE.cu.o.ptxas. tools/check_spills reads it.
 function(cornerturn_keep_ptxas_reports target)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xptxas=-v>)
-  # A list, for an empty launcher would be one more, empty, argument.
+  # This is a list: an empty launcher in a string would add an empty argument.
   set(launchers ${PROJECT_SOURCE_DIR}/tools/keep_ptxas_report ${CMAKE_CUDA_COMPILER_LAUNCHER})
   set_target_properties(${target} PROPERTIES CUDA_COMPILER_LAUNCHER "${launchers}")
 endfunction()

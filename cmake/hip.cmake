@@ -85,7 +85,7 @@ endfunction()
 
 # cornerturn_hip_device_code(file.cu): compiles its device code to assembler for the GPUs of CORNERTURN_HIP_DEVICE_ONLY, to
 # check the instructions and the compiler's remarks. Nothing is linked. clang++ 19 compiles for GPUs that hipcc's device
-# libraries lack, hipcc for those of CORNERTURN_HIP_ARCHITECTURES.
+# libraries lack, hipcc for CORNERTURN_HIP_ARCHITECTURES.
 set(CORNERTURN_HIP_DEVICE_ONLY "" CACHE STRING "AMD GPUs whose device code is compiled to assembler and not linked")
 function(cornerturn_hip_device_code source)
   if(NOT CORNERTURN_HIP_DEVICE_ONLY)
@@ -101,7 +101,7 @@ function(cornerturn_hip_device_code source)
       -Xclang -mlink-builtin-bitcode -Xclang ${CORNERTURN_HIP_BITCODE}/hip.bc
       -Xclang -mlink-builtin-bitcode -Xclang ${CORNERTURN_HIP_BITCODE}/ockl.bc)
     if(architecture IN_LIST CORNERTURN_HIP_ARCHITECTURES)
-      set(compiler ${CORNERTURN_HIPCC} -Wno-unused-command-line-argument)  # hipcc names libraries even so
+      set(compiler ${CORNERTURN_HIPCC} -Wno-unused-command-line-argument)  # hipcc names libraries nevertheless
     endif()
     cornerturn_hip_rule(${output} ${source} "Compiling ${source} for ${architecture}" ${compiler}
       --offload-arch=${architecture} --cuda-device-only -S)

@@ -1,4 +1,4 @@
-# Install rules of the library, the CMake package, the pkg-config file and the .deb. The command installs itself: cli/.
+# Install rules of the library, the CMake package, the pkg-config file and the .deb. cli/ installs the command.
 include(CMakePackageConfigHelpers)
 
 set(cornerturn_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/cornerturn)
