@@ -1,4 +1,4 @@
-// What the speed tests measure with.
+// The clock of the speed tests.
 #pragma once
 
 #include <algorithm>

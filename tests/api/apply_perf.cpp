@@ -1,6 +1,7 @@
-// How fast elements change on the way on the CPU: the share of the fastest copy that moves as many bytes in all, read and
-// written, and of the fastest that does not fetch ahead, measured in turns; medians. Buffers are larger than the caches and rotate; any float in them is normal.
-//   CORNERTURN_PERF_CASE=text   those whose names have it
+// Speed of arithmetic and conversions on the CPU: the share of the fastest copy of equal bytes, read and written, and
+// of the fastest copy that does not prefetch. Runs alternate; results are medians. Buffers are larger than the caches
+// and rotate. All floats in them are normal.
+//   CORNERTURN_PERF_CASE=text   only cases whose names contain it
 //   CORNERTURN_PERF_THREADS=n   threads; 1 is the default
 #include <gtest/gtest.h>
 
@@ -50,7 +51,7 @@ TEST(apply_speed, is_near_a_copy_of_as_many_bytes) {
   const int threads = threads_to_measure();
   const char* const only = std::getenv("CORNERTURN_PERF_CASE");
   constexpr std::int64_t shapes[][2] = {{5000, 6992}, {4999, 6001}, {4096, 4096}};
-  constexpr std::size_t each = std::size_t{5000} * 6992 * 12, sides = 2;  // float64 with beta moves so much
+  constexpr std::size_t each = std::size_t{5000} * 6992 * 12, sides = 2;  // bytes of float64 with beta
   heap_memory src[sides], dst[sides];
   for (std::size_t k = 0; k < sides; ++k) {
     src[k] = lines(each);

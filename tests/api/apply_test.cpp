@@ -85,7 +85,7 @@ TEST(apply, what_is_not_multiplied_is_not_read) {
   EXPECT_EQ(c, (std::vector<float>{3, 6, 9, 12}));
   plan(transpose_with(2, 2, {.src = f32, .dst = f32, .alpha = {0, 0}})).execute(a.data(), c.data());
   EXPECT_EQ(c, (std::vector<float>{0, 0, 0, 0}));
-  // A second source is not wanted then.
+  // This problem has no second source.
   problem what = transpose_with(2, 2, {.src = f32, .dst = f32, .alpha = {2, 0}, .second = second_array::source});
   plan(what).execute(a.data(), c.data());
   EXPECT_EQ(c[1], 6);
@@ -265,7 +265,7 @@ TEST(apply, types_have_names_and_sizes) {
   EXPECT_EQ(bytes_of(static_cast<element_type>(-1)), 0);
 }
 
-// Through the plan, with teams.
+// Through the plan, with thread teams.
 TEST(apply, any_problem_with_any_number_of_threads) {
   dice roll(21);
   const std::vector<testing::type_pair> pairs = testing::all_pairs();

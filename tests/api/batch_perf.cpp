@@ -1,5 +1,5 @@
-// How fast a batch moves on the CPU: the share of the fastest copy of as many bytes by as many threads, and of the fastest
-// that does not fetch ahead, measured in turns; medians.
+// Speed of a batch on the CPU: the share of the fastest copy of equal bytes by equally many threads, and of the fastest
+// copy that does not prefetch. Runs alternate; results are medians.
 //   CORNERTURN_PERF_THREADS=n   threads; 1 is the default
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ struct speed_case {
   const char* name;
   std::int64_t items;
   std::int64_t least, most;  // rows and columns
-  std::int64_t unit;         // that they are multiples of
+  std::int64_t unit;         // rows and columns are multiples of this
   std::int64_t element_bytes;
 };
 

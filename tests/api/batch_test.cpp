@@ -36,7 +36,7 @@ plan_options with(int threads, executor parallel = {}) {
   return {.on = device::cpu, .threads = threads, .parallel = parallel, .kernel = nullptr};
 }
 
-// Items with memory of their own each.
+// Each item has memory of its own.
 class ragged {
  public:
   void add(const problem& what, std::size_t src_misalignment = 0, std::size_t dst_misalignment = 0) {
@@ -44,7 +44,7 @@ class ragged {
     items_.push_back({what, benches_.back()->src(), benches_.back()->dst()});
   }
   [[nodiscard]] const std::vector<batch_item>& items() const { return items_; }
-  // "" when every dst is as it must be.
+  // "" when every dst is correct.
   [[nodiscard]] std::string move(const plan_options& options) {
     for (const auto& one : benches_) one->clear();
     const batch how(items_, options);
@@ -147,12 +147,13 @@ TEST(batch, one_problem_between_many_pointers) {
   }
 }
 
-// Items end to end in dst, of any number of bytes: those that follow each other share a line, also between threads.
+// Items of any number of bytes, contiguous in dst: neighbours share a cache line, also between threads.
 TEST(batch, neighbours_in_dst_share_lines) {
   dice roll(21);
   std::vector<problem> problems;
   std::size_t bytes = 0;
-  const auto enough = static_cast<std::size_t>(2 * base::this_machine().l2_bytes + 100000);  // so that all is streamed
+  const auto enough =
+      static_cast<std::size_t>(2 * base::this_machine().l2_bytes + 100000);  // so all stores are non-temporal
   while (bytes < enough) {
     const std::int64_t element_bytes = 1 + roll.below(9);
     const std::int64_t cols = roll.one_in(4) ? 1 : 1 + roll.below(40);
@@ -181,7 +182,7 @@ TEST(batch, neighbours_in_dst_share_lines) {
   }
 }
 
-// Matrices that go line by line of each column, among others, with room between some of them.
+// Matrices that are stored line by line of each column, among others, with gaps between some of them.
 TEST(batch, middle_sized_matrices_share_lines) {
   constexpr std::size_t room = 64;
   constexpr std::int64_t most_rows[] = {20, 70, 150, 300}, most_cols[] = {20, 150, 310, 1100};
@@ -297,7 +298,7 @@ TEST(batch, many_callers_share_one) {
   for (int k = 1; k < 60; ++k) some.add(transpose_problem(3 * k, 200 - k, 4));
   const batch how(some.items(), with(2));
   const batch copy = how;
-  std::vector<std::thread> callers;  // all of them write the same bytes: for the sanitizer, one after the other
+  std::vector<std::thread> callers;  // all executions write equal bytes; the sanitizer requires them one after another
   for (int k = 0; k < 3; ++k) {
     callers.emplace_back([&copy] { copy.execute(); });
     callers.back().join();
@@ -323,7 +324,7 @@ TEST(batch_list, knows_equal_problems) {
   all.add(first, nullptr, nullptr);
   all.add(first, nullptr, nullptr);
   problem other = first;
-  other.in_place = true;  // the hash is the same
+  other.in_place = true;  // the hashes are equal
   all.add(other, nullptr, nullptr);
   EXPECT_EQ(all.problems(), (std::vector<problem>{first, second, other}));
   EXPECT_EQ(all.first(), (std::vector<std::size_t>{0, 1, 4}));

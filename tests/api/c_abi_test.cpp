@@ -156,7 +156,7 @@ TEST(c_abi, a_batch_of_items) {
   cornerturn_batch* batch = nullptr;
   expect_success(cornerturn_batch_create(items, 3, nullptr, &batch));
   ASSERT_NE(batch, nullptr);
-  tall.rank = 99;  // read when the batch was made
+  tall.rank = 99;  // read at the construction of the batch
   expect_success(cornerturn_batch_execute(batch, nullptr));
   expect_transposed({src.begin(), src.begin() + 150}, one, 30, 5);
   expect_transposed({src.begin() + 150, src.begin() + 430}, two, 7, 40);

@@ -65,7 +65,7 @@ TEST(check, bytes_that_leave_63_bits) {
   expect_error(status::overflow, {"src spans"}, [&] { check(strided(8, {{2, std::int64_t{1} << 60, 1}})); });
   expect_error(status::overflow, {"src spans"}, [] { check(strided(1, {{2, INT64_MIN, 1}})); });
   expect_error(status::overflow, {"dst spans"}, [] { check(strided(1, {{2, 1, INT64_MIN}})); });
-  expect_error(status::overflow, {"src spans"}, [&] {  // down and up: each fits, both do not
+  expect_error(status::overflow, {"src spans"}, [&] {  // each of the two fits, their sum does not
     check(strided(1, {{2, std::int64_t{1} << 62, 1}, {2, -(std::int64_t{1} << 62), 2}}));
   });
 }
@@ -149,7 +149,7 @@ TEST(check, wide_elements_of_dst_reach_further) {
   expect_error(status::overflow, {"axis 0"}, [&] { check(what); });
 }
 
-// What check() accepts, has no two elements of dst in one place.
+// A problem that check() accepts never has two elements of dst at one address.
 RC_GTEST_PROP(check, accepts_no_problem_with_a_collision, ()) {
   problem what{.element_bytes = 1, .rank = *rc::gen::inRange(1, 5), .axes = {}};
   for (int k = 0; k < what.rank; ++k)

@@ -1,4 +1,4 @@
-// A call must fail with one status and a sentence that names what the user gave, what was found and what is wanted.
+// A call must fail with one status and a sentence that names the argument, the value found and the value wanted.
 #pragma once
 
 #include <gtest/gtest.h>

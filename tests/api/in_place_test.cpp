@@ -1,5 +1,5 @@
-// Problems in place, from choose_in_place to the bytes: every row that moves them, on every SIMD target, for machines
-// whose caches are so small that rectangles of a few kilobytes are cut into strips.
+// Problems in place, from choose_in_place to the bytes: every row that accepts them, on every SIMD target. The
+// simulated caches are so small that rectangles of a few kilobytes are cut into strips.
 #include "api/in_place.hpp"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ base::machine with_cache(std::int64_t l2_bytes) {
   return made;
 }
 
-// "" when it is moved rightly and nothing next to it, or next to the workspace, is touched.
+// "" when the result is correct and the bytes around the array and the workspace are untouched.
 std::string move(const problem& what, const planning::request& wanted, const base::machine& machine,
                  std::size_t misalignment, std::set<int>* lines = nullptr) {
   api::check(what);
@@ -42,7 +42,7 @@ std::string move(const problem& what, const planning::request& wanted, const bas
   if (made.kernel == nullptr) return "refused";
   if (lines != nullptr) lines->insert(made.line);
   one_memory memory(what, misalignment);
-  constexpr std::size_t guard = 61;  // the workspace begins anywhere
+  constexpr std::size_t guard = 61;  // the workspace is unaligned
   const auto bytes = static_cast<std::size_t>(made.workspace_bytes);
   std::vector<std::byte> workspace(bytes + 2 * guard, testing::poison);
   api::run_in_place(made, memory.data() + form.src_offset * form.word_bytes, workspace.data() + guard, {});
@@ -264,7 +264,7 @@ TEST(in_place, what_cannot_be_is_refused_with_a_sentence) {
                [&] { plan{placed(transpose_problem(10, 10, 4, 12, 11))}; });
   expect_error(status::invalid_argument, {"in_place is set"},
                [&] { plan{placed(transpose_problem(10, 8, 4, 8, 12))}; });
-  // Reversed: the places of dst lie before those of src.
+  // Reversed: the addresses of dst are below the addresses of src.
   problem mirrored{.element_bytes = 4, .rank = 1, .in_place = true};
   mirrored.axes[0] = {10, 1, -1};
   expect_error(status::invalid_argument, {"in_place is set", "axis 0"}, [&] { plan{mirrored}; });

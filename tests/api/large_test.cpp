@@ -1,4 +1,4 @@
-// Offsets beyond 2^31 and 2^32: each element is checked against the formula that made it, not against a stored copy.
+// Offsets beyond 2^31 and 2^32: each element is compared with the formula that made it, not with a stored copy.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 

@@ -1,5 +1,4 @@
-// copy() with a view class that has an mdspan's members and no more, and with those mdspans that this build can
-// include.
+// copy() with a view class that has only the members of an mdspan, and with the mdspans that this build can include.
 #include "cornerturn/mdspan.hpp"
 
 #include <gtest/gtest.h>
@@ -29,7 +28,7 @@ template <class T, std::size_t Rank>
 class view {
  public:
   using element_type = T;
-  using numbers = std::array<int, Rank>;  // an index type that is not the library's
+  using numbers = std::array<int, Rank>;  // another index type than the library's
   view(T* data, const numbers& extents, const numbers& strides, bool strided = true)
       : data_(data), extents_(extents), strides_(strides), strided_(strided) {}
   static constexpr std::size_t rank() { return Rank; }

@@ -1,4 +1,4 @@
-// Which bytes a plan claims on either side, and when two claims meet.
+// The byte ranges of a plan on either side, and their overlaps.
 #include "api/plan_state.hpp"
 
 #include <gtest/gtest.h>

@@ -76,7 +76,7 @@ TEST(plan, many_callers_share_one_plan) {
     const plan how(what, with(1));
     std::vector<std::thread> callers;
     std::atomic<int> wrong{0};
-    testing::pattern(8 << 20);  // grown before the threads share it
+    testing::pattern(8 << 20);  // allocated before the threads share it
     for (int k = 0; k < 4; ++k) {
       callers.emplace_back([&how, &what, &wrong] {
         workbench bench(what, placement::heap, 3, 5);
@@ -182,7 +182,7 @@ TEST(plan, forced_kernels_move_what_they_accept) {
           how.execute(bench.src(), bench.dst());
           EXPECT_EQ(bench.difference(), "") << how.explain();
         } catch (const error& refused) {
-          // A GPU's row, where there is a GPU, finds that the workbench is the host's memory.
+          // On a machine with a GPU, a GPU row must find that the workbench is host memory.
           const bool absent = row.backend != "cpu" && refused.code() == status::no_device;
           EXPECT_TRUE(absent || refused.code() == status::invalid_argument) << refused.what();
         }

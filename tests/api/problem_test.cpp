@@ -42,7 +42,7 @@ TEST(transpose_problem, errors_name_the_argument) {
   expect_error(status::invalid_argument, {"dst_ld is -1"}, [] { (void)transpose_problem(0, 0, 4, 0, -1); });
 }
 
-// numpy.transpose of arange(2*3*4).reshape(2, 3, 4): worked by hand for one permutation, by the formula for all.
+// numpy.transpose of arange(2*3*4).reshape(2, 3, 4): one permutation by hand, all permutations by the formula.
 TEST(permute_problem, is_numpys_transpose) {
   const extents shape{2, 3, 4};
   std::vector<std::int64_t> found(24, -1);

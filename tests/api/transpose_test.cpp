@@ -95,8 +95,8 @@ void turn_and_check(std::int64_t rows, std::int64_t cols) {
   ASSERT_EQ(bench.difference(), "") << rows << " x " << cols;
 }
 
-// The cache holds 16 plans: more problems than that, the same ones again in every order, and one that is used all the
-// time.
+// The cache holds 16 plans. The test uses more problems than that, repeats them in every order, and uses one problem
+// all the time.
 TEST(plan_cache, problems_come_and_go) {
   for (int turn = 0; turn < 3; ++turn) {
     for (std::int64_t k = 1; k <= 40; ++k) {

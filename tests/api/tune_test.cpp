@@ -96,7 +96,7 @@ TEST_F(tuning, a_finding_in_the_file_is_heeded_though_the_list_says_otherwise) {
   bench.clear();
   later.execute(bench.src(), bench.dst());
   EXPECT_EQ(bench.difference(), "");
-  // A row that cannot move it is no reason to fail.
+  // A row that cannot run the problem must not fail the call.
   line.replace(0, line.find(' '), "cpu_stream_b8");
   std::ofstream(file) << first << '\n' << line << '\n';
   EXPECT_EQ(load_tuning(file), 1);
@@ -126,7 +126,7 @@ TEST_F(tuning, fails_as_a_plan_does) {
   expect_error(status::invalid_argument, {"element_bytes is 0"}, [&] { tune(bad, some.data(), some.data(), quick()); });
   expect_error(status::invalid_argument, {"/nowhere/at/all"},
                [&] { tune(what, some.data(), some.data() + 600, quick("/nowhere/at/all")); });
-  EXPECT_NE(plan(what, on_cpu()).explain().find("tuned"), std::string::npos) << "remembered all the same";
+  EXPECT_NE(plan(what, on_cpu()).explain().find("tuned"), std::string::npos) << "stored nevertheless";
   EXPECT_TRUE(tune(transpose_problem(0, 20, 4), nullptr, nullptr, quick()).trials.empty());
 }
 

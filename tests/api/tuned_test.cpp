@@ -1,4 +1,4 @@
-// What tune() found, in memory and in the file.
+// The findings of tune(), in memory and in the file.
 #include "api/tuned.hpp"
 
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ TEST_F(tuned, the_file_holds_one_line_for_each_key_and_keeps_the_rest) {
   EXPECT_NE(now.find("# mine\n"), std::string::npos);
   EXPECT_NE(now.find("cuda_of_tomorrow"), std::string::npos);
   EXPECT_EQ(now.find("cpu_gather"), std::string::npos) << now;
-  EXPECT_EQ(read_tuned(file), 2) << "a row that this build does not have is passed over";
+  EXPECT_EQ(read_tuned(file), 2) << "rows that this build lacks are skipped";
   EXPECT_STREQ(find_tuned(key()).kernel, "cpu_cached_b4");
   EXPECT_STREQ(find_tuned(key(3)).kernel, "cpu_stream_b4");
   EXPECT_EQ(find_tuned(key(3)).threads, 2);
@@ -89,7 +89,7 @@ TEST_F(tuned, a_file_that_is_none_is_refused_whole) {
   for (const char* line : bad) {
     write("cornerturn-tuning 1\n" + good + line);
     expect_error(status::invalid_argument, {"line 3", "wanted"}, [&] { read_tuned(file); });
-    EXPECT_EQ(find_tuned(key()).kernel, nullptr) << "nothing is taken from such a file";
+    EXPECT_EQ(find_tuned(key()).kernel, nullptr) << "such a file is ignored as a whole";
   }
 }
 

@@ -11,7 +11,7 @@
 namespace cornerturn::base {
 namespace {
 
-// As a user would write one: a thread for each task, the last task on the caller's thread.
+// An executor as a user would write it: a thread for each task, the last task on the caller's thread.
 void run_on_threads(void* context, int tasks, void (*body)(void* argument, int task), void* argument) {
   ++*static_cast<std::atomic<int>*>(context);
   std::vector<std::thread> team;
@@ -22,7 +22,7 @@ void run_on_threads(void* context, int tasks, void (*body)(void* argument, int t
 
 struct tally {
   explicit tally(int tasks) : counts(static_cast<std::size_t>(tasks)) {}
-  std::vector<int> counts;  // plain: two tasks on one place would be a race for ThreadSanitizer to see
+  std::vector<int> counts;  // not atomic: ThreadSanitizer must report two tasks on one element
   std::atomic<int> total{0};
   static void count(void* argument, int task) {
     tally& mine = *static_cast<tally*>(argument);
@@ -70,7 +70,7 @@ TEST(parallel, one_task_stays_on_the_callers_thread) {
       {run_on_threads, &calls}, 1,
       [](void* argument, int) { *static_cast<std::thread::id*>(argument) = std::this_thread::get_id(); }, &where);
   EXPECT_EQ(where, std::this_thread::get_id());
-  EXPECT_EQ(calls, 0) << "an executor is not asked for one task";
+  EXPECT_EQ(calls, 0) << "a single task does not call the executor";
 }
 
 TEST(parallel, no_task_is_no_call) {

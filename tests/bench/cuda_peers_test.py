@@ -1,4 +1,4 @@
-"""The host side of bench/cuda_peers.py, with a framework that moves Python lists: no GPU, nothing to install."""
+"""The host side of bench/cuda_peers.py, with a framework on Python lists: it needs no GPU and no packages."""
 import itertools
 import pathlib
 import sys
@@ -22,7 +22,7 @@ def case(extents, axes, element_bytes=4, src_strides=None, dst_strides=None, nam
 
 
 class Lists:
-    """As cuda_frameworks.Torch, on lists. Its clock advances by 1 ms a call; `spoil` makes wrong results."""
+    """Mimics cuda_frameworks.Torch on lists. Its clock advances by 1 ms a call; `spoil` makes wrong results."""
     name, version, method, has_strides = "lists", "1", "a loop", True
     l2_bytes = 1 << 10
 
@@ -133,7 +133,7 @@ class Measuring(unittest.TestCase):
             self.assertAlmostEqual(row["ns"]["median"], 1e6, 3)
             self.assertAlmostEqual(row["gb_s"]["median"], 2 * task.bytes / 1e-3 / 1e9)
             calls = [k for k in framework.log if k != "lead"]
-            self.assertEqual(calls, [i % row["pairs"] for i in range(len(calls))], "cold: the pairs take turns")
+            self.assertEqual(calls, [i % row["pairs"] for i in range(len(calls))], "cold: the pairs rotate")
 
     def test_hot_cases_are_graphs_on_one_pair(self):
         framework = Lists()
@@ -189,7 +189,7 @@ class Running(unittest.TestCase):
         self.assertEqual(set(results[0]["left_out"].values()), {"time"})
         now[0] = 0.0
         results, _ = self.run_all([quick, ("two", Slow)], tasks, 60, lambda: now[0])
-        self.assertEqual([len(one["cases"]) for one in results], [70, 60], "what one does not need goes to the next")
+        self.assertEqual([len(one["cases"]) for one in results], [70, 60], "unused time is left for the next framework")
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ TEST(json, has_the_shape_of_google_benchmark_and_our_own_block) {
   ASSERT_TRUE(whole.at("context").at("num_cpus").is_number_integer());
   const auto& rows = whole.at("benchmarks");
   ASSERT_EQ(rows.size(), one.entries.size());
-  for (const auto& row : rows) {  // what compare.py looks at
+  for (const auto& row : rows) {  // the fields that compare.py reads
     EXPECT_EQ(row.at("run_type"), "iteration");
     EXPECT_EQ(row.at("time_unit"), "ns");
     EXPECT_EQ(row.at("run_name"), row.at("name"));

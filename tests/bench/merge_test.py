@@ -1,4 +1,4 @@
-"""bench/merge.py, and what bench/table.py and bench/compare make of its files."""
+"""bench/merge.py, and the output of bench/table.py and bench/compare for its files."""
 import copy
 import json
 import pathlib

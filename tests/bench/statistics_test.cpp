@@ -27,7 +27,7 @@ TEST(statistics, an_outlier_moves_no_median) {
 TEST(statistics, geometric_mean) {
   EXPECT_NEAR(geometric_mean({0.25, 1, 4}), 1.0, 1e-12);
   EXPECT_NEAR(geometric_mean({0.5, 0.5}), 0.5, 1e-12);
-  EXPECT_EQ(geometric_mean({0.5, 0}), 0) << "a case that scored nothing must not vanish";
+  EXPECT_EQ(geometric_mean({0.5, 0}), 0) << "a case with score 0 must not vanish";
   EXPECT_EQ(geometric_mean({}), 0);
 }
 

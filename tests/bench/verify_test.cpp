@@ -9,7 +9,7 @@
 namespace cornerturn::bench {
 namespace {
 
-// The permutation written as plainly as it can be: one counter, one odometer.
+// The simplest form of the permutation: one counter, one odometer.
 std::vector<std::byte> moved(const view& what, const std::vector<std::byte>& src) {
   std::vector<std::byte> dst(src.size());
   const auto bytes = static_cast<std::size_t>(what.element_bytes);

@@ -16,7 +16,7 @@ std::vector<int> reversed(int rank) {
   return axes;
 }
 
-// Marks every element of dst that the boxes write, and checks that each is written once and from the right place.
+// Marks every element of dst that the boxes write, and checks that each is written once and from the correct source.
 void expect_partition(const problem& what, std::int64_t target_bytes) {
   std::int64_t total = 1;
   for (int k = 0; k < what.rank; ++k) total *= what.axes[static_cast<std::size_t>(k)].extent;

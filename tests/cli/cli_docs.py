@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Holds docs/cli.md to the command: every block that begins with "$ cornerturn ... --help" is the exact output.
+"""Compares docs/cli.md with the command: every block that begins with "$ cornerturn ... --help" is the exact output.
 
     cli_docs.py COMMAND docs/cli.md            fails when a block differs or a subcommand has none
-    cli_docs.py COMMAND docs/cli.md --write    brings the blocks up to date
+    cli_docs.py COMMAND docs/cli.md --write    updates the blocks
 """
 import argparse
 import difflib
@@ -39,7 +39,7 @@ def main():
     if after != before:
         lines = difflib.unified_diff(before.splitlines(), after.splitlines(), str(options.page), "the command", "", "")
         print("\n".join(lines))
-        print(f"\nTo bring it up to date: {sys.argv[0]} {options.command} {options.page} --write")
+        print(f"\nTo update it:  {sys.argv[0]} {options.command} {options.page} --write")
         return 1
     return 0
 

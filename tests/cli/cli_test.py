@@ -294,7 +294,7 @@ class Output(Case):
         try:
             done = subprocess.run([COMMAND, "--version"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                   check=False, **user)
-        except PermissionError:  # it lies below a folder that only its owner may enter
+        except PermissionError:  # it is below a folder that only its owner may enter
             return False
         return done.returncode == 0
 
@@ -363,7 +363,7 @@ class Output(Case):
             child.send_signal(stop)
             child.wait()
             left = sorted(os.listdir(self.folder))
-            if child.returncode == 0:  # it was done before the signal came
+            if child.returncode == 0:  # it ended before the signal arrived
                 self.assertEqual(left, ["in.npy", "out.npy"])
                 self.assertEqual(os.path.getsize(self.path("out.npy")), size)
                 os.remove(self.path("out.npy"))
@@ -393,7 +393,7 @@ class Output(Case):
         return seen.decode()
 
     def test_progress_bar(self):
-        # Twice as large as the first file that takes long enough here: under a sanitizer or an emulator a small one.
+        # Twice the size of the first file that takes long enough. Under a sanitizer or an emulator that file is small.
         seen = ""
         for rows in (512, 1024, 2048, 4096, 8192, 16384):
             source = self.sparse("in.npy", rows, 24576)

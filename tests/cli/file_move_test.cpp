@@ -1,4 +1,4 @@
-// From file to file on several threads, as the command does it, without the command: for ThreadSanitizer.
+// The code of the command that transposes files on several threads, without the command itself: for ThreadSanitizer.
 #include "file_move.hpp"
 
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ TEST_F(file_move, threads_share_the_boxes_and_the_check) {
     ASSERT_EQ(written.size(), in.data_bytes);
     EXPECT_EQ(find_difference(in, src, out, written.bytes().data(), axes, threads, ignore), std::nullopt) << threads;
 
-    // One element that is wrong is found, whichever thread comes to it.
+    // Every thread finds a single wrong element.
     file.write_at("x", in.data_bytes - 4 * 61);
     const mapped_file spoilt(file.descriptor(), "out");
     EXPECT_EQ(find_difference(in, src, out, spoilt.bytes().data(), axes, threads, ignore),

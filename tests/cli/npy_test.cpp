@@ -12,7 +12,7 @@ std::span<const std::byte> bytes_of(std::string_view text) {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
 }
 
-// A file with this dict, padded as numpy pads it, and `data_bytes` zeros behind.
+// A file with this dict, padded as numpy pads it, followed by `data_bytes` zeros.
 std::string file_with(std::string_view dict, std::size_t data_bytes, int major = 1) {
   std::string text{dict};
   const std::size_t front = major == 1 ? 10 : 12;
@@ -72,7 +72,7 @@ TEST(npy_header, reads_what_others_write) {
 TEST(npy_header, empty_and_scalar_arrays) {
   EXPECT_EQ(parsed(file_with(dict_of("'<f4'", "()"), 4)).data_bytes, 4);
   EXPECT_EQ(parsed(file_with(dict_of("'<f4'", "(0,)"), 0)).data_bytes, 0);
-  // No element at all, so a product of the others that overflows is no harm.
+  // An array without elements, so an overflow in the product of the other extents is harmless.
   EXPECT_EQ(parsed(file_with(dict_of("'<f4'", "(9223372036854775807, 0, 9223372036854775807)"), 0)).data_bytes, 0);
   EXPECT_EQ(parsed(file_with(dict_of("'|S0'", "(7,)"), 0)).itemsize, 0);
 }

@@ -75,7 +75,7 @@ TEST_P(output_file_test, replaces_an_existing_file_and_keeps_its_mode) {
 TEST_P(output_file_test, follows_a_symbolic_link) {
   fs::create_directory(path("elsewhere"));
   fs::create_symlink("elsewhere/target", path("out"));
-  for (const char* text : {"hello", "again"}) {  // to a file that is not there yet, and to one that is
+  for (const char* text : {"hello", "again"}) {  // to a new file, and to an existing file
     output_file file(path("out"), 5, GetParam());
     file.write_at(text, 0);
     file.publish();

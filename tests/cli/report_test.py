@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The page of `cornerturn report`: report_test.py COMMAND SOURCE_TREE [unittest arguments]
 
-Its numbers are those of the result files, it needs nothing but itself, and, where Chromium is, it is drawn and looked at.
+The numbers of the page equal the numbers of the result files. The page needs no other file. With Chromium, the test draws it
+and inspects the picture.
 """
 import html.parser
 import json
@@ -29,7 +30,7 @@ VOID = {"meta", "br", "hr", "img", "input", "link"}
 
 
 class Page(html.parser.HTMLParser):
-    """Text by section and by table row; faults of the nesting."""
+    """Collects text by section and by table row, and nesting errors."""
 
     def __init__(self, text):
         super().__init__()
@@ -101,7 +102,7 @@ class Case(unittest.TestCase):
         self.assertTrue(words in text, f"the page does not say {words!r}")
 
     def check_page(self, text):
-        """Well formed, and nothing in it leads outside."""
+        """The page is well formed and has no outside reference."""
         page = Page(text)
         self.assertEqual(page.faults, [])
         self.assertEqual(len(page.ids), len(set(page.ids)))

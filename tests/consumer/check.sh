@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Puts the library where a user would have it, then builds and runs somebody else's project against it.
+# Installs the library as a user does, then builds and runs a consumer's project against it.
 #   check.sh find_package|pkg-config|static|add_subdirectory|deb SOURCE BUILD SCRATCH
 set -euo pipefail
 how=$1 source=$2 build=$3 scratch=$4
@@ -15,7 +15,7 @@ consume() {  # consume HOW [cmake argument...]
   "$scratch/app/consumer_c"
 }
 
-install_moved() {  # installs BUILD $1, then moves the tree: nothing in it may know where it was
+install_moved() {  # installs BUILD $1, then moves the tree: no file in it may hold the old path
   cmake --install "$1" --prefix "$scratch/first" >/dev/null
   mv "$scratch/first" "$scratch/prefix"
   if grep -rIl -e "$scratch/first" -e "$build" "$scratch/prefix"; then

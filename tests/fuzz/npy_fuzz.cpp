@@ -1,5 +1,5 @@
-// Whatever stands in a file, parse_npy_header answers with a header or a sentence; and a header that it accepts is
-// written so that it reads back the same.
+// For any file, parse_npy_header returns a header or a sentence. An accepted header, written and parsed again, gives an
+// equal header.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -11,7 +11,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace cornerturn::cli;
-  // The first eight bytes say how long the file claims to be, so that sizes which no test can hold are reached too.
+  // The first eight bytes are the claimed size of the file, so that sizes beyond the memory of a test are covered too.
   std::int64_t extra = 0;
   if (size < sizeof extra) return 0;
   std::memcpy(&extra, data, sizeof extra);

@@ -1,5 +1,5 @@
-// Any problem at all: plan::plan accepts it or throws an error with a sentence. One that is small enough is executed,
-// whole through the plan and in two ranges of units for caches of no size, and compared with the walk of its
+// For any problem, plan::plan accepts it or throws an error with a sentence. Small problems are executed, whole through
+// the plan and in two ranges of units for caches of size zero. Both results are compared with the walk of the
 // definition.
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace {
 
 using namespace cornerturn;
 
-// Takes bytes from the front; zeros when there are none left.
+// Takes bytes from the front; zeros at the end of the input.
 class input {
  public:
   input(const std::uint8_t* data, std::size_t size) : at_(data), left_(size) {}
@@ -39,7 +39,7 @@ class input {
   std::abort();
 }
 
-// Extents and strides of a few bits, of 64, or beside a power of two.
+// Extents and strides of a few bits, of 64 bits, or next to a power of two.
 std::int64_t number(input& from) {
   const std::uint8_t kind = from.byte();
   switch (kind % 8) {
@@ -62,7 +62,7 @@ problem any_problem(input& from) {
   return what;
 }
 
-// Small, and legal more often than not: dst strides continue one another in an order that the input gives.
+// Small problems, mostly legal: the input gives the order in which dst strides nest.
 problem nested_problem(input& from) {
   problem what;
   what.element_bytes = 1 + from.byte() % 50;

@@ -1,4 +1,4 @@
-// Every CPU row that computes x every SIMD target of this machine, on shapes of cases.hpp with math by dice: whole,
+// Every CPU row with arithmetic x every SIMD target of this machine, on shapes of cases.hpp with random math: whole,
 // then in uneven ranges of units, last range first. Then every pair of types with every kind of math on one shape.
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ class apply_rows : public ::testing::TestWithParam<parameter> {
     ASSERT_NO_THROW(api::check(what)) << to_text(what, what.math);
     const map::canonical form = map::canonicalize(what);
     const kernels::op how = kernels::op_of(what.math, what.element_bytes);
-    // The second one walks strips, and all is too large for its caches.
+    // The second machine walks strips, and its caches are too small for every problem.
     for (const base::machine& machine :
          {machine_with(0, true), machine_with(2 << 20, false), machine_with(std::int64_t{1} << 40, true)}) {
       const std::int64_t beside = machine.amd ? 0 : machine.l2_bytes;
@@ -100,7 +100,7 @@ TEST_P(apply_rows, compute_every_pair_of_types) {
   EXPECT_EQ(strips_ > 0, row.empty() || row == "cpu_apply_tile");
 }
 
-// Runs of several windows and what is left of one.
+// Runs of several windows and a partial window.
 TEST_P(apply_rows, sum_long_runs) {
   using enum element_type;
   dice roll(13);
@@ -121,7 +121,7 @@ TEST_P(apply_rows, sum_long_runs) {
   EXPECT_EQ(strips_ > 0, row.empty() || row == "cpu_apply_tile");
 }
 
-// Whole blocks of strips and what is left of them, rows that are pages apart too.
+// Whole and partial blocks of strips, also with rows that are pages apart.
 TEST_P(apply_rows, convert_whole_blocks) {
   dice roll(14);
   for (const type_pair& types : all_pairs()) {
@@ -139,14 +139,14 @@ TEST_P(apply_rows, convert_whole_blocks) {
   EXPECT_EQ(strips_ > 0, row.empty() || row == "cpu_apply_tile");
 }
 
-// All numbers of 16 bits as bytes, by scales of every kind: powers of two, with ties; odd ones; so small or large that
-// nothing, or all, is left; what is no number.
+// All 16-bit numbers to bytes, with scales of every kind: powers of two, with ties; odd scales; scales that underflow
+// or saturate every number; NaN.
 TEST_P(apply_rows, make_every_bfloat16_a_byte_by_any_scale) {
   using enum element_type;
   constexpr std::int64_t side = 256;
   const heap_memory src = lines(2 * side * side), dst = lines(side * side);
   std::vector<kernels::bfloat16> all(side * side);
-  for (std::size_t k = 0; k < all.size(); ++k) all[k].bits = static_cast<std::uint16_t>(k * 40503);  // in no order
+  for (std::size_t k = 0; k < all.size(); ++k) all[k].bits = static_cast<std::uint16_t>(k * 40503);  // unordered
   std::memcpy(src.get(), all.data(), 2 * all.size());
   std::vector<float> scales{1e-45F, 0x1p-126F, 0x1p-61F, 0x1p-60F, 0x1p60F, 0x1.000002p60F, 1e38F, 0.0F, -1.0F};
   for (const float odd : {INFINITY, -INFINITY, NAN}) scales.push_back(odd);
@@ -200,7 +200,7 @@ std::vector<parameter> rows_by_targets() {
     if (row.apply == nullptr) continue;
     for (const std::string_view target : targets) {
       all.emplace_back(row.name, target);
-      if (std::string_view(row.name) == "cpu_apply_reference") break;  // one text, whatever the target
+      if (std::string_view(row.name) == "cpu_apply_reference") break;  // one text for all targets
     }
   }
   return all;

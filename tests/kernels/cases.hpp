@@ -1,4 +1,4 @@
-// The problems that every kernel is given. All are made by rule from sizes and a fixed seed; none is written by hand.
+// The problems of every kernel test. Rules make all of them from sizes and a fixed seed; none is written by hand.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace cornerturn::testing {
 
-// splitmix64, so that the cases are the same with every standard library.
+// splitmix64, so that the cases do not depend on the standard library.
 class dice {
  public:
   explicit dice(std::uint64_t seed) : state_(seed) {}
@@ -35,7 +35,7 @@ class dice {
 
 inline constexpr std::int64_t element_sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 40, 48};
 
-// Sizes round every power of two that a register block, a strip, a line or a flush can have, and primes.
+// Sizes around every power of two that a register block, a strip, a line or a flush can have, and primes.
 inline constexpr std::int64_t edges[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 11, 15, 16, 17, 31, 32, 33, 64, 67};
 
 // A matrix whose paddings, batch and signs follow from its size.
@@ -55,7 +55,7 @@ inline problem matrix(std::int64_t rows, std::int64_t cols, std::int64_t element
   return what;
 }
 
-// Any strides: dst nests, with gaps and signs; src may be broadcast, reversed, or slide over itself.
+// Any strides: dst nests, with gaps and signs; src may be broadcast, reversed, or overlap itself.
 inline problem any_strides(dice& roll, std::int64_t element_bytes, std::int64_t max_elements) {
   constexpr std::int64_t extents[] = {1, 2, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 33, 40, 64, 100, 131};
   problem what;
@@ -108,13 +108,13 @@ inline problem any_permutation(dice& roll, std::int64_t element_bytes, std::int6
   return permute_problem(shape, axes, element_bytes);
 }
 
-// Panels and groups as the plan would cut them for a problem without an end, so that their edges can be met.
+// Panels and groups as the plan would cut them for an unlimited problem, so that small problems reach their edges.
 inline kernels::job cut_of_a_large_problem(std::int64_t element_bytes, const base::machine& machine) {
   const problem large = transpose_problem(100003, 100019, element_bytes);
   return planning::choose(map::canonicalize(large), {}, machine).work;
 }
 
-// `thin` keeps one problem in so many, for slow builds; `more` is how many times as many are made by dice.
+// `thin` keeps one problem in so many, for slow builds; `more` multiplies the number of random problems.
 template <class Visit>
 void for_each_problem(std::int64_t element_bytes, int thin, int more, const base::machine& machine,
                       const Visit& visit) {
@@ -150,7 +150,7 @@ void for_each_problem(std::int64_t element_bytes, int thin, int more, const base
       give(batched(batched(one, 5, 3 * size, size), 3, size, 5 * size));
     }
   }
-  // Runs of a few lines end to end, with and without whole strips and blocks.
+  // Contiguous runs of a few lines each, with and without whole strips and blocks.
   for (const std::int64_t lines : {1, 2, 3, 4}) {
     const std::int64_t rows = std::max<std::int64_t>(1, lines * 64 / element_bytes);
     for (const std::int64_t cols : {7, 16, 33, 64, 129}) {
@@ -159,7 +159,7 @@ void for_each_problem(std::int64_t element_bytes, int thin, int more, const base
       give(matrix(rows + 1, cols, element_bytes, 0));
     }
   }
-  // Few columns, any number of them, of rows that are one run or several.
+  // Any small number of columns, with rows that are one run or several.
   for (const std::int64_t cols : {2, 3, 4, 6, 7, 9, 10, 12, 15, 20, 24, 31, 63}) {
     const std::int64_t rows = 1024 / element_bytes + cols;
     give(batched(transpose_problem(rows, cols, element_bytes), 2, rows * cols, rows * cols + cols % 3));
@@ -171,14 +171,14 @@ void for_each_problem(std::int64_t element_bytes, int thin, int more, const base
     give(image);
     give(transpose_problem(cols, 9000 / element_bytes + cols, element_bytes));  // and few rows
   }
-  // Long enough for windows in the middle of a run, at every phase, and runs that begin in one slice of the cache.
+  // Runs long enough for windows in their middle, at every phase, and runs that start in one slice of the cache.
   for (const std::int64_t lines : {9, 10, 16}) {
     const std::int64_t rows = lines * 64 / element_bytes;
     give(transpose_problem(rows, 134, element_bytes, 0, (rows + 511) / 512 * 512));
     give(transpose_problem(rows, 67, element_bytes, 71, rows + 1));
     give(transpose_problem(rows + 3, 130, element_bytes));
   }
-  // Windows that slide along a row, or down the rows: several axes of one src stride.
+  // Overlapping windows along a row, or down the rows: several axes of one src stride.
   const auto give_axes = [&](std::initializer_list<axis> axes) {
     problem what{.element_bytes = element_bytes, .rank = static_cast<int>(axes.size())};
     std::copy(axes.begin(), axes.end(), what.axes.begin());
@@ -195,7 +195,7 @@ void for_each_problem(std::int64_t element_bytes, int thin, int more, const base
       give_axes({{3, 1, 1}, {windows, 1, 3 * size}, {cols, 3, 3 * rows}, {rows, 3 * pitch, 3}});
     }
   }
-  // Short axes that alternate: bits of an index, and other extents, interleaved in another order.
+  // Alternating short axes: bits of an index, and other extents, interleaved in another order.
   for (const std::int64_t base : {2, 3}) {
     for (const int step : {2, 3, 5}) {
       const int rank = base == 2 ? 13 : 8;

@@ -1,4 +1,4 @@
-// One element: every conversion against tables that know only what a bit pattern means, and the rules of
+// One element: every conversion against tables that contain only the meaning of each bit pattern, and the rules of
 // arithmetic.hpp.
 #include "kernels/element.hpp"
 
@@ -17,7 +17,8 @@ namespace {
 
 using testing::dice;
 
-// A small float by its definition. beyond: the code of what is too large; there may be infinity, NaN, or neither.
+// A small float by its definition. beyond: the code of values that are too large. The format may have infinity, NaN, or
+// neither.
 struct format {
   const char* name;
   int mantissa, bias;
@@ -36,7 +37,7 @@ constexpr format brain{"bfloat16", 7, 127, 0x7f7f, 0x7f80, 0x7fff, 0x8000};
 constexpr format e4m3{"float8_e4m3", 3, 7, 0x7e, 0x7f, 0x7f, 0x80};
 constexpr format e5m2{"float8_e5m2", 2, 15, 0x7b, 0x7c, 0x7f, 0x80};
 
-// The nearest of all codes, found by search; the code after the largest counts as a number too.
+// The nearest of all codes, by search; the code after the largest number counts as a number too.
 class nearest_of_all {
  public:
   explicit nearest_of_all(const format& of) : of_(of) {
@@ -79,7 +80,8 @@ void expect_nearest(const format& wanted, const Visit& each_float) {
   EXPECT_EQ(wrong, 0);
 }
 
-// Every sign, exponent, and the 12 upper bits of the mantissa, with nothing, something or everything behind them.
+// Every sign, every exponent and all values of the upper 12 bits of the mantissa; the lower bits are zeros, mixed, or
+// ones.
 template <class Use>
 void each_boundary(const Use& use) {
   for (std::uint32_t upper = 0; upper < (1u << 21); ++upper) {
@@ -138,7 +140,7 @@ TEST(element, numbers_that_say_what_the_formats_are) {
   EXPECT_EQ(bits_as<std::uint64_t>(narrow<double>(-std::nan(""), true)), 0x7fffffffffffffffu);
 }
 
-// Through 128 bits, which hold every value of every integer type.
+// Computed in 128 bits, which hold every value of every integer type.
 template <class To, class From>
 void expect_integers(dice& roll) {
   __extension__ using wide = __int128;
@@ -251,7 +253,7 @@ TEST(element, complex_arithmetic) {
   expect(apply<terms::alpha>(of({2, 13}, {0, 0}, true), s, d, 1.0F), 2 * 3 + 13 * 5, -2 * 5 + 13 * 3);
   expect(apply<terms::beta>(of({0, 0}, {17, 19}, true), s, d, 1.0F), 17 * 7 + 19 * 11, -17 * 11 + 19 * 7);
   expect(apply<terms::zero>(of({0, 0}, {0, 0}, true), s, d, 1.0F), 0, 0);
-  // Real scalars multiply each component: infinity times 0 is not met.
+  // Real scalars multiply each component, so infinity times 0 does not occur.
   expect(apply<terms::alpha>(of({2, 0}, {0, 0}, false), c{INFINITY, 1}, d, 1.0F), INFINITY, 2);
 }
 

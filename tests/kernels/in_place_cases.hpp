@@ -1,4 +1,4 @@
-// Problems in place by rule and by dice, and the memory to run them in.
+// Systematic and random problems in place, and their memory.
 #pragma once
 
 #include <cstring>
@@ -15,7 +15,7 @@ inline problem placed(problem what) {
   return what;
 }
 
-// Pairs of axes that trade places, among axes that stay, of any strides and signs.
+// Pairs of swapped axes among fixed axes, of any strides and signs.
 inline problem any_involution(dice& roll, std::int64_t element_bytes, std::int64_t max_elements) {
   constexpr std::int64_t extents[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 70, 127, 128, 129, 140};
   constexpr std::int64_t stays[] = {1, 2, 3, 5, 8, 17};
@@ -37,7 +37,7 @@ inline problem any_involution(dice& roll, std::int64_t element_bytes, std::int64
   }
   std::array<int, max_rank> order{};
   for (int k = 0; k < what.rank; ++k) order[k] = k;
-  // Half of them as matrices are: a column axis innermost, the rest in any order.
+  // Half of them in the order of matrices: a column axis innermost, all others in any order.
   for (int k = what.rank - 1; k > (roll.one_in(2) ? 1 : 0); --k) std::swap(order[k], order[roll.below(k + 1)]);
   std::int64_t next = roll.one_in(8) ? 2 : 1;
   const bool gaps = roll.one_in(2);
@@ -60,7 +60,7 @@ inline problem any_involution(dice& roll, std::int64_t element_bytes, std::int64
   return what;
 }
 
-// A packed rectangle, some of them several times, with or without gaps between.
+// A packed rectangle, or several of them, with or without gaps between them.
 inline problem rectangle_of(std::int64_t rows, std::int64_t cols, std::int64_t element_bytes, std::int64_t variant) {
   problem what = transpose_problem(rows, cols, element_bytes);
   const std::int64_t size = rows * cols;
@@ -70,7 +70,7 @@ inline problem rectangle_of(std::int64_t rows, std::int64_t cols, std::int64_t e
   return placed(what);
 }
 
-// The memory of one problem in place: guards on both sides, gaps among the elements, and what all of it must be after.
+// The memory of one problem in place: guards on both sides, gaps between the elements, and the expected contents.
 class one_memory {
  public:
   one_memory(const problem& what, std::size_t misalignment)

@@ -1,5 +1,5 @@
-// Problems with math by dice, the memory to compute them in, and what it must hold afterwards: the elements by
-// kernels::apply, which element_test.cpp is about, and their places by the definition of a problem.
+// Random problems with math, their memory, and its expected contents. kernels::apply computes the expected elements;
+// element_test.cpp tests it. The definition of a problem gives their addresses.
 #pragma once
 
 #include <cstring>
@@ -34,7 +34,7 @@ inline std::vector<type_pair> all_pairs() {
   return all;
 }
 
-// Math of two types that check() accepts and that is no plain move.
+// Math of two types that check() accepts and that changes elements.
 inline arithmetic any_math(dice& roll, type_pair types) {
   const bool is_complex = types.src == element_type::complex64 || types.src == element_type::complex128;
   const bool small_dst = types.dst == element_type::float8_e4m3 || types.dst == element_type::float8_e5m2;
@@ -58,12 +58,13 @@ inline arithmetic any_math(dice& roll, type_pair types) {
   return math;
 }
 
-// The shape with that math, and with strides for a second array that is there.
+// The shape with that math, and with strides for a second array if there is one.
 inline problem with_math(problem what, const arithmetic& math, std::int64_t bits_bytes, dice& roll) {
   what.math = math;
   what.element_bytes = math.src == element_type::bits ? bits_bytes : bytes_of(math.src);
   if (math.second == second_array::none) return what;
-  // Those of dst, those of a packed array with its axes in any order, or, to be read only, some of them zero.
+  // Strides of dst, or of a packed array with its axes in any order. For an array that is only read, some strides are
+  // zero.
   const bool as_dst = roll.one_in(3);
   std::array<int, max_rank> order{};
   std::iota(order.begin(), order.begin() + what.rank, 0);
@@ -95,7 +96,7 @@ void walk_with_second(const problem& what, const Visit& visit) {
   walk(what, [&](std::int64_t s, std::int64_t d) { visit(s, d, second[at++]); });
 }
 
-// Bytes that are bits of anything, and now and then numbers near one.
+// Random bits, and sometimes numbers near one.
 inline void fill_with(element_type type, std::byte* to, std::size_t bytes, dice& roll) {
   std::memcpy(to, pattern(bytes + 64) + roll.below(64), bytes);
   const auto step = static_cast<std::size_t>(std::max<std::int64_t>(bytes_of(type), 1));
@@ -112,7 +113,7 @@ inline void fill_with(element_type type, std::byte* to, std::size_t bytes, dice&
   }
 }
 
-// The memory of one side: guards round it, filled with anything.
+// The memory of one side, with guards around it, filled with random bytes.
 class guarded {
  public:
   guarded(element_type type, byte_range range, std::int64_t misalignment, dice& roll)
@@ -147,10 +148,11 @@ class guarded {
   heap_memory memory_;
 };
 
-// Everything of one problem with math.
+// All memory of one problem with math.
 class math_bench {
  public:
-  // Where the lowest byte of each array lies, from a multiple of 64; -1: anywhere. src lies near a page that faults.
+  // The offset of the lowest byte of each array from a multiple of 64; -1 is any offset. src is next to a page that
+  // faults.
   struct placing {
     std::int64_t src = -1;
     std::int64_t dst = -1;
@@ -193,7 +195,7 @@ class math_bench {
     return those;
   }
 
-  // For what computes in a copy of the arrays, and copies dst and the second array back.
+  // For code that computes in a copy of the arrays, and copies dst and the second array back.
   struct image {
     std::byte* begin;
     std::size_t bytes;
@@ -205,7 +207,7 @@ class math_bench {
     return {second_.memory(), second_.bytes(), second_.data() - second_.memory()};
   }
 
-  // As a kernel is handed it.
+  // The arguments of a kernel.
   [[nodiscard]] kernels::arrays arrays(const map::canonical& form) {
     kernels::arrays those;
     const std::int64_t second_at = form.second_offset * form.dst_word_bytes;
@@ -222,7 +224,7 @@ class math_bench {
     dst_.copy_from(dst_before_);
     second_.copy_from(second_before_);
   }
-  // "" when both arrays are as they must be.
+  // "" when both arrays are correct.
   [[nodiscard]] std::string difference() const {
     const std::string of_dst = dst_.difference(wanted_, "dst");
     return of_dst.empty() ? second_.difference(wanted_second_, "the second array") : of_dst;

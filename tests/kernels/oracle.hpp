@@ -1,12 +1,12 @@
-// What every test of moved bytes uses: memory that shows a wrong read or write, and the walk of a problem by its
-// definition.
+// The tools of every test that compares bytes: memory that shows a wrong read or write, and the walk of a problem by
+// its definition.
 //
-//   src   spans exactly what the problem spans; it ends at a page that cannot be read, begins behind one, or lies on
+//   src   spans exactly what the problem spans; it ends at an unreadable page, starts behind one, or is on
 //         the heap at any misalignment (where AddressSanitizer sees both ends). No byte of it is `poison`
-//   dst   `poison` everywhere, 256 more bytes on either side. After a move all of it is compared: elements, gaps and
-//   guards
+//   dst   `poison` everywhere, 256 more bytes on either side. After a run all of it is compared: elements, gaps
+//         and guards
 //
-// The walk is over the problem as given. It shares nothing with map/, which is among what is tested.
+// The walk uses the original problem. It shares no code with map/, which is tested too.
 #pragma once
 
 #include <sys/mman.h>
@@ -55,7 +55,8 @@ void walk(const problem& what, const Visit& visit) {
   }
 }
 
-// Each element to its place. Known sizes are loads and stores: most of the time of a sanitizer or of qemu goes here.
+// Copies each element to its place. Known sizes are single loads and stores: sanitizers and qemu spend most of their
+// time here.
 inline void move_by_definition(const problem& what, const std::byte* from, std::byte* to) {
   const auto elements_of_size = [&](auto size) {
     walk(what, [&](std::int64_t s, std::int64_t d) {
@@ -100,7 +101,7 @@ inline byte_range range_of(const problem& what, std::int64_t axis::*stride) {
   return {range.lo * what.element_bytes, range.hi * what.element_bytes};
 }
 
-// As it would be written in C++, so that a failure can be pasted into a test.
+// The problem as C++ code, so that a failure can be pasted into a test.
 inline std::string to_text(const problem& what) {
   std::string text = "{.element_bytes = " + std::to_string(what.element_bytes) +
                      ", .rank = " + std::to_string(what.rank) + ", .axes = {{";
@@ -133,7 +134,7 @@ inline const std::byte* pattern(std::size_t bytes) {
 
 enum class placement { heap, before_wall, behind_wall };
 
-// Readable memory between two pages that are not.
+// Readable memory between two unreadable pages.
 class walled {
  public:
   std::byte* before_wall(std::size_t bytes) { return grow(bytes), memory_ + page() + room_ - bytes; }
@@ -172,10 +173,11 @@ inline heap_memory lines(std::size_t bytes) {
   return heap_memory(static_cast<std::byte*>(memory));
 }
 
-// The memory of one problem on both sides, and what dst must hold afterwards.
+// The memory of one problem on both sides, and the expected contents of dst.
 class workbench {
  public:
-  // Misalignments are bytes from a cache line to the lowest byte of a side; that of src counts on the heap only.
+  // Misalignments are bytes from a cache line to the lowest byte of a side. The misalignment of src applies on the heap
+  // only.
   workbench(const problem& what, placement where, std::size_t src_misalignment, std::size_t dst_misalignment)
       : src_range_(range_of(what, &axis::src_stride)),
         dst_range_(range_of(what, &axis::dst_stride)),
@@ -202,11 +204,12 @@ class workbench {
 
   void clear() { std::memset(dst_.get(), static_cast<int>(poison), dst_bytes_); }
 
-  // "" when dst is as it must be, else the first byte that is not.
+  // "" when dst is correct, else the first wrong byte.
   [[nodiscard]] std::string difference() const { return difference(dst_.get()); }
 
-  // Takes what was written since clear(), or since the part before, into a sum of parts, and clears it; "" unless a byte
-  // of it was written before. By blocks, as most of them were not written: the time of the tests goes here.
+  // Adds the bytes written since clear(), or since the previous part, to a sum of parts, and clears dst. Returns ""
+  // unless a byte was written before. It works by blocks, because most blocks were not written and the tests spend
+  // their time here.
   [[nodiscard]] std::string add_part() {
     constexpr std::size_t block = 64;
     if (sum_ == nullptr) {

@@ -1,10 +1,11 @@
 // Every CPU row of kernels.inc x every SIMD target of this machine, on the problems of cases.hpp.
 //
-//   1. a problem goes through planning::choose with machines whose caches are so small, or so large, that non-temporal
-//      and ordinary stores are both met on problems of a few kilobytes
-//   2. the kernel moves it whole, then in uneven ranges of units, last range first, each into a dst of its own: no byte
-//      may be written by two ranges, and the sum of all must be the whole
-//   3. the same with panels, groups and row chunks of other sizes: a plan for more threads or other caches would cut so
+//   1. planning::choose plans a problem for machines with so small, or so large, caches that problems of a few kilobytes
+//      use both non-temporal and ordinary stores
+//   2. the kernel runs it whole, then in uneven ranges of units, last range first, each into a separate dst: no two
+//      ranges may write one byte, and all ranges together must be the whole
+//   3. step 2 repeats with panels, groups and row chunks of other sizes, as a plan for more threads or other caches
+//      would cut them
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,7 +37,7 @@ constexpr int thin = 1;
 constexpr int thin = 1;
 #endif
 
-// Slower still: under an emulator of another processor, the test preset keeps one problem in so many.
+// An emulator of another processor is slower still: its test preset keeps one problem in so many.
 int thinner() {
   const char* const wanted = std::getenv("CORNERTURN_TEST_THIN");
   return wanted == nullptr ? 1 : std::max(1, std::atoi(wanted));
@@ -44,7 +45,7 @@ int thinner() {
 
 constexpr int enough_failures = 4;
 
-// A wall that is touched ends the process; say at which problem.
+// An access to an unreadable page ends the process; print the problem.
 char current_case[1024];
 void say_where(int signal) {
   const ssize_t ignored = write(STDERR_FILENO, current_case, std::strlen(current_case));
@@ -123,14 +124,14 @@ void cut_again(kernels::job& work, dice& roll) {
   work.few_columns = work.few_rows = false;
   work.row_lines = 1;
   work.parked = std::int64_t{1} << roll.below(3);
-  // A piece that is not the last of its run is longer than a line: see lines-inl.hpp.
+  // Every piece but the last of its run is longer than a line: see lines-inl.hpp.
   const std::int64_t step = (64 + work.element_bytes) / work.element_bytes;
   work.group = std::min(work.rows.total, (1 + roll.below(3)) * step);
   work.row_chunk = std::min(work.rows.total, (1 + roll.below(3)) * work.group);
   work.units = work.outer.total * work.panels() * work.row_chunks();
 }
 
-// Few columns or few rows, wherever they are, though the plan for so small a problem might not take them so.
+// Few columns or few rows, in any position, although the plan for so small a problem might choose another kernel.
 bool check_few(bench_of_one_problem& bench, const kernels::kernel& row, kernels::job work, dice& roll) {
   const bool rows = work.packed && work.streaming && work.rows.total * work.element_bytes <= 128;
   const bool columns = !work.packed && work.cols.rank == 1 && work.rows.axes[0].src_stride == work.cols.total;
@@ -149,7 +150,7 @@ bool check_few(bench_of_one_problem& bench, const kernels::kernel& row, kernels:
 }
 
 std::string best_target() {
-  static const std::string best(kernels::simd_targets().front());  // before any is forced
+  static const std::string best(kernels::simd_targets().front());  // before a row is forced
   return best;
 }
 
@@ -177,10 +178,11 @@ bool holds_a_line_tile(const kernels::job& work) {
 
 TEST_P(registry, moves_every_problem_that_it_accepts) {
   const std::string& forced = std::get<0>(GetParam());
-  // Each tuning row, where everything is streamed: no cache, or one that something else fills.
+  // Each tuning row, with non-temporal stores only: no cache, or a cache that other data fill.
   const base::machine machines[] = {machine_with(0, true), machine_with(0, false), machine_with(2 << 20, false),
                                     machine_with(std::int64_t{1} << 40, true)};
-  // A row for one word size is a loop of its own; the others share theirs, so only the first target runs them in full.
+  // A row for one word size has a separate loop. All other rows share their loops, so only the first target runs them
+  // in full.
   const kernels::kernel* row = kernels::find(forced);
   const bool own_loop = row != nullptr && row->element_bytes != 0;
   const int keep = thin * thinner() * (own_loop || std::get<1>(GetParam()) == best_target() ? 1 : 4);
@@ -202,7 +204,7 @@ TEST_P(registry, moves_every_problem_that_it_accepts) {
         if (!forced.empty()) {
           ASSERT_STREQ(made.kernel->name, forced.c_str());
         }
-        // The other tuning row often cuts small problems alike.
+        // Two tuning rows often cut small problems equally.
         if (bench != nullptr && made.work.streaming == last.streaming && made.work.panel == last.panel &&
             made.work.group == last.group && made.work.packed == last.packed && made.work.row_lines == last.row_lines &&
             made.work.few_columns == last.few_columns && made.work.few_rows == last.few_rows &&
@@ -215,7 +217,7 @@ TEST_P(registry, moves_every_problem_that_it_accepts) {
         failures += !bench->check(*made.kernel, made.work);
         const std::string_view family = made.kernel->family;
         kernels::job other = made.work;
-        if (family == "cached" && holds_a_line_tile(other)) {  // whatever the tuning says
+        if (family == "cached" && holds_a_line_tile(other)) {  // for every tuning
           other.line_tiles = !other.line_tiles;
           failures += !bench->check(*made.kernel, other);
         }
@@ -224,7 +226,7 @@ TEST_P(registry, moves_every_problem_that_it_accepts) {
         cut_again(other, roll);
         failures += !bench->check(*made.kernel, other);
         if (family != "stream") continue;
-        other.parked = 0;  // whole groups, as the tuning of another machine has it
+        other.parked = 0;  // whole groups, as on another machine
         failures += !bench->check(*made.kernel, other);
         other.row_lines = 2;  // strips-inl.hpp
         other.by_pages = roll.one_in(2);
@@ -242,11 +244,11 @@ std::vector<parameter> rows_by_targets() {
   static_cast<void>(best_target());
   for (const std::string_view target : kernels::simd_targets()) all.emplace_back("", target);  // the plan decides
   for (const kernels::kernel& row : kernels::all()) {
-    if (row.run == nullptr) continue;  // a GPU's, or in place: tests/api/in_place_test.cpp
+    if (row.run == nullptr) continue;  // a GPU row, or in place: tests/api/in_place_test.cpp
     const std::string_view family = row.family;
     for (const std::string_view target : kernels::simd_targets()) {
       all.emplace_back(row.name, target);
-      if (family == "reference" || family == "scatter") break;  // one text, whatever the target
+      if (family == "reference" || family == "scatter") break;  // one text for all targets
     }
   }
   return all;

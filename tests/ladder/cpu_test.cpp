@@ -1,4 +1,5 @@
-// The CPU's ladder moves every shape, and its check sees a rung that does not. A clock's table says what was measured.
+// The CPU's ladder transposes every shape, and its check detects a wrong rung. The table of a clock prints the
+// measurements.
 #include "ladder/cpu.hpp"
 
 #include <gtest/gtest.h>
@@ -44,7 +45,7 @@ TEST(cpu_ladder, its_check_sees_what_is_wrong) {
 }
 
 TEST(timing, quartiles_and_speed) {
-  const timing one{"00_copy", 4, {1000, 500}, {1, 2, 4, 5, 8}};  // 4 MB moved
+  const timing one{"00_copy", 4, {1000, 500}, {1, 2, 4, 5, 8}};  // 4 MB transposed
   EXPECT_DOUBLE_EQ(one.median(), 4);
   EXPECT_DOUBLE_EQ(one.gigabytes_per_second(), 1);
   EXPECT_DOUBLE_EQ(one.third_quartile(), 2);

@@ -1,5 +1,5 @@
-// The CuTe rungs' layouts as maps: every element is read once, written once and has a place of its own; and what the
-// model counts of them, which the heads in ladder/cute/rungs.cuh state.
+// The CuTe rungs' layouts as maps: every element is read once, written once and has its own place in the tile. The
+// model's counts must equal the counts in the comments of ladder/cute/rungs.cuh.
 #include <gtest/gtest.h>
 
 #include <set>

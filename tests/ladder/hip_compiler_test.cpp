@@ -153,7 +153,8 @@ std::vector<body> read_code(const std::string& arch) {
   return found;
 }
 
-// A kernel has a path for whole pieces and one for single elements; both share the instructions that they have in common.
+// A kernel has a path for whole pieces and a path for single elements. The compiler merges instructions that occur in
+// both.
 counts expected(const description& rung, const model::architecture& machine) {
   counts whole, single, both;
   for (const model::instruction& one : program_on(rung, machine, {1024, 1024}).instructions) {

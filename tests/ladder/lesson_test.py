@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Runs what docs/learn says: lesson_test.py COMMAND docs/learn
+"""Runs the commands of docs/learn: lesson_test.py COMMAND docs/learn
 
-Every command of a console block is run; the lines shown after it have to appear in its output in that order, "..." standing
-for any others. Every figure is drawn again and has to be the same. Links lead to files. And what `explain KERNEL` promises.
+Every command of a console block is run. The lines shown after it have to appear in its output in that order; "..." stands
+for any lines. Every figure is drawn again and compared. Links lead to files. Other tests check `explain KERNEL`.
 """
 import json
 import os
@@ -117,7 +117,7 @@ class Lesson(unittest.TestCase):
 
 
 def shares_of_copy(result):
-    """{rung: its shares of the copy at 8192 x 8192 and at 16384 x 16384}, from what `cornerturn ladder --json` wrote."""
+    """{rung: its shares of the copy at 8192 x 8192 and at 16384 x 16384}, from the output of `cornerturn ladder --json`."""
     speed = {(one["rung"], one["rows"]): one["gigabytes_per_second"] for one in result["rungs"] if one["batch"] == 1}
     return {rung: [speed[rung, side] / speed["00_copy", side] for side in (8192, 16384)]
             for rung, side in speed if side == 8192}
@@ -204,7 +204,7 @@ class Explain(unittest.TestCase):
                 if not some:
                     break
                 said += some
-        except OSError:  # Linux says so when the other end is closed
+        except OSError:  # Linux reports a closed terminal this way
             pass
         os.close(leader)
         child.wait(timeout=60)

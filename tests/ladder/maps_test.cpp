@@ -1,5 +1,5 @@
-// Properties of the rungs' maps: every element is read once, written once, has a place of its own; every tile has a
-// block of its own.
+// Properties of the rungs' maps: every element is read once, written once, and has its own place in shared memory.
+// Every tile has its own block.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -98,8 +98,8 @@ void check(const char* name) {
 #include "ladder/tile_sizes.inc"
 #undef RUNG
 
-// What the tensor memory accelerator's 128-byte swizzle does, in its manual's words: the 16-byte chunk is XORed with
-// the 128-byte row, modulo 8.
+// The tensor memory accelerator's 128-byte swizzle, by its manual: the 16-byte chunk is XORed with the 128-byte row,
+// modulo 8.
 TEST(maps, swizzle_of_128_bytes) {
   for (int byte = 0; byte < 4096; ++byte) {
     const int row = byte / 128, chunk = byte / 16 % 8;

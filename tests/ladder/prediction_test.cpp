@@ -1,4 +1,4 @@
-// The numbers that the rungs' heads and the lesson state. ncu counted the first table on an H200, 2026-11-21.
+// The numbers in the heads of the rungs and in the lesson. ncu counted the first table on an H200, 2026-11-21.
 #include "ladder/prediction.hpp"
 
 #include <gtest/gtest.h>
@@ -137,7 +137,7 @@ TEST(prediction, table_has_a_line_for_each_launch) {
             std::string::npos);
 }
 
-// ncu counted 5125 load requests (H200, 2026-11-21): op_ld has the asynchronous copies of this rung in it.
+// ncu counted 5125 load requests (H200, 2026-11-21): op_ld includes the asynchronous copies of this rung.
 TEST(prediction, table_counts_asynchronous_copies_as_the_profiler_does) {
   std::ostringstream out;
   const matrix_shape shapes[] = {{4097, 33}};
@@ -147,8 +147,8 @@ TEST(prediction, table_counts_asynchronous_copies_as_the_profiler_does) {
       << out.str();
 }
 
-// Counted on an H200, 2026-11-21: rows 1 and 3 of the last tiles go in one turn for both columns of a warp, rows 0, 2
-// and 4 in two.
+// Counted on an H200, 2026-11-21: rows 1 and 3 of the last tiles take one wavefront for both columns of a warp, rows 0,
+// 2 and 4 take two.
 TEST(prediction, wavefronts_of_few_lanes_as_the_profiler_counts_them) {
   EXPECT_EQ(predict(*find_rung("45_vector_padded", 8), {997, 991}).shared_load.cycles, 124371);
   EXPECT_EQ(predict(*find_rung("45_vector_padded", 8), {1, 70001}).shared_load.cycles, 35001);

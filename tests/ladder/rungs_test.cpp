@@ -1,4 +1,4 @@
-// The rungs' own text on the host: every rung, every size of element, shapes around its tiles, guards round dst.
+// The rungs' own text on the host: every rung, every element size, shapes around its tiles, guards around dst.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace cornerturn::ladder {
 namespace {
 
-constexpr std::size_t alignment = 256, guard_bytes = 256;  // as cudaMalloc aligns
+constexpr std::size_t alignment = 256, guard_bytes = 256;  // the alignment of cudaMalloc
 constexpr unsigned char guard = 0xc3;
 constexpr std::int64_t most_elements = 100000;  // a second for all rungs
 

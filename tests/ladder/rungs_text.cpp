@@ -4,7 +4,7 @@
 #if GPU_HAS_TENSOR_MEMORY
 #include "tensor.hpp"
 #endif
-// The words come first.
+// The vendor words must be included first.
 #include "ladder/grid.hpp"
 #include "ladder/job.hpp"
 #include "ladder/rungs.hpp"

@@ -1,4 +1,4 @@
-// The rungs' own text, compiled for the emulator: a table of functions that run one on a matrix.
+// The rungs' own text, compiled for the emulator: a table of functions, each of which runs one rung on a matrix.
 #pragma once
 
 #include <vector>

@@ -17,8 +17,8 @@ struct tensor {
   int word_bytes = 1;
 };
 
-// Calls move(place in shared memory, place in the matrix, word_bytes) for each word of the box; the second is null
-// outside of the matrix. A row of the box has 128 bytes; the chunk of 16 is XORed with the row, modulo 8.
+// Calls move(address in shared memory, address in the matrix, word_bytes) for each word of the box. The second address
+// is null outside of the matrix. A row of the box has 128 bytes; the chunk of 16 is XORed with the row, modulo 8.
 template <class Move>
 void walk_box(const tensor& map, int first_col, int first_row, int rows, const Move& move) {
   for (int row = 0; row < rows; ++row) {

@@ -15,7 +15,7 @@
 namespace cornerturn::map::canonical_test {
 namespace {
 
-// A hundred cases, RapidCheck's own number, miss combinations of three rare things.
+// A hundred cases, RapidCheck's default, miss combinations of three rare properties.
 [[maybe_unused]] const int more_cases = setenv("RC_PARAMS", "max_success=2000", 0);
 
 using byte_move = std::pair<std::int64_t, std::int64_t>;  // from src byte, to dst byte
@@ -41,7 +41,7 @@ std::vector<byte_move> moves_of(const canonical& form) {
   return moves;
 }
 
-// The form as a problem again; its offsets are left to the pointers.
+// Converts the canonical form back to a problem. The pointers carry its offsets.
 problem problem_of(const canonical& form) {
   problem what;
   what.element_bytes = form.word_bytes;
@@ -50,7 +50,7 @@ problem problem_of(const canonical& form) {
   return what;
 }
 
-// Up to 6 axes in any order: dst strides nest, src strides are anything. Some extents are 1, few are 0.
+// Up to 6 axes in any order: dst strides nest, src strides are arbitrary. Some extents are 1, few are 0.
 rc::Gen<problem> problems() {
   return rc::gen::exec([] {
     problem what;
@@ -106,7 +106,7 @@ RC_GTEST_PROP(canonical, says_what_each_side_spans, ()) {
 RC_GTEST_PROP(canonical, is_canonical_already, ()) {
   const canonical form = canonicalize(*problems());
   RC_PRE(!form.empty);
-  // Without offsets, which limit the width of a word, it could become wider: so no wider words are allowed.
+  // Offsets limit the width of a word. Without them words could become wider, so the test forbids wider words.
   const canonical again = canonicalize(problem_of(form), form.word_bytes);
   RC_ASSERT(again.axes == form.axes);
   RC_ASSERT(again.rank == form.rank);
@@ -163,7 +163,7 @@ RC_GTEST_PROP(canonical, with_math_keeps_every_triple_of_elements, ()) {
   what.math = {
       .src = element_type::float32, .dst = element_type::float16, .beta = {1, 0}, .second = second_array::source};
   for (int k = 0; k < what.rank; ++k) {
-    // Often one that folds as dst does.
+    // Often strides that fold like dst's strides.
     what.axes[k].second_stride =
         *rc::gen::weightedElement<std::int64_t>({{3, what.axes[k].dst_stride}, {1, 0}, {1, k - 2}});
   }
@@ -207,7 +207,7 @@ TEST(canonical_math, dst_is_the_second_array_where_beta_says_so) {
   const canonical form = canonicalize(what);
   EXPECT_EQ(form.second_offset, form.dst_offset);
   for (int k = 0; k < form.rank; ++k) EXPECT_EQ(form.axes[k].second_stride, form.axes[k].dst_stride);
-  // Strides of an array that is not read are none.
+  // An array that is not read has no strides.
   what.math.second = second_array::source;
   what.math.beta = {};
   what.axes[0].second_stride = 7;
@@ -297,7 +297,7 @@ TEST(canonical_cases, an_extent_of_0_empties_all) {
   EXPECT_EQ(dst_span(form).hi, 0);
 }
 
-// Strides beside an extent of 0 are not checked, so nothing may be computed from them: the sanitizers look.
+// Strides next to an extent of 0 are not checked, so no code may compute with them; the sanitizers would report it.
 TEST(canonical_cases, an_extent_of_0_comes_first) {
   problem what{.element_bytes = 48, .rank = 3, .axes = {}};
   what.axes[0] = {INT64_MAX, INT64_MIN, INT64_MIN + 1};
@@ -347,7 +347,7 @@ TEST(canonical_cases, a_stride_limits_the_width_of_a_word) {
   EXPECT_EQ(canonicalize(what).word_bytes, 1);
 }
 
-// Both sides run backwards, in elements of 3 bytes: one run of 120 bytes that begins 117 bytes before the pointer.
+// Both sides run backwards, in elements of 3 bytes: one run of 120 bytes that starts 117 bytes before the pointer.
 TEST(canonical_cases, an_offset_limits_the_width_of_a_word) {
   problem what{.element_bytes = 3, .rank = 1};
   what.axes[0] = {40, -1, -1};

@@ -15,7 +15,7 @@ using testing::dice;
 using testing::placed;
 using testing::to_text;
 
-// Where each element goes, by the definition; empty when dst does not have the places of src.
+// The destination of each element, by the definition; empty when src and dst cover different addresses.
 std::map<std::int64_t, std::int64_t> moves_of(const problem& what) {
   std::map<std::int64_t, std::int64_t> moves;
   std::set<std::int64_t> targets;
@@ -55,7 +55,7 @@ TEST(in_place, kinds_of_involutions_are_true) {
   EXPECT_GT(involutions, 200);
 }
 
-// What is called possible is so, and all permutations that are involutions or matrices are found to be.
+// Every accepted problem is a permutation in place. Every involution and every matrix is accepted.
 TEST(in_place, kinds_of_permutations_are_true) {
   dice roll(5);
   std::set<in_place_kind> met;

@@ -24,7 +24,7 @@ void for_each_chunk(const Visit& visit) {
   }
 }
 
-// Eight lanes are served at once; each must meet 16 bytes of other banks.
+// Shared memory serves eight lanes at once; each must use 16 bytes of different banks.
 template <class Map, class Place>
 void expect_no_bank_conflicts(const Place& place) {
   for (int step = 0; step < Map::steps; ++step) {
@@ -72,7 +72,7 @@ TYPED_TEST(tile, shared_memory_is_filled_and_emptied_once) {
   EXPECT_EQ(loaded, stored);
 }
 
-// What lies at a place is the chunk (column, first row) that is fetched from there.
+// The chunk (column, first row) is loaded from the address at which it was stored.
 TYPED_TEST(tile, what_is_stored_is_what_is_loaded) {
   std::set<std::pair<int, std::pair<int, int>>> stored, loaded;
   for_each_chunk<TypeParam>([&](int thread, int step) {
@@ -89,7 +89,7 @@ TYPED_TEST(tile, shared_memory_is_free_of_bank_conflicts) {
   expect_no_bank_conflicts<TypeParam>(TypeParam::smem_load);
 }
 
-// Side threads read neighbouring chunks of one row, and write neighbouring chunks of one column.
+// `side` consecutive threads read neighbouring chunks of one row, and write neighbouring chunks of one column.
 TYPED_TEST(tile, neighbouring_threads_meet_neighbouring_addresses) {
   for_each_chunk<TypeParam>([&](int thread, int step) {
     if (thread % TypeParam::side == 0) return;

@@ -14,7 +14,7 @@ namespace {
 constexpr memory_rules gfx90a{64, 64, phase_rule::amd}, gfx942{64, 128, phase_rule::amd},
     gfx1100{32, 128, phase_rule::amd};
 
-// By default a warp of NVIDIA.
+// The default is a warp of NVIDIA.
 warp_access made(int lane_bytes, const std::function<std::int64_t(int)>& address, lane_mask active = 0xffffffff) {
   warp_access access;
   access.lane_bytes = lane_bytes;
@@ -74,7 +74,7 @@ TEST(access, wide_accesses_go_in_phases) {
   const bank_cycles sixteen = shared_cycles(made(16, [](int lane) { return 16 * lane; }));
   EXPECT_EQ(sixteen.taken, 4);
   EXPECT_EQ(sixteen.conflicts, 0);
-  // Lanes of different phases never meet.
+  // Lanes of different phases never conflict.
   EXPECT_EQ(shared_cycles(made(16, [](int lane) { return 128 * (lane / 8) + 16 * (lane % 8); })).conflicts, 0);
   EXPECT_EQ(shared_cycles(made(16, [](int lane) { return 128 * lane; })).conflicts, 28);
   EXPECT_EQ(shared_cycles(made(8, [](int lane) { return 128 * lane; })).conflicts, 30);
@@ -92,7 +92,7 @@ TEST(access, a_phase_without_lanes_takes_no_time) {
 }
 
 TEST(access, loads_of_8_bytes_are_served_by_half_warps_or_by_every_other_pair) {
-  // Lane l of a half wants byte 144 * l, and that of the other half lies `apart` bytes behind it.
+  // Lane l of one half loads byte 144 * l. Lane l of the second half loads the byte that is `apart` bytes higher.
   const auto of_halves = [](std::uint32_t half, std::int64_t apart, bool stores) {
     warp_access access = made(
         8, [=](int lane) { return 144 * (lane % 16) + apart * (lane / 16); }, half | half << 16);
@@ -202,7 +202,7 @@ TEST(access, phases_are_a_partition_of_the_lanes) {
   }
 }
 
-// Word by word and with containers: the definitions in access.hpp.
+// The definitions in access.hpp, word by word and with containers.
 TEST(access, agrees_with_the_definition) {
   std::uint64_t state = 1;
   const auto random = [&state] { return static_cast<std::uint32_t>((state = state * 6364136223846793005u + 1) >> 33); };

@@ -7,7 +7,7 @@
 namespace cornerturn::model {
 namespace {
 
-// A tile of 16 x 32 that goes through shared memory: 256 threads, two rows of a warp each.
+// A tile of 16 x 32 in shared memory: 256 threads, two rows of a warp each.
 program sample(int word_bytes, guard when = guard::inside) {
   program made;
   made.word_bytes = word_bytes;
@@ -26,7 +26,7 @@ program sample(int word_bytes, guard when = guard::inside) {
   return made;
 }
 
-// Every tile and every warp, one by one, with addresses as they are.
+// Every tile and every warp, one by one, with their true addresses.
 traffic one_by_one(const program& kernel, const extents& shape, const memory_rules& rules = {}) {
   traffic sum;
   const std::int64_t word = kernel.word_bytes;

@@ -86,8 +86,8 @@ TEST(choose_apply, threads_are_no_more_than_there_is_work_for) {
   EXPECT_GE(made.work.units, 8);
 }
 
-// Whatever the problem, rows x cols x outer are its elements, each axis is in one chain, and what lies in rows and cols
-// is contiguous as the kernels expect it.
+// For every problem, rows x cols x outer are its elements, and each axis is in exactly one of the three. The axes of
+// rows and cols are contiguous, as the kernels expect.
 TEST(choose_apply, chains_hold_every_axis_once) {
   dice roll(5);
   const std::vector<testing::type_pair> pairs = testing::all_pairs();

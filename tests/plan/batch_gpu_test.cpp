@@ -119,7 +119,7 @@ TEST(gpu_batch, a_block_takes_several_small_items) {
     EXPECT_EQ(item.src, 0x100004 + 256 * std::uint64_t{k});
     EXPECT_EQ(item.dst, 0x10000000 + 512 * std::uint64_t{k});
   }
-  // A few of them are spread over the multiprocessors.
+  // A few items are spread over the multiprocessors.
   moves.resize(300);
   EXPECT_EQ(lay_out_for(problems, moves).launches[0].blocks, 300U);
 }
@@ -149,7 +149,7 @@ TEST(gpu_batch, many_matrices_of_whole_chunks_have_a_launch) {
     EXPECT_EQ(item.src, 0x100000 + 2048 * (3 * std::uint64_t{k} + 1));
     EXPECT_EQ(item.dst, 0x10000000 + 4096 * (3 * std::uint64_t{k} + 1));
   }
-  moves.resize(300);  // less than a launch is worth
+  moves.resize(300);  // too few for a launch of their own
   for (const auto& one : lay_out_for(problems, moves).launches)
     EXPECT_NE(one.kernel->family, std::string("blocks_batch"));
   moves.resize(1);

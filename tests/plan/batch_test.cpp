@@ -19,7 +19,7 @@ base::machine some_machine() {
   return made;
 }
 
-// Bytes that the thread moves, in whole and by parts of an item in proportion to its units.
+// Bytes of one thread: whole items, and parts of an item in proportion to its units.
 double share_of(const batch_choice& made, const std::vector<map::canonical>& forms,
                 const std::vector<batch_move>& moves, std::size_t thread) {
   double bytes = 0;
@@ -95,12 +95,12 @@ TEST(batch, what_overflows_the_cache_together_goes_past_it) {
   const problem tile = transpose_problem(100, 100, 4), padded = transpose_problem(100, 100, 4, 100, 101);
   const problem larger = transpose_problem(200, 200, 4);
   expect(tile, 1, false, false);
-  expect(tile, 1000, true, false);    // in a buffer, and from there
+  expect(tile, 1000, true, false);    // through a buffer
   expect(padded, 1000, false, true);  // dst is not one run
   expect(larger, 1000, false, true);  // the buffer would not stay in the cache
   problem backward = tile;
   backward.axes[0].dst_stride *= -1;
-  expect(backward, 1000, false, true);  // index 0 is not where it begins
+  expect(backward, 1000, false, true);  // index 0 is not its lowest address
   EXPECT_STREQ(choice_of(larger, 1000).problems[0].kernel->family, "stream");
 }
 

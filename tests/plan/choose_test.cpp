@@ -52,7 +52,7 @@ void expect_line(const problem& what, int line, const std::string& kernel, const
 const base::machine with_larger_l2 = machine_with(2 << 20);
 
 TEST(short_runs, alternate_between_the_orders_of_dst_and_src) {
-  // tokens x heads x 128 to heads x tokens x 128: eight tokens of a head, then of the next one
+  // tokens x heads x 128 to heads x tokens x 128: eight tokens of a head, then eight of the next head
   const choice made = choose_for(permuted({8, 2048, 32, 128}, {0, 2, 1, 3}, 2), {}, with_larger_l2);
   ASSERT_TRUE(made.work.alternates);
   const kernels::chain& outer = made.work.outer;
@@ -183,7 +183,7 @@ TEST(decision_list, line_7_dst_fits_the_cache) {
   }
 }
 
-// Bits of an index in another order: neither side has a run of a line without axes of the other.
+// Bits of an index in another order: on neither side do its own axes fill a line.
 problem bits_in_another_order(std::int64_t element_bytes) {
   return permuted({2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2},
                   {1, 3, 5, 7, 9, 11, 13, 15, 2, 6, 10, 14, 0, 4, 8, 12}, element_bytes);
@@ -267,7 +267,7 @@ std::int64_t total(const kernels::chain& one) {
   return product;
 }
 
-// What the kernels take for granted about a job.
+// The assumptions of the kernels about their arguments.
 void expect_sane(const problem& what, const choice& made, int threads) {
   const std::string text =
       testing::to_text(what) + " for " + std::to_string(threads) + " threads: " + made.kernel->name;
@@ -332,7 +332,7 @@ TEST(units, cover_everything_whatever_the_threads_are) {
   }
 }
 
-// No data is needed for a plan, so these are as large as people have.
+// A plan needs no data, so these problems have real sizes.
 TEST(units, cover_large_problems) {
   for (const std::int64_t element_bytes : testing::element_sizes) {
     for (const std::int64_t rows : {2, 3, 17, 999, 4096, 50021, 1 << 20}) {
@@ -360,7 +360,7 @@ TEST(units, more_threads_than_any_machine_has) {
   }
 }
 
-// 63 bits of bytes are allowed, so twice as many must not be computed.
+// Problems of 2^63 - 1 bytes are allowed, so the planner must not compute twice their bytes.
 TEST(units, the_largest_problems) {
   const std::int64_t half = std::int64_t{1} << 61;
   for (const problem& what :

@@ -42,7 +42,8 @@ TEST(in_place_list, has_a_line_for_each) {
   expect_line(placed(transpose_problem(6997, 10007, 4)), 7, "cpu_cycles", 2);
 }
 
-// A strip is a twentieth; beside it wait fewer rows than there are strips. What the caches hold is allowed too.
+// A strip is a twentieth of the matrix. The workspace also holds fewer rows than there are strips. Anything that fits
+// the caches is allowed too.
 TEST(in_place_list, the_workspace_is_bounded) {
   for (const auto& [rows, cols] : {std::pair<std::int64_t, std::int64_t>{10000, 7000},
                                    {9999, 7001},
@@ -88,7 +89,7 @@ TEST(in_place_list, every_block_pair_has_one_unit) {
       }
     }
   }
-  const std::int64_t n = 3000000000;  // its square fits 63 bits, as that of any matrix does
+  const std::int64_t n = 3000000000;  // its square fits 63 bits, like the square of every matrix
   const kernels::cpu::block_pair last = kernels::cpu::block_pair_of(n * (n + 1) / 2 - 1, n);
   EXPECT_EQ(last.down, n - 1);
   EXPECT_EQ(last.across, n - 1);

@@ -196,7 +196,7 @@ void waits_for_all(const gpu_move& move, const gpu::strips_args& job, const std:
   EXPECT_TRUE(job.bands.divisor == 1 || cols <= 2 * wide || waits < 2 * count * cols) << "not simply for all";
 }
 
-// One launch that is none of cycles.
+// One launch that does not follow cycles.
 void carry_out(const gpu_move& move, const std::byte* from, std::byte* to) {
   const auto word = static_cast<std::size_t>(move.form.word_bytes);
   const auto copy = [&](std::int64_t begin, std::int64_t end) {
@@ -208,7 +208,7 @@ void carry_out(const gpu_move& move, const std::byte* from, std::byte* to) {
   const std::int64_t words = map::words(move.form);
   const auto* const strips = strips_of(move);
   if (strips == nullptr) return copy(0, words);
-  // One after another; none may write to what another one, or itself, is still to read.
+  // Launches run one after another. No launch may overwrite words that it, or a later launch, still has to read.
   const std::int64_t count = move.form.axes[0].extent;
   EXPECT_EQ(move.flags, count * strips->bands.divisor);
   EXPECT_LE(strips->bands.divisor, gpu::most_bands);
@@ -231,7 +231,7 @@ void carry_out(const gpu_move& move, const std::byte* from, std::byte* to) {
   }
 }
 
-// Programs of arrays that are larger than what goes there and back, in memory of the host.
+// Programs for arrays that are larger than their workspace, in memory of the host.
 TEST(gpu_rectangle_list, programs_end_with_the_transposed_matrix) {
   const struct {
     std::int64_t rows, cols, element_bytes;

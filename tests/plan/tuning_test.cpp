@@ -40,11 +40,11 @@ TEST_P(tuning, numbers_are_in_a_range_that_the_kernels_can_serve) {
   EXPECT_GE(row.thread_bytes, 4096);
   EXPECT_EQ(row.strip_bytes % 256, 0) << "whole blocks, of 1- and 2-byte elements too";
   EXPECT_EQ(row.alternate_bytes % 64, 0);
-  EXPECT_LE(row.few_rows_bytes, row.packed_bytes) << "few rows are packed ones";
+  EXPECT_LE(row.few_rows_bytes, row.packed_bytes) << "few rows are packed";
   EXPECT_EQ(row.few_rows_panel_bytes % 128, 0) << "whole groups";
 }
 
-// lines-inl.hpp: what is not the last piece of its run must not end before the first line does.
+// lines-inl.hpp: every piece but the last of its run must reach the end of the first line.
 TEST_P(tuning, pieces_are_longer_than_a_line_for_every_element_size) {
   for (std::int64_t e = 1; e <= std::max<std::int64_t>(row.run_bytes, 256); ++e) {
     const std::int64_t step = std::max<std::int64_t>(row.piece_bytes / e, 1);

@@ -1,4 +1,4 @@
-"""What all tests of the Python package share."""
+"""Shared code of all tests of the Python package."""
 import random
 
 import numpy as np
@@ -29,7 +29,7 @@ def random_axes(rank, seed):
 
 
 def cuda_of(framework):
-    """The framework, with a GPU that it and cornerturn see; the test is skipped where there is none."""
+    """The framework, with a GPU that it and cornerturn see. Without one the test is skipped."""
     import cornerturn
     module = pytest.importorskip(framework)
     cuda = next(one for one in cornerturn.backends() if one["name"] == "cuda")

@@ -7,7 +7,7 @@ import cornerturn as ct
 
 pytestmark = pytest.mark.cuda
 
-CYCLES = 400_000_000  # of torch.cuda._sleep: a fifth of a second and more
+CYCLES = 400_000_000  # for torch.cuda._sleep: at least a fifth of a second
 DTYPES = ["bool", "uint8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64",
           "complex128", "float8_e4m3fn", "float8_e5m2"]
 SHAPES = [((3, 5), (1, 0)), ((1000, 1300), (1, 0)), ((4, 33, 65, 7), (0, 2, 3, 1)), ((0, 4), (1, 0)), ((2, 3, 4, 5, 6), (4, 2, 0, 3, 1))]
@@ -90,9 +90,9 @@ def test_torch_in_place_of_any_strides(torch):
 
 
 def late_values(torch, stream):
-    """x on the GPU, which gets its values in `stream`, only after a long kernel; and those values."""
+    """x on the GPU, which gets its values in `stream` after a long kernel, and these values."""
     old = torch.zeros(512, 768, device="cuda")
-    ct.matrix_transpose(old)  # what is done at a first call is done
+    ct.matrix_transpose(old)  # so that first-use work is done
     values = torch.rand(512, 768, device="cuda") + 1
     torch.cuda.synchronize()
     with torch.cuda.stream(stream):
@@ -116,7 +116,7 @@ def test_waits_for_the_current_stream(torch):
 def test_runs_on_the_stream_that_is_given(torch, as_number):
     side = torch.cuda.Stream()
     out = torch.zeros(768, 512, device="cuda")
-    ct.matrix_transpose(torch.zeros(512, 768, device="cuda"), stream=side)  # what is done at a first call is done
+    ct.matrix_transpose(torch.zeros(512, 768, device="cuda"), stream=side)  # so that first-use work is done
     torch.cuda.synchronize()
     x, values = late_values(torch, side)
     y = ct.matrix_transpose(x, stream=side.cuda_stream if as_number else side)
@@ -157,7 +157,7 @@ def test_memory_is_not_handed_out_again_too_soon(torch):
     x, values = late_values(torch, side)
     y = ct.matrix_transpose(x, stream=side)
     del x
-    again = torch.full((512, 768), -1.0, device="cuda")  # on the current stream: the allocator may give x's memory
+    again = torch.full((512, 768), -1.0, device="cuda")  # on the current stream: the allocator may reuse x's memory
     torch.cuda.synchronize()
     assert torch.equal(y, values.t()) and bool((again == -1).all())
 
@@ -215,12 +215,12 @@ def test_accelerate(torch, dtype):
         torch.cuda.synchronize()
     assert all(torch.equal(bits(torch, a), bits(torch, b)) and a.stride() == b.stride()
                for a, b in zip(found, wanted, strict=True))
-    if profile.key_averages():  # a machine may keep its counters to itself
+    if profile.key_averages():  # a machine may refuse access to its counters
         assert any("cornerturn" in one.key for one in profile.key_averages())
 
 
 def test_accelerate_in_training(torch):
-    """A small transformer: the same losses and weights, bit for bit."""
+    """A small transformer: losses and weights must be equal bit by bit."""
     import cornerturn.torch as ctt
 
     def train():
@@ -266,7 +266,7 @@ def test_accelerate_follows_streams_and_graphs(torch):
 
 
 class Interface:
-    """A tensor's memory by __cuda_array_interface__ alone, as Numba's arrays have it."""
+    """A tensor's memory by __cuda_array_interface__ alone, as for Numba's arrays."""
 
     def __init__(self, tensor, stream=None):
         self.tensor, self.shape = tensor, tuple(tensor.shape)

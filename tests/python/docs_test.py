@@ -1,4 +1,4 @@
-"""What the documentation shows: the tutorial's cells, the examples of the docstrings, and the command."""
+"""The examples of the documentation: the tutorial's cells, the examples of the docstrings, and the command."""
 import contextlib
 import doctest
 import importlib.util
@@ -20,7 +20,7 @@ CELL = re.compile(r"^```python ?(\w*)\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", 
 
 
 def chapters():
-    """The cells for all, and those that want a framework; each group is run in order, in one namespace."""
+    """The cells without a framework, and the cells of each framework. Each group runs in order, in one namespace."""
     cells = CELL.findall(TUTORIAL.read_text(encoding="utf-8"))
     assert len(cells) >= 10
     return {framework: [cell for cell in cells if cell[0] in ("", framework)] for framework in {cell[0] for cell in cells}}
@@ -93,7 +93,7 @@ def test_doctor(capsys):
 
 
 def test_alone():
-    """The package needs no framework: none is imported with it."""
+    """The package needs no framework, and imports none."""
     code = "import sys, cornerturn; print([name for name in ('numpy', 'torch', 'jax', 'cupy') if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
     refused = "import cornerturn\ntry: cornerturn.matrix_transpose(b'x')\nexcept TypeError as e: print(e)"

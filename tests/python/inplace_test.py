@@ -1,4 +1,4 @@
-"""cornerturn.transpose_inplace_ of NumPy's arrays: squares of any strides, packed rectangles, and what is refused."""
+"""cornerturn.transpose_inplace_ of NumPy's arrays: squares of any strides, packed rectangles, and refusals."""
 import inspect
 import multiprocessing
 import pickle
@@ -36,7 +36,7 @@ def test_every_dtype(dtype, shape):
        steps=st.lists(st.sampled_from([1, 1, 2, 3, -1, -2]), min_size=5, max_size=5), gap=st.integers(0, 2),
        dtype=st.sampled_from(["u1", "u2", "f4", "c8", "c16", "V3", "V12", "V24"]))
 def test_squares_of_any_strides(batch, n, seed, steps, gap, dtype):
-    """The axes lie in memory in any order, with steps and gaps, and nothing between the elements changes."""
+    """The axes have any order in memory, with steps and gaps. The bytes between the elements must not change."""
     shape = (*batch, n, n)
     order = random_axes(len(shape), seed)
     roomy = [shape[k] * abs(steps[k]) + gap for k in order]

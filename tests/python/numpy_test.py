@@ -1,4 +1,4 @@
-"""NumPy arrays: every dtype, shape and layout against numpy.transpose, and the sentences of what is refused."""
+"""NumPy arrays: every dtype, shape and layout against numpy.transpose, and the error sentences."""
 import inspect
 import multiprocessing
 import pickle
@@ -86,7 +86,7 @@ def test_large(shape, axes, dtype):
 
 
 def test_fields_of_records_are_strides():
-    """A field's stride is no multiple of its size here, and it is not copied first."""
+    """The stride of this field is no multiple of its size, and the field is not copied first."""
     x = unique((30, 40), RECORD)
     for field in ("id", "flag"):
         assert same_bits(ct.matrix_transpose(x[field]), np.ascontiguousarray(x[field].T))
@@ -181,7 +181,7 @@ def test_refuses_with_a_sentence(call, kind, sentence):
 
 @pytest.mark.parametrize("make", [lambda x: x, lambda x: x.T, lambda x: x[::-1, ::-1]])
 def test_out_is_never_x(make):
-    """A call with an out moves to another place; it never turns into one in place."""
+    """A call with an out is out of place; it never becomes a call in place."""
     x = unique((30, 30), "f4")
     before = x.copy()
     with pytest.raises(ValueError, match="x and out share memory; wanted an out of its own"):
@@ -229,7 +229,7 @@ def test_keeps_no_reference():
 
 
 def test_many_threads():
-    """Moves from several threads at once, which the lock of the interpreter does not hold apart."""
+    """Several threads transpose at once; the lock of the interpreter does not serialize them."""
     arrays = [unique((400 + k, 300), "f4") for k in range(8)]
     wrong = []
 

@@ -1,4 +1,4 @@
-"""cornerturn.plan: what was chosen, and that it moves the arrays it was made for and no others."""
+"""cornerturn.plan: its choice, and that it accepts only arrays like the ones it was made for."""
 import numpy as np
 import pytest
 from conftest import same_bits, unique

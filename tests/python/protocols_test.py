@@ -9,7 +9,7 @@ import cornerturn as ct
 
 
 class Namespace:
-    """What the array API standard asks of a framework, as far as it is needed here."""
+    """The part of the array API standard that these tests need."""
 
     @staticmethod
     def empty(shape, *, dtype, device):
@@ -18,7 +18,7 @@ class Namespace:
 
 
 class Foreign:
-    """An array that says what it is by the array API's names only."""
+    """An array that describes itself by the array API's names only."""
 
     device = "cpu"
 
@@ -36,7 +36,7 @@ class Foreign:
 
 
 class Old(Foreign):
-    """One from before DLPack had versions, of a framework without the array API."""
+    """An array from before DLPack had versions, of a framework without the array API."""
 
     __array_namespace__ = property()
 
@@ -91,7 +91,7 @@ def test_refuses_with_a_sentence(call, kind, sentence):
 
 
 class OnCuda:
-    """Memory that says it is on a GPU; where there is no CUDA engine, nobody may touch it."""
+    """Memory that claims to be on a GPU. Without a CUDA engine, no code may touch it."""
 
     shape = (3, 4)
 
@@ -138,10 +138,10 @@ def test_numpy_has_no_streams():
     assert same_bits(ct.matrix_transpose(x, stream=1), np.ascontiguousarray(x.T))
 
 
-# ---- CuPy's arrays, of a CuPy that is a fake on the CPU: what is allocated where, and on which stream it is moved ----
+# ---- arrays of a fake CuPy on the CPU: the place of each allocation, and the stream of each transpose ----
 
 class FakeCuPy:
-    """As much of CuPy as the package uses; `log` says what happened."""
+    """The part of CuPy that the package uses; `log` records the calls."""
 
     def __init__(self):
         fake, self.log = self, []
@@ -183,7 +183,7 @@ def cupy(monkeypatch):
 
     def move_on_the_host(src, dst, axes, stream, plan):
         fake.log.append(f"move on {stream}")
-        assert src[-1] is dst[-1] is True  # on CUDA, it says
+        assert src[-1] is dst[-1] is True  # claims to be on CUDA
         real((*src[:-1], False), (*dst[:-1], False), axes, None, plan)
 
     monkeypatch.setattr(ct._core, "_move_memory", move_on_the_host)

@@ -37,7 +37,7 @@ def test_every_dtype(dtype, shape):
     y = ct.matrix_transpose(x)
     assert type(y) is torch.Tensor and y.shape == x.T.shape and y.is_contiguous() and y.device == x.device
     assert same_bits(y, x.t())
-    assert y.untyped_storage().resizable()  # PyTorch's own memory, not a guest's
+    assert y.untyped_storage().resizable()  # PyTorch's own memory, not imported memory
 
 
 @settings(deadline=None, max_examples=150)
@@ -59,7 +59,7 @@ def test_expanded():
 
 
 def test_pending_conjugates_and_negatives():
-    """conj() and its imaginary part are views that wait for somebody to compute them."""
+    """conj() and its imaginary part are lazy views."""
     x = torch.randn(3, 4, dtype=torch.complex64).conj()
     assert x.is_conj() and x.imag.is_neg()
     assert same_bits(ct.matrix_transpose(x), x.t())
@@ -343,7 +343,7 @@ def test_accelerate_where_memory_is_shared(moved):
 
 
 def test_accelerate_knows_wrapped_numbers(moved):
-    """A number that PyTorch turned into a tensor reaches a kernel of Python's as a number."""
+    """A number that PyTorch converted to a tensor reaches a Python kernel as a number."""
     x = torch.randn(3, 4, dtype=torch.float64, requires_grad=True)
     with ctt.accelerate(devices=("cpu",)):
         (x.mean() / 3).backward()
@@ -392,10 +392,10 @@ def test_accelerate_switches(moved):
 
 
 def test_example(capsys):
-    """A vision transformer trains to the same bits with and without."""
+    """A vision transformer trains to equal bits with and without accelerate."""
     file = pathlib.Path(__file__).resolve().parents[2] / "python" / "examples" / "vision_transformer.py"
     spec = importlib.util.spec_from_file_location("vision_transformer", file)
     example = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(example)
     assert example.main(["--device", "cpu", "--steps", "1", "--batch", "4", "--size", "64"]) == 0
-    assert "losses and weights: the same, bit for bit" in capsys.readouterr().out
+    assert "losses and weights: equal bit by bit" in capsys.readouterr().out

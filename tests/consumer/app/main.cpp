@@ -14,7 +14,7 @@ int main() {
   try {
     cornerturn::transpose(src.data(), dst.data(), -1, 3);
     return 1;
-  } catch (const cornerturn::error& error) {  // thrown in the library, caught here: the type is one and the same
+  } catch (const cornerturn::error& error) {  // thrown in the library, caught in this program: both must see one type
     if (error.code() != cornerturn::status::invalid_argument) return 1;
   }
   return dst == want ? 0 : 1;

@@ -20,7 +20,7 @@ using base::ceil_div;
 
 constexpr std::int64_t most_shared_bytes = 227 << 10;
 
-// The sum over axes[first, last) of the index that each of them has in a linear one, times a stride.
+// The sum over axes[first, last) of index times stride, with the indices of a linear index.
 template <class Stride>
 std::int64_t sum(const gather_axis* axes, int first, int last, std::int64_t index, const Stride& stride) {
   std::int64_t offset = 0;
@@ -44,7 +44,7 @@ std::int64_t lowest(const gather_axis* axes, int rank, std::int64_t gather_axis:
   return offset;
 }
 
-// Where each element of dst comes from, in bytes from those of index 0.
+// The source of each element of dst, as byte offsets from the addresses of index 0.
 std::map<std::int64_t, std::int64_t> moves_of(const map::canonical& form) {
   std::map<std::int64_t, std::int64_t> src_of;
   for (std::int64_t i = 0; i < map::words(form); ++i) {
@@ -80,9 +80,9 @@ void expect_whole(const map::canonical& form, const box& cut, int alignment, con
   expect_count(job.line_element_count, job.line_elements);
   expect_count(job.line_count, job.lines);
 
-  // Room: the box, its tables, what the warps go over.
+  // Sizes: the box, its lookup tables, the work of the warps.
   const bool packed = word < 4 && job.line_is_contiguous != 0;
-  const std::int64_t of_word = packed ? 4 / word : 1;  // elements that a lane collects at once
+  const std::int64_t of_word = packed ? 4 / word : 1;  // elements that a lane gathers at once
   std::int64_t tables = 8 * job.runs + 12 * job.lines + 4 * std::int64_t{job.places};
   if (job.run_is_contiguous == 0) tables += 8 * job.run_elements;
   if (job.line_is_contiguous == 0) tables += 8 * std::int64_t{job.piece.divisor};
@@ -105,7 +105,7 @@ void expect_whole(const map::canonical& form, const box& cut, int alignment, con
   const auto room_of_line =
       (std::int64_t{job.line_chunks.divisor} * gather_steps << job.line_lanes) * (packed ? 4 : word);
   EXPECT_GE(room_of_line, job.line_elements * word);
-  if (packed && room_of_line < job.line_elements * word + job.line_mask + 1 - word) {  // then lines begin with words
+  if (packed && room_of_line < job.line_elements * word + job.line_mask + 1 - word) {  // then lines start with words
     EXPECT_EQ(alignment % 4, 0);
     for (int k = 0; k < job.blocks.rank; ++k) EXPECT_EQ(job.blocks.axes[k].dst_step_bytes % 4, 0);
     for (int k = job.line_axes; k < job.dst_rank; ++k) EXPECT_EQ(job.dst_axes[k].dst_stride_bytes % 4, 0);
@@ -130,7 +130,7 @@ void expect_whole(const map::canonical& form, const box& cut, int alignment, con
   EXPECT_EQ(blocks, cut.blocks);
   EXPECT_GE(blocks * job.lines * job.line_elements, map::words(form));
 
-  // Each element: where the runs put it in shared memory is where the lines look for it.
+  // Each element: the runs store it at the shared-memory address from which the lines load it.
   const std::map<std::int64_t, std::int64_t> src_of = moves_of(form);
   const std::int64_t src_low = lowest(job.src_axes, job.src_rank, &gather_axis::src_stride_bytes);
   const std::int64_t dst_low = lowest(job.dst_axes, job.dst_rank, &gather_axis::dst_stride_bytes);
@@ -226,7 +226,7 @@ TEST(box, of_which_a_grid_cannot_have_enough_is_refused) {
   for (std::int64_t& bytes : tuned.gather_bytes) bytes = 64;
   const box cut = cut_box(map::canonicalize(what), 48 << 10, 16, tuned);
   EXPECT_EQ(cut.blocks, 0u);
-  // One axis that alone has more boxes than a grid.
+  // A single axis with more boxes than a grid.
   const problem line{.element_bytes = 1, .rank = 1, .axes = {{{std::int64_t{1} << 40, 2, 2}}}};
   EXPECT_EQ(cut_box(map::canonicalize(line), 48 << 10, 16, tuned).blocks, 0u);
 }

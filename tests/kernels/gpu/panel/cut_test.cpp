@@ -27,7 +27,7 @@ TEST(panel, fills_a_block_and_no_more) {
             << word << ": " << rows << " x " << cols;
         EXPECT_EQ(shape.end_to_end, cut.rows == rows ? 1 : 0);
         if (cut.cols == cols) continue;
-        EXPECT_GE(cut.cols * cut.rows * word, most_panel_bytes / 8) << "pieces are no smaller than they must be";
+        EXPECT_GE(cut.cols * cut.rows * word, most_panel_bytes / 8) << "pieces are not smaller than necessary";
       }
     }
   }
