@@ -1,4 +1,4 @@
-// Speed of arithmetic and conversions on the CPU: the share of the fastest copy of equal bytes, read and written, and
+// Speed of arithmetic and conversions on the CPU. Shares are of the fastest copy of equal bytes, read and written, and
 // of the fastest copy that does not prefetch. Runs alternate; results are medians. Buffers are larger than the caches
 // and rotate. All floats in them are normal.
 //   CORNERTURN_PERF_CASE=text   only cases whose names contain it

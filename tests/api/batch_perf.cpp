@@ -1,5 +1,5 @@
-// Speed of a batch on the CPU: the share of the fastest copy of equal bytes by equally many threads, and of the fastest
-// copy that does not prefetch. Runs alternate; results are medians.
+// Speed of a batch on the CPU. Shares are of the fastest copy of equal bytes by equally many threads, and of the
+// fastest copy that does not prefetch. Runs alternate; results are medians.
 //   CORNERTURN_PERF_THREADS=n   threads; 1 is the default
 #include <gtest/gtest.h>
 

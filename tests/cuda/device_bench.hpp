@@ -3,8 +3,8 @@
 //   src   random bytes that hold no `poison`, at any misalignment; other bytes surround it in device memory
 //   dst   `poison` everywhere, guards on either side. After a run all of it is copied back and compared
 //
-// With CORNERTURN_TEST_TIGHT=1 in the environment, each side is a separate allocation that ends at the end of the
-// problem, so that compute-sanitizer reports an access one byte behind it.
+// With CORNERTURN_TEST_TIGHT=1 in the environment, each side is a separate allocation that ends with the problem. So
+// compute-sanitizer reports an access one byte behind it.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,5 +1,6 @@
-// Every CPU row with arithmetic x every SIMD target of this machine, on shapes of cases.hpp with random math: whole,
-// then in uneven ranges of units, last range first. Then every pair of types with every kind of math on one shape.
+// Every CPU row with arithmetic x every SIMD target of this machine, on shapes of cases.hpp with random math. Each runs
+// whole, then in uneven ranges of units, last range first. Then every pair of types with every kind of math on one
+// shape.
 #include <gtest/gtest.h>
 
 #include <cmath>
