@@ -1,5 +1,5 @@
 // A plan for a batch: pictures stored pixel by pixel (height, width, channel) become planes (channel, height, width).
-// The program makes the plan once, prints its reasons, and executes it on many buffers.
+// The plan is made once, says why it moves the data the way it does, and is then executed on many buffers.
 #include <array>
 #include <cornerturn/cornerturn.hpp>
 #include <cstdint>
@@ -37,7 +37,7 @@ int main() {
       }
     }
   }
-  std::printf("3 batches of %d pictures transposed with one plan; every element is correct\n",
+  std::printf("3 batches of %d pictures moved with one plan; every element is in its place\n",
               static_cast<int>(pictures));
   return 0;
 }

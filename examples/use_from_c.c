@@ -21,7 +21,7 @@ int main(void) {
   printf("src[2][5] = %g, dst[5][2] = %g\n", src[2][5], dst[5][2]);
   if (dst[5][2] != src[2][5]) return 1;
 
-  /* A plan for this problem. Any thread can execute it any number of times. */
+  /* The same with a plan, which can be executed any number of times by any thread. */
   cornerturn_problem problem;
   cornerturn_plan* plan = NULL;
   if (failed(cornerturn_transpose_problem(4, 6, sizeof(double), 0, 0, &problem))) return 1;
@@ -31,11 +31,11 @@ int main(void) {
   cornerturn_plan_destroy(plan);
   if (bad) return 1;
 
-  /* If dst is src, the matrix is transposed in place. */
+  /* Where dst is src, the matrix becomes its transpose where it lies. */
   if (failed(cornerturn_transpose(dst, dst, 6, 4, sizeof(double), 0, 0, NULL))) return 1;
   if (memcmp(dst, src, sizeof src) != 0) return 1;
 
-  /* An error: the leading dimension is smaller than the row. */
+  /* What a mistake looks like: a leading dimension smaller than the row it has to hold. */
   const cornerturn_status status = cornerturn_transpose(src, dst, 4, 6, sizeof(double), 5, 0, NULL);
   printf("a mistake: %s: %s\n", cornerturn_status_name(status), cornerturn_last_error());
   return status == CORNERTURN_INVALID_ARGUMENT ? 0 : 1;

@@ -1,4 +1,4 @@
-// The GPU plan inside a plan, on a machine without a GPU: the test needs only the rows of the list.
+// What a plan keeps for a GPU, asked for by a machine that has none: only the rows of the list are needed.
 #include "api/gpu_half.hpp"
 
 #include <gtest/gtest.h>
@@ -72,7 +72,7 @@ TEST(gpu_half, alignment_is_that_of_index_0) {
   backward.axes[1] = {16, 12, 1};
   const map::canonical turned = map::canonicalize(backward);
   const auto at = static_cast<std::uint64_t>(4096 - turned.src_offset * 4);
-  EXPECT_EQ(alignment_of(turned, at, 8192), 16) << "the pointer is unaligned, its index 0 is aligned";
+  EXPECT_EQ(alignment_of(turned, at, 8192), 16) << "the pointer is not, its index 0 is";
 }
 
 TEST(gpu_half, with_math_has_a_way_for_pointers_that_are_multiples_of_their_elements) {
@@ -162,7 +162,7 @@ TEST(gpu_half, costs_microseconds) {
   RecordProperty("gpu_half_matrix_us", std::to_string(matrix));
   RecordProperty("gpu_half_boxes_us", std::to_string(boxes));
 #if defined(NDEBUG) && !defined(__SANITIZE_ADDRESS__)
-  EXPECT_LT(host + std::max(matrix, boxes), 100) << "ten times the documented time: a busy machine is no defect";
+  EXPECT_LT(host + std::max(matrix, boxes), 100) << "ten times what is promised: a busy machine is no defect";
 #endif
 }
 

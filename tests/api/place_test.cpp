@@ -1,4 +1,4 @@
-// The device of a call for each combination of pointers: the whole table of place.hpp.
+// Where a call runs, from what its pointers are: the whole table of place.hpp.
 #include "api/place.hpp"
 
 #include <gtest/gtest.h>
