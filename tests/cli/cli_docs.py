@@ -39,7 +39,7 @@ def main():
     if after != before:
         lines = difflib.unified_diff(before.splitlines(), after.splitlines(), str(options.page), "the command", "", "")
         print("\n".join(lines))
-        print(f"\nTo update it:  {sys.argv[0]} {options.command} {options.page} --write")
+        print(f"\nTo update it: {sys.argv[0]} {options.command} {options.page} --write")
         return 1
     return 0
 

@@ -398,4 +398,4 @@ def test_example(capsys):
     example = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(example)
     assert example.main(["--device", "cpu", "--steps", "1", "--batch", "4", "--size", "64"]) == 0
-    assert "losses and weights: equal bit by bit" in capsys.readouterr().out
+    assert "losses and weights: the same, bit for bit" in capsys.readouterr().out
