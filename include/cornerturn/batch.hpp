@@ -1,5 +1,5 @@
-// A batch moves many problems in one call: images of all sizes, or a million tiny matrices that lie anywhere. One
-// problem that repeats at a fixed distance wants no batch, but one more axis: see batched().
+// A batch executes many problems in one call: images of different sizes, or a million tiny matrices at any addresses.
+// A problem that repeats at a fixed stride needs only one more axis: see batched().
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 #pragma GCC visibility push(default)
 namespace cornerturn {
 
-// One item: its own problem between its own addresses. An item without elements moves nothing and may have null ones.
+// One item: a problem and its addresses. An item without elements copies nothing and may have null pointers.
 struct batch_item {
   problem what;
   const void* src = nullptr;
@@ -26,36 +26,36 @@ class batch_state;
 
 class batch {
  public:
-  // Effect  checks and plans all items; the addresses are bound. Where they are a GPU's, a table of them is made in its
-  //         memory, some 16 bytes for an item and for each 16 KiB that it has, and a KiB for each kind of item
-  // Shape   any number of items, of any shapes and element sizes; all lie where one device can reach them
-  // Alias   dst of an item shares no byte with src or dst of any item. Within one item that is checked; between items
-  //         it is the caller's to know: the check would cost more than the move
-  // Errors  those of plan::plan and plan::execute, each with the item: "item 17: ...". invalid_argument: an item is in
-  //         place, or has math that changes elements; options.kernel is set; an item runs on another device than those
+  // Effect  checks and plans all items and binds their addresses. For items on a GPU it builds a table in that GPU's
+  //         memory: about 16 bytes per item and per 16 KiB of item, and 1 KiB per different problem
+  // Shape   any number of items, of any shapes and element sizes; one device must be able to access all of them
+  // Alias   dst of an item shares no byte with src or dst of any item. The constructor checks this within one item.
+  //         The caller guarantees it between items: the check would cost more than the copy
+  // Stream  on a GPU the call allocates and synchronizes, so no stream may be under capture
+  // Errors  as plan::plan and plan::execute, prefixed with the item: "item 17: ...". invalid_argument: an item is in
+  //         place, or its math changes elements; options.kernel is set; an item needs a different device than the items
   //         before it. out_of_memory, device_error: the table
-  // Stream  a GPU's: the call allocates and waits, so no stream may be under capture
   // Cost    microseconds for each different problem, 100 to 300 ns for each item; no access to the data
   explicit batch(std::span<const batch_item> items, const plan_options& options = {});
 
-  // Effect  as above, of one problem: item k is moved from src[k] to dst[k]
-  // Errors  as above; invalid_argument: src and dst have different lengths
+  // Effect  makes a batch of one problem: item k is copied from src[k] to dst[k]
+  // Errors  as the constructor from items; invalid_argument: src and dst have different lengths
   batch(const problem& what, std::span<const void* const> src, std::span<void* const> dst,
         const plan_options& options = {});
 
-  // Effect  moves all items
-  // Stream  as plan::execute, under capture too: nothing is allocated and nothing waits. On a GPU the batch must live
-  //         until the move has ended, and as long as a graph that holds it
+  // Effect  copies all items
+  // Stream  as plan::execute, also under capture: the call neither allocates nor synchronizes. On a GPU the batch must
+  //         outlive the copy and every graph that contains it
   // Errors  device_error: the driver refused a launch
-  // Cost    bytes_moved() of traffic in launches() launches: one for each size of words, and one for each large item
+  // Cost    bytes_moved() of traffic in launches() launches: one per word size, and one per large item
   void execute(void* stream = nullptr) const;
 
-  // Effect  what there is to move, which kernels move how many items
+  // Effect  returns a text: items and bytes, and the number of items for each kernel
   [[nodiscard]] std::string explain() const;
 
-  [[nodiscard]] std::int64_t size() const noexcept;         // items, empty ones too
+  [[nodiscard]] std::int64_t size() const noexcept;         // items, including empty ones
   [[nodiscard]] std::int64_t bytes_moved() const noexcept;  // read once + written once
-  [[nodiscard]] int launches() const noexcept;              // of kernels on a GPU; 0 on the CPU
+  [[nodiscard]] int launches() const noexcept;              // kernel launches on a GPU; 0 on the CPU
   [[nodiscard]] int threads() const noexcept;               // tasks that execute starts on the CPU; 0 on a GPU
 
  private:

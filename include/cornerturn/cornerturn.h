@@ -1,5 +1,5 @@
-/* The C ABI. Every call returns a status and throws nothing; cornerturn_last_error() is the sentence of the last
-   failure on this thread. The meanings are those of problem.hpp and plan.hpp. */
+/* The C ABI. Every call returns a status and throws nothing. cornerturn_last_error() returns the sentence of this
+   thread's last failure. problem.hpp and plan.hpp define the meaning of every field and call. */
 #ifndef CORNERTURN_CORNERTURN_H
 #define CORNERTURN_CORNERTURN_H
 
@@ -43,10 +43,10 @@ typedef struct cornerturn_problem {
   int64_t element_bytes;
   int rank;
   cornerturn_axis axes[CORNERTURN_MAX_RANK];
-  int in_place; /* src is dst; 0 or 1 */
+  int in_place; /* 1: src is dst; 0: separate arrays */
 } cornerturn_problem;
 
-/* What happens to an element on its way: see arithmetic.hpp, whose numbers these are. */
+/* Arithmetic on elements: see arithmetic.hpp, which has equal enumerator values. */
 typedef enum cornerturn_element_type {
   CORNERTURN_BITS = 0,
   CORNERTURN_FLOAT16 = 1,
@@ -73,20 +73,20 @@ typedef enum cornerturn_second_array {
   CORNERTURN_SECOND_DESTINATION = 2
 } cornerturn_second_array;
 
-/* dst = convert(scale * (alpha * op(src) + beta * S)). Begin with cornerturn_no_arithmetic(), which only moves. */
+/* dst = convert(scale * (alpha * op(src) + beta * S)). Start from cornerturn_no_arithmetic(), which only copies. */
 typedef struct cornerturn_arithmetic {
   cornerturn_element_type src;
   cornerturn_element_type dst;
   double alpha[2]; /* real and imaginary part */
   double beta[2];
-  int conj;     /* 0 or 1, as the next two */
-  int saturate; /* 1 in cornerturn_no_arithmetic() */
-  int scaled;
+  int conj;     /* 0 or 1 */
+  int saturate; /* 0 or 1; 1 in cornerturn_no_arithmetic() */
+  int scaled;   /* 0 or 1 */
   cornerturn_second_array second;
-  int64_t second_strides[CORNERTURN_MAX_RANK]; /* of each axis of the problem, in elements of dst */
+  int64_t second_strides[CORNERTURN_MAX_RANK]; /* one per axis of the problem, in elements of dst */
 } cornerturn_arithmetic;
 
-/* What execute is handed beyond src and dst; a pointer that the problem has no use for is null. */
+/* All arrays of one execute call. A pointer that the problem does not use is null. */
 typedef struct cornerturn_operands {
   const void* src;
   void* dst;
@@ -97,7 +97,7 @@ typedef struct cornerturn_operands {
   int64_t workspace_bytes;
 } cornerturn_operands;
 
-/* See cornerturn::executor. A null run means the library's own threads. */
+/* See cornerturn::executor. A null run selects the library's own threads. */
 typedef struct cornerturn_executor {
   void (*run)(void* context, int tasks, void (*body)(void* argument, int task), void* argument);
   void* context;
@@ -105,67 +105,67 @@ typedef struct cornerturn_executor {
 
 typedef struct cornerturn_options {
   cornerturn_device device;
-  int threads; /* 0: all of this process that OpenMP may use */
+  int threads; /* 0: all threads that OpenMP may use in this process */
   cornerturn_executor parallel;
 } cornerturn_options;
 
 typedef struct cornerturn_plan cornerturn_plan;
 typedef struct cornerturn_batch cornerturn_batch;
 
-/* See cornerturn::batch_item. Items may share a problem; it is read by cornerturn_batch_create alone. */
+/* See cornerturn::batch_item. Items may share a problem; only cornerturn_batch_create reads it. */
 typedef struct cornerturn_batch_item {
   const cornerturn_problem* problem;
   const void* src;
   void* dst;
 } cornerturn_batch_item;
 
-/* Effect  the problem of dst[j * dst_ld + i] = src[i * src_ld + j]; a leading dimension of 0 means packed */
+/* Effect  makes the problem dst[j * dst_ld + i] = src[i * src_ld + j]; a leading dimension of 0 means packed */
 cornerturn_status cornerturn_transpose_problem(int64_t rows, int64_t cols, int64_t element_bytes, int64_t src_ld,
                                                int64_t dst_ld, cornerturn_problem* out);
 
-/* Effect  the problem of numpy.transpose(src, axes), packed on both sides */
+/* Effect  makes the problem of numpy.transpose(src, axes), packed on both sides */
 cornerturn_status cornerturn_permute_problem(int rank, const int64_t* extents, const int* axes, int64_t element_bytes,
                                              cornerturn_problem* out);
 
-/* Effect  a plan, to be given back with cornerturn_plan_destroy. options may be null. */
+/* Effect  makes a plan; release it with cornerturn_plan_destroy. options may be null. */
 cornerturn_status cornerturn_plan_create(const cornerturn_problem* problem, const cornerturn_options* options,
                                          cornerturn_plan** out);
 void cornerturn_plan_destroy(cornerturn_plan* plan); /* null is allowed */
 
-/* Effect  the same of a problem whose elements change on the way. math may be null: nothing does */
+/* Effect  makes a plan for a problem with arithmetic. A null math means no arithmetic. */
 cornerturn_status cornerturn_plan_create_with(const cornerturn_problem* problem, const cornerturn_arithmetic* math,
                                               const cornerturn_options* options, cornerturn_plan** out);
 cornerturn_arithmetic cornerturn_no_arithmetic(void); /* alpha 1, beta 0, saturate 1, all else 0 */
 
-/* Effect  moves the data. Alias: src and dst may not overlap; of a problem in place they are one pointer. */
+/* Effect  copies the data. Alias: src and dst may not overlap; for a problem in place they are one pointer. */
 cornerturn_status cornerturn_plan_execute(const cornerturn_plan* plan, const void* src, void* dst, void* stream);
 
-/* Effect  the same with a workspace of the caller's, of cornerturn_plan_workspace_bytes() or more, in place of one that
-   is allocated for the time of the call. Only rectangles in place want one. */
+/* Effect  executes with a caller's workspace of at least cornerturn_plan_workspace_bytes() bytes.
+           Without one, execute allocates it during the call. Only rectangles in place need a workspace. */
 cornerturn_status cornerturn_plan_execute_with(const cornerturn_plan* plan, const void* src, void* dst, void* workspace,
                                                int64_t workspace_bytes, void* stream);
 int64_t cornerturn_plan_workspace_bytes(const cornerturn_plan* plan);
 
-/* Effect  as cornerturn_plan_execute, with a second array, a scale and a workspace */
+/* Effect  executes with a second array, a scale and a workspace */
 cornerturn_status cornerturn_plan_apply(const cornerturn_plan* plan, const cornerturn_operands* operands, void* stream);
 
-/* Effect  the text of plan.explain(), owned by the plan */
+/* Effect  returns the text of plan.explain(), owned by the plan */
 const char* cornerturn_plan_explain(const cornerturn_plan* plan);
 const char* cornerturn_plan_kernel(const cornerturn_plan* plan);
 
-/* Effect  a batch of count items, to be given back with cornerturn_batch_destroy: see batch.hpp. options may be null.
- */
+/* Effect  makes a batch of count items; release it with cornerturn_batch_destroy. See batch.hpp.
+           options may be null. */
 cornerturn_status cornerturn_batch_create(const cornerturn_batch_item* items, int64_t count,
                                           const cornerturn_options* options, cornerturn_batch** out);
 void cornerturn_batch_destroy(cornerturn_batch* batch); /* null is allowed */
 
-/* Effect  moves all items */
+/* Effect  copies all items */
 cornerturn_status cornerturn_batch_execute(const cornerturn_batch* batch, void* stream);
 
-/* Effect  the text of batch.explain(), owned by the batch */
+/* Effect  returns the text of batch.explain(), owned by the batch */
 const char* cornerturn_batch_explain(const cornerturn_batch* batch);
 
-/* Effect  one call through the plan cache; where src is dst, in place */
+/* Effect  executes the problem through the plan cache; in place if src is dst */
 cornerturn_status cornerturn_move(const cornerturn_problem* problem, const void* src, void* dst, void* stream);
 cornerturn_status cornerturn_apply(const cornerturn_problem* problem, const cornerturn_arithmetic* math,
                                    const cornerturn_operands* operands, void* stream);
@@ -174,15 +174,14 @@ cornerturn_status cornerturn_transpose(const void* src, void* dst, int64_t rows,
 cornerturn_status cornerturn_permute(const void* src, void* dst, int rank, const int64_t* extents, const int* axes,
                                      int64_t element_bytes, void* stream);
 
-/* Effect  measures which kernel is fastest, for about `seconds`; later plans take it: see tune.hpp. dst holds the
-   result afterwards. options may be null; its executor is not used. file: where the winner is written; null means that
-           of CORNERTURN_TUNE_FILE. *kernel, unless null, becomes the winner's name, "" when there was nothing to move
- */
+/* Effect  times all kernels for about `seconds`; later plans use the fastest one: see tune.hpp. dst holds the result.
+           options may be null; its executor is not used. file receives the result; null means CORNERTURN_TUNE_FILE.
+           kernel may be null. *kernel becomes the winner's name, or "" for a problem without elements. */
 cornerturn_status cornerturn_tune(const cornerturn_problem* problem, const cornerturn_options* options, const void* src,
                                   void* dst, double seconds, const char* file, void* stream, const char** kernel);
-/* Effect  plans made from now on take what the file says */
+/* Effect  later plans use the kernels that the file names */
 cornerturn_status cornerturn_load_tuning(const char* file);
-/* Effect  plans made from now on take what the decision list says */
+/* Effect  later plans use the kernels that the decision list picks */
 void cornerturn_forget_tuning(void);
 
 const char* cornerturn_last_error(void); /* "" when the last call on this thread succeeded */

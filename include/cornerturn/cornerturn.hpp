@@ -1,4 +1,4 @@
-// Everything, for C++.
+// Includes the whole C++ interface.
 #pragma once
 
 #include "cornerturn/arithmetic.hpp"  // IWYU pragma: export

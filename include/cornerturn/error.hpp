@@ -1,4 +1,4 @@
-// The one error vocabulary: a status code and a sentence that names the argument, the value found and the value wanted.
+// Errors: a status code and a sentence that names the argument, the value found and the value wanted.
 #pragma once
 
 #include <stdexcept>
@@ -10,18 +10,18 @@ namespace cornerturn {
 enum class status : int {
   ok = 0,
   invalid_argument = 1,  // the problem, the axes or a pointer is wrong; the sentence says which
-  overflow = 2,          // a product of extents, strides and bytes leaves 63 bits
-  overlap = 3,           // src and dst share bytes, or two elements of dst do
-  no_device = 4,         // the backend is absent from this build or this machine
-  out_of_memory = 5,     // a plan or its scratch could not be allocated
+  overflow = 2,          // a product of extents, strides and bytes exceeds 63 bits
+  overlap = 3,           // src and dst share bytes, or two elements of dst share bytes
+  no_device = 4,         // this build or this machine lacks the backend
+  out_of_memory = 5,     // no memory for a plan or its workspace
   internal = 6,          // a defect of the library; please report it
-  device_error = 7,      // the GPU's driver refused a launch; the sentence has its words
+  device_error = 7,      // the GPU driver refused a launch; the sentence quotes its message
 };
 
-// Effect  The literal name of a status: "invalid_argument", "overlap", ...
+// Effect  returns the literal name of a status: "invalid_argument", "overlap", ...
 [[nodiscard]] const char* name(status code) noexcept;
 
-// What every throwing call throws.
+// The only exception type that this library throws.
 class error : public std::runtime_error {
  public:
   error(status code, const std::string& sentence) : std::runtime_error(sentence), code_(code) {}

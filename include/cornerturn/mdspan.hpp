@@ -1,5 +1,5 @@
-// copy() between two multidimensional views: std::mdspan, cuda::std::mdspan, Kokkos' one, or any class with their
-// members. None of their headers is included here.
+// copy() between two multidimensional views: std::mdspan, cuda::std::mdspan, Kokkos::mdspan, or any class with equal
+// members. This header includes none of their headers.
 #pragma once
 
 #include <concepts>
@@ -13,7 +13,7 @@
 
 namespace cornerturn {
 
-// What copy() asks of a view: elements that lie in memory as they are, at strides that it can tell.
+// Requirements of copy() on a view: trivially copyable elements, and a stride for each axis.
 template <class View>
 concept strided_view = requires(const View& view, std::size_t k) {
   typename View::element_type;
@@ -25,12 +25,12 @@ concept strided_view = requires(const View& view, std::size_t k) {
   { view.data_handle() } -> std::convertible_to<const typename View::element_type*>;
 };
 
-// Effect  dst[i, j, ...] = src[i, j, ...] for every index: the extents are equal, the layouts need not be
-// Shape   up to max_rank axes, static or dynamic extents; a layout of src may repeat elements, that of dst may not
-// Alias   as move: the views may not overlap, but one pointer for both is the move in place
+// Effect  dst[i, j, ...] = src[i, j, ...] for every index; the extents are equal, the layouts may differ
+// Shape   up to max_rank axes, static or dynamic extents; only the layout of src may repeat elements
+// Alias   as move: the views may not overlap; one pointer for both selects the operation in place
 // Stream  as plan::execute
-// Errors  invalid_argument: an extent of src is not that of dst; a layout has no strides. overlap: two indices of dst
-//         are one element. Others as move
+// Errors  invalid_argument: an extent differs between src and dst; a layout has no strides. overlap: two indices of dst
+//         are one element. All others as move
 template <strided_view Src, strided_view Dst>
 requires(std::is_same_v<std::remove_cv_t<typename Src::element_type>, typename Dst::element_type>&& Src::rank() ==
              Dst::rank() &&

@@ -1,4 +1,4 @@
-// A plan says HOW a problem moves on one device: chosen once, immutable, executed any number of times by any thread.
+// A plan holds the kernel chosen for a problem. It is immutable; any thread may execute it any number of times.
 #pragma once
 
 #include <cstddef>
@@ -13,34 +13,34 @@
 namespace cornerturn {
 
 enum class device : int {
-  automatic = 0,  // a GPU when the pointers live there, else the CPU
+  automatic = 0,  // a GPU if the pointers are in its memory, else the CPU
   cpu = 1,
   cuda = 2,
   hip = 3,
 };
 
-// How parallel work is started. `run` must call body(argument, task) once for each task in [0, tasks), on any threads,
-// and return when all have returned. A null `run` means the library's own OpenMP team.
+// Starts parallel work. `run` must call body(argument, task) once for each task in [0, tasks), on any threads.
+// It returns after all these calls. A null `run` selects the library's own OpenMP team.
 struct executor {
   void (*run)(void* context, int tasks, void (*body)(void* argument, int task), void* argument) = nullptr;
   void* context = nullptr;
 };
 
-// What execute is handed beyond src and dst. A pointer that the problem has no use for is null.
+// All arrays of one execute call. A pointer that the problem does not use is null.
 struct operands {
   const void* src = nullptr;
   void* dst = nullptr;
-  const void* second = nullptr;         // math.second is source; null is allowed where beta is 0
-  void* second_dst = nullptr;           // math.second is destination
-  const float* scale = nullptr;         // math.scaled: one number, where dst lives
-  std::span<std::byte> workspace = {};  // of a problem in place: see below
+  const void* second = nullptr;         // for math.second source; may be null if beta is 0
+  void* second_dst = nullptr;           // for math.second destination
+  const float* scale = nullptr;         // for math.scaled: one number, in the memory of dst's device
+  std::span<std::byte> workspace = {};  // for a problem in place: see plan::execute
 };
 
 struct plan_options {
   device on = device::automatic;
-  int threads = 0;  // CPU: at most this many tasks at a time; 0 means all of this process that OpenMP may use
+  int threads = 0;  // CPU: most tasks at a time; 0: all threads that OpenMP may use in this process
   executor parallel{};
-  const char* kernel = nullptr;  // force one row of kernels.inc by its name; for tests and measurements
+  const char* kernel = nullptr;  // forces this row of kernels.inc; for tests and measurements
 };
 
 namespace detail {
@@ -50,47 +50,49 @@ class plan_state;
 class plan {
  public:
   // Effect  checks the problem, brings it to canonical form and picks the kernel
-  // Errors  invalid_argument, overflow, overlap (two elements of dst share a byte): the sentence names the axis.
-  //         invalid_argument: in_place is set and the permutation is none of those that problem.hpp lists.
-  //         no_device: options.on names a backend that is absent, or there is no such device; the sentence says why
+  // Errors  invalid_argument, overflow, overlap (two elements of dst share a byte): the sentence names the axis
+  //         invalid_argument: in_place is set, but problem.hpp does not list the permutation
+  //         no_device: options.on names an absent backend, or the machine has no such device; the sentence says why
   //         device_error: the kernels do not load on this GPU
   // Cost    microseconds; no access to the data
   explicit plan(const problem& what, const plan_options& options = {});
 
-  // Effect  moves the data: see problem
-  // Alias   the bytes that src and dst span may not overlap; of a problem in place, src is dst
-  // Shape   src and dst both lie in host memory, or both where one GPU can reach them; which decides where it runs
-  // Stream  a GPU's: the move is ordered in it and the call does not wait; null is the default stream. It may be under
-  //         capture, where the plan was made, or has run, on this device before.
-  //         Ignored on the CPU, where the call returns when the data has moved
-  // Errors  invalid_argument: a null pointer with a non-empty problem; one pointer is the host's alone and the other a
-  //         GPU's, or another GPU's, or not of options.on. overlap. device_error: the driver refused the launch
-  //         In place: invalid_argument: src is not dst. out_of_memory: no memory for the workspace
-  // Cost    bytes_moved() of traffic; a CPU thread allocates its tile buffer, some 100 KiB, at its first large move.
-  //         In place: as many passes as explain() says; workspace_bytes() are allocated for the time of the call, on a
-  //         GPU in the order of the stream (cudaMallocAsync), so that nothing waits and a capture takes it along
+  // Effect  executes the problem: see problem.hpp
+  // Shape   src and dst are both in host memory, or one GPU can access both. The memory selects the device
+  // Alias   the bytes that src and dst span may not overlap; for a problem in place, src is dst
+  // Stream  GPU: the copy is ordered in the stream and the call is asynchronous; null is the default stream. The stream
+  //         may be under capture if the plan was made or executed on this device before
+  //         CPU: ignored; the call returns after the copy
+  // Errors  invalid_argument: a null pointer with a non-empty problem; pageable host memory on one side and GPU memory
+  //         on the other; memory of two GPUs; memory that options.on cannot access. overlap. device_error: the driver
+  //         refused the launch. In place: invalid_argument: src is not dst. out_of_memory: no memory for the workspace
+  // Cost    bytes_moved() of traffic; a CPU thread allocates its tile buffer, about 100 KiB, in its first large copy
+  //         In place: explain() prints the number of passes. The call allocates workspace_bytes() and releases them; on
+  //         a GPU in stream order (cudaMallocAsync), so the call is asynchronous and can be captured
   void execute(const void* src, void* dst, void* stream = nullptr) const;
 
-  // Effect  as above, with a workspace of the caller's: nothing is allocated for it. It may be larger than needed
-  // Shape   it lies where the data does, at any address
-  // Alias   it shares no byte with src or dst, nor with the workspace of a call that runs at the same time
-  // Errors  as above; invalid_argument: it has too few bytes: the sentence says how many are wanted; or the move runs
-  //         on a GPU that cannot reach it
+  // Effect  executes with the caller's workspace and allocates none. A larger workspace than needed is allowed
+  // Shape   the workspace is in the memory of the data's device, at any address
+  // Alias   the workspace shares no byte with src, dst or the workspace of a concurrent call
+  // Errors  as execute without a workspace. invalid_argument: the workspace is too small (the sentence names the size
+  //         wanted), or the GPU of the call cannot access it
   void execute(const void* src, void* dst, std::span<std::byte> workspace, void* stream = nullptr) const;
 
-  // Effect  as above, with a second array and a scale
-  // Alias   dst and second_dst share no byte with another array, but a second source with the strides of dst may be dst
-  // Errors  as above; invalid_argument: second, second_dst or scale is null and wanted, or given and not
+  // Effect  executes with a second array, a scale and a workspace
+  // Alias   dst and second_dst share no byte with another array, but a second source with dst's strides may be dst
+  // Errors  as execute without them; invalid_argument: the problem needs second, second_dst or scale and it is null, or
+  //         the problem does not use it and it is not null
   void execute(const operands& all, void* stream = nullptr) const;
 
-  // Effect  why this kernel: the problem, its canonical form, the line of the decision list that fired, the blocking
+  // Effect  returns a text: the problem, its canonical form, the line of the decision list that fired, and the blocking
   [[nodiscard]] std::string explain() const;
 
   [[nodiscard]] const char* kernel() const noexcept;        // its name in kernels.inc
   [[nodiscard]] int threads() const noexcept;               // tasks that execute starts
   [[nodiscard]] std::int64_t bytes_moved() const noexcept;  // read once + written once
-  // 0 but for rectangles in place. On the CPU a twentieth of one, or what the caches hold, and a few rows; on a GPU at
-  // most a twentieth, or 16 MiB, and 255 bytes. Where either may be meant: the larger one, if a GPU is in use by then
+  // 0 except for rectangles in place. CPU: a twentieth of the rectangle or the size of the caches, and a few rows.
+  // GPU: at most a twentieth of the rectangle or 16 MiB, and 255 bytes. device::automatic: the larger of the CPU's and
+  // the GPU's, once a GPU context exists
   [[nodiscard]] std::int64_t workspace_bytes() const noexcept;
 
  private:

@@ -1,4 +1,4 @@
-// What this build and this machine offer: for `cornerturn doctor`, bug reports and tests.
+// Describes this build and this machine, for `cornerturn doctor`, bug reports and tests.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ struct backend_info {
   device id = device::cpu;
   std::string name;  // "cpu", "cuda", "hip"
   bool present = false;
-  std::string detail;  // what it runs on, or why it is off, as a sentence
+  std::string detail;  // the devices, or a sentence with the reason why it is absent
 };
 
-// Effect  one entry for each backend the project knows, absent ones too
+// Effect  returns one entry for each backend of the project, including absent ones
 [[nodiscard]] std::vector<backend_info> backends();
 
 struct kernel_info {
@@ -30,13 +30,13 @@ struct kernel_info {
   std::string note;
 };
 
-// Effect  the rows of kernels.inc that this build has
+// Effect  returns the rows of kernels.inc in this build
 [[nodiscard]] std::vector<kernel_info> kernel_list();
 
 struct cpu_info {
   std::string model;
   std::string simd;                       // the SIMD target in use: "AVX3_DL", "AVX2", "NEON", ...
-  std::vector<std::string> simd_targets;  // all that this build was compiled for and this machine runs
+  std::vector<std::string> simd_targets;  // compiled into this build and supported by this machine
   int threads = 0;                        // hardware threads of this process (its affinity mask)
   std::int64_t l1d_bytes = 0;
   std::int64_t l2_bytes = 0;

@@ -1,4 +1,4 @@
-// The one-line calls. Each looks its plan up in a bounded cache of this process and executes it.
+// The one-line calls. Each call finds its plan in a bounded cache, or makes it, and executes it.
 #pragma once
 
 #include <cstdint>
@@ -11,30 +11,30 @@
 #pragma GCC visibility push(default)
 namespace cornerturn {
 
-// Effect  executes the problem through the plan cache; where src is dst, in place
-// Errors  those of plan::plan and plan::execute
+// Effect  executes the problem through the plan cache; in place if src is dst
+// Errors  as plan::plan and plan::execute
 void move(const problem& what, const void* src, void* dst, void* stream = nullptr);
 void move(const problem& what, const operands& all, void* stream = nullptr);
 
 // Effect  dst[j][i] = src[i][j]
 // Shape   src is rows x cols, row-major, with src_ld elements between rows; dst is cols x rows with dst_ld.
 //         A leading dimension of 0 means packed
-// Alias   src and dst may not overlap, but src may be dst: a square matrix with one ld, or a packed one of any shape
+// Alias   src and dst may not overlap, but src may be dst: a square matrix with one ld, or any packed matrix
 // Errors  as move
 template <class T>
 void transpose(const T* src, T* dst, std::int64_t rows, std::int64_t cols, std::int64_t src_ld = 0,
                std::int64_t dst_ld = 0, void* stream = nullptr) {
-  static_assert(std::is_trivially_copyable_v<T>, "elements are moved bit for bit");
+  static_assert(std::is_trivially_copyable_v<T>, "elements are copied bit for bit: they must be trivially copyable");
   move(transpose_problem(rows, cols, sizeof(T), src_ld, dst_ld), src, dst, stream);
 }
 
-// Effect  dst = numpy.transpose(src, axes), really moved
-// Shape   extents are those of src; both sides are row-major and packed
+// Effect  dst = numpy.transpose(src, axes) as a copy, not a view
+// Shape   extents describe src; both sides are row-major and packed
 // Errors  as permute_problem and move
 template <class T>
 void permute(const T* src, T* dst, std::span<const std::int64_t> extents, std::span<const int> axes,
              void* stream = nullptr) {
-  static_assert(std::is_trivially_copyable_v<T>, "elements are moved bit for bit");
+  static_assert(std::is_trivially_copyable_v<T>, "elements are copied bit for bit: they must be trivially copyable");
   move(permute_problem(extents, axes, sizeof(T)), src, dst, stream);
 }
 

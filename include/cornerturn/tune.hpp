@@ -1,4 +1,4 @@
-// Measures which kernel is fastest for one problem on this machine, and remembers it.
+// Finds the fastest kernel for one problem on this machine by measurement, and stores it for later plans.
 #pragma once
 
 #include <string>
@@ -11,43 +11,43 @@
 namespace cornerturn {
 
 struct tune_options {
-  device on = device::automatic;  // where src and dst live decides
-  int threads = 0;                // CPU: what the plans that are to profit will ask for
-  double seconds = 0.5;           // to spend on measuring, about
-  std::string file;               // where the winner is written; "": the file of CORNERTURN_TUNE_FILE, or none
+  device on = device::automatic;  // automatic: the memory of src and dst selects it
+  int threads = 0;                // CPU: plans must ask for this number to use the result
+  double seconds = 0.5;           // approximate time of the measurement
+  std::string file;               // receives the winner; "": the file of CORNERTURN_TUNE_FILE, or none
 };
 
 struct tune_trial {
   const char* kernel = "";  // the row of kernels.inc; never freed
-  int threads = 0;          // CPU: that it took
+  int threads = 0;          // CPU: threads that it used
   double seconds = 0;       // median
   int runs = 0;
 };
 
 struct tune_result {
-  std::vector<tune_trial> trials;  // fastest first; trials[0] is what later plans take
-  const char* listed = "";         // what the decision list takes
+  std::vector<tune_trial> trials;  // fastest first; later plans use trials[0]
+  const char* listed = "";         // the choice of the decision list
   std::string machine;             // the CPU or the GPU
-  std::string file;                // that was written; "": none
+  std::string file;                // the file that was written; "": none
 };
 
-// Effect  moves the problem with each row that can, times them, and lets every later plan for this problem, this device
-//         and these threads take the fastest. dst holds the result afterwards
+// Effect  times every row that accepts the problem. Later plans for this problem, device and thread count use the
+//         fastest row. dst holds the result afterwards
 // Alias   as plan::execute
-// Stream  the measured work is ordered in it; the call waits for it, so it must not be under capture
-// Errors  those of plan::plan and plan::execute; invalid_argument: the file is no tuning file or cannot be written
-//         (what was measured is remembered in this process all the same)
-// Cost    options.seconds, and one move by each row that can
+// Stream  the measured work is ordered in the stream; the call synchronizes with it, so it must not be under capture
+// Errors  as plan::plan and plan::execute; invalid_argument: the file is no tuning file or cannot be written (this
+//         process keeps the result nevertheless)
+// Cost    options.seconds, and one warm-up execution by each row
 tune_result tune(const problem& what, const void* src, void* dst, const tune_options& options = {},
                  void* stream = nullptr);
 
-// Effect  plans made from now on take what the file says. A process reads the file that CORNERTURN_TUNE_FILE names by
-//         itself, before its first plan, if it is there
-// Returns how many findings it holds for rows that this build has
-// Errors  invalid_argument: the file cannot be read or has a line that is none; nothing is taken from it then
+// Effect  later plans use the rows that the file names. If the file named by CORNERTURN_TUNE_FILE exists, a process
+//         reads it before its first plan
+// Returns the number of findings in the file for rows of this build
+// Errors  invalid_argument: the file cannot be read or has a malformed line; then all findings of the file are ignored
 int load_tuning(const std::string& file);
 
-// Effect  plans made from now on take what the decision list says
+// Effect  later plans use the rows that the decision list picks
 void forget_tuning();
 
 }  // namespace cornerturn

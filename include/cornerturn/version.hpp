@@ -1,4 +1,4 @@
-// The version of these headers; cornerturn::version() is that of the library that was loaded.
+// The version of these headers. cornerturn::version() returns the version of the loaded library.
 #pragma once
 
 #define CORNERTURN_VERSION_MAJOR 0
