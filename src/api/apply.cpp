@@ -14,7 +14,7 @@ void check_pointer(const char* what, const void* given, bool wanted, bool may_be
     throw error(status::invalid_argument, std::string(what) + " is null, but " + field);
   }
   if (given != nullptr && !wanted) {
-    throw error(status::invalid_argument, std::string(what) + " is given, but the problem does not say that " + field);
+    throw error(status::invalid_argument, std::string(what) + " is given. Wanted: null, unless " + field);
   }
 }
 

@@ -1,4 +1,4 @@
-// What execute is handed where a problem has math: is all of it there, and does nothing lie on anything else.
+// Checks the operands of a problem with math: null pointers and overlaps.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace cornerturn::api {
 
-// Errors  invalid_argument: second, second_dst or scale is null where math wants it, or given where it does not
+// Errors  invalid_argument: math needs second, second_dst or scale and it is null, or math does not and it is not null
 void check_operands(const operands& all, const arithmetic& math);
 
-// Errors  overlap: dst or second_dst shares a byte with another array; a second source may be dst if their strides are
-//         the same
+// Errors  overlap: dst or second_dst shares a byte with another array. A second source may be dst if their strides are
+//         equal
 // Requires  pointers that check_operands accepts
 void check_overlap_of_second(const operands& all, const kernels::op& math, const map::canonical& form);
 
-// "float32 to float16, alpha 2, beta of dst 1, ...": for explain().
+// Returns a text for explain(): "float32 to float16, alpha 2, beta 1 of dst, ..."
 [[nodiscard]] std::string text_of(const arithmetic& math);
 
 }  // namespace cornerturn::api

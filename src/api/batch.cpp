@@ -1,6 +1,6 @@
-// batch: each different problem is checked and planned once, each item's pointers are looked at once.
+// batch: each different problem is checked and planned once; the pointers of each item are checked once.
 //   1. problems: check, canonical form, spans
-//   2. items: null pointers, overlaps, where they live
+//   2. items: null pointers, overlaps, the device of their memory
 //   3. on the CPU a share for each thread; on a GPU the launches
 #include "api/batch.hpp"
 
@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "api/check.hpp"
-#include "api/place.hpp"
+#include "api/device.hpp"
 #include "base/checked.hpp"
 #include "base/machine.hpp"
 #include "base/parallel.hpp"
@@ -40,7 +40,7 @@ std::uint64_t hash_of(const problem& what) noexcept {
   return sum;
 }
 
-// Calls body; what it throws is about that item.
+// Calls body and adds the item's number to its errors.
 template <class Body>
 void of_item(std::size_t number, const Body& body) {
   try {
@@ -50,8 +50,8 @@ void of_item(std::size_t number, const Body& body) {
   }
 }
 
-// Where one side's pointers live. Memory changes its kind at a page, a device's at a multiple of 64 KiB: neighbours are
-// asked for once, for a question costs a few hundred nanoseconds.
+// Finds the memory of one side's pointers. Pointers to one page share a query, which costs a few hundred nanoseconds.
+// The kind of memory is constant within a 4 KiB page, and within 64 KiB of device memory.
 class locator {
  public:
   gpu::location of(const void* pointer) {
@@ -71,12 +71,12 @@ class locator {
   gpu::location found_;
 };
 
-std::string text_of(int place) { return place == api::on_cpu ? "the CPU" : "GPU " + std::to_string(place); }
+std::string device_text(int device) { return device == api::on_cpu ? "the CPU" : "GPU " + std::to_string(device); }
 
 void refuse_more_than_moves(const problem& what) {
-  if (what.in_place) throw error(status::invalid_argument, "in_place is set. Wanted in a batch: src and dst apart");
+  if (what.in_place) throw error(status::invalid_argument, "in_place is set. Wanted in a batch: separate src and dst");
   if (map::only_moves(what)) return;
-  throw error(status::invalid_argument, "math changes elements. Wanted in a batch: a problem that only moves");
+  throw error(status::invalid_argument, "math changes elements. Wanted in a batch: a problem without arithmetic");
 }
 
 }  // namespace
@@ -84,8 +84,8 @@ void refuse_more_than_moves(const problem& what) {
 std::uint32_t batch_list::number_of(const problem& what) {
   if (!items_.empty() && problems_[items_.back().which] == what) return items_.back().which;
   const std::uint64_t hash = hash_of(what);
-  const auto same = numbers_.equal_range(hash);
-  for (auto one = same.first; one != same.second; ++one) {
+  const auto range = numbers_.equal_range(hash);
+  for (auto one = range.first; one != range.second; ++one) {
     if (problems_[one->second] == what) return one->second;
   }
   const auto number = static_cast<std::uint32_t>(problems_.size());
@@ -98,11 +98,11 @@ std::uint32_t batch_list::number_of(const problem& what) {
 void batch_list::add(const problem& what, const void* src, void* dst) { items_.push_back({number_of(what), src, dst}); }
 
 batch_state::batch_state(const batch_list& all, const plan_options& options)
-    : size_(static_cast<std::int64_t>(all.items().size())), place_(api::on_cpu), parallel_(options.parallel) {
+    : size_(static_cast<std::int64_t>(all.items().size())), device_(api::on_cpu), parallel_(options.parallel) {
   api::check_device(options.on, options.threads);
   if (options.kernel != nullptr) {
-    throw error(status::invalid_argument,
-                "kernel is \"" + std::string(options.kernel) + "\", but a batch picks one for each item. Wanted: none");
+    throw error(status::invalid_argument, "kernel is \"" + std::string(options.kernel) +
+                                              "\", but a batch picks a kernel for each item. Wanted: null");
   }
   add_problems(all);           // 1.
   add_items(all, options.on);  // 2.
@@ -114,7 +114,7 @@ batch_state::batch_state(const batch_list& all, const plan_options& options)
   forms.reserve(parts_.size());
   for (const part& one : parts_) forms.push_back(one.form);
   const int threads = options.threads == 0 ? base::default_threads() : options.threads;
-  shared_out_ = planning::choose_batch(forms, moves_, threads, base::this_machine());
+  cpu_shares_ = planning::choose_batch(forms, moves_, threads, base::this_machine());
 }
 
 void batch_state::add_problems(const batch_list& all) {
@@ -146,17 +146,17 @@ void batch_state::add_items(const batch_list& all, device on) {
     of_item(k, [&] {
       if (one.src == nullptr || one.dst == nullptr) {
         throw error(status::invalid_argument,
-                    std::string(one.src == nullptr ? "src" : "dst") + " is null, but the problem has elements to move");
+                    std::string(one.src == nullptr ? "src" : "dst") + " is null, but the problem is not empty");
       }
       api::check_apart(one.src, one.dst, how.src_span, how.dst_span);
       if (!may_be_gpu) return;
-      int place = api::place_of_call(on, src_locator.of(static_cast<const std::byte*>(one.src) + how.src_span.lo),
-                                     dst_locator.of(static_cast<const std::byte*>(one.dst) + how.dst_span.lo));
-      if (place == api::on_current_gpu) place = std::max(gpu::current_device(), 0);
-      if (moves_.empty()) place_ = place;
-      if (place == place_) return;
-      throw error(status::invalid_argument, "it would run on " + text_of(place) + ", but those before it on " +
-                                                text_of(place_) + ". Wanted: one place for all");
+      int device = api::device_of_call(on, src_locator.of(static_cast<const std::byte*>(one.src) + how.src_span.lo),
+                                       dst_locator.of(static_cast<const std::byte*>(one.dst) + how.dst_span.lo));
+      if (device == api::on_current_gpu) device = std::max(gpu::current_device(), 0);
+      if (moves_.empty()) device_ = device;
+      if (device == device_) return;
+      throw error(status::invalid_argument, "it needs " + device_text(device) + ", but the items before it run on " +
+                                                device_text(device_) + ". Wanted: one device for all items");
     });
     moves_.push_back(one);
     if (!base::checked_add(written, map::words(how.form) * how.form.word_bytes, written)) written = INT64_MAX;
@@ -174,49 +174,49 @@ void batch_state::prepare_gpu(const batch_list& all) {
     const auto bytes = static_cast<std::int64_t>(together_.table.size());
     table_.reset(gpu::allocate(bytes));
     if (table_ == nullptr) {
-      throw error(status::out_of_memory, "GPU " + std::to_string(place_) + " has no memory for a table of " +
+      throw error(status::out_of_memory, "GPU " + std::to_string(device_) + " has no memory for a table of " +
                                              std::to_string(bytes) + " bytes");
     }
-    if (const char* said = gpu::upload(table_.get(), together_.table); said != nullptr) {
+    if (const char* message = gpu::upload(table_.get(), shared_launches_.table); message != nullptr) {
       throw error(status::device_error,
-                  "GPU " + std::to_string(place_) + " did not take the table of the batch: " + said);
+                  "GPU " + std::to_string(device_) + " refused the table of the batch: " + message);
     }
-    together_.table = {};
+    shared_launches_.table = {};
   }
-  std::map<std::pair<std::uint32_t, int>, std::uint32_t> known;  // the way of a problem at an alignment
-  for (const std::size_t k : together_.alone) {
+  std::map<std::pair<std::uint32_t, int>, std::uint32_t> known;  // the variant for a problem and an alignment
+  for (const std::size_t k : shared_launches_.alone) {
     const planning::batch_move& one = moves_[k];
     const int alignment = alignment_of(parts_[one.which].form, reinterpret_cast<std::uintptr_t>(one.src),
                                        reinterpret_cast<std::uintptr_t>(one.dst));
-    const auto found = known.try_emplace({one.which, alignment}, static_cast<std::uint32_t>(ways_.size()));
+    const auto found = known.try_emplace({one.which, alignment}, static_cast<std::uint32_t>(variants_.size()));
     if (found.second) {
-      ways_.push_back(prepare(all.problems()[one.which], on, alignment, ""));
-      of_item(all.first()[one.which], [&] { check_fits(ways_.back()); });
+      variants_.push_back(prepare(all.problems()[one.which], on, alignment, ""));
+      of_item(all.first()[one.which], [&] { check_fits(variants_.back()); });
     }
-    alone_.push_back({found.first->second, one});
+    own_launches_.push_back({found.first->second, one});
   }
 }
 
 void batch_state::run(int thread) const {
-  const planning::batch_choice::position begin = shared_out_.begins[static_cast<std::size_t>(thread)];
-  const planning::batch_choice::position end = shared_out_.begins[static_cast<std::size_t>(thread) + 1];
+  const planning::batch_choice::position begin = cpu_shares_.begins[static_cast<std::size_t>(thread)];
+  const planning::batch_choice::position end = cpu_shares_.begins[static_cast<std::size_t>(thread) + 1];
   std::array<kernels::cpu::small_item, 512> small;
   std::size_t count = 0;
   for (std::size_t k = begin.move; k < moves_.size() && k <= end.move; ++k) {
     const planning::batch_move& one = moves_[k];
-    const planning::choice& how = shared_out_.problems[one.which];
+    const planning::choice& how = cpu_shares_.problems[one.which];
     const auto* const src = static_cast<const std::byte*>(one.src) + parts_[one.which].src_start;
     std::byte* const dst = static_cast<std::byte*>(one.dst) + parts_[one.which].dst_start;
-    if (shared_out_.small[one.which]) {
-      if (k == end.move) break;  // the next thread's
+    if (cpu_shares_.small[one.which]) {
+      if (k == end.move) break;  // the next thread copies it
       const bool contiguous = std::string_view(how.kernel->family) == "copy";
       small[count++] = {&how.work,
                         contiguous ? nullptr : how.kernel->run,
                         src,
                         dst,
                         map::words(parts_[one.which].form) * parts_[one.which].form.word_bytes,
-                        shared_out_.panels[one.which],
-                        shared_out_.strips[one.which]};
+                        cpu_shares_.panels[one.which],
+                        cpu_shares_.strips[one.which]};
       if (count < small.size()) continue;
       kernels::cpu::move_items(small);
       count = 0;
@@ -233,15 +233,15 @@ void batch_state::execute(void* stream) const {
   if (moves_.empty()) return;
   if (!on_gpu()) {
     const auto body = [](void* self, int thread) { static_cast<const batch_state*>(self)->run(thread); };
-    base::parallel_for(parallel_, shared_out_.threads(), body, const_cast<batch_state*>(this));
+    base::parallel_for(parallel_, cpu_shares_.threads(), body, const_cast<batch_state*>(this));
     return;
   }
-  const gpu::device_guard there(place_);
-  for (const planning::gpu_batch::launch& one : together_.launches) {
-    const char* const said = planning::with_job(one, table_.get(), [&](const void* job) {
+  const gpu::device_guard guard(device_);
+  for (const planning::gpu_batch::launch& one : shared_launches_.launches) {
+    const char* const message = planning::with_job(one, table_.get(), [&](const void* job) {
       return one.kernel->launch(job, one.blocks, one.shared_bytes, stream);
     });
-    check_start(said, place_, one.kernel->name);
+    check_start(message, device_, one.kernel->name);
   }
   for (const own_launch& one : alone_) {
     const gpu_way& way = ways_[one.way];
@@ -257,7 +257,7 @@ std::string batch_state::explain() const {
   if (moves_.empty()) return out.str();
   std::map<std::string, std::int64_t> items;  // by the name of the kernel
   if (!on_gpu()) {
-    for (const planning::batch_move& one : moves_) ++items[shared_out_.problems[one.which].kernel->name];
+    for (const planning::batch_move& one : moves_) ++items[cpu_shares_.problems[one.which].kernel->name];
   } else {
     for (const planning::gpu_batch::launch& one : together_.launches) items[one.kernel->name] += one.items;
     for (const own_launch& one : alone_) ++items[ways_[one.way].chosen.row->name];
@@ -265,15 +265,16 @@ std::string batch_state::explain() const {
   for (const auto& [kernel, count] : items) out << "kernel     " << kernel << ": " << count << " items\n";
   if (!on_gpu()) {
     const auto small = std::count_if(moves_.begin(), moves_.end(),
-                                     [&](const planning::batch_move& one) { return shared_out_.small[one.which]; });
-    if (small > 0) out << "small      " << small << " items: turned in a buffer, written from there in whole lines\n";
-    out << "threads    " << shared_out_.threads() << ", each with as many bytes\n";
+                                     [&](const planning::batch_move& one) { return cpu_shares_.small[one.which]; });
+    if (small > 0)
+      out << "small      " << small << " items: transposed in a buffer, then stored as whole cache lines\n";
+    out << "threads    " << cpu_shares_.threads() << ", each with an equal share of the bytes\n";
   } else {
-    for (const planning::gpu_batch::launch& one : together_.launches) {
+    for (const planning::gpu_batch::launch& one : shared_launches_.launches) {
       out << "launch     " << one.kernel->name << ": " << one.shapes << " shapes, " << one.blocks << " blocks, "
           << one.shared_bytes << " bytes of shared memory each\n";
     }
-    out << "device     " << gpu::info(place_).name << ", " << launches() << " launches\n";
+    out << "device     " << gpu::info(device_).name << ", " << launches() << " launches\n";
   }
   return out.str();
 }
@@ -305,7 +306,7 @@ batch::batch(const problem& what, std::span<const void* const> src, std::span<vo
              const plan_options& options) {
   if (src.size() != dst.size()) {
     throw error(status::invalid_argument, "src has " + std::to_string(src.size()) + " pointers, dst " +
-                                              std::to_string(dst.size()) + ". Wanted: as many");
+                                              std::to_string(dst.size()) + ". Wanted: equal numbers");
   }
   state_ =
       state_of(src.size(), options, [&](detail::batch_list& all, std::size_t k) { all.add(what, src[k], dst[k]); });

@@ -1,4 +1,4 @@
-// What a cornerturn::batch points to.
+// The state behind a cornerturn::batch.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "api/gpu_half.hpp"
+#include "api/gpu_plan.hpp"
 #include "cornerturn/batch.hpp"
 #include "map/canonical.hpp"
 #include "plan/batch.hpp"
@@ -15,7 +15,7 @@
 
 namespace cornerturn::detail {
 
-// A batch as it was given: its different problems, and its items with their numbers.
+// The input of a batch: its different problems, and its items with the numbers of their problems.
 class batch_list {
  public:
   void add(const problem& what, const void* src, void* dst);
@@ -41,27 +41,29 @@ class batch_state {
   [[nodiscard]] std::string explain() const;
   [[nodiscard]] std::int64_t size() const noexcept { return size_; }
   [[nodiscard]] std::int64_t bytes_moved() const noexcept { return bytes_; }
-  [[nodiscard]] int launches() const noexcept { return static_cast<int>(together_.launches.size() + alone_.size()); }
-  [[nodiscard]] int threads() const noexcept { return on_gpu() ? 0 : shared_out_.threads(); }
+  [[nodiscard]] int launches() const noexcept {
+    return static_cast<int>(shared_launches_.launches.size() + own_launches_.size());
+  }
+  [[nodiscard]] int threads() const noexcept { return on_gpu() ? 0 : cpu_shares_.threads(); }
 
  private:
-  // A problem as all its items need it.
+  // Data of a problem that all its items share.
   struct part {
     map::canonical form;
     map::byte_span src_span, dst_span;  // relative to the caller's pointers
-    std::int64_t src_start = 0;         // bytes from there to index 0
+    std::int64_t src_start = 0;         // bytes from the caller's pointer to index 0
     std::int64_t dst_start = 0;
   };
   struct released {
     void operator()(void* memory) const noexcept { gpu::release(memory); }
   };
-  // A launch of its own, by the kernel that a plan would take.
+  // A separate launch for one item, with the kernel that a plan would use.
   struct own_launch {
-    std::uint32_t way = 0;
+    std::uint32_t variant = 0;
     planning::batch_move item;
   };
 
-  [[nodiscard]] bool on_gpu() const noexcept { return place_ >= 0; }
+  [[nodiscard]] bool on_gpu() const noexcept { return device_ >= 0; }
   void add_problems(const batch_list& all);
   void add_items(const batch_list& all, device on);
   void prepare_gpu(const batch_list& all);
@@ -69,15 +71,15 @@ class batch_state {
 
   std::int64_t size_ = 0;
   std::int64_t bytes_ = 0;
-  int place_;  // api::on_cpu, or the number of a GPU
+  int device_;  // api::on_cpu, or the number of a GPU
   executor parallel_;
   std::vector<part> parts_;
   std::vector<planning::batch_move> moves_;  // the items that have elements
-  planning::batch_choice shared_out_;        // on the CPU
-  planning::gpu_batch together_;             // on a GPU; its table is in that GPU's memory only
+  planning::batch_choice cpu_shares_;        // on the CPU
+  planning::gpu_batch shared_launches_;      // on a GPU; its table is only in that GPU's memory
   std::unique_ptr<void, released> table_;
-  std::vector<gpu_way> ways_;
-  std::vector<own_launch> alone_;
+  std::vector<gpu_variant> variants_;
+  std::vector<own_launch> own_launches_;
 };
 
 }  // namespace cornerturn::detail

@@ -1,4 +1,4 @@
-// cornerturn.h over the C++ calls: every exception becomes a status and a sentence.
+// Implements cornerturn.h with the C++ calls: every exception becomes a status and a sentence.
 #include <algorithm>
 #include <new>
 #include <string>

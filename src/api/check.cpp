@@ -21,7 +21,7 @@ std::string number(std::int64_t value) { return std::to_string(value); }
 
 [[noreturn]] void fail(status code, const std::string& sentence) { throw error(code, sentence); }
 
-// The bytes from the first to the last element of one side, plus one element; false when 63 bits do not hold them.
+// Returns true if 63 bits hold the bytes from the first to the last element of one side, plus one element.
 bool reach_fits(const problem& what, std::int64_t bytes, std::int64_t axis::*stride) {
   std::int64_t below = 0;
   std::int64_t above = 1;
@@ -44,7 +44,7 @@ void check_nests(const problem& what, const char* side, std::int64_t axis::*stri
   }
   std::sort(order.begin(), order.begin() + count,
             [&](int a, int b) { return magnitude(what.axes[a].*strides) < magnitude(what.axes[b].*strides); });
-  std::int64_t reach = 0;  // of all axes so far: the largest distance between two elements
+  std::int64_t reach = 0;  // largest distance between two elements of the axes so far
   for (int k = 0; k < count; ++k) {
     const axis& one = what.axes[order[k]];
     const std::int64_t stride = magnitude(one.*strides);
@@ -52,7 +52,7 @@ void check_nests(const problem& what, const char* side, std::int64_t axis::*stri
       fail(status::overlap, "axis " + number(order[k]) + " has " + side + " stride " + number(one.*strides) +
                                 ", but the axes with smaller strides already reach " + number(reach) +
                                 " elements: two elements of " + side +
-                                " would share a place. Wanted: a stride of at least " + number(reach + 1));
+                                " would share an address. Wanted: a stride of at least " + number(reach + 1));
     }
     reach += (one.extent - 1) * stride;
   }
@@ -63,10 +63,10 @@ void check_writable(const problem& what, const char* side, std::int64_t bytes, s
     const axis& one = what.axes[k];
     if (one.extent <= 1 || one.*strides != 0) continue;
     fail(status::overlap, "axis " + number(k) + " has " + side + " stride 0 and extent " + number(one.extent) +
-                              ": all its elements would be written to one place. Wanted: a stride other than 0");
+                              ": all its elements would be written to one address. Wanted: a stride other than 0");
   }
   if (!reach_fits(what, bytes, strides))
-    fail(status::overflow, std::string("the bytes that ") + side + " spans leave 63 bits");
+    fail(status::overflow, std::string("the bytes that ") + side + " spans exceed 63 bits");
   check_nests(what, side, strides);
 }
 
@@ -84,17 +84,18 @@ void check_types(const problem& what) {
   const arithmetic& math = what.math;
   for (const auto& [side, type] : {std::pair{"src", math.src}, std::pair{"dst", math.dst}}) {
     if (is_known(type)) continue;
-    fail(status::invalid_argument,
-         std::string("math.") + side + " is " + number(static_cast<std::int64_t>(type)) + ", which is no element_type");
+    fail(status::invalid_argument, std::string("math.") + side + " is " + number(static_cast<std::int64_t>(type)) +
+                                       ", which is not an element_type");
   }
   const std::string both = std::string(name(math.src)) + " to " + name(math.dst);
   if ((math.src == element_type::bits) != (math.dst == element_type::bits)) {
-    fail(status::invalid_argument, "math goes from " + both + ". Wanted: a type on both sides, or bits on both");
+    fail(status::invalid_argument, "math converts " + both + ". Wanted: a type on both sides, or bits on both");
   }
   if (!kernels::pair_exists(math.src, math.dst)) {
     fail(status::invalid_argument,
          "math converts " + both +
-             ", which no kernel does. Wanted: one type on both sides; float32 to or from float16, bfloat16 or float64; "
+             ", which no kernel supports. Wanted: one type on both sides; float32 to or from float16, bfloat16 or "
+             "float64; "
              "float32, float16 or bfloat16 to float8_e4m3 or float8_e5m2; or an integer to an integer");
   }
   if (math.src != element_type::bits && what.element_bytes != bytes_of(math.src)) {
@@ -110,8 +111,8 @@ void check_terms(const arithmetic& math) {
   const auto refuse = [&](const char* field, const scalar& found, const char* wanted) {
     const std::string value =
         found.im == 0 ? decimal(found.re) : '(' + decimal(found.re) + ", " + decimal(found.im) + ')';
-    fail(status::invalid_argument,
-         std::string("math.") + field + " is " + value + ", which " + types + " does not have. Wanted: " + wanted);
+    fail(status::invalid_argument, std::string("math.") + field + " is " + value + ", which is not supported for " +
+                                       types + ". Wanted: " + wanted);
   };
   if (math.alpha != scalar{1, 0} && (none || (math.alpha.im != 0 && !is_complex(math.src)))) {
     refuse("alpha", math.alpha, none ? "1" : "no imaginary part");
@@ -129,7 +130,8 @@ void check_terms(const arithmetic& math) {
     fail(status::invalid_argument, "math.scaled is set for " + types + ". Wanted: a conversion to float8, or alpha");
   }
   if (!math.scaled && wants_scale) {
-    fail(status::invalid_argument, "math.scaled is not set for " + types + ". Wanted: a scale, be it 1");
+    fail(status::invalid_argument,
+         "math.scaled is not set for " + types + ". Wanted: math.scaled set, and a scale of 1 if no other");
   }
 }
 
@@ -183,23 +185,23 @@ void check(const problem& what) {
     }
     empty = empty || what.axes[k].extent == 0;
   }
-  if (empty) return;  // nothing moves, whatever the strides are
+  if (empty) return;  // no access to memory, so every stride is valid
   const std::int64_t dst_bytes = what.math.dst == element_type::bits ? what.element_bytes : bytes_of(what.math.dst);
   std::int64_t total = std::max(what.element_bytes, dst_bytes);
   for (int k = 0; k < what.rank; ++k) {
     const axis& one = what.axes[k];
     if (!checked_mul(total, one.extent, total)) {
       fail(status::overflow,
-           "the bytes of all elements leave 63 bits at axis " + number(k) + " with extent " + number(one.extent));
+           "the bytes of all elements exceed 63 bits at axis " + number(k) + " with extent " + number(one.extent));
     }
   }
   if (!reach_fits(what, what.element_bytes, &axis::src_stride))
-    fail(status::overflow, "the bytes that src spans leave 63 bits");
+    fail(status::overflow, "the bytes that src spans exceed 63 bits");
   check_writable(what, "dst", dst_bytes, &axis::dst_stride);
   if (what.math.second == second_array::destination) {
     check_writable(what, "second", dst_bytes, &axis::second_stride);
   } else if (!reach_fits(what, dst_bytes, &axis::second_stride)) {
-    fail(status::overflow, "the bytes that the second source spans leave 63 bits");
+    fail(status::overflow, "the bytes that the second source spans exceed 63 bits");
   }
 }
 

@@ -1,4 +1,4 @@
-// plan::explain(): the problem, its canonical form, the line that fired and how the work is cut, as a person reads it.
+// plan::explain(): prints the problem, its canonical form, the line that fired and the blocking.
 #include <sstream>
 
 #include "api/apply.hpp"
@@ -17,7 +17,7 @@ void print_axes(std::ostream& out, const Axes& axes, int rank, bool has_second) 
   }
 }
 
-void print_chain(std::ostream& out, const char* name, const kernels::chain& one, const char* meaning) {
+void print_fused_axes(std::ostream& out, const char* name, const kernels::chain& one, const char* meaning) {
   if (one.rank == 0) return;
   out << "  " << name << " " << one.total;
   if (one.rank > 1) {
@@ -29,7 +29,7 @@ void print_chain(std::ostream& out, const char* name, const kernels::chain& one,
 
 }  // namespace
 
-void plan_state::explain_gpu_halves(std::ostream& out) const {
+void plan_state::explain_gpu_plans(std::ostream& out) const {
   for (int device = 0; device < most_devices; ++device) {
     const gpu_half* half = halves_[static_cast<std::size_t>(device)].load(std::memory_order_acquire);
     if (half != nullptr) out << "where the pointers are a GPU's\n" << detail::explain(what_, *half, gpu::info(device));
@@ -55,30 +55,30 @@ std::string plan_state::explain() const {
     out << "kernel     " << in_place_->kernel->name << ": " << in_place_->kernel->note << '\n';
     out << "line " << in_place_->line << "     in place: " << in_place_->reason << '\n' << api::explain(*in_place_);
     out << "bytes      " << bytes_moved() << " (each pass reads once and writes once)\n";
-    explain_gpu_halves(out);
+    explain_gpu_plans(out);
     return out.str();
   }
   if (on_gpu_only()) {
     const gpu_half& half = *halves_[device_].load(std::memory_order_acquire);
     out << detail::explain(what_, half, gpu::info(device_));
     out << "bytes      " << bytes_moved()
-        << (half.wide.rectangle != nullptr ? " (each pass reads once and writes once)\n"
-                                           : " (read once, written once)\n");
+        << (known.aligned.rectangle != nullptr ? " (each pass reads once and writes once)\n"
+                                               : " (read once, written once)\n");
     return out.str();
   }
   out << "kernel     " << chosen_.kernel->name << ": " << chosen_.kernel->note << '\n';
-  if (tuned_) out << "tuned      measured to be the fastest of all rows here\n";
+  if (tuned_) out << "tuned      the fastest of all rows by measurement\n";
   out << "line " << chosen_.line << "     " << chosen_.reason << '\n';
   const std::string_view family = chosen_.kernel->family;
   if (family == "cached" || family == "stream" || family == "gather" || family == "box") {
     out << "blocking   tuning row \"" << planning::tuning_for(base::this_machine()).name << "\"\n";
-    print_chain(out, "rows", work.rows, "contiguous in dst");
-    print_chain(out, "cols", work.cols,
-                family == "box"                            ? "the rest of a box"
-                : work.src_col_bytes == work.element_bytes ? "contiguous in src"
-                                                           : "strided in src");
-    print_chain(out, "outer", work.outer, "walked one by one");
-    if (work.line_tiles) out << "  whole lines of dst at a time, where the CPU has AVX-512\n";
+    print_fused_axes(out, "rows", work.rows, "contiguous in dst");
+    print_fused_axes(out, "cols", work.cols,
+                     family == "box"                            ? "other axes of a box"
+                     : work.src_col_bytes == work.element_bytes ? "contiguous in src"
+                                                                : "strided in src");
+    print_fused_axes(out, "outer", work.outer, "one iteration each");
+    if (work.line_tiles) out << "  whole cache lines of dst at a time, if the CPU has AVX-512\n";
     if (family != "cached") {
       out << "  panel " << work.panel << " columns, group " << work.group
           << " rows: " << (work.packed ? work.group * work.panel : work.group) * work.element_bytes
@@ -87,7 +87,7 @@ std::string plan_state::explain() const {
   }
   out << "threads    " << chosen_.threads << " over " << work.units << " units\n";
   out << "bytes      " << bytes_moved() << " (read once, written once)\n";
-  explain_gpu_halves(out);
+  explain_gpu_plans(out);
   return out.str();
 }
 

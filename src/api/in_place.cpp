@@ -50,15 +50,15 @@ void run(const planning::choice& how, const std::byte* from, std::byte* to, std:
 void check_in_place(const problem& what, const map::in_place_form& places) {
   if (places.kind != map::in_place_kind::impossible) return;
   const std::string wanted =
-      ". Wanted: axes in pairs of one extent, each with the strides of the other, or a packed matrix of any shape";
+      ". Wanted: pairs of axes with equal extents and swapped strides, or a packed matrix of any shape";
   for (int k = 0; k < what.rank; ++k) {
     const axis& one = what.axes[k];
     if (one.extent == 1 || one.src_stride == one.dst_stride || has_partner(what, k)) continue;
     throw error(status::invalid_argument, "in_place is set, but axis " + std::to_string(k) + " has " +
-                                              extents_and_strides(one) + " and no axis has them the other way round" +
+                                              extents_and_strides(one) + ", and no axis has these strides swapped" +
                                               wanted);
   }
-  throw error(status::invalid_argument, "in_place is set, but src and dst do not hold the same places" + wanted);
+  throw error(status::invalid_argument, "in_place is set, but src and dst do not cover equal addresses" + wanted);
 }
 
 void run_in_place(const planning::in_place_choice& chosen, std::byte* data, std::byte* workspace,

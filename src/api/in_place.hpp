@@ -1,4 +1,4 @@
-// A problem whose src is its dst on the CPU: may it, and the run of its programs.
+// Problems in place on the CPU: checks them and runs their programs.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ void check_in_place(const problem& what, const map::in_place_form& places);
 void run_in_place(const planning::in_place_choice& chosen, std::byte* data, std::byte* workspace,
                   const executor& parallel);
 
-// The part of plan.explain() that is about the programs.
+// Returns the part of plan.explain() about the programs.
 [[nodiscard]] std::string explain(const planning::in_place_choice& chosen);
 
 }  // namespace cornerturn::api

@@ -8,7 +8,7 @@
 
 #include "api/apply.hpp"
 #include "api/check.hpp"
-#include "api/place.hpp"
+#include "api/device.hpp"
 #include "api/plan_state.hpp"
 #include "base/checked.hpp"
 #include "base/parallel.hpp"
@@ -20,12 +20,13 @@ namespace cornerturn {
 namespace detail {
 namespace {
 
-// The device that a row which is asked for by name belongs to.
+// Returns the device of the row that options.kernel names, or `on` without such a name.
 device device_of(device on, const char* kernel) {
   if (kernel == nullptr) return on;
   const kernels::kernel* const row = kernels::find(kernel);
   if (row == nullptr) {
-    throw error(status::invalid_argument, "kernel is \"" + std::string(kernel) + "\", which is no row of kernels.inc");
+    throw error(status::invalid_argument,
+                "kernel is \"" + std::string(kernel) + "\", which is not a row of kernels.inc");
   }
   const device its = kernels::is_of_gpu(*row) ? device::cuda : device::cpu;
   if (on != device::automatic && on != its) {
@@ -36,7 +37,7 @@ device device_of(device on, const char* kernel) {
 }
 
 [[noreturn]] void cannot_move(const std::string& kernel) {
-  throw error(status::invalid_argument, "kernel is \"" + kernel + "\", which cannot move this problem");
+  throw error(status::invalid_argument, "kernel is \"" + kernel + "\", which does not accept this problem");
 }
 
 void run(const planning::choice& chosen, const kernels::arrays& all, std::int64_t begin, std::int64_t end) {
@@ -45,9 +46,9 @@ void run(const planning::choice& chosen, const kernels::arrays& all, std::int64_
 }
 
 [[noreturn]] void refuse_alignment(const std::string& kernel, int alignment) {
-  throw error(status::invalid_argument, "kernel is \"" + kernel + "\", which cannot move this problem from and to " +
-                                            "pointers that are multiples of " + std::to_string(alignment) +
-                                            " bytes only");
+  throw error(status::invalid_argument, "kernel is \"" + kernel +
+                                            "\", which does not accept this problem with pointers that are " +
+                                            "multiples of only " + std::to_string(alignment) + " bytes");
 }
 
 void check_size(std::span<std::byte> workspace, std::int64_t wanted) {
@@ -58,11 +59,11 @@ void check_size(std::span<std::byte> workspace, std::int64_t wanted) {
 
 }  // namespace
 
-plan_state::plan_state(const problem& what, const plan_options& options, findings of_tune)
+plan_state::plan_state(const problem& what, const plan_options& options, findings tuned)
     : what_(what),
       on_(device_of(options.on, options.kernel)),
       kernel_(options.kernel == nullptr ? "" : options.kernel),
-      of_tune_(options.kernel == nullptr ? of_tune : findings::ignore),
+      findings_(options.kernel == nullptr ? tuned : findings::ignore),
       parallel_(options.parallel) {
   api::check(what);
   api::check_device(on_, options.threads);
@@ -78,7 +79,7 @@ plan_state::plan_state(const problem& what, const plan_options& options, finding
   if (what.in_place) api::check_in_place(what, places = map::in_place(form_));
   if (on_ == device::cuda) {
     device_ = std::max(gpu::current_device(), 0);
-    static_cast<void>(remember(device_));
+    static_cast<void>(gpu_plan_for(device_));
     return;
   }
   if (what.in_place) {
@@ -87,10 +88,10 @@ plan_state::plan_state(const problem& what, const plan_options& options, finding
     if (in_place_->kernel == nullptr) cannot_move(kernel_);
   } else {
     choose_for_cpu(options.threads);
-    prepare_at_once();
+    prepare_fast_path();
   }
   if (on_ != device::automatic) return;
-  // Where this process uses a GPU already, its half is made now, and later calls find it made.
+  // If this process uses a GPU already, its plan is made here, so that later calls need not make it.
   if (const int device = gpu::device_in_use(); device >= 0 && gpu::load_kernels(device) == nullptr) {
     try {
       static_cast<void>(remember(device));
@@ -101,7 +102,7 @@ plan_state::plan_state(const problem& what, const plan_options& options, finding
 }
 
 plan_state::~plan_state() {
-  for (auto& half : halves_) delete half.load(std::memory_order_relaxed);
+  for (auto& on_device : gpu_plans_) delete on_device.load(std::memory_order_relaxed);
 }
 
 void plan_state::choose_for_cpu(int threads) {
@@ -111,7 +112,7 @@ void plan_state::choose_for_cpu(int threads) {
     if (chosen_.kernel == nullptr) cannot_move(kernel_);
     return;
   }
-  if (of_tune_ == findings::heed) {
+  if (findings_ == findings::use) {
     if (const api::tuned_row known = api::find_tuned(key_on_cpu(threads)); known.kernel != nullptr) {
       const int fewer = std::clamp(known.threads, 1, threads);
       chosen_ = planning::choose(form_, {.threads = fewer, .kernel = known.kernel}, base::this_machine());
@@ -123,30 +124,30 @@ void plan_state::choose_for_cpu(int threads) {
   if (chosen_.kernel == nullptr) cannot_move(kernel_);
 }
 
-void plan_state::prepare_at_once() noexcept {
+void plan_state::prepare_fast_path() noexcept {
   if (computes_ || form_.empty || chosen_.threads != 1) return;
-  at_once_.run = chosen_.kernel->run;
-  at_once_.units = chosen_.work.units;
+  fast_path_.run = chosen_.kernel->run;
+  fast_path_.units = chosen_.work.units;
   const auto bytes = [](const map::byte_span& span) { return static_cast<std::uint64_t>(span.hi - span.lo); };
-  at_once_.lowest = static_cast<std::uint64_t>(src_span_.lo) - static_cast<std::uint64_t>(dst_span_.hi) + 1;
-  at_once_.meet_bytes = bytes(src_span_) + bytes(dst_span_) - 1;
+  fast_path_.lowest = static_cast<std::uint64_t>(src_span_.lo) - static_cast<std::uint64_t>(dst_span_.hi) + 1;
+  fast_path_.overlap_bytes = bytes(src_span_) + bytes(dst_span_) - 1;
 }
 
-bool plan_state::execute_at_once(const void* src, void* dst) const {
+bool plan_state::try_fast_path(const void* src, void* dst) const {
   const std::uint64_t apart = reinterpret_cast<std::uintptr_t>(dst) - reinterpret_cast<std::uintptr_t>(src);
-  const bool sound = src != nullptr && dst != nullptr && apart - at_once_.lowest >= at_once_.meet_bytes;
-  if (at_once_.run == nullptr || !sound || gpu::driver_is_loaded()) return false;
-  at_once_.run(chosen_.work, static_cast<const std::byte*>(src) + src_start_, static_cast<std::byte*>(dst) + dst_start_,
-               0, at_once_.units);
+  const bool sound = src != nullptr && dst != nullptr && apart - fast_path_.lowest >= fast_path_.overlap_bytes;
+  if (fast_path_.run == nullptr || !sound || gpu::driver_is_loaded()) return false;
+  fast_path_.run(chosen_.work, static_cast<const std::byte*>(src) + src_start_,
+                 static_cast<std::byte*>(dst) + dst_start_, 0, fast_path_.units);
   return true;
 }
 
-gpu_half plan_state::half_for(int device) const {
+gpu_plan plan_state::make_gpu_plan(int device) const {
   check_loaded(device);
-  gpu_half made = prepare(what_, gpu::info(device), kernel_);
-  for (gpu_way* way : {&made.wide, &made.narrow}) {
-    if (of_tune_ == findings::ignore || computes_) break;
-    const api::tuned_row known = api::find_tuned(key_on_gpu(device, way->alignment));
+  gpu_plan made = prepare(what_, gpu::info(device), kernel_);
+  for (gpu_variant* variant : {&made.aligned, &made.element_aligned}) {
+    if (findings_ == findings::ignore || computes_) break;
+    const api::tuned_row known = api::find_tuned(key_on_gpu(device, variant->alignment));
     if (known.kernel == nullptr) continue;
     gpu_way found = prepare(what_, gpu::info(device), way->alignment, known.kernel);
     if (found.chosen.row == nullptr) continue;
@@ -155,18 +156,18 @@ gpu_half plan_state::half_for(int device) const {
   }
   if (made.wide.chosen.row == nullptr) {
     if (!kernel_.empty()) cannot_move(kernel_);
-    check_fits(made.wide);
+    check_fits(made.aligned);
   }
   return made;
 }
 
-// Several threads may make it; one of theirs is kept.
-const gpu_half* plan_state::remember(int device) const {
-  std::atomic<const gpu_half*>& place = halves_[device];
-  if (const gpu_half* known = place.load(std::memory_order_acquire); known != nullptr) return known;
-  auto made = std::make_unique<const gpu_half>(half_for(device));
-  const gpu_half* before = nullptr;
-  if (!place.compare_exchange_strong(before, made.get(), std::memory_order_acq_rel)) return before;
+// Several threads may make the plan concurrently; the first stored plan is kept.
+const gpu_plan* plan_state::gpu_plan_for(int device) const {
+  std::atomic<const gpu_plan*>& slot = gpu_plans_[device];
+  if (const gpu_plan* known = slot.load(std::memory_order_acquire); known != nullptr) return known;
+  auto made = std::make_unique<const gpu_plan>(make_gpu_plan(device));
+  const gpu_plan* before = nullptr;
+  if (!slot.compare_exchange_strong(before, made.get(), std::memory_order_acq_rel)) return before;
   return made.release();
 }
 
@@ -177,7 +178,7 @@ const char* plan_state::kernel() const noexcept {
 }
 
 std::int64_t plan_state::bytes_moved() const noexcept {
-  std::int64_t bytes = INT64_MAX;  // as many as there are, when there are more
+  std::int64_t bytes = INT64_MAX;  // if the product overflows
   const std::int64_t of_src = math_.reads_src() ? form_.word_bytes : 0;
   const std::int64_t of_dst = form_.dst_word_bytes * (math_.second == second_array::none ? 1 : 2);
   static_cast<void>(base::checked_mul(of_src + of_dst, map::words(form_), bytes));
@@ -196,19 +197,19 @@ int plan_state::alignment_of(const void* src, const void* dst) const noexcept {
   return detail::alignment_of(form_, reinterpret_cast<std::uintptr_t>(src), reinterpret_cast<std::uintptr_t>(dst));
 }
 
-int plan_state::place_of(const void* src, const void* dst) const {
+int plan_state::device_of_call(const void* src, const void* dst) const {
   if (form_.empty) return api::on_cpu;
   if (src == nullptr || dst == nullptr) {
     throw error(status::invalid_argument,
-                std::string(src == nullptr ? "src" : "dst") + " is null, but the problem has elements to move");
+                std::string(src == nullptr ? "src" : "dst") + " is null, but the problem is not empty");
   }
   check_overlap(src, dst);
   if (on_ != device::cuda && !gpu::driver_is_loaded()) return api::on_cpu;
-  // The first byte that is touched: a pointer itself may lie outside of its own memory when strides are negative.
+  // Query the first accessed byte: with negative strides the pointer itself may be outside of its allocation.
   const gpu::location from = gpu::where(static_cast<const std::byte*>(src) + src_span_.lo);
   const gpu::location to = gpu::where(static_cast<const std::byte*>(dst) + dst_span_.lo);
-  const int place = api::place_of_call(on_, from, to);
-  return place == api::on_current_gpu ? std::max(gpu::current_device(), 0) : place;
+  const int device = api::device_of_call(on_, from, to);
+  return device == api::on_current_gpu ? std::max(gpu::current_device(), 0) : device;
 }
 
 void plan_state::check_operands(const operands& all) const {
@@ -220,16 +221,16 @@ void plan_state::execute(const operands& all, void* stream) const {
   check_operands(all);
   if (!computes_) return execute(all.src, all.dst, stream, all.workspace);
   if (form_.empty) return;
-  if (const int place = place_of(all); place != api::on_cpu) return compute_on_gpu(place, all, stream);
-  kernels::arrays those = {.src = static_cast<const std::byte*>(all.src) + src_start_,
-                           .dst = static_cast<std::byte*>(all.dst) + dst_start_,
-                           .scale = all.scale == nullptr ? 1.0F : *all.scale};
+  if (const int device = device_of_call(all); device != api::on_cpu) return compute_on_gpu(device, all, stream);
+  kernels::arrays arrays = {.src = static_cast<const std::byte*>(all.src) + src_start_,
+                            .dst = static_cast<std::byte*>(all.dst) + dst_start_,
+                            .scale = all.scale == nullptr ? 1.0F : *all.scale};
   const void* const second = what_.math.second == second_array::source ? all.second : all.dst;
-  if (math_.reads_second()) those.second = static_cast<const std::byte*>(second) + second_start_;
+  if (math_.reads_second()) arrays.second = static_cast<const std::byte*>(second) + second_start_;
   if (math_.second == second_array::destination) {
-    those.second_dst = static_cast<std::byte*>(all.second_dst) + second_start_;
+    arrays.second_dst = static_cast<std::byte*>(all.second_dst) + second_start_;
   }
-  execute_on_cpu(those);
+  execute_on_cpu(arrays);
 }
 
 void plan_state::execute(const void* src, void* dst, void* stream, std::span<std::byte> workspace) const {
@@ -240,50 +241,51 @@ void plan_state::execute(const void* src, void* dst, void* stream, std::span<std
     return execute(all, stream);
   }
   if (form_.empty) return;
-  const int place = place_of(src, dst);
-  if (in_place_ && place == api::on_cpu) return execute_in_place(dst, workspace);
-  if (place == api::on_cpu) {
+  const int device = device_of_call(src, dst);
+  if (in_place_ && device == api::on_cpu) return execute_in_place(dst, workspace);
+  if (device == api::on_cpu) {
     return execute_on_cpu(
         {.src = static_cast<const std::byte*>(src) + src_start_, .dst = static_cast<std::byte*>(dst) + dst_start_});
   }
-  execute_on_gpu(place, src, dst, stream, workspace);
+  execute_on_gpu(device, src, dst, stream, workspace);
 }
 
-// Every other array must be where src and dst are.
-int plan_state::place_of(const operands& all) const {
-  const int place = place_of(all.src, all.dst);
+// The device of src and dst must be able to access every other array.
+int plan_state::device_of_call(const operands& all) const {
+  const int device = device_of_call(all.src, all.dst);
   const auto check = [&](const char* what, const void* at, std::int64_t lo) {
-    if (at == nullptr || (place == api::on_cpu && !gpu::driver_is_loaded())) return;
-    api::check_place(place, what, gpu::where(static_cast<const std::byte*>(at) + lo));
+    if (at == nullptr || (device == api::on_cpu && !gpu::driver_is_loaded())) return;
+    api::check_access(device, what, gpu::where(static_cast<const std::byte*>(at) + lo));
   };
   const std::int64_t lo = map::second_span(form_).lo;
   if (math_.reads_second()) check("second", all.second, lo);
   check("second_dst", all.second_dst, lo);
   check("scale", all.scale, 0);
-  return place;
+  return device;
 }
 
-const gpu_way& plan_state::way_on(int device, const void* src, const void* dst) const {
-  const gpu_half* half = remember(device % most_devices);
-  return alignment_of(src, dst) >= half->wide.alignment ? half->wide : half->narrow;
+const gpu_variant& plan_state::variant_for(int device, const void* src, const void* dst) const {
+  const gpu_plan* on_device = gpu_plan_for(device % most_devices);
+  return alignment_of(src, dst) >= on_device->aligned.alignment ? on_device->aligned : on_device->element_aligned;
 }
 
 void plan_state::execute_on_gpu(int device, const void* src, void* dst, void* stream,
                                 std::span<std::byte> workspace) const {
-  const gpu::device_guard there(device);
-  gpu_half fresh;
-  const gpu_half* half = &fresh;
+  const gpu::device_guard guard(device);
+  gpu_plan fresh;
+  const gpu_plan* on_device = &fresh;
   if (device < most_devices) {
-    half = remember(device);
+    on_device = gpu_plan_for(device);
   } else {
-    fresh = half_for(device);
+    fresh = make_gpu_plan(device);
   }
   const int alignment = alignment_of(src, dst);
-  gpu_way odd;
-  const gpu_way* way = alignment >= half->wide.alignment ? &half->wide : &half->narrow;
-  if (alignment < way->alignment) {
-    odd = prepare(what_, gpu::info(device), alignment, kernel_);
-    way = &odd;
+  gpu_variant unaligned;
+  const gpu_variant* variant =
+      alignment >= on_device->aligned.alignment ? &on_device->aligned : &on_device->element_aligned;
+  if (alignment < variant->alignment) {
+    unaligned = prepare(what_, gpu::info(device), alignment, kernel_);
+    variant = &unaligned;
   }
   if (way->chosen.row == nullptr) refuse_alignment(kernel_, alignment);
   if (way->rectangle != nullptr) {
@@ -294,11 +296,11 @@ void plan_state::execute_on_gpu(int device, const void* src, void* dst, void* st
   check_start(start(*way, src_span_, src, dst, stream), device, way->chosen.row->name);
 }
 
-const char* plan_state::turn_on_gpu(int device, const planning::gpu_rectangle& all, std::byte* data,
-                                    std::span<std::byte> workspace, void* stream) const {
+const char* plan_state::start_rectangle(int device, const planning::gpu_rectangle& all, std::byte* data,
+                                        std::span<std::byte> workspace, void* stream) const {
   if (!workspace.empty()) {
     check_size(workspace, all.workspace_bytes);
-    api::check_place(device, "workspace", gpu::where(workspace.data()));
+    api::check_access(device, "workspace", gpu::where(workspace.data()));
     return start(all, data, workspace.data(), stream);
   }
   void* const own = gpu::allocate(all.workspace_bytes, stream);
@@ -306,48 +308,49 @@ const char* plan_state::turn_on_gpu(int device, const planning::gpu_rectangle& a
     throw error(status::out_of_memory, "no memory on GPU " + std::to_string(device) + " for a workspace of " +
                                            std::to_string(all.workspace_bytes) + " bytes");
   }
-  const char* const said = start(all, data, static_cast<std::byte*>(own), stream);
+  const char* const message = start(all, data, static_cast<std::byte*>(own), stream);
   gpu::release(own, stream);
-  return said;
+  return message;
 }
 
 std::int64_t plan_state::workspace_bytes() const noexcept {
   if (!what_.in_place) return 0;
   std::int64_t most = in_place_ ? in_place_->workspace_bytes : 0;
-  for (const auto& one : halves_) {
-    const gpu_half* half = one.load(std::memory_order_acquire);
-    if (half != nullptr && half->wide.rectangle != nullptr) {
-      most = std::max(most, half->wide.rectangle->workspace_bytes);
+  for (const auto& one : gpu_plans_) {
+    const gpu_plan* on_device = one.load(std::memory_order_acquire);
+    if (on_device != nullptr && on_device->aligned.rectangle != nullptr) {
+      most = std::max(most, on_device->aligned.rectangle->workspace_bytes);
     }
   }
   return most;
 }
 
 void plan_state::compute_on_gpu(int device, const operands& all, void* stream) const {
-  const gpu::device_guard there(device);
-  gpu_arrays those = {.src = static_cast<const std::byte*>(all.src) + src_start_,
-                      .dst = static_cast<std::byte*>(all.dst) + dst_start_,
-                      .scale = all.scale};
+  const gpu::device_guard guard(device);
+  gpu_arrays arrays = {.src = static_cast<const std::byte*>(all.src) + src_start_,
+                       .dst = static_cast<std::byte*>(all.dst) + dst_start_,
+                       .scale = all.scale};
   if (math_.reads_second()) {
-    // The kernel only reads it.
+    // const_cast: the kernel only reads this array.
     void* const second = what_.math.second == second_array::source ? const_cast<void*>(all.second) : all.dst;
-    those.second = static_cast<std::byte*>(second) + second_start_;
+    arrays.second = static_cast<std::byte*>(second) + second_start_;
   } else if (math_.second == second_array::destination) {
-    those.second = static_cast<std::byte*>(all.second_dst) + second_start_;
+    arrays.second = static_cast<std::byte*>(all.second_dst) + second_start_;
   }
-  gpu_half fresh;
-  const gpu_half* half = &fresh;
+  gpu_plan fresh;
+  const gpu_plan* on_device = &fresh;
   if (device < most_devices) {
-    half = remember(device);
+    on_device = gpu_plan_for(device);
   } else {
-    fresh = half_for(device);
+    fresh = make_gpu_plan(device);
   }
-  const int alignment = detail::alignment_of(half->wide.form, those);
-  gpu_way odd;
-  const gpu_way* way = alignment >= half->wide.alignment ? &half->wide : &half->narrow;
-  if (alignment < way->alignment) {
-    odd = prepare(what_, gpu::info(device), alignment, kernel_);
-    way = &odd;
+  const int alignment = detail::alignment_of(on_device->aligned.form, arrays);
+  gpu_variant unaligned;
+  const gpu_variant* variant =
+      alignment >= on_device->aligned.alignment ? &on_device->aligned : &on_device->element_aligned;
+  if (alignment < variant->alignment) {
+    unaligned = prepare(what_, gpu::info(device), alignment, kernel_);
+    variant = &unaligned;
   }
   if (way->chosen.row == nullptr) refuse_alignment(kernel_, alignment);
   check_start(start(*way, those, stream), device, way->chosen.row->name);
@@ -362,7 +365,7 @@ void plan_state::check_overlap(const void* src, const void* dst) const {
                                               std::to_string(static_cast<std::int64_t>(dst_at - src_at)) +
                                               " bytes. Wanted: one pointer for both");
   }
-  api::check_apart(src, dst, src_span_, dst_span_, ". To move in place, set in_place in the problem");
+  api::check_apart(src, dst, src_span_, dst_span_, ". To run in place, set in_place in the problem");
 }
 
 void plan_state::execute_on_cpu(const kernels::arrays& all) const {
@@ -377,7 +380,7 @@ void plan_state::execute_on_cpu(const kernels::arrays& all) const {
     const team& mine = *static_cast<team*>(argument);
     const planning::choice& chosen = mine.self->chosen_;
     const std::int64_t units = chosen.work.units;
-    // Units in order, the same number for each task give or take one, whatever the scheduler does.
+    // A static share: consecutive units, and task sizes differ by at most one.
     const std::int64_t begin = units / chosen.threads * task + std::min<std::int64_t>(task, units % chosen.threads);
     const std::int64_t end = begin + units / chosen.threads + (task < units % chosen.threads ? 1 : 0);
     run(chosen, mine.all, begin, end);
@@ -393,7 +396,7 @@ void plan_state::execute_in_place(void* data, std::span<std::byte> workspace) co
   struct release {
     void operator()(std::byte* memory) const { std::free(memory); }
   };
-  // Not cleared, and its pages are touched by the threads that use them.
+  // Uninitialized: the threads that use the pages touch them first.
   const std::unique_ptr<std::byte, release> own(
       static_cast<std::byte*>(std::aligned_alloc(4096, static_cast<std::size_t>(base::ceil_div(wanted, 4096) * 4096))));
   if (own == nullptr) {
@@ -411,10 +414,10 @@ plan::plan(const problem& what, const plan_options& options) try
 }
 
 void plan::execute(const void* src, void* dst, void* stream) const {
-  if (!state_->execute_at_once(src, dst)) state_->execute(src, dst, stream);
+  if (!state_->try_fast_path(src, dst)) state_->execute(src, dst, stream);
 }
 void plan::execute(const void* src, void* dst, std::span<std::byte> workspace, void* stream) const {
-  if (state_->execute_at_once(src, dst)) return;
+  if (state_->try_fast_path(src, dst)) return;
   if (workspace.empty()) detail::check_size(workspace, state_->workspace_bytes());
   state_->execute(src, dst, stream, workspace);
 }

@@ -24,7 +24,7 @@ std::int64_t leading_dimension(const char* name, std::int64_t given, std::int64_
   return given;
 }
 
-// Row-major packed strides of the extents, given in the order in which `at` visits them.
+// Computes row-major packed strides of the extents in the order of `at`.
 template <class At>
 void packed_strides(std::span<const std::int64_t> extents, std::int64_t element_bytes, At at,
                     std::array<std::int64_t, max_rank>& strides) {
@@ -38,7 +38,7 @@ void packed_strides(std::span<const std::int64_t> extents, std::int64_t element_
     const bool fits =
         extent <= 1 || (base::checked_mul(next, extent, next) && base::checked_mul(next, element_bytes, bytes));
     if (!fits && !empty) {
-      throw error(status::overflow, "the bytes of the array leave 63 bits at axis " + std::to_string(at(k)) +
+      throw error(status::overflow, "the bytes of the array exceed 63 bits at axis " + std::to_string(at(k)) +
                                         " with extent " + std::to_string(extent));
     }
   }
@@ -112,7 +112,9 @@ problem permute_problem(std::span<const std::int64_t> extents, std::span<const i
 
 problem batched(const problem& one, std::int64_t count, std::int64_t src_stride, std::int64_t dst_stride,
                 std::int64_t second_stride) {
-  if (one.rank >= max_rank) invalid("the problem has rank " + std::to_string(one.rank) + " already, the most there is");
+  if (one.rank >= max_rank)
+    invalid("the problem has rank " + std::to_string(one.rank) + " already, wanted less than " +
+            std::to_string(max_rank));
   if (count < 0) invalid("count is " + std::to_string(count) + ", wanted 0 or more");
   problem out;
   out.element_bytes = one.element_bytes;

@@ -11,7 +11,7 @@
 namespace cornerturn {
 namespace {
 
-// "NVIDIA H200, sm_90, 139.8 GiB", and the next, and the next.
+// Returns "NVIDIA H200, sm_90, 139.8 GiB" for each GPU, separated by semicolons.
 std::string gpus() {
   std::string text;
   for (int device = 0; device < gpu::device_count(); ++device) {

@@ -1,4 +1,4 @@
-// The one-line calls: a bounded plan cache, one per thread, so that a hit costs a comparison and no lock.
+// The one-line calls: a bounded plan cache per thread, so that a hit costs a comparison and no lock.
 #include "cornerturn/transpose.hpp"
 
 #include <array>
@@ -10,11 +10,12 @@
 namespace cornerturn {
 namespace {
 
-// 16 plans in the order of their last use; more would be a linear search longer than making a plan.
+// 16 plans, recently used plans first. A linear search of more plans would cost more than making a plan.
 class plan_cache {
  public:
   const plan& get(const problem& what) {
-    if (const std::uint64_t now = api::tuned_generation(); now != generation_) {  // the plans may be slower than others
+    // tune() may have found faster kernels.
+    if (const std::uint64_t now = api::tuned_generation(); now != generation_) {
       for (auto& one : entries_) one.reset();
       count_ = 0;
       generation_ = now;
@@ -26,9 +27,9 @@ class plan_cache {
       }
     }
     entry fresh{what, plan(what)};
-    const std::size_t place = count_ < entries_.size() ? count_++ : count_ - 1;
-    entries_[place].emplace(std::move(fresh));
-    return entries_[place]->how;
+    const std::size_t slot = count_ < entries_.size() ? count_++ : count_ - 1;
+    entries_[slot].emplace(std::move(fresh));
+    return entries_[slot]->how;
   }
 
  private:
@@ -41,13 +42,13 @@ class plan_cache {
   std::uint64_t generation_ = 0;
 };
 
-// Where src is dst, in place.
+// If src is dst, the plan is for the problem in place.
 const plan& plan_for(const problem& what, const void* src, const void* dst) {
   static thread_local plan_cache cache;
   if (src != dst) return cache.get(what);
-  problem there = what;
-  there.in_place = true;
-  return cache.get(there);
+  problem in_place = what;
+  in_place.in_place = true;
+  return cache.get(in_place);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// tune(): 1 which rows can move it  2 once each, to warm up, and the hopeless are left out  3 in turns, until the time
-// is spent  4 the smallest median is remembered.
+// tune(): 1. find the rows that accept the problem  2. run each row once, and drop the slow rows  3. time all rows in
+// rounds, until the time limit  4. store the row with the smallest median.
 #include "cornerturn/tune.hpp"
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 namespace cornerturn {
 namespace {
 
-constexpr double hopeless = 3;  // times as slow as the fastest at the first turn
-constexpr int fewest_turns = 3;
+constexpr double max_slowdown = 3;  // relative to the fastest row in the first round
+constexpr int min_rounds = 3;
 
 struct candidate {
   std::unique_ptr<detail::plan_state> how;
@@ -32,7 +32,7 @@ double seconds_of(const detail::plan_state& how, const void* src, void* dst, voi
   how.execute(src, dst, stream);
   const double took = on_gpu->stop(stream);
   if (took < 0) {
-    throw error(status::device_error, std::string("the GPU failed while ") + how.kernel() + " was measured");
+    throw error(status::device_error, std::string("the GPU failed during the measurement of ") + how.kernel());
   }
   return took;
 }
@@ -49,15 +49,15 @@ void try_row(std::vector<candidate>& all, const problem& what, const char* row, 
         what, plan_options{.on = on, .threads = threads, .parallel = {}, .kernel = row});
     all.push_back({std::move(made), {}});
   } catch (const error& refused) {
-    if (refused.code() != status::invalid_argument) throw;  // a row that cannot move this problem
+    if (refused.code() != status::invalid_argument) throw;  // the row does not accept this problem
   }
 }
 
-std::vector<candidate> candidates(const problem& what, const detail::gpu_way* on_gpu, int threads) {
+std::vector<candidate> candidates(const problem& what, const detail::gpu_variant* on_gpu, int threads) {
   std::vector<candidate> all;
   for (const kernels::kernel& row : kernels::all()) {
     if (on_gpu != nullptr) {
-      // A row for shorter words could move it too, and would be slower.
+      // Rows for shorter words accept the problem too, but are slower.
       const bool fits =
           row.element_bytes == on_gpu->form.word_bytes || row.element_bytes == on_gpu->chosen.row->element_bytes;
       if (row.launch != nullptr && fits) try_row(all, what, row.name, device::cuda, 0);
@@ -77,21 +77,20 @@ std::vector<candidate> candidates(const problem& what, const detail::gpu_way* on
 tune_result tune(const problem& what, const void* src, void* dst, const tune_options& options, void* stream) {
   if (what.in_place) {
     throw error(status::invalid_argument,
-                "in_place is set, but measuring would move the data again and again. Wanted: a "
-                "problem out of place");
+                "in_place is set, but tune executes the problem many times. Wanted: a problem out of place");
   }
   if (!map::only_moves(what)) {
     throw error(status::invalid_argument,
-                "math changes elements, and only moves are measured. Wanted: a problem without math");
+                "math changes elements, but tune only measures copies. Wanted: a problem without math");
   }
-  // What the list says, whatever was found before; and where the pointers live.
+  // The choice of the decision list, without earlier findings, and the device of the pointers.
   const detail::plan_state listed(what,
                                   {.on = options.on, .threads = options.threads, .parallel = {}, .kernel = nullptr},
                                   detail::findings::ignore);
-  const int place = listed.place_of(src, dst);
-  const bool gpu = place >= 0;
-  const gpu::device_guard there(gpu ? place : -1);
-  const detail::gpu_way* way = gpu ? &listed.way_on(place, src, dst) : nullptr;
+  const int device = listed.device_of_call(src, dst);
+  const bool on_gpu = device >= 0;
+  const gpu::device_guard guard(on_gpu ? device : -1);
+  const detail::gpu_variant* variant = on_gpu ? &listed.variant_for(device, src, dst) : nullptr;
   const int threads = options.threads == 0 ? base::default_threads() : options.threads;
   tune_result result;
   result.machine = gpu ? gpu::info(place).name : base::this_machine().cpu_model;
@@ -99,8 +98,8 @@ tune_result tune(const problem& what, const void* src, void* dst, const tune_opt
   if (listed.empty()) return result;
 
   // 1, 2
-  std::unique_ptr<gpu::stopwatch> watch = gpu ? std::make_unique<gpu::stopwatch>() : nullptr;
-  std::vector<candidate> all = candidates(what, way, threads);
+  std::unique_ptr<gpu::stopwatch> watch = on_gpu ? std::make_unique<gpu::stopwatch>() : nullptr;
+  std::vector<candidate> all = candidates(what, variant, threads);
   double best = 1e300;
   double spent = 0;
   std::erase_if(all, [&](candidate& one) {
@@ -109,16 +108,16 @@ tune_result tune(const problem& what, const void* src, void* dst, const tune_opt
       one.took.push_back(seconds_of(*one.how, src, dst, stream, watch.get()));
     } catch (const error& refused) {
       if (refused.code() != status::invalid_argument) throw;
-      return true;  // it wants pointers that are better aligned
+      return true;  // it needs pointers with a larger alignment
     }
     best = std::min(best, one.took[0]);
     return false;
   });
-  std::erase_if(all, [&](const candidate& one) { return one.took[0] > hopeless * best; });
-  if (all.empty()) throw error(status::internal, "no row of kernels.inc moves a problem that a plan accepts");
+  std::erase_if(all, [&](const candidate& one) { return one.took[0] > max_slowdown * best; });
+  if (all.empty()) throw error(status::internal, "no row of kernels.inc accepts a problem that a plan accepts");
 
   // 3
-  for (int turn = 0; turn < fewest_turns || spent < options.seconds; ++turn) {
+  for (int round = 0; round < min_rounds || spent < options.seconds; ++round) {
     for (candidate& one : all) {
       one.took.push_back(seconds_of(*one.how, src, dst, stream, watch.get()));
       spent += std::max(one.took.back(), 1e-7);
@@ -135,8 +134,9 @@ tune_result tune(const problem& what, const void* src, void* dst, const tune_opt
   const tune_trial& winner = result.trials[0];
   const api::tuned_row row = {kernels::find(winner.kernel)->name, winner.threads, winner.seconds};
   const std::string file = options.file.empty() ? api::tune_file_of_environment() : options.file;
-  if (gpu && listed.alignment_of(src, dst) < way->alignment) return result;  // no plan is made for such pointers
-  const api::tuned_key key = gpu ? listed.key_on_gpu(place, way->alignment) : listed.key_on_cpu(threads);
+  // Plans have no variant for such pointers.
+  if (on_gpu && listed.alignment_of(src, dst) < variant->alignment) return result;
+  const api::tuned_key key = on_gpu ? listed.key_on_gpu(device, variant->alignment) : listed.key_on_cpu(threads);
   api::remember_tuned(key, row);
   if (!file.empty()) api::write_tuned(file, key, row);
   result.file = file;

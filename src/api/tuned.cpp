@@ -60,7 +60,7 @@ void put(const std::string& key, const tuned_row& row) {
   known.generation.fetch_add(1, std::memory_order_release);
 }
 
-// Takes "name=value " off the front.
+// Removes "name=value " from the front.
 bool take(std::string_view& line, std::string_view name, std::string_view& value) {
   if (!line.starts_with(name)) return false;
   line.remove_prefix(name.size());
@@ -75,10 +75,10 @@ bool is_note(std::string_view line) { return line.empty() || line[0] == '#'; }
 
 struct finding {
   std::string key;
-  tuned_row row;  // without its kernel where this build has no such row
+  tuned_row row;  // without a kernel if this build has no such row
 };
 
-// Returns what is wrong; "" when nothing is.
+// Returns the fault, or "".
 std::string parse(std::string_view line, finding& found) {
   std::string_view kernel, threads, seconds;
   if (!take(line, "", kernel) || kernel.empty()) return "wanted a kernel's name and a space";
@@ -116,7 +116,7 @@ void check_first_line(const std::string& file, const std::vector<std::string>& l
   fail(file, "begins with \"" + lines[0].substr(0, 60) + "\", wanted \"" + std::string(first_line) + "\"");
 }
 
-// Rows that this build does not have, of a newer version or another backend, are no fault and are passed over.
+// Rows of a newer version or an absent backend are no fault; read() skips them.
 int read(const std::string& file, bool strict) {
   const std::vector<std::string> lines = lines_of(file);
   check_first_line(file, lines);
@@ -125,7 +125,7 @@ int read(const std::string& file, bool strict) {
     if (is_note(lines[k])) continue;
     finding one;
     const std::string fault = parse(lines[k], one);
-    if (!fault.empty() && strict) fail(file, "has a line " + std::to_string(k + 1) + " that is none: " + fault);
+    if (!fault.empty() && strict) fail(file, "has a malformed line " + std::to_string(k + 1) + ": " + fault);
     if (fault.empty() && one.row.kernel != nullptr) good.push_back(std::move(one));
   }
   for (const finding& one : good) put(one.key, one.row);
@@ -139,7 +139,7 @@ void read_environment_once() {
     if (file.empty() || access(file.c_str(), R_OK) != 0) return;
     try {
       read(file, false);
-    } catch (const error&) {  // of another kind: a plan does not fail for it, load_tuning() tells
+    } catch (const error&) {  // no tuning file: a plan does not fail for it; load_tuning() reports it
     }
   });
 }
@@ -162,7 +162,7 @@ tuned_row find_tuned(const tuned_key& key) {
 }
 
 void remember_tuned(const tuned_key& key, const tuned_row& row) {
-  read_environment_once();  // or it would be read later, over what is remembered now
+  read_environment_once();  // before put(): a later read would overwrite the new finding
   put(text_of(key), row);
 }
 
@@ -182,7 +182,7 @@ void forget_tuned() {
 
 std::uint64_t tuned_generation() noexcept { return all().generation.load(std::memory_order_acquire); }
 
-// Written beside and renamed: a reader sees the old file or the new one.
+// Writes a temporary file and renames it, so that a reader sees either the old or the new file.
 void write_tuned(const std::string& file, const tuned_key& key, const tuned_row& row) {
   std::vector<std::string> lines;
   if (access(file.c_str(), F_OK) == 0) lines = lines_of(file);
@@ -194,20 +194,20 @@ void write_tuned(const std::string& file, const tuned_key& key, const tuned_row&
     return !is_note(line) && line != first_line && parse(line, one).empty() && one.key == text;
   });
   lines.push_back(line_of(text, row));
-  const std::string beside = file + "." + std::to_string(getpid()) + ".part";
+  const std::string temporary = file + "." + std::to_string(getpid()) + ".part";
   {
-    std::ofstream out(beside, std::ios::trunc);
+    std::ofstream out(temporary, std::ios::trunc);
     for (const std::string& line : lines) out << line << '\n';
     out.close();
     if (!out) {
       const std::string why = std::strerror(errno);
-      static_cast<void>(unlink(beside.c_str()));
+      static_cast<void>(unlink(temporary.c_str()));
       fail(file, "cannot be written: " + why);
     }
   }
-  if (std::rename(beside.c_str(), file.c_str()) != 0) {
+  if (std::rename(temporary.c_str(), file.c_str()) != 0) {
     const std::string why = std::strerror(errno);
-    static_cast<void>(unlink(beside.c_str()));
+    static_cast<void>(unlink(temporary.c_str()));
     fail(file, "cannot be written: " + why);
   }
 }

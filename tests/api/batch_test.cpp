@@ -267,10 +267,10 @@ TEST(batch, an_error_names_the_item) {
   refused(status::invalid_argument, {"item 3: axis 1 has extent -5"}, {bad, src.data(), dst.data()});
   bad = transpose_problem(5, 5, 4);
   bad.in_place = true;
-  refused(status::invalid_argument, {"item 3: in_place is set", "src and dst apart"}, {bad, src.data(), src.data()});
+  refused(status::invalid_argument, {"item 3: in_place is set", "separate src and dst"}, {bad, src.data(), src.data()});
   bad = good;
   bad.math = {.src = element_type::float32, .dst = element_type::float32, .alpha = {2, 0}};
-  refused(status::invalid_argument, {"item 3: math changes elements", "only moves"}, {bad, src.data(), dst.data()});
+  refused(status::invalid_argument, {"item 3: math changes elements", "without arithmetic"}, {bad, src.data(), dst.data()});
   bad = good;
   bad.axes[0].extent = bad.axes[1].extent = std::numeric_limits<std::int64_t>::max() / 2;
   refused(status::overflow, {"item 3: "}, {bad, src.data(), dst.data()});
@@ -280,7 +280,7 @@ TEST(batch, options_are_checked) {
   std::vector<float> src(200), dst(200);
   const std::vector<batch_item> items{{transpose_problem(3, 5, 4), src.data(), dst.data()}};
   expect_error(status::invalid_argument, {"threads is -2"}, [&] { batch(items, with(-2)); });
-  expect_error(status::invalid_argument, {"kernel is \"cpu_gather\"", "Wanted: none"},
+  expect_error(status::invalid_argument, {"kernel is \"cpu_gather\"", "Wanted: null"},
                [&] { batch(items, {.on = device::cpu, .threads = 1, .parallel = {}, .kernel = "cpu_gather"}); });
   for (const backend_info& one : backends()) {
     if (one.present) continue;

@@ -90,8 +90,8 @@ TEST(check, types_that_go_together) {
                                                      "float8_e4m3", "an integer to an integer"});
   expect_refused({.src = float8_e4m3, .dst = float32}, {"math converts float8_e4m3 to float32"});
   expect_refused({.src = float32, .dst = int32}, {"math converts float32 to int32"});
-  expect_refused({.src = bits, .dst = float16}, {"math goes from bits to float16", "or bits on both"});
-  expect_refused({.src = static_cast<element_type>(99), .dst = float16}, {"math.src is 99", "no element_type"});
+  expect_refused({.src = bits, .dst = float16}, {"math converts bits to float16", "or bits on both"});
+  expect_refused({.src = static_cast<element_type>(99), .dst = float16}, {"math.src is 99", "not an element_type"});
   expect_refused({.src = float16, .dst = static_cast<element_type>(-1)}, {"math.dst is -1"});
   problem what = typed({.src = float32, .dst = float16});
   what.element_bytes = 8;
@@ -101,16 +101,16 @@ TEST(check, types_that_go_together) {
 
 TEST(check, arithmetic_that_types_have) {
   using enum element_type;
-  expect_refused({.alpha = {2, 0}}, {"math.alpha is 2, which bits does not have", "Wanted: 1"});
+  expect_refused({.alpha = {2, 0}}, {"math.alpha is 2, which is not supported for bits", "Wanted: 1"});
   expect_refused({.src = int32, .dst = int64, .alpha = {2, 0}},
-                 {"math.alpha is 2, which int32 to int64 does not have"});
+                 {"math.alpha is 2, which is not supported for int32 to int64"});
   expect_refused({.src = int32, .dst = int32, .beta = {1, 0}}, {"math.beta is 1", "Wanted: 0"});
   expect_refused({.src = float32, .dst = float8_e4m3, .beta = {1, 0}, .scaled = true}, {"math.beta is 1", "Wanted: 0"});
   expect_refused({.src = float8_e4m3, .dst = float8_e4m3, .alpha = {3, 0}}, {"math.alpha is 3"});
   expect_refused({.src = float32, .dst = float16, .alpha = {2, 1}}, {"math.alpha is (2, 1)", "no imaginary part"});
   expect_refused({.src = float32, .dst = float32, .beta = {2, 1}}, {"math.beta is (2, 1)", "no imaginary part"});
   expect_refused({.src = float32, .dst = float32, .conj = true}, {"math.conj is set", "float32", "complex64"});
-  expect_refused({.src = float32, .dst = float8_e4m3}, {"math.scaled is not set", "a scale, be it 1"});
+  expect_refused({.src = float32, .dst = float8_e4m3}, {"math.scaled is not set", "math.scaled set, and a scale of 1"});
   expect_refused({.src = float32, .dst = float16, .scaled = true}, {"math.scaled is set", "a conversion to float8"});
   expect_refused({.src = float8_e4m3, .dst = float8_e4m3, .scaled = true}, {"math.scaled is set"});
 }

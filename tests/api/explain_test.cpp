@@ -54,7 +54,7 @@ problem doubled(problem what) {
 
 TEST(explain, every_row_explains_itself) {
   for (const kernel_info& row : kernel_list()) {
-    if (row.backend != "cpu") continue;  // gpu_half_test.cpp
+    if (row.backend != "cpu") continue;  // gpu_plan_test.cpp
     int said = 0;
     for (const problem& what : {transpose_problem(64, 64, row.element_bytes == 0 ? 3 : row.element_bytes),
                                 problem{.element_bytes = 1, .rank = 0, .axes = {}},

@@ -58,26 +58,26 @@ class at_once : public overlap {
 TEST_F(at_once, what_needs_no_decision_moves) {
   memory[2048 + 4] = std::byte{7};  // the second of 3 x 5 elements
   const plan_state state(transpose_problem(3, 5, 4), threads(1));
-  EXPECT_TRUE(state.execute_at_once(middle, middle + 60));
+  EXPECT_TRUE(state.try_fast_path(middle, middle + 60));
   EXPECT_EQ(middle[60 + 3 * 4], std::byte{7});
-  EXPECT_TRUE(state.execute_at_once(middle, middle - 60));
-  for (const int apart : {59, 1, 0, -1, -59}) EXPECT_FALSE(state.execute_at_once(middle, middle + apart)) << apart;
-  EXPECT_FALSE(state.execute_at_once(nullptr, middle));
-  EXPECT_FALSE(state.execute_at_once(middle, nullptr));
+  EXPECT_TRUE(state.try_fast_path(middle, middle - 60));
+  for (const int apart : {59, 1, 0, -1, -59}) EXPECT_FALSE(state.try_fast_path(middle, middle + apart)) << apart;
+  EXPECT_FALSE(state.try_fast_path(nullptr, middle));
+  EXPECT_FALSE(state.try_fast_path(middle, nullptr));
 }
 
 TEST_F(at_once, negative_strides_reach_below_the_pointer) {
   problem what{.element_bytes = 4, .rank = 1, .axes = {}};
   what.axes[0] = {10, 1, -1};
   const plan_state state(what, threads(1));
-  for (const int apart : {-4, 76}) EXPECT_TRUE(state.execute_at_once(middle, middle + apart)) << apart;
-  for (const int apart : {-3, 0, 75}) EXPECT_FALSE(state.execute_at_once(middle, middle + apart)) << apart;
+  for (const int apart : {-4, 76}) EXPECT_TRUE(state.try_fast_path(middle, middle + apart)) << apart;
+  for (const int apart : {-3, 0, 75}) EXPECT_FALSE(state.try_fast_path(middle, middle + apart)) << apart;
 }
 
 TEST_F(at_once, other_plans_want_execute) {
   const auto refuses = [&](const problem& what, const plan_options& how) {
     std::vector<std::byte> room(16 << 20);
-    return !plan_state(what, how).execute_at_once(room.data(), room.data() + (8 << 20));
+    return !plan_state(what, how).try_fast_path(room.data(), room.data() + (8 << 20));
   };
   EXPECT_TRUE(refuses(transpose_problem(1000, 1000, 8), threads(2)));
   EXPECT_TRUE(refuses(transpose_problem(0, 5, 4), threads(1)));

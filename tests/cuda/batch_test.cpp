@@ -256,7 +256,7 @@ TEST_F(cuda_batch, items_of_two_places_are_refused) {
   workbench host(transpose_problem(30, 50, 4), placement::heap, 0, 0);
   std::vector<batch_item> items = some.items();
   items.push_back({transpose_problem(30, 50, 4), host.src(), host.dst()});
-  expect_error(status::invalid_argument, {"item 3: it would run on the CPU", "those before it on GPU"},
+  expect_error(status::invalid_argument, {"item 3: it needs the CPU", "the items before it run on GPU"},
                [&] { batch{items}; });
   items.back().src = items.front().src;
   expect_error(status::invalid_argument, {"item 3: src is memory of GPU", "dst is host memory"}, [&] { batch{items}; });

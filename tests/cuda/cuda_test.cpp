@@ -18,7 +18,7 @@
 
 #include "../api/expect_error.hpp"
 #include "api/check.hpp"
-#include "api/gpu_half.hpp"
+#include "api/gpu_plan.hpp"
 #include "cornerturn/error.hpp"
 #include "cornerturn/system.hpp"
 #include "cornerturn/transpose.hpp"
@@ -328,7 +328,7 @@ TEST(cuda_execute, moves_between_the_kinds_of_memory_or_refuses) {
   all_memories has;
   const problem what = transpose_problem(64, 32, 4);
   std::byte* const places[] = {has.pageable.data(), has.pinned, has.managed, has.device.get()};
-  const char* const names[] = {"no GPU can reach", "pinned", "managed", "memory of GPU"};
+  const char* const names[] = {"no GPU can access", "pinned", "managed", "memory of GPU"};
   for (const device on : {device::automatic, device::cuda, device::cpu}) {
     const plan how(what, {.on = on, .threads = 0, .parallel = {}, .kernel = nullptr});
     for (int s = 0; s < 4; ++s) {

@@ -7,7 +7,7 @@
 
 #include "../kernels/math_cases.hpp"
 #include "api/check.hpp"
-#include "api/gpu_half.hpp"
+#include "api/gpu_plan.hpp"
 #include "cornerturn/error.hpp"
 #include "gpu_problems.hpp"
 #include "kernels/gpu/apply/args.hpp"

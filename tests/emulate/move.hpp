@@ -82,7 +82,7 @@ struct gpu_way {
   kernels::offer chosen;
 };
 
-// As api/gpu_half.cpp: words of at most the pointers' alignment, and of the row that is forced.
+// As api/gpu_plan.cpp: words of at most the pointers' alignment, and of the row that is forced.
 inline gpu_way plan_of(const problem& what, const gpu_setting& setting) {
   // Of the caller's pointers, from a multiple of 64 on; see workbench.
   const std::int64_t src = static_cast<std::int64_t>(setting.src_misalignment) - range_of(what, &axis::src_stride).lo;

@@ -1,5 +1,5 @@
 // Where a call runs, from what its pointers are: the whole table of place.hpp.
-#include "api/place.hpp"
+#include "api/device.hpp"
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ constexpr int refused = -100;
 
 int place(device on, const location& src, const location& dst) {
   try {
-    return place_of_call(on, src, dst);
+    return device_of_call(on, src, dst);
   } catch (const error& caught) {
     EXPECT_EQ(caught.code(), status::invalid_argument);
     return refused;
@@ -60,32 +60,32 @@ TEST(place, follows_the_table) {
 
 TEST(place, a_refusal_says_what_both_are_and_what_is_wanted) {
   const auto call = [](device on, const location& src, const location& dst) {
-    return [=] { static_cast<void>(place_of_call(on, src, dst)); };
+    return [=] { static_cast<void>(device_of_call(on, src, dst)); };
   };
   expect_error(
       status::invalid_argument,
-      {"src is memory of GPU 1", "dst is host memory that no GPU can reach", "both on one GPU, or both on the host"},
+      {"src is memory of GPU 1", "dst is host memory that no GPU can access", "both on one GPU, or both on the host"},
       call(device::automatic, on_gpu(1), pageable));
   expect_error(status::invalid_argument, {"src is memory of GPU 1", "dst is memory of GPU 0", "both on one GPU"},
                call(device::automatic, on_gpu(1), on_gpu(0)));
   expect_error(status::invalid_argument, {"src is pinned host memory", "dst is memory of GPU 2", "the device is cpu"},
                call(device::cpu, pinned, on_gpu(2)));
   expect_error(status::invalid_argument,
-               {"src is host memory that no GPU can reach", "dst is pinned host memory", "the device is cuda"},
+               {"src is host memory that no GPU can access", "dst is pinned host memory", "the device is cuda"},
                call(device::cuda, pageable, pinned));
-  expect_error(status::invalid_argument, {"src is managed memory", "dst is host memory that no GPU can reach"},
+  expect_error(status::invalid_argument, {"src is managed memory", "dst is host memory that no GPU can access"},
                call(device::automatic, managed, pageable));
 }
 
 TEST(place, every_other_array_must_be_reached_from_there) {
-  for (const location& one : {pageable, pinned, managed}) EXPECT_NO_THROW(check_place(on_cpu, "second", one));
-  for (const location& one : {pinned, managed, on_gpu(3)}) EXPECT_NO_THROW(check_place(3, "second", one));
+  for (const location& one : {pageable, pinned, managed}) EXPECT_NO_THROW(check_access(on_cpu, "second", one));
+  for (const location& one : {pinned, managed, on_gpu(3)}) EXPECT_NO_THROW(check_access(3, "second", one));
   expect_error(status::invalid_argument, {"second is memory of GPU 1", "runs on the CPU", "Wanted: host memory"},
-               [] { check_place(on_cpu, "second", on_gpu(1)); });
-  expect_error(status::invalid_argument, {"scale is host memory that no GPU can reach", "runs on GPU 3", "Wanted"},
-               [] { check_place(3, "scale", pageable); });
+               [] { check_access(on_cpu, "second", on_gpu(1)); });
+  expect_error(status::invalid_argument, {"scale is host memory that no GPU can access", "runs on GPU 3", "Wanted"},
+               [] { check_access(3, "scale", pageable); });
   expect_error(status::invalid_argument, {"second_dst is memory of GPU 1", "runs on GPU 3"},
-               [] { check_place(3, "second_dst", on_gpu(1)); });
+               [] { check_access(3, "second_dst", on_gpu(1)); });
 }
 
 }  // namespace

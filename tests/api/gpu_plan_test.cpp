@@ -1,5 +1,5 @@
 // What a plan keeps for a GPU, asked for by a machine that has none: only the rows of the list are needed.
-#include "api/gpu_half.hpp"
+#include "api/gpu_plan.hpp"
 
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ void expect_parts(const std::string& text, std::initializer_list<const char*> pa
     EXPECT_NE(text.find(part), std::string::npos) << '"' << part << "\" is not in\n" << text;
 }
 
-TEST(gpu_half, has_a_way_for_aligned_pointers_and_one_for_those_of_an_element) {
+TEST(gpu_plan, has_a_way_for_aligned_pointers_and_one_for_those_of_an_element) {
   const struct {
     std::int64_t element_bytes;
     int narrow;
@@ -60,7 +60,7 @@ TEST(gpu_half, has_a_way_for_aligned_pointers_and_one_for_those_of_an_element) {
   }
 }
 
-TEST(gpu_half, alignment_is_that_of_index_0) {
+TEST(gpu_plan, alignment_is_that_of_index_0) {
   const map::canonical plain = map::canonicalize(transpose_problem(64, 64, 4));
   EXPECT_EQ(alignment_of(plain, 4096, 8192), 16);
   EXPECT_EQ(alignment_of(plain, 4096 + 8, 8192), 8);
@@ -75,7 +75,7 @@ TEST(gpu_half, alignment_is_that_of_index_0) {
   EXPECT_EQ(alignment_of(turned, at, 8192), 16) << "the pointer is not, its index 0 is";
 }
 
-TEST(gpu_half, with_math_has_a_way_for_pointers_that_are_multiples_of_their_elements) {
+TEST(gpu_plan, with_math_has_a_way_for_pointers_that_are_multiples_of_their_elements) {
   problem what = transpose_problem(9999, 7001, 8);
   what.math = {.src = element_type::float64, .dst = element_type::float32};
   const gpu_half made = prepare(what, h200, "");
@@ -83,9 +83,9 @@ TEST(gpu_half, with_math_has_a_way_for_pointers_that_are_multiples_of_their_elem
   ASSERT_NE(made.narrow.chosen.row, nullptr);
   EXPECT_STREQ(made.narrow.chosen.row->name, "cuda_apply_b8_b4_unaligned");
   const auto alignment = [&](std::uintptr_t src, std::uintptr_t dst, std::uintptr_t second = 0) {
-    return alignment_of(made.wide.form, {.src = reinterpret_cast<const void*>(src),
-                                         .dst = reinterpret_cast<void*>(dst),
-                                         .second = reinterpret_cast<void*>(second)});
+    return alignment_of(made.aligned.form, {.src = reinterpret_cast<const void*>(src),
+                                            .dst = reinterpret_cast<void*>(dst),
+                                            .second = reinterpret_cast<void*>(second)});
   };
   EXPECT_EQ(alignment(4096, 8192), 16);
   EXPECT_EQ(alignment(4096 + 8, 8192), 8);
@@ -96,7 +96,7 @@ TEST(gpu_half, with_math_has_a_way_for_pointers_that_are_multiples_of_their_elem
   EXPECT_STREQ(prepare(what, h200, 4, "").chosen.row->name, "cuda_apply_b8_any");
 }
 
-TEST(gpu_half, no_choice_wants_more_shared_memory_than_a_block_may_have) {
+TEST(gpu_plan, no_choice_wants_more_shared_memory_than_a_block_may_have) {
   for (const gpu::device_info* on : {&h200, &turing}) {
     for (const std::int64_t element_bytes : testing::element_sizes) {
       for (const problem& what :
@@ -114,10 +114,10 @@ TEST(gpu_half, no_choice_wants_more_shared_memory_than_a_block_may_have) {
   }
 }
 
-TEST(gpu_half, nothing_to_move_starts_nothing) {
-  const gpu_half made = prepare(transpose_problem(0, 5, 4), h200, "");
-  EXPECT_EQ(made.wide.chosen.blocks, 0U);
-  EXPECT_EQ(start(made.wide, {}, nullptr, nullptr, nullptr), nullptr);
+TEST(gpu_plan, nothing_to_move_starts_nothing) {
+  const gpu_plan made = prepare(transpose_problem(0, 5, 4), h200, "");
+  EXPECT_EQ(made.aligned.chosen.blocks, 0U);
+  EXPECT_EQ(start(made.aligned, {}, nullptr, nullptr, nullptr), nullptr);
 }
 
 TEST(gpu_half, explain_tells_the_tile_the_order_and_the_device) {
@@ -140,7 +140,7 @@ TEST(gpu_half, a_row_that_cannot_move_it_is_none) {
   expect_parts(explain(transpose_problem(64, 64, 4), made, h200), {"kernel     none"});
 }
 
-TEST(gpu_half, costs_microseconds) {
+TEST(gpu_plan, costs_microseconds) {
   const auto microseconds = [](const auto& body) {
     double best = 1e9;
     for (int k = 0; k < 20; ++k) {
@@ -158,15 +158,15 @@ TEST(gpu_half, costs_microseconds) {
     static_cast<void>(prepare(permuted({9, 14 + k, 5, 13, 7}, {2, 4, 0, 3, 1}, 2), h200, ""));
   });
   std::printf("the CPU's half %.2f us, the GPU's %.2f us (a matrix), %.2f us (five axes)\n", host, matrix, boxes);
-  RecordProperty("cpu_half_us", std::to_string(host));
-  RecordProperty("gpu_half_matrix_us", std::to_string(matrix));
-  RecordProperty("gpu_half_boxes_us", std::to_string(boxes));
+  RecordProperty("cpu_plan_us", std::to_string(host));
+  RecordProperty("gpu_plan_matrix_us", std::to_string(matrix));
+  RecordProperty("gpu_plan_boxes_us", std::to_string(boxes));
 #if defined(NDEBUG) && !defined(__SANITIZE_ADDRESS__)
   EXPECT_LT(host + std::max(matrix, boxes), 100) << "ten times what is promised: a busy machine is no defect";
 #endif
 }
 
-TEST(gpu_half, moves_in_place_what_trades_places) {
+TEST(gpu_plan, moves_in_place_what_trades_places) {
   problem what = transpose_problem(640, 640, 4);
   what.in_place = true;
   const gpu_half made = prepare(what, h200, "");
@@ -177,7 +177,7 @@ TEST(gpu_half, moves_in_place_what_trades_places) {
   expect_parts(explained(rectangle, ""), {"the rectangle is small", "from the workspace", "passes     2"});
 }
 
-TEST(gpu_half, moves_rectangles_in_place_by_programs) {
+TEST(gpu_plan, moves_rectangles_in_place_by_programs) {
   problem what = transpose_problem(10007, 8009, 4);
   what.in_place = true;
   const gpu_half made = prepare(what, h200, "");

@@ -1,4 +1,4 @@
-#include "api/gpu_half.hpp"
+#include "api/gpu_plan.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -54,7 +54,7 @@ gpu_way prepare(const problem& what, const gpu::device_info& on, int alignment, 
   way.form = map::canonicalize(what, word);
   const kernels::target target = planning::target_of(on.arch, on.multiprocessors, on.shared_bytes);
   map::in_place_form places;
-  if (what.in_place) places = map::in_place(way.form);
+  if (what.in_place) places = map::in_place(variant.form);
   if (places.kind == map::in_place_kind::rectangle) {
     auto made = std::make_shared<const planning::gpu_rectangle>(
         planning::choose_rectangle(way.form, places, target, alignment, kernel));
@@ -70,7 +70,7 @@ gpu_way prepare(const problem& what, const gpu::device_info& on, int alignment, 
   return way;
 }
 
-gpu_half prepare(const problem& what, const gpu::device_info& on, std::string_view kernel) {
+gpu_plan prepare(const problem& what, const gpu::device_info& on, std::string_view kernel) {
   return {prepare(what, on, 16, kernel), prepare(what, on, element_alignment(what), kernel)};
 }
 
@@ -151,7 +151,7 @@ const char* start(const gpu_way& way, const gpu_arrays& all, void* stream) noexc
 
 const char* start(const gpu_way& way, const map::byte_span& src_span, const void* src, void* dst,
                   void* stream) noexcept {
-  return launch(way.form, way.chosen, src_span, src, dst, nullptr, stream);
+  return launch(variant.form, variant.chosen, src_span, src, dst, nullptr, stream);
 }
 
 const char* start(const planning::gpu_rectangle& all, std::byte* data, std::byte* workspace, void* stream) noexcept {
@@ -164,11 +164,11 @@ const char* start(const planning::gpu_rectangle& all, std::byte* data, std::byte
 }
 
 void check_loaded(int device) {
-  const char* const said = gpu::load_kernels(device);
-  if (said == nullptr) return;
-  const gpu::device_info& there = gpu::info(device);
-  throw error(status::device_error, "the kernels do not load on GPU " + std::to_string(device) + " (" + there.name +
-                                        ", sm_" + std::to_string(there.arch) + "): " + said);
+  const char* const message = gpu::load_kernels(device);
+  if (message == nullptr) return;
+  const gpu::device_info& on = gpu::info(device);
+  throw error(status::device_error, "the kernels do not load on GPU " + std::to_string(device) + " (" + on.name +
+                                        ", sm_" + std::to_string(on.arch) + "): " + message);
 }
 
 void check_fits(const gpu_way& way) {
@@ -176,11 +176,11 @@ void check_fits(const gpu_way& way) {
   throw error(status::overflow, "the problem has more parts than a GPU's grid has blocks (2^31 - 1)");
 }
 
-void check_start(const char* said, int device, const char* kernel) {
-  if (said == nullptr) return;
+void check_start(const char* message, int device, const char* kernel) {
+  if (message == nullptr) return;
   gpu::clear_error();
   throw error(status::device_error,
-              std::string("GPU ") + std::to_string(device) + " did not start " + kernel + ": " + said);
+              std::string("GPU ") + std::to_string(device) + " did not start " + kernel + ": " + message);
 }
 
 namespace {
@@ -263,7 +263,7 @@ std::string explain(const problem& what, const gpu_half& half, const gpu::device
     if (chosen.blocks == 0) continue;
     out << chosen.row->describe(chosen);
     out << "grid       " << chosen.blocks << (chosen.blocks == 1 ? " block, " : " blocks, ") << chosen.shared_bytes
-        << " bytes of shared memory each, of " << on.shared_bytes << " that a block may have\n";
+        << " bytes of shared memory each, of " << on.shared_bytes << " bytes available\n";
   }
   return out.str();
 }

@@ -1,4 +1,4 @@
-#include "api/place.hpp"
+#include "api/device.hpp"
 
 #include <cstdint>
 #include <string>
@@ -15,7 +15,7 @@ using gpu::memory;
 std::string text(const gpu::location& where) {
   switch (where.kind) {
     case memory::pageable:
-      return "host memory that no GPU can reach";
+      return "host memory that no GPU can access";
     case memory::pinned:
       return "pinned host memory";
     case memory::managed:
@@ -46,7 +46,7 @@ const char* name(device on) noexcept {
   return "unknown";
 }
 
-// An absent backend is one without rows in the list, or without a device.
+// A backend is absent if the list has no rows of it, or the machine has no device for it.
 void check_device(device on, int threads) {
   bool rows = on == device::automatic;
   for (const kernels::kernel& one : kernels::all()) {
@@ -64,21 +64,21 @@ void check_device(device on, int threads) {
   }
 }
 
-int place_of_call(device on, const gpu::location& src, const gpu::location& dst) {
+int device_of_call(device on, const gpu::location& src, const gpu::location& dst) {
   const auto either = [&](memory kind) { return src.kind == kind || dst.kind == kind; };
   if (either(memory::device)) {
-    if (on == device::cpu) refuse(src, dst, "host memory on both sides, for the device is cpu");
+    if (on == device::cpu) refuse(src, dst, "host memory on both sides, because the device is cpu");
     if (either(memory::pageable)) refuse(src, dst, "both on one GPU, or both on the host");
     if (src.kind == dst.kind && src.device != dst.device) refuse(src, dst, "both on one GPU");
     return src.kind == memory::device ? src.device : dst.device;
   }
   if (on == device::cpu) return on_cpu;
   if (on == device::cuda) {
-    if (either(memory::pageable)) refuse(src, dst, "memory that a GPU can reach, for the device is cuda");
+    if (either(memory::pageable)) refuse(src, dst, "memory that a GPU can access, because the device is cuda");
     return on_current_gpu;
   }
   if (!either(memory::managed)) return on_cpu;
-  if (either(memory::pageable)) refuse(src, dst, "device cpu, or memory that a GPU can reach on both sides");
+  if (either(memory::pageable)) refuse(src, dst, "device cpu, or memory that a GPU can access on both sides");
   return on_current_gpu;
 }
 
@@ -94,15 +94,15 @@ void check_apart(const void* src, const void* dst, const map::byte_span& src_spa
                                    " bytes" + (src == dst ? same : ""));
 }
 
-void check_place(int place, const char* what, const gpu::location& where) {
-  const bool reached = place == on_cpu                ? where.kind != memory::device
-                       : where.kind == memory::device ? where.device == place
-                                                      : where.kind != memory::pageable;
-  if (reached) return;
+void check_access(int device, const char* what, const gpu::location& where) {
+  const bool accessible = device == on_cpu               ? where.kind != memory::device
+                          : where.kind == memory::device ? where.device == device
+                                                         : where.kind != memory::pageable;
+  if (accessible) return;
   throw error(status::invalid_argument,
-              std::string(what) + " is " + text(where) + ", but the move runs on " +
-                  (place == on_cpu ? std::string("the CPU. Wanted: host memory")
-                                   : "GPU " + std::to_string(place) + ". Wanted: memory that it can reach"));
+              std::string(what) + " is " + text(where) + ", but the copy runs on " +
+                  (device == on_cpu ? std::string("the CPU. Wanted: host memory")
+                                    : "GPU " + std::to_string(device) + ". Wanted: memory that this GPU can access"));
 }
 
 }  // namespace cornerturn::api

@@ -1,0 +1,74 @@
+// The GPU part of a plan: the kernels chosen for one device, and the conversion of a choice into a launch.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "cornerturn/problem.hpp"
+#include "kernels/gpu/device.hpp"
+#include "map/canonical.hpp"
+#include "plan/rectangle_gpu.hpp"
+
+namespace cornerturn::detail {
+
+// One canonical form of the problem and its kernel. All addresses of index 0 must be multiples of `alignment`.
+struct gpu_variant {
+  map::canonical form;
+  planning::gpu_choice chosen;                               // for a rectangle in place: only kernel, line and reason
+  std::shared_ptr<const planning::gpu_rectangle> rectangle;  // null: `chosen` is the whole choice
+  int alignment = 16;
+  bool tuned = false;  // tune() chose it, not the decision list
+};
+
+// Two variants. `aligned`: the pointers are multiples of 16 bytes. `element_aligned`: they are multiples of the largest
+// power of two that divides the element size, or the larger element size if math converts elements.
+// For other pointers execute calls prepare(), which only allocates for a rectangle in place.
+struct gpu_plan {
+  gpu_variant aligned;
+  gpu_variant element_aligned;
+};
+
+// kernel: forces this row; empty: the decision list picks a row.
+// Returns chosen.kernel null if the row does not accept the problem
+[[nodiscard]] gpu_variant prepare(const problem& what, const gpu::device_info& on, int alignment,
+                                  std::string_view kernel);
+[[nodiscard]] gpu_plan prepare(const problem& what, const gpu::device_info& on, std::string_view kernel);
+
+// Returns the largest power of two, up to 16, that divides both addresses of index 0.
+[[nodiscard]] int alignment_of(const map::canonical& form, std::uint64_t src, std::uint64_t dst) noexcept;
+
+// The arrays of a problem with math on a GPU: pointers of index 0.
+struct gpu_arrays {
+  const void* src = nullptr;
+  void* dst = nullptr;
+  void* second = nullptr;        // second source or destination; dst itself if beta applies to dst
+  const float* scale = nullptr;  // read by the kernel
+};
+// Returns the largest power of two, up to 16, that divides all addresses, but at least the larger element size if each
+// address is a multiple of its own element size
+[[nodiscard]] int alignment_of(const map::canonical& form, const gpu_arrays& all) noexcept;
+
+// Effect  starts the kernel on the current device
+// Returns null, or the driver's message
+[[nodiscard]] const char* start(const gpu_variant& variant, const gpu_arrays& all, void* stream) noexcept;
+[[nodiscard]] const char* start(const gpu_variant& variant, const map::byte_span& src_span, const void* src, void* dst,
+                                void* stream) noexcept;
+// Effect  starts all kernels of a rectangle in place; data points at index 0
+// Returns null, or the driver's message
+[[nodiscard]] const char* start(const planning::gpu_rectangle& all, std::byte* data, std::byte* workspace,
+                                void* stream) noexcept;
+
+// Errors  device_error: the kernels do not load on that device
+void check_loaded(int device);
+// Errors  overflow: the problem exceeds the size of a GPU grid
+void check_fits(const gpu_variant& variant);
+// Errors  device_error: start() returned a message
+void check_start(const char* message, int device, const char* kernel);
+
+// Returns the GPU part of plan.explain().
+[[nodiscard]] std::string explain(const gpu_plan& plan, const gpu::device_info& on);
+
+}  // namespace cornerturn::detail
