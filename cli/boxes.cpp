@@ -11,8 +11,8 @@
 namespace cornerturn::cli {
 namespace {
 
-// Below these a run is dear: a pwrite of 64 KiB takes a few times its system call, and a source run of 1 KiB
-// is sixteen cache lines, enough for the hardware prefetcher. Longer runs gain nothing.
+// Shorter runs are slow; longer runs gain nothing. A pwrite of 64 KiB takes a few times the bare system call.
+// A source run of 1 KiB is sixteen cache lines, enough for the hardware prefetcher.
 constexpr double good_dst_run = 256 << 10;
 constexpr double good_src_run = 1 << 10;
 
@@ -49,7 +49,7 @@ problem file_problem(std::span<const std::int64_t> shape, bool fortran_order, st
     }
   }
   if (kept.size() > static_cast<std::size_t>(max_rank)) {
-    throw failure(fmt::format("the array has {} axes that move separately, wanted at most {}", kept.size(), max_rank));
+    throw failure(fmt::format("the array has {} axes that cannot be folded, wanted at most {}", kept.size(), max_rank));
   }
   problem what;
   what.element_bytes = element_bytes;
@@ -63,8 +63,9 @@ problem file_problem(std::span<const std::int64_t> shape, bool fortran_order, st
   return what;
 }
 
-// Halves one axis at a time until the box fits, each time the axis that leaves the longest runs on both sides.
-// Splitting a slow axis of dst costs src its long runs and the other way round, so both count, in powers of two.
+// Halves one axis at a time until the box fits. Each step picks the axis that keeps the longest runs on both sides.
+// A split of a slow dst axis shortens src runs, and a split of a slow src axis shortens dst runs.
+// The score is therefore the sum of the logarithms of both run lengths.
 std::vector<std::int64_t> choose_box(const problem& whole, std::int64_t target_bytes) {
   const auto rank = static_cast<std::size_t>(whole.rank);
   std::vector<std::int64_t> box(rank);
@@ -97,7 +98,7 @@ std::vector<std::int64_t> choose_box(const problem& whole, std::int64_t target_b
     if (best_axis == rank) break;  // one element is larger than the target
     box[best_axis] = (box[best_axis] + 1) / 2;
   }
-  // Whole cache lines on the side where a split axis is contiguous, whatever the element size.
+  // Multiples of 64 elements: whole cache lines on the side with the contiguous axis, for any element size.
   for (std::size_t k = 0; k < rank; ++k) {
     if (box[k] >= 128 && box[k] < whole.axes[k].extent) {
       box[k] = std::min((box[k] + 63) / 64 * 64, whole.axes[k].extent);

@@ -1,4 +1,4 @@
-// How an array that moves from file to file is cut into boxes that fit a buffer.
+// Splits the transpose of a file into boxes that fit a buffer.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace cornerturn::cli {
 
-// Effect  the move of a C- or Fortran-ordered array of `shape` into C order with its axes permuted, as few axes as
-//         possible: extent-1 axes dropped, neighbours that are contiguous on both sides folded. Axes are in the order
-//         of dst, slowest first, and dst is packed.
+// Effect  returns the problem that permutes a C- or Fortran-ordered array of `shape` into C order, with as few axes as
+//         possible: extent-1 axes are dropped, and adjacent axes that are contiguous on both sides are folded.
+//         Axes are in the order of dst, slowest first, and dst is packed.
 // Errors  failure: more than max_rank axes remain
 [[nodiscard]] problem file_problem(std::span<const std::int64_t> shape, bool fortran_order, std::span<const int> axes,
                                    std::int64_t element_bytes);
 
-// Effect  the extents of the box, one for each axis of `whole`: at most about target_bytes in all
+// Effect  returns the extents of the box, one for each axis of `whole`: about target_bytes at most
 [[nodiscard]] std::vector<std::int64_t> choose_box(const problem& whole, std::int64_t target_bytes);
 
 // The boxes of a problem, numbered in the order of dst.
@@ -26,7 +26,7 @@ class box_grid {
 
   struct piece {
     problem what;             // dst is the packed box
-    std::int64_t src_offset;  // of its first element, in elements
+    std::int64_t src_offset;  // offset of the first element, in elements
     std::int64_t dst_offset;
     std::int64_t run;  // elements that are contiguous both in the box and in dst
   };
@@ -35,7 +35,7 @@ class box_grid {
   [[nodiscard]] std::int64_t buffer_bytes() const noexcept;  // of the largest box
   [[nodiscard]] piece at(std::int64_t index) const;
 
-  // Effect  where in dst, in elements, the run with this number starts
+  // Effect  returns the offset in dst, in elements, of the run with this number
   [[nodiscard]] std::int64_t run_offset(const piece& one, std::int64_t run_index) const;
 
  private:

@@ -1,5 +1,5 @@
-// The subcommands: what each was asked for, and the function that does it and returns the exit code.
-// All throw failure, or cornerturn::error from the library; run() in app.cpp turns either into a sentence on stderr.
+// The subcommands: the options of each, and a function that runs it and returns the exit code.
+// The functions throw failure, or cornerturn::error from the library. run() in app.cpp prints both as a sentence.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct transpose_options {
 int run_transpose(const transpose_options& options);
 
 struct explain_options {
-  std::vector<std::int64_t> shape;  // of what a plan is asked for; empty when a kernel is asked for
+  std::vector<std::int64_t> shape;  // the shape to plan; empty: explain a kernel
   std::optional<std::vector<int>> axes;
   std::int64_t element_bytes = 4;
   int threads = 0;
@@ -31,7 +31,7 @@ struct explain_options {
   std::int64_t dst_ld = 0;
   bool json = false;
   std::string kernel;                // a rung of the ladder
-  std::vector<std::int64_t> matrix;  // that it transposes; empty: 2048x2048
+  std::vector<std::int64_t> matrix;  // the matrix for the kernel; empty: 2048x2048
   std::string arch = "sm_90";
   std::string svg;   // a file; empty: none
   bool all = false;  // every rung, in one table

@@ -1,4 +1,4 @@
-// Completion scripts, by walking the application: a new option is completed without a word here.
+// Completion scripts from the subcommands and options of the application. A new option needs no change here.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -23,7 +23,7 @@ struct command_words {
   std::vector<option_words> options;
 };
 
-// "bash, zsh or fish" is how descriptions list choices; the validator keeps them as {bash,zsh,fish}.
+// Reads the choices of an option from the description of its validator: {bash,zsh,fish}.
 std::vector<std::string> choices_of(const CLI::Option& option) {
   std::vector<std::string> choices;
   for (int k = 0;; ++k) {
@@ -57,7 +57,7 @@ std::vector<command_words> walk(const CLI::App& app) {
   return commands;
 }
 
-// Single quotes for sh and fish alike.
+// Single quotes: valid for both sh and fish.
 std::string in_quotes(const std::string& text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -106,7 +106,7 @@ complete -o default -F _cornerturn cornerturn
                      names, cases);
 }
 
-// In _arguments specifications the characters [ ] : have a meaning.
+// Escapes the characters [ ] : which have a meaning in _arguments specifications.
 std::string zsh_text(const std::string& text) {
   std::string out;
   for (const char c : text) {

@@ -1,4 +1,4 @@
-// `cornerturn explain`: which kernel a problem gets, and why. No data is touched.
+// `cornerturn explain`: prints the kernel for a problem and the reason for it. It accesses no data.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -15,7 +15,7 @@ int run_explain(const explain_options& options) {
   problem what;
   if (options.src_ld != 0 || options.dst_ld != 0) {
     if (options.shape.size() != 2 || axes != std::vector<int>{1, 0}) {
-      throw failure(fmt::format("{}: --src-ld and --dst-ld belong to the transposition of a matrix, RxC", shape),
+      throw failure(fmt::format("{}: --src-ld or --dst-ld is set, wanted a matrix, RxC, with axes 1,0", shape),
                     exit_usage);
     }
     what = transpose_problem(options.shape[0], options.shape[1], options.element_bytes, options.src_ld, options.dst_ld);

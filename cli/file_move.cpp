@@ -1,6 +1,7 @@
-// 1 cut the array into boxes of a few MiB   2 each thread takes the next box, moves it into its own buffer with a
-// one-thread plan   3 and writes the buffer's runs to the file. While one thread is in the kernel's write path (which
-// admits one writer to a file at a time) the others move data, so that no thread waits for a fixed partner.
+// 1. Split the array into boxes of a few MiB.
+// 2. Each thread takes the next box and transposes it into its own buffer with a one-thread plan.
+// 3. It writes the runs of the buffer to the file. The kernel serializes writes to one file.
+//    The dynamic order of the boxes lets other threads transpose during a write.
 #include "file_move.hpp"
 
 #include <sys/mman.h>
@@ -19,17 +20,17 @@
 namespace cornerturn::cli {
 namespace {
 
-// Measured on a 512 MiB float32 matrix in page cache, CPU seconds of the whole command, user + system, on 2 threads of
-// an AMD EPYC (4th generation, ext4 and tmpfs, Linux 6.18, November 2026): boxes of 1 MiB 0.38, 2 MiB 0.36, 4 MiB 0.34,
-// 8 MiB 0.33, 16 MiB 0.32, 32 MiB 0.31 on tmpfs, where cp takes 0.24; 8 MiB 0.20 on ext4, where cp takes 0.13 on its
-// one thread. Past 8 MiB a box of every thread costs more memory than it saves time. Lost: one shared mapping of the
-// output, written in place. Its page faults alone took 80 to 140 ms for 512 MiB, on one thread or two, with
-// MAP_POPULATE and without; pwrite to reserved space takes 66 ms, buffer and all.
+// Measured with a 512 MiB float32 matrix in page cache: CPU seconds of the command, user + system, on 2 threads of an
+// AMD EPYC (4th generation, Linux 6.18, November 2026). Boxes of 1 MiB 0.38 s, 2 MiB 0.36 s, 4 MiB 0.34 s,
+// 8 MiB 0.33 s, 16 MiB 0.32 s, 32 MiB 0.31 s on tmpfs (cp: 0.24 s); 8 MiB 0.20 s on ext4 (cp, one thread: 0.13 s).
+// Boxes above 8 MiB cost more memory per thread than they save time.
+// Lost: one shared mapping of the output. Its page faults alone took 80 to 140 ms for 512 MiB, with one thread and with
+// two, with and without MAP_POPULATE. pwrite to reserved space takes 66 ms, including the buffer.
 constexpr std::int64_t max_box_bytes = 8 << 20;
 constexpr std::int64_t min_box_bytes = 1 << 20;
 constexpr std::int64_t copy_piece = 8 << 20;
 
-// Anonymous memory in huge pages where the system gives them: a box is written in columns.
+// Anonymous memory, in huge pages if available: a box is written by columns, which needs many TLB entries.
 class box_buffer {
  public:
   explicit box_buffer(std::int64_t bytes) : bytes_((static_cast<std::size_t>(bytes) + huge - 1) / huge * huge) {
@@ -81,7 +82,7 @@ move_report move_to_file(const problem& what, const std::byte* src, const output
     problem planned;
     for (std::int64_t index = next++; index < grid.count() && !stop.load(); index = next++) {
       const box_grid::piece box = grid.at(index);
-      if (!mover || !(planned == box.what)) {  // only boxes at the far edges differ
+      if (!mover || !(planned == box.what)) {  // only boxes at the upper edges differ
         mover.emplace(box.what, options);
         planned = box.what;
       }

@@ -1,4 +1,4 @@
-// Moves an array from the memory of a mapped file into an output file.
+// Transposes or copies an array from a mapped file into an output file.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@
 namespace cornerturn::cli {
 
 struct move_report {
-  std::string kernel;  // the row of kernels.inc that moved the boxes
-  int threads = 0;     // that worked
+  std::string kernel;  // the row of kernels.inc that transposed the boxes
+  int threads = 0;     // threads used
   std::int64_t boxes = 0;
 };
 
 // Called on the calling thread with the bytes written so far, about ten times a second.
 using progress_call = std::function<void(std::int64_t)>;
 
-// Effect  writes the array `what` describes (see file_problem) to `out`, beginning at byte dst_offset
-// Errors  failure of out.write_at; error of the library. All threads have ended by then.
+// Effect  executes `what` (see file_problem) and writes the result to `out` from byte dst_offset on
+// Errors  failure of out.write_at; error of the library. All threads have ended before the exception.
 move_report move_to_file(const problem& what, const std::byte* src, const output_file& out, std::int64_t dst_offset,
                          int threads, const progress_call& progress);
 

@@ -1,4 +1,4 @@
-// `cornerturn ladder`: the teaching rungs as a table, on this machine's GPU or, where there is none, on its CPU.
+// `cornerturn ladder`: times the teaching rungs on this machine's GPU, or on its CPU, and prints a table.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,17 +22,18 @@ std::vector<ladder::matrix_shape> shapes_of(const ladder_options& options, bool 
   for (const auto& shape : options.shapes) {
     const bool empty = std::ranges::any_of(shape, [](std::int64_t extent) { return extent < 1; });
     if (empty || (shape.size() != 2 && shape.size() != 3)) {
-      throw failure(fmt::format("{}: a rung moves a matrix, RxC, or a batch of them, BxRxC", shape_text(shape)),
+      throw failure(fmt::format("{}: wanted a matrix, RxC, or a batch of matrices, BxRxC", shape_text(shape)),
                     exit_usage);
     }
-    if (!on_gpu && shape.size() != 2) throw failure("the CPU's rungs move one matrix, RxC", exit_usage);
+    if (!on_gpu && shape.size() != 2)
+      throw failure(fmt::format("{}: wanted one matrix, RxC, for the CPU", shape_text(shape)), exit_usage);
     const std::size_t last = shape.size() - 1;
     made.push_back({shape[last - 1], shape[last], last == 2 ? shape[0] : 1});
   }
   return made;
 }
 
-// Empty where the rungs can run on this device, else a sentence.
+// Returns a sentence if the rungs cannot run on this device, else an empty string.
 std::string why_not(const std::string& device) {
   const std::string built = ladder::vendor_device();
   if (device != "auto" && device != "cpu" && !built.empty() && device != built) {
@@ -48,8 +49,7 @@ std::string why_not(const std::string& device) {
 int run_ladder(const ladder_options& options) {
   const std::string why = why_not(options.device);
   if (!why.empty() && options.device != "auto" && options.device != "cpu") {
-    throw failure(why + ". --device cpu has a ladder of its own, and `cornerturn explain --all` needs no GPU",
-                  exit_no_device);
+    throw failure(why + ". Wanted: --device cpu, or `cornerturn explain --all`, which needs no GPU", exit_no_device);
   }
   const bool on_gpu = options.device != "cpu" && why.empty();
   const auto shapes = shapes_of(options, on_gpu);

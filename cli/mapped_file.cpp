@@ -29,7 +29,7 @@ extern "C" void on_vanished_pages(int) {
 }  // namespace
 
 mapped_file::mapped_file(const std::string& path) {
-  // O_NONBLOCK: opening a FIFO that nobody writes must not wait.
+  // O_NONBLOCK: open() of a FIFO without a writer must not block.
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) throw failure(fmt::format("{}: cannot open for reading: {}", path, error_text(errno)));
   try {
@@ -55,8 +55,8 @@ void mapped_file::map(int descriptor, const std::string& path) {
   void* const at = mmap(nullptr, size_, PROT_READ, MAP_SHARED, descriptor, 0);
   if (at == MAP_FAILED) throw failure(fmt::format("{}: cannot map: {}", path, error_text(errno)));
   data_ = static_cast<const std::byte*>(at);
-  // The boxes of a transposition touch every page of the file early, so ask for all of it at once. On a warm 512 MiB
-  // file neither this nor MAP_POPULATE changed the time (populating: 35 ms, faulting on first touch: 35 ms).
+  // A transpose accesses every page of the file early, so the whole file is prefetched. For a 512 MiB file in page
+  // cache neither this nor MAP_POPULATE changed the time (populating: 35 ms, faults at first access: 35 ms).
   madvise(at, size_, MADV_WILLNEED);
 }
 
@@ -66,7 +66,7 @@ mapped_file::~mapped_file() {
 
 void report_vanished_pages(const std::string& input) {
   const std::string sentence =
-      fmt::format("cornerturn: {}: the file shrank, or could not be read, while it was being moved\n", input);
+      fmt::format("cornerturn: {}: the file shrank or became unreadable during the transpose\n", input);
   vanished_length = std::min(sentence.size(), vanished_sentence.size());
   std::copy_n(sentence.begin(), vanished_length, vanished_sentence.begin());
   struct sigaction action {};

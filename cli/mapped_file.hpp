@@ -12,10 +12,10 @@ namespace cornerturn::cli {
 
 class mapped_file {
  public:
-  // Errors  failure: missing, unreadable, a directory or another thing that is no regular file
+  // Errors  failure: the file is missing, unreadable, a directory or not a regular file
   explicit mapped_file(const std::string& path);
 
-  // Effect  maps what is in an open file; `path` is for sentences only. The descriptor stays the caller's.
+  // Effect  maps the content of an open file; `path` only serves error sentences. The caller keeps the descriptor.
   mapped_file(int descriptor, const std::string& path);
 
   ~mapped_file();
@@ -37,8 +37,8 @@ class mapped_file {
   ino_t inode_ = 0;
 };
 
-// Effect  from now on a file that shrinks while it is mapped ends the process with a sentence and exit code 1, not with
-//         a bus error. No output file is left: see output_file.
+// Effect  installs a handler of SIGBUS: if a mapped file shrinks, the process prints a sentence and exits with code 1.
+//         The handler removes the output file: see output_file.
 void report_vanished_pages(const std::string& input);
 
 }  // namespace cornerturn::cli

@@ -39,7 +39,7 @@ std::string clipped(std::string_view text) {
   throw npy_error(fmt::format("header field '{}' is {}, wanted {}", field, clipped(found.source), wanted));
 }
 
-// Bytes of what numpy.dtype() accepts as a short string, or nothing. Type characters are those of Linux on 64 bits.
+// Returns the element size of a dtype string that numpy.dtype() accepts, or nothing. Sizes are for 64-bit Linux.
 std::optional<std::int64_t> scalar_bytes(std::string_view text) {
   static constexpr std::array<std::pair<std::string_view, int>, 34> names{{
       {"bool", 1},   {"int8", 1},    {"uint8", 1}, {"int16", 2},  {"uint16", 2},  {"float16", 2},   {"int32", 4},
@@ -114,8 +114,8 @@ std::int64_t bytes_of(const python_value& descr) {
   if (descr.is == kind::string) {
     if (is_object(descr.text)) {
       throw npy_error(fmt::format(
-          "header field 'descr' holds {}, an object dtype whose elements are pickled Python objects, wanted "
-          "a dtype of fixed size",
+          "header field 'descr' is {}, an object dtype: its elements are pickled Python objects, wanted a dtype "
+          "of fixed size",
           clipped(descr.source)));
     }
     const auto bytes = scalar_bytes(descr.text);
@@ -302,7 +302,7 @@ std::string npy_dtype_name(std::string_view descr) {
     python_value value = parse_literal(descr);
     if (value.is == kind::string) return value.text;
   } catch (const literal_error&) {
-    // A caller's own text that is no literal is shown as it is.
+    // A text that is not a literal is returned unchanged.
   }
   return std::string(descr);
 }

@@ -20,14 +20,14 @@
 namespace cornerturn::cli {
 namespace {
 
-// The one named temporary that a signal has to remove; written before pending is set.
+// The named temporary file that a signal handler must remove. Written before `pending` is set.
 std::array<char, PATH_MAX> pending_name{};
 std::atomic<bool> pending{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "read in a signal handler");
 
 extern "C" void on_termination(int signal_number) {
   output_file::unlink_pending();
-  signal(signal_number, SIG_DFL);  // the parent sees the true cause
+  signal(signal_number, SIG_DFL);  // the exit status then names the signal
   raise(signal_number);
 }
 
@@ -38,16 +38,16 @@ void set_pending(const std::string& name) {
   for (const int signal_number : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction before {};
     sigaction(signal_number, nullptr, &before);
-    if (before.sa_handler == SIG_IGN) continue;  // nohup stays nohup
+    if (before.sa_handler == SIG_IGN) continue;  // keep nohup's setting
     struct sigaction action {};
     action.sa_handler = on_termination;
     sigaction(signal_number, &action, nullptr);
   }
 }
 
-// Not canonical(): a link to a file that is not there yet is followed too.
+// Not canonical(), which requires an existing file: a link may name a new file.
 std::filesystem::path follow_links(const std::filesystem::path& path) {
-  constexpr int most_links = 40;  // what Linux itself follows
+  constexpr int most_links = 40;  // Linux's own limit
   std::filesystem::path at = path;
   for (int link = 0; link < most_links; ++link) {
     std::error_code fault;
@@ -84,7 +84,7 @@ output_file::output_file(const std::string& path, std::int64_t bytes, bool anony
   }
   try {
     open_temporary(anonymous);
-    if (replaces) fchmod(descriptor_, mode);  // best effort: another owner's file becomes ours, as with any rename
+    if (replaces) fchmod(descriptor_, mode);  // best effort; the new file belongs to this user, as with any rename
     reserve(bytes);
   } catch (...) {
     remove_temporary();
@@ -112,12 +112,12 @@ void output_file::fail(const char* what, int error_number) const {
 void output_file::make_temporary_name() {
   std::random_device random;
   const std::string leaf = std::filesystem::path(target_).filename().string();
-  // 200: a leaf of 255 bytes, the most there can be, still has room for the affixes.
+  // 200: the limit of a file name is 255 bytes, and the affixes need some of them.
   temporary_ = fmt::format("{}/.{}.{:08x}.tmp", directory_, leaf.substr(0, 200), random());
 }
 
 void output_file::open_temporary(bool anonymous) {
-  if (anonymous && access("/proc/self/fd", X_OK) == 0) {  // publish() needs it
+  if (anonymous && access("/proc/self/fd", X_OK) == 0) {  // publish() needs /proc/self/fd
     descriptor_ = open(directory_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
     if (descriptor_ >= 0) return;
     if (errno == EACCES || errno == EROFS || errno == ENOSPC || errno == EDQUOT) {
@@ -131,7 +131,7 @@ void output_file::open_temporary(bool anonymous) {
     if (descriptor_ >= 0) return;
     const int fault = errno;
     pending.store(false);
-    temporary_.clear();  // it is not ours
+    temporary_.clear();  // another process owns the file
     if (fault != EEXIST) fail("cannot write to its directory", fault);
   }
   fail("cannot write to its directory", EEXIST);
@@ -147,9 +147,9 @@ void output_file::reserve(std::int64_t bytes) {
     }
   }
   if (bytes == 0) return;
-  // Besides the promise of space this makes the writes faster: 512 MiB by pwrite in 66 ms with it, 100 ms without
-  // (ext4, Linux 6.18, AMD EPYC 4th generation, November 2026). glibc's posix_fallocate would write zeros where the
-  // file system cannot reserve; fallocate says so and costs nothing.
+  // The reservation also makes the writes faster: pwrite of 512 MiB takes 66 ms with it and 100 ms without (ext4,
+  // Linux 6.18, AMD EPYC 4th generation, November 2026). Not posix_fallocate: glibc writes zeros if the file system
+  // cannot reserve space. fallocate returns an error instead, at no cost.
   if (fallocate(descriptor_, 0, 0, bytes) != 0) {
     if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG) fail("cannot reserve the space for the file", errno);
     if (ftruncate(descriptor_, bytes) != 0) fail("cannot set the size of the file", errno);
@@ -174,22 +174,22 @@ void output_file::publish() {
   if (is_anonymous()) {
     const std::string self = fmt::format("/proc/self/fd/{}", descriptor_);
     if (linkat(AT_FDCWD, self.c_str(), AT_FDCWD, target_.c_str(), AT_SYMLINK_FOLLOW) == 0) return;
-    if (errno != EEXIST) fail("cannot give the file its name", errno);
-    // linkat never replaces, so the way to an existing name leads over a temporary one.
+    if (errno != EEXIST) fail("cannot link the file to its name", errno);
+    // linkat never replaces a file: link to a temporary name first, then rename.
     while (true) {
       make_temporary_name();
       set_pending(temporary_);
       if (linkat(AT_FDCWD, self.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) == 0) break;
       const int fault = errno;
       pending.store(false);
-      temporary_.clear();  // it is not ours
-      if (fault != EEXIST) fail("cannot give the file its name", fault);
+      temporary_.clear();  // another process owns the file
+      if (fault != EEXIST) fail("cannot link the file to a temporary name", fault);
     }
   }
   if (rename(temporary_.c_str(), target_.c_str()) != 0) {
     const int fault = errno;
     remove_temporary();
-    fail("cannot give the file its name", fault);
+    fail("cannot rename the file to its name", fault);
   }
   pending.store(false);
   temporary_.clear();

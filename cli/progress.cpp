@@ -20,7 +20,7 @@ bool is_set(const char* variable) {
 }
 
 void put(const std::string& text) {
-  if (write(STDERR_FILENO, text.data(), text.size()) < 0) return;  // a bar that cannot be drawn is no failure
+  if (write(STDERR_FILENO, text.data(), text.size()) < 0) return;  // a failure to draw the bar is ignored
 }
 
 }  // namespace

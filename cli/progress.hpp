@@ -1,4 +1,4 @@
-// A progress bar on stderr, drawn only for a person who watches.
+// A progress bar on stderr, only for an interactive terminal.
 #pragma once
 
 #include <chrono>
@@ -9,13 +9,13 @@ namespace cornerturn::cli {
 
 class progress_bar {
  public:
-  // Effect  draws nothing at all unless `wanted`, stderr is a terminal and TERM is not "dumb". NO_COLOR is honoured.
+  // Effect  draws only if `wanted`, stderr is a terminal and TERM is not "dumb". NO_COLOR disables the colour.
   progress_bar(std::string label, std::int64_t total_bytes, bool wanted);
   ~progress_bar();  // erases the bar
   progress_bar(const progress_bar&) = delete;
   progress_bar& operator=(const progress_bar&) = delete;
 
-  // Effect  redraws at most ten times a second, and not in the first 300 ms, so that short work shows no flicker
+  // Effect  redraws at most ten times a second. No bar in the first 300 ms, so that short work does not flicker
   void show(std::int64_t done_bytes);
 
  private:

@@ -1,4 +1,4 @@
-// A recursive-descent parser, one function for each kind of literal. Depth is bounded, so is the stack.
+// A recursive-descent parser with one function for each kind of literal. A depth limit bounds the stack.
 #include "python_literal.hpp"
 
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 namespace cornerturn::cli {
 namespace {
 
-constexpr int max_depth = 32;  // numpy's own nested dtypes stay below ten
+constexpr int max_depth = 32;  // nested dtypes of numpy have depths below ten
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -115,7 +115,7 @@ class parser {
       value.items.push_back(any(depth + 1));
       comma = take(',');
     }
-    // (3) is the integer 3 and not a tuple; (3,) is the tuple.
+    // (3) is the integer 3; (3,) is a tuple.
     if (is == python_value::kind::tuple && value.items.size() == 1 && !comma) {
       python_value inner = std::move(value.items.front());
       return inner;
@@ -214,7 +214,7 @@ class parser {
       case 'U':
         append_utf8(out, hex(8));
         return;
-      default:  // as Python does: an unknown escape stands for itself
+      default:  // as in Python, an unknown escape is kept with its backslash
         out.push_back('\\');
         out.push_back(c);
         return;

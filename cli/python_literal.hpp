@@ -1,4 +1,4 @@
-// The subset of Python literals that .npy headers are written in: dict, list, tuple, str, int, bool, None.
+// Parses the Python literals of .npy headers: dict, list, tuple, str, int, bool, None.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct python_value {
   std::int64_t number = 0;    // integer that fits 64 bits
   bool fits = true;           // false: an integer outside 64 bits
   std::string text;           // string, escapes resolved
-  std::string_view source{};  // as it stands in the file, without surrounding space
+  std::string_view source{};  // the text in the file, without surrounding space
 
   // tuple and list: the items. dict: key, value, key, value, ...
   std::vector<python_value> items{};
@@ -27,8 +27,8 @@ class literal_error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Effect  the one literal that `text` holds; only white space may stand round it. `source` points into `text`.
-// Errors  literal_error: what was found, what was wanted and at which byte; nesting deeper than 32
+// Effect  returns the literal in `text`, which contains one literal and white space. `source` points into `text`.
+// Errors  literal_error: the text found, the text wanted and the byte position; nesting deeper than 32
 [[nodiscard]] python_value parse_literal(std::string_view text);
 
 }  // namespace cornerturn::cli

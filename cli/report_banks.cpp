@@ -1,4 +1,4 @@
-// Bank maps of four rungs, from the maps that the kernels themselves use.
+// Bank maps of four rungs, from the index maps of the kernels.
 #include <fmt/format.h>
 
 #include "explain_kernel.hpp"
@@ -10,7 +10,7 @@ namespace {
 constexpr int cell = 16;
 constexpr const char* shown[] = {"20_load_conflicts", "30_padded", "35_swizzled", "50_vector_swizzled"};
 
-// A cell of each bank: b0 ... b31 as it is, w0 ... w31 where a warp wants it. Once for all maps.
+// One symbol per bank: b0 ... b31 plain, w0 ... w31 framed for elements that a warp accesses. All maps share them.
 std::string symbols() {
   std::string out = "<svg class=\"symbols\" aria-hidden=\"true\"><defs>\n";
   for (const bool want : {false, true}) {
@@ -48,15 +48,15 @@ std::string banks_section(const model::architecture& machine) {
     const std::string counts = fmt::format("{:.0f} conflicts for each shared load, {:.0f} for each shared store",
                                            picture.counts.shared_load.conflicts_per_request(),
                                            picture.counts.shared_store.conflicts_per_request());
-    body += fmt::format("<figure>\n{}<figcaption><b>{}</b>{}. Framed: what {}.</figcaption>\n</figure>\n",
+    body += fmt::format("<figure>\n{}<figcaption><b>{}</b>{}. Framed: elements that {}.</figcaption>\n</figure>\n",
                         map_svg(picture.maps.back(), fmt::format("banks of {}: {}", name, counts)), name, counts,
                         picture.wanted_by);
   }
   return section(
       "Bank maps",
-      "A tile of 32 x 32 elements of 4 bytes in a GPU's shared memory. The number is the bank of an element; a "
-      "bank gives one word a turn, so framed cells of one colour wait for each other. Computed by the model, not "
-      "measured: the same on every machine.",
+      "A tile of 32 x 32 elements of 4 bytes in a GPU's shared memory. The number is the bank of an element. A "
+      "bank serves one word per cycle, so framed cells of one colour are served one after another. The model "
+      "computes these maps; they are equal on every machine.",
       body + "</div>\n");
 }
 

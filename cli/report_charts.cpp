@@ -1,4 +1,4 @@
-// Bandwidth against size, and every case as a dot.
+// Charts: bandwidth against size, and a dot for every case.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ constexpr const char* peer_key =
     "<span><svg viewBox=\"0 0 14 14\" aria-hidden=\"true\"><circle class=\"peer\" cx=\"7\" cy=\"7\" r=\"4.5\"/></svg>"
     "best peer</span>";
 
-// Matrices, none of whose sides is short, out of cache.
+// Returns matrices with sides of 256 and more, out of cache.
 std::vector<const measured_case*> matrices_of(const bench_run& run, int threads) {
   std::vector<const measured_case*> found;
   for (const measured_case& one : run.cases) {
@@ -43,7 +43,7 @@ std::string size_text(double bytes) {
   return fmt::format("{:.3g} {}", bytes, units[unit]);
 }
 
-double step_for(double most) {  // 1, 2 or 5 times a power of ten; at most five of them up to `most`
+double step_for(double most) {  // 1, 2 or 5 times a power of ten, so that an axis up to `most` has at most five steps
   const double power = std::pow(10, std::floor(std::log10(most / 5)));
   for (const double times : {1.0, 2.0, 5.0}) {
     if (most / (times * power) <= 5) return times * power;
@@ -137,7 +137,7 @@ std::vector<group> groups_of(const bench_run& run) {
   return groups;
 }
 
-std::string strip(const group& of, double longest) {
+std::string dot_row(const group& of, double longest) {
   std::vector<double> shares;
   std::string dots;
   for (const measured_case* one : of.cases) {
@@ -192,8 +192,8 @@ std::string sizes_section(const std::vector<bench_run>& runs) {
       body += fmt::format(chart_key, peers ? peer_key : "");
       body += "<figure>\n" + chart(cases, 980, 360, "wide") + chart(cases, 340, 300, "narrow");
       body += fmt::format(
-          "<figcaption>GB/s, read and written, against the bytes of one side: {} matri{}, no side under "
-          "256, out of cache.</figcaption>\n</figure>\n",
+          "<figcaption>GB/s, read and written, against the bytes of one side: {} matri{}, all sides of "
+          "256 or more, out of cache.</figcaption>\n</figure>\n",
           cases.size(), cases.size() == 1 ? "x" : "ces");
     }
   }
@@ -210,14 +210,14 @@ std::string cases_section(const std::vector<bench_run>& runs) {
     body +=
         "<div class=\"bars\">\n<div class=\"row quiet\"><span class=\"name\">share of the copy</span><span "
         "class=\"value\">mean</span><span class=\"value\">worst</span><span class=\"lane\"></span></div>\n";
-    for (const group& one : groups) body += strip(one, longest);
+    for (const group& one : groups) body += dot_row(one, longest);
     body += "</div>\n" + table_of(run, groups);
   }
   if (body.empty()) return "";
   return section(
       "Every case",
-      "A dot a case: its share of the best copy of the same bytes. Lines stand at quarters of the copy, the mark "
-      "at the geometric mean.",
+      "Each dot is the share of one case: its GB/s over the best copy of an equal number of bytes. Lines mark quarters "
+      "of the copy, and the long mark the geometric mean.",
       body);
 }
 

@@ -1,4 +1,4 @@
-// `cornerturn report`: measures, or reads what was measured elsewhere, and writes one HTML page.
+// `cornerturn report`: measures, or reads result files, and writes one HTML page.
 #include <fmt/format.h>
 
 #include <fstream>
@@ -15,29 +15,29 @@
 namespace cornerturn::cli {
 namespace {
 
-struct plan_of_work {
-  std::vector<ladder::matrix_shape> climbs;
+struct workload {
+  std::vector<ladder::matrix_shape> ladder_shapes;
   int repetitions;
   std::vector<std::string> bench;  // arguments
 };
 
-// What a run without --from measures. The sides are multiples of 16, which all rungs take.
-plan_of_work work_for(bool on_gpu, bool quick) {
+// Returns the measurements of a run without --from. The sides are multiples of 16, so that all rungs accept them.
+workload workload_for(bool on_gpu, bool quick) {
   if (quick) return {{{1024, 1024}}, 3, {"--rounds", "3", "--shape", "512x512", "--shape", "1024x1024"}};
-  plan_of_work made{{{4096, 4096}, {5008, 7008}}, 9, {}};
+  workload made{{{4096, 4096}, {5008, 7008}}, 9, {}};
   std::vector<std::string> shapes = {"512x512", "1024x1024", "2048x2048", "4096x4096", "5008x7008", "8192x8192"};
   if (on_gpu) {
-    made.climbs = {{8192, 8192}, {16384, 16384}};
+    made.ladder_shapes = {{8192, 8192}, {16384, 16384}};
     shapes = {"4096x4096", "8192x8192", "10000x14000", "16384x16384", "20000x28000", "32768x32768"};
   }
   for (std::string& shape : shapes) made.bench.insert(made.bench.end(), {"--shape", std::move(shape)});
   return made;
 }
 
-void climb(report& all, const plan_of_work& work, bool on_gpu) {
+void measure_ladder(report& all, const workload& work, bool on_gpu) {
   constexpr int word_bytes = 4, threads = 1;
   std::vector<ladder::timing> times;
-  for (const ladder::matrix_shape& shape : work.climbs) {
+  for (const ladder::matrix_shape& shape : work.ladder_shapes) {
     const auto more = on_gpu ? ladder::time_rungs(shape, word_bytes, work.repetitions)
                              : bench::time_cpu_ladder(shape, word_bytes, work.repetitions, threads);
     ladder::print_table(std::cout, more);
@@ -49,8 +49,8 @@ void climb(report& all, const plan_of_work& work, bool on_gpu) {
   add_result(all, file.str(), "the ladder");
 }
 
-// Returns the bench's exit code: 1 when a result was wrong, which the page says too.
-int bench_here(report& all, const plan_of_work& work, bool on_gpu) {
+// Returns the exit code of the bench: 1 for a wrong result. The page also shows wrong results.
+int measure_cases(report& all, const workload& work, bool on_gpu) {
   std::vector<std::string> words = {"--device", on_gpu ? "cuda:0" : "cpu"};
   words.insert(words.end(), work.bench.begin(), work.bench.end());
   if (on_gpu || !bench::linked_peers().empty()) words.insert(words.end(), {"--peers", "on"});
@@ -70,23 +70,23 @@ std::string content_of(const std::string& name) {
   return text;
 }
 
-std::string leaf_of(const std::string& name) { return name.substr(name.find_last_of('/') + 1); }
+std::string file_name_of(const std::string& name) { return name.substr(name.find_last_of('/') + 1); }
 
 }  // namespace
 
 int run_report(const report_options& options) {
-  output_file page(options.output, 0);  // before minutes of measuring, not after
+  output_file page(options.output, 0);  // fail before minutes of measuring, not after
   report all;
   int code = exit_ok;
   for (const std::string& name : options.from) {
     add_result(all, content_of(name), name);
-    all.files.push_back(leaf_of(name));
+    all.files.push_back(file_name_of(name));
   }
   if (options.from.empty()) {
     const bool on_gpu = ladder::absence().empty();
-    const plan_of_work work = work_for(on_gpu, options.quick);
-    climb(all, work, on_gpu);
-    code = bench_here(all, work, on_gpu);
+    const workload work = workload_for(on_gpu, options.quick);
+    measure_ladder(all, work, on_gpu);
+    code = measure_cases(all, work, on_gpu);
   }
   const std::string text = page_of(all);
   page.write_at(text, 0);

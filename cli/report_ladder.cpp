@@ -1,4 +1,4 @@
-// The ladder as bars, and what was predicted beside what was measured.
+// The ladder as bars, and a table of predicted and measured values.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 namespace cornerturn::cli {
 namespace {
 
-// The part of a run that is one climb: from a copy to the rung before the next.
+// Calls body for each shape of a run: the rungs from one 00_copy to the rung before the next 00_copy.
 template <class Body>
-void each_climb(const ladder_run& run, const Body& body) {
+void each_shape(const ladder_run& run, const Body& body) {
   for (std::size_t from = 0; from < run.times.size();) {
     std::size_t to = from + 1;
     while (to < run.times.size() && run.times[to].rung != "00_copy") ++to;
@@ -51,10 +51,10 @@ const ladder::cpu_rung* cpu_rung_of(const ladder::timing& one) {
   return found == rungs.end() ? nullptr : &*found;
 }
 
-// Ordinary stores fetch the line that they write: what is moved and what has to be.
-std::string cpu_climb(std::span<const ladder::timing> times) {
+// An ordinary store loads its cache line first. The table compares this traffic with the necessary traffic.
+std::string cpu_table(std::span<const ladder::timing> times) {
   std::string out =
-      "<div class=\"scroll\"><table><tr><th>rung</th><th>lines moved for each</th><th>predicted: at most</th>"
+      "<div class=\"scroll\"><table><tr><th>rung</th><th>lines transferred per line</th><th>predicted: at most</th>"
       "<th>measured</th></tr>\n";
   bool any = false;
   for (const ladder::timing& one : times) {
@@ -74,7 +74,7 @@ std::string sectors_cell(const model::global_count& count, bool by_tensor) {
                      100 * count.useful());
 }
 
-std::string gpu_climb(std::span<const ladder::timing> times, const model::architecture& machine) {
+std::string gpu_table(std::span<const ladder::timing> times, const model::architecture& machine) {
   const char* const lines = words_of(machine).lines;
   std::string out = fmt::format(
       "<div class=\"scroll\"><table><tr><th>rung</th><th>{}, load</th><th>{}, store</th><th>conflicts, load"
@@ -97,7 +97,7 @@ std::string gpu_climb(std::span<const ladder::timing> times, const model::archit
   return any ? out + "</table></div>\n" : "";
 }
 
-// The model's DRAM rate is that of one product; another with the same architecture has its own.
+// The model has the DRAM rate of one product. Other products of the architecture differ, so they get no floor.
 const model::architecture* product_of(const bench_run& run) {
   const model::architecture* const machine = model::find_architecture(run.arch);
   if (machine == nullptr) return nullptr;
@@ -121,8 +121,10 @@ std::string floors(const bench_run& run, const model::architecture& machine) {
     found->copies.push_back(one.roof / floor_rate);
   }
   std::string out = fmt::format(
-      "<p>Predicted: no faster than each byte read once and written once at {:.0f} GB/s, what the data sheet of the {} "
-      "says. Measured: shares of that, the best copy's and ours.</p>\n<div class=\"scroll\"><table><tr><th>cases</th>"
+      "<p>Prediction: each byte is read once and written once at no more than {:.0f} GB/s, the data sheet's rate of "
+      "the "
+      "{}. Measured: shares of this bound, for the best copy and for us.</p>\n<div "
+      "class=\"scroll\"><table><tr><th>cases</th>"
       "<th></th><th>copy</th><th>ours</th><th>ours, worst</th></tr>\n",
       machine.dram_gigabytes_per_second, machine.product);
   for (const line& one : lines) {
@@ -138,7 +140,7 @@ std::string floors(const bench_run& run, const model::architecture& machine) {
 std::string ladder_section(const std::vector<ladder_run>& runs) {
   std::string body;
   for (const ladder_run& run : runs) {
-    each_climb(run, [&](std::span<const ladder::timing> times) {
+    each_shape(run, [&](std::span<const ladder::timing> times) {
       const double roof = times.front().gigabytes_per_second();
       double longest = roof;
       for (const ladder::timing& one : times) longest = std::max(longest, one.gigabytes_per_second());
@@ -150,8 +152,8 @@ std::string ladder_section(const std::vector<ladder_run>& runs) {
   if (body.empty()) return "";
   return section(
       "The ladder",
-      "From two plain loops to the library, one idea a rung. The first bar is the roof: a copy, which moves the "
-      "same bytes and turns nothing.",
+      "From two plain loops to the library; each rung adds one idea. The first bar is the roof: a copy of equally "
+      "many bytes, without a transpose.",
       body);
 }
 
@@ -160,18 +162,18 @@ std::string prediction_section(const report& all) {
   for (const ladder_run& run : all.ladders) {
     const bool on_cpu = run.where.threads > 0;
     std::string tables;
-    each_climb(run, [&](std::span<const ladder::timing> times) {
-      const std::string table = on_cpu ? cpu_climb(times) : gpu_climb(times, architecture_of(all));
+    each_shape(run, [&](std::span<const ladder::timing> times) {
+      const std::string table = on_cpu ? cpu_table(times) : gpu_table(times, architecture_of(all));
       if (!table.empty()) tables += fmt::format("<h3>{}</h3>\n", title_of(run, times.front())) + table;
     });
     if (tables.empty()) continue;
     body +=
-        on_cpu ? "<p>Predicted from traffic alone: a line of the source is read, a line of the destination is written, "
-                 "and an ordinary store reads its line first. Three lines where the copy moves two are at most 67 % "
-                 "of it. What is lost beyond that is latency, address translation and lines that leave the cache "
-                 "before they are used up.</p>\n"
-               : "<p>Predicted by the model, on the host: sectors of 32 bytes for each request and their useful share, "
-                 "bank conflicts for each request, occupancy. Measured: the share of the copy.</p>\n";
+        on_cpu ? "<p>The prediction counts traffic only: a line of the source is read, a line of the destination is "
+                 "written, and an ordinary store reads its line first. A rung with three lines reaches at most 67 % of "
+                 "a copy with two. Latency, address translation and early cache evictions explain lower "
+                 "values.</p>\n"
+               : "<p>The model predicts on the host: sectors of 32 bytes per request and their useful share, bank "
+                 "conflicts per request, and occupancy. Measured: the share of the copy.</p>\n";
     body += tables;
   }
   for (const bench_run& run : all.benches) {

@@ -1,4 +1,4 @@
-// The page: cli/report.html with its {{places}} filled.
+// The page: fills the {{fields}} of cli/report.html.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ std::string hero_of(const report& all) {
       roof = std::max(roof, one.roof);
     }
     if (shares.empty()) continue;
-    out += hero_number(rate_text(roof) + " GB/s", "the fastest copy seen: the roof");
+    out += hero_number(rate_text(roof) + " GB/s", "the fastest copy: the roof");
     out += hero_number(fmt::format("{:.0f} %", 100 * geometric_mean(shares)),
                        fmt::format("of the roof, geometric mean of {} cold cases", shares.size()));
   }
@@ -65,11 +65,11 @@ std::string machine_section(const report& all) {
 
 std::string method_section(const report& all) {
   std::string body =
-      "<p>GB/s are 10<sup>9</sup> bytes a second, bytes read and bytes written together. The <em>roof</em> is the "
-      "fastest "
-      "of several plain copies in the same process, on the same number of threads, in turn with what is measured. A "
-      "<em>share</em> is ours over the roof. Times are medians; cold cases rotate through buffers so that none is met "
-      "again while cached. Every element of the first and the last run is checked; what was wrong is marked so.</p>\n";
+      "<p>GB/s are 10<sup>9</sup> bytes per second; bytes read and bytes written are added. The <em>roof</em> is the "
+      "fastest of several plain copies in one process with our code, on an equal number of threads, in alternation. A "
+      "<em>share</em> is our GB/s over the roof. Times are medians. Cold cases rotate through buffers, so that no "
+      "buffer is reused while it is cached. Every element of the first and the last run is checked; wrong results are "
+      "marked.</p>\n";
   for (const bench_run& run : all.benches) {
     body += fmt::format("<h3>{}</h3>\n", escaped("cornerturn bench, " + run.device + ", " + run.date)) +
             facts_html(run.method);
@@ -83,7 +83,7 @@ std::string method_section(const report& all) {
   return section("How it was measured", "", body);
 }
 
-// As `cornerturn bench` says it.
+// The warnings of `cornerturn bench`.
 std::string warning_of(const report& all) {
   constexpr double busy = 0.15;
   std::string out;
@@ -178,7 +178,7 @@ const model::architecture& architecture_of(const report& all) {
 std::string page_of(const report& all) {
   std::string footer = fmt::format("Made by cornerturn {}", version());
   for (const std::string& file : all.files) footer += (&file == &all.files.front() ? " from " : ", ") + file;
-  const std::map<std::string, std::string> places = {
+  const std::map<std::string, std::string> fields = {
       {"title", escaped("Transposes on " + device_of(all))},
       {"subtitle", escaped(subtitle_of(all))},
       {"warning", warning_of(all)},
@@ -200,7 +200,7 @@ std::string page_of(const report& all) {
     out += rest.substr(0, open);
     if (open == std::string_view::npos) return out;
     const auto close = rest.find("}}", open);
-    out += places.at(std::string(rest.substr(open + 2, close - open - 2)));
+    out += fields.at(std::string(rest.substr(open + 2, close - open - 2)));
     rest.remove_prefix(close + 2);
   }
 }

@@ -1,4 +1,4 @@
-// The other libraries: each on the cases that it could do, beside ours on the same ones.
+// Other libraries: each on its supported cases, with our results on these cases.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -54,7 +54,7 @@ std::string peer_title(const std::string& name) {
       {"fftw_estimate", "FFTW estimate"},
       {"fftw_measure", "FFTW measure"},
       {"onednn_reorder", "oneDNN reorder"},
-      {"hptt_estimate", "Hstd::string peer_title(const std::string& name) {T estimate"},
+      {"hptt_estimate", "HPTT estimate"},
   };
   const auto found = words.find(name);
   return found == words.end() ? name : found->second;
@@ -75,15 +75,15 @@ std::string peers_section(const std::vector<bench_run>& runs) {
   if (!body.empty()) {
     return section(
         title,
-        "Geometric means of shares of the copy, the library's (upper bar) and ours (lower) on the cases that it "
-        "could do; last, how many times as fast ours is there.",
+        "Geometric means of shares of the copy on the library's supported cases: the library (upper bar) and ours "
+        "(lower bar). The last column is our speed over the library's.",
         body);
   }
   if (runs.empty()) return "";
   return section(
       title, "",
-      "<p>No other library was measured. A build with <code>-DCORNERTURN_PEERS=ON</code> links those that it "
-      "finds; <code>./dev bench</code> makes one.</p>\n");
+      "<p>No other library was measured. A build with <code>-DCORNERTURN_PEERS=ON</code> links the libraries that "
+      "it finds; <code>./dev bench</code> makes such a build.</p>\n");
 }
 
 }  // namespace cornerturn::cli

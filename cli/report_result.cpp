@@ -1,4 +1,4 @@
-// Reads result files; docs/measuring.md says what is in them.
+// Reads result files; docs/measuring.md describes their format.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -55,15 +55,15 @@ std::vector<fact> method_of(const json& own) {
   std::vector<fact> facts;
   std::string rounds = fmt::format("{}", value_or<int>(method, "rounds", 0));
   if (const int merged = value_or<int>(own, "merged", 1); merged > 1) {
-    rounds += fmt::format(" in each of {} processes; medians of theirs", merged);
+    rounds += fmt::format(" in each of {} processes; medians over the processes", merged);
   }
   add(facts, "Rounds", rounds);
   if (const auto rotation = mebibytes(method, "rotation_bytes"); !rotation.empty()) {
-    add(facts, "Cold", "a pair of buffers is met again after " + rotation + " of other traffic");
+    add(facts, "Cold", "a pair of buffers is reused after " + rotation + " of other traffic");
   }
   add(facts, "Pages", value_or<bool>(method, "huge_pages", false) ? "2 MiB" : "4 KiB");
   std::string peers;
-  const json versions = value_or<json>(own, "peers", json::object());  // a reference would not outlive it
+  const json versions = value_or<json>(own, "peers", json::object());  // not a reference: value_or returns a temporary
   for (const auto& [name, peer] : versions.items()) {
     peers += fmt::format("{}{} {}", peers.empty() ? "" : ", ", name, value_or<std::string>(peer, "version", ""));
   }
@@ -106,7 +106,9 @@ measured_case case_of(const json& from) {
 bench_run bench_of(const json& file) {
   const json& own = file.at("cornerturn");
   const json& machine = own.at("machine");
-  if (own.at("format").at(0).get<int>() != 1) throw failure("a result file of another format than 1");
+  if (const int format = own.at("format").at(0).get<int>(); format != 1) {
+    throw failure(fmt::format("the result file has format {}, wanted 1", format));
+  }
   bench_run made;
   const bool on_gpu = machine.contains("gpu");
   made.device = on_gpu ? machine["gpu"].at("name").get<std::string>() : machine.at("model").get<std::string>();
@@ -130,10 +132,11 @@ ladder_run ladder_of(const json& file) {
          {one.at("rows").get<std::int64_t>(), one.at("cols").get<std::int64_t>(), one.at("batch").get<std::int64_t>()},
          one.at("milliseconds").get<std::vector<double>>(),
          one.at("note").get<std::string>()});
-    if (made.times.back().milliseconds.empty()) throw failure(made.times.back().rung + " was never measured");
+    if (made.times.back().milliseconds.empty())
+      throw failure(made.times.back().rung + " has no milliseconds, wanted at least one");
   }
   if (made.times.empty() || made.times.front().rung != "00_copy")
-    throw failure("a ladder begins with its roof, 00_copy");
+    throw failure("the first rung is not the roof, wanted 00_copy");
   return made;
 }
 
@@ -147,7 +150,8 @@ void add_result(report& all, const std::string& text, const std::string& name) {
     } else if (file.contains("rungs")) {
       all.ladders.push_back(ladder_of(file));
     } else {
-      throw failure("neither `cornerturn bench --json` nor `cornerturn ladder --json` wrote this");
+      throw failure(
+          "found no bench and no ladder, wanted a file of `cornerturn bench --json` or `cornerturn ladder --json`");
     }
   } catch (const json::exception& fault) {
     throw failure(fmt::format("{}: not a result file: {}", name, fault.what()));

@@ -1,7 +1,7 @@
-// `cornerturn make-sample`: the .npy files of the demo. The same in every run, with every number of threads.
+// `cornerturn make-sample`: writes the .npy files of the demo. The content does not depend on the number of threads.
 //   matrix  rows x cols of float32: a smooth field and noise
-//   cube    rows x cols x bands of uint16, bands interleaved by pixel as satellite scenes are: reflectance * 10000 of a
-//           landscape with water, vegetation and bare rock, each band seeing them differently
+//   cube    rows x cols x bands of uint16, interleaved by pixel as in satellite scenes: reflectance * 10000 of a
+//           landscape with water, vegetation and bare rock, with a spectrum for each
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 namespace cornerturn::cli {
 namespace {
 
-constexpr std::int64_t strip_bytes = 4 << 20;
+constexpr std::int64_t chunk_bytes = 4 << 20;
 constexpr int octaves = 5;
 
 // Steele, Lea, Flood: Fast splittable pseudorandom number generators (2014), the finaliser.
@@ -74,8 +74,8 @@ void matrix_row(std::int64_t y, const std::vector<float>& heights, std::byte* ou
   }
 }
 
-// Reflectance * 10000 of water, vegetation and rock from blue (440 nm) to short-wave infrared (2200 nm), near the
-// shapes that field spectra have: water darkens, vegetation has the red edge, rock brightens slowly.
+// Reflectance * 10000 of water, vegetation and rock from blue (440 nm) to short-wave infrared (2200 nm). The shapes
+// resemble field spectra: water gets darker, vegetation has the red edge, rock gets slowly brighter.
 constexpr std::array<std::array<float, 12>, 3> spectra{{
     {900, 850, 700, 450, 300, 200, 150, 120, 100, 60, 30, 20},
     {250, 300, 700, 350, 1200, 3200, 4300, 4500, 4600, 4400, 2100, 1000},
@@ -131,16 +131,17 @@ int run_make_sample(const sample_options& options) {
 
   const std::int64_t rows = header.shape[0];
   const std::int64_t row_bytes = header.data_bytes / rows;
-  const std::int64_t strip = std::max<std::int64_t>(1, strip_bytes / row_bytes);
+  const std::int64_t chunk_rows = std::max<std::int64_t>(1, chunk_bytes / row_bytes);
   const landscape land(rows, header.shape[1]);
   std::atomic<std::int64_t> next{0};
   run_workers(
       std::max(1, cpu().threads),
       [&](std::atomic<bool>& stop) {
         std::vector<float> heights(static_cast<std::size_t>(header.shape[1]));
-        std::vector<std::byte> buffer(static_cast<std::size_t>(strip * row_bytes));
-        for (std::int64_t first = next.fetch_add(strip); first < rows && !stop.load(); first = next.fetch_add(strip)) {
-          const std::int64_t last = std::min(first + strip, rows);
+        std::vector<std::byte> buffer(static_cast<std::size_t>(chunk_rows * row_bytes));
+        for (std::int64_t first = next.fetch_add(chunk_rows); first < rows && !stop.load();
+             first = next.fetch_add(chunk_rows)) {
+          const std::int64_t last = std::min(first + chunk_rows, rows);
           for (std::int64_t y = first; y < last; ++y) {
             land.row(y, heights);
             std::byte* const at = buffer.data() + (y - first) * row_bytes;

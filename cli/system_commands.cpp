@@ -1,4 +1,4 @@
-// `cornerturn doctor`, `kernels` and `roof`: what this build and this machine are.
+// `cornerturn doctor`, `kernels` and `roof`: describe this build and this machine.
 #include <fmt/format.h>
 #include <sys/utsname.h>
 
@@ -25,7 +25,7 @@ constexpr const char* compiler =
     "unknown";
 #endif
 
-// The word in brackets of "always [madvise] never".
+// Returns the word in brackets of "always [madvise] never".
 std::string huge_page_mode() {
   std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
   std::string line;

@@ -1,4 +1,4 @@
-// Words and numbers of the command line: exit codes, the one exception type, lists, shapes and sizes as text.
+// Text of the command line: exit codes, the exception type, and conversions of lists, shapes and sizes.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace cornerturn::cli {
 
 enum exit_code : int { exit_ok = 0, exit_failure = 1, exit_usage = 2, exit_no_device = 3 };
 
-// A sentence for stderr and the exit code that goes with it.
+// A sentence for stderr and its exit code.
 class failure : public std::runtime_error {
  public:
   explicit failure(const std::string& sentence, exit_code code = exit_failure)
@@ -24,13 +24,13 @@ class failure : public std::runtime_error {
   exit_code code_;
 };
 
-// Effect  "2,0,1" -> {2, 0, 1}; "" -> {}; nothing when it is not a comma-separated list of integers
+// Effect  "2,0,1" -> {2, 0, 1}; "" -> {}; nothing if the text is not a comma-separated list of integers
 [[nodiscard]] std::optional<std::vector<int>> parse_axes(std::string_view text);
 
-// Effect  "64x56x56x256" -> {64, 56, 56, 256}; nothing when it is not integers >= 0 separated by x
+// Effect  "64x56x56x256" -> {64, 56, 56, 256}; nothing if the text is not integers >= 0 separated by x
 [[nodiscard]] std::optional<std::vector<std::int64_t>> parse_shape(std::string_view text);
 
-// Effect  the axes as numpy.transpose understands them: none means full reversal, negative ones count from the end
+// Effect  resolves axes as numpy.transpose does: no axes means reversed order, negative axes count from the end
 // Errors  failure: wrong count, out of range, repeated; the sentence starts with `what`
 [[nodiscard]] std::vector<int> resolve_axes(const std::optional<std::vector<int>>& axes, int rank,
                                             const std::string& what);

@@ -1,5 +1,5 @@
-// `cornerturn transpose`: 1 read the header  2 decide what the output is  3 write it under no name  4 verify it
-// 5 give it its name  6 say what was done.
+// `cornerturn transpose`: 1. read the header  2. make the header of the output  3. write a file without a name
+// 4. verify it  5. publish it under its name  6. print a summary.
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -40,7 +40,7 @@ void require_device(const std::string& device) {
   for (const backend_info& backend : backends()) {
     if (backend.name != device) continue;
     if (!backend.present) throw failure(fmt::format("--device cuda: {}", backend.detail), exit_no_device);
-    throw failure("--device cuda: files are moved by the CPU in this version; wanted auto or cpu", exit_no_device);
+    throw failure("--device cuda: this version transposes files on the CPU only, wanted auto or cpu", exit_no_device);
   }
   throw failure("--device cuda: this build has no cuda backend", exit_no_device);
 }
@@ -53,19 +53,19 @@ npy_header read_header(const mapped_file& file, const std::string& path) {
   }
 }
 
-// The transposition as a header alone: the same bytes mean the permuted array when the axes that have more than one
-// index either stay in order, or are all reversed and C order becomes Fortran order.
+// Returns the order for unchanged data bytes. Axes with extents above 1 must stay in order or be reversed.
+// Reversed axes exchange C order and Fortran order.
 bool order_of_same_bytes(const npy_header& in, std::span<const int> axes, const std::string& path) {
   if (in.data_bytes == 0) return in.fortran_order;
-  std::vector<int> moving;
+  std::vector<int> long_axes;
   for (const int k : axes) {
-    if (in.shape[static_cast<std::size_t>(k)] > 1) moving.push_back(k);
+    if (in.shape[static_cast<std::size_t>(k)] > 1) long_axes.push_back(k);
   }
-  if (std::is_sorted(moving.begin(), moving.end())) return in.fortran_order;
-  if (std::is_sorted(moving.rbegin(), moving.rend())) return !in.fortran_order;
+  if (std::is_sorted(long_axes.begin(), long_axes.end())) return in.fortran_order;
+  if (std::is_sorted(long_axes.rbegin(), long_axes.rend())) return !in.fortran_order;
   throw failure(
-      fmt::format("{}: --metadata-only cannot express axes {} of shape {}: a header can only say C or Fortran order, "
-                  "wanted axes that stay in order or are all reversed (axes of extent 1 may go anywhere)",
+      fmt::format("{}: --metadata-only cannot express axes {} of shape {}: a header can only express C or Fortran "
+                  "order, wanted axes in order or all reversed (axes of extent 1 may be anywhere)",
                   path, axes_text(axes), tuple_text(in.shape)));
 }
 
@@ -75,17 +75,18 @@ void verify_output(const mapped_file& input, const output_file& file, outcome& r
   const mapped_file written(file.descriptor(), options.output);
   const npy_header out = read_header(written, options.output);
   if (out.shape != result.out.shape || out.descr != result.in.descr) {
-    throw failure(
-        fmt::format("{}: verification failed: the header reads back as {} {}, wanted {} {}; no output was left",
-                    options.output, tuple_text(out.shape), out.descr, tuple_text(result.out.shape), result.in.descr));
+    throw failure(fmt::format("{}: verification failed: the header is {} {}, wanted {} {}; the output was removed",
+                              options.output, tuple_text(out.shape), out.descr, tuple_text(result.out.shape),
+                              result.in.descr));
   }
   progress_bar bar("verifying", result.in.data_bytes, !options.json && !options.quiet);
   const auto difference = find_difference(result.in, input.bytes().data() + result.in.data_offset, out,
                                           written.bytes().data() + out.data_offset, result.axes, threads,
                                           [&](std::int64_t done) { bar.show(done); });
   if (difference) {
-    throw failure(fmt::format("{}: verification failed: the element at {} is not that of the input; no output was left",
-                              options.output, tuple_text(*difference)));
+    throw failure(
+        fmt::format("{}: verification failed: the element at {} differs from the input; the output was removed",
+                    options.output, tuple_text(*difference)));
   }
   result.verify_seconds = seconds_since(start);
 }
@@ -110,7 +111,7 @@ void print_json(const transpose_options& options, const outcome& result, double 
       {"verified", options.verify},
       {"verify_seconds", result.verify_seconds},
   };
-  // Names in a file may be in any encoding; JSON is UTF-8.
+  // File names and dtypes may have any encoding, but JSON is UTF-8.
   fmt::print("{}\n", report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
@@ -119,7 +120,7 @@ void print_lines(const transpose_options& options, const outcome& result, double
              shape_text(result.out.shape), npy_dtype_name(result.in.descr), bytes_text(result.in.data_bytes));
   std::string how = options.metadata_only ? "data copied unchanged, header only"
                     : result.moved.kernel.empty()
-                        ? "no data to move"
+                        ? "no data to copy"
                         : fmt::format("{}, {} thread{}", result.moved.kernel, result.moved.threads,
                                       result.moved.threads == 1 ? "" : "s");
   if (options.verify) how += ", verified";
@@ -145,7 +146,7 @@ int run_transpose(const transpose_options& options) {
   struct stat about {};
   if (stat(options.output.c_str(), &about) == 0 && input.is_same_file(about.st_dev, about.st_ino)) {
     throw failure(
-        fmt::format("{}: is the same file as the input {}, wanted another one: a file is not transposed in "
+        fmt::format("{}: is the same file as the input {}, wanted another file: the command does not work in "
                     "place",
                     options.output, options.input));
   }
@@ -171,7 +172,7 @@ int run_transpose(const transpose_options& options) {
   output_file output(options.output, data_offset + result.in.data_bytes);
   output.write_at(header, 0);
   {
-    progress_bar bar("moving", result.in.data_bytes, !options.json && !options.quiet);
+    progress_bar bar("writing", result.in.data_bytes, !options.json && !options.quiet);
     const auto show = [&bar](std::int64_t done) { bar.show(done); };
     if (moves) {
       result.moved = move_to_file(what, data, output, data_offset, threads, show);

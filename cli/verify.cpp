@@ -10,7 +10,7 @@
 namespace cornerturn::cli {
 namespace {
 
-constexpr std::int64_t tile = 64;  // of the two fast axes, so that both sides come from cache
+constexpr std::int64_t tile = 64;  // extent of a tile along both fast axes, so that both sides stay in cache
 
 struct walk_axis {
   std::int64_t extent = 1;
@@ -60,7 +60,7 @@ std::optional<std::vector<std::int64_t>> find_difference(const npy_header& in, c
   for (std::size_t k = 0; k < out.shape.size(); ++k) {
     rest.push_back({out.shape[k], in_steps[static_cast<std::size_t>(axes[k])], out_steps[k], k});
   }
-  // The axis that is fastest in the output and the one that is fastest in the input go inside, tiled.
+  // The two inner loops are tiled: the fastest axis of the output, and the fastest remaining axis of the input.
   const auto take_fastest = [&rest](auto step) {
     auto found = rest.end();
     for (auto at = rest.begin(); at != rest.end(); ++at) {
@@ -78,18 +78,18 @@ std::optional<std::vector<std::int64_t>> find_difference(const npy_header& in, c
 
   std::int64_t outer = 1;
   for (const walk_axis& one : rest) outer *= one.extent;
-  const std::int64_t strips = (slow.extent + tile - 1) / tile;
+  const std::int64_t row_tiles = (slow.extent + tile - 1) / tile;
   std::atomic<std::int64_t> next{0};
   std::atomic<std::int64_t> compared{0};
   std::mutex guard;
   std::optional<std::vector<std::int64_t>> difference;
 
   const auto body = [&](std::atomic<bool>& stop) {
-    for (std::int64_t work = next++; work < outer * strips && !stop.load(); work = next++) {
+    for (std::int64_t task = next++; task < outer * row_tiles && !stop.load(); task = next++) {
       const std::byte* a = in_data;
       const std::byte* b = out_data;
       std::vector<std::int64_t> index(out.shape.size(), 0);
-      std::int64_t left = work / strips;
+      std::int64_t left = task / row_tiles;
       for (std::size_t k = rest.size(); k-- > 0;) {
         const std::int64_t i = left % rest[k].extent;
         left /= rest[k].extent;
@@ -97,7 +97,7 @@ std::optional<std::vector<std::int64_t>> find_difference(const npy_header& in, c
         b += i * rest[k].out_step;
         index[rest[k].position] = i;
       }
-      const std::int64_t first = work % strips * tile;
+      const std::int64_t first = task % row_tiles * tile;
       const std::int64_t last = std::min(first + tile, slow.extent);
       for (std::int64_t column = 0; column < fast.extent; column += tile) {
         for (std::int64_t i = first; i < last; ++i) {

@@ -1,5 +1,5 @@
-// Reads an output file back and compares every element with the input by walking indices: no code in common with
-// the library or with file_move.
+// Reads an output file back and compares every element with the input, index by index. It shares no code with the
+// library or with file_move.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace cornerturn::cli {
 
-// Effect  the first index of the output found (not necessarily the lowest) whose element is not that of the input,
-//         nothing when all agree. `in_data` and `out_data` are the data of the two files, without headers.
+// Effect  returns an index of the output (not necessarily the lowest) with an element that differs from the input, or
+//         nothing. `in_data` and `out_data` are the data of the two files, without headers.
 [[nodiscard]] std::optional<std::vector<std::int64_t>> find_difference(
     const npy_header& in, const std::byte* in_data, const npy_header& out, const std::byte* out_data,
     std::span<const int> axes, int threads, const std::function<void(std::int64_t)>& progress);

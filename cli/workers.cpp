@@ -36,7 +36,7 @@ void run_workers(int threads, const std::function<void(std::atomic<bool>& stop)>
     try {
       team.emplace_back(work);
     } catch (const std::system_error&) {
-      if (k == 0) throw;  // fewer threads than asked for are enough, none is not
+      if (k == 0) throw;  // fewer threads than requested are enough, but not zero
       const std::lock_guard lock(guard);
       running -= threads - k;
       break;

@@ -1,4 +1,4 @@
-// A few threads that share a counter, and a calling thread that keeps the progress bar alive.
+// Worker threads, and a calling thread that updates the progress bar.
 #pragma once
 
 #include <atomic>
@@ -6,9 +6,9 @@
 
 namespace cornerturn::cli {
 
-// Effect  calls body(stop) once on each of `threads` threads; meanwhile the calling thread calls tick() ten times a
-//         second. A body that throws sets stop, which the others look at between two pieces of work.
-// Errors  what the first body to fail threw, after all have ended
+// Effect  calls body(stop) once on each of `threads` threads. Meanwhile the calling thread calls tick() ten times a
+//         second. An exception in a body sets stop; the other bodies check it between two tasks.
+// Errors  rethrows the exception of the first body that failed, after all threads have ended
 void run_workers(int threads, const std::function<void(std::atomic<bool>& stop)>& body,
                  const std::function<void()>& tick);
 

@@ -235,7 +235,7 @@ class BadInput(Case):
         self.refused(self.good, "--axes 2,1,0 names 3 axes, wanted 2", "--axes", "2,1,0")
 
     def test_too_many_axes(self):
-        self.refused(npy("'|u1'", str((2,) * 17), bytes(2**17)), "17 axes that move separately, wanted at most 16")
+        self.refused(npy("'|u1'", str((2,) * 17), bytes(2**17)), "17 axes that cannot be folded, wanted at most 16")
 
     def test_same_file(self):
         source = self.write("in.npy", self.good)
