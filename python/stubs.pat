@@ -1,4 +1,4 @@
-# What nanobind's stub generator cannot know: the types of CPython's own kind of functions.
+# nanobind's stub generator cannot infer the types of CPython's built-in functions.
 _core\.__prefix__:
     from collections.abc import Sequence
 

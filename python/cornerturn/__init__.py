@@ -1,7 +1,7 @@
 """Transposes matrices and permutes array axes at the speed of a plain copy.
 
-The array may be NumPy's, PyTorch's, CuPy's or JAX's, on the CPU or on an NVIDIA GPU; the result is one of the same kind.
-`cornerturn.torch` and `cornerturn.jax` have what is for one framework alone.
+The functions take arrays of NumPy, PyTorch, CuPy and JAX, on the CPU or on an NVIDIA GPU. The result is an array of the
+framework of the argument. `cornerturn.torch` and `cornerturn.jax` contain functions for one framework only.
 """
 from . import _core
 from ._core import backends, matrix_transpose, permute_dims, plan, rearrange, transpose_inplace_

@@ -1,6 +1,6 @@
-"""Arrays that the C++ half does not take by itself: whose they are, what memory they are, where results come from.
+"""Arrays that the C++ module does not handle itself: finds their framework and memory, and allocates results.
 
-Memory is described by a DLPack capsule, or by (pointer, shape, strides in bytes, bytes of an element, is it on CUDA).
+A DLPack capsule describes memory, or a tuple (pointer, shape, strides in bytes, bytes of an element, is it on CUDA).
 """
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 
 from . import _core
 
-_HOST, _CUDA, _CUDA_MANAGED = 1, 2, 13  # DLPack's numbers of devices
-_LEGACY_STREAM = 1  # CUDA's and DLPack's number of the default stream
+_HOST, _CUDA, _CUDA_MANAGED = 1, 2, 13  # device types of DLPack
+_LEGACY_STREAM = 1  # the default stream in CUDA and DLPack
 
 
 def _is(x: object, framework: str, name: str) -> bool:
-    """Whether `x` is an instance of the class; a framework that was never imported has none."""
+    """Return whether `x` is an instance of the class. A framework that is not imported has no instances."""
     module = sys.modules.get(framework)
     kind = getattr(module, name, None)
     return isinstance(kind, type) and isinstance(x, kind)
@@ -26,7 +26,7 @@ def _kind(x: object) -> str:
 
 
 def permute(x: Any, axes: tuple[int, ...], out: Any, stream: object, plan: _core.plan | None) -> Any:
-    """`permute_dims` of everything but NumPy's arrays and plain tensors."""
+    """`permute_dims` for all arrays except NumPy arrays and plain tensors."""
     if _is(x, "torch", "Tensor"):
         from . import torch as with_torch
         return with_torch._permute(x, axes, out, stream, plan)
@@ -34,8 +34,8 @@ def permute(x: Any, axes: tuple[int, ...], out: Any, stream: object, plan: _core
         from . import jax as with_jax
         for name, value in (("out", out), ("stream", stream), ("plan", plan)):
             if value is not None:
-                raise TypeError(f"{name} is given, but x is a JAX array: JAX's arrays never change, and it orders and "
-                                f"compiles the work by itself. Wanted: no {name}")
+                raise TypeError(f"{name} is given, but x is a JAX array: JAX arrays are immutable, and XLA orders and "
+                                f"compiles the work. Wanted: no {name}")
         return with_jax.permute_dims(x, axes)
     if _is(x, "cupy", "ndarray"):
         return _permute_cupy(x, axes, out, stream, plan)
@@ -43,7 +43,7 @@ def permute(x: Any, axes: tuple[int, ...], out: Any, stream: object, plan: _core
 
 
 def transpose_inplace_(x: Any, stream: object) -> Any:
-    """`transpose_inplace_` of everything but NumPy's arrays and plain tensors."""
+    """`transpose_inplace_` for all arrays except NumPy arrays and plain tensors."""
     if _is(x, "torch", "Tensor"):
         from . import torch as with_torch
         return with_torch._transpose_inplace(x, stream)
@@ -53,12 +53,12 @@ def transpose_inplace_(x: Any, stream: object) -> Any:
             current = cupy.cuda.get_current_stream().ptr if stream is None else stream
             return _core._transpose_memory(x, _memory_of_cupy(x), current)
     if _is(x, "jax", "Array"):
-        raise TypeError("x is a JAX array, and those never change. Wanted: cornerturn.matrix_transpose")
-    raise TypeError(f"x is a {_kind(x)}. Wanted: an array of NumPy, PyTorch or CuPy, whose memory may change")
+        raise TypeError("x is a JAX array, which is immutable. Wanted: cornerturn.matrix_transpose")
+    raise TypeError(f"x is a {_kind(x)}. Wanted: a mutable array of NumPy, PyTorch or CuPy")
 
 
 def describe(x: Any) -> object:
-    """The memory of `x`, for a plan: nothing is read from it and nothing waits for it."""
+    """Describe the memory of `x` for a plan, without access to it and without synchronization."""
     if _is(x, "torch", "Tensor"):
         from . import torch as with_torch
         return with_torch._memory(x)
@@ -69,10 +69,10 @@ def describe(x: Any) -> object:
 
 def _check_out(x: Any, out: Any, kind: str) -> None:
     if not _is(out, *kind.split(".")):
-        raise TypeError(f"out is a {_kind(out)}, but x is a {kind}. Wanted: the same")
+        raise TypeError(f"out is a {_kind(out)}, but x is a {kind}. Wanted: a {kind}")
     for name in ("dtype", "device"):
         if getattr(out, name) != getattr(x, name):
-            raise ValueError(f"out has {name} {getattr(out, name)}, but x has {getattr(x, name)}. Wanted: the same")
+            raise ValueError(f"out has {name} {getattr(out, name)}, but x has {getattr(x, name)}. Wanted: equal")
 
 
 # ---- CuPy ----
@@ -83,7 +83,7 @@ def _memory_of_cupy(x: Any) -> object:
 
 def _permute_cupy(x: Any, axes: tuple[int, ...], out: Any, stream: object, plan: _core.plan | None) -> Any:
     import cupy
-    if stream is not None:  # what is allocated belongs to the stream that works on it
+    if stream is not None:  # CuPy's memory pool needs the stream that uses the allocation
         with x.device, cupy.cuda.ExternalStream(_core._stream_handle(stream)):
             return _permute_cupy(x, axes, out, None, plan)
     with x.device:
@@ -97,7 +97,7 @@ def _permute_cupy(x: Any, axes: tuple[int, ...], out: Any, stream: object, plan:
         return made
 
 
-# ---- anybody else ----
+# ---- all other arrays ----
 
 def _packed_strides(shape: Sequence[int], element_bytes: int) -> tuple[int, ...]:
     strides, step = [], element_bytes
@@ -108,11 +108,11 @@ def _packed_strides(shape: Sequence[int], element_bytes: int) -> tuple[int, ...]
 
 
 def _borrow(x: Any, stream: int | None) -> tuple[object, int | None]:
-    """The memory of `x`, and the stream on which it may be used; `stream` is where it is going to be."""
+    """Return the memory of `x` and the stream on which it is ready. `stream` is the stream that will use it."""
     interface = getattr(x, "__cuda_array_interface__", None)
     if interface is not None:
         if interface.get("mask") is not None:
-            raise TypeError(f"x is a {_kind(x)} with a mask, which would be lost. Wanted: an array without one")
+            raise TypeError(f"x is a {_kind(x)} with a mask, which would be lost. Wanted: an array without a mask")
         shape, element_bytes = tuple(interface["shape"]), int(interface["typestr"][2:])
         strides = interface.get("strides") or _packed_strides(shape, element_bytes)
         return (interface["data"][0], shape, strides, element_bytes, True), interface.get("stream")
@@ -123,13 +123,13 @@ def _borrow(x: Any, stream: int | None) -> tuple[object, int | None]:
     wanted: dict[str, Any] = {"stream": stream or _LEGACY_STREAM} if on_cuda else {}
     try:
         return x.__dlpack__(**wanted, max_version=(1, 1)), wanted.get("stream")
-    except TypeError:  # it is older than versions are
+    except TypeError:  # its __dlpack__ has no parameter max_version
         return x.__dlpack__(**wanted), wanted.get("stream")
 
 
 def _empty(x: Any, shape: tuple[int, ...]) -> Any:
     if not hasattr(x, "__array_namespace__"):
-        raise TypeError(f"x is a {_kind(x)}, whose framework does not say how an array is made. Wanted: an out")
+        raise TypeError(f"x is a {_kind(x)}, whose framework lacks __array_namespace__. Wanted: an out")
     return x.__array_namespace__().empty(shape, dtype=x.dtype, device=x.device)
 
 

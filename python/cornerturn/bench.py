@@ -1,8 +1,8 @@
-"""Times cornerturn beside the frameworks that are installed; ``python -m cornerturn bench --help``.
+"""Times cornerturn and the installed frameworks; see ``python -m cornerturn bench --help``.
 
-Every case has the copy of the same framework's arrays beside it, measured in the same process: a transposition cannot be
-faster than reading and writing every byte once. Contenders take turns, so that a slow moment of the machine hits all of
-them; a number is the median of its rounds; every result is compared with NumPy's once.
+Each case also times a copy of the framework's arrays in this process: the upper bound, since a transpose also reads and
+writes every byte once. Contenders alternate, so that disturbances of the machine affect all of them. A number is the
+median of its rounds. Every result is compared with NumPy once.
 """
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ import cornerturn
 
 class Case(NamedTuple):
     name: str
-    shape: tuple[int, ...]  # the first extent that is 0 is chosen so that the array has the wanted size
+    shape: tuple[int, ...]  # an extent of 0 is replaced so that the array has the wanted size
     axes: tuple[int, ...]
     dtype: str
 
@@ -45,7 +45,7 @@ OURS = "cornerturn"
 
 
 class Framework:
-    """What arrays of one framework need: made from NumPy's, moved, copied, timed. `out` is None: make the result."""
+    """Operations on arrays of one framework: conversion, permutation, copy, timing. If `out` is None, allocate it."""
 
     name = "NumPy"
 
@@ -57,7 +57,7 @@ class Framework:
 
     def empty(self, shape: tuple[int, ...], like: Any) -> Any:
         out = np.empty(shape, like.dtype)
-        out.fill(0)  # its pages are there before they are written in a measured call
+        out.fill(0)  # touch the pages before the measured calls
         return out
 
     def move(self, x: Any, axes: tuple[int, ...], out: Any) -> Any:
@@ -149,7 +149,7 @@ class CuPy(Framework):
 
 
 class Jax(Framework):
-    """JAX has no out: it makes its result in any case."""
+    """JAX has no out: it always allocates its result."""
 
     name = "JAX"
 
@@ -178,25 +178,25 @@ class Contender(NamedTuple):
 
 
 def contenders(device: str) -> list[Contender]:
-    """The copy and cornerturn on arrays of one framework, and each framework that is here by itself."""
-    there: list[Framework] = [Framework()] if device == "cpu" else []
+    """Return the copy and cornerturn on arrays of one framework, and each installed framework."""
+    frameworks: list[Framework] = [Framework()] if device == "cpu" else []
     for module, make in (("torch", Torch), ("cupy", CuPy), ("jax", Jax)):
         if importlib.util.find_spec(module) is None or (module == "cupy" and device == "cpu"):
             continue
         try:
             one: Framework = make(device)
             one.numpy(one.array(np.zeros(2, "f4")))
-        except Exception as found:  # installed, but of no use here: without a GPU, say
-            print(f"{make.name} is left out: {found}", file=sys.stderr)
+        except Exception as found:  # installed, but not usable, for example without a GPU
+            print(f"{make.name} is skipped: {found}", file=sys.stderr)
         else:
-            there.append(one)
-    host = next((one for one in there if type(one) is not Jax), None)
+            frameworks.append(one)
+    host = next((one for one in frameworks if type(one) is not Jax), None)
     if host is None:
-        raise SystemExit(f"bench: no framework here has arrays on {device}. Wanted: "
+        raise SystemExit(f"bench: no installed framework has arrays on {device}. Wanted: "
                          + ("PyTorch or CuPy, with a GPU" if device == "cuda" else "NumPy"))
     ours = Contender(OURS, host, lambda x, axes, out: cornerturn.permute_dims(x, axes, out=out))
     copy = Contender(COPY, host, lambda x, axes, out: host.copy(x, None if out is None else out.reshape(x.shape)))
-    return [copy, ours, *(Contender(one.name, one, one.move) for one in there)]
+    return [copy, ours, *(Contender(one.name, one, one.move) for one in frameworks)]
 
 
 def sized(case: Case, mib: float) -> Case:
@@ -206,16 +206,16 @@ def sized(case: Case, mib: float) -> Case:
 
 def random_array(shape: tuple[int, ...], dtype: str) -> np.ndarray[Any, Any]:
     values = np.random.default_rng(1).integers(0, 255, size=(*shape, np.dtype(dtype).itemsize), dtype="u1")
-    return (values & 0x3F).view(dtype).reshape(shape)  # no float is a NaN
+    return (values & 0x3F).view(dtype).reshape(shape)  # excludes NaNs
 
 
 def same_bits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
-    """Whether two arrays in C order hold the same bytes: a comparison of floats or of strided arrays takes seconds."""
+    """Compare the bytes of two arrays in C order. A comparison of floats or of strided arrays would take seconds."""
     return a.dtype == b.dtype and a.size == b.size and np.array_equal(a.reshape(-1).view("u1"), b.reshape(-1).view("u1"))
 
 
 def measure(case: Case, among: list[Contender], seconds: float, allocate: bool) -> dict[str, float]:
-    """The median time of each contender."""
+    """Return the median time of each contender."""
     source = random_array(case.shape, case.dtype)
     wanted = np.ascontiguousarray(source.transpose(case.axes))
     calls: dict[str, Callable[[], Any]] = {}
@@ -235,11 +235,11 @@ def measure(case: Case, among: list[Contender], seconds: float, allocate: bool) 
     while time.perf_counter() < end or len(times[OURS]) < 5:
         for name, framework, _ in among:
             times[name].append(framework.seconds(calls[name]))
-    return {name: statistics.median(all_of_it) for name, all_of_it in times.items()}
+    return {name: statistics.median(values) for name, values in times.items()}
 
 
 def overhead(among: list[Contender]) -> dict[str, float]:
-    """Seconds of one call for a matrix of 2 x 2, its result made anew; the best of several rounds."""
+    """Return the seconds of one call for a matrix of 2 x 2 with a new result: the best of several rounds."""
     best = {}
     for name, framework, function in among:
         x = framework.array(np.ones((2, 2), "f4"))
@@ -265,7 +265,7 @@ def table(results: dict[str, dict[str, float]], bytes_moved: dict[str, int], sma
 
 
 def draw(results: dict[str, dict[str, float]], file: str, title: str) -> None:
-    """One group of bars for each case: the share of the copy."""
+    """Draw a group of bars for each case: the share of the copy."""
     import matplotlib
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
@@ -273,9 +273,9 @@ def draw(results: dict[str, dict[str, float]], file: str, title: str) -> None:
     figure, axes = plt.subplots(figsize=(9, 1.2 + 0.22 * len(results) * (len(names) + 1)), layout="constrained")
     height = 0.8 / len(names)
     for row, name in enumerate(names):
-        places = [k + (row - (len(names) - 1) / 2) * height for k in range(len(results))]
+        positions = [k + (row - (len(names) - 1) / 2) * height for k in range(len(results))]
         shares = [times[COPY] / times[name] for times in results.values()]
-        bars = axes.barh(places, shares, height, label=name)
+        bars = axes.barh(positions, shares, height, label=name)
         axes.bar_label(bars, fmt="%.2f", fontsize=7, padding=2)
     axes.axvline(1, color="black", linewidth=0.8, linestyle="--")
     axes.set_yticks(range(len(results)), list(results))
@@ -305,7 +305,7 @@ def run(*, device: str, mib: float, seconds: float, allocate: bool, only: str, p
     if device == "cuda" and isinstance(among[1].framework, Torch):
         where = among[1].framework.torch.cuda.get_device_name()
     print(f"cornerturn {cornerturn.__version__} on {where}, arrays of {mib:g} MiB, "
-          f"{'results made anew' if allocate else 'into out'}: GB/s read and written (share of the copy)\n")
+          f"{'new results' if allocate else 'into out'}: GB/s read and written (share of the copy)\n")
     results: dict[str, dict[str, float]] = {}
     for case in cases:
         print(f"  {case.name} {case.shape}", file=sys.stderr)
@@ -314,7 +314,7 @@ def run(*, device: str, mib: float, seconds: float, allocate: bool, only: str, p
     small = overhead(among)
     print(table(results, moved, small))
     if any(type(one.framework) is Jax for one in among) and not allocate:
-        print("\nJAX's arrays never change: it makes its results anew.")
+        print("\nJAX arrays are immutable: JAX always allocates its results.")
     if json_file:
         with open(json_file, "w", encoding="utf-8") as file:
             json.dump({"format": 1, "cornerturn": cornerturn.__version__, "device": device, "machine": where, "mib": mib,

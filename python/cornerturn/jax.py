@@ -1,7 +1,7 @@
 """JAX: `permute_dims` as a primitive, for ``jit``, ``vmap``, ``grad`` and their compositions.
 
-XLA calls the library directly, on the CPU and on CUDA. Under ``jit``, XLA fuses a transposition that is next to other
-work on its own; this is for the large ones that stand alone.
+XLA calls the library directly, on the CPU and on CUDA. Under ``jit``, XLA itself fuses a transpose with adjacent
+operations. These functions are for large transposes that XLA cannot fuse.
 """
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ __all__ = ["matrix_transpose", "permute_dims", "rearrange"]
 
 _handlers = _core._jax_handlers()
 if not _handlers:
-    raise ImportError("this build of cornerturn has no handlers for JAX, because jaxlib's headers were not there when it "
-                      "was built. Wanted: a build with jaxlib installed")
+    raise ImportError("this build of cornerturn has no handlers for JAX: it was built without jaxlib's headers. "
+                      "Wanted: a build with jaxlib installed")
 _platforms = {"cpu": "cpu", "CUDA": "cuda"} if any(one["name"] == "cuda" and one["present"] for one in _core.backends()) \
     else {"cpu": "cpu"}
 
@@ -47,7 +47,7 @@ def _backward(cotangent: Any, x: Any, *, axes: tuple[int, ...]) -> list[Any]:
 
 def _batch(operands: Sequence[Any], dims: Sequence[int], *, axes: tuple[int, ...]) -> tuple[Any, int]:
     (x,), (batch,) = operands, dims
-    mapped = tuple(k + (k >= batch) for k in axes)  # the others' places in x
+    mapped = tuple(k + (k >= batch) for k in axes)  # positions of the other axes in x
     return _permute.bind(x, axes=(batch, *mapped)), 0
 
 
@@ -69,7 +69,7 @@ def _is_whole_bytes(dtype: Any) -> bool:
 
 
 def permute_dims(x: jax.Array, axes: Sequence[int]) -> jax.Array:
-    """Permute the axes of an array, and really move the data.
+    """Permute the axes into a new array.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def permute_dims(x: jax.Array, axes: Sequence[int]) -> jax.Array:
     x = jax.numpy.asarray(x)
     order = tuple(int(k) + (x.ndim if k < 0 else 0) for k in axes)
     if sorted(order) != list(range(x.ndim)):
-        raise ValueError(f"axes is {tuple(axes)}, but x has {x.ndim} axes. Wanted: each of them once")
+        raise ValueError(f"axes is {tuple(axes)}, but x has {x.ndim} axes. Wanted: each axis once")
     if not _is_whole_bytes(x.dtype):
         raise TypeError(f"x has dtype {x.dtype}. Wanted: elements of whole bytes")
     made: jax.Array = _permute.bind(x, axes=order)
@@ -103,10 +103,10 @@ def permute_dims(x: jax.Array, axes: Sequence[int]) -> jax.Array:
 def matrix_transpose(x: jax.Array) -> jax.Array:
     """Transpose the last two axes; see `permute_dims`."""
     if x.ndim < 2:
-        raise ValueError(f"x has {x.ndim} axes, wanted 2 or more: the last two change places")
+        raise ValueError(f"x has {x.ndim} axes, wanted 2 or more: the last two are swapped")
     return permute_dims(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
 
 
 def rearrange(x: jax.Array, pattern: str) -> jax.Array:
-    """Permute the axes by their names, as in ``"n c h w -> n h w c"``; see `permute_dims`."""
+    """Permute the axes by name, as in ``"n c h w -> n h w c"``; see `permute_dims`."""
     return permute_dims(x, _core._resolve_pattern(pattern, x.ndim))

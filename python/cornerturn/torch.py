@@ -1,8 +1,8 @@
 """PyTorch: the operator ``torch.ops.cornerturn.permute_dims``, and a switch that makes PyTorch's own copies use it.
 
-`cornerturn.permute_dims` takes tensors too. A tensor that is just memory goes straight to the library; one that records
-its gradient, is mapped or faked goes through the operator of this module, which all of PyTorch's machinery understands.
-Code that ``torch.compile`` compiles calls the functions of this module: they do not break its graph.
+`cornerturn.permute_dims` also takes tensors. It passes plain tensors directly to the library. Tensors that record a
+gradient, vmapped tensors and fake tensors use the operator of this module, which supports all of these features.
+Code for ``torch.compile`` should call the functions of this module: they do not break its graph.
 """
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ._frameworks import _kind
 
 __all__ = ["accelerate", "matrix_transpose", "permute_dims", "rearrange", "transpose_inplace_"]
 
-_LEGACY_STREAM = 1  # CUDA's number of the default stream
+_LEGACY_STREAM = 1  # the default stream in CUDA
 
 
 def _memory(x: torch.Tensor) -> object:
@@ -58,8 +58,8 @@ def _permute_dims_out(x: torch.Tensor, axes: Sequence[int], out: torch.Tensor) -
 
 
 def _inverse(axes: Sequence[int]) -> list[int]:
-    there = [k % len(axes) for k in axes]
-    return [there.index(k) for k in range(len(there))]
+    positive = [k % len(axes) for k in axes]
+    return [positive.index(k) for k in range(len(positive))]
 
 
 def _keep_axes(ctx: Any, inputs: tuple[torch.Tensor, Sequence[int]], output: torch.Tensor) -> None:
@@ -98,8 +98,8 @@ _op_inplace.register_fake(lambda x: None)
 
 
 class _Transformed(torch.autograd.Function):  # type: ignore[misc]
-    """The operator within `torch.func`'s transformations and forward mode, which custom operators do not know
-    (PyTorch 2.11)."""
+    """The operator for `torch.func` transformations and forward mode, which custom operators of PyTorch 2.11 do not
+    support."""
 
     @staticmethod
     def forward(x: torch.Tensor, axes: Sequence[int]) -> torch.Tensor:
@@ -129,14 +129,14 @@ def _axes_of_pattern(pattern: str, rank: int) -> tuple[int, ...]:
     return _core._resolve_pattern(pattern, rank)
 
 
-# What torch.compiler.assume_constant_result does, without the seconds that importing the compiler takes.
+# Equivalent to torch.compiler.assume_constant_result, without the seconds for the import of the compiler.
 _axes_of_pattern._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 # ---- the functions ----
 
 def permute_dims(x: torch.Tensor, axes: Sequence[int], *, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Permute the axes of a tensor, and really move the data: `cornerturn.permute_dims` as a PyTorch operator.
+    """Permute the axes into a new tensor: `cornerturn.permute_dims` as a PyTorch operator.
 
     Parameters
     ----------
@@ -145,12 +145,12 @@ def permute_dims(x: torch.Tensor, axes: Sequence[int], *, out: torch.Tensor | No
     axes : sequence of int
         A permutation of ``0 ... x.ndim - 1``; negative numbers count from the end.
     out : torch.Tensor, optional
-        Where the result goes. Such a move is not recorded for the gradient.
+        The tensor for the result. Autograd does not record such a call.
 
     Returns
     -------
     torch.Tensor
-        `out`, or a new contiguous tensor. Its gradient is moved back by the inverse permutation.
+        `out`, or a new contiguous tensor. Its backward is the inverse permutation.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def permute_dims(x: torch.Tensor, axes: Sequence[int], *, out: torch.Tensor | No
     """
     order = [int(k) for k in axes]
     if sorted(k % max(x.ndim, 1) for k in order) != list(range(x.ndim)) or not all(-x.ndim <= k < x.ndim for k in order):
-        raise ValueError(f"axes is {tuple(order)}, but x has {x.ndim} axes. Wanted: each of them once")
+        raise ValueError(f"axes is {tuple(order)}, but x has {x.ndim} axes. Wanted: each axis once")
     if out is None:
         transformed = not torch.compiler.is_compiling() and (
             torch._C._functorch.peek_interpreter_stack() is not None or forward_ad._current_level >= 0)
@@ -174,10 +174,11 @@ def permute_dims(x: torch.Tensor, axes: Sequence[int], *, out: torch.Tensor | No
         if found != value:
             raise ValueError(f"out has {name} {found}, wanted {value}")
     if torch.is_grad_enabled() and (x.requires_grad or out.requires_grad):
-        raise ValueError("out is given, but x or out requires a gradient, and a move to out is not recorded. "
+        raise ValueError("out is given, but x or out requires a gradient, which a copy to out does not record. "
                          "Wanted: no out, or torch.no_grad()")
     if _has_tangent(x, out):
-        raise ValueError("out is given, but x or out has a tangent, and a move to out does not carry it. Wanted: no out")
+        raise ValueError("out is given, but x or out has a tangent, which a copy to out does not propagate. "
+                         "Wanted: no out")
     _op_out(x, order, out)
     return out
 
@@ -185,29 +186,29 @@ def permute_dims(x: torch.Tensor, axes: Sequence[int], *, out: torch.Tensor | No
 def matrix_transpose(x: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:
     """Transpose the last two axes; see `permute_dims`."""
     if x.ndim < 2:
-        raise ValueError(f"x has {x.ndim} axes, wanted 2 or more: the last two change places")
+        raise ValueError(f"x has {x.ndim} axes, wanted 2 or more: the last two are swapped")
     return permute_dims(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2), out=out)
 
 
 def rearrange(x: torch.Tensor, pattern: str, *, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Permute the axes by their names, as in ``"n c h w -> n h w c"``; see `permute_dims`."""
+    """Permute the axes by name, as in ``"n c h w -> n h w c"``; see `permute_dims`."""
     return permute_dims(x, _axes_of_pattern(pattern, x.ndim), out=out)
 
 
 def transpose_inplace_(x: torch.Tensor) -> torch.Tensor:
     """Transpose the last two axes in the memory of `x`; see `cornerturn.transpose_inplace_`."""
     if x.ndim < 2:
-        raise ValueError(f"x has {x.ndim} axes, wanted 2 or more: the last two change places")
+        raise ValueError(f"x has {x.ndim} axes, wanted 2 or more: the last two are swapped")
     if torch.is_grad_enabled() and x.requires_grad:
-        raise RuntimeError("x requires a gradient, which a move in place does not record. "
+        raise RuntimeError("x requires a gradient, which a transpose in place does not record. "
                            "Wanted: matrix_transpose, or torch.no_grad()")
     if _has_tangent(x):
-        raise RuntimeError("x has a tangent, which a move in place does not carry. Wanted: matrix_transpose")
+        raise RuntimeError("x has a tangent, which a transpose in place does not propagate. Wanted: matrix_transpose")
     bits = x
     if not torch.compiler.is_compiling():
         if torch._C._functorch.peek_interpreter_stack() is not None:
-            raise RuntimeError("x is within a transformation of torch.func. Wanted: matrix_transpose")
-        bits = x.conj() if x.is_conj() else x  # what waits to be conjugated or negated does so at its new place
+            raise RuntimeError("x is in a transformation of torch.func. Wanted: matrix_transpose")
+        bits = x.conj() if x.is_conj() else x  # transpose the stored bits: the lazy conjugate or negation stays
         bits = torch._neg_view(bits) if bits.is_neg() else bits
     _op_inplace(bits)
     *batch, rows, cols = x.shape
@@ -223,9 +224,9 @@ def _side_stream(x: torch.Tensor, stream: object) -> Any:
 
 def _permute(x: torch.Tensor, axes: Sequence[int], out: torch.Tensor | None, stream: object,
              plan: _core.plan | None) -> torch.Tensor:
-    """What `cornerturn.permute_dims` does with a tensor that is more than memory, or on a stream of the caller's."""
+    """`cornerturn.permute_dims` for tensors that are not plain memory, and for a caller's stream."""
     if out is not None and not isinstance(out, torch.Tensor):
-        raise TypeError(f"out is a {_kind(out)}, but x is a torch.Tensor. Wanted: the same")
+        raise TypeError(f"out is a {_kind(out)}, but x is a torch.Tensor. Wanted: a torch.Tensor")
     if stream is None or not x.is_cuda:
         if plan is None:
             return permute_dims(x, axes, out=out)
@@ -233,14 +234,14 @@ def _permute(x: torch.Tensor, axes: Sequence[int], out: torch.Tensor | None, str
             raise ValueError("x requires a gradient, which a plan does not record. "
                              "Wanted: cornerturn.permute_dims, or torch.no_grad()")
         if _has_tangent(x, x if out is None else out):
-            raise ValueError("x or out has a tangent, which a plan does not carry. Wanted: cornerturn.permute_dims")
+            raise ValueError("x or out has a tangent, which a plan does not propagate. Wanted: cornerturn.permute_dims")
         made = _permuted(x, axes) if out is None else out
         _move(x, made, axes, plan)
         return made
     side = _side_stream(x, stream)
     with torch.cuda.stream(side):
         made = _permute(x, axes, out, None, plan)
-    for used in (x, made):  # their memory is not handed out again before the stream is done with them
+    for used in (x, made):  # the allocator must not reuse their memory before the stream has finished
         used.record_stream(side)
     return made
 
@@ -250,16 +251,16 @@ def _transpose_inplace(x: torch.Tensor, stream: object) -> torch.Tensor:
         return transpose_inplace_(x)
     side = _side_stream(x, stream)
     with torch.cuda.stream(side):
-        turned = transpose_inplace_(x)
+        result = transpose_inplace_(x)
     x.record_stream(side)
-    return turned
+    return result
 
 
 # ---- accelerate ----
 
 _lock = threading.Lock()
 _WRAPPED = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
-_installed: dict[str, Any] = {}  # device type: the library that holds its copy_
+_installed: dict[str, Any] = {}  # device type: the library with its copy_
 
 
 def _install(devices: frozenset[str]) -> None:
@@ -270,7 +271,7 @@ def _install(devices: frozenset[str]) -> None:
 
         def copy_(keys: Any, dst: torch.Tensor, src: Any, non_blocking: bool = False,
                   original: Any = original) -> torch.Tensor:
-            if not isinstance(src, torch.Tensor):  # the dispatcher hands a number that was wrapped over as a number
+            if not isinstance(src, torch.Tensor):  # the dispatcher unwraps a Python number
                 src = torch.scalar_tensor(src, dtype=_WRAPPED[type(src)])
             elif _core._copy_permuted_tensor(dst, src):
                 return dst
@@ -280,30 +281,30 @@ def _install(devices: frozenset[str]) -> None:
         library = torch.library.Library("aten", "IMPL")
         library.impl("copy_", copy_, name.upper(), with_keyset=True)
         _installed[name] = library
-        if name == "cuda" and torch.cuda.is_initialized():  # kernels load now, for a captured stream allows no loading
+        if name == "cuda" and torch.cuda.is_initialized():  # load kernels now: impossible during a capture
             _core.matrix_transpose(torch.empty(2, 2, device="cuda"))
 
 
 class accelerate:
-    """Let PyTorch's own copies of permuted tensors go through cornerturn.
+    """Make PyTorch use cornerturn for its own copies of permuted tensors.
 
-    ``contiguous()``, ``clone(memory_format=...)``, ``reshape()`` and ``copy_()`` end in one operator,
-    ``aten::copy_``. While this is on, a copy between two tensors of one device, dtype and shape
-    whose axes lie in memory in different orders is made by cornerturn, also within ``backward()``;
-    all others are made by PyTorch. The bits are the same in any case, and the stream too.
+    ``contiguous()``, ``clone(memory_format=...)``, ``reshape()`` and ``copy_()`` call one operator,
+    ``aten::copy_``. With this switch, cornerturn executes a copy between two tensors with equal
+    device, dtype and shape and different orders of the axes in memory, also in ``backward()``.
+    PyTorch executes all other copies. The resulting bits and the stream do not change.
 
     Parameters
     ----------
     mode : bool, default True
         On, or off.
     devices : sequence of str, default ("cuda",)
-        Types of devices for which it is on: ``"cuda"``, ``"cpu"``.
+        Types of devices to switch on: ``"cuda"``, ``"cpu"``.
 
     Notes
     -----
-    It holds from the call on, for all threads. As a context manager it restores at its end what was
-    before. Copies of less than 64 KiB stay PyTorch's. Code that ``torch.compile`` has compiled makes
-    its copies within its own kernels and is not touched.
+    The switch affects all threads, from the call on. As a context manager it restores the previous
+    state at its end. PyTorch still executes copies of less than 64 KiB. Code compiled by
+    ``torch.compile`` copies in its own kernels, so the switch has no effect on it.
 
     Raises
     ------
@@ -321,7 +322,7 @@ class accelerate:
         if unknown := set(devices) - {"cuda", "cpu"}:
             raise ValueError(f"devices has {sorted(unknown)}. Wanted: 'cuda' and 'cpu' only")
         if not hasattr(torch.library, "get_kernel") or not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
-            raise RuntimeError(f"accelerate wants PyTorch 2.10 or newer, found {torch.__version__}")
+            raise RuntimeError(f"accelerate found PyTorch {torch.__version__}, wanted 2.10 or newer")
         with _lock:
             self._before = frozenset(_installed)
             _install(frozenset(devices) if mode else frozenset())

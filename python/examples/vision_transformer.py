@@ -1,8 +1,8 @@
-"""Trains a small vision transformer twice, as it is and under cornerturn.torch.accelerate(), and compares.
+"""Trains a small vision transformer twice, with PyTorch alone and with cornerturn.torch.accelerate(), and compares.
 
     python python/examples/vision_transformer.py [--device cuda] [--steps 10] [--batch 64]
 
-The losses and all weights must be the same bit for bit; the profile says how long the copies took in either run.
+The losses and all weights must be bitwise equal. The profile shows the time of the copies in both runs.
 """
 import argparse
 import contextlib
@@ -22,7 +22,7 @@ class Attention(nn.Module):
     def forward(self, x):
         batch, tokens, width = x.shape
         qkv = self.qkv(x).reshape(batch, tokens, 3, self.heads, width // self.heads)
-        q, k, v = qkv.permute(2, 0, 3, 1, 4).contiguous()  # n t 3 h d -> 3 n h t d, really moved
+        q, k, v = qkv.permute(2, 0, 3, 1, 4).contiguous()  # n t 3 h d -> 3 n h t d, as a copy
         weights = (q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5).softmax(-1)
         return self.out((weights @ v).transpose(1, 2).reshape(batch, tokens, width))
 
@@ -56,7 +56,7 @@ class VisionTransformer(nn.Module):
 
 
 def train(device, steps, batch, size, accelerated):
-    """Losses, weights, and the seconds that PyTorch's copies took."""
+    """Return the losses, the weights, the seconds of PyTorch's copies, and the profile."""
     torch.manual_seed(1)
     model = VisionTransformer(size).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
@@ -76,7 +76,7 @@ def train(device, steps, batch, size, accelerated):
     if on_gpu:
         kinds.append(torch.profiler.ProfilerActivity.CPU)
     with cornerturn.torch.accelerate(devices=(device,)) if accelerated else contextlib.nullcontext():
-        step()  # not profiled: what is done at a first step is done
+        step()  # not profiled: initializations of the first step
         with torch.profiler.profile(activities=kinds) as profile:
             for _ in range(steps):
                 step()
@@ -97,13 +97,13 @@ def main(arguments=None):
     found = {}
     for accelerated in (False, True):
         found[accelerated] = train(chosen.device, chosen.steps, chosen.batch, chosen.size, accelerated)
-        print("accelerated" if accelerated else "as it is")
+        print("accelerated" if accelerated else "PyTorch alone")
         order = "self_cuda_time_total" if chosen.device == "cuda" else "self_cpu_time_total"
         print(found[accelerated][3].key_averages().table(sort_by=order, row_limit=8, max_name_column_width=40))
     (losses, weights, before, _), (fast_losses, fast_weights, after, _) = found[False], found[True]
     same = all(torch.equal(a, b) for a, b in zip(losses + weights, fast_losses + fast_weights, strict=True))
-    print(f"losses and weights: {'the same, bit for bit' if same else 'DIFFERENT'}")
-    print(f"copies: {before * 1e3:.1f} ms as it is, {after * 1e3:.1f} ms accelerated")
+    print(f"losses and weights: {'bitwise equal' if same else 'DIFFERENT'}")
+    print(f"copies: {before * 1e3:.1f} ms with PyTorch alone, {after * 1e3:.1f} ms accelerated")
     return 0 if same else 1
 
 

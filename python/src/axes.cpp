@@ -20,13 +20,13 @@ int as_index(nb::handle item) {
 }
 
 axis_list from_sequence(nb::handle axes, int rank) {
-  PyObject* const fast = PySequence_Fast(axes.ptr(), "axes is no sequence. Wanted: one integer for each axis of x");
+  PyObject* const fast = PySequence_Fast(axes.ptr(), "axes is not a sequence. Wanted: one integer for each axis of x");
   if (fast == nullptr) throw nb::python_error();
   const nb::object items = nb::steal(fast);
   const Py_ssize_t count = PySequence_Fast_GET_SIZE(fast);
   if (count != rank) {
     refuse("axes has " + std::to_string(count) + " entries, but x has " + number_of_axes(rank) +
-           ". Wanted: one for each");
+           ". Wanted: one entry for each axis");
   }
   axis_list made{.count = rank, .at = {}};
   std::array<bool, most_axes> seen{};
@@ -37,18 +37,18 @@ axis_list from_sequence(nb::handle axes, int rank) {
       refuse("axes[" + std::to_string(k) + "] is " + std::to_string(given) + ", wanted " + std::to_string(-rank) +
              " to " + std::to_string(rank - 1));
     }
-    if (seen[axis]) refuse("axes[" + std::to_string(k) + "] is " + std::to_string(given) + ", which was there before");
+    if (seen[axis]) refuse("axes[" + std::to_string(k) + "] is " + std::to_string(given) + ", which repeats an axis");
     seen[axis] = true;
     made.at[k] = axis;
   }
   return made;
 }
 
-// ---- patterns: names on either side of "->", "..." for the axes that have none ----
+// ---- patterns: names on both sides of "->", and "..." for axes without names ----
 
 struct names {
   int count = 0;
-  int ellipsis = -1;  // its place among them
+  int ellipsis = -1;  // position of "..." in `at`
   std::array<std::string_view, most_axes> at;
 };
 
@@ -74,9 +74,9 @@ names split(std::string_view side, std::string_view pattern) {
       if (found.ellipsis >= 0) refuse("pattern is '" + std::string(pattern) + "', with '...' twice on one side");
       found.ellipsis = found.count;
     } else if (!is_name(word)) {
-      refuse(
-          "pattern is '" + std::string(pattern) + "', in which '" + std::string(word) +
-          "' is no name of an axis. Wanted: names and '...' only, for axes change places and neither join nor split");
+      refuse("pattern is '" + std::string(pattern) + "', in which '" + std::string(word) +
+             "' is not the name of an axis. Wanted: only names and '...', because a pattern permutes axes and does not "
+             "join or split them");
     }
     for (int k = 0; k < found.count; ++k) {
       if (found.at[k] == word)
@@ -87,18 +87,18 @@ names split(std::string_view side, std::string_view pattern) {
   }
 }
 
-int place_of(std::string_view word, const names& in) {
+int position_of(std::string_view word, const names& in) {
   for (int k = 0; k < in.count; ++k) {
     if (in.at[k] == word) return k;
   }
   return -1;
 }
 
-void check_names(const names& these, const names& those, const char* side, std::string_view pattern) {
-  for (int k = 0; k < these.count; ++k) {
-    if (place_of(these.at[k], those) >= 0) continue;
-    refuse("pattern is '" + std::string(pattern) + "', and '" + std::string(these.at[k]) + "' is missing on the " +
-           side + ". Wanted: the same names on both sides");
+void check_names(const names& names_here, const names& names_there, const char* side, std::string_view pattern) {
+  for (int k = 0; k < names_here.count; ++k) {
+    if (position_of(names_here.at[k], names_there) >= 0) continue;
+    refuse("pattern is '" + std::string(pattern) + "', and '" + std::string(names_here.at[k]) + "' is missing on the " +
+           side + ". Wanted: equal sets of names on both sides");
   }
 }
 
@@ -120,9 +120,9 @@ axis_list from_pattern(std::string_view pattern, int rank) {
   }
   axis_list made{.count = 0, .at = {}};
   for (int k = 0; k < to.count; ++k) {
-    const int place = place_of(to.at[k], from);
-    const int axis = open && place > from.ellipsis ? place + unnamed - 1 : place;
-    for (int step = 0; step < (place == from.ellipsis ? unnamed : 1); ++step) made.at[made.count++] = axis + step;
+    const int position = position_of(to.at[k], from);
+    const int axis = open && position > from.ellipsis ? position + unnamed - 1 : position;
+    for (int step = 0; step < (position == from.ellipsis ? unnamed : 1); ++step) made.at[made.count++] = axis + step;
   }
   return made;
 }
@@ -133,7 +133,7 @@ axis_list resolve(const request& asked, int rank) {
   if (rank > most_axes) refuse("x has " + number_of_axes(rank) + ", wanted 64 or fewer");
   if (asked.how == request::kind::axes) return from_sequence(asked.axes, rank);
   if (asked.how == request::kind::pattern) return from_pattern(asked.pattern, rank);
-  if (rank < 2) refuse("x has " + number_of_axes(rank) + ", wanted 2 or more: the last two change places");
+  if (rank < 2) refuse("x has " + number_of_axes(rank) + ", wanted 2 or more: the last two are swapped");
   axis_list made{.count = rank, .at = {}};
   for (int k = 0; k < rank; ++k) made.at[k] = k;
   std::swap(made.at[rank - 1], made.at[rank - 2]);

@@ -1,4 +1,4 @@
-// Which axis goes where: axes from a Python sequence, from a pattern, or the last two swapped.
+// Permutations of axes: from a Python sequence, from a pattern, or the last two axes swapped.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -11,14 +11,14 @@ namespace cornerturn::python {
 
 namespace nb = nanobind;
 
-inline constexpr int most_axes = 64;  // of a NumPy array; those longer than 1 are cornerturn::max_rank at most
+inline constexpr int most_axes = 64;  // limit of NumPy; at most cornerturn::max_rank of them may be longer than 1
 
 struct axis_list {
   int count = 0;
   std::array<int, most_axes> at;  // axis k of the result is axis at[k] of x
 };
 
-// What the caller asked for, before the rank of x is known.
+// The caller's permutation, before the rank of x is known.
 struct request {
   enum class kind { matrix, axes, pattern };
   kind how = kind::matrix;
@@ -26,11 +26,11 @@ struct request {
   std::string_view pattern{};  // kind::pattern: "n c h w -> n h w c"
 };
 
-// Errors  ValueError: x has too few axes; the axes are no permutation; the pattern is none, or is for another rank.
-//         TypeError: axes is no sequence of integers
+// Errors  ValueError: x has too few axes; the axes are not a permutation; the pattern is invalid or has another rank
+//         TypeError: axes is not a sequence of integers
 [[nodiscard]] axis_list resolve(const request& asked, int rank);
 
-// With extents: those of the axes, in their order.
+// Returns the axes, or with extents the extents of these axes.
 [[nodiscard]] nb::tuple to_tuple(const axis_list& axes, const std::int64_t* extents = nullptr);
 
 }  // namespace cornerturn::python

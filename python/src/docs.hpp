@@ -1,4 +1,4 @@
-// The docstrings, NumPy style. Their first lines are what inspect.signature reads; their examples are run by the tests.
+// The docstrings, NumPy style. inspect.signature reads their first lines; the tests run their examples.
 #pragma once
 
 namespace cornerturn::python {
@@ -6,23 +6,23 @@ namespace cornerturn::python {
 inline constexpr const char* matrix_transpose_doc = R"(matrix_transpose($module, x, /, *, out=None, stream=None)
 --
 
-Transpose the last two axes, and really move the data.
+Transpose the last two axes into a new array.
 
-``y[..., j, i] = x[..., i, j]``. ``x.T`` and ``swapaxes`` of NumPy and PyTorch only make a view;
-this makes an array whose rows lie in memory one after the other.
+``y[..., j, i] = x[..., i, j]``. ``x.T`` and ``swapaxes`` of NumPy and PyTorch only make a view.
+This function copies the data into a packed array.
 
 Parameters
 ----------
 x : array
     A NumPy, PyTorch, CuPy or JAX array, or an object with ``shape`` and
-    ``__cuda_array_interface__`` or ``__dlpack__``; of two or more axes, any strides and any
-    element type whose elements are their bytes. It is never copied first.
+    ``__cuda_array_interface__`` or ``__dlpack__``. It has two or more axes and any strides.
+    Elements may have any type except Python objects. `x` is read directly, without a copy.
 out : array, optional
-    Where the result goes: of the same framework, device, element type, of the shape of the
-    result and of any strides. It may not share memory with `x`.
+    The array for the result, with the framework, device and element type of `x`, the shape of
+    the result and any strides. It may not share memory with `x`.
 stream : int or stream, optional
-    CUDA only: the move is ordered in this stream and in no other, as a kernel that you launch.
-    By default the current stream of the framework of `x`.
+    CUDA only: the copy is ordered in this stream only, like a kernel launch.
+    Default: the current stream of the framework of `x`.
 
 Returns
 -------
@@ -32,9 +32,9 @@ array
 Raises
 ------
 ValueError
-    The axes, `out` or the memory are not as wanted; the sentence says what was found.
+    The axes, `out` or the memory are invalid; the sentence names the value found.
 TypeError
-    `x`, `out` or `stream` is of another kind, or elements refer to Python objects.
+    `x`, `out` or `stream` has an unsupported type, or elements refer to Python objects.
 
 Examples
 --------
@@ -48,10 +48,10 @@ array([[1, 4],
 inline constexpr const char* permute_dims_doc = R"(permute_dims($module, x, /, axes, *, out=None, stream=None)
 --
 
-Permute the axes, and really move the data.
+Permute the axes into a new array.
 
 Axis ``k`` of the result is axis ``axes[k]`` of `x`, as in ``numpy.permute_dims`` and
-``torch.permute``, which only make a view.
+``torch.permute``. Those functions only make a view; this function copies the data.
 
 Parameters
 ----------
@@ -78,17 +78,17 @@ Examples
 inline constexpr const char* rearrange_doc = R"(rearrange($module, x, /, pattern, *, out=None, stream=None)
 --
 
-Permute the axes by their names, and really move the data.
+Permute the axes by name into a new array.
 
-The patterns are those of einops that do nothing but permute: axes keep their length.
+The patterns have the syntax of einops, but only permute axes: no axis is split or joined.
 
 Parameters
 ----------
 x : array
     See `matrix_transpose`.
 pattern : str
-    The names of the axes of `x`, ``->``, and the same names in the order of the result.
-    ``...`` on both sides stands for all axes that are not named.
+    The names of the axes of `x`, ``->``, and these names in the order of the result.
+    ``...`` on both sides means all axes without a name.
 out, stream : optional
     See `matrix_transpose`.
 
@@ -110,35 +110,36 @@ Examples
 inline constexpr const char* transpose_inplace_doc = R"(transpose_inplace_($module, x, /, *, stream=None)
 --
 
-Transpose the last two axes in the memory of `x`: no second array is made.
+Transpose the last two axes in the memory of `x`, without a second array.
 
 Parameters
 ----------
 x : array
-    A NumPy, PyTorch or CuPy array of two or more axes and any element type whose elements are
-    their bytes. Where the last two axes have one extent, the strides are any, but no two elements
-    may share memory. Where they have not, `x` is C-contiguous.
+    A NumPy, PyTorch or CuPy array of two or more axes. Elements may have any type except Python
+    objects. If the last two axes have equal extents, all strides are allowed, but no two elements
+    may share memory. If their extents differ, `x` must be C-contiguous.
 stream : int or stream, optional
     See `matrix_transpose`.
 
 Returns
 -------
 array
-    `x` itself where its shape stays. Else a view of its memory that has the other shape; `x` sees
-    the same memory in its old shape.
+    `x` itself if its shape is unchanged. Else a view of its memory with the transposed shape; `x`
+    keeps its old shape over this memory.
 
 Raises
 ------
 ValueError
-    The shape or the memory of `x` is not as wanted, or `x` is read-only.
+    The shape or the memory of `x` is invalid, or `x` is read-only.
 TypeError
-    `x` or `stream` is of another kind, or elements refer to Python objects. JAX's arrays never change.
+    `x` or `stream` has an unsupported type, or elements refer to Python objects. JAX arrays are
+    immutable and therefore not supported.
 RuntimeError
     `x` is a tensor that records its gradient.
 
 Notes
 -----
-Squares want no further memory, rectangles for the time of the call about a twentieth of theirs.
+Square matrices need no workspace. For other matrices the call allocates about a twentieth of their size.
 
 Examples
 --------
@@ -153,24 +154,24 @@ array([[1, 4],
 True
 )";
 
-inline constexpr const char* plan_doc = R"(What is chosen for one permutation of arrays laid out as `x`.
+inline constexpr const char* plan_doc = R"(The kernel chosen for one permutation of arrays with the layout of `x`.
 
-A plan never changes and may be called by several threads at once. It also says why it moves the
-data as it does. The functions of this package keep the plans that they used last, so that a plan
-is for those who want to look at it, or to hold it.
+A plan is immutable, and several threads may call it concurrently. `explain` prints the reasons
+for the choice. The functions of this package cache their recent plans, so an explicit plan is
+only needed to inspect or to keep it.
 
 Parameters
 ----------
 x : array
-    Its shape, strides, element size and device count, its contents do not.
+    The plan uses its shape, strides, element size and device, but not its content.
 axes : sequence of int, optional
-    See `permute_dims`; by default the last two axes change places.
+    See `permute_dims`; by default the last two axes are swapped.
 out : array, optional
-    Its strides are planned for; by default those of a packed array.
+    The plan uses its strides; by default the result is a packed array.
 threads : int, optional
-    At most this many of the CPU; by default all of this process.
+    Maximum number of CPU threads; by default all threads of this process.
 kernel : str, optional
-    The name of a kernel that is to be used; for measurements.
+    Forces the kernel with this name; for measurements.
 
 Examples
 --------

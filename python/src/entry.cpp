@@ -28,8 +28,8 @@ bool sort(const char* function, const char* how_name, PyObject* const* given, Py
           arguments& sorted) {
   const Py_ssize_t most = how_name != nullptr ? 2 : 1;
   if (count > most) {
-    PyErr_Format(PyExc_TypeError, "%s takes %zd arguments by their place, found %zd. Wanted: %sstream by name",
-                 function, most, count, sorted.out != nullptr ? "out and " : "");
+    PyErr_Format(PyExc_TypeError, "%s takes %zd positional arguments, found %zd. Wanted: %sstream by name", function,
+                 most, count, sorted.out != nullptr ? "out and " : "");
     return false;
   }
   if (count > 0) sorted.x = given[0];
@@ -45,12 +45,13 @@ bool sort(const char* function, const char* how_name, PyObject* const* given, Py
     } else if (how_name != nullptr && sorted.how == nullptr && is(how_name)) {
       sorted.how = given[count + k];
     } else {
-      PyErr_Format(PyExc_TypeError, "%s has no argument '%U' by that name, or has it already", function, name);
+      PyErr_Format(PyExc_TypeError, "%s has no keyword argument '%U', or found it twice", function, name);
       return false;
     }
   }
   if (sorted.x == nullptr || (how_name != nullptr && sorted.how == nullptr)) {
-    PyErr_Format(PyExc_TypeError, "%s wants %s, which is missing", function, sorted.x == nullptr ? "x" : how_name);
+    PyErr_Format(PyExc_TypeError, "%s is called without the argument %s", function,
+                 sorted.x == nullptr ? "x" : how_name);
     return false;
   }
   return true;

@@ -1,5 +1,5 @@
-// A function of the module that is CPython's own kind of function: unlike nanobind's, it can be pickled, referenced
-// weakly (jax.jit does) and inspected.
+// Module functions as CPython's built-in functions. Unlike nanobind's functions they support pickle, weak references
+// (jax.jit needs them) and inspect.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -8,7 +8,7 @@
 
 namespace cornerturn::python {
 
-// What f(x, /, how, *, out=None, stream=None) was called with; `how` and `out` are null where the function has none.
+// The arguments of f(x, /, how, *, out=None, stream=None). `how` or `out` is null if the function lacks it.
 struct arguments {
   PyObject* x = nullptr;
   PyObject* how = nullptr;
@@ -16,13 +16,13 @@ struct arguments {
   PyObject* stream = Py_None;
 };
 
-// Effect  sorts what METH_FASTCALL | METH_KEYWORDS hands over; how_name is null where the function has no `how`, and
-//         sorted.out before the call where it has no `out`
-// Returns false with a Python error set: an argument is missing, or is one too many
+// Effect  assigns the arguments of a METH_FASTCALL | METH_KEYWORDS call. A null how_name means no parameter `how`.
+//         A null sorted.out before the call means no parameter `out`
+// Returns false, with a Python error set, if an argument is missing or superfluous
 [[nodiscard]] bool sort(const char* function, const char* how_name, PyObject* const* given, Py_ssize_t count,
                         PyObject* keywords, arguments& sorted);
 
-// Effect  sets the Python error for an exception of C++
+// Effect  sets the Python error for a C++ exception
 void set_error(const std::exception_ptr& thrown) noexcept;
 
 }  // namespace cornerturn::python

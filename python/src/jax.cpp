@@ -32,7 +32,7 @@ XLA_FFI_DEFINE_HANDLER(
     cpu_handler, permute_on_cpu,
     ffi::Ffi::Bind().Attr<ffi::Span<const std::int64_t>>("axes").Arg<ffi::AnyBuffer>().Ret<ffi::AnyBuffer>());
 
-// It only launches, so that XLA may record it in a command buffer, which is a CUDA graph.
+// The handler only launches kernels, so XLA may record it in a command buffer (a CUDA graph).
 XLA_FFI_DEFINE_HANDLER(cuda_handler, permute,
                        ffi::Ffi::Bind()
                            .Ctx<ffi::PlatformStream<void*>>()

@@ -1,7 +1,8 @@
 // cornerturn._core: the functions of the package and the class `plan`.
 //
-// Whose array is it?  1. NumPy's: numpy.cpp.  2. PyTorch's, when it is just memory: torch.cpp.  3. Anybody else's, or a
-// tensor that needs more than a move: cornerturn/_frameworks.py, which comes back through move_memory().
+// Dispatch by the type of array:
+//   1. NumPy: numpy.cpp   2. PyTorch tensors without autograd or transformations: torch.cpp
+//   3. all others: cornerturn/_frameworks.py, which calls move_memory()
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -26,8 +27,7 @@ namespace {
 
 using namespace nb::literals;
 
-// ---- memory that Python describes: a DLPack capsule, or (pointer, shape, strides in bytes, element bytes, on CUDA)
-// ---
+// ---- memory described by Python: a DLPack capsule, or (pointer, shape, strides in bytes, element bytes, on CUDA) ----
 
 struct described {
   explicit described(nb::handle memory, bool writable = false) {
@@ -48,13 +48,13 @@ struct described {
             .extents = nullptr,
             .strides = nullptr,
             .stride_bytes = bytes,
-            .where = place(capsule->device_type())};
+            .where = kind_of_device(capsule->device_type())};
     } else {
       for (const nb::handle one : memory[1]) extents.push_back(nb::cast<std::int64_t>(one));
       for (const nb::handle one : memory[2]) strides.push_back(nb::cast<std::int64_t>(one));
       is.data = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(memory[0]));  // NOLINT(performance-no-int-to-ptr)
       is.element_bytes = nb::cast<std::int64_t>(memory[3]);
-      is.where = nb::cast<bool>(memory[4]) ? home::cuda : home::host;
+      is.where = nb::cast<bool>(memory[4]) ? memory_kind::cuda : memory_kind::host;
     }
     is.rank = static_cast<int>(extents.size());
     is.extents = extents.data();
@@ -63,10 +63,11 @@ struct described {
   described(const described&) = delete;
   described& operator=(const described&) = delete;
 
-  static home place(int device_type) {
-    if (device_type == nb::device::cpu::value || device_type == nb::device::cuda_host::value) return home::host;
-    if (device_type == nb::device::cuda::value || device_type == nb::device::cuda_managed::value) return home::cuda;
-    throw error(status::invalid_argument, "x lives on a device of DLPack type " + std::to_string(device_type) +
+  static memory_kind kind_of_device(int device_type) {
+    if (device_type == nb::device::cpu::value || device_type == nb::device::cuda_host::value) return memory_kind::host;
+    if (device_type == nb::device::cuda::value || device_type == nb::device::cuda_managed::value)
+      return memory_kind::cuda;
+    throw error(status::invalid_argument, "x is on a device of DLPack type " + std::to_string(device_type) +
                                               ". Wanted: the host's memory (1, 3) or a CUDA device's (2, 13)");
   }
 
@@ -102,7 +103,7 @@ nb::object permute(nb::handle x, const request& asked, nb::handle out, nb::handl
 nb::object transpose_in_place(nb::handle x, nb::handle stream) {
   if (numpy::is_exactly_array(x)) return numpy::transpose_in_place(x);
   if (stream.is_none()) {
-    if (nb::object turned = torch::transpose_in_place(x); turned.is_valid()) return turned;
+    if (nb::object result = torch::transpose_in_place(x); result.is_valid()) return result;
   }
   if (numpy::is_array(x)) return numpy::transpose_in_place(x);
   return frameworks("transpose_inplace_")(x, stream);
@@ -113,17 +114,17 @@ void move_memory(nb::handle src, nb::handle dst, nb::handle axes, nb::handle str
   const axis_list order = resolve({.how = request::kind::axes, .axes = axes}, x.is.rank);
   check_shape(x.is, order, out.is);
   if (x.is.where != out.is.where) {
-    const bool host = x.is.where == home::host;
-    throw error(status::invalid_argument, std::string("x lives ") + (host ? "in host memory" : "on a CUDA device") +
-                                              ", but out does not. Wanted: the same");
+    const bool host = x.is.where == memory_kind::host;
+    throw error(status::invalid_argument, std::string("x is ") + (host ? "in host memory" : "on a CUDA device") +
+                                              ", but out is not. Wanted: both on one device");
   }
   if (x.capsule && out.capsule && !(x.capsule->dtype() == out.capsule->dtype())) {
-    throw error(status::invalid_argument, "out has another element type than x. Wanted: the same");
+    throw error(status::invalid_argument, "out and x have different element types. Wanted: equal types");
   }
   if (x.is.element_bytes != out.is.element_bytes) {
     throw error(status::invalid_argument, "out has elements of " + std::to_string(out.is.element_bytes) +
                                               " bytes, but x of " + std::to_string(x.is.element_bytes) +
-                                              ". Wanted: the same");
+                                              ". Wanted: equal sizes");
   }
   run(x.is, order, out.is, stream_of(stream), held);
 }
@@ -145,7 +146,7 @@ planned make_plan(nb::handle x, nb::handle axes, nb::handle out, int threads, co
     check_shape(from, order, *to);
   }
   const problem what = make_problem(from, order, to ? &*to : nullptr);
-  const device on = from.where == home::cuda ? device::cuda : device::cpu;
+  const device on = from.where == memory_kind::cuda ? device::cuda : device::cpu;
   return {what, order, plan(what, {.on = on, .threads = threads, .kernel = kernel})};
 }
 
@@ -252,17 +253,17 @@ NB_MODULE(_core, m) {
                   "threads: int = 0, kernel: str | None = None) -> None"))
       .def("__call__", held_permute, "x"_a.none(), nb::kw_only(), "out"_a = nb::none(), "stream"_a = nb::none(),
            nb::sig("def __call__(self, x: Array, *, out: Array | None = None, stream: object = None) -> Array"),
-           "Move an array that is laid out as the plan's; see `permute_dims`.")
+           "Permute an array with the layout of the plan; see `permute_dims`.")
       .def(
           "explain", [](const planned& self) { return self.how.explain(); },
-          "Why this kernel: the problem, its canonical form, the line of the decision list that fired.")
+          "Return a text: the problem, its canonical form, and the line of the decision list that fired.")
       .def_prop_ro(
           "axes", [](const planned& self) { return to_tuple(self.axes); }, nb::sig("def axes(self) -> tuple[int, ...]"),
           "Axis ``k`` of the result is axis ``axes[k]`` of `x`.")
       .def_prop_ro(
           "kernel", [](const planned& self) { return self.how.kernel(); }, "The name of the kernel.")
       .def_prop_ro(
-          "threads", [](const planned& self) { return self.how.threads(); }, "CPU threads that move the data.")
+          "threads", [](const planned& self) { return self.how.threads(); }, "Number of CPU threads.")
       .def_prop_ro(
           "bytes_moved", [](const planned& self) { return self.how.bytes_moved(); }, "Bytes read and bytes written.")
       .def("__repr__", [](const planned& self) {
@@ -270,9 +271,9 @@ NB_MODULE(_core, m) {
       });
 
   m.def("backends", backends_as_dicts, nb::sig("def backends() -> list[dict[str, str | bool]]"),
-        "What this build and this machine offer: a name, whether it is present, and a sentence for each backend.");
+        "Describe each backend of this build: its name, whether it is present, and a sentence.");
 
-  // For the modules beside this one.
+  // For the Python modules of this package.
   m.def("_move_memory", move_memory, "src"_a, "dst"_a, "axes"_a, "stream"_a = nb::none(), "plan"_a = nb::none(),
         nb::sig("def _move_memory(src: object, dst: object, axes: Sequence[int], stream: object = None, "
                 "plan: plan | None = None) -> None"));

@@ -10,7 +10,7 @@ namespace {
 
 [[noreturn]] void refuse(status code, const std::string& sentence) { throw error(code, sentence); }
 
-// Moves of fewer bytes keep the interpreter's lock: giving it back and taking it again costs as much as they do.
+// Shorter copies keep the interpreter lock: its release and reacquisition would cost as much as the copy.
 constexpr std::int64_t long_move_bytes = 1 << 16;
 
 std::int64_t checked_product(std::int64_t a, std::int64_t b) {
@@ -19,7 +19,7 @@ std::int64_t checked_product(std::int64_t a, std::int64_t b) {
   return product;
 }
 
-// In units of x.strides.
+// Returns the stride of an axis in bytes.
 std::int64_t stride(const view& of, int axis) {
   if (of.strides != nullptr) return of.strides[axis] * of.stride_bytes;
   std::int64_t bytes = of.element_bytes;
@@ -27,12 +27,11 @@ std::int64_t stride(const view& of, int axis) {
   return bytes;
 }
 
-// The OpenMP team of a process does not survive fork(): its child would wait for threads that are not there.
+// fork() does not copy the OpenMP team: a child that used it would deadlock.
 std::atomic<bool> is_forked_child{false};
 const int watch_forks = pthread_atfork(nullptr, nullptr, [] { is_forked_child = true; });
 
-// A pointer that is said to be a GPU's is not to be read by the CPU, which the library would do where it finds no
-// driver.
+// Without a driver the library takes every pointer for host memory. This check prevents CPU access to a GPU pointer.
 void check_cuda() {
   static std::atomic<bool> is_there{false};
   if (is_there) return;
@@ -42,14 +41,14 @@ void check_cuda() {
       is_there = true;
       return;
     }
-    refuse(status::no_device, "x lives on a CUDA device, but cornerturn has none here: " + one.detail);
+    refuse(status::no_device, "x is on a CUDA device, but cornerturn found none: " + one.detail);
   }
 }
 
 void execute(const problem& what, const void* src, void* dst, void* stream, const view& x, const planned* held) {
   try {
-    if (src == dst && !what.in_place) refuse(status::overlap, "In place, see transpose_inplace_");
-    if (is_forked_child && x.where == home::host) {
+    if (src == dst && !what.in_place) refuse(status::overlap, "Wanted: transpose_inplace_ for one array");
+    if (is_forked_child && x.where == memory_kind::host) {
       plan(what, {.on = device::cpu, .threads = 1}).execute(src, dst);
     } else if (held != nullptr) {
       held->how.execute(src, dst, stream);
@@ -58,28 +57,28 @@ void execute(const problem& what, const void* src, void* dst, void* stream, cons
     }
   } catch (const error& found) {
     if (found.code() != status::overlap) throw;
-    refuse(status::overlap, (what.in_place ? "elements of x share memory; wanted a place for each. "
-                                           : "x and out share memory; wanted an out of its own. ") +
+    refuse(status::overlap, (what.in_place ? "elements of x share memory, wanted separate elements. "
+                                           : "x and out share memory, wanted separate arrays. ") +
                                 std::string(found.what()));
   }
 }
 
-// With the lock of the interpreter given back if it takes long.
+// A long copy releases the interpreter lock.
 void execute_long(const problem& what, std::int64_t bytes, const view& x, void* dst, void* stream,
                   const planned* held) {
   if (bytes < long_move_bytes) return execute(what, x.data, dst, stream, x, held);
-  const nb::gil_scoped_release others_run;
+  const nb::gil_scoped_release released;
   execute(what, x.data, dst, stream, x, held);
 }
 
 std::int64_t checked_bytes(const view& x) {
   std::int64_t bytes = x.element_bytes;
   for (int k = 0; k < x.rank; ++k) bytes = checked_product(bytes, x.extents[k]);
-  if (x.where == home::cuda) check_cuda();
+  if (x.where == memory_kind::cuda) check_cuda();
   return bytes;
 }
 
-// Row-major and without gaps; x has elements.
+// Returns true for a row-major array without gaps. Requires a non-empty x.
 bool is_packed(const view& x) {
   std::int64_t bytes = x.element_bytes;
   for (int k = x.rank - 1; k >= 0; --k) {
@@ -116,7 +115,7 @@ void check_shape(const view& x, const axis_list& axes, const view& out) {
 
 problem make_problem(const view& x, const axis_list& axes, const view* out) {
   problem made;
-  // 1. The unit in which every stride is whole.
+  // 1. The unit: every stride is a multiple of it.
   std::int64_t unit = x.element_bytes;
   const auto divide = [&](const view& of) {
     if (of.strides == nullptr || of.stride_bytes == of.element_bytes) return;
@@ -134,16 +133,17 @@ problem make_problem(const view& x, const axis_list& axes, const view* out) {
     refuse(status::invalid_argument, "x has " + std::to_string(longer) + " axes longer than 1, wanted 16 or fewer");
   }
   made.rank = longer;
-  int place = longer;
+  int position = longer;
   std::int64_t packed = x.element_bytes;
-  if (unit < x.element_bytes) made.axes[--place] = {.extent = x.element_bytes / unit, .src_stride = 1, .dst_stride = 1};
+  if (unit < x.element_bytes)
+    made.axes[--position] = {.extent = x.element_bytes / unit, .src_stride = 1, .dst_stride = 1};
   for (int k = x.rank - 1; k >= 0; --k) {
     const int from = axes.at[k];
     const std::int64_t extent = x.extents[from];
     if (extent == 1) continue;
-    made.axes[--place] = {.extent = extent,
-                          .src_stride = stride(x, from) / unit,
-                          .dst_stride = (out == nullptr ? packed : stride(*out, k)) / unit};
+    made.axes[--position] = {.extent = extent,
+                             .src_stride = stride(x, from) / unit,
+                             .dst_stride = (out == nullptr ? packed : stride(*out, k)) / unit};
     if (out == nullptr) packed = checked_product(packed, extent);
   }
   return made;
@@ -154,10 +154,9 @@ void run(const view& x, const axis_list& axes, const view& out, void* stream, co
   if (bytes == 0) return;
   const problem what = make_problem(x, axes, &out);
   if (held != nullptr && what != held->what) {
-    refuse(status::invalid_argument,
-           "the arrays are not those of the plan: x has shape " + shape_text(x.rank, x.extents) + " and elements of " +
-               std::to_string(x.element_bytes) +
-               " bytes. Wanted: the shape, the element size and the strides of x and out that it was made with");
+    refuse(status::invalid_argument, "the arrays do not fit the plan: x has shape " + shape_text(x.rank, x.extents) +
+                                         " and elements of " + std::to_string(x.element_bytes) +
+                                         " bytes. Wanted: the shape, element size and strides of the plan's x and out");
   }
   execute_long(what, bytes, x, out.data, stream, held);
 }
@@ -167,16 +166,17 @@ nb::object transpose_in_place(nb::handle x, const view& at, void* stream) {
   const std::int64_t bytes = checked_bytes(at);
   const bool square = at.extents[at.rank - 1] == at.extents[at.rank - 2];
   if (!square && bytes != 0 && !is_packed(at)) {
-    refuse(status::invalid_argument, "x has shape " + shape_text(at.rank, at.extents) +
-                                         " and is not C-contiguous. Wanted: that, or last two axes of one extent");
+    refuse(status::invalid_argument,
+           "x has shape " + shape_text(at.rank, at.extents) +
+               " and is not C-contiguous. Wanted: C-contiguous, or equal extents of the last two axes");
   }
-  nb::object turned = nb::borrow(x);
-  if (!square) turned = x.attr("reshape")(to_tuple(axes, at.extents));
-  if (bytes == 0) return turned;
+  nb::object result = nb::borrow(x);
+  if (!square) result = x.attr("reshape")(to_tuple(axes, at.extents));
+  if (bytes == 0) return result;
   problem what = make_problem(at, axes, square ? &at : nullptr);
   what.in_place = true;
   execute_long(what, bytes, at, at.data, stream, nullptr);
-  return turned;
+  return result;
 }
 
 void* stream_of(nb::handle stream) {
@@ -199,7 +199,7 @@ void* stream_of(nb::handle stream) {
   }
   PyErr_Clear();
   throw nb::type_error(("stream is a " + kind_of(stream) +
-                        ". Wanted: None, an integer, or a stream of PyTorch, CuPy or another that has __cuda_stream__")
+                        ". Wanted: None, an integer, or a stream of PyTorch or CuPy, or an object with __cuda_stream__")
                            .c_str());
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 static_assert(sizeof(npy_intp) == sizeof(std::int64_t));
 
-// An ndarray can only exist where NumPy was imported, so that it is never imported from here.
+// An ndarray only exists after an import of NumPy, so this module never imports NumPy.
 bool is_there() {
   static bool found = false;  // under the interpreter's lock
   if (found) return true;
@@ -26,14 +26,14 @@ std::string text(nb::handle object) { return nb::str(object).c_str(); }
 void check_dtype(nb::handle x, const char* name) {
   if (!PyDataType_REFCHK(PyArray_DESCR(array(x)))) return;
   throw nb::type_error((std::string(name) + " has dtype " + text(x.attr("dtype")) +
-                        ", whose elements refer to Python objects. Wanted: elements that are their bytes")
+                        ", whose elements refer to Python objects. Wanted: elements without references")
                            .c_str());
 }
 
 void check_class(nb::handle x) {
   if (PyArray_CheckExact(x.ptr()) || !nb::hasattr(x, "filled")) return;
   throw nb::type_error(
-      "x is a masked array, whose mask would be lost. Wanted: x.filled(), or x.data and x.mask each for itself");
+      "x is a masked array, whose mask would be lost. Wanted: x.filled(), or x.data and x.mask separately");
 }
 
 view view_of(nb::handle x) {
@@ -44,14 +44,14 @@ view view_of(nb::handle x) {
           .extents = reinterpret_cast<const std::int64_t*>(PyArray_DIMS(it)),
           .strides = reinterpret_cast<const std::int64_t*>(PyArray_STRIDES(it)),
           .stride_bytes = 1,
-          .where = home::host};
+          .where = memory_kind::host};
 }
 
 nb::object empty(nb::handle x, const axis_list& axes) {
   npy_intp extents[most_axes];
   for (int k = 0; k < axes.count; ++k) extents[k] = PyArray_DIM(array(x), axes.at[k]);
   PyArray_Descr* const dtype = PyArray_DESCR(array(x));
-  Py_INCREF(dtype);  // the next call takes one
+  Py_INCREF(dtype);  // the next call steals a reference
   PyObject* const made = PyArray_NewFromDescr(&PyArray_Type, dtype, axes.count, extents, nullptr, nullptr, 0, nullptr);
   if (made == nullptr) throw nb::python_error();
   return nb::steal(made);
@@ -59,12 +59,12 @@ nb::object empty(nb::handle x, const axis_list& axes) {
 
 void check_out(nb::handle x, nb::handle out) {
   if (!PyArray_Check(out.ptr())) {
-    throw nb::type_error(("out is a " + kind_of(out) + ", but x is a numpy.ndarray. Wanted: the same").c_str());
+    throw nb::type_error(("out is a " + kind_of(out) + ", but x is a numpy.ndarray. Wanted: a numpy.ndarray").c_str());
   }
   if (PyArray_FailUnlessWriteable(array(out), "out") < 0) throw nb::python_error();
   if (!PyArray_EquivTypes(PyArray_DESCR(array(x)), PyArray_DESCR(array(out)))) {
     throw error(status::invalid_argument, "out has dtype " + text(out.attr("dtype")) + ", but x has " +
-                                              text(x.attr("dtype")) + ". Wanted: the same");
+                                              text(x.attr("dtype")) + ". Wanted: equal dtypes");
   }
 }
 

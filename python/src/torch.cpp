@@ -7,7 +7,7 @@
 namespace cornerturn::python::torch {
 namespace {
 
-// DLPack 1.3, DLPackExchangeAPI; the members before a change of the major version stay where they are.
+// DLPackExchangeAPI of DLPack 1.3. The offsets of these members are fixed within a major version.
 struct exchange_table {
   std::uint32_t major;
   std::uint32_t minor;
@@ -19,7 +19,7 @@ struct exchange_table {
   int (*current_stream)(int device_type, std::int32_t device, void** out);
 };
 
-// What is looked up once. Never freed: the interpreter may be gone when statics are.
+// Objects that are looked up once. Never freed: static destructors may run after the interpreter has ended.
 struct torch_module {
   PyTypeObject* tensor = nullptr;
   PyTypeObject* parameter = nullptr;
@@ -27,9 +27,9 @@ struct torch_module {
   PyObject* is_grad_enabled = nullptr;
   PyObject* increment_version = nullptr;
   PyObject* dispatch_modes = nullptr;  // () -> int
-  PyObject* transforms = nullptr;      // () -> None outside of vmap, grad and their like
+  PyObject* transforms = nullptr;      // () -> None outside of vmap, grad and similar transformations
   PyObject* forward_ad = nullptr;      // the module
-  PyObject* current_level = nullptr;   // name: below 0 where there are no tangents
+  PyObject* current_level = nullptr;   // name: below 0 outside of forward mode
   PyObject* requires_grad = nullptr;   // names
   PyObject* is_neg = nullptr;
   PyObject* is_conj = nullptr;
@@ -67,7 +67,7 @@ const torch_module* load() {
   return made;
 }
 
-// Null while PyTorch is not imported, or is too old for the table.
+// Returns null if PyTorch is not imported, or too old for the table.
 const torch_module* module() {
   static const torch_module* found = nullptr;  // under the interpreter's lock
   if (found == nullptr) {
@@ -92,8 +92,8 @@ bool records_gradient(const torch_module& torch, nb::handle x) {
   return is_true(PyObject_GetAttr(x.ptr(), torch.requires_grad)) && is_true(PyObject_CallNoArgs(torch.is_grad_enabled));
 }
 
-// vmap, torch.func.grad, fake tensors and their like see operators, not memory; so do the tangents of forward mode.
-bool is_watched(const torch_module& torch) {
+// vmap, torch.func.grad, fake tensors and forward mode intercept operators, not accesses to memory.
+bool is_transformed(const torch_module& torch) {
   if (is_true(PyObject_CallNoArgs(torch.dispatch_modes))) return true;
   const nb::object level = nb::steal(PyObject_GetAttr(torch.forward_ad, torch.current_level));
   if (!level.is_valid()) throw nb::python_error();
@@ -106,7 +106,7 @@ bool is_watched(const torch_module& torch) {
 constexpr int dl_cpu = 1, dl_cuda = 2, dl_cuda_host = 3, dl_cuda_managed = 13;
 constexpr auto complex_code = static_cast<std::uint8_t>(nb::dlpack::dtype_code::Complex);
 
-// False: not plain memory of the host or of an NVIDIA GPU.
+// Returns false unless x is plain memory of the host or of an NVIDIA GPU.
 bool borrow(const torch_module& torch, nb::handle x, nb::dlpack::dltensor& found) {
   if (torch.table->borrow(x.ptr(), &found) != 0) {
     PyErr_Clear();
@@ -127,7 +127,7 @@ view view_of(const nb::dlpack::dltensor& x) {
           .extents = x.shape,
           .strides = x.strides,
           .stride_bytes = bytes,
-          .where = host ? home::host : home::cuda};
+          .where = host ? memory_kind::host : memory_kind::cuda};
 }
 
 nb::object empty(const torch_module& torch, nb::handle x, const view& from, const axis_list& axes) {
@@ -142,16 +142,16 @@ std::string text(nb::handle object) { return nb::str(object).c_str(); }
 void check_out(nb::handle x, const nb::dlpack::dltensor& from, nb::handle out, const nb::dlpack::dltensor& to) {
   if (!(from.dtype == to.dtype)) {
     throw error(status::invalid_argument, "out has dtype " + text(out.attr("dtype")) + ", but x has " +
-                                              text(x.attr("dtype")) + ". Wanted: the same");
+                                              text(x.attr("dtype")) + ". Wanted: equal dtypes");
   }
   if (from.device.device_type != to.device.device_type || from.device.device_id != to.device.device_id) {
     throw error(status::invalid_argument, "out is on " + text(out.attr("device")) + ", but x is on " +
-                                              text(x.attr("device")) + ". Wanted: the same");
+                                              text(x.attr("device")) + ". Wanted: one device");
   }
 }
 
 bool is_plain(const torch_module& torch, nb::handle x) {
-  return is_tensor(torch, x) && !records_gradient(torch, x) && !is_watched(torch);
+  return is_tensor(torch, x) && !records_gradient(torch, x) && !is_transformed(torch);
 }
 
 }  // namespace
@@ -159,7 +159,7 @@ bool is_plain(const torch_module& torch, nb::handle x) {
 std::optional<view> look_at(nb::handle x) {
   const torch_module* const torch = module();
   nb::dlpack::dltensor from;
-  if (torch == nullptr || !is_tensor(*torch, x) || is_watched(*torch) || !borrow(*torch, x, from)) return {};
+  if (torch == nullptr || !is_tensor(*torch, x) || is_transformed(*torch) || !borrow(*torch, x, from)) return {};
   return view_of(from);
 }
 
@@ -172,13 +172,13 @@ void* current_stream(const torch_module& torch, const nb::dlpack::dltensor& x) {
   return stream;
 }
 
-// Autograd may have kept the old contents.
-void note_change(const torch_module& torch, nb::handle x) {
+// Autograd may have saved x for backward; the version counter reveals the change.
+void increment_version_of(const torch_module& torch, nb::handle x) {
   const nb::object done = nb::steal(PyObject_CallOneArg(torch.increment_version, x.ptr()));
   if (!done.is_valid()) throw nb::python_error();
 }
 
-// Whether two axes longer than 1 are nested the other way round in src. An axis of stride 0 is nowhere in memory.
+// Returns whether two axes longer than 1 have opposite stride orders in src and dst. Axes of stride 0 are ignored.
 bool orders_differ(const view& dst, const view& src) {
   for (int j = 0; j < src.rank; ++j) {
     for (int k = 0; k < src.rank; ++k) {
@@ -194,13 +194,14 @@ bool orders_differ(const view& dst, const view& src) {
 }  // namespace
 
 bool copy_permuted(nb::handle dst, nb::handle src) {
-  constexpr std::int64_t fewest_bytes = 1 << 16;  // below, a copy takes less time than it takes to look at it
+  constexpr std::int64_t fewest_bytes = 1 << 16;  // the checks take longer than a shorter copy
   const torch_module* const torch = module();
   nb::dlpack::dltensor from, to;
   if (torch == nullptr || !borrow(*torch, src, from) || !borrow(*torch, dst, to)) return false;
-  const bool alike = from.dtype == to.dtype && from.ndim == to.ndim &&
-                     from.device.device_type == to.device.device_type && from.device.device_id == to.device.device_id;
-  if (!alike || from.ndim > max_rank) return false;
+  const bool compatible = from.dtype == to.dtype && from.ndim == to.ndim &&
+                          from.device.device_type == to.device.device_type &&
+                          from.device.device_id == to.device.device_id;
+  if (!compatible || from.ndim > max_rank) return false;
   const view x = view_of(from), out = view_of(to);
   std::int64_t bytes = x.element_bytes;
   for (int k = 0; k < x.rank; ++k) {
@@ -212,7 +213,7 @@ bool copy_permuted(nb::handle dst, nb::handle src) {
   for (int k = 0; k < x.rank; ++k) axes.at[k] = k;
   try {
     run(x, axes, out, current_stream(*torch, from), nullptr);
-  } catch (const error&) {  // such as a src that overlaps dst: PyTorch's kernel knows what it does with it
+  } catch (const error&) {  // such as a src that overlaps dst: PyTorch's own kernel handles it
     return false;
   }
   return true;
@@ -237,7 +238,7 @@ nb::object permute(nb::handle x, const request& asked, nb::handle out, const pla
     made = nb::borrow(out);
   }
   run(src, axes, view_of(to), current_stream(*torch, from), held);
-  if (!out.is_none()) note_change(*torch, out);
+  if (!out.is_none()) increment_version_of(*torch, out);
   return made;
 }
 
@@ -245,9 +246,9 @@ nb::object transpose_in_place(nb::handle x) {
   const torch_module* const torch = module();
   nb::dlpack::dltensor at;
   if (torch == nullptr || !is_plain(*torch, x) || !borrow(*torch, x, at)) return {};
-  nb::object turned = python::transpose_in_place(x, view_of(at), current_stream(*torch, at));
-  note_change(*torch, x);
-  return turned;
+  nb::object result = python::transpose_in_place(x, view_of(at), current_stream(*torch, at));
+  increment_version_of(*torch, x);
+  return result;
 }
 
 }  // namespace cornerturn::python::torch

@@ -1,6 +1,6 @@
-// PyTorch tensors that are just memory, through the function table that torch.Tensor hands out (DLPack 1.3): about a
-// microsecond less than its Python attributes. All other tensors, such as those that record a gradient, are not for
-// here: cornerturn/torch.py takes them.
+// PyTorch tensors without autograd or transformations, through the function table of torch.Tensor (DLPack 1.3).
+// The table is about a microsecond faster than Python attributes. cornerturn/torch.py handles other tensors, such as
+// tensors that record a gradient.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -12,21 +12,22 @@
 
 namespace cornerturn::python::torch {
 
-// Effect  x, really moved: to out, or to a new tensor of x's device; on the current stream of that device
-// Returns a null object when x (or out) is no tensor, or one that needs more than a move of its bytes
-// Errors  ValueError: out has another shape, dtype or device
+// Effect  copies x with permuted axes to out, or to a new tensor on x's device; on the current stream of that device
+// Returns a null object if x (or out) is not a tensor, or needs more than a copy of its bytes
+// Errors  ValueError: out has a wrong shape, dtype or device
 nb::object permute(nb::handle x, const request& asked, nb::handle out, const planned* held);
 
-// Effect  the last two axes of x trade places in its own memory, on the current stream of its device: see move.hpp
-// Returns a null object where permute would
+// Effect  transposes the last two axes of x in place, on the current stream of its device: see move.hpp
+// Returns a null object if permute would return one
 nb::object transpose_in_place(nb::handle x);
 
-// Effect  what x is, for a plan; nothing where permute would return null. extents and strides live as long as x
+// Effect  returns the memory and layout of x, for a plan, or nothing if permute would return null. x owns the extents
+//         and strides
 [[nodiscard]] std::optional<view> look_at(nb::handle x);
 
-// Effect  dst = src, for aten::copy_, when both are plain memory of one device, dtype and shape, of 64 KiB or more, and
-//         their axes lie in memory in different orders
-// Returns false when this is not so, or the library cannot; nothing has moved then
+// Effect  dst = src, for aten::copy_. Requires plain memory of one device, equal dtype and shape, at least 64 KiB, and
+//         different orders of the axes in memory
+// Returns false, without a copy, if these conditions do not hold or the library refuses the problem
 [[nodiscard]] bool copy_permuted(nb::handle dst, nb::handle src);
 
 }  // namespace cornerturn::python::torch

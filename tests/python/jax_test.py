@@ -88,12 +88,12 @@ def test_explains():
 
 @pytest.mark.parametrize("call,kind,sentence", [
     (lambda x: ctj.permute_dims(x, (0, 0)), ValueError, r"axes is \(0, 0\), but x has 2 axes"),
-    (lambda x: ctj.permute_dims(x, (0, -3)), ValueError, "Wanted: each of them once"),
+    (lambda x: ctj.permute_dims(x, (0, -3)), ValueError, "Wanted: each axis once"),
     (lambda x: ctj.matrix_transpose(x[0]), ValueError, "x has 1 axes, wanted 2 or more"),
     (lambda x: ct.matrix_transpose(x, out=x), TypeError, "out is given, but x is a JAX array"),
     (lambda x: ct.matrix_transpose(x, stream=1), TypeError, "stream is given, but x is a JAX array"),
-    (lambda x: ct.transpose_inplace_(x), TypeError, "x is a JAX array, and those never change. Wanted: cornerturn.matrix"),
-    (lambda x: jax.jit(ct.transpose_inplace_)(x), TypeError, "x is a JAX array, and those never change"),
+    (lambda x: ct.transpose_inplace_(x), TypeError, "x is a JAX array, which is immutable. Wanted: cornerturn.matrix"),
+    (lambda x: jax.jit(ct.transpose_inplace_)(x), TypeError, "x is a JAX array, which is immutable"),
     (lambda x: ct.plan(x)(x), TypeError, "plan is given, but x is a JAX array"),
     (lambda x: ctj.matrix_transpose(x.astype("int4")), TypeError, "x has dtype int4. Wanted: elements of whole bytes"),
     (lambda x: ctj.matrix_transpose(jax.random.split(jax.random.key(0), 4).reshape(2, 2)), TypeError, "x has dtype key"),

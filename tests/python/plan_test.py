@@ -45,7 +45,7 @@ def test_for_the_strides_of_out():
     plan = ct.plan(x, out=out)
     plan(x, out=out)
     assert same_bits(out.copy(), np.ascontiguousarray(x.T))
-    with pytest.raises(ValueError, match="the arrays are not those of the plan"):
+    with pytest.raises(ValueError, match="the arrays do not fit the plan"):
         plan(x)
     with pytest.raises(ValueError, match=r"out has shape \(30, 40\), wanted \(40, 30\)"):
         ct.plan(x, out=x.copy())
@@ -54,7 +54,7 @@ def test_for_the_strides_of_out():
 @pytest.mark.parametrize("other", [np.zeros((40, 30), "f4"), np.zeros((30, 40), "f8"), np.zeros((30, 41), "f4")[:, :40],
                                    np.zeros((30, 40), "f4", order="F")], ids=["shape", "element", "gap", "order"])
 def test_refuses_other_layouts(other):
-    with pytest.raises(ValueError, match="the arrays are not those of the plan"):
+    with pytest.raises(ValueError, match="the arrays do not fit the plan"):
         ct.plan(np.zeros((30, 40), "f4"))(other)
 
 

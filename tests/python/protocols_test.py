@@ -74,14 +74,14 @@ def test_read_only_out():
 
 
 @pytest.mark.parametrize("call,kind,sentence", [
-    (lambda x: ct.matrix_transpose(Old(x)), TypeError, "whose framework does not say how an array is made. Wanted: an out"),
+    (lambda x: ct.matrix_transpose(Old(x)), TypeError, "whose framework lacks __array_namespace__. Wanted: an out"),
     (lambda x: ct.matrix_transpose(Foreign(x), out=Foreign(x)), ValueError, r"out has shape \(3, 4\), wanted \(4, 3\)"),
     (lambda x: ct.matrix_transpose(Foreign(x), out=Foreign(np.zeros((4, 3)))), ValueError,
-     "out has another element type than x"),
+     "out and x have different element types"),
     (lambda x: ct.matrix_transpose(Foreign(x), out=Foreign(np.zeros((4, 3), "i4"))), ValueError,
-     "out has another element type than x"),
+     "out and x have different element types"),
     (lambda x: ct.permute_dims(Foreign(x), (0, 1), out=OnCuda()), ValueError,
-     "x lives in host memory, but out does not. Wanted: the same"),
+     "x is in host memory, but out is not. Wanted: both on one device"),
     (lambda x: ct.matrix_transpose(Foreign(x), out=[[1]]), TypeError, "x is a list"),
     (lambda x: ct.matrix_transpose(Foreign(x), stream="a"), TypeError, "stream is a str. Wanted: None, an integer, or"),
 ], ids=lambda value: value if isinstance(value, str) else "")
@@ -105,18 +105,18 @@ def test_cuda_array_interface():
         ct.matrix_transpose(OnCuda(mask=1), out=OnCuda())
     with pytest.raises(ValueError, match=r"out has shape \(3, 4\), wanted \(4, 3\)"):
         ct.matrix_transpose(OnCuda(), out=OnCuda())
-    with pytest.raises(ValueError, match="x lives on a CUDA device, but out does not"):
+    with pytest.raises(ValueError, match="x is on a CUDA device, but out is not"):
         ct.permute_dims(OnCuda(), (0, 1), out=Foreign(unique((3, 4), "f4")))
     with pytest.raises(ValueError, match="out has elements of 8 bytes, but x of 4"):
         ct.permute_dims(OnCuda(), (0, 1), out=OnCuda(typestr="<f8"))
     if not next(one for one in ct.backends() if one["name"] == "cuda")["present"]:
-        with pytest.raises(RuntimeError, match="x lives on a CUDA device, but cornerturn has none here: "):
+        with pytest.raises(RuntimeError, match="x is on a CUDA device, but cornerturn found none: "):
             ct.permute_dims(OnCuda(), (0, 1), out=OnCuda())
 
 
 def test_in_place_wants_to_know_the_framework():
     for x in (Foreign(unique((3, 3), "f4")), OnCuda()):
-        with pytest.raises(TypeError, match="Wanted: an array of NumPy, PyTorch or CuPy, whose memory may change"):
+        with pytest.raises(TypeError, match="Wanted: a mutable array of NumPy, PyTorch or CuPy"):
             ct.transpose_inplace_(x)
 
 
