@@ -1,11 +1,11 @@
-// 64-bit integer arithmetic that says so when it does not fit.
+// 64-bit integer arithmetic that reports overflow.
 #pragma once
 
 #include <cstdint>
 
 namespace cornerturn::base {
 
-// Both leave `out` alone and return false when the result leaves the 64-bit range.
+// Both return false, and leave `out` unchanged, if the result exceeds 64 bits.
 [[nodiscard]] constexpr bool checked_mul(std::int64_t a, std::int64_t b, std::int64_t& out) noexcept {
   std::int64_t product = 0;
   if (__builtin_mul_overflow(a, b, &product)) return false;
@@ -24,7 +24,7 @@ namespace cornerturn::base {
   return a / b + (a % b > 0 ? 1 : 0);
 }
 
-// |a| without the trap at the most negative value, which saturates.
+// |a|; INT64_MIN, whose magnitude does not fit, returns INT64_MAX.
 [[nodiscard]] constexpr std::int64_t magnitude(std::int64_t a) noexcept {
   if (a == INT64_MIN) return INT64_MAX;
   return a < 0 ? -a : a;

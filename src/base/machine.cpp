@@ -15,7 +15,7 @@ std::int64_t cache_bytes(int name, std::int64_t fallback) {
   return bytes > 0 ? bytes : fallback;
 }
 
-// The kernel's own figure for the third level; sysconf multiplies it on some virtual machines.
+// Returns the kernel's size of the third level. sysconf returns a multiple of it on some virtual machines.
 std::int64_t sysfs_l3_bytes() {
   std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");
   std::string size;  // "32768K"
@@ -40,7 +40,8 @@ machine read_machine() {
     }
   }
 #ifdef _SC_LEVEL1_DCACHE_SIZE
-  // The fallbacks are the smallest sizes of the last ten years: too small a guess costs little, too large one much.
+  // The fallbacks are the smallest sizes of the last ten years. A value that is too small costs less than one too
+  // large.
   found.l1d_bytes = cache_bytes(_SC_LEVEL1_DCACHE_SIZE, 32 << 10);
   found.l2_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE, 256 << 10);
   found.l3_bytes = cache_bytes(_SC_LEVEL3_CACHE_SIZE, 4 << 20);

@@ -5,14 +5,14 @@
 
 namespace cornerturn::base {
 
-// Hardware threads that this process may run on (its affinity mask), at least 1.
+// Returns the hardware threads in this process's affinity mask, at least 1.
 [[nodiscard]] int hardware_threads() noexcept;
 
-// The same, or fewer where OpenMP was told so: OMP_NUM_THREADS, omp_set_num_threads().
+// Returns hardware_threads(), or fewer if OMP_NUM_THREADS or omp_set_num_threads() sets a smaller limit.
 [[nodiscard]] int default_threads() noexcept;
 
-// Effect  body(argument, task) once for each task in [0, tasks); returns when all have returned.
-//         A null executor.run means an OpenMP team; one task runs in the caller's thread.
+// Effect  calls body(argument, task) once for each task in [0, tasks), and returns after all these calls.
+//         A null executor.run selects an OpenMP team; a single task runs in the caller's thread.
 void parallel_for(const executor& parallel, int tasks, void (*body)(void* argument, int task), void* argument);
 
 }  // namespace cornerturn::base

@@ -27,11 +27,11 @@ void fold(canonical& form) noexcept {
   for (int k = 1; k < form.rank; ++k) {
     axis& outer = form.axes[kept];
     const axis& inner = form.axes[k];
-    const auto goes_on = [&](std::int64_t axis::*stride) {
+    const auto continues = [&](std::int64_t axis::*stride) {
       std::int64_t next = 0;
       return base::checked_mul(inner.extent, inner.*stride, next) && outer.*stride == next;
     };
-    if (goes_on(&axis::src_stride) && goes_on(&axis::dst_stride) && goes_on(&axis::second_stride)) {
+    if (continues(&axis::src_stride) && continues(&axis::dst_stride) && continues(&axis::second_stride)) {
       outer = {outer.extent * inner.extent, inner.src_stride, inner.dst_stride, inner.second_stride};
     } else {
       form.axes[++kept] = inner;
@@ -50,8 +50,8 @@ void widen(canonical& form, std::int64_t max_word_bytes) noexcept {
       if (stride != 0) factor = std::min(factor, largest_power_of_two_divisor(magnitude(stride)));
     }
   }
-  for (const std::int64_t offset :
-       {form.src_offset, form.dst_offset}) {  // of a flipped axis that was folded into the inner one
+  // Offsets are nonzero if a flipped axis was folded into the inner one.
+  for (const std::int64_t offset : {form.src_offset, form.dst_offset}) {
     if (offset != 0) factor = std::min(factor, largest_power_of_two_divisor(magnitude(offset)));
   }
   if (factor <= 1) return;
@@ -94,8 +94,8 @@ canonical canonicalize(const problem& what, std::int64_t max_word_bytes) noexcep
   const std::int64_t split = what.element_bytes / form.word_bytes;
   form.dst_word_bytes =
       words_are_elements && what.math.dst != element_type::bits ? bytes_of(what.math.dst) : form.word_bytes;
-  for (int k = 0; k < what.rank;
-       ++k) {  // first of all: what check.cpp says of the other axes holds only where none is empty
+  // This loop comes first: check.cpp skips the other checks for an empty problem.
+  for (int k = 0; k < what.rank; ++k) {
     if (what.axes[k].extent == 0)
       return {.word_bytes = form.word_bytes, .dst_word_bytes = form.dst_word_bytes, .empty = true};
   }

@@ -1,16 +1,14 @@
-// The canonical problem: the same set of moves, written in one way only.
-//   1. an extent of 0 anywhere: empty, rank 0
+// The canonical problem: one form for all problems that copy equal bytes.
+//   1. an extent of 0 makes the problem empty, of rank 0
 //   2. axes of extent 1 are dropped
-//   3. an element size that is no power of two up to 16 bytes becomes words: the largest power of two that divides it,
-//      with a trailing unit-stride axis of that many words
-//   4. each axis is flipped, if need be, so that the stride that is smaller in magnitude is positive (a tie: that of
-//   dst)
+//   3. an element size that is not a power of two up to 16 bytes is split into words. A word is the largest power of
+//      two that divides it; a trailing unit-stride axis counts the words of an element
+//   4. an axis is flipped if its stride of smaller magnitude is negative (of equal strides: the dst stride)
 //   5. axes are ordered by the magnitude of their dst stride, largest first
-//   6. neighbours that are contiguous in both src and dst are folded into one
-//   7. an innermost axis that is contiguous in both is widened into larger words, up to max_word_bytes
-// Where problem::math does something, a word is an element: 3 and 7 are left out, and 6 wants the second array's
-// strides to go on too. Where beta multiplies dst, the second array is dst; where there is none, its strides are 0. Two
-// problems that move the same bytes in the same order of axes have one canonical form.
+//   6. adjacent axes that are contiguous in both src and dst are folded into one axis
+//   7. an innermost axis that is contiguous on both sides is widened into larger words, up to max_word_bytes
+// With arithmetic a word is an element: 3 and 7 are skipped, and 6 also requires contiguous axes in the second array.
+// If beta applies to dst, the second array is dst. Without a second array its strides are 0.
 #pragma once
 
 #include <array>
@@ -20,11 +18,11 @@
 
 namespace cornerturn::map {
 
-inline constexpr int max_axes = max_rank + 1;  // the axis of words inside an element comes on top
+inline constexpr int max_axes = max_rank + 1;  // one more for the words inside an element
 
 struct canonical {
   std::int64_t word_bytes = 1;      // 1, 2, 4, 8 or 16; strides and offsets count words
-  std::int64_t dst_word_bytes = 1;  // the same unless elements are converted; also of the second array
+  std::int64_t dst_word_bytes = 1;  // differs from word_bytes only for conversions; also of the second array
   int rank = 0;
   bool empty = false;
   std::array<axis, max_axes> axes{};  // outermost in dst first
@@ -34,7 +32,7 @@ struct canonical {
   friend bool operator==(const canonical&, const canonical&) = default;
 };
 
-// The bytes that one side touches, relative to the caller's pointer: [lo, hi).
+// The bytes that one side accesses, relative to the caller's pointer: [lo, hi).
 struct byte_span {
   std::int64_t lo = 0;
   std::int64_t hi = 0;
@@ -43,15 +41,15 @@ struct byte_span {
 // Requires  a problem that api/check.cpp accepts: products and spans fit 63 bits
 [[nodiscard]] canonical canonicalize(const problem& what, std::int64_t max_word_bytes = 16) noexcept;
 
-[[nodiscard]] std::int64_t words(const canonical& form) noexcept;  // moved in all; 0 when empty
+[[nodiscard]] std::int64_t words(const canonical& form) noexcept;  // total number of words; 0 if empty
 [[nodiscard]] byte_span src_span(const canonical& form) noexcept;
 [[nodiscard]] byte_span dst_span(const canonical& form) noexcept;
 [[nodiscard]] byte_span second_span(const canonical& form) noexcept;
 
-// True when math changes no element and there is no second array: what the move of bits does.
+// True if math changes no element and writes no second array: a copy of bits computes the result.
 [[nodiscard]] bool only_moves(const problem& what) noexcept;
 
-// The src and dst word offsets of the linear index i (last axis fastest), 0 <= i < words(form): the map itself.
+// The word offsets of the linear index i (last axis fastest), 0 <= i < words(form).
 struct offsets {
   std::int64_t src = 0;
   std::int64_t dst = 0;

@@ -1,7 +1,7 @@
-// Division of a 32-bit number by one that the plan knows, as a multiplication.
-//   q = (high32(n * multiplier) + n) >> shift   with   multiplier = floor(2^32 (2^shift - d) / d) + 1, shift =
-//   ceil(log2 d)
-// Exact for n < 2^31 and 1 <= d < 2^31: the sum does not leave 32 bits.
+// Division of a 32-bit number by a divisor known to the plan, as a multiplication.
+//   q = (high32(n * multiplier) + n) >> shift
+//   shift = ceil(log2 d),  multiplier = floor(2^32 (2^shift - d) / d) + 1
+// Exact for n < 2^31 and 1 <= d < 2^31: the sum fits 32 bits.
 // Source: Granlund and Montgomery, Division by invariant integers using multiplication, PLDI 1994.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Functions of this folder are compiled for the host and, where a GPU compiler reads them, for the device too.
+// Functions of this folder are compiled for the host; a GPU compiler also compiles them for the device.
 #pragma once
 
 #if defined(__CUDACC__) || defined(__HIPCC__)

@@ -9,7 +9,7 @@ namespace {
 
 bool is_fixed(const axis& one) noexcept { return one.src_stride == one.dst_stride; }
 
-// Axes that are not fixed into pairs; false when one has no partner.
+// Groups axes with different strides into pairs; returns false if an axis has no partner.
 bool find_pairs(const std::array<axis, max_axes>& loose, int count, in_place_form& made) noexcept {
   std::array<bool, max_axes> taken{};
   for (int k = 0; k < count; ++k) {
@@ -51,7 +51,7 @@ in_place_form in_place(const canonical& form) noexcept {
   } else if (find_pairs(loose, count, made)) {
     made.kind = in_place_kind::involution;
   } else if (count == 2) {
-    // Ordered by dst stride, so the columns come first.
+    // The axes are ordered by dst stride, largest first, so axis 0 is the columns.
     const axis& cols = loose[0];
     const axis& rows = loose[1];
     if (rows.dst_stride == made.unit && cols.src_stride == made.unit && rows.src_stride == cols.extent * made.unit &&

@@ -1,14 +1,14 @@
-// The maps of the narrow tile kernels: one side of the tile is 1 to 8 chunks of 16 bytes, the other as long as it takes
-// to keep every thread busy. The narrow side is short in memory too, so neighbouring lines of it lie side by side: the
-// tile is moved as one list of chunks, in the order of the side that has the short lines.
+// The maps of the narrow tile kernels. One side of the tile has 1 to 8 chunks of 16 bytes; the other side is long
+// enough to keep every thread busy. Lines of the narrow side are contiguous in memory, so the tile is one list of
+// chunks. The list has the order of the array with the short lines.
 //
-//   columns are few:  chunk g of src is (row g / Across, chunk g % Across); it goes to shared memory as it is, and each
-//                     thread reads its V x V block from there, transposes it and writes V chunks of dst.
-//   rows are few:     the same backwards: each thread reads its block from src, transposes it and puts it into shared
-//                     memory; chunk g of dst is (column g / Down, chunk g % Down).
+//   few columns:  chunk g of src is (row g / Narrow, chunk g % Narrow) and is staged unchanged in shared memory. Each
+//                 thread loads its V x V block from there, transposes it and stores V chunks of dst.
+//   few rows:     each thread loads its V x V block from src, transposes it and stores it into shared memory. Chunk g
+//                 of dst is (column g / Narrow, chunk g % Narrow).
 //
-//   Chunk g lies at place g ^ (g / (V Narrow) & 7), so that eight neighbouring blocks meet eight bank groups, and so do
-//   eight chunks in order. The XOR takes bits of g from higher up only: it is its own triangular system, so one to one.
+//   Chunk g is stored at slot g ^ (g / (V Narrow) & 7). Eight adjacent blocks then use eight different bank groups, and
+//   so do eight consecutive chunks. The XOR key only depends on higher bits of g, so the map is one-to-one.
 #pragma once
 
 #include "map/host_device.hpp"
@@ -20,7 +20,7 @@ struct skinny_map {
   static constexpr int threads = WordBytes == 1 ? 128 : 256;  // blocks of bytes fill registers and shared memory
   static constexpr int v = 16 / WordBytes;                    // rows and columns of a block
   static constexpr int narrow = Narrow;                       // blocks on the short side
-  static constexpr int blocks = v < 4 ? 4 / v : 1;            // of a thread: 64 bytes at least
+  static constexpr int blocks = v < 4 ? 4 / v : 1;            // per thread: at least 64 bytes
   static constexpr int wide = threads * blocks / Narrow;      // blocks on the long side
   static constexpr int short_extent = Narrow * v;             // elements
   static constexpr int long_extent = wide * v;
@@ -31,14 +31,14 @@ struct skinny_map {
   CORNERTURN_HOST_DEVICE static constexpr int line_of(int chunk) { return chunk / Narrow; }
   CORNERTURN_HOST_DEVICE static constexpr int chunk_in_line(int chunk) { return chunk % Narrow; }
 
-  // Block `block` of a thread: where it lies on the long and on the short side.
+  // The position of a thread's block `block` on the long side and on the short side.
   CORNERTURN_HOST_DEVICE static constexpr int wide_block(int thread, int block) {
     return (thread + block * threads) % wide;
   }
   CORNERTURN_HOST_DEVICE static constexpr int narrow_block(int thread, int block) {
     return (thread + block * threads) / wide;
   }
-  // The chunk that holds line `k` of a block: a row of it when columns are few, a column of it when rows are few.
+  // The chunk with line `k` of a block: its row k for few columns, its column k for few rows.
   CORNERTURN_HOST_DEVICE static constexpr int block_chunk(int wide_block, int narrow_block, int k) {
     return (wide_block * v + k) * Narrow + narrow_block;
   }

@@ -9,13 +9,13 @@ namespace {
 
 using addresses = std::array<std::int64_t, most_lanes>;
 
-// The addresses of some lanes, in units; returns how many there are.
+// Converts the addresses of some lanes to units; returns the number of units.
 int units_of(const warp_access& access, lane_mask lanes, std::int64_t unit_bytes, addresses& units) noexcept {
   std::size_t count = 0;
   for (; lanes != 0; lanes &= lanes - 1) {
     const int lane = std::countr_zero(lanes);
     const std::int64_t unit = access.address[static_cast<std::size_t>(lane)] / unit_bytes;
-    if (count == 0 || units[count - 1] != unit) units[count++] = unit;  // neighbours often share one
+    if (count == 0 || units[count - 1] != unit) units[count++] = unit;  // adjacent lanes often share a unit
   }
   return static_cast<int>(count);
 }
@@ -33,13 +33,13 @@ constexpr std::array<lane_mask, most_lanes / Lanes> neighbours() {
   for (std::size_t k = 0; k < made.size(); ++k) made[k] = first << Lanes * static_cast<int>(k);
   return made;
 }
-constexpr auto of_32 = neighbours<32>();
-constexpr auto of_16 = neighbours<16>();
-constexpr auto of_8 = neighbours<8>();
+constexpr auto phases_of_32 = neighbours<32>();
+constexpr auto phases_of_16 = neighbours<16>();
+constexpr auto phases_of_8 = neighbours<8>();
 
 //   lanes of a ds_read_b128   | 0-3 | 4-7 | 8-11 | 12-15 | 16-19 | 20-23 | 24-27 | 28-31 |     and again from 32 on
 //   phase                        0     1     2       3       1       0       3       2
-constexpr std::array<lane_mask, 8> of_amd_16_byte_loads = {
+constexpr std::array<lane_mask, 8> phases_of_amd_16_byte_loads = {
     0x00f0000full,       0x000f00f0ull,       0xf0000f00ull,       0x0f00f000ull,
     0x00f0000full << 32, 0x000f00f0ull << 32, 0xf0000f00ull << 32, 0x0f00f000ull << 32,
 };
@@ -55,16 +55,16 @@ int lines(const warp_access& access, int line_bytes) noexcept {
 
 std::span<const lane_mask> phases_of(int lane_bytes, bool stores, const memory_rules& rules) noexcept {
   const auto lanes = static_cast<std::size_t>(rules.lanes);
-  if (lane_bytes <= 4) return std::span(of_32).first(lanes / 32);
-  if (lane_bytes == 8) return std::span(of_16).first(lanes / 16);
-  if (rules.phases == phase_rule::amd && !stores) return std::span(of_amd_16_byte_loads).first(lanes / 8);
-  return std::span(of_8).first(lanes / 8);
+  if (lane_bytes <= 4) return std::span(phases_of_32).first(lanes / 32);
+  if (lane_bytes == 8) return std::span(phases_of_16).first(lanes / 16);
+  if (rules.phases == phase_rule::amd && !stores) return std::span(phases_of_amd_16_byte_loads).first(lanes / 8);
+  return std::span(phases_of_8).first(lanes / 8);
 }
 
 namespace {
 
-// The cycles for the active lanes of one phase: the number of words that the busiest bank serves. A wide access begins
-// at a multiple of its size, so its words are in lane_bytes / 4 neighbouring banks. Two accesses share all of these banks or
+// The cycles for the active lanes of one phase: the number of words that the busiest bank serves. A wide access is
+// aligned to its size, so its words are in lane_bytes / 4 adjacent banks. Two accesses share all of these banks or
 // none.
 int cycles_of(const warp_access& access, lane_mask phase) noexcept {
   const std::int64_t unit = std::max(access.lane_bytes, bank_bytes);

@@ -35,7 +35,7 @@ shared_count& shared_of(traffic& all, operation what) {
   return what == operation::shared_store ? all.shared_store : all.async_store;
 }
 
-// Adds the accesses of one tile to one side, `times`.
+// Adds the accesses of one tile to one side, multiplied by `times`.
 void add_tile(traffic& sum, const program& kernel, side where, const tile_part& tile, std::int64_t times,
               const memory_rules& rules) {
   for (const instruction& what : kernel.instructions) {
@@ -60,11 +60,11 @@ void add_tile(traffic& sum, const program& kernel, side where, const tile_part& 
   }
 }
 
-// The tiles along one axis by kind: how much of them is inside the matrix, and their number modulo `period`. Two tiles
-// whose numbers differ by a period begin at the same offset within a line.
+// Tiles of one kind along one axis. A kind is the part inside the matrix and the tile number modulo `period`. Tiles
+// whose numbers differ by a period start at equal offsets within a line.
 struct some_tiles {
   int inside;
-  std::int64_t first;  // one of them, below the period if it is whole
+  std::int64_t first;  // the number of one of the tiles
   std::int64_t count;
 };
 
@@ -116,8 +116,8 @@ traffic count(const program& kernel, const extents& shape, const memory_rules& r
   const std::int64_t word = kernel.word_bytes, line = rules.line_bytes;
   const std::int64_t src_pitch = shape.cols * word;
   const std::int64_t dst_pitch = kernel.turns ? shape.rows * word : src_pitch;
-  // Steps from one tile to its neighbour and from one matrix to the next, modulo a line. The counts depend on nothing more,
-  // and no product of such numbers overflows.
+  // Byte offsets from one tile to the next and from one matrix to the next, modulo a line. The counts only depend on
+  // these numbers, and their products do not overflow.
   const std::int64_t src_down = kernel.tile_rows * (src_pitch % line) % line;
   const std::int64_t src_right = kernel.tile_cols * word % line;
   const std::int64_t dst_down = kernel.turns ? kernel.tile_rows * word % line : src_down;
@@ -126,7 +126,8 @@ traffic count(const program& kernel, const extents& shape, const memory_rules& r
   const auto period = [line](std::int64_t a, std::int64_t b) { return line / std::gcd(line, std::gcd(a, b)); };
   const auto rows = tiles_along(shape.rows, kernel.tile_rows, period(src_down, dst_down));
   const auto cols = tiles_along(shape.cols, kernel.tile_cols, period(src_right, dst_right));
-  using kind = std::pair<std::pair<int, int>, std::int64_t>;  // rows and cols inside, begin modulo a line
+  using kind = std::pair<std::pair<int, int>,
+                         std::int64_t>;  // rows and cols inside the matrix, byte offset of the tile modulo a line
   std::map<kind, std::int64_t> src, dst, shared;
   for (const some_tiles& m : tiles_along(shape.batch, 1, period(matrix, matrix))) {
     for (const some_tiles& r : rows) {

@@ -1,12 +1,12 @@
-// What a tile kernel asks of memory, counted exactly on the host.
+// Counts the memory requests of a tile kernel exactly, on the host.
 //
-//   1. A program lists the memory instructions of one block: for each thread the element of the tile that it loads or
-//      stores and its offset in shared memory. The owner of the kernel's maps fills it by calling them.
-//   2. count() visits each kind of tile once: whole or cut at an edge, and by the offset of its first element within a
-//      sector or cache line of either side. Arrays begin at multiples of 256 bytes.
+//   1. A program lists the memory instructions of one block. For each thread it has the element of the tile and the
+//      offset in shared memory. The caller fills it from the kernel's own maps.
+//   2. count() visits each kind of tile once. A kind is the part inside the matrix, and the offset of the first element
+//      within a sector or cache line of both sides. Arrays start at multiples of 256 bytes.
 //
-// Block order, and which warp comes first, change none of these numbers. The machine does: its rules say how many lanes a
-// warp has, how long a line is and which lanes shared memory serves together.
+// The order of blocks and warps does not change the counts. The rules of the machine do: lanes per warp, bytes per
+// line, and the lanes that shared memory serves together.
 #pragma once
 
 #include <cstdint>
@@ -20,22 +20,22 @@ enum class operation {
   global_load,
   global_store,
   async_load,   // from global to shared memory without registers: the global side
-  async_store,  // ... the shared side
+  async_store,  // from global to shared memory without registers: the shared side
   shared_load,
   shared_store,
 };
 
 enum class guard {
   none,    // every lane is active
-  inside,  // lanes whose element is inside the matrix
-  whole,   // lanes whose piece of a row is inside to its last element
-  cut,     // lanes whose element is inside, but not the whole piece
+  inside,  // lanes with an element inside the matrix
+  whole,   // lanes with a whole piece of a row inside the matrix
+  cut,     // lanes with an element inside the matrix, but not the whole piece
 };
 
 struct lane {
   int row = 0;  // in the tile of src
   int col = 0;
-  int shared = 0;  // byte address, where the instruction uses it
+  int shared = 0;  // byte address in shared memory, if used
 };
 
 struct instruction {
@@ -43,8 +43,8 @@ struct instruction {
   guard when = guard::inside;
   int lane_bytes = 4;
   int piece = 1;            // whole, cut: elements of a piece
-  int index = 0;            // cut: which of them this one is; `col` is that of the piece
-  std::vector<lane> lanes;  // of every thread of the block
+  int index = 0;            // cut: the element's index in the piece; `col` is the first column of the piece
+  std::vector<lane> lanes;  // one per thread of the block
 };
 
 struct program {
@@ -55,7 +55,7 @@ struct program {
   std::vector<instruction> instructions;
 };
 
-struct extents {  // packed matrices, one behind the other
+struct extents {  // contiguous packed matrices
   std::int64_t rows = 0;
   std::int64_t cols = 0;
   std::int64_t batch = 1;
@@ -64,11 +64,11 @@ struct extents {  // packed matrices, one behind the other
 struct global_count {
   std::int64_t requests = 0;
   std::int64_t lines = 0;  // sectors of 32 bytes on NVIDIA, cache lines on AMD
-  std::int64_t bytes = 0;  // that the lanes asked for
+  std::int64_t bytes = 0;  // bytes that the lanes use
   int line_bytes = 32;
 
   [[nodiscard]] double lines_per_request() const;
-  [[nodiscard]] double useful() const;  // share of the lines' bytes; 0 when there are none
+  [[nodiscard]] double useful() const;  // used share of the lines' bytes; 0 without lines
 };
 
 struct shared_count {
@@ -90,13 +90,13 @@ struct traffic {
 
 [[nodiscard]] traffic count(const program& kernel, const extents& shape, const memory_rules& rules = {});
 
-// The addresses of an instruction for one warp of one tile: `warp` of the block, the tile's first element at byte `begin`
-// of the side that the instruction uses, `rows` and `cols` of the tile inside the matrix.
+// The addresses of an instruction for warp `warp` of the block. tile.begin is the byte address of the tile's first
+// element on the side of the instruction. tile.rows and tile.cols are the part inside the matrix.
 struct tile_part {
   int rows = 0;
   int cols = 0;
   std::int64_t begin = 0;
-  std::int64_t pitch_bytes = 0;  // of src for loads, of dst for stores
+  std::int64_t pitch_bytes = 0;  // src pitch for loads, dst pitch for stores
 };
 [[nodiscard]] warp_access access_of(const program& kernel, const instruction& what, int warp, const tile_part& tile,
                                     const memory_rules& rules = {});

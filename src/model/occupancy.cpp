@@ -16,11 +16,11 @@ constexpr architecture nvidia(const char* name, const char* product, int threads
   return made;
 }
 
-// Wavefronts of `lanes`, four SIMDs of `vgprs` registers for each lane. LDS is allocated in 512 bytes. The limit on
-// workgroups comes from barriers. A workgroup of one wavefront needs no barrier, so the limit does not apply to it.
-// Sources: LLVM, "User Guide for AMDGPU Backend" and llvm/lib/Target/AMDGPU/Utils/AMDGPUBaseInfo.cpp (registers, wavefronts,
-// barriers, LDS); AMD's data sheets (units, DRAM); cache lines: ROCm Compute Profiler, "Vector L1 cache" (64 bytes, MI200),
-// the CDNA 3 and RDNA white papers (128 bytes).
+// Wavefronts have `lanes` lanes; each of four SIMDs has `vgprs` registers per lane. LDS is allocated in units of 512
+// bytes. Barriers limit the number of workgroups. A workgroup of one wavefront needs no barrier, so the limit does not
+// apply. Sources: LLVM, "User Guide for AMDGPU Backend" and llvm/lib/Target/AMDGPU/Utils/AMDGPUBaseInfo.cpp (registers,
+// wavefronts, barriers, LDS); AMD's data sheets (units, DRAM); cache lines: ROCm Compute Profiler, "Vector L1 cache"
+// (64 bytes, MI200), the CDNA 3 and RDNA white papers (128 bytes).
 constexpr architecture amd(const char* name, const char* product, int lanes, int line_bytes, int wavefronts, int vgprs,
                            int granularity, int most_vgprs, int workgroups, int lds, int units, double bandwidth) {
   architecture made{name,      product,    4 * wavefronts * lanes, workgroups, lds, 64 * kib, 0, 512, units,
@@ -34,7 +34,7 @@ constexpr architecture amd(const char* name, const char* product, int lanes, int
   return made;
 }
 
-// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"; products by their data sheets.
+// Sources: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"; data sheets of the products.
 constexpr architecture table[] = {
     nvidia("sm_75", "T4", 1024, 16, 64 * kib, 64 * kib, 0, 256, 40, 320, 75),
     nvidia("sm_80", "A100 SXM 80 GB", 2048, 32, 164 * kib, 163 * kib, kib, 128, 108, 2039, 80),
@@ -52,8 +52,8 @@ constexpr architecture table[] = {
     amd("gfx1100", "RX 7900 XTX", 32, 128, 16, 1536, 24, 256, 32, 128 * kib, 48, 960),
 };
 
-constexpr int partitions = 4;               // of a multiprocessor, SIMDs on AMD; a warp's registers are all in one
-constexpr double latency_seconds = 0.8e-6;  // of DRAM, under load
+constexpr int partitions = 4;  // per multiprocessor (AMD: SIMDs); the registers of a warp are in one partition
+constexpr double latency_seconds = 0.8e-6;  // latency of DRAM under load
 
 constexpr int round_up(int value, int to) { return (value + to - 1) / to * to; }
 

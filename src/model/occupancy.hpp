@@ -1,9 +1,9 @@
-// Resident blocks of a multiprocessor, the bytes that they keep in flight, and the time that DRAM needs at least.
-// A table of architectures answers without a GPU or a toolkit. A test compares the NVIDIA rows with the toolkit's
-// cuda_occupancy.h where that is found. The HIP build compares the AMD rows with the compiler's remarks.
+// Resident blocks of a multiprocessor, bytes in flight, and the minimum time of DRAM, from a table of architectures.
+// The table needs no GPU and no toolkit. If the toolkit's cuda_occupancy.h is found, a test compares the NVIDIA rows
+// with it. The HIP build compares the AMD rows with the compiler's remarks.
 //
-// AMD's words: block = workgroup; multiprocessor = compute unit (CDNA) or workgroup processor, two compute units (RDNA);
-// register of a thread = VGPR; shared memory = LDS.
+// AMD's words: block = workgroup; multiprocessor = compute unit (CDNA) or workgroup processor, two compute units
+// (RDNA); register of a thread = VGPR; shared memory = LDS.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ enum class vendor { nvidia, amd };
 
 struct architecture {
   const char* name;     // sm_90, gfx90a
-  const char* product;  // whose multiprocessors and DRAM the last two columns are of
-  int threads;          // of a multiprocessor, at most
+  const char* product;  // product that has these multiprocessors and this DRAM
+  int threads;          // maximum per multiprocessor
   int blocks;
-  int shared_bytes;           // of a multiprocessor
-  int shared_bytes_of_block;  // that a block may ask for
-  int reserved_bytes;         // of shared memory, taken from each block by the driver
+  int shared_bytes;           // per multiprocessor
+  int shared_bytes_of_block;  // maximum per block
+  int reserved_bytes;         // shared memory that the driver reserves per block
   int shared_granularity;
   int multiprocessors;
   double dram_gigabytes_per_second;
@@ -38,30 +38,30 @@ struct architecture {
 };
 
 [[nodiscard]] std::span<const architecture> architectures();
-// Null when the table has no such name.
+// Returns null if the table has no such name.
 [[nodiscard]] const architecture* find_architecture(std::string_view name);
 
 struct block_needs {
   int threads = 256;
-  int registers = 32;  // of a thread
+  int registers = 32;  // per thread
   int shared_bytes = 0;
 };
 
 struct residency {
-  int blocks = 0;  // 0: such a block does not fit at all
+  int blocks = 0;  // 0: one block exceeds a limit
   double occupancy = 0;
-  const char* limit = "";  // the resource that runs out first: threads, blocks, registers, shared memory
+  const char* limit = "";  // the resource that is exhausted first: threads, blocks, registers, shared memory
 };
 [[nodiscard]] residency residency_of(const architecture& machine, const block_needs& needs);
 
-// The most registers per thread with which `blocks` blocks fit. Launch bounds give the compiler this limit.
+// Returns the maximum registers per thread for `blocks` resident blocks. Launch bounds give the compiler this limit.
 [[nodiscard]] int registers_for(const architecture& machine, int threads, int blocks);
 
-// Bytes that all multiprocessors must have asked for to keep DRAM busy: bandwidth x latency.
-// The latency under load is about 0.8 us on what was measured (A100, H100 and H200 literature says 0.6 to 1).
+// Returns the bytes that must be in flight on all multiprocessors to keep DRAM busy: bandwidth x latency.
+// The latency under load is 0.8 us (literature on A100, H100 and H200: 0.6 to 1 us).
 [[nodiscard]] double needed_in_flight(const architecture& machine);
 
-// Every byte read once and written once at the data sheet's rate, in seconds.
+// Returns the seconds to read and write every byte once at the data sheet's rate.
 [[nodiscard]] double dram_floor(const architecture& machine, std::int64_t bytes_one_way);
 
 }  // namespace cornerturn::model
