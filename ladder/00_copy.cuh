@@ -1,9 +1,9 @@
-// 00 copy: dst = src, no transpose. The roof: nothing that moves each byte once is faster.
+// 00 copy: dst = src, no transpose. The roof: the upper bound for every kernel that reads and writes each byte once.
 //
-// The model predicts: 16 sectors per request on either side (32 lanes x 16 bytes), every byte useful, no shared memory.
-// In the profiler: memory throughput. Whatever it says here is 100 % for all rungs above.
-// Seed: the copy kernel of the A100 staircase and of the coalescing article. Theirs move 4 bytes a thread; 16 bytes
-// and one piece a thread were the fastest of several copies (H200, 2026-11-21).
+// The model predicts: 16 sectors per request on both sides (32 lanes x 16 bytes), every byte useful, no shared memory.
+// In the profiler: memory throughput. Its value for this rung is 100 % for all rungs above.
+// Seed: the copy kernels of the A100 staircase and of the coalescing article, which copy 4 bytes per thread. One piece
+// of 16 bytes per thread was the fastest of several copies (H200, 2026-11-21).
 #pragma once
 
 #include "rung.hpp"
@@ -18,7 +18,7 @@ struct copy : rung<WordBytes> {
   static constexpr bool is_copy = true;
   static constexpr int width = 16 / WordBytes;
   static constexpr int threads = 256;
-  static constexpr int tile_rows = 1;  // the array is one long row
+  static constexpr int tile_rows = 1;  // the array as one long row
   static constexpr int tile_cols = threads * width;
 
   RUNG_MAP at element(int thread) { return {0, thread * width}; }
@@ -34,7 +34,7 @@ struct copy : rung<WordBytes> {
     unsigned char* to = a.dst + first * WordBytes;
     if (first + width <= a.cols) {
       gpu::store_global(to, gpu::load_global<piece>(from));
-    } else {  // what is left behind the last whole piece
+    } else {  // the elements after the last whole piece
       for (int i = 0; first + i < a.cols; ++i) {
         reinterpret_cast<word*>(to)[i] = reinterpret_cast<const word*>(from)[i];
       }

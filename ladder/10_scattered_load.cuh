@@ -1,9 +1,9 @@
-// 10 scattered load: as 05, but a warp reads a column and writes a row.
+// 10 scattered load: as 05, but a warp loads a column and stores a row.
 //
-// Against 05: element(), which thread has which element.
+// Against 05: element(), the map from threads to elements.
 // The model predicts: the counts of 05 with loads and stores exchanged.
-// In the profiler: the same sectors in all, yet much less time: what a load leaves over in L1 and L2 serves the warps
-// that read the columns beside it, while stores wait for nobody to complete their sectors but L2.
+// In the profiler: the number of sectors of 05, in much less time. The unused part of a loaded sector stays in L1 and L2 for
+// the warps of the adjacent columns. Only L2 can merge partial stores of a sector.
 // Seed: "coalesced write" of the occupancy article, the A100 staircase and CuTe.
 #pragma once
 

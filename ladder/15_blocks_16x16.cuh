@@ -1,11 +1,11 @@
-// 15 blocks of 16 x 16 threads: as 05 with a quarter of the threads in a block.
+// 15 blocks of 16 x 16 threads: as 05 with a quarter of the threads per block.
 //
-// Against 05: element(), and with it the size of a block.
-// The model predicts: occupancy 100 % where an SM holds 1536 threads (sm_86, sm_89, sm_120), against 67 % for blocks of
-// 1024; no difference where it holds 2048 (sm_80, sm_90). And 16 sectors per stored request, not 32: a warp is now two
-// rows of 16, so two of its lanes share each sector of dst.
+// Against 05: element(), and the size of a block.
+// The model predicts: on SMs with 1536 threads (sm_86, sm_89, sm_120) occupancy is 100 %, and 67 % with blocks of 1024.
+// On SMs with 2048 threads (sm_80, sm_90) both are 100 %. A store request has 16 sectors instead of 32: a warp is two
+// rows of 16 elements, so two lanes share each sector of dst.
 // In the profiler: "theoretical occupancy", then sectors/request at the store.
-// Seed: the occupancy article. It credits occupancy alone; half of the stored sectors is the other half of the story.
+// Seed: the occupancy article. It only mentions occupancy; half the number of stored sectors also matters.
 #pragma once
 
 #include "05_scattered_store.cuh"

@@ -1,10 +1,10 @@
-// 20 load conflicts: a tile of 32 x 32 elements turns in shared memory, so both sides of global memory are rows.
+// 20 load conflicts: shared memory transposes a tile of 32 x 32 elements, so both global accesses are along rows.
 //
-// Against 05: move(), which stops over in shared memory; a thread moves four elements.
-// The model predicts: 4 sectors per request on both sides, all useful; a column of the tile lies in one bank, so each
-// shared load takes 32 wavefronts: 31 conflicts for each warp that reads.
+// Against 05: move(), which stages the tile in shared memory; a thread copies four elements.
+// The model predicts: 4 sectors per request on both sides, all useful. A column of the tile is in one bank, so each
+// shared load takes 32 wavefronts: 31 conflicts per warp.
 // In the profiler: shared load bank conflicts, "L1 wavefronts shared excessive".
-// Seed: the shared tile of all five (LDS in the AMD one, which has no bounds checks and reads beyond the edge).
+// Seed: the shared tile of all five (LDS in the AMD article, whose kernel has no bounds checks and reads too far).
 #pragma once
 
 #include "rung.hpp"
@@ -34,7 +34,7 @@ struct load_conflicts : rung<WordBytes> {
   template <class Rung, bool Checked>
   GPU_INLINE static void through_tile(const part<Rung, Checked>& p) {
     Rung::bring_in(p);
-    gpu::block_barrier();  // the stores into the tile before the loads out of it
+    gpu::block_barrier();  // orders the stores into the tile before the loads from it
     columns_out(p);
   }
   template <class Rung>

@@ -1,8 +1,8 @@
-// 25 store conflicts: the tile lies in shared memory by columns, so it turns on the way in.
+// 25 store conflicts: the tile is stored by columns in shared memory, so the shared stores transpose it.
 //
 // Against 20: place(), which is transposed.
-// The model predicts: the conflicts of 20, now at the shared stores; shared loads have none.
-// In the profiler: shared store bank conflicts. Nobody waits for a store, but the LSU is as busy as before.
+// The model predicts: the conflicts of 20, but at the shared stores; shared loads have none.
+// In the profiler: shared store bank conflicts. No instruction depends on a store, but the LSU is as busy as in 20.
 // Seed: CuTe, "bank conflict write".
 #pragma once
 

@@ -1,9 +1,10 @@
-// 30 padded: a row of the tile is 33 elements long, one of them unused.
+// 30 padded: a row of the tile has 33 elements; one of them is padding.
 //
-// Against 20: place(), whose rows are 33 apart.
-// The model predicts: no conflicts; elements of a column are 33 banks apart, which is one bank round and one further.
+// Against 20: place(), whose row stride is 33.
+// The model predicts: no conflicts. Elements of a column are 33 banks apart: the next bank, modulo 32.
 // In the profiler: bank conflicts near 0 (the counter itself has some noise); shared memory 3 % larger.
-// Seed: all that go beyond the tile. The wrong turn in one of them ("column = row number, so no conflict") is about 20.
+// Seed: all articles that optimize the tile. The error in one of them ("column = row number, so no conflict") is about
+// rung 20.
 #pragma once
 
 #include "20_load_conflicts.cuh"

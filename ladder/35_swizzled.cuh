@@ -4,8 +4,8 @@
 //                    5 bits   5 bits      a word of 4 bytes
 //
 // Against 30: place().
-// The model predicts: no conflicts. Row fixed: col ^ row runs through all banks; column fixed: so it does.
-// In the profiler: as 30, with the shared memory of 20. Rows keep their alignment, which padding loses.
+// The model predicts: no conflicts. For a fixed row, and for a fixed column, col ^ row takes the values of all banks.
+// In the profiler: as 30, with the shared memory of 20. Unlike with padding, rows stay aligned.
 // Seed: the occupancy article and CuTe, Swizzle<5, 0, 5> on a tile of 32 x 32.
 #pragma once
 

@@ -1,11 +1,12 @@
-// 40 vector conflicts: 16 bytes an access in global memory, on both sides.
+// 40 vector conflicts: accesses of 16 bytes to global memory, on both sides.
 //
-// Against 20: read(), write() and width. A piece of a row goes into the tile as it is; a piece of a column is gathered.
-// The model predicts (4-byte elements): 16 sectors per request instead of 4, a quarter of the requests; shared stores
-// of 16 bytes without conflicts; shared loads with 8 lanes on each of 4 banks, 7 conflicts a warp.
-// In the profiler: fewer instructions and requests; shared load conflicts, a quarter of those of 20.
-// Seed: CuTe, "vectorized bank conflict read"; it refuses columns that are no multiple of 4. The A100 staircase drops
-// the last columns of such a matrix (its `col + 3 < N` has no else). Here they go element by element.
+// Against 20: read(), write() and width. A piece of a row is stored unchanged into the tile; a piece of a column is
+// gathered.
+// The model predicts (4-byte elements): 16 sectors per request instead of 4, and a quarter of the requests. Shared
+// stores of 16 bytes have no conflicts. Shared loads have 8 lanes on each of 4 banks: 7 conflicts per warp.
+// In the profiler: fewer instructions and requests; a quarter of the shared load conflicts of 20.
+// Seed: CuTe, "vectorized bank conflict read"; it refuses column counts that are not multiples of 4. The A100 staircase
+// drops the last columns of such a matrix (its `col + 3 < N` has no else). This rung copies them one by one.
 #pragma once
 
 #include "20_load_conflicts.cuh"
@@ -21,7 +22,7 @@ struct vector_conflicts : load_conflicts<WordBytes> {
   static constexpr int threads = 256;
   static constexpr int steps = side * side / width / threads;
   static constexpr int shared_bytes = side * side * WordBytes;
-  static constexpr int pieces = side / width;  // of a row, and of a column
+  static constexpr int pieces = side / width;  // per row, and per column
   static constexpr bool whole_pieces = true;
 
   RUNG_MAP at read(int thread, int step) {

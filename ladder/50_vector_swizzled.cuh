@@ -1,11 +1,11 @@
-// 50 vector swizzled: pieces of 16 bytes in global memory, each element of a piece goes through the XOR.
+// 50 vector swizzled: pieces of 16 bytes in global memory; the column of each element is XORed with the row.
 //
 //   byte address   | row    | col ^ row | 00 |
 //                    5 bits   5 bits      a word of 4 bytes
 //
 // Against 45: place().
-// The model predicts (4-byte elements): no conflicts. A warp holds 4 rows x 8 pieces; element i of its pieces is in
-// column 4 p + i, and (4 p + i) ^ (4 w + r) = 4 (p ^ w) + (i ^ r) meets each bank once. Gathering is the same, turned.
+// The model predicts (4-byte elements): no conflicts. A warp has 4 rows x 8 pieces. Element i of piece p is in column
+// 4 p + i, and (4 p + i) ^ (4 w + r) = 4 (p ^ w) + (i ^ r) uses each bank once. The gather uses the transposed pattern.
 // In the profiler: as 45, with the shared memory of 40.
 // Seed: the occupancy article, its last kernel.
 #pragma once

@@ -1,9 +1,9 @@
-// 55 full tile: a tile that is wholly inside the matrix is moved without a single bounds check.
+// 55 full tile: a tile that is completely inside the matrix is transposed without bounds checks.
 //
-// Against 50: move(), which asks once for the block instead of once for each element.
+// Against 50: move(), which checks once per block instead of once per element.
 // The model predicts: the counts of 50. Checks cost instructions, not traffic.
-// In the profiler: instructions executed; the predicates before each load are gone.
-// Seed: the occupancy article ("dual fast/slow paths"); CuTe calls it copy instead of copy_if, and has no edges then.
+// In the profiler: fewer executed instructions; loads have no predicates.
+// Seed: the occupancy article ("dual fast/slow paths"). CuTe uses copy instead of copy_if, but then supports no edges.
 #pragma once
 
 #include "50_vector_swizzled.cuh"
@@ -18,7 +18,7 @@ struct full_tile : vector_swizzled<WordBytes> {
     const tile which = Rung::tile_of(gpu::block_index(), a);
     auto whole = part_of<Rung, false>(a, which);
     if (whole.rows == Rung::tile_rows && whole.cols == Rung::tile_cols && whole.src_in_pieces && whole.dst_in_pieces) {
-      whole.src_in_pieces = whole.dst_in_pieces = true;  // now a constant
+      whole.src_in_pieces = whole.dst_in_pieces = true;  // a constant for the compiler
       Rung::through_tile(whole);
     } else {
       Rung::through_tile(part_of<Rung>(a, which));

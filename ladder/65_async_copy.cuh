@@ -1,13 +1,14 @@
-// 65 asynchronous copy: pieces go from global to shared memory without passing through registers.
+// 65 asynchronous copy: pieces are copied from global to shared memory without registers.
 //
 //   byte address   | row    | piece ^ (row / 4 & 7) | word  | 00 |         4-byte elements
 //                    5 bits   3 bits                  2 bits  a word of 4 bytes
 //
-// Against 50: bring_in(), done by cp.async. It copies 16 bytes at a time, so place() keeps pieces whole and XORs their
-// number, not that of the column. The key is row / 4 since a warp gathers from every fourth row at once.
-// The model predicts: no conflicts. One request for each piece: an LDGSTS, which the profiler's op_ld counts as a load.
-// In the profiler: registers; no LDG, no STS; stalls move from "long scoreboard" to the wait before the barrier.
-// Seed: CuTe, whose copy becomes cp.async on sm_80 and later. Its swizzle is keyed by the row and keeps conflicts.
+// Against 50: bring_in(), which uses cp.async. It copies 16 bytes at a time, so place() keeps pieces whole and XORs the
+// piece number instead of the column. The XOR key is row / 4, because a warp gathers from every fourth row.
+// The model predicts: no conflicts. One request per piece: an LDGSTS, which the profiler's op_ld counts as a load.
+// In the profiler: fewer registers; no LDG, no STS; stalls at the wait before the barrier instead of "long scoreboard".
+// Seed: CuTe, whose copy compiles to cp.async on sm_80 and later. Its swizzle has the row as the key and keeps
+// conflicts.
 #pragma once
 
 #include "40_vector_conflicts.cuh"
@@ -17,7 +18,7 @@ namespace cornerturn::ladder {
 template <int WordBytes>
 struct async_copy : vector_conflicts<WordBytes> {
   using base = vector_conflicts<WordBytes>;
-  static constexpr int least_word_bytes = 4;  // of cp.async
+  static constexpr int least_word_bytes = 4;  // the smallest copy of cp.async
   static constexpr bool is_asynchronous = true;
 
   RUNG_MAP int place(at e) {

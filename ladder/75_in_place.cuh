@@ -1,10 +1,10 @@
-// 75 in place: a square matrix turns where it lies; each block exchanges a tile with its mirror image.
+// 75 in place: transposes a square matrix in place; each block swaps a tile with its mirror tile.
 //
-// Against 35: move(), which has two tiles in hand, and tile_of(), which names each pair once.
-// The model predicts: the counts of 35: every tile is still read once and written once. Twice the shared memory.
-// In the profiler: half of the blocks, twice the work in each.
-// Seed: the A100 staircase. It starts a block for each tile and sends half of them home, and moves the tiles on the
-// diagonal twice; a triangle folded to a rectangle has no idle block.
+// Against 35: move(), which stages two tiles, and tile_of(), which enumerates each pair once.
+// The model predicts: the counts of 35, since every tile is read once and written once. Twice the shared memory.
+// In the profiler: half as many blocks, with twice the work per block.
+// Seed: the A100 staircase. It starts one block per tile, half of them exit early, and tiles on the diagonal are copied
+// twice. This rung folds the triangle to a rectangle and has no idle block.
 #pragma once
 
 #include "35_swizzled.cuh"
@@ -17,7 +17,7 @@ struct in_place : swizzled<WordBytes> {
   static constexpr int one_tile_bytes = swizzled<WordBytes>::shared_bytes;
   static constexpr int shared_bytes = 2 * one_tile_bytes;
 
-  // The pairs down <= across of n x n tiles, folded: for even n, n / 2 rows of n + 1; for odd n, (n + 1) / 2 rows of n.
+  // Folds the pairs down <= across of n x n tiles: n / 2 rows of n + 1 for even n, (n + 1) / 2 rows of n for odd n.
   RUNG_MAP tile tile_of(std::uint32_t block, const arguments& a) {
     const std::uint32_t n = a.tiles_down;
     const std::uint32_t even = 1 - n % 2;
@@ -37,7 +37,9 @@ struct in_place : swizzled<WordBytes> {
     const bool pair = here.down != here.across;
     rows_in(upper);
     if (pair) rows_in(lower);
-    gpu::block_barrier();  // both tiles are read, from global memory too, before either is written
+    // Orders the stores into both staged tiles before the loads from them, and the global loads of both tiles before
+    // the global stores.
+    gpu::block_barrier();
     columns_out(upper);
     if (pair) columns_out(lower);
   }

@@ -1,14 +1,14 @@
-// 80 TMA load: one thread asks the tensor memory accelerator for the whole tile.
+// 80 TMA load: one thread requests the whole tile from the tensor memory accelerator.
 //
-//   byte address   | row    | chunk ^ (row & 7) | 0000 |     the 128-byte swizzle, done by the hardware; a row of the
-//                    n bits   3 bits              16 bytes   tile has 128 bytes
+//   byte address   | row    | chunk ^ (row & 7) | 0000 |     the hardware's 128-byte swizzle; a row of the tile has 128
+//                    n bits   3 bits              16 bytes   bytes
 //
-// Against 65: move(), whose tile arrives by itself, and place(), which the hardware dictates.
-// The model predicts (4-byte elements): no load requests at all; 3 conflicts for each warp that gathers. The hardware's
-// swizzle is keyed by the row, for readers that take 16 bytes from each of eight rows; a gather takes 4 bytes from
-// every fourth row, so two keys of eight occur. 65 could choose its key, and had none.
-// In the profiler: no global loads, few instructions; shared load conflicts, 3 for each 7 of 40.
-// Seed: none has it. Rows of src must be a multiple of 16 bytes, of which the map of the tensor is made.
+// Against 65: move(), which copies the tile by TMA, and place(), which the hardware defines.
+// The model predicts (4-byte elements): no load requests; 3 conflicts per warp at the gather. The hardware's swizzle
+// has the row as the key, for readers that load 16 bytes from each of eight rows. The gather loads 4 bytes from every
+// fourth row, so only two of eight keys occur. Rung 65 can choose its key and has no conflicts.
+// In the profiler: no global loads, few instructions; 3 shared load conflicts for every 7 of rung 40.
+// Seed: no article has it. A row of src must be a multiple of 16 bytes, which the tensor map requires.
 #pragma once
 
 #include "40_vector_conflicts.cuh"
@@ -28,7 +28,7 @@ struct tma_load : vector_conflicts<WordBytes> {
   static constexpr int threads = side * pieces < 256 ? side * pieces : 256;
   static constexpr int steps = side * pieces / threads;
   static constexpr int tile_bytes = side * 128;
-  static constexpr int shared_bytes = tile_bytes + 16;  // and the barrier
+  static constexpr int shared_bytes = tile_bytes + 16;  // including the barrier
 
   RUNG_MAP at write(int thread, int step) {
     const int p = step * threads + thread;
@@ -38,7 +38,7 @@ struct tma_load : vector_conflicts<WordBytes> {
   RUNG_MAP int place(at e) { return swizzle(e.row * 128 + e.col * WordBytes); }
 
 #ifdef GPU_TENSOR
-  // 1. The tile comes in; elements outside of src arrive as zeros, and are not stored.
+  // 1. Loads the tile. TMA writes zeros for elements outside of src; columns_out() does not store them.
   template <class Rung>
   GPU_INLINE static void bring_in(const tensor_arguments& a, tile which, unsigned char* shared) {
     gpu::fetch_box(shared, a.src_tensor, static_cast<int>(which.across) * Rung::tile_cols,

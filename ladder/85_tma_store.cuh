@@ -1,12 +1,13 @@
-// 85 TMA load and store: tiles come and go by themselves; threads only turn one in shared memory.
+// 85 TMA load and store: TMA copies tiles in and out; threads only transpose a tile in shared memory.
 //
-//   thread t turns the V x V block (chunk row q, chunk column j):   j = t % 8,   q = t % 8 ^ t / 8
+//   thread t transposes the V x V block (chunk row q, chunk column j):   j = t % 8,   q = t % 8 ^ t / 8
 //
-// Against 80: move(). With no store of its own, a thread may have whatever block suits the banks: a row of blocks meets
-// eight keys where chunks are read and two where they are written, a diagonal meets eight on both sides.
+// Against 80: move(). Threads do not store to global memory, so the assignment of blocks to threads can avoid
+// conflicts. With a row of blocks, loads have eight XOR keys but stores only two. A diagonal of blocks has eight keys
+// on both sides.
 // The model predicts: no requests to global memory, no conflicts; 16-byte shared accesses only.
-// In the profiler: global memory counters of the LSU at 0; what moves is counted under TMA.
-// Seed: none has it.
+// In the profiler: global memory counters of the LSU are 0; the traffic is counted under TMA.
+// Seed: no article has it.
 #pragma once
 
 #include "80_tma_load.cuh"
@@ -22,7 +23,7 @@ struct tma_store : tma_load<WordBytes> {
   static constexpr bool tensor_store = true;
   static constexpr int dst_row_multiple = 16;
   static constexpr int v = base::width;
-  static constexpr int threads = 64;  // a block of V x V elements each
+  static constexpr int threads = 64;  // one block of V x V elements per thread
   static constexpr int steps = v;
   static constexpr int shared_bytes = 2 * base::tile_bytes + 16;
 

@@ -1,13 +1,13 @@
-// 90 register block: the library's own kernel, by include. What the plan calls cuda_tile_*_xor.
+// 90 register block: the library's own kernel, by include. Its name in the plan is cuda_tile_*_xor.
 //
-// Against 55: a thread reads V pieces below each other, a V x V block, and transposes it in registers; so shared memory
-// is written and read in whole pieces of 16 bytes. A side of the tile has 256 bytes or more. Blocks walk down columns
-// of tiles: the rows of dst are then completed soon after they are begun.
-// The model predicts: 16 sectors per request, no conflicts; a quarter of the requests of 35, for global and shared
-// memory alike.
-// In the profiler: memory throughput beside that of 00. What is left is DRAM turning between reads and writes.
-// Seed: none of them; the occupancy article's last kernel is 50. Every address must be a multiple of 16 bytes: for
-// other matrices the library has other kernels.
+// Against 55: a thread loads V pieces of consecutive rows, a V x V block, and transposes it in registers. Shared memory
+// is then stored and loaded in whole pieces of 16 bytes. A side of the tile has 256 bytes or more. Consecutive blocks
+// process a column of tiles, so that rows of dst are completed early.
+// The model predicts: 16 sectors per request, no conflicts; a quarter of the requests of 35, for global and for shared
+// memory.
+// In the profiler: memory throughput close to 00. The rest is DRAM switching between reads and writes.
+// Seed: no article has it; the occupancy article's last kernel is 50. Every address must be a multiple of 16 bytes. The
+// library has other kernels for other matrices.
 #pragma once
 
 #include "map/tile.hpp"
@@ -20,10 +20,10 @@ namespace cornerturn::ladder {
 
 template <int WordBytes>
 struct register_block : rung<WordBytes> {
-  static constexpr int side = WordBytes == 8 ? 32 : 16;  // blocks; as in kernels/cuda/tile.cu
+  static constexpr int side = WordBytes == 8 ? 32 : 16;  // blocks per side, as in kernels/cuda/tile.cu
   using map = cornerturn::map::tile_map<WordBytes, side>;
   static constexpr bool is_production = true;
-  static constexpr int resident =  // blocks; the launch bounds, for those who cannot read the kernel
+  static constexpr int resident =  // blocks of the launch bounds; host code cannot read them from the kernel
       (WordBytes == 1   ? 512
        : WordBytes == 2 ? 768
        : WordBytes == 8 ? 1024
@@ -40,14 +40,14 @@ struct register_block : rung<WordBytes> {
 
   RUNG_MAP at read(int thread, int step) { return {map::src_row(thread, step), map::src_col(thread)}; }
   RUNG_MAP at write(int thread, int step) { return {map::dst_row(thread), map::dst_col(thread, step)}; }
-  // Where an element lies: in the chunk that the thread of its block stored for its column.
+  // The offset of an element: the thread of its block stores a chunk for its column.
   RUNG_MAP int place(at e) {
     constexpr int v = map::v;
     const int block = e.row / v * side + e.col / v;
     const int chunk = map::smem_store(block % threads, block / threads * v + e.col % v);
     return chunk + e.row % v * WordBytes;
   }
-  // The same without the XOR: a line for each column.
+  // The offset without the XOR: one line per column.
   RUNG_MAP int plain_place(at e) { return (e.col * tile_rows + e.row) * WordBytes; }
   RUNG_MAP int stored(int thread, int step) { return map::smem_store(thread, step); }
   RUNG_MAP int loaded(int thread, int step) { return map::smem_load(thread, step); }

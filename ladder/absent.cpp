@@ -1,4 +1,4 @@
-// The harness of a build with neither CUDA nor HIP.
+// The harness of a build without CUDA and HIP.
 #include <ostream>
 
 #include "harness.hpp"

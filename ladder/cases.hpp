@@ -1,11 +1,12 @@
-// The shapes that every rung is checked with, on a GPU and in the emulator.
+// The shapes for checks of every rung, on a GPU and in the emulator.
 #pragma once
 
 #include "facts.hpp"
 
 namespace cornerturn::ladder {
 
-// Around tiles of 16, 32, 64 and 128: whole pieces on one side, on both, on neither; one row, one column; batches.
+// Around tiles of 16, 32, 64 and 128: whole pieces on one side, on both sides, on no side; one row, one column;
+// batches.
 inline constexpr matrix_shape cases[] = {
     {1, 1},     {1, 33},    {33, 1},    {5, 5},      {5, 7},      {15, 17},      {16, 16},     {31, 33},     {32, 32},
     {33, 31},   {64, 48},   {65, 65},   {100, 36},   {127, 129},  {128, 128},    {129, 65},    {129, 127},   {200, 50},

@@ -11,14 +11,14 @@ constexpr int warm_ups = 2;
 constexpr std::size_t filler_bytes = 16 << 20;
 constexpr std::uint32_t seed = 17;
 
-// Enough pairs of buffers to hold at least four times as many bytes as the cache. Rungs in place use half of them.
+// Returns the number of buffer pairs: their bytes are at least four times the cache. Rungs in place use half of them.
 int pairs_for(std::int64_t bytes) {
   gpu_runtime::device_facts here;
   check(gpu_runtime::describe(&here));
   return static_cast<int>(std::clamp<std::int64_t>(4 * here.cache_bytes / (2 * bytes) + 1, 2, 64));
 }
 
-// A batched rung gets the same bytes as matrices of 1024 x 1024.
+// A batched rung gets an equal number of bytes as matrices of 1024 x 1024.
 matrix_shape shape_for(const launcher& rung, const matrix_shape& shape) {
   const std::int64_t one = 1024;
   if (!rung.is_batched || shape.batch != 1 || shape.rows * shape.cols % (one * one) != 0) return shape;
@@ -54,7 +54,7 @@ std::vector<timing> time_rungs(const matrix_shape& shape, int word_bytes, int re
       if (const double time = stop.milliseconds_since(start); run >= warm_ups) result.milliseconds.push_back(time);
       const bool turned_once = !rung.is_in_place || run < pairs;
       if (run == 0 && turned_once && count_wrong(to, its, word_bytes, seed, rung.is_copy) != 0) {
-        throw std::runtime_error(result.rung + " " + text_of(its) + ": wrong elements, so its time means nothing");
+        throw std::runtime_error(result.rung + " " + text_of(its) + ": wrong elements, so its time is invalid");
       }
     }
     std::ranges::sort(result.milliseconds);

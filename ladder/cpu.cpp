@@ -30,7 +30,7 @@ void scattered_load(const Word* src, Word* dst, const cpu_matrix& m) {
   }
 }
 
-// Calls block(src, dst) for each block of a line a side; what is left at the edges goes element by element.
+// Calls block(src, dst) for each block of one line per side. The rest at the edges is copied element by element.
 template <class Word, class Block>
 void in_blocks(const Word* src, Word* dst, const cpu_matrix& m, const Block& block) {
   constexpr std::int64_t side = line_bytes / sizeof(Word);
@@ -60,7 +60,7 @@ void blocked(const Word* src, Word* dst, const cpu_matrix& m) {
 template <class Word>
 using row_piece [[gnu::vector_size(16)]] = Word;
 
-// The lower (Half = 0) or upper halves of a and b, element by element in turn.
+// Interleaves the lower (Half = 0) or upper (Half = 1) halves of a and b.
 template <int Half, class Word, std::size_t... I>
 row_piece<Word> zipped(row_piece<Word> a, row_piece<Word> b, std::index_sequence<I...>) {
   constexpr int count = sizeof...(I);
@@ -68,8 +68,8 @@ row_piece<Word> zipped(row_piece<Word> a, row_piece<Word> b, std::index_sequence
                                  (static_cast<int>(I) % 2 * count + Half * count / 2 + static_cast<int>(I) / 2)...);
 }
 
-// A block of 16 bytes a side: each of log2(count) rounds zips row i with row i + count / 2. dst_ld of the buffer is
-// that of dst or, in 50, of the buffer.
+// Transposes a block of 16 bytes per side in registers. Each of log2(count) rounds interleaves row i with row
+// i + count / 2. dst is the matrix or, in 50, the buffer.
 template <class Word>
 void in_registers(const Word* src, std::int64_t src_ld, Word* dst, std::int64_t dst_ld) {
   constexpr int count = 16 / sizeof(Word);
@@ -103,7 +103,7 @@ void simd(const Word* src, Word* dst, const cpu_matrix& m) {
 }
 
 #if defined(__x86_64__)
-// 50. A line of dst that does not begin at a multiple of 64 bytes is stored as in 40.
+// 50. A line of dst that is not aligned to 64 bytes is stored as in 40.
 template <class Word>
 void non_temporal(const Word* src, Word* dst, const cpu_matrix& m) {
   constexpr int side = line_bytes / sizeof(Word);

@@ -1,11 +1,11 @@
-// The ladder of a machine without a GPU: one idea a rung, from two loops to whole lines written past the cache.
-// The roof below it (00_copy) and the library above it (90_library) are measured beside it; they are not here.
+// The ladder of the CPU: each rung adds one idea, from two loops to non-temporal stores of whole cache lines.
+// The roof (00_copy) and the library (90_library) are measured with it, but are not in this table.
 //
-//   10_scattered_store  two loops in the order of src: each store goes to another line of dst
-//   20_scattered_load   the same loops in the order of dst
-//   30_blocked          blocks of one line (64 bytes) a side, so that a line is used up while L1 holds it
-//   40_simd             the block goes through registers: 16 bytes of a row in, 16 bytes of a column out
-//   50_non_temporal     ... and through a buffer, from which whole lines of dst leave past the cache
+//   10_scattered_store  two loops in the order of src: consecutive stores are to different lines of dst
+//   20_scattered_load   two loops in the order of dst: consecutive loads are from different lines of src
+//   30_blocked          blocks of one line (64 bytes) per side: a line is used completely while it is in L1
+//   40_simd             a block is transposed in registers: loads 16 bytes of a row, stores 16 bytes of a column
+//   50_non_temporal     the transposed block is staged in a buffer, and whole lines of dst are stored past the cache
 #pragma once
 
 #include <cstdint>
@@ -24,17 +24,17 @@ struct cpu_matrix {  // leading dimensions in elements
 struct cpu_rung {
   const char* name;
   int word_bytes;
-  // Lines that have to pass between memory and caches for each line of the matrix, at least: src is read, dst is
-  // written, and an ordinary store reads its line of dst first. Two of them are what the best copy moves.
+  // Minimum number of lines transferred between memory and caches per line of the matrix: src is read, dst is written,
+  // and an ordinary store reads its line of dst first. The best copy transfers two.
   int lines;
   void (*run)(const void* src, void* dst, const cpu_matrix& shape);  // on one thread, any shape and alignment
 };
 
-// In their order, for elements of 1, 2, 4 and 8 bytes; those that this processor has the instructions for.
+// Returns the rungs in order, for elements of 1, 2, 4 and 8 bytes, if this processor has their instructions.
 [[nodiscard]] std::span<const cpu_rung> cpu_rungs();
 
-// Every rung on every kind of edge, guards round dst. Returns the number of failures, each of which is written to
-// `out`.
+// Checks every rung on every kind of edge, with guard bytes around dst. Writes each failure to `out` and returns their
+// number.
 int check_cpu_rungs(std::ostream& out, std::span<const cpu_rung> rungs = cpu_rungs());
 
 }  // namespace cornerturn::ladder

@@ -11,11 +11,11 @@ namespace {
 constexpr std::int64_t guard_bytes = 256;
 constexpr unsigned char guard = 0xc3;
 
-// The low bytes of a hash of the element's place: unique for 4 bytes and more.
+// A hash of the element's index. Its low bytes are unique for elements of 4 bytes and more.
 std::uint64_t pattern(std::int64_t i) { return static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15u ^ i >> 7; }
 
-// dst begins `off` elements behind a multiple of 64 bytes; both sides have `padding` elements behind each row, which in
-// dst have to stay as they are.
+// dst starts `off` elements after a multiple of 64 bytes. Both sides have `padding` elements after each row; the
+// padding of dst must stay unchanged.
 std::string fault_of(const cpu_rung& rung, std::int64_t rows, std::int64_t cols, std::int64_t padding,
                      std::int64_t off) {
   const std::int64_t word = rung.word_bytes, src_ld = cols + padding, dst_ld = rows + padding;

@@ -1,4 +1,4 @@
-// The GPU run time for the harness: failures become exceptions, memory and events free themselves.
+// The GPU runtime for the harness: failures become exceptions; destructors release memory and events.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What a rung takes, as a table entry: shapes, elements, the GPU it needs.
+// The requirements of a rung, as a table entry: shapes, elements, GPU.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ struct facts {
   int dst_row_multiple;
   int least_compute;  // 90: sm_90 and later; 0: any
 
-  // Empty when the rung moves matrices of this shape, else why not.
+  // Returns the reason if the rung does not accept this shape, else an empty string.
   [[nodiscard]] std::string refusal(const matrix_shape& shape) const {
-    if (!is_batched && shape.batch != 1) return "moves one matrix";
-    if (is_in_place && shape.rows != shape.cols) return "turns in place, so rows and columns must be as many";
+    if (!is_batched && shape.batch != 1) return "accepts one matrix only";
+    if (is_in_place && shape.rows != shape.cols) return "transposes in place, so rows and columns must be equal";
     const auto odd = [](std::int64_t bytes, int multiple, const char* what) {
       return std::string("needs ") + what + " of a multiple of " + std::to_string(multiple) + " bytes, not " +
              std::to_string(bytes);

@@ -1,5 +1,5 @@
-// The one place of the ladder that picks a vendor: the run time for the host, and the words of the kernel texts. A build
-// has CUDA or HIP, never both.
+// Picks the vendor of the ladder: the runtime for the host, and the language header for kernel texts. A build has CUDA
+// or HIP, never both.
 #pragma once
 
 #ifdef CORNERTURN_HIP

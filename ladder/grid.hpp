@@ -1,4 +1,4 @@
-// The arguments that a rung gets for a shape; the launcher and the model count the same tiles.
+// The arguments of a rung for a shape. The launcher and the model both use them.
 #pragma once
 
 #include "facts.hpp"

@@ -1,4 +1,4 @@
-// What the ladder's program does with the rungs on a GPU.
+// Checks and timings of the rungs on a GPU.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,25 @@
 
 namespace cornerturn::ladder {
 
-// The GPU vendor of this build as --device names it: "cuda", "hip", or empty.
+// Returns the GPU vendor of this build, as for --device: "cuda", "hip", or empty.
 [[nodiscard]] const char* vendor_device();
 
-// Empty where the rungs can run, else why not. The other functions want it empty.
+// Returns a reason if the rungs cannot run, else an empty string. The other functions require an empty string.
 [[nodiscard]] std::string absence();
 
-// Every rung, every size of element, every shape of the list: guard bytes round a poisoned dst, unique patterns.
-// Returns the number of failures, each of which it has written to `out`.
+// Checks every rung, element size and shape of the list, with unique patterns and guard bytes around a poisoned dst.
+// Writes each failure to `out` and returns their number.
 int check_rungs(std::ostream& out);
 
-// Every rung on `shape`, copy first. The caches are cold: the buffers rotate through more bytes than they hold.
+// Times every rung on `shape`, copy first. The caches are cold: the buffers rotate through more bytes than the caches
+// hold.
 std::vector<timing> time_rungs(const matrix_shape& shape, int word_bytes, int repetitions);
 
-// What write_json() wants to know of the current device.
+// Returns the current device for write_json().
 [[nodiscard]] timed_on this_device();
 
-// For a profiler: each rung on each shape, one launch each, and nothing else. The order is that of the lines on `out`:
-// rung, element bytes, shape.
+// For a profiler: launches each rung once on each shape, and no other kernel. Each line of `out` names a launch: rung,
+// element bytes, shape.
 void launch_for_profiler(std::ostream& out, const std::vector<const launcher*>& rungs,
                          const std::vector<matrix_shape>& shapes);
 

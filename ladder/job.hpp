@@ -1,4 +1,4 @@
-// What the plan hands to the production kernel, for a packed matrix.
+// The arguments of the production kernel for a packed matrix, as the plan makes them.
 #pragma once
 
 #include "kernels/gpu/policy/tile_args.hpp"
@@ -14,7 +14,7 @@ gpu::tile_args args_for(const arguments& a) {
   made.dst = a.dst;
   made.src_row_bytes = a.cols * word;
   made.dst_col_bytes = a.rows * word;
-  gpu::grid& grid = made.blocks;  // slot 0: columns, slot 1: rows; down a column of tiles first
+  gpu::grid& grid = made.blocks;  // slot 0: columns, slot 1: rows; consecutive blocks process a column of tiles
   grid.extent[0] = a.cols;
   grid.extent[1] = a.rows;
   grid.tile[0] = Rung::tile_cols;

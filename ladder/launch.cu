@@ -9,7 +9,7 @@
 #include "harness.hpp"
 #include "job.hpp"
 #include CORNERTURN_GPU_WORDS
-// The words come first.
+// The language header must precede launch.cuh.
 #include "launch.cuh"
 #if GPU_HAS_TENSOR_MEMORY
 #include "tensor_launch.cuh"

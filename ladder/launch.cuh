@@ -1,4 +1,4 @@
-// A kernel of each rung, and its launch: for launch.cu and for the CuTe rungs. The words of a machine come first.
+// The kernel of a rung and its launch, for launch.cu and the CuTe rungs. Include a language header before it.
 #pragma once
 
 #include "gpu_runtime.hpp"

@@ -1,4 +1,4 @@
-// The rungs as the host sees them: a table of launchers, one for each rung and size of element.
+// Launchers for host code: one per rung and element size.
 #pragma once
 
 #include <span>
@@ -9,14 +9,14 @@
 namespace cornerturn::ladder {
 
 struct launcher : facts {
-  // Effect  starts the rung on the current device; src and dst are packed matrices, the same one in place
-  // Returns null, or what the driver said
+  // Effect  starts the rung on the current device; src and dst are packed matrices; in place, dst is src
+  // Returns null, or the driver's message
   const char* (*launch)(const void* src, void* dst, const matrix_shape& shape, void* stream);
 };
 
-// Those that the current device can run.
+// Returns the launchers that the current device supports.
 [[nodiscard]] std::span<const launcher> launchers();
-// Null when there is no such rung, or not on this device.
+// Returns null if the current device has no such rung.
 [[nodiscard]] const launcher* find_launcher(std::string_view rung, int word_bytes);
 
 }  // namespace cornerturn::ladder

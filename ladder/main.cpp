@@ -23,7 +23,7 @@ constexpr const char* usage =
     "                  --time [--shape RxC]... [--bytes 1|2|4|8] [--repeat N] [--json FILE]\n"
     "                  --profile RUNG|all [--shape RxC]... [--bytes 1|2|4|8]\n"
     "                  --predict RUNG|all [--shape RxC]... [--bytes 1|2|4|8] [--arch sm_90|gfx90a|...]\n"
-    "A shape is ROWSxCOLS, or BATCHxROWSxCOLS for rungs that are batched.\n";
+    "A shape is ROWSxCOLS, or BATCHxROWSxCOLS for batched rungs.\n";
 
 struct options {
   bool check = false;
@@ -76,7 +76,7 @@ options read(int argc, char** argv) {
       (name == "--check" ? asked.check : name == "--time" ? asked.time : asked.where) = true;
       continue;
     }
-    if (++k == argc) throw std::invalid_argument(std::string(name) + " needs a value, or there is no such option");
+    if (++k == argc) throw std::invalid_argument(std::string(name) + " needs a value, or is not an option");
     const std::string_view value = argv[k];
     if (name == "--profile") {
       asked.profile = value;
@@ -93,7 +93,7 @@ options read(int argc, char** argv) {
     } else if (name == "--arch") {
       asked.arch = value;
     } else {
-      throw std::invalid_argument("there is no option " + std::string(name));
+      throw std::invalid_argument(std::string(name) + " is not an option");
     }
   }
   if (!asked.check && !asked.time && !asked.where && asked.profile.empty() && asked.predict.empty()) {
@@ -107,14 +107,14 @@ std::vector<matrix_shape> shapes_of(const options& asked, std::vector<matrix_sha
 }
 
 std::invalid_argument no_such_rung(const std::string& name, int word_bytes) {
-  return std::invalid_argument("there is no rung " + name + " for elements of " + std::to_string(word_bytes) +
-                               " bytes, or none for these shapes");
+  return std::invalid_argument("no rung \"" + name + "\" for elements of " + std::to_string(word_bytes) +
+                               " bytes accepts these shapes");
 }
 
 void predict(const options& asked) {
   const auto shapes = shapes_of(asked, {{2048, 2048}});
   const model::architecture* const machine = model::find_architecture(asked.arch);
-  if (machine == nullptr) throw std::invalid_argument("the model does not know the architecture " + asked.arch);
+  if (machine == nullptr) throw std::invalid_argument("the model has no architecture " + asked.arch);
   if (print_predictions(std::cout, asked.predict, asked.word_bytes, shapes, *machine) == 0) {
     throw no_such_rung(asked.predict, asked.word_bytes);
   }

@@ -1,5 +1,5 @@
-// What the movers have in common: a block's part of the two matrices, and pieces of `width` elements.
-// Like every kernel text, it comes after a header with the words of a machine: kernels/cuda/lang.cuh or the emulator's.
+// Code that the kernels share: a block's part of the two matrices, and pieces of `width` elements.
+// Include a language header before it, as for every kernel text: kernels/cuda/lang.cuh or the emulator's header.
 #pragma once
 
 #include "rung.hpp"
@@ -9,22 +9,22 @@ namespace cornerturn::ladder {
 using gpu::int64_t;
 using gpu::word_t;
 
-// A tile of src and its transpose in dst. Checked: the tile may reach over the edge of the matrix.
+// A tile of src and its transpose in dst. Checked: the tile may extend beyond the edge of the matrix.
 template <class Rung, bool Checked = true>
 struct part {
   using word = word_t<Rung::word_bytes>;
   const word* src;  // first element of the tile
-  word* dst;        // where it goes
+  word* dst;        // address of that element in dst
   unsigned char* shared;
   int64_t src_ld;
   int64_t dst_ld;
-  int rows;  // that are there, at most Rung::tile_rows
+  int rows;  // inside the matrix, at most Rung::tile_rows
   int cols;
-  bool src_in_pieces;  // every row of src is a whole number of pieces, and so every piece of it is aligned
+  bool src_in_pieces;  // rows of src are a whole number of pieces, so every piece is aligned
   bool dst_in_pieces;
 
   GPU_INLINE bool inside(at e) const { return !Checked || (e.row < rows && e.col < cols); }
-  // A tile has at most 128 rows, but their distance may need 64 bits.
+  // A tile has at most 128 rows, but their offset may need 64 bits.
   GPU_INLINE const word* from(at e) const { return src + e.row * src_ld + e.col; }
   GPU_INLINE word* to(at e) const { return dst + e.col * dst_ld + e.row; }
   GPU_INLINE word& shared_word(at e) const { return *reinterpret_cast<word*>(shared + Rung::place(e)); }
@@ -49,7 +49,7 @@ GPU_INLINE part<Rung, Checked> part_of(const arguments& a, tile which) {
   return p;
 }
 
-// __builtin_memcpy: the memcpy of HIP's headers is a loop over bytes.
+// __builtin_memcpy, because memcpy of HIP's headers is a loop over bytes.
 template <class Rung>
 struct piece {  // `width` elements in registers
   word_t<Rung::word_bytes> word[Rung::width];
@@ -75,13 +75,13 @@ template <class Rung>
 GPU_INLINE void store_piece(void* to, const piece<Rung>& value) {
   if constexpr (Rung::width == 1) {
     *static_cast<piece_word<Rung>*>(to) = value.word[0];
-  } else {  // nvcc 13.0 takes a plain store of assembled elements apart again
+  } else {  // nvcc 13.0 splits a plain store of assembled elements into element stores
     gpu::store_global(to, joined<Rung>(value));
   }
 }
 
-// 1. Loads `Steps` pieces per thread, from step `first` on, and stores them into the tile. Issues all loads before it needs
-//    the first piece.
+// 1. Loads `Steps` pieces per thread, from step `first` on, and stores them into the tile. All loads are in flight
+//    before the first piece is used.
 // 2. The caller's barrier.
 template <class Rung, bool Checked, int Steps = Rung::steps>
 GPU_INLINE void rows_in(const part<Rung, Checked>& p, int first = 0) {
@@ -113,7 +113,8 @@ GPU_INLINE void rows_in(const part<Rung, Checked>& p, int first = 0) {
   }
 }
 
-// 3. Loads `Steps` pieces of columns from the tile and stores them as rows of dst. Issues all loads before the first store.
+// 3. Loads `Steps` pieces of columns from the tile and stores them as rows of dst. All loads are in flight before the
+//    first store.
 template <class Rung, bool Checked, int Steps = Rung::steps>
 GPU_INLINE void columns_out(const part<Rung, Checked>& p, int first = 0) {
   const int thread = static_cast<int>(gpu::thread_index());

@@ -7,9 +7,9 @@ namespace cornerturn::ladder {
 namespace {
 
 using counter = unsigned long long;
-constexpr unsigned blocks = 1024, threads = 256;  // grid-stride: not what is measured here
+constexpr unsigned blocks = 1024, threads = 256;  // grid-stride loops; not part of a measurement
 
-// A bijection of 64 bits whose low halves are a bijection of 32: multiply by an odd number, fold the high bits down.
+// A bijection of 64 bits, or of 32 bits: multiplies by an odd number and XORs high bits into low bits.
 template <class Word>
 __device__ Word expected(std::int64_t element, std::uint32_t seed) {
   if constexpr (sizeof(Word) == 8) {
@@ -58,7 +58,7 @@ void with_word(int word_bytes, const Use& use) {
 
 template <class Count>
 std::int64_t counted(const Count& count) {
-  static device_buffer result(sizeof(counter));  // kept: the checks count some thousand times
+  static device_buffer result(sizeof(counter));  // static: the checks call this thousands of times
   check(gpu_runtime::set_bytes(result.get(), 0, sizeof(counter)));
   count(static_cast<counter*>(result.get()));
   check(gpu_runtime::last_error());

@@ -1,4 +1,4 @@
-// Test data on the device: a bit pattern that tells every element from its neighbours, and a count of wrong ones.
+// Test data on the device: a bit pattern that differs between elements, and a count of wrong elements.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,16 @@
 
 namespace cornerturn::ladder {
 
-// Element i of the array gets the low bytes of a hash of (i, seed): unique for 4 bytes and more; for fewer, several
-// seeds tell two elements apart.
+// Sets element i of the array to the low bytes of a hash of (i, seed). Hashes of 4 bytes and more are unique. Smaller
+// elements need several seeds to distinguish two elements.
 void fill(void* array, std::int64_t elements, int word_bytes, std::uint32_t seed);
 
-// How many elements of dst are not what the transposition of the filled array has there; of its copy if `copied`.
+// Returns the number of elements of dst that differ from the transpose of the filled array, or from its copy if
+// `copied`.
 [[nodiscard]] std::int64_t count_wrong(const void* dst, const matrix_shape& shape, int word_bytes, std::uint32_t seed,
                                        bool copied);
 
-// How many of the bytes are not `value`.
+// Returns the number of bytes other than `value`.
 [[nodiscard]] std::int64_t count_changed(const void* bytes, std::int64_t count, unsigned char value);
 
 }  // namespace cornerturn::ladder

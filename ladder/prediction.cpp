@@ -31,7 +31,7 @@ int print_predictions(std::ostream& out, std::string_view rung, int word_bytes, 
       if (one.word_bytes != word_bytes || (rung != "all" && rung != one.rung)) continue;
       if (!refusal(one, machine, shape).empty()) continue;
       const model::traffic t = predict(one, machine, shape);
-      const auto& async = t.async_load;  // goes through the same tag lookup as a load, so op_ld counts it too
+      const auto& async = t.async_load;  // the tag stage treats it as a load, so op_ld counts it
       out << one.rung << ',' << one.word_bytes << ',' << text_of(shape) << ',' << t.load.requests + async.requests
           << ',' << t.load.lines + async.lines << ',' << t.store.requests << ',' << t.store.lines << ','
           << t.shared_load.requests << ',' << t.shared_load.cycles << ',' << t.shared_load.conflicts << ','

@@ -1,6 +1,6 @@
-// The model's numbers as a table for tools/ncu_check and tools/rocprof_check: a line for each launch of --profile, in its
-// order. NVIDIA's loads include asynchronous copies (LDGSTS), as the profiler's counters op_ld do. The last two columns
-// have the asynchronous copies alone.
+// The model's counts as a table for tools/ncu_check and tools/rocprof_check: one line per launch of --profile, in its
+// order. NVIDIA's loads include asynchronous copies (LDGSTS), as the profiler's op_ld counters do. The last two columns
+// contain only the asynchronous copies.
 #pragma once
 
 #include <iosfwd>
@@ -12,8 +12,8 @@
 
 namespace cornerturn::ladder {
 
-// Effect  CSV with a head line: each shape, each rung named (or "all") that takes it
-// Returns how many lines there are
+// Effect  prints CSV with a header line: for each shape, the rung named (or "all" rungs), if it accepts the shape
+// Returns the number of lines
 int print_predictions(std::ostream& out, std::string_view rung, int word_bytes, std::span<const matrix_shape> shapes,
                       const model::architecture& machine);
 

@@ -1,5 +1,5 @@
-// The memory instructions of a rung, from its maps: the movers of move.cuh once more, with a table entry for each
-// access. What is guarded whole there is guarded whole here.
+// The memory instructions of a rung, from its maps. The functions mirror move.cuh, with a table entry for each access
+// and with equal guards.
 #pragma once
 
 #include <utility>
@@ -53,7 +53,7 @@ class program_writer {
       made_.instructions.push_back(std::move(one));
     }
   }
-  // Element i of each piece in turn.
+  // One instruction for each element index i of a piece.
   template <class Lane>
   void add_elements(op what, const Lane& lane) {
     for (int i = 0; i < Rung::width; ++i) {
@@ -107,7 +107,7 @@ class program_writer {
     }
   }
 
-  // 85: whole chunks on both sides, nothing guarded; what is outside of src are zeros.
+  // 85: whole chunks on both sides, without guards; elements outside of src are zeros.
   void turn_in_shared() {
     if constexpr (Rung::tensor_store) {
       const auto none = model::guard::none;
@@ -123,7 +123,7 @@ class program_writer {
     }
   }
 
-  // 90: as kernels/gpu/tile.cuh moves a matrix whose rows are whole pieces on both sides.
+  // 90: the accesses of kernels/gpu/tile.cuh for a matrix with rows of whole pieces on both sides.
   void blocks() {
     if constexpr (Rung::is_production) {
       const auto none = model::guard::none;

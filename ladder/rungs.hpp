@@ -1,4 +1,4 @@
-// Every rung, as maps: what the model and the launcher see. Plain C++ unless the words of a machine come first.
+// Includes every rung. Without a language header before it, only the maps are defined, in plain C++.
 #pragma once
 
 #include "00_copy.cuh"

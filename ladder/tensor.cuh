@@ -1,5 +1,5 @@
-// CUDA's words for the tensor memory accelerator of sm_90 and later; the tests have others of the same names.
-// After kernels/cuda/lang.cuh, before the rungs.
+// Device functions for the tensor memory accelerator of sm_90 and later. The tests define host versions with these
+// names. Include it after kernels/cuda/lang.cuh and before the rungs.
 #pragma once
 
 #include "rung.hpp"
@@ -12,14 +12,14 @@ struct alignas(64) tensor {  // a CUtensorMap
   unsigned long long opaque[16];
 };
 
-// Fetches a box of `bytes` bytes to `shared`, a multiple of 1024; `barrier` is 8 bytes of shared memory. All threads of
-// the block call it, once, and find the box there when it returns.
+// Copies a box of `bytes` bytes to `shared`, an address that is a multiple of 1024. `barrier` is 8 bytes of shared
+// memory. All threads of the block call it once; after the call the box is visible to all of them.
 GPU_INLINE void fetch_box(void* shared, const tensor& from, int col, int row, void* barrier, int bytes) {
 #if __CUDA_ARCH__ >= 900
   const auto to = static_cast<uint32_t>(__cvta_generic_to_shared(shared));
   const auto bar = static_cast<uint32_t>(__cvta_generic_to_shared(barrier));
   if (thread_index() == 0) {
-    if ((to & 1023) != 0) __trap();  // the swizzle is a function of the address
+    if ((to & 1023) != 0) __trap();  // the swizzle depends on the address bits
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(bar) : "memory");
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(bar), "r"(bytes) : "memory");
@@ -29,7 +29,7 @@ GPU_INLINE void fetch_box(void* shared, const tensor& from, int col, int row, vo
         "l"(&from), "r"(col), "r"(row), "r"(bar)
         : "memory");
   }
-  block_barrier();  // the barrier's init before the others wait on it
+  block_barrier();  // orders the init of the mbarrier before the waits of the other threads
   asm volatile(
       "{\n"
       ".reg .pred done;\n"
@@ -41,11 +41,12 @@ GPU_INLINE void fetch_box(void* shared, const tensor& from, int col, int row, vo
 #endif
 }
 
-// Sends the box at `shared`, which the threads of the block have just written. All of them call it, as the last thing.
+// Copies the box at `shared` to global memory. All threads of the block call it, after their stores to the box. The
+// kernel ends with this call.
 GPU_INLINE void send_box(const tensor& to, int col, int row, const void* shared) {
 #if __CUDA_ARCH__ >= 900
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // what this thread wrote, before the accelerator reads
-  block_barrier();                                              // what all threads wrote, before one of them sends it
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // orders this thread's stores before the TMA read
+  block_barrier();  // orders the stores of all threads before the copy of thread 0
   if (thread_index() == 0) {
     const auto from = static_cast<uint32_t>(__cvta_generic_to_shared(shared));
     asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(&to),

@@ -1,4 +1,4 @@
-// Launches of the rungs that need the tensor memory accelerator: sm_90 and later.
+// Launches of rungs with the tensor memory accelerator: sm_90 and later.
 #pragma once
 
 #include "launch.cuh"

@@ -1,9 +1,10 @@
 // 30 padded in seven other sizes: tiles of 16, 32 and 64 elements a side, blocks of 64, 256 and 1024 threads.
 //
-// Against 30: tile and block sizes. Each thread copies 1 to 64 elements. Two of nine combinations are absent: 16 x 16 has too
-// few elements for 1024 threads, and 32 x 32 with 256 threads is rung 30.
-// The model predicts: sectors or cache lines per request, conflicts and occupancy. A row of 16 floats fills two sectors, a
-// cache line of 64 bytes, or half a line of 128 bytes. Tiles of 16 x 16 have conflicts in spite of the padding.
+// Against 30: tile and block sizes. Each thread copies 1 to 64 elements. Two of nine combinations are absent: 16 x 16
+// has too few elements for 1024 threads, and 32 x 32 with 256 threads is rung 30.
+// The model predicts: sectors or cache lines per request, conflicts and occupancy. A row of 16 floats fills two
+// sectors, a cache line of 64 bytes, or half a line of 128 bytes. Tiles of 16 x 16 have conflicts in spite of the
+// padding.
 // In the profiler: occupancy, sectors or lines per request, shared conflicts.
 // Seed: "Tile size selection" of the AMD article, which names 16 x 16 and 32 x 32 as common.
 #pragma once
@@ -21,8 +22,8 @@ struct padded_tile : load_conflicts<WordBytes> {
   static constexpr int pitch = Side + 1;
   static constexpr int shared_bytes = Side * pitch * WordBytes;
   static_assert(steps > 0 && steps * Threads == Side * Side);
-  // A thread holds at most 16 elements in registers. With 64, nvcc 13.0 spills even at 255 registers. Fewer resident threads
-  // leave more registers per thread.
+  // A thread keeps at most 16 elements in registers. With 64, nvcc 13.0 spills even at 255 registers. Fewer resident
+  // threads leave more registers per thread.
   static constexpr int held = steps < 16 ? steps : 16;
   static constexpr int resident_threads = held <= 4 ? 2048 : held <= 8 ? 1024 : 512;
 
@@ -41,7 +42,7 @@ struct padded_tile : load_conflicts<WordBytes> {
   GPU_INLINE static void through_tile(const part<Rung, Checked>& p) {
     GPU_UNROLL_BY(1)
     for (int first = 0; first < steps; first += held) rows_in<Rung, Checked, held>(p, first);
-    gpu::block_barrier();  // the stores into the tile before the loads out of it
+    gpu::block_barrier();  // orders the stores into the tile before the loads from it
     GPU_UNROLL_BY(1)
     for (int first = 0; first < steps; first += held) columns_out<Rung, Checked, held>(p, first);
   }

@@ -1,4 +1,4 @@
-// What a clock said of the rungs, on a GPU or on the CPU; as a table and as a result file.
+// Timings of the rungs, on a GPU or on the CPU, as a table and as a result file.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ struct timing {
   std::string rung;
   int word_bytes;
   matrix_shape shape;
-  std::vector<double> milliseconds;  // of each repetition, sorted
-  std::string note{};                // which copy is the roof, which kernel the plan chose; or empty
+  std::vector<double> milliseconds;  // one per repetition, sorted
+  std::string note{};                // the copy that is the roof, or the plan's kernel; or empty
 
   [[nodiscard]] double median() const { return milliseconds[milliseconds.size() / 2]; }
   [[nodiscard]] double gigabytes_per_second() const { return at(milliseconds.size() / 2); }
@@ -30,13 +30,13 @@ struct timing {
 };
 
 struct timed_on {
-  std::string device;  // its name
+  std::string device;  // name
   std::string arch;    // sm_90, AVX2
-  int threads;         // of the CPU; 0: a GPU
+  int threads;         // CPU threads; 0: a GPU
   std::string method;
 };
 
-// A table for each shape; its roof is the rung 00_copy, which comes first.
+// Prints a table for each shape. Its first rung, 00_copy, is the roof.
 void print_table(std::ostream& out, const std::vector<timing>& times);
 void write_json(std::ostream& out, const timed_on& where, const std::vector<timing>& times);
 

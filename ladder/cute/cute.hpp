@@ -1,4 +1,4 @@
-// The CuTe rungs as plain C++ sees them, in builds that found CUTLASS: CORNERTURN_CUTE.
+// The CuTe rungs for plain C++ code, in builds with CUTLASS (CORNERTURN_CUTE).
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// What the model says of the CuTe rungs: their layouts evaluated on the host.
+// The CuTe rungs for the model: evaluates their layouts on the host.
 #include "../grid.hpp"
 #include "cute.hpp"
 #include "rungs.cuh"

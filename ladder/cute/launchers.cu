@@ -2,7 +2,7 @@
 #include "../launch.hpp"
 
 #include "kernels/cuda/lang.cuh"
-// The words come first.
+// The language header must precede launch.cuh.
 #include "../launch.cuh"
 #include "cute.hpp"
 #include "rungs.cuh"

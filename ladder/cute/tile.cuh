@@ -1,12 +1,12 @@
-// What the CuTe rungs have in common: a tile of layouts. A rung is three of them and how wide its reads are.
+// Code that the CuTe rungs share: a tile with layouts. A rung is defined by three layouts and the width of its loads.
 //
-//   order_in   which thread reads which piece of the tile: threads on a grid of pieces
-//   order_out  which thread writes which element
-//   places     where an element lies in shared memory; void: there is none, the element stays in a register
+//   order_in   maps threads to the pieces of the tile that they load
+//   order_out  maps threads to the elements that they store
+//   places     maps elements to offsets in shared memory; void: no shared memory, elements stay in registers
 //
-// 1 Each thread reads its pieces into registers and puts them into the tile; 2 a barrier; 3 it writes its elements.
-// Matrices of any size: a piece is 16 bytes only where every row of src is a whole number of them.
-// Seed: CuTe. Ours reads through registers where its copy_if would choose cp.async, as the rungs beside these do.
+// 1. Each thread loads its pieces into registers and stores them into the tile. 2. Barrier. 3. It stores its elements.
+// Any matrix size: a piece has 16 bytes only if rows of src are a whole number of pieces.
+// Seed: CuTe. These rungs load through registers, as the CUDA rungs do; CuTe's copy_if would choose cp.async.
 #pragma once
 
 #include <cute/tensor.hpp>
@@ -22,7 +22,7 @@ namespace cornerturn::ladder {
 using along_rows = cute::Layout<cute::Shape<cute::_8, cute::_32>, cute::Stride<cute::_32, cute::_1>>;
 using down_columns = cute::Layout<cute::Shape<cute::_32, cute::_8>, cute::Stride<cute::_1, cute::_32>>;
 
-// The coordinate in `Tile` of the element that thread handles in step, in this order.
+// Returns the coordinate in `Tile` of the element for `thread` and `step` in this order.
 template <class Tile, class Order>
 CORNERTURN_HOST_DEVICE constexpr at handled(int thread, int step) {
   const auto mine = cute::local_partition(cute::make_identity_tensor(Tile{}), Order{}, thread);
@@ -47,7 +47,7 @@ struct cute_tile : rung<WordBytes> {
   static constexpr int threads = 256;
   static constexpr int tile_rows = 32;
   static constexpr int tile_cols = Width == 1 ? 64 : 32 * Width;
-  static constexpr int elements = tile_rows * tile_cols / threads;  // of a thread
+  static constexpr int elements = tile_rows * tile_cols / threads;  // per thread
   static constexpr int steps = elements / Width;
   static constexpr int shared_bytes = room_for<Places>::elements * WordBytes;
   using places = Places;
@@ -63,7 +63,7 @@ struct cute_tile : rung<WordBytes> {
   RUNG_MAP int place(at e) { return room_for<Places>::place(e) * WordBytes; }
 
 #ifdef GPU_KERNEL
-  // Those pieces of From that are inside the matrix, to registers; from there to the tile or to dst.
+  // Copies the pieces of From that are inside the matrix to registers, and from there to the tile or to dst.
   template <class Order, class From, class To, class Rung>
   GPU_INLINE static void copy_inside(const From& from, To&& to, const part<Rung>& p, int pieces_of) {
     const int thread = static_cast<int>(gpu::thread_index());
@@ -85,7 +85,7 @@ struct cute_tile : rung<WordBytes> {
     const auto src = cute::make_tensor(cute::make_gmem_ptr(p.src), shape{},
                                        cute::make_stride(p.src_ld, cute::_1{}));  // (tile_rows, tile_cols)
     const auto dst = cute::make_tensor(cute::make_gmem_ptr(p.dst), shape{},
-                                       cute::make_stride(cute::_1{}, p.dst_ld));  // the same coordinates
+                                       cute::make_stride(cute::_1{}, p.dst_ld));  // with src's coordinates
     if constexpr (std::is_void_v<Places>) {
       copy_inside<OrderOut>(src, dst, p, 1);
     } else {
@@ -96,7 +96,7 @@ struct cute_tile : rung<WordBytes> {
       } else {
         copy_inside<OrderIn>(src, tile, p, 1);
       }
-      gpu::block_barrier();  // the stores into the tile before the loads out of it
+      gpu::block_barrier();  // orders the stores into the tile before the loads from it
       copy_inside<OrderOut>(tile, dst, p, 1);
     }
   }

@@ -1,8 +1,8 @@
 // Counts one memory instruction of one warp: the sectors or cache lines of global memory that it accesses, and the
 // cycles of shared memory. Addresses are bytes. A lane's access is naturally aligned, as the hardware requires.
 //
-//   warp      lanes that execute an instruction together: 32 on NVIDIA. AMD's wavefront has 64 lanes on CDNA, 32 on
-//   RDNA request   one instruction of one warp with at least one active lane
+//   warp      lanes that execute an instruction together: 32 on NVIDIA. AMD: a wavefront, 64 lanes on CDNA, 32 on RDNA
+//   request   one instruction of one warp with at least one active lane
 //   line      the counted unit of global memory: NVIDIA's sector of 32 bytes, AMD's cache line of 64 or 128 bytes
 //   bank      shared memory, AMD's LDS, has 32 banks of 4 bytes: bank(address) = address / 4 % 32
 //   cycle     an access cycle of shared memory: each bank serves one word of 4 bytes to every lane that accesses it.
