@@ -1,5 +1,5 @@
-// A plan for a batch: pictures stored pixel by pixel (height, width, channel) become planes (channel, height, width).
-// The plan is made once, says why it moves the data the way it does, and is then executed on many buffers.
+// A plan for a batch: converts pictures with interleaved channels (height, width, channel) to planes (channel, height,
+// width). The example makes one plan, prints its explanation and executes it on many buffers.
 #include <array>
 #include <cornerturn/cornerturn.hpp>
 #include <cstdint>
@@ -37,7 +37,7 @@ int main() {
       }
     }
   }
-  std::printf("3 batches of %d pictures moved with one plan; every element is in its place\n",
+  std::printf("permuted 3 batches of %d pictures with one plan; every element is correct\n",
               static_cast<int>(pictures));
   return 0;
 }

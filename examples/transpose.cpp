@@ -1,4 +1,4 @@
-// One call: the transpose of a matrix, packed first, then a block inside larger arrays by its leading dimensions.
+// One call per transpose: a packed matrix, and a block of a larger matrix through its leading dimension.
 #include <cornerturn/cornerturn.hpp>
 #include <cstdint>
 #include <cstdio>
@@ -29,7 +29,7 @@ int main() {
   print("src, 3 x 5", src, rows, cols);
   print("dst, 5 x 3", dst, cols, rows);
 
-  // The 2 x 3 block that starts at row 1, column 2 of src: its rows are cols = 5 elements apart.
+  // The 2 x 3 block at row 1, column 2 of src has the leading dimension cols = 5.
   std::vector<float> block(3 * 2);
   cornerturn::transpose(src.data() + 1 * cols + 2, block.data(), 2, 3, /*src_ld=*/cols);
   print("the block of rows 1-2 and columns 2-4, transposed", block, 3, 2);

@@ -1,4 +1,4 @@
-/* The C ABI: a status from every call, and a sentence when it is not CORNERTURN_OK. */
+/* The C ABI: every call returns a status. After a failure, cornerturn_last_error() returns a sentence. */
 #include <cornerturn/cornerturn.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +21,7 @@ int main(void) {
   printf("src[2][5] = %g, dst[5][2] = %g\n", src[2][5], dst[5][2]);
   if (dst[5][2] != src[2][5]) return 1;
 
-  /* The same with a plan, which can be executed any number of times by any thread. */
+  /* With a plan, which any thread can execute any number of times. */
   cornerturn_problem problem;
   cornerturn_plan* plan = NULL;
   if (failed(cornerturn_transpose_problem(4, 6, sizeof(double), 0, 0, &problem))) return 1;
@@ -31,12 +31,12 @@ int main(void) {
   cornerturn_plan_destroy(plan);
   if (bad) return 1;
 
-  /* Where dst is src, the matrix becomes its transpose where it lies. */
+  /* If dst is src, the call transposes the matrix in place. */
   if (failed(cornerturn_transpose(dst, dst, 6, 4, sizeof(double), 0, 0, NULL))) return 1;
   if (memcmp(dst, src, sizeof src) != 0) return 1;
 
-  /* What a mistake looks like: a leading dimension smaller than the row it has to hold. */
+  /* An error: a leading dimension smaller than a row. */
   const cornerturn_status status = cornerturn_transpose(src, dst, 4, 6, sizeof(double), 5, 0, NULL);
-  printf("a mistake: %s: %s\n", cornerturn_status_name(status), cornerturn_last_error());
+  printf("an error: %s: %s\n", cornerturn_status_name(status), cornerturn_last_error());
   return status == CORNERTURN_INVALID_ARGUMENT ? 0 : 1;
 }
