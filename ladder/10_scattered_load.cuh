@@ -2,8 +2,8 @@
 //
 // Against 05: element(), the map from threads to elements.
 // The model predicts: the counts of 05 with loads and stores exchanged.
-// In the profiler: the number of sectors of 05, in much less time. The unused part of a loaded sector stays in L1 and L2 for
-// the warps of the adjacent columns. Only L2 can merge partial stores of a sector.
+// In the profiler: the number of sectors of 05, in much less time. The unused part of a loaded sector stays in L1 and
+// L2 for the warps of the adjacent columns. Only L2 can merge partial stores of a sector.
 // Seed: "coalesced write" of the occupancy article, the A100 staircase and CuTe.
 #pragma once
 

@@ -4,14 +4,11 @@
 //
 //   value      With alpha 1, beta 0 and one type, dst gets the exact bits of src. conj only flips the sign of the
 //              imaginary part. alpha 0 does not read src and beta 0 does not read S, so their NaNs have no effect.
-//   arithmetic Computed in double if either type is float64 or complex128, else in float.
-//              alpha and beta are rounded to that type first: alpha * s; fma(alpha, s, beta * S).
-//              Complex, if alpha or beta has an imaginary part other than 0 (a = alpha, b = beta):
-//                q = (fma(br, Sr, -(bi * Si)), fma(br, Si, bi * Sr))
-//                (fma(ar, sr, fma(-ai, si, qr)), fma(ar, si, fma(ai, sr, qi)))
-//                beta 0: -(ai * si) replaces fma(-ai, si, qr), and ai * sr replaces fma(ai, sr, qi)
-//              Otherwise real and imaginary parts are computed separately. The scale is applied last.
-//              Every CPU and GPU computes identical bits.
+//   arithmetic In double if either type is float64 or complex128, else in float. alpha and beta are rounded to it first.
+//              alpha * s; fma(alpha, s, beta * S). Complex, if alpha or beta has an imaginary part other than 0:
+//                q = (fma(br, Sr, -(bi * Si)), fma(br, Si, bi * Sr))              if beta is 0, the inner terms are
+//                (fma(ar, sr, fma(-ai, si, qr)), fma(ar, si, fma(ai, sr, qi)))    -(ai * si) and ai * sr
+//              Otherwise each part is computed separately. The scale is applied last. All CPUs and GPUs agree bitwise.
 //   rounding   To nearest, ties to even. Float types that differ: with saturate, a number too large for dst and
 //              infinity become the largest finite number. Else they become infinity (NaN in float8_e4m3).
 //   NaN        Every NaN from arithmetic or a conversion has all bits set but the sign: 0x7fffffff, 0x7fff, 0x7f.
@@ -66,9 +63,8 @@ struct scalar {
 };
 
 // Types  equal types: any; alpha and beta with float16, bfloat16, float32, float64, complex64, complex128
-//        float32 to and from float16, bfloat16 and float64: with alpha and beta
+//        float32 to and from float16, bfloat16 and float64: with alpha and beta; any integer to any other integer
 //        float32, float16 or bfloat16 to float8_e4m3 or float8_e5m2: with alpha and a scale, which execute reads
-//        any integer type to any other integer type
 struct arithmetic {
   element_type src = element_type::bits;
   element_type dst = element_type::bits;

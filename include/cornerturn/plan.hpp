@@ -80,8 +80,7 @@ class plan {
 
   // Effect  executes with a second array, a scale and a workspace
   // Alias   dst and second_dst share no byte with another array, but a second source with dst's strides may be dst
-  // Errors  as execute without them; invalid_argument: the problem needs second, second_dst or scale and it is null, or
-  //         the problem does not use it and it is not null
+  // Errors  as execute; invalid_argument: second, second_dst or scale is null but needed, or not null but unused
   void execute(const operands& all, void* stream = nullptr) const;
 
   // Effect  returns a text: the problem, its canonical form, the line of the decision list that fired, and the blocking
@@ -90,9 +89,8 @@ class plan {
   [[nodiscard]] const char* kernel() const noexcept;        // its name in kernels.inc
   [[nodiscard]] int threads() const noexcept;               // tasks that execute starts
   [[nodiscard]] std::int64_t bytes_moved() const noexcept;  // read once + written once
-  // 0 except for rectangles in place. CPU: a twentieth of the rectangle or the size of the caches, and a few rows.
-  // GPU: at most a twentieth of the rectangle or 16 MiB, and 255 bytes. device::automatic: the larger of the CPU's and
-  // the GPU's, once a GPU context exists
+  // 0 except for rectangles in place. CPU: a twentieth of one or the size of the caches, and a few rows. GPU: at most a
+  // twentieth or 16 MiB, and 255 bytes. device::automatic: the larger of both, once a GPU context exists
   [[nodiscard]] std::int64_t workspace_bytes() const noexcept;
 
  private:

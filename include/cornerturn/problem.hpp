@@ -36,8 +36,7 @@ struct problem {
   // 1. pairs of axes with equal extents and swapped strides, such as a square matrix with any ld;
   // 2. a packed rows x cols matrix that becomes a packed cols x rows matrix.
   bool in_place = false;
-  // Scaling, sums, conversions and a second array. With it, the elements of src and dst may differ in size.
-  // It excludes in_place.
+  // Scaling, sums, conversions and a second array. Elements of src and dst may differ in size. It excludes in_place.
   arithmetic math{};
   friend bool operator==(const problem&, const problem&) = default;
 };

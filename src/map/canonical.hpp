@@ -1,14 +1,16 @@
-// The canonical problem: one form for all problems that copy equal bytes.
+// The canonical problem. Problems that copy equal bytes in equal axis order have one canonical form.
 //   1. an extent of 0 makes the problem empty, of rank 0
 //   2. axes of extent 1 are dropped
-//   3. an element size that is not a power of two up to 16 bytes is split into words. A word is the largest power of
-//      two that divides it; a trailing unit-stride axis counts the words of an element
+//   3. an element size that is not a power of two up to 16 bytes is split into words
+//      - a word is the largest power of two that divides the element size
+//      - a trailing unit-stride axis counts the words of an element
 //   4. an axis is flipped if its stride of smaller magnitude is negative (of equal strides: the dst stride)
 //   5. axes are ordered by the magnitude of their dst stride, largest first
 //   6. adjacent axes that are contiguous in both src and dst are folded into one axis
 //   7. an innermost axis that is contiguous on both sides is widened into larger words, up to max_word_bytes
 // With arithmetic a word is an element: 3 and 7 are skipped, and 6 also requires contiguous axes in the second array.
-// If beta applies to dst, the second array is dst. Without a second array its strides are 0.
+// If beta applies to dst, the second array is dst.
+// Without a second array its strides are 0.
 #pragma once
 
 #include <array>
