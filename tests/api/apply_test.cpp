@@ -224,7 +224,8 @@ TEST(apply, a_row_that_only_moves_is_refused) {
         EXPECT_EQ(kernels::find(row.name)->apply != nullptr, what.math == math) << row.name;
         ++taken;
       } catch (const error& refused) {
-        EXPECT_NE(std::string(refused.what()).find("does not accept this problem"), std::string::npos) << refused.what();
+        EXPECT_NE(std::string(refused.what()).find("does not accept this problem"), std::string::npos)
+            << refused.what();
       }
     }
     const bool computes = kernels::find(row.name)->apply != nullptr;

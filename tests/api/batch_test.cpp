@@ -270,7 +270,8 @@ TEST(batch, an_error_names_the_item) {
   refused(status::invalid_argument, {"item 3: in_place is set", "separate src and dst"}, {bad, src.data(), src.data()});
   bad = good;
   bad.math = {.src = element_type::float32, .dst = element_type::float32, .alpha = {2, 0}};
-  refused(status::invalid_argument, {"item 3: math changes elements", "without arithmetic"}, {bad, src.data(), dst.data()});
+  refused(status::invalid_argument, {"item 3: math changes elements", "without arithmetic"},
+          {bad, src.data(), dst.data()});
   bad = good;
   bad.axes[0].extent = bad.axes[1].extent = std::numeric_limits<std::int64_t>::max() / 2;
   refused(status::overflow, {"item 3: "}, {bad, src.data(), dst.data()});
