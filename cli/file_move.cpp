@@ -21,8 +21,10 @@ namespace cornerturn::cli {
 namespace {
 
 // Measured with a 512 MiB float32 matrix in page cache: CPU seconds of the command, user + system, on 2 threads of an
-// AMD EPYC (4th generation, Linux 6.18, November 2026). Boxes of 1 MiB 0.38 s, 2 MiB 0.36 s, 4 MiB 0.34 s,
-// 8 MiB 0.33 s, 16 MiB 0.32 s, 32 MiB 0.31 s on tmpfs (cp: 0.24 s); 8 MiB 0.20 s on ext4 (cp, one thread: 0.13 s).
+// AMD EPYC (4th generation, Linux 6.18, November 2026).
+//   box on tmpfs   1 MiB    2 MiB    4 MiB    8 MiB    16 MiB    32 MiB    cp
+//                  0.38 s   0.36 s   0.34 s   0.33 s   0.32 s    0.31 s    0.24 s
+//   box on ext4    8 MiB 0.20 s; cp with one thread 0.13 s
 // Boxes above 8 MiB cost more memory per thread than they save time.
 // Lost: one shared mapping of the output. Its page faults alone took 80 to 140 ms for 512 MiB, with one thread and with
 // two, with and without MAP_POPULATE. pwrite to reserved space takes 66 ms, including the buffer.

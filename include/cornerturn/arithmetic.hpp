@@ -4,8 +4,8 @@
 //
 //   value      With alpha 1, beta 0 and one type, dst gets the exact bits of src. conj only flips the sign of the
 //              imaginary part. alpha 0 does not read src and beta 0 does not read S, so their NaNs have no effect.
-//   arithmetic In double if either type is float64 or complex128, else in float. alpha and beta are rounded to it first.
-//              alpha * s; fma(alpha, s, beta * S). Complex, if alpha or beta has an imaginary part other than 0:
+//   arithmetic In double if a type is float64 or complex128, else in float. alpha and beta are rounded to it first.
+//              alpha * s; fma(alpha, s, beta * S). With an imaginary part of alpha or beta other than 0 it is
 //                q = (fma(br, Sr, -(bi * Si)), fma(br, Si, bi * Sr))              if beta is 0, the inner terms are
 //                (fma(ar, sr, fma(-ai, si, qr)), fma(ar, si, fma(ai, sr, qi)))    -(ai * si) and ai * sr
 //              Otherwise each part is computed separately. The scale is applied last. All CPUs and GPUs agree bitwise.
@@ -62,9 +62,9 @@ struct scalar {
   friend bool operator==(const scalar&, const scalar&) = default;
 };
 
-// Types  equal types: any; alpha and beta with float16, bfloat16, float32, float64, complex64, complex128
-//        float32 to and from float16, bfloat16 and float64: with alpha and beta; any integer to any other integer
-//        float32, float16 or bfloat16 to float8_e4m3 or float8_e5m2: with alpha and a scale, which execute reads
+// Types  equal types: any; alpha and beta with float16, bfloat16, float32, float64, complex64, complex128.
+//        Any integer to any other integer. float32 to and from float16, bfloat16 and float64, with alpha and beta.
+//        float32, float16 or bfloat16 to float8_e4m3 or float8_e5m2, with alpha and a scale that execute reads
 struct arithmetic {
   element_type src = element_type::bits;
   element_type dst = element_type::bits;

@@ -12,7 +12,7 @@
 
 namespace cornerturn::python::torch {
 
-// Effect  copies x with permuted axes to out, or to a new tensor on x's device; on the current stream of that device
+// Effect  copies x with permuted axes to out, or to a new tensor on x's device, on the current stream of that device.
 // Returns a null object if x (or out) is not a tensor, or needs more than a copy of its bytes
 // Errors  ValueError: out has a wrong shape, dtype or device
 nb::object permute(nb::handle x, const request& asked, nb::handle out, const planned* held);

@@ -30,10 +30,10 @@ using lane_mask = std::uint64_t;
 // AMD: a phase also has 32, 16 or 8 lanes. They are adjacent, except in 16-byte loads (ds_read_b128): lanes 0-3 with
 // 20-23, 4-7 with 16-19, 8-11 with 28-31, 12-15 with 24-27. Lanes 32 to 63 repeat this. A phase without active lanes
 // takes a cycle. Sources:
-//   ds_read_b128 and ds_write_b128: Composable Kernel, "Understanding AMD GPU LDS and bank conflicts"
-//   ds_write_b32: nod-ai/amd-shark-ai, docs/amdgpu_kernel_optimization_guide.md
-//   loads of 4, 8 and 16 bytes, measured on gfx942 and gfx1100: nod-ai/amd-shark-ai, docs/empirical-lds
-//   phases without lanes: ROCm Compute Profiler, "LDS examples" (MI250, loads)
+//   ds_read_b128 and ds_write_b128: Composable Kernel, "Understanding AMD GPU LDS and bank conflicts".
+//   ds_write_b32: nod-ai/amd-shark-ai, docs/amdgpu_kernel_optimization_guide.md.
+//   Loads of 4, 8 and 16 bytes, measured on gfx942 and gfx1100: nod-ai/amd-shark-ai, docs/empirical-lds.
+//   Phases without lanes: ROCm Compute Profiler, "LDS examples" (MI250, loads).
 // Assumed: ds_write_b64 has the phases of ds_read_b64; gfx1030 and gfx1100 store 16 bytes as gfx942 does; gfx90a is as
 // gfx942, and gfx1030 as gfx1100. Not covered: gfx950 has 64 banks, gfx12 loads 16 bytes by adjacent lanes.
 enum class phase_rule { nvidia, amd };
