@@ -5,9 +5,9 @@
 //   value      With alpha 1, beta 0 and one type, dst gets the exact bits of src. conj only flips the sign of the
 //              imaginary part. alpha 0 does not read src and beta 0 does not read S, so their NaNs have no effect.
 //   arithmetic In double if a type is float64 or complex128, else in float. alpha and beta are rounded to it first.
-//              alpha * s; fma(alpha, s, beta * S). With an imaginary part of alpha or beta other than 0 it is
+//              alpha * s; fma(alpha, s, beta * S). Next two lines: alpha or beta has an imaginary part other than 0.
 //                q = (fma(br, Sr, -(bi * Si)), fma(br, Si, bi * Sr))              if beta is 0, the inner terms are
-//                (fma(ar, sr, fma(-ai, si, qr)), fma(ar, si, fma(ai, sr, qi)))    -(ai * si) and ai * sr
+//                (fma(ar, sr, fma(-ai, si, qr)), fma(ar, si, fma(ai, sr, qi)))    -(ai * si) and ai * sr.
 //              Otherwise each part is computed separately. The scale is applied last. All CPUs and GPUs agree bitwise.
 //   rounding   To nearest, ties to even. Float types that differ: with saturate, a number too large for dst and
 //              infinity become the largest finite number. Else they become infinity (NaN in float8_e4m3).

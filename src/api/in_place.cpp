@@ -47,8 +47,8 @@ void run(const planning::choice& how, const std::byte* from, std::byte* to, std:
 
 }  // namespace
 
-void check_in_place(const problem& what, const map::in_place_form& places) {
-  if (places.kind != map::in_place_kind::impossible) return;
+void check_in_place(const problem& what, const map::in_place_form& permutation) {
+  if (permutation.kind != map::in_place_kind::impossible) return;
   const std::string wanted =
       ". Wanted: pairs of axes with equal extents and swapped strides, or a packed matrix of any shape";
   for (int k = 0; k < what.rank; ++k) {

@@ -36,7 +36,7 @@ device device_of(device on, const char* kernel) {
   return its;
 }
 
-[[noreturn]] void cannot_move(const std::string& kernel) {
+[[noreturn]] void refuse_kernel(const std::string& kernel) {
   throw error(status::invalid_argument, "kernel is \"" + kernel + "\", which does not accept this problem");
 }
 
@@ -59,11 +59,11 @@ void check_size(std::span<std::byte> workspace, std::int64_t wanted) {
 
 }  // namespace
 
-plan_state::plan_state(const problem& what, const plan_options& options, findings tuned)
+plan_state::plan_state(const problem& what, const plan_options& options, findings tune_results)
     : what_(what),
       on_(device_of(options.on, options.kernel)),
       kernel_(options.kernel == nullptr ? "" : options.kernel),
-      findings_(options.kernel == nullptr ? tuned : findings::ignore),
+      findings_(options.kernel == nullptr ? tune_results : findings::ignore),
       parallel_(options.parallel) {
   api::check(what);
   api::check_device(on_, options.threads);
@@ -75,8 +75,8 @@ plan_state::plan_state(const problem& what, const plan_options& options, finding
   src_start_ = form_.src_offset * form_.word_bytes;
   dst_start_ = form_.dst_offset * form_.dst_word_bytes;
   second_start_ = form_.second_offset * form_.dst_word_bytes;
-  map::in_place_form places;
-  if (what.in_place) api::check_in_place(what, places = map::in_place(form_));
+  map::in_place_form permutation;
+  if (what.in_place) api::check_in_place(what, permutation = map::in_place(form_));
   if (on_ == device::cuda) {
     device_ = std::max(gpu::current_device(), 0);
     static_cast<void>(gpu_plan_for(device_));
@@ -84,8 +84,9 @@ plan_state::plan_state(const problem& what, const plan_options& options, finding
   }
   if (what.in_place) {
     const int threads = options.threads == 0 ? base::hardware_threads() : options.threads;
-    in_place_ = planning::choose_in_place(form_, places, {.threads = threads, .kernel = kernel_}, base::this_machine());
-    if (in_place_->kernel == nullptr) cannot_move(kernel_);
+    in_place_ =
+        planning::choose_in_place(form_, permutation, {.threads = threads, .kernel = kernel_}, base::this_machine());
+    if (in_place_->kernel == nullptr) refuse_kernel(kernel_);
   } else {
     choose_for_cpu(options.threads);
     prepare_fast_path();
@@ -102,26 +103,26 @@ plan_state::plan_state(const problem& what, const plan_options& options, finding
 }
 
 plan_state::~plan_state() {
-  for (auto& on_device : gpu_plans_) delete on_device.load(std::memory_order_relaxed);
+  for (auto& slot : gpu_plans_) delete slot.load(std::memory_order_relaxed);
 }
 
 void plan_state::choose_for_cpu(int threads) {
   if (threads == 0) threads = base::default_threads();
   if (computes_) {
     chosen_ = planning::choose_apply(form_, math_, {.threads = threads, .kernel = kernel_}, base::this_machine());
-    if (chosen_.kernel == nullptr) cannot_move(kernel_);
+    if (chosen_.kernel == nullptr) refuse_kernel(kernel_);
     return;
   }
   if (findings_ == findings::use) {
     if (const api::tuned_row known = api::find_tuned(key_on_cpu(threads)); known.kernel != nullptr) {
-      const int fewer = std::clamp(known.threads, 1, threads);
-      chosen_ = planning::choose(form_, {.threads = fewer, .kernel = known.kernel}, base::this_machine());
+      const int limited = std::clamp(known.threads, 1, threads);
+      chosen_ = planning::choose(form_, {.threads = limited, .kernel = known.kernel}, base::this_machine());
       tuned_ = chosen_.kernel != nullptr;
       if (tuned_) return;
     }
   }
   chosen_ = planning::choose(form_, {.threads = threads, .kernel = kernel_}, base::this_machine());
-  if (chosen_.kernel == nullptr) cannot_move(kernel_);
+  if (chosen_.kernel == nullptr) refuse_kernel(kernel_);
 }
 
 void plan_state::prepare_fast_path() noexcept {
@@ -134,9 +135,9 @@ void plan_state::prepare_fast_path() noexcept {
 }
 
 bool plan_state::try_fast_path(const void* src, void* dst) const {
-  const std::uint64_t apart = reinterpret_cast<std::uintptr_t>(dst) - reinterpret_cast<std::uintptr_t>(src);
-  const bool sound = src != nullptr && dst != nullptr && apart - fast_path_.lowest >= fast_path_.overlap_bytes;
-  if (fast_path_.run == nullptr || !sound || gpu::driver_is_loaded()) return false;
+  const std::uint64_t distance = reinterpret_cast<std::uintptr_t>(dst) - reinterpret_cast<std::uintptr_t>(src);
+  const bool valid = src != nullptr && dst != nullptr && distance - fast_path_.lowest >= fast_path_.overlap_bytes;
+  if (fast_path_.run == nullptr || !valid || gpu::driver_is_loaded()) return false;
   fast_path_.run(chosen_.work, static_cast<const std::byte*>(src) + src_start_,
                  static_cast<std::byte*>(dst) + dst_start_, 0, fast_path_.units);
   return true;

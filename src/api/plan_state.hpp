@@ -21,7 +21,7 @@ enum class findings { use, ignore };  // the results of tune()
 
 class plan_state {
  public:
-  plan_state(const problem& what, const plan_options& options, findings tuned = findings::use);
+  plan_state(const problem& what, const plan_options& options, findings tune_results = findings::use);
   ~plan_state();
   plan_state(const plan_state&) = delete;
   plan_state& operator=(const plan_state&) = delete;
