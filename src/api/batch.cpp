@@ -165,13 +165,13 @@ void batch_state::add_items(const batch_list& all, device on) {
 }
 
 void batch_state::prepare_gpu(const batch_list& all) {
-  const gpu::device_guard there(place_);
-  check_loaded(place_);
-  const gpu::device_info& on = gpu::info(place_);
-  together_ =
+  const gpu::device_guard guard(device_);
+  check_loaded(device_);
+  const gpu::device_info& on = gpu::info(device_);
+  shared_launches_ =
       planning::lay_out(all.problems(), moves_, planning::target_of(on.arch, on.multiprocessors, on.shared_bytes));
-  if (!together_.table.empty()) {
-    const auto bytes = static_cast<std::int64_t>(together_.table.size());
+  if (!shared_launches_.table.empty()) {
+    const auto bytes = static_cast<std::int64_t>(shared_launches_.table.size());
     table_.reset(gpu::allocate(bytes));
     if (table_ == nullptr) {
       throw error(status::out_of_memory, "GPU " + std::to_string(device_) + " has no memory for a table of " +
@@ -243,10 +243,10 @@ void batch_state::execute(void* stream) const {
     });
     check_start(message, device_, one.kernel->name);
   }
-  for (const own_launch& one : alone_) {
-    const gpu_way& way = ways_[one.way];
-    check_start(start(way, parts_[one.item.which].src_span, one.item.src, one.item.dst, stream), place_,
-                way.chosen.row->name);
+  for (const own_launch& one : own_launches_) {
+    const gpu_variant& variant = variants_[one.variant];
+    check_start(start(variant, parts_[one.item.which].src_span, one.item.src, one.item.dst, stream), device_,
+                variant.chosen.row->name);
   }
 }
 
@@ -259,8 +259,8 @@ std::string batch_state::explain() const {
   if (!on_gpu()) {
     for (const planning::batch_move& one : moves_) ++items[cpu_shares_.problems[one.which].kernel->name];
   } else {
-    for (const planning::gpu_batch::launch& one : together_.launches) items[one.kernel->name] += one.items;
-    for (const own_launch& one : alone_) ++items[ways_[one.way].chosen.row->name];
+    for (const planning::gpu_batch::launch& one : shared_launches_.launches) items[one.kernel->name] += one.items;
+    for (const own_launch& one : own_launches_) ++items[variants_[one.variant].chosen.row->name];
   }
   for (const auto& [kernel, count] : items) out << "kernel     " << kernel << ": " << count << " items\n";
   if (!on_gpu()) {

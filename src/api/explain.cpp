@@ -31,8 +31,8 @@ void print_fused_axes(std::ostream& out, const char* name, const kernels::chain&
 
 void plan_state::explain_gpu_plans(std::ostream& out) const {
   for (int device = 0; device < most_devices; ++device) {
-    const gpu_half* half = halves_[static_cast<std::size_t>(device)].load(std::memory_order_acquire);
-    if (half != nullptr) out << "where the pointers are a GPU's\n" << detail::explain(what_, *half, gpu::info(device));
+    const gpu_plan* known = gpu_plans_[static_cast<std::size_t>(device)].load(std::memory_order_acquire);
+    if (known != nullptr) out << "for pointers to GPU memory\n" << detail::explain(what_, *known, gpu::info(device));
   }
 }
 
@@ -59,8 +59,8 @@ std::string plan_state::explain() const {
     return out.str();
   }
   if (on_gpu_only()) {
-    const gpu_half& half = *halves_[device_].load(std::memory_order_acquire);
-    out << detail::explain(what_, half, gpu::info(device_));
+    const gpu_plan& known = *gpu_plans_[device_].load(std::memory_order_acquire);
+    out << detail::explain(what_, known, gpu::info(device_));
     out << "bytes      " << bytes_moved()
         << (known.aligned.rectangle != nullptr ? " (each pass reads once and writes once)\n"
                                                : " (read once, written once)\n");

@@ -44,30 +44,30 @@ planning::wish wish_of(const problem& what, const map::in_place_form& places, st
 
 }  // namespace
 
-gpu_way prepare(const problem& what, const gpu::device_info& on, int alignment, std::string_view kernel) {
+gpu_variant prepare(const problem& what, const gpu::device_info& on, int alignment, std::string_view kernel) {
   // A row that is asked for by name gets words of its own size where the problem has longer ones.
   const kernels::kernel* const forced = kernel.empty() ? nullptr : kernels::find(kernel);
   std::int64_t word = alignment;
   if (forced != nullptr && forced->element_bytes > 0) word = std::min<std::int64_t>(word, forced->element_bytes);
-  gpu_way way;
-  way.alignment = alignment;
-  way.form = map::canonicalize(what, word);
+  gpu_variant variant;
+  variant.alignment = alignment;
+  variant.form = map::canonicalize(what, word);
   const kernels::target target = planning::target_of(on.arch, on.multiprocessors, on.shared_bytes);
   map::in_place_form places;
   if (what.in_place) places = map::in_place(variant.form);
   if (places.kind == map::in_place_kind::rectangle) {
     auto made = std::make_shared<const planning::gpu_rectangle>(
-        planning::choose_rectangle(way.form, places, target, alignment, kernel));
-    way.chosen.row = made->kernel;
-    way.chosen.reason = made->reason;
-    way.rectangle = std::move(made);
-    return way;
+        planning::choose_rectangle(variant.form, places, target, alignment, kernel));
+    variant.chosen.row = made->kernel;
+    variant.chosen.reason = made->reason;
+    variant.rectangle = std::move(made);
+    return variant;
   }
-  with_facts(what, way.form, places, alignment, [&](kernels::facts& known) {
+  with_facts(what, variant.form, places, alignment, [&](kernels::facts& known) {
     if (what.in_place && places.kind == map::in_place_kind::nothing) known.form.empty = true;
-    way.chosen = planning::choose(known, target, wish_of(what, places, kernel));
+    variant.chosen = planning::choose(known, target, wish_of(what, places, kernel));
   });
-  return way;
+  return variant;
 }
 
 gpu_plan prepare(const problem& what, const gpu::device_info& on, std::string_view kernel) {
@@ -131,25 +131,25 @@ const char* launch(const map::canonical& form, const kernels::offer& chosen, con
 
 }  // namespace
 
-const char* start(const gpu_way& way, const gpu_arrays& all, void* stream) noexcept {
-  const kernels::offer& chosen = way.chosen;
+const char* start(const gpu_variant& variant, const gpu_arrays& all, void* stream) noexcept {
+  const kernels::offer& chosen = variant.chosen;
   if (chosen.blocks == 0) return nullptr;
   launch_args args(chosen);
   gpu::apply_args& mine = args.apply();
-  const map::byte_span src = map::src_span(way.form);
-  const auto at =
-      reinterpret_cast<std::uint64_t>(all.src) - static_cast<std::uint64_t>(way.form.src_offset * way.form.word_bytes);
+  const map::byte_span src = map::src_span(variant.form);
+  const auto at = reinterpret_cast<std::uint64_t>(all.src) -
+                  static_cast<std::uint64_t>(variant.form.src_offset * variant.form.word_bytes);
   mine.src = all.src;
   mine.dst = all.dst;
   mine.src_begin = at + static_cast<std::uint64_t>(src.lo);
   mine.src_end = at + static_cast<std::uint64_t>(src.hi);
   mine.second = all.second;
   mine.scale = all.scale;
-  mine.bytewise = has_whole_elements(way.form, all) ? 0 : 1;
+  mine.bytewise = has_whole_elements(variant.form, all) ? 0 : 1;
   return chosen.row->launch(args.get(), chosen.blocks, chosen.shared_bytes, stream);
 }
 
-const char* start(const gpu_way& way, const map::byte_span& src_span, const void* src, void* dst,
+const char* start(const gpu_variant& variant, const map::byte_span& src_span, const void* src, void* dst,
                   void* stream) noexcept {
   return launch(variant.form, variant.chosen, src_span, src, dst, nullptr, stream);
 }
@@ -171,9 +171,9 @@ void check_loaded(int device) {
                                         ", sm_" + std::to_string(on.arch) + "): " + message);
 }
 
-void check_fits(const gpu_way& way) {
-  if (way.chosen.row != nullptr) return;
-  throw error(status::overflow, "the problem has more parts than a GPU's grid has blocks (2^31 - 1)");
+void check_fits(const gpu_variant& variant) {
+  if (variant.chosen.row != nullptr) return;
+  throw error(status::overflow, "the problem needs more thread blocks than a GPU's grid allows (2^31 - 1)");
 }
 
 void check_start(const char* message, int device, const char* kernel) {
@@ -205,7 +205,7 @@ void print_program(std::ostream& out, const planning::gpu_rectangle& all) {
 }
 
 // Every offer, fastest first: the prediction, what binds it, and by how much it lost.
-void print_offers(std::ostream& out, const problem& what, const gpu_way& way, const kernels::target& on) {
+void print_offers(std::ostream& out, const problem& what, const gpu_variant& variant, const kernels::target& on) {
   struct line {
     const char* name;
     double time;
@@ -214,8 +214,8 @@ void print_offers(std::ostream& out, const problem& what, const gpu_way& way, co
   };
   std::vector<line> lines;
   map::in_place_form places;
-  if (what.in_place) places = map::in_place(way.form);
-  with_facts(what, way.form, places, way.alignment, [&](kernels::facts& known) {
+  if (what.in_place) places = map::in_place(variant.form);
+  with_facts(what, variant.form, places, variant.alignment, [&](kernels::facts& known) {
     planning::ask(known, on, wish_of(what, places, ""), [&](const kernels::offer& made) {
       lines.push_back({made.row->name, made.time, made.binds, made.reason});
     });
@@ -226,7 +226,7 @@ void print_offers(std::ostream& out, const problem& what, const gpu_way& way, co
     char text[40];
     std::snprintf(text, sizeof text, "%6.2f  %-13s ", one.time, kernels::name(one.binds));
     out << "  " << text << one.name;
-    if (one.name == way.chosen.row->name) {
+    if (one.name == variant.chosen.row->name) {
       out << "  (chosen)";
     } else if (one.time > lines[0].time) {
       std::snprintf(text, sizeof text, "  (%.2f times the fastest)", one.time / lines[0].time);
@@ -238,32 +238,32 @@ void print_offers(std::ostream& out, const problem& what, const gpu_way& way, co
 
 }  // namespace
 
-std::string explain(const problem& what, const gpu_half& half, const gpu::device_info& on) {
+std::string explain(const problem& what, const gpu_plan& plan, const gpu::device_info& on) {
   std::ostringstream out;
   const kernels::target target = planning::target_of(on.arch, on.multiprocessors, on.shared_bytes);
   out << "device     " << on.name << ", sm_" << on.arch << ", " << on.multiprocessors << " multiprocessors, costs of \""
       << target.gpu->name << "\"\n";
-  for (const gpu_way* way : {&half.wide, &half.narrow}) {
-    if (way == &half.narrow && way->alignment == half.wide.alignment) break;
-    const kernels::offer& chosen = way->chosen;
-    out << "pointers   multiples of " << way->alignment << (way->alignment == 1 ? " byte" : " bytes")
-        << (way == &half.narrow ? " only\n" : "\n");
+  for (const gpu_variant* variant : {&plan.aligned, &plan.element_aligned}) {
+    if (variant == &plan.element_aligned && variant->alignment == plan.aligned.alignment) break;
+    const kernels::offer& chosen = variant->chosen;
+    out << "pointers   multiples of " << variant->alignment << (variant->alignment == 1 ? " byte" : " bytes")
+        << (variant == &plan.element_aligned ? " only\n" : "\n");
     if (chosen.row == nullptr) {
       out << "kernel     none: the row that was asked for cannot move it\n";
       continue;
     }
     out << "kernel     " << chosen.row->name << ": " << chosen.row->note << '\n';
-    if (way->tuned) out << "tuned      measured to be the fastest of all rows here\n";
+    if (variant->tuned) out << "tuned      measured to be the fastest of all rows here\n";
     out << "reason     " << chosen.reason << '\n';
-    if (way->rectangle != nullptr) {
-      print_program(out, *way->rectangle);
+    if (variant->rectangle != nullptr) {
+      print_program(out, *variant->rectangle);
       continue;
     }
-    print_offers(out, what, *way, target);
+    print_offers(out, what, *variant, target);
     if (chosen.blocks == 0) continue;
     out << chosen.row->describe(chosen);
     out << "grid       " << chosen.blocks << (chosen.blocks == 1 ? " block, " : " blocks, ") << chosen.shared_bytes
-        << " bytes of shared memory each, of " << on.shared_bytes << " bytes available\n";
+        << " bytes of shared memory each, of " << on.shared_bytes << " that a block may have\n";
   }
   return out.str();
 }

@@ -17,10 +17,10 @@ namespace cornerturn::detail {
 // One canonical form of the problem and its kernel. All addresses of index 0 must be multiples of `alignment`.
 struct gpu_variant {
   map::canonical form;
-  planning::gpu_choice chosen;                               // for a rectangle in place: only kernel, line and reason
+  kernels::offer chosen;                                     // for a rectangle in place: only row and reason
   std::shared_ptr<const planning::gpu_rectangle> rectangle;  // null: `chosen` is the whole choice
   int alignment = 16;
-  bool tuned = false;  // tune() chose it, not the decision list
+  bool tuned = false;  // tune() chose it, not the predicted times
 };
 
 // Two variants. `aligned`: the pointers are multiples of 16 bytes. `element_aligned`: they are multiples of the largest
@@ -31,8 +31,8 @@ struct gpu_plan {
   gpu_variant element_aligned;
 };
 
-// kernel: forces this row; empty: the decision list picks a row.
-// Returns chosen.kernel null if the row does not accept the problem
+// kernel: forces this row; empty: the cheapest offer wins.
+// Returns chosen.row null if the row does not accept the problem
 [[nodiscard]] gpu_variant prepare(const problem& what, const gpu::device_info& on, int alignment,
                                   std::string_view kernel);
 [[nodiscard]] gpu_plan prepare(const problem& what, const gpu::device_info& on, std::string_view kernel);
@@ -69,6 +69,6 @@ void check_fits(const gpu_variant& variant);
 void check_start(const char* message, int device, const char* kernel);
 
 // Returns the GPU part of plan.explain().
-[[nodiscard]] std::string explain(const gpu_plan& plan, const gpu::device_info& on);
+[[nodiscard]] std::string explain(const problem& what, const gpu_plan& plan, const gpu::device_info& on);
 
 }  // namespace cornerturn::detail

@@ -95,9 +95,9 @@ plan_state::plan_state(const problem& what, const plan_options& options, finding
   // If this process uses a GPU already, its plan is made here, so that later calls need not make it.
   if (const int device = gpu::device_in_use(); device >= 0 && gpu::load_kernels(device) == nullptr) {
     try {
-      static_cast<void>(remember(device));
+      static_cast<void>(gpu_plan_for(device));
     } catch (const error&) {
-      // A problem that no GPU can move may still be the CPU's; a call with a GPU's pointers says why.
+      // The CPU may accept a problem that no GPU kernel accepts. execute() reports it for pointers to GPU memory.
     }
   }
 }
@@ -150,13 +150,13 @@ gpu_plan plan_state::make_gpu_plan(int device) const {
     if (findings_ == findings::ignore || computes_) break;
     const api::tuned_row known = api::find_tuned(key_on_gpu(device, variant->alignment));
     if (known.kernel == nullptr) continue;
-    gpu_way found = prepare(what_, gpu::info(device), way->alignment, known.kernel);
+    gpu_variant found = prepare(what_, gpu::info(device), variant->alignment, known.kernel);
     if (found.chosen.row == nullptr) continue;
-    *way = found;
-    way->tuned = true;
+    *variant = found;
+    variant->tuned = true;
   }
-  if (made.wide.chosen.row == nullptr) {
-    if (!kernel_.empty()) cannot_move(kernel_);
+  if (made.aligned.chosen.row == nullptr) {
+    if (!kernel_.empty()) refuse_kernel(kernel_);
     check_fits(made.aligned);
   }
   return made;
@@ -175,7 +175,7 @@ const gpu_plan* plan_state::gpu_plan_for(int device) const {
 const char* plan_state::kernel() const noexcept {
   if (in_place_) return in_place_->kernel->name;
   if (!on_gpu_only()) return chosen_.kernel->name;
-  return halves_[device_].load(std::memory_order_acquire)->wide.chosen.row->name;
+  return gpu_plans_[device_].load(std::memory_order_acquire)->aligned.chosen.row->name;
 }
 
 std::int64_t plan_state::bytes_moved() const noexcept {
@@ -288,13 +288,13 @@ void plan_state::execute_on_gpu(int device, const void* src, void* dst, void* st
     unaligned = prepare(what_, gpu::info(device), alignment, kernel_);
     variant = &unaligned;
   }
-  if (way->chosen.row == nullptr) refuse_alignment(kernel_, alignment);
-  if (way->rectangle != nullptr) {
+  if (variant->chosen.row == nullptr) refuse_alignment(kernel_, alignment);
+  if (variant->rectangle != nullptr) {
     std::byte* const at = static_cast<std::byte*>(dst) + dst_start_;
-    const char* const said = turn_on_gpu(device, *way->rectangle, at, workspace, stream);
-    return check_start(said, device, way->chosen.row->name);
+    const char* const message = start_rectangle(device, *variant->rectangle, at, workspace, stream);
+    return check_start(message, device, variant->chosen.row->name);
   }
-  check_start(start(*way, src_span_, src, dst, stream), device, way->chosen.row->name);
+  check_start(start(*variant, src_span_, src, dst, stream), device, variant->chosen.row->name);
 }
 
 const char* plan_state::start_rectangle(int device, const planning::gpu_rectangle& all, std::byte* data,
@@ -353,8 +353,8 @@ void plan_state::compute_on_gpu(int device, const operands& all, void* stream) c
     unaligned = prepare(what_, gpu::info(device), alignment, kernel_);
     variant = &unaligned;
   }
-  if (way->chosen.row == nullptr) refuse_alignment(kernel_, alignment);
-  check_start(start(*way, those, stream), device, way->chosen.row->name);
+  if (variant->chosen.row == nullptr) refuse_alignment(kernel_, alignment);
+  check_start(start(*variant, arrays, stream), device, variant->chosen.row->name);
 }
 
 void plan_state::check_overlap(const void* src, const void* dst) const {

@@ -93,8 +93,8 @@ tune_result tune(const problem& what, const void* src, void* dst, const tune_opt
   const detail::gpu_variant* variant = on_gpu ? &listed.variant_for(device, src, dst) : nullptr;
   const int threads = options.threads == 0 ? base::default_threads() : options.threads;
   tune_result result;
-  result.machine = gpu ? gpu::info(place).name : base::this_machine().cpu_model;
-  result.listed = gpu ? way->chosen.row->name : listed.kernel();
+  result.machine = on_gpu ? gpu::info(device).name : base::this_machine().cpu_model;
+  result.listed = on_gpu ? variant->chosen.row->name : listed.kernel();
   if (listed.empty()) return result;
 
   // 1, 2

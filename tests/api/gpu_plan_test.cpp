@@ -46,15 +46,16 @@ TEST(gpu_plan, has_a_way_for_aligned_pointers_and_one_for_those_of_an_element) {
   for (const auto& one : wanted) {
     for (const problem& what :
          {transpose_problem(640, 480, one.element_bytes), transpose_problem(1, 77, one.element_bytes)}) {
-      const gpu_half made = prepare(what, h200, "");
-      EXPECT_EQ(made.wide.alignment, 16);
-      EXPECT_EQ(made.narrow.alignment, one.narrow) << one.element_bytes;
-      for (const gpu_way* way : {&made.wide, &made.narrow}) {
-        ASSERT_NE(way->chosen.row, nullptr) << one.element_bytes;
-        EXPECT_LE(way->form.word_bytes, way->alignment);
-        EXPECT_EQ(way->alignment % way->chosen.row->element_bytes, 0) << "a word may not be split by its address";
-        EXPECT_TRUE(kernels::is_of_gpu(*way->chosen.row));
-        EXPECT_FALSE(way->tuned);
+      const gpu_plan made = prepare(what, h200, "");
+      EXPECT_EQ(made.aligned.alignment, 16);
+      EXPECT_EQ(made.element_aligned.alignment, one.narrow) << one.element_bytes;
+      for (const gpu_variant* variant : {&made.aligned, &made.element_aligned}) {
+        ASSERT_NE(variant->chosen.row, nullptr) << one.element_bytes;
+        EXPECT_LE(variant->form.word_bytes, variant->alignment);
+        EXPECT_EQ(variant->alignment % variant->chosen.row->element_bytes, 0)
+            << "a word may not be split by its address";
+        EXPECT_TRUE(kernels::is_of_gpu(*variant->chosen.row));
+        EXPECT_FALSE(variant->tuned);
       }
     }
   }
@@ -78,10 +79,10 @@ TEST(gpu_plan, alignment_is_that_of_index_0) {
 TEST(gpu_plan, with_math_has_a_way_for_pointers_that_are_multiples_of_their_elements) {
   problem what = transpose_problem(9999, 7001, 8);
   what.math = {.src = element_type::float64, .dst = element_type::float32};
-  const gpu_half made = prepare(what, h200, "");
-  EXPECT_EQ(made.narrow.alignment, 8);
-  ASSERT_NE(made.narrow.chosen.row, nullptr);
-  EXPECT_STREQ(made.narrow.chosen.row->name, "cuda_apply_b8_b4_unaligned");
+  const gpu_plan made = prepare(what, h200, "");
+  EXPECT_EQ(made.element_aligned.alignment, 8);
+  ASSERT_NE(made.element_aligned.chosen.row, nullptr);
+  EXPECT_STREQ(made.element_aligned.chosen.row->name, "cuda_apply_b8_b4_unaligned");
   const auto alignment = [&](std::uintptr_t src, std::uintptr_t dst, std::uintptr_t second = 0) {
     return alignment_of(made.aligned.form, {.src = reinterpret_cast<const void*>(src),
                                             .dst = reinterpret_cast<void*>(dst),
@@ -104,10 +105,10 @@ TEST(gpu_plan, no_choice_wants_more_shared_memory_than_a_block_may_have) {
             transpose_problem(100000, 3, element_bytes),
             batched(transpose_problem(31, 33, element_bytes), 9999, 1023, 1023),
             permuted({50, 60, 70, 80}, {3, 1, 2, 0}, element_bytes)}) {
-        const gpu_half made = prepare(what, *on, "");
-        for (const gpu_way* way : {&made.wide, &made.narrow}) {
-          ASSERT_NE(way->chosen.row, nullptr);
-          EXPECT_LE(way->chosen.shared_bytes, on->shared_bytes) << way->chosen.row->name << ", sm_" << on->arch;
+        const gpu_plan made = prepare(what, *on, "");
+        for (const gpu_variant* variant : {&made.aligned, &made.element_aligned}) {
+          ASSERT_NE(variant->chosen.row, nullptr);
+          EXPECT_LE(variant->chosen.shared_bytes, on->shared_bytes) << variant->chosen.row->name << ", sm_" << on->arch;
         }
       }
     }
@@ -120,7 +121,7 @@ TEST(gpu_plan, nothing_to_move_starts_nothing) {
   EXPECT_EQ(start(made.aligned, {}, nullptr, nullptr, nullptr), nullptr);
 }
 
-TEST(gpu_half, explain_tells_the_tile_the_order_and_the_device) {
+TEST(gpu_plan, explain_tells_the_tile_the_order_and_the_device) {
   const std::string text = explained(transpose_problem(4096, 8192, 4), "");
   expect_parts(text,
                {"device     A GPU, sm_90, 132 multiprocessors, costs of \"", "pointers   multiples of 16 bytes",
@@ -134,9 +135,9 @@ TEST(gpu_half, explain_tells_the_tile_the_order_and_the_device) {
   expect_parts(explained(transpose_problem(0, 64, 4), ""), {"nothing to move"});
 }
 
-TEST(gpu_half, a_row_that_cannot_move_it_is_none) {
-  const gpu_half made = prepare(transpose_problem(64, 64, 4), h200, "cuda_gather_b8");
-  EXPECT_EQ(made.wide.chosen.row, nullptr);
+TEST(gpu_plan, a_row_that_cannot_move_it_is_none) {
+  const gpu_plan made = prepare(transpose_problem(64, 64, 4), h200, "cuda_gather_b8");
+  EXPECT_EQ(made.aligned.chosen.row, nullptr);
   expect_parts(explain(transpose_problem(64, 64, 4), made, h200), {"kernel     none"});
 }
 
@@ -158,7 +159,7 @@ TEST(gpu_plan, costs_microseconds) {
     static_cast<void>(prepare(permuted({9, 14 + k, 5, 13, 7}, {2, 4, 0, 3, 1}, 2), h200, ""));
   });
   std::printf("the CPU's half %.2f us, the GPU's %.2f us (a matrix), %.2f us (five axes)\n", host, matrix, boxes);
-  RecordProperty("cpu_plan_us", std::to_string(host));
+  RecordProperty("cpu_half_us", std::to_string(host));
   RecordProperty("gpu_plan_matrix_us", std::to_string(matrix));
   RecordProperty("gpu_plan_boxes_us", std::to_string(boxes));
 #if defined(NDEBUG) && !defined(__SANITIZE_ADDRESS__)
@@ -169,7 +170,7 @@ TEST(gpu_plan, costs_microseconds) {
 TEST(gpu_plan, moves_in_place_what_trades_places) {
   problem what = transpose_problem(640, 640, 4);
   what.in_place = true;
-  const gpu_half made = prepare(what, h200, "");
+  const gpu_plan made = prepare(what, h200, "");
   expect_parts(explain(what, made, h200),
                {"cuda_swap_b4_64x64_r4_xor", "cuda_swap_b4_unaligned", "in place   tiles of 64 x 64"});
   problem rectangle = transpose_problem(640, 480, 4);
@@ -180,12 +181,12 @@ TEST(gpu_plan, moves_in_place_what_trades_places) {
 TEST(gpu_plan, moves_rectangles_in_place_by_programs) {
   problem what = transpose_problem(10007, 8009, 4);
   what.in_place = true;
-  const gpu_half made = prepare(what, h200, "");
+  const gpu_plan made = prepare(what, h200, "");
   expect_parts(explain(what, made, h200),
                {"cuda_cycles_b4_short: ", "strips of rows", "program    1 time", " to the workspace", "cycles     ",
                 " items of ", "passes     2", "workspace  "});
-  ASSERT_NE(made.narrow.rectangle, nullptr);
-  EXPECT_EQ(made.wide.rectangle->workspace_bytes, made.narrow.rectangle->workspace_bytes);
+  ASSERT_NE(made.element_aligned.rectangle, nullptr);
+  EXPECT_EQ(made.aligned.rectangle->workspace_bytes, made.element_aligned.rectangle->workspace_bytes);
   EXPECT_STREQ(prepare(what, h200, 4, "cuda_cycles_b1").chosen.row->name, "cuda_cycles_b1");
   EXPECT_EQ(prepare(what, h200, 4, "cuda_cycles_b16").chosen.row, nullptr);
   EXPECT_EQ(prepare(what, h200, 16, "cuda_swap_b4_64x64_r4_xor").chosen.row, nullptr);

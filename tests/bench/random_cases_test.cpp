@@ -11,7 +11,7 @@
 #include <numeric>
 #include <set>
 
-#include "api/gpu_half.hpp"
+#include "api/gpu_plan.hpp"
 #include "bench/bench.hpp"
 #include "bench/contender.hpp"
 #include "bench/measure.hpp"
@@ -240,11 +240,11 @@ TEST(kernel_names, agree_with_the_plan_for_a_gpu) {
                                  .memory_bytes = std::int64_t{140} << 30};
   int different = 0;
   for (const bench_case& one : many(mib, 16 * mib, 5, 140)) {
-    const detail::gpu_half half = detail::prepare(problem_of(one), h200, "");
-    const std::string aligned = half.wide.chosen.kernel->name, misaligned = half.narrow.chosen.kernel->name;
-    const std::string text = detail::explain(half, h200);
+    const detail::gpu_plan plan = detail::prepare(problem_of(one), h200, "");
+    const std::string aligned = plan.aligned.chosen.row->name, misaligned = plan.element_aligned.chosen.row->name;
+    const std::string text = detail::explain(problem_of(one), plan, h200);
     EXPECT_EQ(kernel_in(text, aligned, 16), aligned);
-    for (int alignment = half.narrow.alignment; alignment < 16; alignment *= 2) {
+    for (int alignment = plan.element_aligned.alignment; alignment < 16; alignment *= 2) {
       EXPECT_EQ(kernel_in(text, aligned, alignment), misaligned) << one.name() << '\n' << text;
     }
     different += aligned == misaligned ? 0 : 1;

@@ -1,7 +1,7 @@
-// Speed of arithmetic and conversions on a GPU: the share of the fastest copy of equal bytes, alternated in one
-// process; medians. Arrays are larger than L2, except 512 x 512, which is timed in a graph. Some elements of each
-// result are compared with kernels::apply. If cuBLAS is found at run time, its geam is timed on the cases that it
-// supports. CORNERTURN_CUBLAS names its file.
+// How fast elements change on the way, on a GPU: the share of the fastest copy that moves as many bytes in all,
+// measured in the same process in turns; medians. Arrays are larger than L2, but for 512 x 512, which is timed in a
+// graph. Some elements of each result are compared with kernels::apply. Where cuBLAS is found at run time, and a geam
+// does the same, it takes part: CORNERTURN_CUBLAS names its file.
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ struct speed_case {
   const char* name;
   std::int64_t rows, cols;
   arithmetic math;
-  std::int64_t odd = 0;  // elements added to the leading dimensions
+  std::int64_t odd = 0;  // elements that the leading dimensions are larger
   double least = 0.94;   // share
 };
 
@@ -108,7 +108,7 @@ const speed_case cases[] = {
     {"bf16 to f32, odd", 9999, 7001, {.src = bf16, .dst = f32}, 0, 0.8},
 };
 
-// A second source has the layout of dst, a second destination the layout of src.
+// A second source lies as dst, a second destination as src.
 problem problem_of(const speed_case& one) {
   problem what = transpose_problem(one.rows, one.cols, bytes_of(one.math.src), one.cols + one.odd, one.rows + one.odd);
   what.math = one.math;
@@ -177,7 +177,7 @@ class cublas {
   void* handle_ = nullptr;
 };
 
-// All arrays of one case on the device. src and the initial dst repeat one pattern.
+// Everything of one case on the device: src, and dst before, are a pattern again and again.
 class speed_bench {
  public:
   explicit speed_bench(const problem& what) : what_(what), pattern_(pattern_bytes) {
@@ -203,7 +203,7 @@ class speed_bench {
   }
   [[nodiscard]] const operands& all() const { return all_; }
 
-  // The number of wrong elements in a sample, after one execute on the initial arrays.
+  // After one execute on what the constructor made: elements that are wrong, of some.
   [[nodiscard]] int wrong() const {
     const kernels::op how = kernels::op_of(what_.math, what_.element_bytes);
     dice roll(72);

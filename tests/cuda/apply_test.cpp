@@ -1,7 +1,7 @@
-// Problems with math on a GPU, compared with the CPU's reference bit by bit. Without a GPU every test prints why it is
+// Problems with math on a GPU, against the CPU's reference bit for bit; without a GPU every test says why it is
 // skipped.
 //
-//   cuda_apply         rows of the list x the problems of math_cases.hpp x alignments; graphs; refusals
+//   cuda_apply         rows of the list x the problems of math_cases.hpp x alignments; graphs; what is refused
 //   cuda_conversions   every value of two bytes and some millions of four and eight, for each pair of types
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ plan_options by_reference() {
   return {.on = device::cpu, .threads = 1, .parallel = {}, .kernel = "cpu_apply_reference"};
 }
 
-// A copy of one of math_bench's arrays on the GPU, with its alignment modulo 256.
+// A copy of one of math_bench's arrays on the GPU, at the same distance from a multiple of 256.
 class device_copy {
  public:
   std::byte* take(const math_bench::image& of) {
@@ -55,7 +55,7 @@ class cuda_apply : public ::testing::Test {
  protected:
   void SetUp() override { SKIP_WITHOUT_GPU(); }
 
-  // False after a failure. Rows that cannot compute the problem are skipped.
+  // False when it went wrong. Rows that cannot compute the problem are passed over.
   bool give(const problem& what, const char* row, const math_bench::placing& where, dice& roll) {
     math_bench bench(what, roll, where);
     operands all = bench.all();
@@ -91,7 +91,7 @@ class cuda_apply : public ::testing::Test {
   std::map<std::string, int> met_;
 };
 
-// In the layout of dst, or of src if src does not repeat elements, or as with_math() chose it.
+// Along dst, or along src where src does not repeat elements; or as with_math() has left it.
 problem with_second(problem what, dice& roll) {
   if (what.math.second == second_array::none || roll.one_in(4)) return what;
   problem other = what;
@@ -107,7 +107,7 @@ problem with_second(problem what, dice& roll) {
   }
 }
 
-// Arrays that start at multiples of 16 bytes, at multiples of their elements, or at any byte.
+// Arrays that begin at multiples of 16 bytes, of their elements, or anywhere.
 math_bench::placing any_place(dice& roll, const problem& what) {
   const std::int64_t way = roll.below(3);
   if (way == 0) return {0, 0, 0};
@@ -225,8 +225,8 @@ TEST_F(cuda_apply, arrays_that_the_gpu_cannot_reach_are_refused) {
 
 // ---- conversions ----------------------------------------------------------------------------------------------------
 
-// Two-byte types: all values. Wider floats: every sign and exponent. Mantissas are at, just below and just above the
-// middle between two neighbours of each narrower type, and some are random.
+// Two-byte types: all values. Wider floats: every sign and exponent with mantissas that lie at, just below and just
+// above the middle between two neighbours of each narrower type, and some by dice.
 std::vector<std::byte> values_of(element_type type, dice& roll) {
   std::vector<std::byte> all;
   const auto add = [&](const auto& bits) {
@@ -238,7 +238,7 @@ std::vector<std::byte> values_of(element_type type, dice& roll) {
     for (int k = 0; k < 65536; ++k) bytes == 1 ? add(static_cast<std::uint8_t>(k)) : add(static_cast<std::uint16_t>(k));
   } else if (type == element_type::float32) {
     for (std::uint32_t top = 0; top < 512; ++top) {
-      for (std::uint32_t k = 0; k < 2048; ++k) {  // 11 bits of mantissa, and the values around their middle
+      for (std::uint32_t k = 0; k < 2048; ++k) {  // 11 bits of mantissa, and what lies round their middle
         for (const std::uint32_t low : {0u, 1u, 0x7ffu, 0x800u, 0x801u, 0xfffu}) add(top << 23 | k << 12 | low);
       }
     }

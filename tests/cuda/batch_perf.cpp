@@ -1,5 +1,5 @@
-// Speed of a batch on a GPU: the share of the fastest copy of equal bytes, alternated in one process; medians. It also
-// prints the time to make the batch.
+// How fast a batch moves on a GPU: the share of the fastest copy that moves as many bytes, measured in the same process
+// in turns; medians. What it takes to make the batch is printed too.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ struct speed_case {
   const char* name;
   std::int64_t items;
   std::int64_t least_rows, most_rows, least_cols, most_cols;
-  std::int64_t unit;  // both are multiples of this
+  std::int64_t unit;  // that both are multiples of
   std::int64_t element_bytes;
   bool by_pointers;
 };
@@ -45,7 +45,7 @@ constexpr speed_case cases[] = {
     {"8 to 32, float32", 200000, 8, 32, 8, 32, 1, 4, false},
 };
 
-// The number of wrong elements in a sample. src repeats one pattern.
+// Elements that are wrong, of some. src is a pattern again and again.
 int wrong_of(const std::vector<batch_item>& items, const std::byte* src, dice& roll) {
   int wrong = 0;
   for (int k = 0; k < 500; ++k) {

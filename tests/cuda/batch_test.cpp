@@ -1,4 +1,4 @@
-// Batches on a GPU. Without a GPU every test prints why it is skipped.
+// Batches on a GPU; without one every test says why it is skipped.
 #include "cornerturn/batch.hpp"
 
 #include <cuda_runtime_api.h>
@@ -21,7 +21,7 @@ namespace {
 
 plan_options on_cuda() { return {.on = device::cuda, .threads = 0, .parallel = {}, .kernel = nullptr}; }
 
-// The items share one src array and one dst array. Poison separates the items of dst, and all of dst is compared.
+// Items side by side in one array on either side, with poison between those of dst; all of dst is compared.
 class device_items {
  public:
   void add(const problem& what, std::size_t src_misalignment, std::size_t dst_misalignment) {
@@ -40,7 +40,7 @@ class device_items {
     fill(0);
   }
 
-  // New contents: the pattern, starting at another byte.
+  // New contents: the pattern from another byte on.
   void fill(std::size_t seed) {
     const std::byte* const bytes = pattern(seed + src_bytes_) + seed;
     EXPECT_CUDA(cudaMemcpy(src_.get(), bytes, src_bytes_, cudaMemcpyHostToDevice));
@@ -223,7 +223,7 @@ TEST_F(cuda_batch, neither_waits_nor_allocates) {
     while (!static_cast<std::atomic<bool>*>(flag)->load()) std::this_thread::yield();
   };
   ASSERT_CUDA(cudaLaunchHostFunc(stream.get(), wait, &go));
-  how.execute(stream.get());  // a synchronization with the stream would never end
+  how.execute(stream.get());  // a wait for the stream would never end
   EXPECT_EQ(cudaStreamQuery(stream.get()), cudaErrorNotReady);
   go = true;
   EXPECT_EQ(some.difference(stream.get()), "");

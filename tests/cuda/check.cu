@@ -70,7 +70,7 @@ class device_answer {
   ~device_answer() { cudaFree(memory_); }
   answer* get() { return memory_; }
   answer read() {
-    answer found{~0ULL, 0};  // keeps this value when the device fails
+    answer found{~0ULL, 0};  // stays so when the device failed
     cudaMemcpy(&found, memory_, sizeof found, cudaMemcpyDeviceToHost);
     return found;
   }

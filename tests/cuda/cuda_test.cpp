@@ -1,9 +1,9 @@
-// The CUDA engine on a GPU. Without a GPU every test prints why it is skipped.
+// The CUDA engine on a GPU; without one every test says why it is skipped.
 //
 //   cuda_rows      every row of the list x the problems of tests/kernels/cases.hpp and gpu_cases.hpp x alignments
-//   cuda_execute   streams, graphs, threads, devices, kinds of memory, refusals
+//   cuda_execute   streams, graphs, threads, devices, kinds of memory, what is refused
 //
-//   CORNERTURN_TEST_SEED=n    the seed of the random parts; without it, a new seed is chosen and printed
+//   CORNERTURN_TEST_SEED=n    the dice of the random parts; else they are thrown anew, and the seed is printed
 //   CORNERTURN_TEST_THIN=n    one problem in n: for compute-sanitizer
 //   CORNERTURN_TEST_TIGHT=1   allocations that end where a problem ends: for compute-sanitizer
 #include <cuda_runtime_api.h>
@@ -69,7 +69,7 @@ class cuda_rows : public ::testing::TestWithParam<std::int64_t> {
     const gpu::device_info& here = gpu::info(gpu::current_device());
     std::vector<const char*> names = {nullptr};
     for (const kernels::kernel* row : gpu_rows()) {
-      const detail::gpu_way way = detail::prepare(what, here, 16, row->name);
+      const detail::gpu_variant way = detail::prepare(what, here, 16, row->name);
       if (way.chosen.row == nullptr) continue;
       const int alignment = detail::alignment_of(way.form, reinterpret_cast<std::uintptr_t>(bench.src()),
                                                  reinterpret_cast<std::uintptr_t>(bench.dst()));
@@ -87,7 +87,7 @@ class cuda_rows : public ::testing::TestWithParam<std::int64_t> {
         good = good && fault.empty();
         ++moves_of_row()[name == nullptr ? "unforced" : name];
       } catch (const error& refused) {
-        // A row may accept the problem for aligned pointers, while its words are too long for these pointers.
+        // A row may take the problem for aligned pointers, and its words be too long for these.
         const bool expected = name != nullptr && std::strstr(refused.what(), "multiples of") != nullptr;
         EXPECT_TRUE(expected) << refused.what() << " " << where;
         good = good && expected;
@@ -128,8 +128,7 @@ TEST_P(cuda_rows, move_every_problem_that_they_accept) {
   for_each_problem(element_bytes, 2 * thin, 1, base::this_machine(), give);
   std::int64_t met = 0;
   for (const kernels::kernel* row : gpu_rows()) {
-    // Each row runs its edges at its own element size, at larger sizes and at odd sizes. It also runs the edges of
-    // other rows.
+    // A row has its edges at its own element size, at larger ones and at odd ones too; those of others are met besides.
     if (element_bytes % std::max(row->element_bytes, 1) != 0) continue;
     for_each_edge_of(*row, element_bytes, roll, [&](const problem& what) {
       if (++met % thin == 0) give(what);
@@ -143,7 +142,7 @@ TEST_P(cuda_rows, move_every_problem_that_they_accept) {
 INSTANTIATE_TEST_SUITE_P(bytes, cuda_rows, ::testing::Values(1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 40),
                          [](const auto& one) { return std::to_string(one.param); });
 
-// It checks the results of all tests above in one process; alone it is skipped.
+// In one process after all of the above; alone it has nothing to say.
 TEST(cuda_rows_together, every_row_has_moved_something) {
   SKIP_WITHOUT_GPU();
   if (moves_of_row().empty()) GTEST_SKIP() << "the tests of the rows have not run in this process";
@@ -155,7 +154,7 @@ TEST(cuda_rows_together, every_row_has_moved_something) {
 
 // ---- execute --------------------------------------------------------------------------------------------------------
 
-// One problem of each family, and the choice of the decision list.
+// One of each family, and what the decision list makes of it.
 std::vector<problem> samples() {
   const auto permuted = [](std::vector<std::int64_t> shape, std::vector<int> axes, std::int64_t bytes) {
     return permute_problem(shape, axes, bytes);
@@ -201,7 +200,7 @@ TEST(cuda_execute, automatic_finds_device_memory_by_itself) {
     move(what, bench.src(), bench.dst());
     EXPECT_EQ(bench.difference(), "");
     workbench host(what, placement::heap, 0, 0);
-    move(what, host.src(), host.dst());  // the plan from the cache
+    move(what, host.src(), host.dst());  // the same plan of the cache
     EXPECT_EQ(host.difference(), "");
   }
 }
@@ -253,7 +252,7 @@ TEST(cuda_execute, neither_waits_nor_allocates) {
     };
     ASSERT_CUDA(cudaLaunchHostFunc(stream.get(), wait, &go));
     const auto begin = std::chrono::steady_clock::now();
-    how.execute(bench.src(), bench.dst(), stream.get());  // a synchronization with the stream would never end
+    how.execute(bench.src(), bench.dst(), stream.get());  // a wait for the stream would never end
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     EXPECT_EQ(cudaStreamQuery(stream.get()), cudaErrorNotReady);
     go = true;
@@ -266,7 +265,7 @@ TEST(cuda_execute, neither_waits_nor_allocates) {
 
 TEST(cuda_execute, two_host_threads_share_one_plan) {
   SKIP_WITHOUT_GPU();
-  pattern(8 << 20);  // allocated before the threads share it
+  pattern(8 << 20);  // grown before the threads share it
   for (const problem& what : samples()) {
     const plan how(what, on_cuda());
     std::atomic<int> wrong{0};
@@ -369,7 +368,7 @@ TEST(cuda_execute, refuses_what_the_cpu_refuses) {
   expect_error(status::invalid_argument, {"cuda_gather_b4", "the device is cpu"}, [] {
     plan(transpose_problem(64, 64, 4), {.on = device::cpu, .threads = 0, .parallel = {}, .kernel = "cuda_gather_b4"});
   });
-  expect_error(status::invalid_argument, {"cuda_gather_b8", "cannot move this problem"},
+  expect_error(status::invalid_argument, {"cuda_gather_b8", "does not accept this problem"},
                [] { plan(transpose_problem(64, 64, 4), on_cuda("cuda_gather_b8")); });
 }
 
@@ -379,7 +378,7 @@ TEST(cuda_execute, a_launch_that_fails_says_so_once) {
   const plan how(transpose_problem(64, 64, 4), on_cuda());
   const user_stream stream;
   ASSERT_CUDA(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeGlobal));
-  // A synchronization with a stream breaks its capture, and later launches on it fail.
+  // Waiting for a stream breaks its capture, and what is started on it afterwards fails.
   EXPECT_NE(cudaStreamSynchronize(stream.get()), cudaSuccess);
   static_cast<void>(cudaGetLastError());
   expect_error(status::device_error, {"did not start", "cuda_"},
@@ -438,14 +437,14 @@ TEST(cuda_execute, a_plan_costs_microseconds) {
   };
   const double first = microseconds(100, [](int k) { plan how(transpose_problem(1000 + k, 777, 4), on_cuda()); });
   const double automatic = microseconds(100, [](int k) { plan how(transpose_problem(1000 + k, 777, 4)); });
-  std::int64_t nothing = 0;  // a problem without elements is planned, and nothing is launched
+  std::int64_t nothing = 0;  // a problem without elements is looked up, and nothing is started
   const double cached = microseconds(1000, [&](int) { move(transpose_problem(nothing, 777, 4), nullptr, nullptr); });
   const plan how(transpose_problem(64, 64, 4), on_cuda());
   const double launch = microseconds(100, [&](int) { how.execute(memory.get(), memory.get() + (1 << 19)); });
   EXPECT_CUDA(cudaDeviceSynchronize());
   std::printf("plan for cuda %.2f us, automatic %.2f us, cached %.2f us, execute %.2f us\n", first, automatic, cached,
               launch);
-  EXPECT_LT(first, 100) << "ten times the documented time: a busy machine is no defect";
+  EXPECT_LT(first, 100) << "ten times what is promised: a busy machine is no defect";
 }
 
 TEST(cuda_tune, measures_the_rows_that_can_and_later_plans_take_the_winner) {

@@ -1,10 +1,10 @@
-// Memory of one problem on a GPU, with the oracle of tests/kernels.
+// Memory of one problem on a GPU, with the oracle of tests/kernels beside it.
 //
-//   src   random bytes that hold no `poison`, at any misalignment; other bytes surround it in device memory
-//   dst   `poison` everywhere, guards on either side. After a run all of it is copied back and compared
+//   src   random bytes that hold no `poison`, at any misalignment; what lies round it in device memory is other bytes
+//   dst   `poison` everywhere, guards on either side. After a move all of it comes back and is compared
 //
-// With CORNERTURN_TEST_TIGHT=1 in the environment, each side is a separate allocation that ends with the problem. So
-// compute-sanitizer reports an access one byte behind it.
+// With CORNERTURN_TEST_TIGHT=1 in the environment every side is an allocation of its own that ends where the problem
+// ends, so that compute-sanitizer sees one byte too many.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -28,7 +28,7 @@ inline std::int64_t environment(const char* name, std::int64_t fallback) {
   return text == nullptr ? fallback : std::strtoll(text, nullptr, 0);
 }
 
-// Device memory that only grows, so that a test of thousands of problems allocates a few times.
+// Device memory that grows and is kept, so that a test of thousands of problems allocates a few times.
 class device_memory {
  public:
   device_memory() = default;
@@ -76,7 +76,7 @@ class device_bench {
     fill(what, 0);
   }
 
-  // New contents: the pattern, starting at another byte.
+  // New contents: the pattern from another byte on.
   void fill(const problem& what, std::size_t seed) {
     const std::byte* bytes = pattern(seed + src_bytes_) + seed;
     EXPECT_CUDA(cudaMemcpy(src_, bytes, src_bytes_, cudaMemcpyHostToDevice));
@@ -95,7 +95,7 @@ class device_bench {
     EXPECT_CUDA(cudaMemsetAsync(dst_, static_cast<int>(poison), dst_bytes_, stream));
   }
 
-  // "" when dst is correct, else the first wrong byte. Synchronizes with the stream.
+  // "" when dst is as it must be, else the first byte that is not. Waits for the stream.
   [[nodiscard]] std::string difference(cudaStream_t stream = nullptr) {
     cudaError_t said = cudaMemcpyAsync(found_.data(), dst_, dst_bytes_, cudaMemcpyDeviceToHost, stream);
     if (said == cudaSuccess) said = cudaStreamSynchronize(stream);

@@ -1,4 +1,4 @@
-// The time of work on a stream, by the device's clock.
+// The time that work takes on a stream, by the device's own clock.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -21,7 +21,7 @@ class timer {
   ~timer() { static_cast<void>(cudaEventDestroy(begin_)), static_cast<void>(cudaEventDestroy(end_)); }
   double seconds(const std::function<void()>& run, cudaStream_t on) {
     float milliseconds = 0;
-    // Keeps the device busy while the host enqueues the timed work.
+    // Keeps the device busy while the host enqueues what is timed.
     for (int k = 0; k < 4; ++k) EXPECT_CUDA(cudaMemsetAsync(busy_.get(), k, busy_bytes, on));
     EXPECT_CUDA(cudaEventRecord(begin_, on));
     run();

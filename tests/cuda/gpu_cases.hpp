@@ -1,5 +1,5 @@
-// Problems that tests/kernels/cases.hpp lacks: sizes around the tiles of the GPU rows, at addresses that are multiples
-// of 16 bytes. So every row runs its edges.
+// Problems that tests/kernels/cases.hpp does not have: sizes round the tiles of the GPU's rows, with addresses that are
+// multiples of 16 bytes, so that no row is left without its edges.
 #pragma once
 
 #include "../kernels/cases.hpp"
@@ -16,7 +16,7 @@ inline problem padded(std::int64_t rows, std::int64_t cols, std::int64_t element
                            round_up(std::max<std::int64_t>(rows, 1), unit) + odd);
 }
 
-// Sizes around the tile of one row: both sides are -1, 0 and +1 of one tile and of several.
+// Round the tile of one row: both sides meet -1, 0 and +1, one tile and several.
 template <class Visit>
 void for_each_edge_of(const kernels::kernel& row, std::int64_t element_bytes, dice& roll, const Visit& visit) {
   if (row.tile_rows == 0) return;
@@ -47,7 +47,7 @@ void for_each_edge_of(const kernels::kernel& row, std::int64_t element_bytes, di
   visit(permute_problem(std::vector<std::int64_t>{4, b, 2, a}, std::vector<int>{3, 1, 0, 2}, element_bytes));
 }
 
-// Packed permutations with many extents that are powers of two: rows of whole chunks accept them.
+// Packed permutations with many extents that are powers of two: what rows of whole chunks accept.
 inline problem any_even_permutation(dice& roll, std::int64_t element_bytes, std::int64_t max_elements) {
   constexpr std::int64_t extents[] = {2, 4, 8, 16, 16, 32, 32, 64, 3, 5, 48, 80};
   const int rank = static_cast<int>(2 + roll.below(5));

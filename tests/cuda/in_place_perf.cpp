@@ -1,6 +1,6 @@
-// Speed of transposes in place on a GPU: 2 S bytes / time, and the share of the fastest copy of equal bytes, alternated
-// in one process; medians. Squares also as a share of our transpose out of place. The test provides the workspace. With
-// CORNERTURN_PERF_OWN_WORKSPACE=1 each call allocates it from the stream's pool and frees it.
+// How fast matrices turn in place on a GPU: 2 S bytes / time, and the share of the fastest copy of as many bytes,
+// measured in the same process in turns; medians. Squares also as a share of our own move out of place. The workspace
+// is given, unless CORNERTURN_PERF_OWN_WORKSPACE=1: then each call takes it from the stream's pool and gives it back.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ namespace {
 
 plan_options on_cuda() { return {.on = device::cuda, .threads = 0, .parallel = {}, .kernel = nullptr}; }
 
-// "line 6" of plan.explain(), with the number of places and the bytes of an item.
+// "line 6" of plan.explain(), and how many places have items of how many bytes.
 std::string words_of(const plan& how) {
   const std::string all = how.explain();
   const auto from = [&](const std::string& words, const std::string& until) {

@@ -1,4 +1,4 @@
-// Problems beyond 2^31 elements, bytes and thread blocks: filled, transposed and checked on the device.
+// Beyond 2^31 elements, bytes and blocks: filled, moved and checked on the device.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ void expect_moved(const problem& what, std::size_t misalignment = 0) {
   std::size_t free_bytes = 0, total = 0;
   ASSERT_CUDA(cudaMemGetInfo(&free_bytes, &total));
   if (src_bytes + dst_bytes + (std::size_t{1} << 30) > free_bytes) {
-    std::printf("skipped, it needs %.1f GiB: %s\n", static_cast<double>(src_bytes + dst_bytes) / (1 << 30),
+    std::printf("left out, for it wants %.1f GiB: %s\n", static_cast<double>(src_bytes + dst_bytes) / (1 << 30),
                 to_text(what).c_str());
     return;
   }
@@ -92,7 +92,8 @@ void expect_turned_in_place(problem what) {
   ASSERT_CUDA(cudaMemGetInfo(&free_bytes, &total));
   const auto wanted = bytes + static_cast<std::size_t>(how.workspace_bytes()) + (std::size_t{1} << 30);
   if (wanted > free_bytes) {
-    std::printf("skipped, it needs %.1f GiB: %s\n", static_cast<double>(wanted) / (1 << 30), to_text(what).c_str());
+    std::printf("left out, for it wants %.1f GiB: %s\n", static_cast<double>(wanted) / (1 << 30),
+                to_text(what).c_str());
     return;
   }
   device_memory memory;

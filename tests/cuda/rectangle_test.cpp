@@ -1,4 +1,4 @@
-// Rectangles in place on a GPU: walkers that run concurrently.
+// Rectangles in place on a GPU: walkers that really run side by side.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ plan_options on_cuda(const char* kernel = nullptr) {
   return {.on = device::cuda, .threads = 0, .parallel = {}, .kernel = kernel};
 }
 
-// Device memory of one problem in place, guards on either side, and the expected contents.
+// Device memory of one problem in place, guards on either side, and what all of it must be after.
 class device_place {
  public:
   device_place(const problem& what, std::size_t misalignment)
@@ -177,7 +177,7 @@ TEST_F(cuda_rectangle, is_captured_and_replayed_with_new_contents) {
   }
 }
 
-// Repeats one problem: the interaction of two walkers of a cycle differs from run to run.
+// The same again and again: what two walkers of a cycle do to each other differs from run to run.
 TEST_F(cuda_rectangle, many_times_over) {
   const problem what = placed(transpose_problem(2520, 1777, 4));
   const problem back = placed(transpose_problem(1777, 2520, 4));
