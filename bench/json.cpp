@@ -4,9 +4,12 @@
 
 #include <chrono>
 #include <ctime>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "bench/report.hpp"
+#include "cornerturn/error.hpp"
+#include "cornerturn/plan.hpp"
 #include "cornerturn/system.hpp"
 
 namespace cornerturn::bench {
@@ -79,9 +82,24 @@ ordered_json problem_json(const bench_case& what) {
           {"dst_shift_bytes", what.shift.dst}};
 }
 
+// The offers of the GPU's planner by kernel: the prediction beside the measurement.
+std::map<std::string, plan_offer> predictions_of(const result& one) {
+  std::map<std::string, plan_offer> found;
+  if (one.device.empty()) return found;
+  try {
+    offer_options wanted;
+    wanted.alignment = static_cast<int>(base_alignment(one.what));
+    for (const plan_offer& offer : offers(problem_of(one.what), wanted)) found.emplace(offer.kernel, offer);
+  } catch (const error&) {
+    found.clear();  // a result without predictions is one all the same
+  }
+  return found;
+}
+
 // The chosen kernel first. One sample: it was so slow that it was run once. No ns: it failed.
 ordered_json kernels_json(const result& one) {
   ordered_json rows = ordered_json::array();
+  const std::map<std::string, plan_offer> predicted = predictions_of(one);
   for (const series& entry : one.entries) {
     if (entry.part != role::ours && entry.part != role::row) continue;
     ordered_json row{{"kernel", entry.part == role::ours ? entry.detail : entry.name},
@@ -91,6 +109,11 @@ ordered_json kernels_json(const result& one) {
       row["ns"] = took.median * 1e9;
       row["ns_q1"] = took.q1 * 1e9;
       row["ns_q3"] = took.q3 * 1e9;
+    }
+    const auto known = predicted.find(row["kernel"].get<std::string>());
+    if (known != predicted.end()) {
+      row["predicted"] = known->second.time;
+      row["counts"] = known->second.counts;
     }
     row["samples"] = entry.seconds.size();
     row["verified"] = entry.wrong.empty();
@@ -133,7 +156,7 @@ ordered_json case_of(const result& one) {
   row["best_peer"] = peer == nullptr ? ordered_json(nullptr) : ordered_json(peer->name);
   row["contenders"] = std::move(entries);
   row["problem"] = problem_json(one.what);
-  if (one.best(role::row) != nullptr || one.what.set.starts_with("random")) {
+  if (one.best(role::row) != nullptr || one.what.set.starts_with("random") || !one.device.empty()) {
     row["roof_ns"] = roof == nullptr ? ordered_json(nullptr) : ordered_json(roof->time().median * 1e9);
     row["kernels"] = kernels_json(one);
     row["regret"] = one.regret();

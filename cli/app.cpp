@@ -109,6 +109,10 @@ void add_explain(CLI::App& app, command_line& chosen) {
   command->add_option("--dst-ld", options->dst_ld, "Elements between rows of the transposed matrix. Default: packed")
       ->check(between(0, std::int64_t{1} << 60))
       ->type_name("N");
+  command
+      ->add_option("--machine", options->machine,
+                   "The plan for a GPU of the cost table, which need not be present: H200. Default: this machine")
+      ->type_name("NAME");
   CLI::Option* all = command->add_flag("--all", options->all, "Compare all rungs of the ladder in one table");
   add_shape(command->add_option_function<std::string>("--shape", shape_reader(options->matrix, "--shape"),
                                                       "The matrix that KERNEL transposes. Default: 2048x2048"));

@@ -35,6 +35,7 @@ struct explain_options {
   std::string arch = "sm_90";
   std::string svg;   // a file; empty: none
   bool all = false;  // every rung, in one table
+  std::string machine;  // a GPU of the cost table, for the plan; empty: this machine
 };
 int run_explain(const explain_options& options);
 int run_explain_kernel(const explain_options& options);

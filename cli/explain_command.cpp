@@ -22,6 +22,10 @@ int run_explain(const explain_options& options) {
   } else {
     what = permute_problem(options.shape, axes, options.element_bytes);
   }
+  if (!options.machine.empty()) {
+    fmt::print("{}", explain(what, offer_options{.machine = options.machine}));
+    return exit_ok;
+  }
   plan_options how;
   how.threads = options.threads;
   const plan chosen(what, how);

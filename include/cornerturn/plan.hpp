@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "cornerturn/problem.hpp"
 
@@ -96,6 +97,31 @@ class plan {
  private:
   std::shared_ptr<const detail::plan_state> state_;
 };
+
+// The offer of one kernel for a problem: the planner takes the cheapest.
+struct plan_offer {
+  const char* kernel = "";  // its row; never freed
+  double time = 0;          // predicted; 1 is the time of a copy of the same bytes
+  const char* bound = "";   // the resource that it exhausts first: "DRAM", "requests", "shared memory", "instructions"
+  const char* reason = "";  // one sentence
+  double counts[5] = {};    // what the prediction is made of, relative to a copy: its traffic, wasted DRAM sectors,
+                            // requests, shared-memory wavefronts, instructions
+};
+
+struct offer_options {
+  std::string machine;  // a row of the cost table, such as "H200"; "": the GPU that is the current device
+  int alignment = 16;   // of both pointers, in bytes: a power of two up to 16
+};
+
+// Effect  predicts the time of every GPU kernel that accepts the problem, cheapest first
+// Errors  those of plan::plan. invalid_argument: machine is in no row of the table (the sentence lists the rows), or
+//         alignment is no power of two up to 16. no_device: machine is empty and there is no GPU
+// Cost    microseconds; a machine of the table need not be present
+[[nodiscard]] std::vector<plan_offer> offers(const problem& what, const offer_options& options = {});
+
+// Effect  plan::explain() for a GPU of the table, which need not be present
+// Errors  as offers()
+[[nodiscard]] std::string explain(const problem& what, const offer_options& options);
 
 }  // namespace cornerturn
 #pragma GCC visibility pop

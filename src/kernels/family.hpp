@@ -89,6 +89,7 @@ struct offer {
   double time = 0;  // predicted; 1: the time of a copy of as many bytes
   bound binds = bound::dram;
   const char* reason = "";   // one sentence
+  float counts[5] = {};       // that the prediction is made of: see gpu/policy/costs.hpp
   std::int64_t units = 0;    // CPU: ranges of them are independent
   int threads = 1;           // CPU
   std::uint32_t blocks = 0;  // GPU

@@ -12,6 +12,7 @@ struct wish {
   std::string_view backend = "cuda";
   kernels::row_kind kind = kernels::row_kind::move;
   std::string_view kernel = {};  // force this row; empty: the cheapest of all
+  std::string_view family = {};  // of this family only; empty: of all
 };
 
 // Effect  calls take(offer) for each row that can move the problem, in the order of the list
@@ -21,6 +22,7 @@ void ask(const kernels::facts& known, const kernels::target& on, const wish& wan
   for (const kernels::kernel& row : kernels::all()) {
     if (row.kind != wanted.kind || row.offer == nullptr || row.backend != wanted.backend) continue;
     if (!wanted.kernel.empty() && wanted.kernel != row.name) continue;
+    if (!wanted.family.empty() && wanted.family != row.family) continue;
     made.row = &row;
     if (row.offer(known, on, row, made)) take(static_cast<const kernels::offer&>(made));
   }

@@ -221,7 +221,7 @@ bool offers::apply(const kernels::facts& known, const kernels::target& on, const
                   : "every address is a multiple of 16 bytes: register blocks, elements are computed on the way out";
   }
   if (!fill_grid(made, args, form, found)) return false;
-  predict(known, on, row, {.dram = 1, .issue = empty}, made);
+  predict(known, on, row, {.issue = empty}, made);
   return true;
 }
 

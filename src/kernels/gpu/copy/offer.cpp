@@ -71,8 +71,7 @@ bool offers::copy(const kernels::facts& known, const kernels::target& on, const 
     if (&form.axes[k] != inner) bits |= (form.axes[k].src_stride | form.axes[k].dst_stride) * form.word_bytes;
   }
   predict(known, on, row,
-          {.dram = 1,
-           .requests = one_run ? 0 : sector_waste(args.run_bytes, bits & -bits),
+          {.dram = one_run ? 0 : sector_waste(args.run_bytes, bits & -bits),
            .shared = one_run ? 0 : 128.0 / static_cast<double>(args.run_bytes),
            .issue = room},
           made);

@@ -46,7 +46,7 @@ counts count(const kernels::facts& known, const box& cut) noexcept {
   const double entries = 256 + static_cast<double>(args.runs) * (args.src_rank - args.run_axes) +
                          static_cast<double>(args.lines) * (args.dst_rank - args.line_axes) +
                          static_cast<double>(args.places) * args.line_axes;
-  return {.dram = 1 + (sector_waste(run_bytes, bits & -bits) + sector_waste(line_bytes, dst_bits & -dst_bits)) / 2,
+  return {.dram = sector_waste(run_bytes, bits & -bits) + 2 * sector_waste(line_bytes, dst_bits & -dst_bits),
           .requests = slots_of(args.runs, args.run_lanes, args.run_chunks) / words,
           .shared = slots_of(args.lines, args.line_lanes, args.line_chunks) * cut.conflicts / words,
           .issue = entries / words};

@@ -81,10 +81,7 @@ bool offers::interleave(const kernels::facts& known, const kernels::target& on, 
     made.reason = "few elements are contiguous on one side and strided on the other: regrouped in registers";
   }
   predict(known, on, row,
-          {.dram = 1,
-           .requests = rank > 1 ? sector_waste(first->extent * word, 16) : 0,
-           .issue = 1 / fill(total, extent) - 1},
-          made);
+          {.dram = rank > 1 ? sector_waste(first->extent * word, 16) : 0, .issue = 1 / fill(total, extent) - 1}, made);
   return true;
 }
 

@@ -19,7 +19,7 @@ counts count(const panel_args& args, const panel_matrix& matrix, std::int64_t al
   const auto rounds = static_cast<double>(base::ceil_div(tasks, threads) * threads);
   const auto loads = static_cast<double>(
       base::ceil_div(std::int64_t{shape.rows.divisor} * shape.row_units.divisor, threads) * threads);
-  return {.dram = 1 + (shape.end_to_end != 0 ? 0 : sector_waste(matrix.rows * matrix.word_bytes, alignment) / 2),
+  return {.dram = shape.end_to_end != 0 ? 0 : sector_waste(matrix.rows * matrix.word_bytes, alignment),
           .requests = loads / elements,
           .issue = rounds * (shape.strips + 1.5) / elements};
 }

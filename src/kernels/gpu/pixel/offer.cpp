@@ -52,7 +52,7 @@ bool offers::pixel(const kernels::facts& known, const kernels::target& on, const
   if (!finish(made, number, row)) return false;
   made.reason = "3-byte elements, every address and extent a multiple of 4: 4 x 4 of them are transposed in registers";
   const double filled = fill(cols->extent, row.tile_cols) * fill(rows->extent, row.tile_rows);
-  predict(known, on, row, {.dram = 1, .issue = 1 / filled - 1}, made);
+  predict(known, on, row, {.issue = 1 / filled - 1}, made);
   return true;
 }
 

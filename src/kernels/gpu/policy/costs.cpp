@@ -10,6 +10,7 @@ namespace {
 constexpr device_costs table[] = {
     {.name = "H200",
      .arch = 0,
+     .device_arch = 90,
      .multiprocessors = 132,
      .shared_bytes = 232448,
      .side_bytes = 256,
@@ -48,7 +49,7 @@ double sector_waste(std::int64_t run_bytes, std::int64_t alignment) noexcept {
 namespace {
 
 struct constants {
-  float dram = 1, requests = 1, shared = 1, issue = 1;
+  float copy = 1, dram = 1, requests = 1, shared = 1, issue = 1;
 };
 
 // One entry for each row of the list.
@@ -59,7 +60,7 @@ const constants& constants_of(const kernels::kernel& row) noexcept {
       const char* name;
       constants these;
     } known[] = {
-#define ROW_COST(name, dram, requests, shared, issue) {#name, {dram, requests, shared, issue}},
+#define ROW_COST(name, ...) {#name, {__VA_ARGS__}},
 #include "kernels/gpu/policy/costs_h200.inc"
 #undef ROW_COST
     };
@@ -81,10 +82,13 @@ void predict(const kernels::facts& known, const kernels::target& on, const kerne
   const struct {
     double time;
     kernels::bound limit;
-  } all[] = {{parts.dram * by.dram, kernels::bound::dram},
+  } all[] = {{parts.copy * by.copy + parts.dram * by.dram, kernels::bound::dram},
              {parts.requests * by.requests, kernels::bound::requests},
              {parts.shared * by.shared, kernels::bound::shared},
              {parts.issue * by.issue, kernels::bound::issue}};
+  const double all_counts[] = {parts.copy, parts.dram, parts.requests, parts.shared, parts.issue};
+  std::transform(std::begin(all_counts), std::end(all_counts), made.counts,
+                 [](double one) { return static_cast<float>(one); });
   made.time = 0;
   made.binds = kernels::bound::nothing;
   double most = 0;

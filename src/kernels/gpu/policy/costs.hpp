@@ -12,6 +12,7 @@ namespace cornerturn::gpu {
 struct device_costs {
   const char* name;           // of the table's row; explain() prints it
   int arch;                   // the first compute capability it is for: 90 for sm_90
+  int device_arch;            // its own
   int multiprocessors;        // of a target that is no device of this machine
   std::int64_t shared_bytes;  // of a block, at most
 
@@ -36,7 +37,8 @@ struct device_costs {
 // What an offer counts, relative to a copy of the same bytes: the geometry, without a machine. Each count is multiplied by
 // a constant of the row on the machine, and their sum is the predicted time. What each family counts is in its offer.cpp.
 struct counts {
-  double dram = 1;      // sectors of DRAM, with what unaligned ends waste
+  double copy = 1;      // the traffic of the copy itself
+  double dram = 0;      // sectors of DRAM that the ends of runs and lines waste
   double requests = 0;  // of L1 and L2
   double shared = 0;    // wavefronts of shared memory
   double issue = 0;     // instructions

@@ -38,8 +38,7 @@ bool offer_aligned(const kernels::facts& known, const kernels::target& on, const
   if (!finish(made, number, row)) return false;
   made.reason = "every address is a multiple of 16 bytes and rows are few: columns leave shared memory in order";
   predict(known, on, row,
-          {.dram = 1, .issue = 1 / (fill(axes.col_total, row.tile_cols) * fill(axes.row_total, row.tile_rows)) - 1},
-          made);
+          {.issue = 1 / (fill(axes.col_total, row.tile_cols) * fill(axes.row_total, row.tile_rows)) - 1}, made);
   return true;
 }
 
@@ -69,8 +68,7 @@ bool offer_unaligned(const kernels::facts& known, const kernels::target& on, con
   if (!finish(made, number, row)) return false;
   made.reason =
       "rows are few and every address of dst is a multiple of 16 bytes: realigned lines of src, chunks of columns";
-  predict(known, on, row,
-          {.dram = 1, .issue = 1 / (fill(axes.row_total, v << narrow_log2) * fill(axes.col_total, wide * v)) - 1},
+  predict(known, on, row, {.issue = 1 / (fill(axes.row_total, v << narrow_log2) * fill(axes.col_total, wide * v)) - 1},
           made);
   return true;
 }

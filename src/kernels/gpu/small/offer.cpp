@@ -53,7 +53,7 @@ bool offer_many(const kernels::facts& known, const kernels::target& on, const ke
   }
   if (!finish(made, number, row)) return false;
   made.reason = "many matrices of at most 128 bytes a side, every address a multiple of 16 bytes: several in a block";
-  predict(known, on, row, {.dram = 1, .issue = 1 / fill(matrices.extent, at_a_time) - 1}, made);
+  predict(known, on, row, {.issue = 1 / fill(matrices.extent, at_a_time) - 1}, made);
   return true;
 }
 
@@ -76,7 +76,7 @@ bool offer_one(const kernels::facts& known, const kernels::target& on, const ker
   made.shared_bytes = row.shared_bytes;
   made.reason = "one matrix that stays in L2, every address and extent a multiple of 16 bytes: the fewest instructions";
   // It has no shared memory to fill before its first store to wait for: the latency of a copy's block.
-  predict(known, on, row, {.dram = 1}, made);
+  predict(known, on, row, {}, made);
   made.time -=
       (on.gpu->block_us - on.gpu->copy_block_us) /
       (on.gpu->launch_us + on.gpu->copy_block_us + 2 * static_cast<double>(known.bytes) / on.gpu->copy_bytes_per_us);

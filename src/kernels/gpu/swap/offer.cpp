@@ -82,7 +82,7 @@ bool offers::swap(const kernels::facts& known, const kernels::target& on, const 
     made.shared_bytes = row.shared_bytes;
     made.reason =
         "elements swap in pairs and every address is a multiple of 16 bytes: register blocks of mirrored tiles";
-    predict(known, on, row, {.dram = 1, .issue = 1 / fill(swaps->pairs[0].extent, row.tile_rows) - 1}, made);
+    predict(known, on, row, {.issue = 1 / fill(swaps->pairs[0].extent, row.tile_rows) - 1}, made);
     return true;
   }
   // Elements longer than a piece are several that are swapped on their own.
@@ -94,7 +94,7 @@ bool offers::swap(const kernels::facts& known, const kernels::target& on, const 
   if (!number_pairs(known, tile, words, made)) return false;
   made.shared_bytes = static_cast<int>(2 * bytes(tile));
   made.reason = "elements swap in pairs, word by word, for any size, stride and address";
-  predict(known, on, row, {.dram = 1}, made);
+  predict(known, on, row, {}, made);
   return true;
 }
 

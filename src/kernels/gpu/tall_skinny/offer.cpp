@@ -39,8 +39,7 @@ bool offer_aligned(const kernels::facts& known, const kernels::target& on, const
   made.reason =
       "every address is a multiple of 16 bytes and columns are few: rows are copied to shared memory unchanged";
   predict(known, on, row,
-          {.dram = 1, .issue = 1 / (fill(axes.col_total, row.tile_cols) * fill(axes.row_total, row.tile_rows)) - 1},
-          made);
+          {.issue = 1 / (fill(axes.col_total, row.tile_cols) * fill(axes.row_total, row.tile_rows)) - 1}, made);
   return true;
 }
 
@@ -72,7 +71,7 @@ bool offer_unaligned(const kernels::facts& known, const kernels::target& on, con
   if (!finish(made, number, row)) return false;
   made.reason =
       "columns are few and every address of src is a multiple of 16 bytes: chunks of rows, realigned lines of dst";
-  predict(known, on, row, {.dram = 1, .issue = 1 / (fill(axes.col_total, v << narrow_log2)) - 1}, made);
+  predict(known, on, row, {.issue = 1 / (fill(axes.col_total, v << narrow_log2)) - 1}, made);
   return true;
 }
 

@@ -29,8 +29,8 @@ bool offers::tile(const kernels::facts& known, const kernels::target& on, const 
                       : "every address is a multiple of 16 bytes: register blocks, 128 bytes of each row and column";
   predict(
       known, on, row,
-      {.dram = 1,
-       .requests = cut_tiles(*axes, row, false) + tile_waste(known, side_bytes, side_bytes),
+      {.dram = tile_waste(known, side_bytes, side_bytes),
+       .requests = cut_tiles(*axes, row, false),
        .shared = static_cast<double>(row.tile_rows) / static_cast<double>(std::min(axes->row_total, axes->col_total)),
        .issue = empty_part(*axes, row)},
       made);

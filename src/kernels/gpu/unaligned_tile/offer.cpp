@@ -23,9 +23,8 @@ bool offers::unaligned_tile(const kernels::facts& known, const kernels::target& 
   }
   made.reason = "some address is no multiple of 16 bytes: granules are realigned, dst is stored in whole sectors";
   predict(known, on, row,
-          {.dram = 1,
-           .requests = cut_tiles(*axes, row, true),
-           .shared = 1 / static_cast<double>(base::ceil_div(axes->row_total, row.tile_rows)),
+          {.requests = cut_tiles(*axes, row, true),
+           .shared = axes->row_total <= row.tile_rows ? 1.0 : 0.0,  // the last tile of a column takes one more chunk
            .issue = empty_part(*axes, row)},
           made);
   return true;
