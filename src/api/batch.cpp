@@ -17,9 +17,9 @@
 #include "base/machine.hpp"
 #include "base/parallel.hpp"
 #include "cornerturn/error.hpp"
-#include "kernels/cpu/items.hpp"
+#include "kernels/cpu/batch/items.hpp"
 #include "kernels/gpu/device.hpp"
-#include "plan/ask.hpp"
+#include "plan/choose.hpp"
 
 namespace cornerturn {
 namespace detail {
@@ -209,9 +209,10 @@ void batch_state::run(int thread) const {
     std::byte* const dst = static_cast<std::byte*>(one.dst) + parts_[one.which].dst_start;
     if (cpu_shares_.small[one.which]) {
       if (k == end.move) break;  // the next thread copies it
-      const bool contiguous = std::string_view(how.kernel->family) == "copy";
-      small[count++] = {&how.work,
-                        contiguous ? nullptr : how.kernel->run,
+      const bool contiguous = std::string_view(how.row->name) == "cpu_copy";
+      small[count++] = {how.args,
+                        how.units,
+                        contiguous ? nullptr : how.row->run,
                         src,
                         dst,
                         map::words(parts_[one.which].form) * parts_[one.which].form.word_bytes,
@@ -223,8 +224,8 @@ void batch_state::run(int thread) const {
       continue;
     }
     const std::int64_t first = k == begin.move ? begin.unit : 0;
-    const std::int64_t last = k == end.move ? end.unit : how.work.units;
-    if (first < last) how.kernel->run(how.work, src, dst, first, last);
+    const std::int64_t last = k == end.move ? end.unit : how.units;
+    if (first < last) how.row->run(how.args, {.src = src, .dst = dst}, first, last);
   }
   if (count > 0) kernels::cpu::move_items({small.data(), count});
 }
@@ -257,7 +258,7 @@ std::string batch_state::explain() const {
   if (moves_.empty()) return out.str();
   std::map<std::string, std::int64_t> items;  // by the name of the kernel
   if (!on_gpu()) {
-    for (const planning::batch_move& one : moves_) ++items[cpu_shares_.problems[one.which].kernel->name];
+    for (const planning::batch_move& one : moves_) ++items[cpu_shares_.problems[one.which].row->name];
   } else {
     for (const planning::gpu_batch::launch& one : shared_launches_.launches) items[one.kernel->name] += one.items;
     for (const own_launch& one : own_launches_) ++items[variants_[one.variant].chosen.row->name];

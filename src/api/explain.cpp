@@ -1,9 +1,11 @@
-// plan::explain(): prints the problem, its canonical form, the line that fired and the blocking.
+// plan::explain(): prints the problem, its canonical form, every offer and the blocking of the cheapest.
+#include <iomanip>
 #include <sstream>
 
 #include "api/apply.hpp"
 #include "api/plan_state.hpp"
-#include "plan/tuning.hpp"
+#include "kernels/cpu/costs.hpp"
+#include "kernels/cpu/split.hpp"
 
 namespace cornerturn::detail {
 namespace {
@@ -17,7 +19,7 @@ void print_axes(std::ostream& out, const Axes& axes, int rank, bool has_second) 
   }
 }
 
-void print_fused_axes(std::ostream& out, const char* name, const kernels::chain& one, const char* meaning) {
+void print_fused_axes(std::ostream& out, const char* name, const kernels::fused_axes& one, const char* meaning) {
   if (one.rank == 0) return;
   out << "  " << name << " " << one.total;
   if (one.rank > 1) {
@@ -25,6 +27,26 @@ void print_fused_axes(std::ostream& out, const char* name, const kernels::chain&
     for (int k = one.rank - 1; k >= 0; --k) out << ' ' << one.axes[k].extent << (k > 0 ? " x" : "");
   }
   out << "  " << meaning << '\n';
+}
+
+void print_offers(std::ostream& out, const std::vector<planning::choice>& all) {
+  out << "offers     time: predicted, relative to a copy of as many bytes\n";
+  for (const planning::choice& one : all) {
+    out << "  " << std::left << std::setw(28) << one.row->name << " time " << std::fixed << std::setprecision(2)
+        << one.time << ", bound by " << kernels::name(one.binds);
+    if (&one != &all.front() && all.front().time > 0) out << ", " << one.time / all.front().time << " of the first";
+    out << ": " << one.reason << '\n';
+  }
+}
+
+void print_blocking(std::ostream& out, const kernels::cpu::blocking& work) {
+  out << "blocking   cost row \"" << kernels::cpu::costs_of(base::this_machine()).name << "\"\n";
+  print_fused_axes(out, "rows", work.rows, "contiguous in dst");
+  print_fused_axes(out, "cols", work.cols,
+              work.src_col_bytes == work.element_bytes ? "contiguous in src" : "strided in src");
+  print_fused_axes(out, "outer", work.outer, "one iteration each");
+  out << "  panel " << work.panel << " columns, group " << work.group << " rows, "
+      << (work.streaming ? "non-temporal" : "ordinary") << " stores\n";
 }
 
 }  // namespace
@@ -37,7 +59,6 @@ void plan_state::explain_gpu_plans(std::ostream& out) const {
 }
 
 std::string plan_state::explain() const {
-  const kernels::job& work = chosen_.work;
   std::ostringstream out;
   out << "problem    " << what_.element_bytes << "-byte elements, rank " << what_.rank << '\n';
   const bool has_second = what_.math.second != second_array::none;
@@ -53,7 +74,7 @@ std::string plan_state::explain() const {
   }
   if (in_place_) {
     out << "kernel     " << in_place_->kernel->name << ": " << in_place_->kernel->note << '\n';
-    out << "line " << in_place_->line << "     in place: " << in_place_->reason << '\n' << api::explain(*in_place_);
+    out << "in place   " << in_place_->reason << '\n' << api::explain(*in_place_);
     out << "bytes      " << bytes_moved() << " (each pass reads once and writes once)\n";
     explain_gpu_plans(out);
     return out.str();
@@ -66,26 +87,16 @@ std::string plan_state::explain() const {
                                                : " (read once, written once)\n");
     return out.str();
   }
-  out << "kernel     " << chosen_.kernel->name << ": " << chosen_.kernel->note << '\n';
+  out << "kernel     " << chosen_.row->name << ": " << chosen_.row->note << '\n';
   if (tuned_) out << "tuned      the fastest of all rows by measurement\n";
-  out << "line " << chosen_.line << "     " << chosen_.reason << '\n';
-  const std::string_view family = chosen_.kernel->family;
-  if (family == "cached" || family == "stream" || family == "gather" || family == "box") {
-    out << "blocking   tuning row \"" << planning::tuning_for(base::this_machine()).name << "\"\n";
-    print_fused_axes(out, "rows", work.rows, "contiguous in dst");
-    print_fused_axes(out, "cols", work.cols,
-                     family == "box"                            ? "other axes of a box"
-                     : work.src_col_bytes == work.element_bytes ? "contiguous in src"
-                                                                : "strided in src");
-    print_fused_axes(out, "outer", work.outer, "one iteration each");
-    if (work.line_tiles) out << "  whole cache lines of dst at a time, if the CPU has AVX-512\n";
-    if (family != "cached") {
-      out << "  panel " << work.panel << " columns, group " << work.group
-          << " rows: " << (work.packed ? work.group * work.panel : work.group) * work.element_bytes
-          << " bytes of dst at a time, " << (work.streaming ? "non-temporal" : "ordinary") << " stores\n";
-    }
-  }
-  out << "threads    " << chosen_.threads << " over " << work.units << " units\n";
+  if (!kernel_.empty()) out << "forced     by options.kernel\n";
+  out << "reason     " << chosen_.reason << '\n';
+  kernels::facts known = kernels::facts_of(form_, math_);
+  known.threads = chosen_.threads;
+  print_offers(out,
+               planning::offers(known, {.cpu = &base::this_machine()}, {.kind = chosen_.row->kind, .kernel = kernel_}));
+  if (const auto* work = kernels::cpu::blocking_of(chosen_); work != nullptr) print_blocking(out, *work);
+  out << "threads    " << chosen_.threads << " over " << chosen_.units << " units\n";
   out << "bytes      " << bytes_moved() << " (read once, written once)\n";
   explain_gpu_plans(out);
   return out.str();

@@ -9,7 +9,7 @@
 #include "cornerturn/error.hpp"
 #include "kernels/gpu/apply/args.hpp"
 #include "kernels/gpu/policy/costs.hpp"
-#include "plan/ask.hpp"
+#include "plan/choose.hpp"
 
 namespace cornerturn::detail {
 namespace {
@@ -27,17 +27,17 @@ namespace {
 template <class Take>
 void with_facts(const problem& what, const map::canonical& form, const map::in_place_form& places, int alignment,
                 const Take& take) {
-  kernels::facts known = kernels::facts_of(form);
+  kernels::facts known = kernels::facts_of(
+      form, map::only_moves(what) ? kernels::op{} : kernels::op_of(what.math, what.element_bytes));
   known.alignment = alignment;
   if (what.in_place) known.in_place = &places;
-  if (!map::only_moves(what)) known.math = kernels::op_of(what.math, what.element_bytes);
   take(known);
 }
 
 // The predicted gain from which on shorter words are taken: their prediction is not exact.
 constexpr double shorter_words_gain = 0.97;
 
-planning::wish wish_of(const problem& what, const map::in_place_form& places, std::string_view kernel) noexcept {
+planning::request request_of(const problem& what, const map::in_place_form& places, std::string_view kernel) noexcept {
   const bool swaps = what.in_place && places.kind != map::in_place_kind::nothing;
   return {.kind = !map::only_moves(what) ? kernels::row_kind::arithmetic
                   : swaps                ? kernels::row_kind::in_place
@@ -68,7 +68,7 @@ gpu_variant prepare(const problem& what, const gpu::device_info& on, int alignme
   }
   with_facts(what, variant.form, places, alignment, [&](kernels::facts& known) {
     if (what.in_place && places.kind == map::in_place_kind::nothing) known.form.empty = true;
-    variant.chosen = planning::choose(known, target, wish_of(what, places, kernel));
+    variant.chosen = planning::choose(known, target, request_of(what, places, kernel));
   });
   // Elements of several words may be gathered faster in shorter words, which fill DRAM sectors more evenly: 22794 x 1380 of
   // 6 bytes 0.44 of a copy in words of 2 bytes, 0.68 in bytes (H200, 2026-11-23).
@@ -236,7 +236,7 @@ void print_offers(std::ostream& out, const problem& what, const gpu_variant& var
   map::in_place_form places;
   if (what.in_place) places = map::in_place(variant.form);
   with_facts(what, variant.form, places, variant.alignment, [&](kernels::facts& known) {
-    planning::ask(known, on, wish_of(what, places, ""), [&](const kernels::offer& made) {
+    planning::ask(known, on, request_of(what, places, ""), [&](const kernels::offer& made) {
       lines.push_back({made.row->name, made.time, made.binds, made.reason});
     });
   });

@@ -7,7 +7,7 @@
 
 #include "base/parallel.hpp"
 #include "cornerturn/error.hpp"
-#include "kernels/cpu/cycles.hpp"
+#include "kernels/cpu/cycles/args.hpp"
 #include "kernels/cpu/odometer.hpp"
 
 namespace cornerturn::api {
@@ -25,24 +25,19 @@ bool has_partner(const problem& what, int k) {
   return std::find(what.axes.begin(), what.axes.begin() + what.rank, wanted) != what.axes.begin() + what.rank;
 }
 
-void run(const planning::choice& how, const std::byte* from, std::byte* to, std::byte* workspace,
-         const executor& parallel) {
+void run(const planning::choice& how, const kernels::arrays& all, const executor& parallel) {
   struct team {
     const planning::choice& how;
-    const std::byte* from;
-    std::byte* to;
-    std::byte* workspace;
-  } all{how, from, to, workspace};
+    const kernels::arrays& all;
+  } together{how, all};
   const auto body = [](void* argument, int task) {
     const team& mine = *static_cast<team*>(argument);
     const planning::choice& its = mine.how;
-    const std::int64_t units = its.work.units;
-    const std::int64_t begin = units / its.threads * task + std::min<std::int64_t>(task, units % its.threads);
-    const std::int64_t end = begin + units / its.threads + (task < units % its.threads ? 1 : 0);
-    if (its.kernel->turn != nullptr) return its.kernel->turn(its.work, mine.to, mine.workspace, begin, end);
-    its.kernel->run(its.work, mine.from, mine.to, begin, end);
+    const std::int64_t begin = its.units / its.threads * task + std::min<std::int64_t>(task, its.units % its.threads);
+    const std::int64_t end = begin + its.units / its.threads + (task < its.units % its.threads ? 1 : 0);
+    its.row->run(its.args, mine.all, begin, end);
   };
-  base::parallel_for(parallel, how.threads, body, &all);
+  base::parallel_for(parallel, how.threads, body, &together);
 }
 
 }  // namespace
@@ -69,12 +64,16 @@ void run_in_place(const planning::in_place_choice& chosen, std::byte* data, std:
       std::byte* const array = data + program.begin + at.src();
       for (const in_place_step& step : program.steps) {
         const planning::choice& how = chosen.moves[static_cast<std::size_t>(step.move)];
-        if (how.kernel->family == std::string_view("cycles")) {
-          std::memset(kernels::cpu::cycle_flags(how.work, workspace), 0,
-                      static_cast<std::size_t>(kernels::cpu::cycle_flags_bytes(how.work)));
+        if (how.row->family == std::string_view("cycles")) {
+          const auto& work = how.as<kernels::cpu::cycles::args>();
+          std::memset(kernels::cpu::cycle_flags(work, workspace), 0,
+                      static_cast<std::size_t>(kernels::cpu::cycle_flags_bytes(work)));
         }
-        run(how, (step.from_workspace ? workspace : array) + step.from,
-            (step.to_workspace ? workspace : array) + step.to, workspace, parallel);
+        run(how,
+            {.src = (step.from_workspace ? workspace : array) + step.from,
+             .dst = (step.to_workspace ? workspace : array) + step.to,
+             .workspace = workspace},
+            parallel);
       }
     }
   }
@@ -91,12 +90,11 @@ std::string explain(const planning::in_place_choice& chosen) {
       const planning::choice& how = chosen.moves[static_cast<std::size_t>(step.move)];
       out << "  step     ";
       if (times > 1) out << times << " x ";
-      out << how.kernel->name;
-      if (how.kernel->turn == nullptr) {
+      out << how.row->name;
+      if (how.row->kind == kernels::row_kind::move) {
         out << (step.from_workspace ? " from the workspace" : "") << (step.to_workspace ? " to the workspace" : "");
       }
-      out << ", " << how.threads << (how.threads == 1 ? " thread over " : " threads over ") << how.work.units
-          << " units\n";
+      out << ", " << how.threads << (how.threads == 1 ? " thread over " : " threads over ") << how.units << " units\n";
       k += times;
     }
   }

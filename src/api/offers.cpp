@@ -6,7 +6,7 @@
 #include "cornerturn/error.hpp"
 #include "cornerturn/plan.hpp"
 #include "kernels/gpu/policy/costs.hpp"
-#include "plan/ask.hpp"
+#include "plan/choose.hpp"
 
 namespace cornerturn {
 namespace {

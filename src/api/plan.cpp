@@ -14,7 +14,6 @@
 #include "base/parallel.hpp"
 #include "cornerturn/error.hpp"
 #include "kernels/gpu/device.hpp"
-#include "plan/apply.hpp"
 
 namespace cornerturn {
 namespace detail {
@@ -38,11 +37,6 @@ device device_of(device on, const char* kernel) {
 
 [[noreturn]] void refuse_kernel(const std::string& kernel) {
   throw error(status::invalid_argument, "kernel is \"" + kernel + "\", which does not accept this problem");
-}
-
-void run(const planning::choice& chosen, const kernels::arrays& all, std::int64_t begin, std::int64_t end) {
-  if (chosen.kernel->apply != nullptr) return chosen.kernel->apply(chosen.work, all, begin, end);
-  chosen.kernel->run(chosen.work, all.src, all.dst, begin, end);
 }
 
 [[noreturn]] void refuse_alignment(const std::string& kernel, int alignment) {
@@ -109,26 +103,26 @@ plan_state::~plan_state() {
 void plan_state::choose_for_cpu(int threads) {
   if (threads == 0) threads = base::default_threads();
   if (computes_) {
-    chosen_ = planning::choose_apply(form_, math_, {.threads = threads, .kernel = kernel_}, base::this_machine());
-    if (chosen_.kernel == nullptr) refuse_kernel(kernel_);
+    chosen_ = planning::choose(form_, math_, {.threads = threads, .kernel = kernel_}, base::this_machine());
+    if (chosen_.row == nullptr) refuse_kernel(kernel_);
     return;
   }
   if (findings_ == findings::use) {
     if (const api::tuned_row known = api::find_tuned(key_on_cpu(threads)); known.kernel != nullptr) {
       const int limited = std::clamp(known.threads, 1, threads);
       chosen_ = planning::choose(form_, {.threads = limited, .kernel = known.kernel}, base::this_machine());
-      tuned_ = chosen_.kernel != nullptr;
+      tuned_ = chosen_.row != nullptr;
       if (tuned_) return;
     }
   }
   chosen_ = planning::choose(form_, {.threads = threads, .kernel = kernel_}, base::this_machine());
-  if (chosen_.kernel == nullptr) refuse_kernel(kernel_);
+  if (chosen_.row == nullptr) refuse_kernel(kernel_);
 }
 
 void plan_state::prepare_fast_path() noexcept {
   if (computes_ || form_.empty || chosen_.threads != 1) return;
-  fast_path_.run = chosen_.kernel->run;
-  fast_path_.units = chosen_.work.units;
+  fast_path_.run = chosen_.row->run;
+  fast_path_.units = chosen_.units;
   const auto bytes = [](const map::byte_span& span) { return static_cast<std::uint64_t>(span.hi - span.lo); };
   fast_path_.lowest = static_cast<std::uint64_t>(src_span_.lo) - static_cast<std::uint64_t>(dst_span_.hi) + 1;
   fast_path_.overlap_bytes = bytes(src_span_) + bytes(dst_span_) - 1;
@@ -138,8 +132,10 @@ bool plan_state::try_fast_path(const void* src, void* dst) const {
   const std::uint64_t distance = reinterpret_cast<std::uintptr_t>(dst) - reinterpret_cast<std::uintptr_t>(src);
   const bool valid = src != nullptr && dst != nullptr && distance - fast_path_.lowest >= fast_path_.overlap_bytes;
   if (fast_path_.run == nullptr || !valid || gpu::driver_is_loaded()) return false;
-  fast_path_.run(chosen_.work, static_cast<const std::byte*>(src) + src_start_,
-                 static_cast<std::byte*>(dst) + dst_start_, 0, fast_path_.units);
+  fast_path_.run(
+      chosen_.args,
+      {.src = static_cast<const std::byte*>(src) + src_start_, .dst = static_cast<std::byte*>(dst) + dst_start_}, 0,
+      fast_path_.units);
   return true;
 }
 
@@ -174,7 +170,7 @@ const gpu_plan* plan_state::gpu_plan_for(int device) const {
 
 const char* plan_state::kernel() const noexcept {
   if (in_place_) return in_place_->kernel->name;
-  if (!on_gpu_only()) return chosen_.kernel->name;
+  if (!on_gpu_only()) return chosen_.row->name;
   return gpu_plans_[device_].load(std::memory_order_acquire)->aligned.chosen.row->name;
 }
 
@@ -370,8 +366,7 @@ void plan_state::check_overlap(const void* src, const void* dst) const {
 }
 
 void plan_state::execute_on_cpu(const kernels::arrays& all) const {
-  const kernels::job& work = chosen_.work;
-  if (chosen_.threads == 1) return run(chosen_, all, 0, work.units);
+  if (chosen_.threads == 1) return chosen_.row->run(chosen_.args, all, 0, chosen_.units);
 
   struct team {
     const plan_state* self;
@@ -380,11 +375,11 @@ void plan_state::execute_on_cpu(const kernels::arrays& all) const {
   const auto body = [](void* argument, int task) {
     const team& mine = *static_cast<team*>(argument);
     const planning::choice& chosen = mine.self->chosen_;
-    const std::int64_t units = chosen.work.units;
+    const std::int64_t units = chosen.units;
     // A static share: consecutive units, and task sizes differ by at most one.
     const std::int64_t begin = units / chosen.threads * task + std::min<std::int64_t>(task, units % chosen.threads);
     const std::int64_t end = begin + units / chosen.threads + (task < units % chosen.threads ? 1 : 0);
-    run(chosen, mine.all, begin, end);
+    chosen.row->run(chosen.args, mine.all, begin, end);
   };
   base::parallel_for(parallel_, chosen_.threads, body, &together);
 }

@@ -90,7 +90,7 @@ class plan_state {
   std::int64_t second_start_ = 0;
   // The data of try_fast_path, adjacent in memory: a small matrix takes 5 ns, and the checks of execute 15 ns.
   struct {
-    kernels::kernel_function run = nullptr;  // null: this plan needs execute
+    kernels::run_function run = nullptr;  // null: this plan needs execute
     std::int64_t units = 0;
     // The spans of src and dst overlap if dst - src - lowest < overlap_bytes, in unsigned arithmetic.
     std::uint64_t lowest = 0;

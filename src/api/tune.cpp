@@ -63,7 +63,8 @@ std::vector<candidate> candidates(const problem& what, const detail::gpu_variant
       if (row.launch != nullptr && fits) try_row(all, what, row.name, device::cuda, 0);
       continue;
     }
-    if (row.run == nullptr || std::string_view(row.family) == "reference") continue;
+    if (row.run == nullptr || row.kind != kernels::row_kind::move || std::string_view(row.family) == "reference")
+      continue;
     try_row(all, what, row.name, device::cpu, threads);
     if (!all.empty() && std::string_view(all.back().how->kernel()) == row.name && all.back().how->threads() > 1) {
       try_row(all, what, row.name, device::cpu, 1);

@@ -110,8 +110,8 @@ struct offer {
   }
 };
 
-// Effect  the facts of a canonical problem, out of place, whatever its offsets are
-[[nodiscard]] facts facts_of(const map::canonical& form) noexcept;
+// Effect  the facts of a canonical problem, out of place, whatever its offsets are. math: of a problem that computes
+[[nodiscard]] facts facts_of(const map::canonical& form, const op& math = {}) noexcept;
 
 // Effect  fills `made`, all but `row`
 // Returns false where the row cannot move the problem; `made` is unspecified then

@@ -4,6 +4,21 @@
 #include "kernels/gpu/policy/offers.hpp"
 
 namespace cornerturn::kernels {
+
+// The offers of the families.
+namespace cpu {
+#define CPU_ROW(name, family, policy, element_bytes, note)                                    \
+  namespace family {                                                                          \
+  bool policy(const facts& known, const target& on, const kernel& row, offer& made) noexcept; \
+  }
+#define CPU_IN_PLACE_ROW CPU_ROW
+#define CPU_ARITHMETIC_ROW CPU_ROW
+#include "kernels/kernels.inc"
+#undef CPU_ROW
+#undef CPU_IN_PLACE_ROW
+#undef CPU_ARITHMETIC_ROW
+}  // namespace cpu
+
 namespace {
 
 #if defined(CORNERTURN_CUDA)
@@ -20,6 +35,7 @@ namespace {
    dst_bytes,                                                                                                     \
    note,                                                                                                          \
    &gpu::offers::family,                                                                                          \
+   nullptr,                                                                                                       \
    &gpu::descriptions::family,                                                                                    \
    CORNERTURN_LAUNCH(name),                                                                                       \
    tile_rows,                                                                                                     \
@@ -27,15 +43,15 @@ namespace {
    shared_bytes,                                                                                                  \
    gpu::limits},
 
+#define CPU_TABLE_ROW(name, family, kind, policy, bytes, note) \
+  {#name, "cpu", #family, kind, bytes, bytes, note, &cpu::family::policy, &name, nullptr, nullptr, 0, 0, 0, 0},
+
 constexpr kernel table[] = {
-#define CORNERTURN_KERNEL(name, backend, family, bytes, note) \
-  {#name, #backend, #family, row_kind::move, bytes, bytes, note, nullptr, nullptr, nullptr, 0, 0, 0, 0, &name},
-#define CORNERTURN_IN_PLACE_KERNEL(name, backend, family, bytes, note)                                   \
-  {#name, #backend, #family, row_kind::in_place, bytes, bytes, note, nullptr, nullptr, nullptr, 0, 0, 0, \
-   0,     nullptr,  &name},
-#define CORNERTURN_APPLY_KERNEL(name, backend, family, bytes, note)                                             \
-  {#name,   #backend, #family, row_kind::arithmetic, bytes, bytes, note, nullptr, nullptr, nullptr, 0, 0, 0, 0, \
-   nullptr, nullptr,  &name},
+#define CPU_ROW(name, family, policy, bytes, note) CPU_TABLE_ROW(name, family, row_kind::move, policy, bytes, note)
+#define CPU_IN_PLACE_ROW(name, family, policy, bytes, note) \
+  CPU_TABLE_ROW(name, family, row_kind::in_place, policy, bytes, note)
+#define CPU_ARITHMETIC_ROW(name, family, policy, bytes, note) \
+  CPU_TABLE_ROW(name, family, row_kind::arithmetic, policy, bytes, note)
 #define GPU_ROW(name, family, bytes, tile_rows, tile_cols, shared, limits, note, ...) \
   GPU_TABLE_ROW(name, family, row_kind::move, bytes, bytes, tile_rows, tile_cols, shared, limits, note)
 #define GPU_BATCH_ROW(name, family, bytes, tile_rows, tile_cols, shared, limits, note, ...) \
@@ -48,15 +64,6 @@ constexpr kernel table[] = {
 };
 
 }  // namespace
-
-std::span<const kernel> all() noexcept { return table; }
-
-const kernel* find(std::string_view name) noexcept {
-  for (const kernel& one : table) {
-    if (name == one.name) return &one;
-  }
-  return nullptr;
-}
 
 const char* name(bound limit) noexcept {
   switch (limit) {
@@ -74,6 +81,15 @@ const char* name(bound limit) noexcept {
       return "latency";
   }
   return "";
+}
+
+std::span<const kernel> all() noexcept { return table; }
+
+const kernel* find(std::string_view name) noexcept {
+  for (const kernel& one : table) {
+    if (name == one.name) return &one;
+  }
+  return nullptr;
 }
 
 }  // namespace cornerturn::kernels

@@ -1,6 +1,7 @@
 // The list as a table.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -8,9 +9,31 @@
 #include <vector>
 
 #include "kernels/family.hpp"
-#include "kernels/job.hpp"
 
 namespace cornerturn::kernels {
+
+// What a row can do.
+enum class row_kind : std::uint8_t {
+  move,        // out of place, bits unchanged
+  arithmetic,  // out of place, elements change, or go to two destinations
+  in_place,    // src is dst
+  batch,       // many items, each at addresses of its own
+};
+
+// The arrays of a call on the CPU, each at the word of index 0. A row in place reads and writes dst alone.
+struct arrays {
+  const std::byte* src = nullptr;
+  std::byte* dst = nullptr;
+  const std::byte* second = nullptr;  // where math.second is source; dst itself where beta multiplies dst
+  std::byte* second_dst = nullptr;    // where math.second is destination
+  float scale = 1;
+  std::byte* workspace = nullptr;  // as many bytes as the plan says, contents unspecified
+};
+
+// Effect  runs units [begin, end) on the CPU; args is the struct of the family's args.hpp
+// Alias   two calls on disjoint ranges write disjoint bytes. In place they touch disjoint bytes, or synchronise through
+//         flags in the workspace. Where second is dst, the call that writes an element reads it before
+using run_function = void (*)(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) noexcept;
 
 // Effect  starts `blocks` blocks of a GPU kernel on the current device; args is the struct of the family's args.hpp. With 0
 //         blocks nothing is started, and args may be null: the kernel is loaded and allowed the shared memory, so that a
@@ -24,32 +47,22 @@ inline constexpr int all_shared_bytes = 0x7fffffff;  // with 0 blocks: as much a
 // Effect  the geometry of an offer, one or more lines for plan.explain()
 using describe_function = std::string (*)(const offer& made);
 
-// What a row can do.
-enum class row_kind : std::uint8_t {
-  move,        // out of place, bits unchanged
-  arithmetic,  // out of place, elements change, or go to two places
-  in_place,    // src is dst
-  batch,       // many items, addresses from a table
-};
-
 struct kernel {
   const char* name;
   const char* backend;
   const char* family;
   row_kind kind;
-  int element_bytes;  // 0: any
-  int dst_element_bytes;
+  int element_bytes;      // 0: any
+  int dst_element_bytes;  // differs where a row converts
   const char* note;
   offer_function offer;
-  describe_function describe;
-  launch_function launch;  // on a GPU, or null
-  int tile_rows;           // of a GPU kernel whose tile has a fixed size, else 0
+  run_function run;            // on the CPU, or null
+  describe_function describe;  // null: no geometry to tell
+  launch_function launch;      // on a GPU, or null
+  int tile_rows;               // of a GPU kernel whose tile has a fixed size, else 0
   int tile_cols;
-  int shared_bytes;                  // that its tile takes
-  std::uint64_t limits;              // GPU: kernels/gpu/policy/limits.hpp
-  kernel_function run = nullptr;     // on the CPU, or null
-  in_place_function turn = nullptr;  // on the CPU where src is dst, or null
-  apply_function apply = nullptr;    // on the CPU where elements change on the way, or null
+  int shared_bytes;      // that its tile takes
+  std::uint64_t limits;  // GPU: kernels/gpu/policy/limits.hpp
 };
 
 // Every row of every backend. A GPU's rows have a null `launch` in a build without that backend: the planner still answers
@@ -59,9 +72,9 @@ struct kernel {
 
 // Whether this build can run the row.
 [[nodiscard]] inline bool is_present(const kernel& row) noexcept {
-  return row.launch != nullptr || row.backend == std::string_view("cpu");
+  return row.run != nullptr || row.launch != nullptr;
 }
-[[nodiscard]] inline bool is_of_gpu(const kernel& row) noexcept { return row.backend != std::string_view("cpu"); }
+[[nodiscard]] inline bool is_of_gpu(const kernel& row) noexcept { return row.run == nullptr; }
 
 // Whether the row is the variant of its family that its name ends with: "_fused", "_unaligned".
 [[nodiscard]] inline bool is_variant(const kernel& row, std::string_view suffix) noexcept {
@@ -75,20 +88,18 @@ struct kernel {
 // Returns false, and changes nothing, when this machine has no such target
 bool force_simd_target(std::string_view name);
 
-#define CORNERTURN_KERNEL(name, backend, family, element_bytes, note) \
-  void name(const job& work, const std::byte* src, std::byte* dst, std::int64_t begin, std::int64_t end) noexcept;
-#define CORNERTURN_IN_PLACE_KERNEL(name, backend, family, element_bytes, note) \
-  void name(const job& work, std::byte* data, std::byte* workspace, std::int64_t begin, std::int64_t end) noexcept;
-#define CORNERTURN_APPLY_KERNEL(name, backend, family, element_bytes, note) \
-  void name(const job& work, const arrays& all, std::int64_t begin, std::int64_t end) noexcept;
+#define CPU_ROW(name, family, policy, element_bytes, note) \
+  void name(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) noexcept;
+#define CPU_IN_PLACE_ROW CPU_ROW
+#define CPU_ARITHMETIC_ROW CPU_ROW
 #define GPU_ROW(name, ...) const char* name(const void* args, std::uint32_t blocks, int shared, void* stream) noexcept;
 #define GPU_BATCH_ROW GPU_ROW
 #define GPU_IN_PLACE_ROW GPU_ROW
 #define GPU_ARITHMETIC_ROW GPU_ROW
 #include "kernels/kernels.inc"
-#undef CORNERTURN_KERNEL
-#undef CORNERTURN_IN_PLACE_KERNEL
-#undef CORNERTURN_APPLY_KERNEL
+#undef CPU_ROW
+#undef CPU_IN_PLACE_ROW
+#undef CPU_ARITHMETIC_ROW
 #undef GPU_ROW
 #undef GPU_BATCH_ROW
 #undef GPU_IN_PLACE_ROW

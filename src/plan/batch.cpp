@@ -8,7 +8,8 @@
 
 #include "base/checked.hpp"
 #include "kernels/cpu/block.hpp"
-#include "plan/tuning.hpp"
+#include "kernels/cpu/costs.hpp"
+#include "kernels/cpu/register_tile/args.hpp"
 
 namespace cornerturn::planning {
 namespace {
@@ -19,15 +20,20 @@ std::int64_t bytes_of(const map::canonical& form) noexcept { return map::words(f
 // 0.43 with all of the item (Intel Xeon with 2 MiB of L2, one thread, 2026-11-22).
 constexpr std::int64_t panel_bytes = 8 << 10;
 
+const kernels::cpu::register_tile::args* matrix_of(const choice& one) noexcept {
+  if (std::string_view(one.row->family) != "register_tile") return nullptr;
+  const auto& work = one.as<kernels::cpu::register_tile::args>();
+  return work.outer.total == 1 ? &work : nullptr;
+}
+
 // The bytes of the panels in which a matrix goes, the last one no narrower than a block; 0 for what is none.
 std::int64_t panel_of(const choice& one) noexcept {
-  const kernels::job& work = one.work;
-  if (std::string_view(one.kernel->family) != "cached" || work.outer.total != 1) return 0;
-  const std::int64_t block = kernels::cpu::block_cols(work.element_bytes);
-  const std::int64_t cols = work.cols.total;
-  const std::int64_t column = work.rows.total * work.element_bytes;
-  const std::int64_t blocks =
-      std::max({panel_bytes / column / block, 64 / work.element_bytes / block, std::int64_t{1}});
+  const auto* const work = matrix_of(one);
+  if (work == nullptr) return 0;
+  const std::int64_t block = kernels::cpu::block_cols(work->word_bytes);
+  const std::int64_t cols = work->cols;
+  const std::int64_t column = work->rows * work->word_bytes;
+  const std::int64_t blocks = std::max({panel_bytes / column / block, 64 / work->word_bytes / block, std::int64_t{1}});
   std::int64_t panel = std::min(cols, blocks * block);
   while (panel < cols && (cols - 1) % panel + 1 < block) panel = std::min(cols, panel + block);
   return panel * column;
@@ -35,10 +41,15 @@ std::int64_t panel_of(const choice& one) noexcept {
 
 // More than a line of each of some columns. Bytes lose: 8 to 300 0.40, in panels 0.42; float32 0.65 and 0.55 (Intel Xeon
 // with 2 MiB of L2, one thread, 2026-11-23).
-bool goes_by_strips(const kernels::job& work) noexcept {
-  return work.element_bytes > 1 && work.rows.total * work.element_bytes > 64 &&
-         work.cols.total >= kernels::cpu::line_tile_cols(work.element_bytes) &&
-         work.cols.total <= kernels::cpu::item_strip_cols;
+bool goes_by_strips(const choice& one) noexcept {
+  const auto* const work = matrix_of(one);
+  return work != nullptr && work->word_bytes > 1 && work->rows * work->word_bytes > 64 &&
+         work->cols >= kernels::cpu::line_tile_cols(work->word_bytes) && work->cols <= kernels::cpu::item_strip_cols;
+}
+
+// Whether dst does not fit the cache beside what else the call writes, so that the row stores past it.
+bool goes_past_cache(std::int64_t bytes, std::int64_t beside, const base::machine& machine) noexcept {
+  return bytes > std::max<std::int64_t>(kernels::cpu::cached_limit_bytes(machine) - beside, 0);
 }
 
 }  // namespace
@@ -49,7 +60,7 @@ batch_choice choose_batch(std::span<const map::canonical> forms, std::span<const
   for (const batch_move& one : moves) {  // 1.
     if (!base::checked_add(made.bytes, bytes_of(forms[one.which]), made.bytes)) made.bytes = INT64_MAX;
   }
-  const std::int64_t worth = made.bytes / (tuning_for(machine).thread_bytes / 2);
+  const std::int64_t worth = made.bytes / (kernels::cpu::costs_of(machine).thread_bytes / 2);
   threads = static_cast<int>(std::clamp<std::int64_t>(worth, 1, std::max(threads, 1)));
 
   made.problems.reserve(forms.size());
@@ -60,9 +71,9 @@ batch_choice choose_batch(std::span<const map::canonical> forms, std::span<const
   // copy of float32, one thread of an Intel Xeon with 2 MiB of L2, 2026-11-22: 8 x 8 0.09 as it is turned, 0.56 by
   // ordinary stores, 0.64 so; 31 x 31 0.36, 0.53, 0.74; 8 to 300 0.50, 0.33, 0.56.
   // What may go by strips is larger: 301 x 301 0.48 as it is turned, 0.68 so (2026-11-23).
-  const bool by_strips = tuning_for(machine).line_tiles;
+  const bool by_strips = kernels::cpu::costs_of(machine).line_tiles;
   const std::int64_t most_small = machine.l2_bytes / (by_strips ? 4 : 8);
-  const bool streams = made.bytes > cached_limit_bytes(machine);
+  const bool streams = made.bytes > kernels::cpu::cached_limit_bytes(machine);
   for (const map::canonical& form : forms) {  // 2.
     const std::int64_t bytes = bytes_of(form);
     const map::byte_span span = map::dst_span(form);
@@ -73,16 +84,16 @@ batch_choice choose_batch(std::span<const map::canonical> forms, std::span<const
     const std::int64_t beside = small ? 0 : std::max<std::int64_t>(made.bytes - bytes, 0);
     made.problems.push_back(
         choose(form, {.threads = shared ? threads : 1, .kernel = {}, .beside_bytes = beside}, machine));
-    made.small.push_back(small && !made.problems.back().work.streaming);
+    made.small.push_back(small && !goes_past_cache(bytes, beside, machine));
     made.panels.push_back(made.small.back() ? panel_of(made.problems.back()) : 0);
-    made.strips.push_back(by_strips && made.panels.back() > 0 && goes_by_strips(made.problems.back().work));
+    made.strips.push_back(by_strips && made.panels.back() > 0 && goes_by_strips(made.problems.back()));
   }
 
   made.begins.push_back({});
   std::int64_t before = 0;                          // bytes of the moves before this one
   for (std::size_t k = 0; k < moves.size(); ++k) {  // 3.
     const std::int64_t bytes = bytes_of(forms[moves[k].which]);
-    const std::int64_t units = made.small[moves[k].which] ? 1 : made.problems[moves[k].which].work.units;
+    const std::int64_t units = made.small[moves[k].which] ? 1 : made.problems[moves[k].which].units;
     for (auto next = static_cast<std::int64_t>(made.begins.size()); next < threads; ++next) {
       const std::int64_t wanted = made.bytes / threads * next - before;
       if (wanted >= bytes) break;

@@ -12,7 +12,7 @@
 #include "kernels/gpu/gather/args.hpp"
 #include "kernels/gpu/panel/args.hpp"
 #include "kernels/gpu/small/args.hpp"
-#include "plan/ask.hpp"
+#include "plan/choose.hpp"
 #include "plan/batch.hpp"
 
 namespace cornerturn::planning {

@@ -1,33 +1,60 @@
-// Which kernel moves a canonical problem, and how the work is cut: one numbered list, see choose.cpp.
+// Which kernel moves a problem: every row of the list is asked for an offer, and the cheapest offer wins.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "base/machine.hpp"
+#include "kernels/family.hpp"
 #include "kernels/kernel.hpp"
 #include "map/canonical.hpp"
-#include "plan/tuning.hpp"
 
 namespace cornerturn::planning {
 
+using choice = kernels::offer;  // its row is null where no row accepts the problem
+
+// The rows that are asked. Those of the CPU where the target has a CPU, else those of CUDA.
 struct request {
+  kernels::row_kind kind = kernels::row_kind::move;
+  std::string_view kernel = {};  // this row only; empty: all but the oracles of the tests
+  std::string_view family = {};  // of this family only; empty: of all
+};
+
+[[nodiscard]] bool is_asked(const kernels::kernel& row, const kernels::target& on, const request& wanted) noexcept;
+
+// Effect  calls take(offer) for each row that accepts the problem, in the order of the list
+template <class Take>
+void ask(const kernels::facts& known, const kernels::target& on, const request& wanted, const Take& take) {
+  choice made;
+  for (const kernels::kernel& row : kernels::all()) {
+    if (!is_asked(row, on, wanted)) continue;
+    made.row = &row;
+    made.binds = kernels::bound::dram;
+    made.reason = "";
+    if (row.offer(known, on, row, made)) take(static_cast<const choice&>(made));
+  }
+}
+
+// Returns the cheapest offer; of equal ones that of the earlier row
+[[nodiscard]] choice choose(const kernels::facts& known, const kernels::target& on, const request& wanted) noexcept;
+
+// Returns all offers, cheapest first
+[[nodiscard]] std::vector<choice> offers(const kernels::facts& known, const kernels::target& on, const request& wanted);
+
+// On the CPU.
+struct cpu_request {
   int threads = 1;                // upper bound
-  std::string_view kernel;        // force this row; empty: let the list decide
+  std::string_view kernel = {};   // force this row
   std::int64_t beside_bytes = 0;  // written by the same call besides dst: the cache would have to hold them too
 };
+[[nodiscard]] choice choose(const map::canonical& form, const cpu_request& wanted,
+                            const base::machine& machine) noexcept;
+// Requires  form is of a problem with that math
+[[nodiscard]] choice choose(const map::canonical& form, const kernels::op& math, const cpu_request& wanted,
+                            const base::machine& machine) noexcept;
 
-struct choice {
-  const kernels::kernel* kernel = nullptr;  // null: the forced row cannot move this problem
-  kernels::job work;
-  int threads = 1;
-  int line = 0;  // of the decision list
-  const char* reason = "";
-};
-
-// How strips-inl.hpp walks the rows and cols of a job whose dst has words of so many bytes.
-void cut_strips(kernels::job& work, std::int64_t word_bytes, const cpu_tuning& tuned) noexcept;
-
-[[nodiscard]] choice choose(const map::canonical& form, const request& wanted, const base::machine& machine) noexcept;
+// The target of a GPU.
+[[nodiscard]] kernels::target target_of(int arch, int multiprocessors, std::int64_t shared_bytes) noexcept;
 
 }  // namespace cornerturn::planning

@@ -1,21 +1,20 @@
-// The decision list of the CPU engine for problems whose src is their dst. The first line whose condition holds wins.
-//   1  every element is where it belongs                                        nothing
-//   2  pairs of places trade: words, columns side by side                       swap_b*
-//   3  pairs of places trade: anything else                                     swap
-//   4  rectangles that fit the workspace: there and back                        the out-of-place kernel and copy
-//   5  rectangles of long items                                                 cycles
-//   6  rows in strips: each is turned out of place into the room of the one     ... and cycles
-//      before; columns of strips are items that follow cycles then: strips.hpp
-//   7  columns in strips: the same backwards                                    cycles and ...
+// Programs for problems whose src is their dst; each of their moves goes through choose().
+//   swapped     pairs of places are swapped: the cheapest row of the family swap
+//   buffered    a rectangle that fits the workspace: out of place and back
+//   cycles      a rectangle of long items
+//   row_strips  strips of rows are transposed out of place, each into the room of the one before; columns of strips are
+//               items that follow cycles then: strips.hpp
+//   col_strips  the same backwards
 #include "plan/in_place.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include "base/checked.hpp"
-#include "kernels/cpu/cycles.hpp"
-#include "kernels/cpu/swap.hpp"
+#include "kernels/cpu/costs.hpp"
+#include "kernels/cpu/cycles/args.hpp"
+#include "kernels/reference.hpp"
 #include "plan/strips.hpp"
-#include "plan/tuning.hpp"
 
 namespace cornerturn::planning {
 namespace {
@@ -24,18 +23,29 @@ namespace {
 static_assert(kernels::cpu::cycle_part_bytes >= realigned_part_bytes);
 
 using base::ceil_div;
-using kernels::job;
+using kernels::cpu::cached_limit_bytes;
+using kernels::cpu::costs_of;
 
-constexpr const char* reasons[] = {
-    "",
-    "every element is where it belongs",
-    "places trade their words in pairs, and columns lie side by side: blocks are turned in registers",
-    "places trade their elements in pairs, one by one",
-    "the rectangle fits the workspace: it is turned out of place and copied back",
-    "the elements are so long that each follows its cycle at once",
-    "strips of rows are turned out of place, each into the room of the one before; then their columns follow cycles",
-    "rows of strips of columns follow cycles; then the strips are turned out of place, each into the room before it",
-};
+const char* reason_of(in_place_way way) noexcept {
+  switch (way) {
+    case in_place_way::nothing:
+      return "every element is where it belongs";
+    case in_place_way::buffered:
+      return "the rectangle fits the workspace: it is transposed out of place and copied back";
+    case in_place_way::cycles:
+      return "the elements are so long that each follows its cycle at once";
+    case in_place_way::row_strips:
+      return "strips of rows are transposed out of place, each into the room of the one before; then their columns "
+             "follow cycles";
+    case in_place_way::col_strips:
+      return "rows of strips of columns follow cycles; then the strips are transposed out of place, each into the room "
+             "before it";
+    case in_place_way::reference:
+      return "asked for by name";
+    default:
+      return "";
+  }
+}
 
 // The workspace of a large rectangle is a twentieth of it, and a tenth of that for what waits there.
 constexpr std::int64_t workspace_parts = 20;
@@ -43,69 +53,25 @@ constexpr std::int64_t least_room = 4096;
 // Shorter elements are turned in strips, so that items are longer.
 constexpr std::int64_t long_item_bytes = 1024;
 
-choice forced_row(const char* name, const map::canonical& form) noexcept {
-  choice made;
-  made.kernel = kernels::find(name);
-  made.work.form = form;
-  made.work.form.src_offset = 0;
-  made.work.form.dst_offset = 0;
-  return made;
-}
-
-int threads_for(std::int64_t bytes, const request& wanted, const base::machine& machine) noexcept {
-  const std::int64_t each = tuning_for(machine).thread_bytes / 2;
-  return static_cast<int>(std::clamp<std::int64_t>(bytes / each, 1, std::max(wanted.threads, 1)));
-}
-
-bool takes(const request& wanted, std::string_view name) noexcept {
+bool takes(const cpu_request& wanted, std::string_view name) noexcept {
   return wanted.kernel.empty() || wanted.kernel == name;
 }
 
-// 2, 3
-in_place_choice involution(const map::canonical& form, const map::in_place_form& places, const request& wanted,
-                           const base::machine& machine) {
+in_place_choice swapped(const map::canonical& form, const map::in_place_form& places, const cpu_request& wanted,
+                        const base::machine& machine) {
   in_place_choice made;
-  const std::int64_t element = places.unit * form.word_bytes;
-  const bool words = places.unit == 1 && places.pairs[0].dst_stride == 1;
-  const kernels::kernel* const any = kernels::find("cpu_swap");
-  for (const kernels::kernel& row : kernels::all()) {
-    if (row.turn == nullptr || row.family != std::string_view("swap") || !takes(wanted, row.name)) continue;
-    if (&row == any ? (words && wanted.kernel.empty()) : (!words || row.element_bytes != form.word_bytes)) continue;
-    made.kernel = &row;
-  }
+  kernels::facts known = kernels::facts_of(form);
+  known.threads = std::max(wanted.threads, 1);
+  known.in_place = &places;
+  const choice best = choose(known, {.cpu = &machine}, {.kind = kernels::row_kind::in_place, .kernel = wanted.kernel});
+  made.kernel = best.row;
   if (made.kernel == nullptr) return made;
-  made.line = made.kernel == any ? 3 : 2;
+  made.way = in_place_way::swapped;
+  made.reason = best.reason;
+  made.time = best.time;
   made.passes = 1;
-
-  choice how = forced_row(made.kernel->name, form);
-  job& work = how.work;
-  work.element_bytes = element;
-  for (int k = 0; k < places.pair_count; ++k) {
-    work.rows.axes[work.rows.rank++] = places.pairs[k];
-    work.rows.total *= places.pairs[k].extent;
-  }
-  for (int k = 0; k < places.fixed_count; ++k) {
-    work.outer.axes[work.outer.rank++] = places.fixed[k];
-    work.outer.total *= places.fixed[k].extent;
-  }
-  const axis& first = places.pairs[0];
-  const auto cut = [&](std::int64_t panel) {
-    const std::int64_t tiles = work.rows.total / first.extent * ceil_div(first.extent, panel);
-    work.panel = panel;
-    work.units = work.outer.total * (tiles * (tiles + 1) / 2);
-  };
-  // Rows so far apart meet in few sets of L2: 8192 x 8192 float32 has 0.33 to 0.36 of a rewrite with the larger tiles,
-  // 0.40 to 0.43 so (Intel Xeon, model 143, 2026-11-22).
-  const bool few_sets = first.src_stride * element % 8192 == 0;
-  const std::int64_t tile_bytes = few_sets ? kernels::cpu::swap_buffered_bytes : tuning_for(machine).swap_bytes;
-  const int threads = threads_for(2 * map::words(form) * form.word_bytes, wanted, machine);
-  cut(made.kernel == any ? kernels::cpu::swap_block(element) : tile_bytes / element);
-  // Units are as unequal as tiles are ragged, and those of the diagonal are half of the others.
-  while (made.kernel != any && threads > 1 && work.units < 16 * threads && work.panel * element > 64)
-    cut(work.panel / 2);
-  how.threads = static_cast<int>(std::min<std::int64_t>(threads, work.units));
-  made.threads = how.threads;
-  made.moves.push_back(how);
+  made.threads = best.threads;
+  made.moves.push_back(best);
   made.programs.push_back({.repeat = {}, .begin = 0, .steps = {in_place_step{}}});
   return made;
 }
@@ -113,7 +79,7 @@ in_place_choice involution(const map::canonical& form, const map::in_place_form&
 // Adds programs, and the workspace that all their steps share.
 class builder {
  public:
-  builder(in_place_choice& made, const request& wanted, const base::machine& machine)
+  builder(in_place_choice& made, const cpu_request& wanted, const base::machine& machine)
       : made_(made), wanted_(wanted), machine_(machine) {
     wanted_.kernel = {};
   }
@@ -136,16 +102,14 @@ class builder {
     move(what, {step});
   }
   void follow(const kernels::item_cycles& items, std::int64_t item_bytes) {
-    choice how = forced_row("cpu_cycles", {});
-    how.work.element_bytes = item_bytes;
-    how.work.cycles = items;
-    how.threads = threads_for(2 * items.inner * items.outer * item_bytes, wanted_, machine_);
-    how.work.units = how.threads;
-    want(items.flags_at + kernels::cpu::cycle_flags_bytes(how.work) + 7);
+    choice how;
+    how.row = kernels::find("cpu_cycles");
+    kernels::cpu::cycles::fill(how, items, item_bytes, wanted_.threads, costs_of(machine_));
+    want(items.flags_at + kernels::cpu::cycle_flags_bytes(how.as<kernels::cpu::cycles::args>()) + 7);
     add(how, {in_place_step{}});
   }
 
-  void finish(const kernels::chain& repeat, std::int64_t begin) {
+  void finish(const kernels::fused_axes& repeat, std::int64_t begin) {
     made_.programs.push_back({.repeat = repeat, .begin = begin, .steps = std::move(steps_)});
     steps_.clear();
   }
@@ -162,24 +126,20 @@ class builder {
   }
 
   in_place_choice& made_;
-  request wanted_;
+  cpu_request wanted_;
   const base::machine& machine_;
   std::vector<in_place_step> steps_;
 };
 
-kernels::chain bytes_of(const axis* axes, int rank, std::int64_t word) noexcept {
-  kernels::chain made;
-  for (int k = 0; k < rank; ++k) {
-    made.axes[made.rank++] = {axes[k].extent, axes[k].src_stride * word, axes[k].dst_stride * word};
-    made.total *= axes[k].extent;
-  }
+kernels::fused_axes bytes_of(const axis* axes, int rank, std::int64_t word) noexcept {
+  kernels::fused_axes made;
+  for (int k = 0; k < rank; ++k) made.push({axes[k].extent, axes[k].src_stride * word, axes[k].dst_stride * word});
   return made;
 }
 
-// 4: as many matrices at a time as the workspace takes, along the longest of the fixed axes.
-void there_and_back(in_place_choice& made, const rectangle& all, const map::canonical& form,
-                    const map::in_place_form& places, std::int64_t room, const request& wanted,
-                    const base::machine& machine) {
+// As many matrices at a time as the workspace takes, along the longest of the fixed axes.
+void buffered(in_place_choice& made, const rectangle& all, const map::canonical& form, const map::in_place_form& places,
+              std::int64_t room, const cpu_request& wanted, const base::machine& machine) {
   std::array<axis, map::max_axes> fixed = places.fixed;
   const auto end = fixed.begin() + places.fixed_count;
   axis batch{1, 0, 0};
@@ -211,11 +171,11 @@ void there_and_back(in_place_choice& made, const rectangle& all, const map::cano
   const std::int64_t whole = batch.extent / at_once;
   add(0, at_once, whole);
   add(whole * at_once, batch.extent % at_once, 1);
-  made.kernel = made.moves[0].kernel;
+  made.kernel = made.moves[0].row;
 }
 
-in_place_choice turn_rectangle(const map::canonical& form, const map::in_place_form& places, const request& wanted,
-                               const base::machine& machine) {
+in_place_choice rectangle_of(const map::canonical& form, const map::in_place_form& places, const cpu_request& wanted,
+                             const base::machine& machine) {
   in_place_choice made;
   const rectangle all{places.rows, places.cols, places.unit * form.word_bytes};
   const bool follow = wanted.kernel == "cpu_cycles";
@@ -224,9 +184,9 @@ in_place_choice turn_rectangle(const map::canonical& form, const map::in_place_f
   const std::int64_t cached = cached_limit_bytes(machine) * std::max(wanted.threads, 1);
   const std::int64_t room = std::max({all.bytes() / workspace_parts, cached, least_room});
   if (all.bytes() <= room && !follow) {
-    made.line = 4;
+    made.way = in_place_way::buffered;
     made.passes = 1;
-    there_and_back(made, all, form, places, room, wanted, machine);
+    buffered(made, all, form, places, room, wanted, machine);
     return made;
   }
   cutting cut;
@@ -240,7 +200,7 @@ in_place_choice turn_rectangle(const map::canonical& form, const map::in_place_f
   }
   builder make(made, wanted, machine);
   made.kernel = kernels::find("cpu_cycles");
-  made.line = cut.pieces == 0 ? 5 : cut.by_rows ? 6 : 7;
+  made.way = cut.pieces == 0 ? in_place_way::cycles : cut.by_rows ? in_place_way::row_strips : in_place_way::col_strips;
   made.passes = cut.pieces == 0 ? 1 : 2;
   if (cut.pieces == 0) {
     make.follow({.row_bytes = all.element, .inner = all.cols, .outer = all.rows}, all.element);
@@ -261,29 +221,30 @@ in_place_choice reference(const map::canonical& form, const base::machine& machi
   make.copy(span.hi - span.lo, {.to_workspace = true, .from = begin});
   make.finish({}, 0);
   made.programs[0].steps.push_back({.move = 1, .from_workspace = true, .from = -begin});
-  made.moves.push_back(forced_row("cpu_reference", form));
+  made.moves.push_back(choose(form, {.kernel = "cpu_reference"}, machine));
+  made.way = in_place_way::reference;
   made.passes = 2;
   return made;
 }
 
 }  // namespace
 
-in_place_choice choose_in_place(const map::canonical& form, const map::in_place_form& places, const request& wanted,
+in_place_choice choose_in_place(const map::canonical& form, const map::in_place_form& places, const cpu_request& wanted,
                                 const base::machine& machine) {
   in_place_choice made;
   if (places.kind == map::in_place_kind::nothing) {
-    made.line = takes(wanted, "cpu_copy") || takes(wanted, "cpu_reference") ? 1 : 0;
-    made.kernel = made.line == 0 ? nullptr : kernels::find(wanted.kernel.empty() ? "cpu_copy" : wanted.kernel);
+    if (!takes(wanted, "cpu_copy") && !takes(wanted, "cpu_reference")) return made;
+    made.way = in_place_way::nothing;
+    made.kernel = kernels::find(wanted.kernel.empty() ? "cpu_copy" : wanted.kernel);
   } else if (wanted.kernel == "cpu_reference") {
     made = reference(form, machine);
-    made.reason = "asked for by name";
-    return made;
   } else if (places.kind == map::in_place_kind::involution) {
-    made = involution(form, places, wanted, machine);
+    return swapped(form, places, wanted, machine);
   } else {
-    made = turn_rectangle(form, places, wanted, machine);
+    made = rectangle_of(form, places, wanted, machine);
   }
-  made.reason = reasons[made.line];
+  made.reason = reason_of(made.way);
+  made.time = made.passes * 1.5;
   return made;
 }
 

@@ -1,9 +1,10 @@
-// How a problem whose src is its dst moves: programs of steps, each a kernel over the array and the workspace.
+// How a problem whose src is its dst runs: programs of steps, each a kernel over the array and the workspace.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "kernels/fused_axes.hpp"
 #include "map/in_place.hpp"
 #include "plan/choose.hpp"
 #include "plan/strips.hpp"
@@ -12,24 +13,37 @@ namespace cornerturn::planning {
 
 // Steps in order, once for each index of `repeat`, whose strides are bytes of the array.
 struct in_place_program {
-  kernels::chain repeat;
+  kernels::fused_axes repeat;
   std::int64_t begin = 0;  // bytes from the word of index 0
   std::vector<in_place_step> steps;
 };
 
+// Which program: the cheapest one that fits the workspace.
+enum class in_place_way : std::uint8_t {
+  none,        // no row accepts the problem
+  nothing,     // every element is where it belongs
+  swapped,     // pairs of places are swapped
+  buffered,    // transposed out of place into the workspace, and copied back
+  cycles,      // each element follows its cycle
+  row_strips,  // strips of rows are transposed out of place, each into the room of the one before; then cycles
+  col_strips,  // the same backwards
+  reference,   // the oracle
+};
+
 struct in_place_choice {
-  std::vector<choice> moves;  // a step's kernel has `run`, which moves from one place to another, or `turn`
+  std::vector<choice> moves;
   std::vector<in_place_program> programs;
-  const kernels::kernel* kernel = nullptr;  // that does what cannot be done out of place; null: see `line`
-  int line = 0;                             // of the decision list; 0: no line moves it, or not with the forced row
+  const kernels::kernel* kernel = nullptr;  // the row in place, or the row that transposes; null: none
+  in_place_way way = in_place_way::none;
   const char* reason = "";
-  int passes = 0;  // over all of the array
+  double time = 0;  // predicted; 1: the time of a copy
+  int passes = 0;   // over all of the array
   int threads = 1;
   std::int64_t workspace_bytes = 0;
 };
 
 // Requires  kind is not impossible
 [[nodiscard]] in_place_choice choose_in_place(const map::canonical& form, const map::in_place_form& places,
-                                              const request& wanted, const base::machine& machine);
+                                              const cpu_request& wanted, const base::machine& machine);
 
 }  // namespace cornerturn::planning

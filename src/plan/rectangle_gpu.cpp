@@ -88,8 +88,8 @@ class builder {
     steps.items.row_places = map::fast_divisor(static_cast<std::uint32_t>(items.row_places));
     steps.items.inner = map::fast_divisor(static_cast<std::uint32_t>(items.inner));
     steps.items.outer = static_cast<std::uint32_t>(items.outer);
-    steps.items.turned_inner = static_cast<std::uint32_t>(items.turned_inner);
-    steps.items.turned_outer = static_cast<std::uint32_t>(items.turned_outer);
+    steps.items.turned_inner = static_cast<std::uint32_t>(items.rotated_inner);
+    steps.items.turned_outer = static_cast<std::uint32_t>(items.rotated_outer);
     steps.items.first_away = static_cast<std::uint32_t>(items.first_away);
     steps.items.count_away = static_cast<std::uint32_t>(items.count_away);
     steps.items.writes_away = items.writes_away ? 1 : 0;
@@ -109,7 +109,7 @@ class builder {
     add(added, {gpu_step{.from_workspace = steps.items.count_away > 0, .from = away_at, .flags_at = flags_at}});
   }
 
-  void finish(const kernels::chain& repeat, std::int64_t begin) {
+  void finish(const kernels::fused_axes& repeat, std::int64_t begin) {
     made_.programs.push_back({.repeat = repeat, .begin = begin, .steps = std::move(steps_)});
     steps_.clear();
   }
@@ -134,8 +134,8 @@ class builder {
   bool failed_ = false;
 };
 
-kernels::chain bytes_of(const axis* axes, int rank, std::int64_t word) noexcept {
-  kernels::chain made;
+kernels::fused_axes bytes_of(const axis* axes, int rank, std::int64_t word) noexcept {
+  kernels::fused_axes made;
   for (int k = 0; k < rank; ++k) {
     made.axes[made.rank++] = {axes[k].extent, axes[k].src_stride * word, axes[k].dst_stride * word};
     made.total *= axes[k].extent;

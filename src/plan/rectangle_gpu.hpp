@@ -8,7 +8,7 @@
 
 #include "kernels/cpu/odometer.hpp"
 #include "map/in_place.hpp"
-#include "plan/ask.hpp"
+#include "plan/choose.hpp"
 #include "plan/strips.hpp"
 
 namespace cornerturn::planning {
@@ -24,7 +24,7 @@ using gpu_step = in_place_step;
 
 // Steps in order, once for each index of `repeat`, whose strides are bytes of the array.
 struct gpu_program {
-  kernels::chain repeat;
+  kernels::fused_axes repeat;
   std::int64_t begin = 0;  // bytes from the word of index 0
   std::vector<gpu_step> steps;
 };

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/job.hpp"
+#include "kernels/cpu/cycles/args.hpp"
 #include "plan/cutting.hpp"
 
 namespace cornerturn::planning {
@@ -108,8 +108,8 @@ class strips {
     items.row_places = cut_.pieces;
     items.inner = cut_.by_rows ? cut_.kept : cut_.pieces;
     items.outer = cut_.by_rows ? cut_.pieces : cut_.kept;
-    if (cut_.by_rows) items.turned_outer = up_ ? 1 : cut_.pieces - 1;
-    if (!cut_.by_rows) items.turned_inner = up_ ? cut_.pieces - 1 : 1;
+    if (cut_.by_rows) items.rotated_outer = up_ ? 1 : cut_.pieces - 1;
+    if (!cut_.by_rows) items.rotated_inner = up_ ? cut_.pieces - 1 : 1;
     items.first_away = up_ ? (cut_.pieces - 1) * cut_.kept : 0;
     items.count_away = cut_.kept;
     items.writes_away = !cut_.by_rows;

@@ -31,16 +31,19 @@ base::machine with_cache(std::int64_t l2_bytes) {
   return made;
 }
 
-// "" when the result is correct and the bytes around the array and the workspace are untouched.
-std::string move(const problem& what, const planning::request& wanted, const base::machine& machine,
-                 std::size_t misalignment, std::set<int>* lines = nullptr) {
+// "" when it is moved rightly and nothing next to it, or next to the workspace, is touched.
+std::string move(const problem& what, const planning::cpu_request& wanted, const base::machine& machine,
+                 std::size_t misalignment, std::set<std::string>* ways = nullptr) {
   api::check(what);
   const map::canonical form = map::canonicalize(what);
   const map::in_place_form places = map::in_place(form);
   api::check_in_place(what, places);
   const planning::in_place_choice made = planning::choose_in_place(form, places, wanted, machine);
   if (made.kernel == nullptr) return "refused";
-  if (lines != nullptr) lines->insert(made.line);
+  if (ways != nullptr) {
+    const bool swapped = made.way == planning::in_place_way::swapped;
+    ways->insert(!swapped ? made.reason : made.kernel->element_bytes == 0 ? "elements" : "blocks");
+  }
   one_memory memory(what, misalignment);
   constexpr std::size_t guard = 61;  // the workspace is unaligned
   const auto bytes = static_cast<std::size_t>(made.workspace_bytes);
@@ -52,7 +55,7 @@ std::string move(const problem& what, const planning::request& wanted, const bas
     }
   }
   const std::string fault = memory.difference();
-  return fault.empty() ? fault : fault + ", line " + std::to_string(made.line) + "\n" + api::explain(made);
+  return fault.empty() ? fault : fault + ", " + made.reason + "\n" + api::explain(made);
 }
 
 class in_place_rows : public ::testing::TestWithParam<std::string> {
@@ -63,12 +66,12 @@ class in_place_rows : public ::testing::TestWithParam<std::string> {
 
 TEST_P(in_place_rows, swap_what_trades_places) {
   dice roll(7);
-  std::set<int> lines;
+  std::set<std::string> ways;
   int failures = 0;
   const auto give = [&](const problem& what, std::int64_t cache = 0) {
     const int threads = static_cast<int>(1 + roll.below(3));
     const auto misalignment = static_cast<std::size_t>(roll.below(64));
-    const std::string fault = move(what, {.threads = threads, .kernel = {}}, with_cache(cache), misalignment, &lines);
+    const std::string fault = move(what, {.threads = threads}, with_cache(cache), misalignment, &ways);
     EXPECT_EQ(fault, "") << to_text(what) << " cache " << cache << " threads " << threads;
     failures += !fault.empty();
   };
@@ -93,7 +96,8 @@ TEST_P(in_place_rows, swap_what_trades_places) {
       }
     }
   }
-  EXPECT_TRUE(lines.contains(1) && lines.contains(2) && lines.contains(3));
+  EXPECT_TRUE(ways.contains("every element is where it belongs") && ways.contains("blocks") &&
+              ways.contains("elements"));
 }
 
 INSTANTIATE_TEST_SUITE_P(targets, in_place_rows, ::testing::ValuesIn([] {
@@ -113,30 +117,32 @@ TEST(in_place, units_in_any_ranges_make_the_whole) {
     const map::canonical form = map::canonicalize(what);
     const map::in_place_form places = map::in_place(form);
     const planning::in_place_choice made =
-        planning::choose_in_place(form, places, {.threads = 1, .kernel = {}}, with_cache(roll.one_in(2) ? 0 : 2 << 20));
-    if (made.line == 1) continue;
+        planning::choose_in_place(form, places, {.threads = 1}, with_cache(roll.one_in(2) ? 0 : 2 << 20));
+    if (made.way == planning::in_place_way::nothing) continue;
     const planning::choice& how = made.moves[0];
     one_memory memory(what, 3);
     std::byte* const at = memory.data() + form.src_offset * form.word_bytes;
-    for (std::int64_t end = how.work.units; end > 0;) {
+    for (std::int64_t end = how.units; end > 0;) {
       const std::int64_t begin = roll.below(end);
-      how.kernel->turn(how.work, at, nullptr, begin, end);
+      how.row->run(how.args, {.dst = at}, begin, end);
       end = begin;
     }
     ASSERT_EQ(memory.difference(), "") << to_text(what);
   }
 }
 
-TEST(in_place, rectangles_of_every_line) {
+TEST(in_place, rectangles_of_every_way) {
   dice roll(13);
-  std::set<int> lines;
+  std::set<std::string> ways;
   int failures = 0;
   const auto give = [&](const problem& what) {
     if (failures > 4) return;
     const std::int64_t caches[] = {0, 0, 1 << 11, 1 << 13, 1 << 22};
     const std::int64_t cache = roll.of(caches);
-    const planning::request wanted{.threads = roll.one_in(4) ? 3 : 1, .kernel = {}};
-    const std::string fault = move(what, wanted, with_cache(cache), static_cast<std::size_t>(roll.below(64)), &lines);
+    const planning::cpu_request wanted{
+        .threads = roll.one_in(4) ? 3 : 1,
+    };
+    const std::string fault = move(what, wanted, with_cache(cache), static_cast<std::size_t>(roll.below(64)), &ways);
     EXPECT_EQ(fault, "") << to_text(what) << " cache " << cache << " threads " << wanted.threads;
     failures += !fault.empty();
   };
@@ -156,7 +162,7 @@ TEST(in_place, rectangles_of_every_line) {
     const std::int64_t cols = 1 + roll.below(std::max<std::int64_t>(200000 / rows, 1));
     give(testing::rectangle_of(rows, cols, roll.of(testing::element_sizes), roll.below(40)));
   }
-  EXPECT_EQ(lines, (std::set<int>{1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(ways.size(), 7U) << "nothing, blocks and elements that are swapped, and four programs";
 }
 
 RC_GTEST_PROP(in_place, rectangles_are_turned, ()) {
@@ -164,7 +170,9 @@ RC_GTEST_PROP(in_place, rectangles_are_turned, ()) {
       *rc::gen::inRange<std::int64_t>(1, 260), *rc::gen::inRange<std::int64_t>(1, 260),
       *rc::gen::element<std::int64_t>(1, 2, 3, 4, 8, 12, 16, 20), *rc::gen::inRange<std::int64_t>(0, 8));
   const std::int64_t cache = *rc::gen::element<std::int64_t>(0, 500, 4096);
-  const planning::request wanted{.threads = *rc::gen::element(1, 1, 2, 5), .kernel = {}};
+  const planning::cpu_request wanted{
+      .threads = *rc::gen::element(1, 1, 2, 5),
+  };
   const std::string fault = move(what, wanted, with_cache(cache), *rc::gen::inRange<std::size_t>(0, 64));
   RC_LOG() << to_text(what) << " cache " << cache << " threads " << wanted.threads << "\n" << fault;
   RC_ASSERT(fault == "");
@@ -174,8 +182,7 @@ TEST(in_place, rectangles_by_many_threads) {
   for (const auto& [rows, cols] : {std::pair{1009, 613}, {613, 1009}, {1000, 600}, {2003, 23}, {23, 2003}}) {
     for (const std::int64_t element_bytes : {1, 4, 24}) {
       for (const int threads : {2, 3, 8}) {
-        EXPECT_EQ(move(testing::rectangle_of(rows, cols, element_bytes, 0), {.threads = threads, .kernel = {}},
-                       with_cache(4096), 1),
+        EXPECT_EQ(move(testing::rectangle_of(rows, cols, element_bytes, 0), {.threads = threads}, with_cache(4096), 1),
                   "");
       }
     }
@@ -190,7 +197,7 @@ TEST(in_place, forced_rows_move_or_are_refused) {
       const std::string found = move(what, {.threads = 2, .kernel = row.name}, with_cache(0), 5);
       const bool square = what.axes[what.rank - 1].extent == what.axes[what.rank - 2].extent;
       const std::string family = row.family;
-      const bool fits = family == "reference" || (family == "cycles" && !square) ||
+      const bool fits = row.name == std::string_view("cpu_reference") || (family == "cycles" && !square) ||
                         (family == "swap" && square && row.element_bytes == 0) ||
                         (family == "swap" && square && row.element_bytes == what.element_bytes);
       const bool moves = fits && std::string_view(row.backend) == "cpu";

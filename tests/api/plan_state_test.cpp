@@ -103,7 +103,7 @@ TEST(plan_state, threads_never_exceed_the_units) {
   const plan_state state(transpose_problem(1000, 1000, 8),
                          {.on = device::cpu, .threads = 5, .parallel = {}, .kernel = nullptr});
   EXPECT_LE(state.chosen().threads, 5);
-  EXPECT_LE(state.chosen().threads, state.chosen().work.units);
+  EXPECT_LE(state.chosen().threads, state.chosen().units);
 }
 
 }  // namespace

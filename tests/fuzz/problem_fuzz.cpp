@@ -112,17 +112,17 @@ void run_in_two_ranges(const problem& what, testing::workbench& bench, std::uint
   base::machine none;
   none.amd = (cut & 1) != 0;
   const map::canonical form = map::canonicalize(what);
-  const planning::choice made = planning::choose(form, {}, none);
+  const planning::choice made = planning::choose(form, planning::cpu_request{}, none);
   const std::byte* src = bench.src() + form.src_offset * form.word_bytes;
   std::byte* dst = bench.dst() + form.dst_offset * form.word_bytes;
-  const std::int64_t middle = made.work.units * cut / 256;
+  const std::int64_t middle = made.units * cut / 256;
   bench.clear();
-  made.kernel->run(made.work, src, dst, middle, made.work.units);
+  made.row->run(made.args, {.src = src, .dst = dst}, middle, made.units);
   std::string fault = bench.add_part();
-  made.kernel->run(made.work, src, dst, 0, middle);
+  made.row->run(made.args, {.src = src, .dst = dst}, 0, middle);
   fault += bench.add_part();
   fault += bench.difference_of_sum();
-  if (!fault.empty()) fail(std::string(made.kernel->name) + " in two ranges of units: " + fault, what);
+  if (!fault.empty()) fail(std::string(made.row->name) + " in two ranges of units: " + fault, what);
 }
 
 }  // namespace

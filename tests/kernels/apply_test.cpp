@@ -12,7 +12,7 @@
 #include "kernels/kernel.hpp"
 #include "map/canonical.hpp"
 #include "math_cases.hpp"
-#include "plan/apply.hpp"
+#include "plan/choose.hpp"
 
 namespace cornerturn::testing::apply_test {
 namespace {
@@ -44,24 +44,24 @@ class apply_rows : public ::testing::TestWithParam<parameter> {
     for (const base::machine& machine :
          {machine_with(0, true), machine_with(2 << 20, false), machine_with(std::int64_t{1} << 40, true)}) {
       const std::int64_t beside = machine.amd ? 0 : machine.l2_bytes;
-      const planning::choice made = planning::choose_apply(
-          form, how, {.threads = 1, .kernel = std::get<0>(GetParam()), .beside_bytes = beside}, machine);
-      if (made.kernel == nullptr) continue;
+      const planning::choice made =
+          planning::choose(form, how, {.kernel = std::get<0>(GetParam()), .beside_bytes = beside}, machine);
+      if (made.row == nullptr) continue;
       ++accepted_;
-      if (made.work.row_lines == 2) ++strips_;
+      if (made.row->name == std::string_view("cpu_apply_strips")) ++strips_;
       math_bench bench(what, roll);
       const kernels::arrays those = bench.arrays(form);
-      made.kernel->apply(made.work, those, 0, made.work.units);
+      made.row->run(made.args, those, 0, made.units);
       const std::string whole = bench.difference();
-      EXPECT_EQ(whole, "") << made.kernel->name << ": " << to_text(what, what.math);
+      EXPECT_EQ(whole, "") << made.row->name << ": " << to_text(what, what.math);
       bench.clear();
-      for (std::int64_t end = made.work.units, ranges = 1; end > 0; ++ranges) {
+      for (std::int64_t end = made.units, ranges = 1; end > 0; ++ranges) {
         const std::int64_t begin = ranges == 4 ? 0 : roll.below(end);
-        made.kernel->apply(made.work, those, begin, end);
+        made.row->run(made.args, those, begin, end);
         end = begin;
       }
       const std::string parts = bench.difference();
-      EXPECT_EQ(parts, "") << "in ranges: " << made.kernel->name << ": " << to_text(what, what.math);
+      EXPECT_EQ(parts, "") << "in ranges: " << made.row->name << ": " << to_text(what, what.math);
       if (!whole.empty() || !parts.empty()) ++failures_;
     }
   }
@@ -98,7 +98,7 @@ TEST_P(apply_rows, compute_every_pair_of_types) {
   }
   EXPECT_GT(accepted_, 0);
   const std::string& row = std::get<0>(GetParam());
-  EXPECT_EQ(strips_ > 0, row.empty() || row == "cpu_apply_tile");
+  EXPECT_EQ(strips_ > 0, row.empty() || row == "cpu_apply_strips");
 }
 
 // Runs of several windows and a partial window.
@@ -119,7 +119,7 @@ TEST_P(apply_rows, sum_long_runs) {
     }
   }
   const std::string& row = std::get<0>(GetParam());
-  EXPECT_EQ(strips_ > 0, row.empty() || row == "cpu_apply_tile");
+  EXPECT_EQ(strips_ > 0, row.empty() || row == "cpu_apply_strips");
 }
 
 // Whole and partial blocks of strips, also with rows that are pages apart.
@@ -137,7 +137,7 @@ TEST_P(apply_rows, convert_whole_blocks) {
     }
   }
   const std::string& row = std::get<0>(GetParam());
-  EXPECT_EQ(strips_ > 0, row.empty() || row == "cpu_apply_tile");
+  EXPECT_EQ(strips_ > 0, row.empty() || row == "cpu_apply_strips");
 }
 
 // All 16-bit numbers to bytes, with scales of every kind: powers of two, with ties; odd scales; scales that underflow
@@ -164,16 +164,16 @@ TEST_P(apply_rows, make_every_bfloat16_a_byte_by_any_scale) {
       problem what = transpose_problem(side, side, 2);
       what.math = {.src = bfloat16, .dst = to, .saturate = saturate, .scaled = true};
       const kernels::op how = kernels::op_of(what.math, 2);
-      const planning::choice made = planning::choose_apply(
-          map::canonicalize(what), how, {.threads = 1, .kernel = std::get<0>(GetParam()), .beside_bytes = 2 << 20},
-          machine_with(2 << 20, false));
-      if (made.kernel == nullptr) return;
+      const planning::choice made =
+          planning::choose(map::canonicalize(what), how, {.kernel = std::get<0>(GetParam()), .beside_bytes = 2 << 20},
+                           machine_with(2 << 20, false));
+      if (made.row == nullptr) return;
       for (const float scale : scales) {
         kernels::arrays those;
         those.src = src.get();
         those.dst = dst.get();
         those.scale = scale;
-        made.kernel->apply(made.work, those, 0, made.work.units);
+        made.row->run(made.args, those, 0, made.units);
         std::int64_t wrong = 0;
         kernels::visit_types(how, [&](auto, auto type) {
           using Dst = typename decltype(type)::storage;
@@ -198,7 +198,7 @@ std::vector<parameter> rows_by_targets() {
   const std::vector<std::string_view> targets = kernels::simd_targets();
   for (const std::string_view target : targets) all.emplace_back("", target);  // the plan decides
   for (const kernels::kernel& row : kernels::all()) {
-    if (row.apply == nullptr) continue;
+    if (row.run == nullptr || row.kind != kernels::row_kind::arithmetic) continue;
     for (const std::string_view target : targets) {
       all.emplace_back(row.name, target);
       if (std::string_view(row.name) == "cpu_apply_reference") break;  // one text for all targets

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cornerturn/problem.hpp"
+#include "kernels/cpu/split.hpp"
 #include "plan/choose.hpp"
 
 namespace cornerturn::testing {
@@ -108,10 +109,10 @@ inline problem any_permutation(dice& roll, std::int64_t element_bytes, std::int6
   return permute_problem(shape, axes, element_bytes);
 }
 
-// Panels and groups as the plan would cut them for an unlimited problem, so that small problems reach their edges.
-inline kernels::job cut_of_a_large_problem(std::int64_t element_bytes, const base::machine& machine) {
+// Panels and groups as the plan would cut them for a problem without an end, so that their edges can be met.
+inline kernels::cpu::blocking cut_of_a_large_problem(std::int64_t element_bytes, const base::machine& machine) {
   const problem large = transpose_problem(100003, 100019, element_bytes);
-  return planning::choose(map::canonicalize(large), {}, machine).work;
+  return *kernels::cpu::blocking_of(planning::choose(map::canonicalize(large), {}, machine));
 }
 
 // `thin` keeps one problem in so many, for slow builds; `more` multiplies the number of random problems.
@@ -212,7 +213,7 @@ void for_each_problem(std::int64_t element_bytes, int thin, int more, const base
       give(padded);
     }
   }
-  const kernels::job cut = cut_of_a_large_problem(element_bytes, machine);
+  const kernels::cpu::blocking cut = cut_of_a_large_problem(element_bytes, machine);
   for (const std::int64_t near : {-1, 0, 1}) {
     for (const std::int64_t rows : {3, 8, 19, 34}) {
       give(matrix(rows, cut.panel + near, element_bytes, rows));

@@ -11,12 +11,17 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <tuple>
 
 #include "api/check.hpp"
 #include "cases.hpp"
 #include "kernels/cpu/block.hpp"
+#include "kernels/cpu/short_wide/args.hpp"
+#include "kernels/cpu/split.hpp"
+#include "kernels/cpu/stream/args.hpp"
+#include "kernels/cpu/tall_skinny/args.hpp"
 #include "kernels/kernel.hpp"
 #include "map/canonical.hpp"
 #include "oracle.hpp"
@@ -74,30 +79,29 @@ class bench_of_one_problem {
         dst_(bench_.dst() + form.dst_offset * form.word_bytes),
         roll_(roll) {}
 
-  bool check(const kernels::kernel& row, const kernels::job& work) {
-    const std::string where = std::string(row.name) + (work.streaming ? ", non-temporal" : ", ordinary") +
-                              " stores, panel " + std::to_string(work.panel) + ", group " + std::to_string(work.group) +
-                              ", row chunk " + std::to_string(work.row_chunk) + ", packed " +
-                              std::to_string(work.packed) + ", parked " + std::to_string(work.parked) +
-                              (work.few_columns  ? ", few columns: "
-                               : work.few_rows   ? ", few rows: "
-                               : work.line_tiles ? ", line tiles: "
-                                                 : ": ") +
-                              text_ + "\n";
+  bool check(const kernels::offer& made) {
+    const kernels::kernel& row = *made.row;
+    std::string where = row.name;
+    if (const auto* work = kernels::cpu::blocking_of(made); work != nullptr) {
+      where += std::string(work->streaming ? ", non-temporal" : ", ordinary") + " stores, panel " +
+               std::to_string(work->panel) + ", group " + std::to_string(work->group) + ", row chunk " +
+               std::to_string(work->row_chunk);
+    }
+    where += ": " + text_ + "\n";
     where.copy(current_case, sizeof current_case - 1);
     current_case[std::min(where.size(), sizeof current_case - 1)] = 0;
 
     bench_.clear();
-    row.run(work, src_, dst_, 0, work.units);
+    row.run(made.args, {.src = src_, .dst = dst_}, 0, made.units);
     const std::string whole = bench_.difference();
     EXPECT_EQ(whole, "") << where;
-    if (work.units < 2) return whole.empty();
+    if (made.units < 2) return whole.empty();
 
     std::string fault;
     bench_.clear();
-    for (std::int64_t end = work.units, ranges = 1; end > 0; ++ranges) {
+    for (std::int64_t end = made.units, ranges = 1; end > 0; ++ranges) {
       const std::int64_t begin = ranges == 4 ? 0 : roll_.below(end);
-      row.run(work, src_, dst_, begin, end);
+      row.run(made.args, {.src = src_, .dst = dst_}, begin, end);
       const std::string twice = bench_.add_part();
       if (fault.empty()) fault = twice;
       end = begin;
@@ -116,37 +120,61 @@ class bench_of_one_problem {
   dice& roll_;
 };
 
-// Another legal way to cut the same work.
-void cut_again(kernels::job& work, dice& roll) {
+// The arguments in place; they are trivially copyable.
+template <class Args>
+Args& args_of(kernels::offer& made) {
+  return const_cast<Args&>(made.as<Args>());
+}
+
+// Another legal way to cut the work of an offer of the families stream or gather.
+void cut_again(kernels::offer& made, dice& roll) {
   constexpr std::int64_t panels[] = {1, 2, 3, 5, 16, 31, 64, 65, 130};
+  auto& work = args_of<kernels::cpu::blocking>(made);
   work.panel = std::min(work.cols.total, roll.of(panels));
-  work.packed = false;
-  work.few_columns = work.few_rows = false;
-  work.row_lines = 1;
-  work.parked = std::int64_t{1} << roll.below(3);
-  // Every piece but the last of its run is longer than a line: see lines-inl.hpp.
+  // A piece that is not the last of its run is longer than a line: see policy/lines-inl.hpp.
   const std::int64_t step = (64 + work.element_bytes) / work.element_bytes;
   work.group = std::min(work.rows.total, (1 + roll.below(3)) * step);
   work.row_chunk = std::min(work.rows.total, (1 + roll.below(3)) * work.group);
-  work.units = work.outer.total * work.panels() * work.row_chunks();
+  const std::string_view row = made.row->name;
+  if (row.starts_with("cpu_stream_lines")) {
+    args_of<kernels::cpu::stream::lines_args>(made).lines = std::int64_t{1} << roll.below(3);
+  }
+  if (row.starts_with("cpu_stream_strips")) {
+    args_of<kernels::cpu::stream::strips_args>(made).lines = std::int64_t{2} << roll.below(2);
+    work.prefetches_pages = roll.one_in(2);
+    work.prefetch_bytes = 512;
+  }
+  made.units = work.units();
 }
 
-// Few columns or few rows, in any position, although the plan for so small a problem might choose another kernel.
-bool check_few(bench_of_one_problem& bench, const kernels::kernel& row, kernels::job work, dice& roll) {
-  const bool rows = work.packed && work.streaming && work.rows.total * work.element_bytes <= 128;
-  const bool columns = !work.packed && work.cols.rank == 1 && work.rows.axes[0].src_stride == work.cols.total;
-  if (!rows && !columns) return true;
-  work.few_rows = rows;
-  work.few_columns = columns;
-  work.by_pages = roll.one_in(2);
-  if (rows) {
+// Strips of fewer rows than one strip, which are never offered, and of any columns.
+bool as_strips(const kernels::offer& lines, const kernels::kernel& row, kernels::offer& made) {
+  static_cast<kernels::cpu::blocking&>(made.emplace<kernels::cpu::stream::strips_args>()) =
+      lines.as<kernels::cpu::blocking>();
+  made.row = &row;
+  return true;
+}
+
+// Few columns or few rows, wherever they are, though the offer of so small a problem would be refused.
+bool as_few(const kernels::offer& lines, const kernels::kernel& row, dice& roll, kernels::offer& made) {
+  const std::string_view family = row.family;
+  auto work = lines.as<kernels::cpu::blocking>();
+  work.row_chunk = work.rows.total;
+  work.prefetches_pages = roll.one_in(2);
+  if (family == "short_wide") {
+    const bool rows = work.streaming && work.rows.total * work.element_bytes <= 128;
+    if (!rows || !kernels::cpu::columns_end_to_end(work)) return false;
     work.panel = std::min(work.cols.total, 1 + roll.below(600));
+    made.emplace<kernels::cpu::short_wide::any_args>() = work;
   } else {
+    if (work.cols.rank != 1 || work.rows.axes[0].src_stride != work.cols.total) return false;
     work.panel = work.cols.total;
     work.row_chunk = std::min(work.rows.total, (1 + roll.below(5)) * 128 / work.element_bytes);
+    made.emplace<kernels::cpu::tall_skinny::args>() = work;
   }
-  work.units = work.outer.total * work.panels() * work.row_chunks();
-  return bench.check(row, work);
+  made.row = &row;
+  made.units = work.units();
+  return true;
 }
 
 std::string best_target() {
@@ -170,12 +198,6 @@ class registry : public ::testing::TestWithParam<parameter> {
   }
 };
 
-bool holds_a_line_tile(const kernels::job& work) {
-  const std::int64_t word = work.form.word_bytes;
-  return word <= 8 && work.rows.total >= kernels::cpu::line_tile_rows(word) &&
-         work.cols.total >= kernels::cpu::line_tile_cols(word);
-}
-
 TEST_P(registry, moves_every_problem_that_it_accepts) {
   const std::string& forced = std::get<0>(GetParam());
   // Each tuning row, with non-temporal stores only: no cache, or a cache that other data fill.
@@ -195,44 +217,46 @@ TEST_P(registry, moves_every_problem_that_it_accepts) {
       ASSERT_NO_THROW(api::check(what)) << to_text(what);
       const map::canonical form = map::canonicalize(what);
       std::unique_ptr<bench_of_one_problem> bench;
-      kernels::job last;
-      for (const base::machine& machine : machines) {
-        const std::int64_t beside = machine.l2_bytes == 2 << 20 ? machine.l2_bytes : 0;
-        const planning::choice made =
-            planning::choose(form, {.threads = 1, .kernel = forced, .beside_bytes = beside}, machine);
-        if (made.kernel == nullptr) continue;
-        if (!forced.empty()) {
-          ASSERT_STREQ(made.kernel->name, forced.c_str());
-        }
-        // Two tuning rows often cut small problems equally.
-        if (bench != nullptr && made.work.streaming == last.streaming && made.work.panel == last.panel &&
-            made.work.group == last.group && made.work.packed == last.packed && made.work.row_lines == last.row_lines &&
-            made.work.few_columns == last.few_columns && made.work.few_rows == last.few_rows &&
-            made.work.line_tiles == last.line_tiles && made.work.alternates == last.alternates) {
-          continue;
-        }
-        last = made.work;
+      kernels::offer last;
+      last.row = nullptr;
+      const auto check = [&](const kernels::offer& made) {
         ++accepted;
         if (bench == nullptr) bench = std::make_unique<bench_of_one_problem>(what, form, roll);
-        failures += !bench->check(*made.kernel, made.work);
-        const std::string_view family = made.kernel->family;
-        kernels::job other = made.work;
-        if (family == "cached" && holds_a_line_tile(other)) {  // for every tuning
-          other.line_tiles = !other.line_tiles;
-          failures += !bench->check(*made.kernel, other);
+        failures += !bench->check(made);
+      };
+      const std::string lines_row = "cpu_stream_lines_b" + std::to_string(form.word_bytes);
+      for (const base::machine& machine : machines) {
+        const std::int64_t beside = machine.l2_bytes == 2 << 20 ? machine.l2_bytes : 0;
+        const auto ask = [&](std::string_view name) {
+          return planning::choose(form, {.kernel = name, .beside_bytes = beside}, machine);
+        };
+        const kernels::offer lines = ask(lines_row);
+        if (lines.row != nullptr && row != nullptr && row->element_bytes == form.word_bytes) {
+          kernels::offer other;
+          const bool few = forced.starts_with("cpu_tall_skinny_b") || forced.starts_with("cpu_short_wide_b");
+          if (few && as_few(lines, *row, roll, other)) check(other);
+          if (forced.starts_with("cpu_stream_strips") && as_strips(lines, *row, other)) {
+            cut_again(other, roll);
+            check(other);
+          }
         }
-        if (made.work.units == 0 || (family != "stream" && family != "gather")) continue;
-        if (family == "stream" && other.element_bytes <= 8) failures += !check_few(*bench, *made.kernel, other, roll);
+        const kernels::offer made = ask(forced);
+        if (made.row == nullptr) continue;
+        if (!forced.empty()) {
+          ASSERT_STREQ(made.row->name, forced.c_str());
+        }
+        // Other machines often cut small problems alike.
+        if (last.row == made.row && last.args_bytes == made.args_bytes &&
+            std::memcmp(last.args, made.args, made.args_bytes) == 0) {
+          continue;
+        }
+        last = made;
+        check(made);
+        const bool cut = std::string_view(made.row->family) == "stream" || forced == "cpu_gather";
+        if (made.units == 0 || !cut) continue;
+        kernels::offer other = made;
         cut_again(other, roll);
-        failures += !bench->check(*made.kernel, other);
-        if (family != "stream") continue;
-        other.parked = 0;  // whole groups, as on another machine
-        failures += !bench->check(*made.kernel, other);
-        other.row_lines = 2;  // strips-inl.hpp
-        other.by_pages = roll.one_in(2);
-        other.parked = std::int64_t{2} << roll.below(2);
-        other.prefetch_bytes = 512;
-        failures += !bench->check(*made.kernel, other);
+        check(other);
       }
     });
   }
@@ -244,11 +268,13 @@ std::vector<parameter> rows_by_targets() {
   static_cast<void>(best_target());
   for (const std::string_view target : kernels::simd_targets()) all.emplace_back("", target);  // the plan decides
   for (const kernels::kernel& row : kernels::all()) {
-    if (row.run == nullptr) continue;  // a GPU row, or in place: tests/api/in_place_test.cpp
+    // A GPU's; or in place: tests/api/in_place_test.cpp; or arithmetic: apply_test.cpp.
+    if (row.run == nullptr || row.kind != kernels::row_kind::move) continue;
     const std::string_view family = row.family;
     for (const std::string_view target : kernels::simd_targets()) {
       all.emplace_back(row.name, target);
-      if (family == "reference" || family == "scatter") break;  // one text for all targets
+      if (family == "reference" || std::string_view(row.name) == "cpu_gather_strided")
+        break;  // one text, whatever the target
     }
   }
   return all;
@@ -262,10 +288,12 @@ INSTANTIATE_TEST_SUITE_P(cpu, registry, ::testing::ValuesIn(rows_by_targets()), 
 TEST(registry_table, rows_have_unique_names_that_are_found) {
   for (const kernels::kernel& row : kernels::all()) {
     EXPECT_EQ(kernels::find(row.name), &row) << row.name;
-    EXPECT_TRUE(std::string_view(row.name).starts_with(std::string(row.backend) + "_" + row.family)) << row.name;
+    const bool oracle = std::string_view(row.family) == "reference";
+    EXPECT_TRUE(oracle || std::string_view(row.name).starts_with(std::string(row.backend) + "_" + row.family))
+        << row.name;
     EXPECT_NE(std::string_view(row.note), "") << row.name;
-    EXPECT_EQ((row.run != nullptr) + (row.launch != nullptr) + (row.turn != nullptr) + (row.apply != nullptr), 1)
-        << row.name << " moves on the CPU, on a GPU or in place, or computes";
+    EXPECT_EQ((row.run != nullptr) + (row.launch != nullptr), 1) << row.name << " runs on the CPU or on a GPU";
+    EXPECT_EQ(row.run != nullptr, row.offer != nullptr) << row.name;
   }
   EXPECT_EQ(kernels::find("cpu"), nullptr);
   EXPECT_EQ(kernels::find(""), nullptr);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "../kernels/cases.hpp"
+#include "kernels/cpu/split.hpp"
 
 namespace cornerturn::planning::batch_test {
 namespace {
@@ -25,7 +26,7 @@ double share_of(const batch_choice& made, const std::vector<map::canonical>& for
   double bytes = 0;
   const auto begin = made.begins[thread], end = made.begins[thread + 1];
   for (std::size_t k = begin.move; k <= end.move && k < moves.size(); ++k) {
-    const std::int64_t units = made.small[moves[k].which] ? 1 : made.problems[moves[k].which].work.units;
+    const std::int64_t units = made.small[moves[k].which] ? 1 : made.problems[moves[k].which].units;
     const std::int64_t first = k == begin.move ? begin.unit : 0, last = k == end.move ? end.unit : units;
     EXPECT_LE(0, first);
     EXPECT_LE(last, units);
@@ -40,7 +41,7 @@ double largest_unit(const batch_choice& made, const std::vector<map::canonical>&
   double most = 0;
   for (std::size_t k = 0; k < forms.size(); ++k) {
     const auto bytes = static_cast<double>(map::words(forms[k]) * forms[k].word_bytes);
-    most = std::max(most, made.small[k] ? bytes : bytes / static_cast<double>(made.problems[k].work.units));
+    most = std::max(most, made.small[k] ? bytes : bytes / static_cast<double>(made.problems[k].units));
   }
   return most;
 }
@@ -90,7 +91,8 @@ TEST(batch, what_overflows_the_cache_together_goes_past_it) {
   const auto expect = [&](const problem& what, std::size_t count, bool small, bool streaming) {
     const batch_choice made = choice_of(what, count);
     EXPECT_EQ(made.small[0], small);
-    EXPECT_EQ(made.problems[0].work.streaming, streaming);
+    const auto* const work = kernels::cpu::blocking_of(made.problems[0]);
+    EXPECT_EQ(work != nullptr && work->streaming, streaming);
   };
   const problem tile = transpose_problem(100, 100, 4), padded = transpose_problem(100, 100, 4, 100, 101);
   const problem larger = transpose_problem(200, 200, 4);
@@ -100,8 +102,8 @@ TEST(batch, what_overflows_the_cache_together_goes_past_it) {
   expect(larger, 1000, false, true);  // the buffer would not stay in the cache
   problem backward = tile;
   backward.axes[0].dst_stride *= -1;
-  expect(backward, 1000, false, true);  // index 0 is not its lowest address
-  EXPECT_STREQ(choice_of(larger, 1000).problems[0].kernel->family, "stream");
+  expect(backward, 1000, false, true);  // index 0 is not where it begins
+  EXPECT_STREQ(choice_of(larger, 1000).problems[0].row->family, "stream");
 }
 
 TEST(batch, small_items_are_moved_by_one_thread) {

@@ -9,13 +9,22 @@
 #include "../kernels/cases.hpp"
 #include "../kernels/oracle.hpp"
 #include "api/check.hpp"
-#include "plan/tuning.hpp"
+#include "kernels/cpu/copy/args.hpp"
+#include "kernels/cpu/costs.hpp"
+#include "kernels/cpu/dispatch.hpp"
+#include "kernels/cpu/gather/args.hpp"
+#include "kernels/cpu/register_tile/args.hpp"
+#include "kernels/cpu/split.hpp"
 
 namespace cornerturn::planning::choose_test {
 namespace {
 
-base::machine machine_with(std::int64_t l2_bytes) {
+using kernels::cpu::blocking;
+using kernels::cpu::blocking_of;
+
+base::machine machine_with(std::int64_t l2_bytes, bool amd = false) {
   base::machine made;
+  made.amd = amd;
   made.l1d_bytes = 32 << 10;
   made.l2_bytes = l2_bytes;
   made.l3_bytes = 32 << 20;
@@ -24,9 +33,13 @@ base::machine machine_with(std::int64_t l2_bytes) {
 }
 const base::machine usual = machine_with(1 << 20);
 
-choice choose_for(const problem& what, const request& wanted = {}, const base::machine& machine = usual) {
+choice choose_for(const problem& what, const cpu_request& wanted = {}, const base::machine& machine = usual) {
   api::check(what);
   return choose(map::canonicalize(what), wanted, machine);
+}
+
+std::string row_for(const problem& what, const base::machine& machine = usual) {
+  return choose_for(what, {}, machine).row->name;
 }
 
 problem permuted(std::initializer_list<std::int64_t> extents, std::initializer_list<int> axes,
@@ -40,42 +53,52 @@ problem strided(std::int64_t element_bytes, std::initializer_list<axis> axes) {
   return what;
 }
 
-void expect_line(const problem& what, int line, const std::string& kernel, const base::machine& machine = usual) {
+void expect_row(const problem& what, const std::string& row, const base::machine& machine = usual) {
   const choice made = choose_for(what, {}, machine);
-  EXPECT_EQ(made.line, line) << testing::to_text(what);
-  ASSERT_NE(made.kernel, nullptr);
-  EXPECT_EQ(made.kernel->name, kernel) << testing::to_text(what);
+  ASSERT_NE(made.row, nullptr);
+  EXPECT_EQ(made.row->name, row) << testing::to_text(what);
   EXPECT_STRNE(made.reason, "");
+  EXPECT_EQ(made.time > 0, !map::canonicalize(what).empty) << testing::to_text(what);
 }
 
 // L2 of 2 MiB.
 const base::machine with_larger_l2 = machine_with(2 << 20);
+const base::machine zen4 = machine_with(1 << 20, true);
 
-TEST(short_runs, alternate_between_the_orders_of_dst_and_src) {
-  // tokens x heads x 128 to heads x tokens x 128: eight tokens of a head, then eight of the next head
-  const choice made = choose_for(permuted({8, 2048, 32, 128}, {0, 2, 1, 3}, 2), {}, with_larger_l2);
-  ASSERT_TRUE(made.work.alternates);
-  const kernels::chain& outer = made.work.outer;
-  ASSERT_EQ(outer.rank, 4);
-  EXPECT_EQ(outer.axes[1].extent, 256);
-  EXPECT_EQ(outer.axes[2].extent, 32);
-  EXPECT_EQ(outer.axes[3].extent, 8);
-  EXPECT_EQ(outer.axes[1].src_stride, 8 * outer.axes[3].src_stride);
-  EXPECT_EQ(outer.axes[1].dst_stride, 8 * outer.axes[3].dst_stride);
-  EXPECT_EQ(outer.total, 8 * 2048 * 32);
+TEST(short_runs, tile_the_orders_of_dst_and_src) {
+  // tokens x heads x 128 to heads x tokens x 128: eight tokens of a head, then of the next one
+  for (const base::machine& machine : {with_larger_l2, zen4}) {
+    const choice made = choose_for(permuted({8, 2048, 32, 128}, {0, 2, 1, 3}, 2), {}, machine);
+    ASSERT_STREQ(made.row->name, "cpu_copy_runs");
+    const kernels::fused_axes& outer = made.as<kernels::cpu::copy::runs_args>().outer;
+    ASSERT_EQ(outer.rank, 4);
+    EXPECT_EQ(outer.axes[1].extent, 256);
+    EXPECT_EQ(outer.axes[2].extent, 32);
+    EXPECT_EQ(outer.axes[3].extent, 8);
+    EXPECT_EQ(outer.axes[1].src_stride, 8 * outer.axes[3].src_stride);
+    EXPECT_EQ(outer.axes[1].dst_stride, 8 * outer.axes[3].dst_stride);
+    EXPECT_EQ(outer.total, 8 * 2048 * 32);
+  }
 }
 
 TEST(short_runs, stay_in_the_order_of_dst_where_nothing_divides_them_or_they_are_long) {
-  EXPECT_FALSE(choose_for(permuted({8, 2039, 32, 128}, {0, 2, 1, 3}, 2), {}, with_larger_l2).work.alternates)
-      << "prime";
-  EXPECT_FALSE(choose_for(permuted({8, 2048, 32, 1024}, {0, 2, 1, 3}, 2), {}, with_larger_l2).work.alternates);
-  EXPECT_FALSE(choose_for(permuted({4, 20, 3, 128}, {0, 2, 1, 3}, 2), {}, with_larger_l2).work.alternates)
-      << "in cache";
-  EXPECT_FALSE(choose_for(permuted({8, 2048, 32, 128}, {0, 2, 1, 3}, 2)).work.alternates) << "another machine";
+  const auto tiled = [](const problem& what, const base::machine& machine) {
+    const choice made = choose_for(what, {}, machine);
+    EXPECT_STREQ(made.row->name, "cpu_copy_runs");
+    return made.as<kernels::cpu::copy::runs_args>().outer.rank == 4;
+  };
+  EXPECT_FALSE(tiled(permuted({8, 2039, 32, 128}, {0, 2, 1, 3}, 2), with_larger_l2)) << "prime";
+  EXPECT_FALSE(tiled(permuted({8, 2048, 32, 1024}, {0, 2, 1, 3}, 2), with_larger_l2));
+  EXPECT_FALSE(tiled(permuted({4, 20, 3, 128}, {0, 2, 1, 3}, 2), with_larger_l2)) << "in cache";
+  EXPECT_FALSE(tiled(permuted({8, 2048, 32, 128}, {0, 2, 1, 3}, 2), usual)) << "another machine";
 }
 
 TEST(pages, are_fetched_ahead_where_src_is_read_in_order) {
-  const auto by_pages = [](const problem& what) { return choose_for(what, {}, with_larger_l2).work.by_pages; };
+  const auto by_pages = [](const problem& what) {
+    const choice made = choose_for(what, {}, with_larger_l2);
+    const blocking* const work = blocking_of(made);
+    return work != nullptr && work->prefetches_pages;
+  };
   EXPECT_TRUE(by_pages(transpose_problem(1000000, 3, 4)));
   EXPECT_TRUE(by_pages(transpose_problem(300000, 64, 4)));
   EXPECT_TRUE(by_pages(permuted({100000, 8, 8}, {0, 2, 1}, 4)));
@@ -85,30 +108,32 @@ TEST(pages, are_fetched_ahead_where_src_is_read_in_order) {
   EXPECT_FALSE(by_pages(strided(4, {{1000000, 5, 1}, {4, 1, 1000000}}))) << "gaps";
 }
 
-TEST(line_tiles, fill_whole_lines_of_what_stays_in_the_cache) {
-  const auto tiles = [](const problem& what, const base::machine& machine) {
-    return choose_for(what, {.threads = 1, .kernel = {}}, machine).work.line_tiles;
+TEST(register_tile, fills_whole_lines_of_what_stays_in_the_cache) {
+  const bool registers = kernels::cpu::stores_lines_from_registers();
+  const auto lines = [](const problem& what, const base::machine& machine) {
+    return row_for(what, machine).starts_with("cpu_register_tile_lines");
   };
   for (const std::int64_t word : {1, 2, 4, 8}) {
-    EXPECT_TRUE(tiles(transpose_problem(64, 64, word), with_larger_l2)) << word;
-    EXPECT_FALSE(tiles(transpose_problem(64, 64, word), usual)) << "another machine";
-    EXPECT_EQ(tiles(transpose_problem(100, 70, word), with_larger_l2), word <= 2) << "lines that two runs share";
-    EXPECT_FALSE(tiles(transpose_problem(64 / word - 1, 128, word, 0, 64), with_larger_l2)) << "no tile is that short";
+    EXPECT_EQ(lines(transpose_problem(64, 64, word), with_larger_l2), registers) << word;
+    EXPECT_FALSE(lines(transpose_problem(64, 64, word), usual)) << "another machine";
+    EXPECT_EQ(lines(transpose_problem(100, 70, word), with_larger_l2), registers && word <= 2)
+        << "lines that two runs share";
+    EXPECT_FALSE(lines(transpose_problem(64 / word - 1, 128, word, 0, 64), with_larger_l2)) << "no tile is that short";
   }
-  EXPECT_FALSE(tiles(transpose_problem(64, 64, 16), with_larger_l2));
-  EXPECT_FALSE(tiles(transpose_problem(4096, 4096, 4), with_larger_l2)) << "not in the cache";
+  EXPECT_FALSE(lines(transpose_problem(64, 64, 16), with_larger_l2));
+  EXPECT_FALSE(lines(transpose_problem(4096, 4096, 4), with_larger_l2)) << "not in the cache";
 }
 
-TEST(few_columns, are_turned_together_where_rows_lie_end_to_end) {
+TEST(tall_skinny, takes_few_columns_whose_rows_are_contiguous) {
   const auto few = [](const problem& what, const base::machine& machine) {
-    return choose_for(what, {}, machine).work.few_columns;
+    return row_for(what, machine).starts_with("cpu_tall_skinny_b");
   };
   for (const std::int64_t cols : {2, 3, 5, 7, 12, 24, 31}) {
     for (const std::int64_t word : {1, 2, 4, 8}) {
       const problem what = transpose_problem(1000000, cols, word);
       const bool registers = word >= 4 && cols * word >= 64 && cols * word % 16 == 0;
       EXPECT_EQ(few(what, with_larger_l2), !registers) << testing::to_text(what);
-      EXPECT_FALSE(few(what, usual)) << "another machine";
+      EXPECT_EQ(few(what, zen4), cols > 3) << "2 and 3 are split, " << testing::to_text(what);
     }
   }
   EXPECT_TRUE(few(permuted({4096, 4096, 12}, {2, 0, 1}, 2), with_larger_l2));
@@ -116,17 +141,28 @@ TEST(few_columns, are_turned_together_where_rows_lie_end_to_end) {
   EXPECT_FALSE(few(transpose_problem(1000000, 7, 4, 8, 0), with_larger_l2)) << "gaps between rows";
   EXPECT_FALSE(few(permuted({100000, 64, 5}, {0, 2, 1}, 2), with_larger_l2)) << "runs of two lines";
   EXPECT_FALSE(few(transpose_problem(100000, 500, 1), with_larger_l2));
+  EXPECT_FALSE(few(transpose_problem(1000000, 64, 1), zen4)) << "more columns than the L1 holds windows of";
 }
 
-TEST(few_rows, are_joined_where_they_are_long) {
+TEST(tall_skinny, splits_columns_where_vectors_are_faster) {
+  for (const int word : {1, 2, 4, 8}) {
+    for (const std::int64_t cols : {2, 3, 4, 8, 16}) {
+      expect_row(transpose_problem(1000000, cols, word), "cpu_tall_skinny_split_b" + std::to_string(word), zen4);
+    }
+  }
+}
+
+TEST(short_wide, takes_few_long_rows) {
   const auto few = [](const problem& what, const base::machine& machine) {
-    return choose_for(what, {}, machine).work.few_rows;
+    return row_for(what, machine).starts_with("cpu_short_wide_b");
   };
   for (const std::int64_t rows : {2, 3, 5, 7, 12, 16}) {
     for (const std::int64_t word : {1, 2, 4, 8}) {
       const problem what = transpose_problem(rows, 1000000, word);
       EXPECT_EQ(few(what, with_larger_l2), word != 8 || rows != 16) << testing::to_text(what);
-      EXPECT_FALSE(few(what, usual)) << "another machine";
+      if (rows <= 3) {
+        EXPECT_EQ(row_for(what, zen4), "cpu_short_wide_join_b" + std::to_string(word));
+      }
     }
   }
   EXPECT_TRUE(few(permuted({12, 4096, 4096}, {1, 2, 0}, 2), with_larger_l2));
@@ -135,51 +171,61 @@ TEST(few_rows, are_joined_where_they_are_long) {
   EXPECT_FALSE(few(transpose_problem(5, 20000, 1), with_larger_l2)) << "in cache";
 }
 
-TEST(decision_list, line_1_nothing_to_move) {
-  expect_line(transpose_problem(0, 5, 4), 1, "cpu_copy");
-  expect_line(transpose_problem(5, 0, 3), 1, "cpu_copy");
-  EXPECT_EQ(choose_for(transpose_problem(0, 5, 4)).work.units, 0);
-  EXPECT_EQ(choose_for(transpose_problem(0, 5, 4), {.threads = 1, .kernel = "cpu_reference"}).work.units, 0);
+TEST(end_to_end, has_a_row_for_each_kind_of_short_run) {
+  expect_row(permuted({275000, 8, 8}, {0, 2, 1}, 4), "cpu_end_to_end_small_b4", zen4);
+  expect_row(transpose_problem(16, 1062500, 4), "cpu_end_to_end_lines_b4", zen4);
+  expect_row(transpose_problem(3, 5625000, 4), "cpu_short_wide_join_b4", zen4);
+  expect_row(transpose_problem(24, 5625000, 4), "cpu_end_to_end_packed_b4", zen4);
+  expect_row(transpose_problem(7, 5625000, 1), "cpu_short_wide_b1", zen4);
+  expect_row(permuted({100000, 7, 5, 3}, {0, 2, 1, 3}, 1), "cpu_gather_packed", zen4);
 }
 
-TEST(decision_list, line_2_one_contiguous_run) {
-  expect_line(problem{.element_bytes = 4}, 2, "cpu_copy");
-  expect_line(permuted({3, 5, 7}, {0, 1, 2}, 12), 2, "cpu_copy");
-  expect_line(transpose_problem(1, 1000, 8), 2, "cpu_copy");
-  expect_line(transpose_problem(1000, 1, 8), 2, "cpu_copy");
+TEST(rows, nothing_to_move) {
+  expect_row(transpose_problem(0, 5, 4), "cpu_copy");
+  expect_row(transpose_problem(5, 0, 3), "cpu_copy");
+  EXPECT_EQ(choose_for(transpose_problem(0, 5, 4)).units, 0);
+  EXPECT_EQ(choose_for(transpose_problem(0, 5, 4), {.kernel = "cpu_reference"}).units, 0);
 }
 
-TEST(decision_list, line_3_dst_has_no_unit_stride) {
-  expect_line(strided(4, {{100, 1, 200}, {100, 100, 2}}), 3, "cpu_scatter");
-  expect_line(strided(4, {{100, 1, 3}}), 3, "cpu_scatter");
+TEST(rows, one_contiguous_run) {
+  expect_row(problem{.element_bytes = 4}, "cpu_copy");
+  expect_row(permuted({3, 5, 7}, {0, 1, 2}, 12), "cpu_copy");
+  expect_row(transpose_problem(1, 1000, 8), "cpu_copy");
+  expect_row(transpose_problem(1000, 1, 8), "cpu_copy");
 }
 
-TEST(decision_list, line_4_long_inner_runs) {
-  expect_line(permuted({30, 40, 1024}, {1, 0, 2}, 1), 4, "cpu_runs");
-  expect_line(permuted({30, 40, 64}, {1, 0, 2}, 16), 4, "cpu_runs");
-  expect_line(transpose_problem(100, 100, 3, 0, 128), 5, "cpu_gather");
-  expect_line(strided(1, {{50, 100, 90}, {60, 1, 1}}), 4, "cpu_runs");  // rows with gaps on both sides
+TEST(rows, dst_has_no_unit_stride) {
+  expect_row(strided(4, {{100, 1, 200}, {100, 100, 2}}), "cpu_gather_strided");
+  expect_row(strided(4, {{100, 1, 3}}), "cpu_gather_strided");
 }
 
-TEST(decision_list, line_5_short_inner_runs_are_wide_elements) {
+TEST(rows, long_inner_runs) {
+  expect_row(permuted({30, 40, 1024}, {1, 0, 2}, 1), "cpu_copy_runs");
+  expect_row(permuted({30, 40, 64}, {1, 0, 2}, 16), "cpu_copy_runs");
+  expect_row(transpose_problem(100, 100, 3, 0, 128), "cpu_gather");
+  expect_row(strided(1, {{50, 100, 90}, {60, 1, 1}}), "cpu_copy_runs");  // rows with gaps on both sides
+}
+
+TEST(rows, short_inner_runs_are_wide_elements) {
   for (const std::int64_t element_bytes : {3, 5, 6, 7, 12, 24, 40, 48})
-    expect_line(transpose_problem(100, 100, element_bytes), 5, "cpu_gather");
+    expect_row(transpose_problem(100, 100, element_bytes), "cpu_gather");
   const choice made = choose_for(transpose_problem(100, 100, 24));
-  EXPECT_EQ(made.work.element_bytes, 24);
-  EXPECT_EQ(made.work.rows.total, 100);
-  EXPECT_EQ(made.work.cols.total, 100);
-  EXPECT_EQ(made.work.src_col_bytes, 24);
+  const blocking& work = *blocking_of(made);
+  EXPECT_EQ(work.element_bytes, 24);
+  EXPECT_EQ(work.rows.total, 100);
+  EXPECT_EQ(work.cols.total, 100);
+  EXPECT_EQ(work.src_col_bytes, 24);
 }
 
-TEST(decision_list, line_6_src_has_no_unit_stride) {
-  expect_line(strided(4, {{100, 2, 100}, {100, 200, 1}}), 6, "cpu_gather");
-  expect_line(strided(4, {{100, 0, 100}, {100, 100, 1}}), 6, "cpu_gather");
-  expect_line(strided(8, {{100, 7, 1}}), 6, "cpu_gather");
+TEST(rows, src_has_no_unit_stride) {
+  expect_row(strided(4, {{100, 2, 100}, {100, 200, 1}}), "cpu_gather");
+  expect_row(strided(4, {{100, 0, 100}, {100, 100, 1}}), "cpu_gather");
+  expect_row(strided(8, {{100, 7, 1}}), "cpu_gather");
 }
 
-TEST(decision_list, line_7_dst_fits_the_cache) {
+TEST(rows, dst_fits_the_cache) {
   for (const int word : {1, 2, 4, 8, 16}) {
-    expect_line(transpose_problem(64, 64, word), 7, "cpu_cached_b" + std::to_string(word));
+    expect_row(transpose_problem(64, 64, word), "cpu_register_tile_b" + std::to_string(word));
   }
 }
 
@@ -189,145 +235,211 @@ problem bits_in_another_order(std::int64_t element_bytes) {
                   {1, 3, 5, 7, 9, 11, 13, 15, 2, 6, 10, 14, 0, 4, 8, 12}, element_bytes);
 }
 
-TEST(decision_list, line_8_short_axes_that_alternate) {
+TEST(rows, short_axes_that_alternate) {
   for (const int word : {1, 2, 4, 8, 16}) {
-    expect_line(bits_in_another_order(word), 8, "cpu_box_b" + std::to_string(word), machine_with(0));
+    expect_row(bits_in_another_order(word), "cpu_gather_box_b" + std::to_string(word), machine_with(0));
   }
-  expect_line(permuted({2, 3000, 2, 3000}, {1, 3, 0, 2}, 4), 9, "cpu_stream_b4");  // no box is small enough
+  expect_row(permuted({2, 3000, 2, 3000}, {1, 3, 0, 2}, 4), "cpu_short_wide_join_b4");  // no box is small enough
 }
 
-TEST(decision_list, line_9_everything_else) {
+TEST(rows, large_matrices) {
   for (const int word : {1, 2, 4, 8, 16}) {
-    expect_line(transpose_problem(3000, 3000, word), 9, "cpu_stream_b" + std::to_string(word));
-    expect_line(transpose_problem(64, 64, word), 9, "cpu_stream_b" + std::to_string(word), machine_with(1));
+    const std::string bytes = std::to_string(word);
+    const problem what = transpose_problem(3000, 3000, word);
+    expect_row(what, "cpu_stream_lines_b" + bytes);
+    expect_row(what, "cpu_stream_strips_b" + bytes, with_larger_l2);
+    // Pieces of whole lines through L1, unless runs of dst begin inside lines or elements are single bytes.
+    expect_row(transpose_problem(3008, 3008, word), (word == 1 ? "cpu_stream_lines_b" : "cpu_stream_panels_b") + bytes,
+               zen4);
+    expect_row(transpose_problem(3001, 3001, word), "cpu_stream_lines_b" + bytes, zen4);
+    expect_row(transpose_problem(64, 64, word), (word <= 4 ? "cpu_end_to_end_lines_b" : "cpu_stream_lines_b") + bytes,
+               machine_with(1));
   }
-  expect_line(transpose_problem(3, 100, 4), 9, "cpu_stream_b4");  // no whole block
-  expect_line(transpose_problem(100, 3, 4), 9, "cpu_stream_b4");
-  expect_line(permuted({30, 40, 2, 8}, {1, 0, 2, 3}, 1), 9, "cpu_stream_b16",
-              machine_with(0));  // 16-byte runs are words
+  expect_row(transpose_problem(3, 100, 4), "cpu_short_wide_join_b4");  // no whole block
+  expect_row(transpose_problem(100, 3, 4), "cpu_tall_skinny_split_b4");
+  expect_row(permuted({30, 40, 2, 8}, {1, 0, 2, 3}, 1), "cpu_stream_lines_b16",
+             machine_with(0));  // 16-byte runs are words
 }
 
-TEST(decision_list, stores_are_non_temporal_from_the_cached_limit_on) {
-  const std::int64_t limit = cached_limit_bytes(usual);
-  const choice fits = choose_for(transpose_problem(64, limit / 64, 1));
-  EXPECT_FALSE(fits.work.streaming);
+TEST(rows, stores_are_non_temporal_from_the_cached_limit_on) {
+  const std::int64_t limit = kernels::cpu::cached_limit_bytes(usual);
+  const choice fits = choose_for(transpose_problem(64, limit / 64, 1), {.kernel = "cpu_stream_lines_b1"});
+  EXPECT_FALSE(blocking_of(fits)->streaming);
   const choice larger = choose_for(transpose_problem(64, limit / 64 + 1, 1));
-  EXPECT_TRUE(larger.work.streaming);
-  EXPECT_EQ(larger.line, 9);
+  EXPECT_TRUE(blocking_of(larger)->streaming);
+  EXPECT_EQ(row_for(transpose_problem(64, limit / 64, 1)), "cpu_register_tile_b1");
 }
 
-TEST(decision_list, every_row_of_the_list_is_reached) {
+TEST(rows, every_row_is_the_cheapest_for_some_problem) {
   std::set<std::string> reached;
   for (const kernels::kernel& row : kernels::all()) {
     if (std::string_view(row.family) == "reference") reached.insert(row.name);  // by name only
+    if (!kernels::cpu::stores_lines_from_registers() &&
+        std::string_view(row.name).starts_with("cpu_register_tile_lines"))
+      reached.insert(row.name);
   }
-  const auto reach = [&](const problem& what, const base::machine& machine) {
-    reached.insert(choose_for(what, {}, machine).kernel->name);
+  const auto reach = [&](const problem& what) {
+    for (const base::machine& machine : {usual, machine_with(0), machine_with(512 << 10, true), zen4, with_larger_l2}) {
+      reached.insert(choose_for(what, {}, machine).row->name);
+    }
   };
   for (const std::int64_t element_bytes : testing::element_sizes) {
-    reach(transpose_problem(64, 64, element_bytes), usual);
-    reach(transpose_problem(64, 64, element_bytes), machine_with(0));
-    reach(bits_in_another_order(element_bytes), machine_with(0));
+    reach(transpose_problem(64, 64, element_bytes));
+    reach(transpose_problem(3008, 3008, element_bytes));
+    reach(transpose_problem(3001, 3001, element_bytes));
+    reach(bits_in_another_order(element_bytes));
+    reach(batched(transpose_problem(4, 4, element_bytes), 1000000, 16, 16));
+    for (const std::int64_t few : {3, 5, 7, 20}) {
+      reach(transpose_problem(few, 1000000, element_bytes));
+      reach(transpose_problem(1000000, few, element_bytes));
+    }
+    reach(transpose_problem(64 / element_bytes, 1000000, element_bytes));
   }
-  reach(problem{.element_bytes = 1}, usual);
-  reach(permuted({5, 6, 1024}, {1, 0, 2}, 1), usual);
-  reach(strided(4, {{100, 1, 3}}), usual);
+  reach(problem{.element_bytes = 1});
+  reach(permuted({5, 6, 1024}, {1, 0, 2}, 1));
+  reach(permuted({100000, 7, 5, 3}, {0, 2, 1, 3}, 1));
+  reach(strided(4, {{100, 1, 3}}));
   for (const kernels::kernel& row : kernels::all()) {
-    if (row.run != nullptr) {
+    if (row.run != nullptr && row.kind == kernels::row_kind::move) {
       EXPECT_TRUE(reached.contains(row.name)) << row.name;
     }
   }
 }
 
+TEST(offers, are_sorted_and_the_first_is_chosen) {
+  for (const problem& what : {transpose_problem(3000, 3001, 4), transpose_problem(64, 64, 4),
+                              transpose_problem(1000000, 3, 1), permuted({8, 2048, 32, 64}, {0, 2, 1, 3}, 2)}) {
+    kernels::facts known = kernels::facts_of(map::canonicalize(what));
+    known.threads = 2;
+    const std::vector<choice> all = offers(known, {.cpu = &usual}, {});
+    ASSERT_GE(all.size(), 2U);
+    EXPECT_EQ(all.front().row, choose_for(what, {.threads = 2}).row);
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      EXPECT_GT(all[k].time, 0) << all[k].row->name;
+      EXPECT_STRNE(all[k].reason, "") << all[k].row->name;
+      EXPECT_STRNE(kernels::name(all[k].binds), "");
+      EXPECT_STRNE(all[k].row->family, "reference");
+      if (k > 0) {
+        EXPECT_LE(all[k - 1].time, all[k].time);
+      }
+    }
+  }
+}
+
+TEST(offers, of_a_forced_row_are_its_own) {
+  const kernels::facts known = kernels::facts_of(map::canonicalize(transpose_problem(3000, 3001, 4)));
+  for (const char* row : {"cpu_gather", "cpu_reference", "cpu_stream_panels_b4"}) {
+    const std::vector<choice> all = offers(known, {.cpu = &usual}, {.kernel = row});
+    ASSERT_EQ(all.size(), 1U) << row;
+    EXPECT_STREQ(all[0].row->name, row);
+  }
+}
+
 TEST(forced, a_row_for_another_word_is_refused) {
-  EXPECT_EQ(choose_for(transpose_problem(64, 64, 4), {.threads = 1, .kernel = "cpu_stream_b8"}).kernel, nullptr);
-  EXPECT_EQ(choose_for(transpose_problem(64, 64, 4), {.threads = 1, .kernel = "cpu_cached_b1"}).kernel, nullptr);
+  EXPECT_EQ(choose_for(transpose_problem(64, 64, 4), {.kernel = "cpu_stream_lines_b8"}).row, nullptr);
+  EXPECT_EQ(choose_for(transpose_problem(64, 64, 4), {.kernel = "cpu_register_tile_b1"}).row, nullptr);
 }
 
 TEST(forced, a_row_that_cannot_move_the_problem_is_refused) {
-  EXPECT_EQ(choose_for(transpose_problem(64, 64, 4), {.threads = 1, .kernel = "cpu_copy"}).kernel, nullptr);
-  EXPECT_EQ(choose_for(transpose_problem(64, 64, 4), {.threads = 1, .kernel = "cpu_runs"}).kernel, nullptr);
-  EXPECT_EQ(choose_for(transpose_problem(2, 2, 4), {.threads = 1, .kernel = "cpu_cached_b4"}).kernel, nullptr);
-  EXPECT_EQ(choose_for(strided(4, {{100, 1, 3}}), {.threads = 1, .kernel = "cpu_stream_b4"}).kernel, nullptr);
-  EXPECT_EQ(choose_for(transpose_problem(64, 64, 4), {.threads = 1, .kernel = "no_such_row"}).kernel, nullptr);
+  EXPECT_EQ(choose_for(transpose_problem(64, 64, 4), {.kernel = "cpu_copy"}).row, nullptr);
+  EXPECT_EQ(choose_for(transpose_problem(64, 64, 4), {.kernel = "cpu_copy_runs"}).row, nullptr);
+  EXPECT_EQ(choose_for(transpose_problem(2, 2, 4), {.kernel = "cpu_register_tile_b4"}).row, nullptr);
+  EXPECT_EQ(choose_for(strided(4, {{100, 1, 3}}), {.kernel = "cpu_stream_lines_b4"}).row, nullptr);
+  EXPECT_EQ(choose_for(transpose_problem(64, 64, 4), {.kernel = "no_such_row"}).row, nullptr);
 }
 
 TEST(forced, every_row_is_taken_at_its_word) {
   const problem what = transpose_problem(64, 64, 4);
-  for (const char* row : {"cpu_reference", "cpu_cached_b4", "cpu_stream_b4", "cpu_gather", "cpu_scatter"}) {
-    const choice made = choose_for(what, {.threads = 1, .kernel = row});
-    ASSERT_NE(made.kernel, nullptr) << row;
-    EXPECT_STREQ(made.kernel->name, row);
+  for (const char* row :
+       {"cpu_reference", "cpu_register_tile_b4", "cpu_stream_lines_b4", "cpu_gather", "cpu_gather_strided"}) {
+    const choice made = choose_for(what, {.kernel = row});
+    ASSERT_NE(made.row, nullptr) << row;
+    EXPECT_STREQ(made.row->name, row);
   }
 }
 
-std::int64_t total(const kernels::chain& one) {
+std::int64_t total(const kernels::fused_axes& one) {
   std::int64_t product = 1;
-  for (int k = 0; k < one.rank; ++k) product *= one.axes[k].extent;
+  for (int k = 0; k < one.rank; ++k) product *= one.axes[static_cast<std::size_t>(k)].extent;
   return product;
 }
 
 // The assumptions of the kernels about their arguments.
 void expect_sane(const problem& what, const choice& made, int threads) {
-  const std::string text =
-      testing::to_text(what) + " for " + std::to_string(threads) + " threads: " + made.kernel->name;
-  const kernels::job& work = made.work;
-  const std::int64_t bytes = map::words(work.form) * work.form.word_bytes;
+  const std::string text = testing::to_text(what) + " for " + std::to_string(threads) + " threads: " + made.row->name;
+  const map::canonical form = map::canonicalize(what);
+  const std::int64_t bytes = map::words(form) * form.word_bytes;
   EXPECT_GE(made.threads, 1) << text;
   EXPECT_LE(made.threads, threads) << text;
-  EXPECT_LE(made.threads, std::max<std::int64_t>(work.units, 1)) << text;
-  EXPECT_EQ(work.src_hi_bytes, map::src_span(work.form).hi) << text;
-  EXPECT_EQ(work.form.src_offset, 0) << text;
-  const std::string_view family = made.kernel->family;
-  if (made.line <= 2 || family == "reference") return;
+  EXPECT_LE(made.threads, std::max<std::int64_t>(made.units, 1)) << text;
+  const std::string_view family = made.row->family, row = made.row->name;
+  if (row == "cpu_copy") return;
+  if (row == "cpu_copy_runs") {
+    const auto& work = made.as<kernels::cpu::copy::runs_args>();
+    EXPECT_EQ(work.run_bytes * total(work.outer), bytes) << text;
+    EXPECT_EQ(made.units, total(work.outer)) << text;
+    EXPECT_EQ(total(work.read_order), made.units) << text;
+    return;
+  }
+  if (row == "cpu_gather_strided") {
+    EXPECT_EQ(made.units, total(made.as<kernels::cpu::gather::strided_args>().outer)) << text;
+    return;
+  }
+  if (family == "register_tile") {
+    const auto& work = made.as<kernels::cpu::register_tile::args>();
+    EXPECT_EQ(work.rows * work.cols * total(work.outer) * work.word_bytes, bytes) << text;
+    EXPECT_EQ(made.units, work.outer.total) << text;
+    return;
+  }
+  ASSERT_NE(blocking_of(made), nullptr) << text;
+  const blocking& work = *blocking_of(made);
+  EXPECT_EQ(work.src_end_bytes, map::src_span(form).hi - form.src_offset * form.word_bytes) << text;
   EXPECT_EQ(work.outer.total, total(work.outer)) << text;
   EXPECT_EQ(work.rows.total, total(work.rows)) << text;
   EXPECT_EQ(work.cols.total, total(work.cols)) << text;
   EXPECT_EQ(work.rows.total * work.cols.total * work.outer.total * work.element_bytes, bytes) << text;
-  if (family == "runs" || family == "scatter") {
-    EXPECT_EQ(work.units, work.outer.total) << text;
-    return;
-  }
   for (int k = 0; k < work.rows.rank; ++k) {  // contiguous in dst
-    const std::int64_t unit = work.element_bytes / work.form.word_bytes;
-    EXPECT_EQ(work.rows.axes[k].dst_stride,
-              k == 0 ? unit : work.rows.axes[k - 1].dst_stride * work.rows.axes[k - 1].extent)
+    const auto at = static_cast<std::size_t>(k);
+    const std::int64_t unit = work.element_bytes / work.word_bytes;
+    EXPECT_EQ(work.rows.axes[at].dst_stride,
+              k == 0 ? unit : work.rows.axes[at - 1].dst_stride * work.rows.axes[at - 1].extent)
         << text;
   }
-  if (family == "box") {
-    EXPECT_LE(work.rows.total * work.cols.total * work.form.word_bytes, tuning_for(usual).box_bytes) << text;
-    EXPECT_EQ(work.units, work.outer.total) << text;
+  if (row.starts_with("cpu_gather_box")) {
+    EXPECT_LE(work.rows.total * work.cols.total * work.word_bytes, kernels::cpu::costs_of(usual).box_bytes) << text;
+    EXPECT_EQ(made.units, work.outer.total) << text;
     return;
   }
-  for (int k = 1; k < work.cols.rank; ++k) {  // of one pitch in src
+  for (std::size_t k = 1; k < static_cast<std::size_t>(work.cols.rank); ++k) {  // of one pitch in src
     EXPECT_EQ(work.cols.axes[k].src_stride, work.cols.axes[k - 1].src_stride * work.cols.axes[k - 1].extent) << text;
   }
-  if (family == "cached") {
-    EXPECT_EQ(work.rows.rank, 1) << text;
-    EXPECT_EQ(work.cols.rank, 1) << text;
-    EXPECT_EQ(work.cols.axes[0].src_stride, 1) << text;
-    EXPECT_EQ(work.units, work.outer.total) << text;
-    return;
-  }
-  if (family == "stream") {
+  if (family != "gather") {
     EXPECT_EQ(work.src_col_bytes, work.element_bytes) << text;
   }
-  EXPECT_EQ(work.units, work.outer.total * work.panels() * work.row_chunks()) << text;
+  EXPECT_EQ(made.units, work.units()) << text;
   EXPECT_GE(work.panel, 1) << text;
   EXPECT_GE(work.group, 1) << text;
   EXPECT_GE(work.row_chunk, 1) << text;
-  if (work.packed) {
+  if (family == "end_to_end" || family == "short_wide" || row == "cpu_gather_packed") {
     EXPECT_EQ(work.row_chunks(), 1) << text;
+    EXPECT_TRUE(kernels::cpu::columns_end_to_end(work)) << text;
     return;
   }
   EXPECT_TRUE(work.row_chunk == work.rows.total || work.row_chunk % work.group == 0) << text;
   EXPECT_TRUE(work.group == work.rows.total || work.group * work.element_bytes >= 64) << text;
 }
 
+// Every row that accepts the problem, not the cheapest alone.
+void expect_sane_offers(const problem& what, int threads) {
+  kernels::facts known = kernels::facts_of(map::canonicalize(what));
+  known.threads = threads;
+  for (const choice& one : offers(known, {.cpu = &usual}, {})) expect_sane(what, one, threads);
+}
+
 TEST(units, cover_everything_whatever_the_threads_are) {
   for (const std::int64_t element_bytes : testing::element_sizes) {
     testing::for_each_problem(element_bytes, 3, 1, usual, [&](const problem& what) {
-      for (const int threads : {1, 7}) expect_sane(what, choose_for(what, {.threads = threads, .kernel = {}}), threads);
+      for (const int threads : {1, 7}) expect_sane_offers(what, threads);
     });
   }
 }
@@ -342,8 +454,7 @@ TEST(units, cover_large_problems) {
                {transpose_problem(rows, cols, element_bytes),
                 transpose_problem(rows, cols, element_bytes, cols + 1, rows + 3),
                 batched(transpose_problem(rows, cols, element_bytes), 5, rows * cols, rows * cols)}) {
-            const choice made = choose_for(what, {.threads = threads, .kernel = {}});
-            expect_sane(what, made, threads);
+            expect_sane_offers(what, threads);
           }
         }
       }
@@ -356,7 +467,7 @@ TEST(units, more_threads_than_any_machine_has) {
   for (const problem& what :
        {transpose_problem(std::int64_t{1} << 30, std::int64_t{1} << 30, 4),
         transpose_problem(7, std::int64_t{1} << 40, 4), transpose_problem(std::int64_t{1} << 40, 7, 12)}) {
-    expect_sane(what, choose_for(what, {.threads = threads, .kernel = {}}), threads);
+    expect_sane(what, choose_for(what, {.threads = threads}), threads);
   }
 }
 
@@ -370,9 +481,9 @@ TEST(units, the_largest_problems) {
         strided(1, {{3, half, 1}, {3, half / 2, 4}})}) {
     for (const int threads : {1, 16}) {
       SCOPED_TRACE(testing::to_text(what));
-      const choice made = choose_for(what, {.threads = threads, .kernel = {}});
-      ASSERT_NE(made.kernel, nullptr);
-      EXPECT_GT(made.work.units, 0);
+      const choice made = choose_for(what, {.threads = threads});
+      ASSERT_NE(made.row, nullptr);
+      EXPECT_GT(made.units, 0);
     }
   }
 }

@@ -7,7 +7,7 @@
 #include "kernels/kernel.hpp"
 #include "map/canonical.hpp"
 #include "map/in_place.hpp"
-#include "plan/ask.hpp"
+#include "plan/choose.hpp"
 
 namespace cornerturn::testing {
 

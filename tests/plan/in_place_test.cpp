@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "../kernels/in_place_cases.hpp"
-#include "kernels/cpu/swap.hpp"
+#include "kernels/cpu/swap/args.hpp"
 
 namespace cornerturn::planning::in_place_test {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 using testing::placed;
 using testing::to_text;
 
-in_place_choice choose_for(const problem& what, const request& wanted = {.threads = 2, .kernel = {}},
+in_place_choice choose_for(const problem& what, const cpu_request& wanted = {.threads = 2},
                            std::int64_t l2_bytes = 1 << 20) {
   base::machine machine;
   machine.l2_bytes = l2_bytes;
@@ -19,32 +19,31 @@ in_place_choice choose_for(const problem& what, const request& wanted = {.thread
   return choose_in_place(form, map::in_place(form), wanted, machine);
 }
 
-void expect_line(const problem& what, int line, const std::string& kernel, int passes) {
+void expect_way(const problem& what, in_place_way way, const std::string& kernel, int passes) {
   const in_place_choice made = choose_for(what);
-  EXPECT_EQ(made.line, line) << to_text(what);
+  EXPECT_EQ(made.way, way) << to_text(what);
   ASSERT_NE(made.kernel, nullptr);
   EXPECT_EQ(made.kernel->name, kernel) << to_text(what);
   EXPECT_EQ(made.passes, passes);
   EXPECT_STRNE(made.reason, "");
 }
 
-TEST(in_place_list, has_a_line_for_each) {
-  expect_line(placed(transpose_problem(0, 5, 4)), 1, "cpu_copy", 0);
-  expect_line(placed(transpose_problem(1, 5, 4)), 1, "cpu_copy", 0);
-  expect_line(placed(transpose_problem(500, 500, 4)), 2, "cpu_swap_b4", 1);
-  expect_line(placed(transpose_problem(500, 500, 16, 600, 600)), 2, "cpu_swap_b16", 1);
-  expect_line(placed(transpose_problem(500, 500, 12)), 3, "cpu_swap", 1);
-  expect_line(placed(transpose_problem(50, 60, 4)), 4, "cpu_cached_b4", 1);
-  expect_line(placed(transpose_problem(5000, 6000, 2048)), 5, "cpu_cycles", 1);
-  expect_line(placed(transpose_problem(10000, 7001, 4)), 6, "cpu_cycles", 2);
-  expect_line(placed(transpose_problem(7001, 10000, 4)), 7, "cpu_cycles", 2);
-  expect_line(placed(transpose_problem(10007, 6997, 4)), 6, "cpu_cycles", 2);
-  expect_line(placed(transpose_problem(6997, 10007, 4)), 7, "cpu_cycles", 2);
+TEST(in_place_ways, have_a_problem_each) {
+  expect_way(placed(transpose_problem(0, 5, 4)), in_place_way::nothing, "cpu_copy", 0);
+  expect_way(placed(transpose_problem(1, 5, 4)), in_place_way::nothing, "cpu_copy", 0);
+  expect_way(placed(transpose_problem(500, 500, 4)), in_place_way::swapped, "cpu_swap_b4", 1);
+  expect_way(placed(transpose_problem(500, 500, 16, 600, 600)), in_place_way::swapped, "cpu_swap_b16", 1);
+  expect_way(placed(transpose_problem(500, 500, 12)), in_place_way::swapped, "cpu_swap", 1);
+  expect_way(placed(transpose_problem(50, 60, 4)), in_place_way::buffered, "cpu_register_tile_b4", 1);
+  expect_way(placed(transpose_problem(5000, 6000, 2048)), in_place_way::cycles, "cpu_cycles", 1);
+  expect_way(placed(transpose_problem(10000, 7001, 4)), in_place_way::row_strips, "cpu_cycles", 2);
+  expect_way(placed(transpose_problem(7001, 10000, 4)), in_place_way::col_strips, "cpu_cycles", 2);
+  expect_way(placed(transpose_problem(10007, 6997, 4)), in_place_way::row_strips, "cpu_cycles", 2);
+  expect_way(placed(transpose_problem(6997, 10007, 4)), in_place_way::col_strips, "cpu_cycles", 2);
 }
 
-// A strip is a twentieth of the matrix. The workspace also holds fewer rows than there are strips. Anything that fits
-// the caches is allowed too.
-TEST(in_place_list, the_workspace_is_bounded) {
+// A strip is a twentieth; beside it wait fewer rows than there are strips. What the caches hold is allowed too.
+TEST(in_place_ways, the_workspace_is_bounded) {
   for (const auto& [rows, cols] : {std::pair<std::int64_t, std::int64_t>{10000, 7000},
                                    {9999, 7001},
                                    {10007, 6997},
@@ -64,21 +63,21 @@ TEST(in_place_list, the_workspace_is_bounded) {
   }
 }
 
-TEST(in_place_list, threads_stay_below_what_was_asked) {
+TEST(in_place_ways, threads_stay_below_what_was_asked) {
   for (const int threads : {1, 3, 64}) {
     for (const problem& what : {transpose_problem(3000, 3000, 4), transpose_problem(3000, 4000, 4),
                                 transpose_problem(3001, 4001, 4), transpose_problem(30, 40, 4)}) {
-      const in_place_choice made = choose_for(placed(what), {.threads = threads, .kernel = {}});
+      const in_place_choice made = choose_for(placed(what), {.threads = threads});
       EXPECT_LE(made.threads, threads);
       for (const choice& how : made.moves) {
         EXPECT_LE(how.threads, made.threads);
-        EXPECT_LE(how.threads, how.work.units);
+        EXPECT_LE(how.threads, how.units);
       }
     }
   }
 }
 
-TEST(in_place_list, every_block_pair_has_one_unit) {
+TEST(in_place_ways, every_block_pair_has_one_unit) {
   for (const std::int64_t n : {1, 2, 3, 10, 57}) {
     std::int64_t unit = 0;
     for (std::int64_t down = 0; down < n; ++down) {

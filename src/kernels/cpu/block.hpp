@@ -4,8 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/job.hpp"
-
 namespace cornerturn::kernels::cpu {
 
 // Rows of src that are read side by side: more than 16 streams halve what a Zen 4 core reads (29 -> 14 GB/s with 32
@@ -50,15 +48,5 @@ inline constexpr std::int64_t row_group_bytes = 128;
 // core's prefetchers follow none that is shorter: pieces of 128 to 640 bytes, read and written, go at 12 GB/s, of 768 to
 // 1024 at 26 to 30, where a copy has 23, whatever is fetched ahead (Intel Xeon, 2 MiB of L2, 2026-11-22).
 inline constexpr std::int64_t summed_piece_bytes = 1024;
-
-// Matrices up to this size that follow each other on both sides, their sides powers of two: see tiny-inl.hpp.
-inline constexpr std::int64_t tiny_bytes = 256;
-
-// True when the stream kernels take rows of so few columns apart as contiguous runs of rows: see narrow-inl.hpp.
-[[nodiscard]] inline bool splits_columns(const job& work) noexcept {
-  const std::int64_t cols = work.cols.total;
-  return !work.packed && work.form.word_bytes <= 8 && work.cols.rank == 1 && work.panel == cols &&
-         work.rows.axes[0].src_stride == cols && (cols == 2 || cols == 3 || cols == 4 || cols == 8 || cols == 16);
-}
 
 }  // namespace cornerturn::kernels::cpu

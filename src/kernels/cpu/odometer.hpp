@@ -1,4 +1,4 @@
-// Walks a chain of axes in order and keeps the byte offsets on both sides up to date.
+// Walks fused axes in order and keeps the byte offsets on both sides up to date.
 #pragma once
 
 #include <algorithm>
@@ -6,14 +6,15 @@
 #include <cstdint>
 #include <utility>
 
-#include "kernels/job.hpp"
+#include "kernels/fused_axes.hpp"
 
 namespace cornerturn::kernels::cpu {
 
 class odometer {
  public:
   // Starts at the linear index i. `fast_first`: axes[0] is the fastest (rows, cols), else the last one is (outer).
-  odometer(const chain& axes, std::int64_t word_bytes, std::int64_t i, bool fast_first) noexcept : rank_(axes.rank) {
+  odometer(const fused_axes& axes, std::int64_t word_bytes, std::int64_t i, bool fast_first) noexcept
+      : rank_(axes.rank) {
     for (int k = 0; k < rank_; ++k) {
       const axis& one = axes.axes[fast_first ? k : rank_ - 1 - k];
       wheel& w = wheels_[k];
@@ -55,18 +56,5 @@ class odometer {
   std::int64_t src_ = 0;
   std::int64_t dst_ = 0;
 };
-
-// Walks ahead of the units from `begin` on, to fetch what they read, pieces of src of so many bytes: `ahead` units, or
-// where the orders of dst and src alternate and a piece is less than two lines, all that alternate, in the order of src.
-inline odometer scout_of(const job& work, std::int64_t begin, std::int64_t ahead, std::int64_t piece_bytes) noexcept {
-  chain order = work.outer;
-  if (work.alternates && piece_bytes < 128) {
-    axis& last = order.axes[order.rank - 1];
-    axis& before = order.axes[order.rank - 2];
-    std::swap(last, before);
-    ahead = last.extent * before.extent;
-  }
-  return {order, work.form.word_bytes, std::min(begin + ahead, order.total - 1), false};
-}
 
 }  // namespace cornerturn::kernels::cpu

@@ -37,7 +37,7 @@ bool offers::cycles(const kernels::facts& known, const kernels::target& on, cons
   made.shared_bytes = cycles_shared_bytes;
   made.reason = "items follow their cycles";
   // The widest words first, then the shortest parts of which one holds an item.
-  made.time = 2 + 0.2 * (4 - log2_of_word(row.element_bytes)) + static_cast<double>(part_bytes) / (1 << 20);
+  made.time = 2 + 0.2 * (4 - log2_of_word(row.element_bytes)) + static_cast<double>(part_bytes) / (1 << 15);
   made.binds = kernels::bound::dram;
   return true;
 }

@@ -1,0 +1,164 @@
+// Arithmetic: which walk brings the elements to the computing loop.
+#include <algorithm>
+
+#include "kernels/cpu/apply/args.hpp"
+#include "kernels/cpu/block.hpp"
+#include "kernels/cpu/split.hpp"
+
+namespace cornerturn::kernels::cpu::apply {
+namespace {
+
+using base::ceil_div;
+
+// Dst runs in flight: u8 to i32 5000 x 6992 with 4096 of them 0.50 of a move, with 1024 0.65 (Zen 4, 2026-11-21).
+constexpr std::int64_t widest_panel = 1024;
+
+// Dst runs in flight where strips are summed: the windows of 384 columns take 0.4 MiB. float32 5000 x 6992, alpha and
+// beta, 256 of them 0.74 of the copy, 384 0.79, 512 0.64 to 0.73, 768 0.66 (SPR, 2026-11-22).
+constexpr std::int64_t widest_panel_of_sums = 384;
+
+bool has_second(const facts& known) noexcept { return known.math.second != second_array::none; }
+bool is_large(const facts& known, const target& on) noexcept { return !fits_cache(known, on); }
+
+void begin(args& work, const facts& known, const target& on) noexcept {
+  work.word_bytes = work.element_bytes = work.src_col_bytes = known.form.word_bytes;
+  work.dst_word_bytes = known.form.dst_word_bytes;
+  work.math = known.math;
+  work.src_end_bytes = map::src_span(known.form).hi;
+  work.streaming = is_large(known, on) && !known.math.sums_into_dst;  // else its lines were read just before
+  work.prefetch_bytes = is_large(known, on) ? costs_of(*on.cpu).prefetch_bytes : 0;
+}
+
+void finish(offer& made, const args& work, const facts& known, const target& on, double time, bound binds) noexcept {
+  share_out(made, known, costs_of(*on.cpu), known.form.empty ? 0 : work.units());
+  made.time = time;
+  made.binds = binds;
+}
+
+// Effect  takes what continues the run on one side, and in the second array where that goes along, until it is long enough
+void lengthen(axis_pool& left, fused_axes& run, std::int64_t axis::*stride, bool with_second,
+              std::int64_t enough) noexcept {
+  while (run.total < enough) {
+    const axis* const next = left.find_if(
+        [&](const axis& one) { return one.*stride == run.total && (!with_second || one.second_stride == run.total); });
+    if (next == nullptr) return;
+    left.take(next, run);
+  }
+}
+
+// Rows that are contiguous in dst, columns that are in src. `along_src`: the second array, if any, follows the columns.
+bool fill_tiles(args& work, const facts& known, const target& on, bool along_src) noexcept {
+  if (!has_rows_and_columns(known) || known.dst_unit() == known.src_unit()) return false;
+  if (has_second(known) && (along_src ? known.src_unit() : known.dst_unit())->second_stride != 1) return false;
+  const cpu_costs& costs = costs_of(*on.cpu);
+  begin(work, known, on);
+  const std::int64_t bytes = work.dst_word_bytes;
+  axis_pool left(known.form);
+  left.take(left.find(&axis::dst_stride, 1), work.rows);
+  left.take(left.find(&axis::src_stride, 1), work.cols);
+  const bool rows_with_second = has_second(known) && !along_src;
+  lengthen(left, work.rows, &axis::dst_stride, rows_with_second, costs.long_run_bytes / bytes);
+  lengthen(left, work.cols, &axis::src_stride, has_second(known) && along_src, costs.panel_cols);
+  lengthen(left, work.rows, &axis::dst_stride, rows_with_second, INT64_MAX);
+  left.take_rest(work.outer);
+  work.panel =
+      std::min({work.cols.total, std::max<std::int64_t>(16, costs.panel_bytes / work.word_bytes), widest_panel});
+  const bool at_lines = work.cols.axes[0].dst_stride * bytes % 64 == 0;
+  const std::int64_t piece = bytes <= 2 ? costs.narrow_piece_bytes
+                             : at_lines ? costs.piece_bytes
+                                        : costs.carried_piece_bytes;
+  work.group = std::min(ceil_div(piece / bytes, std::int64_t{strip_rows}) * strip_rows, work.rows.total);
+  return true;
+}
+
+// True where the walk of stream/strips-inl.hpp takes it: whole blocks, and a second array, if any, with the strides of dst.
+bool walks_strips(const args& work, const facts& known) noexcept {
+  const std::int64_t bytes = work.dst_word_bytes;
+  if (work.cols.total * bytes < strip_block_bytes ||
+      work.rows.total < static_cast<std::int64_t>(rows_of_strip(static_cast<std::size_t>(bytes)))) {
+    return false;
+  }
+  if (!has_second(known)) return true;
+  const axis* const end = known.form.axes.data() + known.form.rank;
+  return known.math.second == second_array::source && work.word_bytes == bytes &&
+         std::all_of(known.form.axes.data(), end, [](const axis& one) { return one.second_stride == one.dst_stride; });
+}
+
+bool offer_tiles(const facts& known, const target& on, offer& made, bool along_src, double time) noexcept {
+  auto& work = made.emplace<args>();
+  if (!fill_tiles(work, known, on, along_src)) return false;
+  cut_rows(work, threads_for(known.bytes, known.threads, costs_of(*on.cpu)));
+  finish(made, work, known, on, time, bound::issue);
+  return true;
+}
+
+}  // namespace
+
+bool offer_strips(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
+  auto& work = made.emplace<strips_args>();
+  if (!fill_tiles(work, known, on, false) || !walks_strips(work, known)) return false;
+  const cpu_costs& costs = costs_of(*on.cpu);
+  cut_strips(work, work.dst_word_bytes, costs);
+  if (has_second(known)) {
+    const std::int64_t block = strip_block_bytes / work.dst_word_bytes;
+    const std::int64_t panels = ceil_div(work.cols.total, widest_panel_of_sums);
+    work.panel = std::min(work.cols.total, ceil_div(ceil_div(work.cols.total, panels), block) * block);
+    work.lines = summed_piece_bytes / 64;
+    work.group = std::min(summed_piece_bytes / work.dst_word_bytes, work.rows.total);
+  }
+  cut_rows(work, threads_for(known.bytes, known.threads, costs));
+  const double in_cache = is_large(known, on) ? 0 : costs.times.buffered_in_cache;
+  finish(made, work, known, on, costs.times.strips + 0.2 + in_cache, bound::issue);
+  made.reason = "register blocks of two lines of 32 rows are computed on their way to dst";
+  return true;
+}
+
+bool offer_tile(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
+  made.reason = "register blocks go through a small buffer, and pieces of dst runs are computed there";
+  return offer_tiles(known, on, made, false, costs_of(*on.cpu).times.panels + 0.2);
+}
+
+// float32 to bfloat16: 8192 x 8192 0.64 ns an element computed after the transpose, 0.50 before; in the cache 0.46 and
+// 0.31; uint8 to int32 0.16 and 0.29 (Zen 4, 2026-11-21).
+bool offer_tile_src(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
+  const bool smaller = known.form.dst_word_bytes < known.form.word_bytes && !has_second(known);
+  made.reason = smaller ? "elements become smaller: runs of src are computed first, and fewer bytes are transposed"
+                        : "runs of src are computed first, then transposed";
+  return offer_tiles(known, on, made, true, costs_of(*on.cpu).times.panels + (smaller ? 0.1 : 0.6));
+}
+
+bool offer_runs(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
+  if (known.form.empty) return false;
+  const axis* const run = known.dst_unit();
+  if (known.form.rank > 0) {
+    if (run == nullptr || run->src_stride != 1 || (has_second(known) && run->second_stride != 1)) return false;
+  }
+  auto& work = made.emplace<args>();
+  begin(work, known, on);
+  axis_pool left(known.form);
+  if (known.form.rank > 0) left.take(left.find(&axis::dst_stride, 1), work.rows);
+  left.take_rest(work.outer);
+  work.row_chunk = std::min<std::int64_t>(work.rows.total, 16 << 10);
+  finish(made, work, known, on, 1.2, bound::dram);
+  made.reason = "the innermost axis is contiguous on all sides: runs are computed where they are";
+  return true;
+}
+
+// The innermost axis of dst, chunk by chunk, next to some of the axis that is innermost in src, so that the lines of
+// either serve more than one element.
+bool offer_gather(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
+  auto& work = made.emplace<args>();
+  begin(work, known, on);
+  axis_pool left(known.form);
+  if (!left.empty()) left.take(left.last(), work.rows);
+  if (!left.empty()) left.take(left.smallest(&axis::src_stride), work.cols);
+  left.take_rest(work.outer);
+  work.panel = std::min<std::int64_t>(work.cols.total, 16);
+  work.row_chunk = std::min<std::int64_t>(work.rows.total, 256);
+  finish(made, work, known, on, known.form.empty ? 0 : 8, known.form.empty ? bound::nothing : bound::requests);
+  made.reason =
+      known.form.empty ? "there is nothing to compute" : "elements of any strides are gathered, computed and scattered";
+  return true;
+}
+
+}  // namespace cornerturn::kernels::cpu::apply

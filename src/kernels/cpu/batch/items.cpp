@@ -1,0 +1,182 @@
+// A matrix goes in panels of some columns, which lie end to end in dst; whatever else is small goes as a whole:
+//
+//   1. it is turned into a buffer that lies as dst does, modulo a line, behind what comes before it in dst
+//   2. when there is enough, it goes from there to dst in whole lines, past the cache; an unfinished one waits
+//   3. with what is written, as much of src is fetched into L2, an item or more ahead
+#include "kernels/cpu/targets.hpp"  // before Highway
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/batch/items.cpp"
+#include <hwy/foreach_target.h>  // first, and before highway.h
+
+#include "kernels/cpu/batch/item_strips-inl.hpp"
+#include "kernels/cpu/batch/items.hpp"
+#include "kernels/cpu/policy/block-inl.hpp"
+#include "kernels/cpu/policy/lines-inl.hpp"
+#include "kernels/cpu/register_tile/args.hpp"
+#include "kernels/cpu/scratch.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
+
+// What items read, in their order and as pages.hpp says, some way ahead of the item in work: into L2, for an item is
+// turned in an order of its own.
+class item_prefetcher {
+ public:
+  static constexpr std::int64_t window_bytes = 16 << 10;
+
+  item_prefetcher(const small_item* all, std::size_t count) noexcept : next_(all), end_(all + count) {}
+
+  HWY_INLINE void fetch(std::int64_t bytes) noexcept {
+    for (owed_ += bytes; owed_ >= pages * line_bytes; owed_ -= pages * line_bytes) {
+      while (line_ == part_) {
+        if (!go_on()) return;
+      }
+      for (std::int64_t k = 0; k < pages; ++k) __builtin_prefetch(window_ + line_ + k * part_, 0, 2);
+      line_ += line_bytes;
+    }
+  }
+
+ private:
+  static constexpr std::int64_t page = 4096;
+  static constexpr std::int64_t pages = 4;
+
+  // The next four pages of the run, or quarters of its rest; or the next run: items that follow each other in src.
+  HWY_NOINLINE bool go_on() noexcept {
+    window_ += pages * part_;
+    line_ = part_ = 0;
+    if (window_ >= run_end_) {
+      if (next_ == end_) return false;
+      window_ = run_end_ = next_->src;
+      for (; next_ != end_ && next_->src == run_end_; ++next_) run_end_ += next_->bytes;
+    }
+    part_ = HWY_MIN(page, base::ceil_div(run_end_ - window_, pages * line_bytes) * line_bytes);
+    return true;
+  }
+
+  const small_item* next_;
+  const small_item* end_;
+  const std::byte* window_ = nullptr;
+  const std::byte* run_end_ = nullptr;
+  std::int64_t part_ = 0;  // a quarter of the window: a page, or less at the end of a run
+  std::int64_t line_ = 0;  // of each quarter, that comes next
+  std::int64_t owed_ = 0;
+};
+
+template <std::size_t Word>
+HWY_NOINLINE void turn_panel(const small_item& one, std::int64_t col, std::int64_t cols, std::byte* to) {
+  constexpr auto word = static_cast<std::int64_t>(Word);
+  const auto& work = *static_cast<const register_tile::args*>(one.args);
+  rows_of_blocks<Word>(one.src + col * word, work.src_pitch, work.rows, 0, cols, to, work.rows * word);
+}
+
+// Columns from `col` on, so many, of an item that is one matrix; or all of it.
+HWY_INLINE void turn_some(const small_item& one, std::int64_t col, std::int64_t cols, std::byte* to) {
+  if (one.panel == 0) return one.run(one.args, {.src = one.src, .dst = to}, 0, one.units);
+  const std::int64_t word_bytes = static_cast<const register_tile::args*>(one.args)->word_bytes;
+  if (word_bytes == 1) return turn_panel<1>(one, col, cols, to);
+  if (word_bytes == 2) return turn_panel<2>(one, col, cols, to);
+  if (word_bytes == 4) return turn_panel<4>(one, col, cols, to);
+  if (word_bytes == 8) return turn_panel<8>(one, col, cols, to);
+  turn_panel<16>(one, col, cols, to);
+}
+
+template <std::size_t Word>
+HWY_INLINE bool move_strips(const small_item& one, std::byte* memory, run_writer& writer, item_prefetcher& prefetcher) {
+  constexpr auto unit = static_cast<std::uintptr_t>(HWY_MIN(Word, std::size_t{8}));
+  if (reinterpret_cast<std::uintptr_t>(one.dst) % unit != 0) return false;
+  item_in_strips<Word, item_prefetcher>(*static_cast<const register_tile::args*>(one.args), memory, writer, prefetcher)
+      .move(one.src, one.dst);
+  return true;
+}
+
+HWY_INLINE bool moved_by_strips(const small_item& one, std::byte* memory, run_writer& writer,
+                                item_prefetcher& prefetcher) {
+  if (!strips_of_items || !one.strips) return false;
+  const std::int64_t word_bytes = static_cast<const register_tile::args*>(one.args)->word_bytes;
+  if (word_bytes == 2) return move_strips<2>(one, memory, writer, prefetcher);
+  if (word_bytes == 4) return move_strips<4>(one, memory, writer, prefetcher);
+  if (word_bytes == 8) return move_strips<8>(one, memory, writer, prefetcher);
+  return move_strips<16>(one, memory, writer, prefetcher);
+}
+
+// buffer: of the largest panel, of what is written written together, and a line.
+void items(const small_item* all, std::size_t count, std::byte* buffer, std::int64_t largest) {
+  run_writer writer;
+  item_prefetcher prefetcher(all, count);
+  prefetcher.fetch(largest + item_prefetcher::window_bytes);
+  const auto write = [&](const std::byte* from, std::byte* to, std::int64_t bytes) HWY_ATTR {
+    constexpr std::int64_t at_once = 512;  // reads overlap stores where they alternate often
+    while (bytes > 0) {
+      // All but the first begin at lines.
+      const auto inside = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % line_bytes);
+      const std::int64_t some = HWY_MIN(at_once - inside, bytes);
+      prefetcher.fetch(some);
+      writer.write(from, to, some);
+      from += some;
+      to += some;
+      bytes -= some;
+    }
+  };
+  std::byte* to = nullptr;  // where what is in the buffer goes
+  std::byte* from = buffer;
+  std::int64_t held = 0;
+  const auto flush = [&] {
+    write(from, to, held);
+    held = 0;
+  };
+  for (std::size_t k = 0; k < count; ++k) {
+    const small_item& one = all[k];
+    if (one.run == nullptr) {
+      flush();
+      write(one.src, one.dst, one.bytes);
+      continue;
+    }
+    if (one.strips) {
+      flush();
+      if (moved_by_strips(one, buffer, writer, prefetcher)) continue;
+    }
+    const bool whole = one.panel == 0 || one.panel >= one.bytes;
+    const std::int64_t panel = whole ? one.bytes : one.panel;
+    const std::int64_t cols = one.panel == 0 ? 1 : static_cast<const register_tile::args*>(one.args)->cols;
+    const std::int64_t at_once = whole ? cols : panel / (one.bytes / cols);
+    std::int64_t col = 0;
+    for (std::int64_t done = 0; done < one.bytes; done += panel, col += at_once) {
+      if (held >= written_together || one.dst + done != to + held) {
+        flush();
+        to = one.dst + done;
+        from = buffer + reinterpret_cast<std::uintptr_t>(to) % line_bytes;
+      }
+      turn_some(one, col, HWY_MIN(at_once, cols - col), from + held);  // 1.
+      held += HWY_MIN(panel, one.bytes - done);
+    }
+  }
+  flush();
+  writer.finish();
+  finish_streaming();
+}
+
+}  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace cornerturn::kernels::cpu {
+
+HWY_EXPORT(items);
+
+void move_items(std::span<const small_item> all) noexcept {
+  std::int64_t most = 0;
+  for (const small_item& one : all) most = HWY_MAX(most, one.bytes);
+  std::byte* const buffer = item_buffer(HWY_MAX(most + written_together + 64, (2 * item_strip_cols + 1) * 64));
+  if (buffer != nullptr) return HWY_DYNAMIC_DISPATCH(items)(all.data(), all.size(), buffer, most);
+  for (const small_item& one : all) {  // no memory: straight to dst
+    if (one.run != nullptr) {
+      one.run(one.args, {.src = one.src, .dst = one.dst}, 0, one.units);
+    } else {
+      std::memcpy(one.dst, one.src, static_cast<std::size_t>(one.bytes));
+    }
+  }
+}
+
+}  // namespace cornerturn::kernels::cpu
+#endif

@@ -1,0 +1,25 @@
+// The arguments of the family copy: one contiguous run, or many.
+#pragma once
+
+#include "kernels/fused_axes.hpp"
+
+namespace cornerturn::kernels::cpu::copy {
+
+struct run_args {
+  std::int64_t bytes = 0;
+  bool streaming = false;
+  bool prefetches_pages = false;
+};
+inline constexpr std::int64_t unit_bytes = 4096;
+
+struct runs_args {
+  std::int64_t word_bytes = 1;
+  std::int64_t run_bytes = 1;
+  fused_axes outer;       // a unit is a run
+  fused_axes read_order;  // of the prefetcher; its axes are those of outer
+  std::int64_t ahead_runs = 1;
+  std::int64_t fetched_bytes = 0;  // of each run, by the prefetcher
+  bool streaming = false;
+};
+
+}  // namespace cornerturn::kernels::cpu::copy

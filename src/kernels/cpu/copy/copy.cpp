@@ -1,0 +1,67 @@
+// The family copy: runs that are contiguous on both sides, in whole lines past the cache where dst does not fit it.
+#include "kernels/cpu/targets.hpp"  // before Highway
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/copy/copy.cpp"
+#include <hwy/foreach_target.h>  // first, and before highway.h
+
+#include "kernels/cpu/copy/args.hpp"
+#include "kernels/cpu/dispatch.hpp"
+#include "kernels/cpu/odometer.hpp"
+#include "kernels/cpu/page_prefetcher.hpp"
+#include "kernels/cpu/policy/lines-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
+
+void copy_run(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
+  const auto& work = *static_cast<const copy::run_args*>(args);
+  const std::int64_t from = begin * copy::unit_bytes;
+  const std::int64_t bytes = HWY_MIN(end * copy::unit_bytes, work.bytes) - from;
+  if (!work.streaming) return void(std::memcpy(all.dst + from, all.src + from, static_cast<std::size_t>(bytes)));
+  run_writer writer;
+  page_prefetcher pages = work.prefetches_pages ? page_prefetcher(all.src + from) : page_prefetcher();
+  for (std::int64_t done = 0; done < bytes; done += 4 * line_bytes) {
+    const std::int64_t some = HWY_MIN(4 * line_bytes, bytes - done);
+    pages.fetch(some);
+    writer.write(all.src + from + done, all.dst + from + done, some);
+  }
+  writer.finish();
+  finish_streaming();
+}
+
+// Runs in the order of dst. The lines of later runs are fetched meanwhile: the hardware does not guess where the next run
+// begins.
+void copy_runs(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
+  const auto& work = *static_cast<const copy::runs_args*>(args);
+  odometer outer(work.outer, work.word_bytes, begin, false);
+  if (!work.streaming) {
+    for (std::int64_t unit = begin; unit < end; ++unit, outer.next()) {
+      std::memcpy(all.dst + outer.dst(), all.src + outer.src(), static_cast<std::size_t>(work.run_bytes));
+    }
+    return;
+  }
+  const std::int64_t first = HWY_MIN(begin + work.ahead_runs, work.outer.total - 1);
+  odometer prefetcher(work.read_order, work.word_bytes, first, false);
+  run_writer writer;
+  for (std::int64_t unit = begin; unit < end; ++unit, outer.next(), prefetcher.next()) {
+    for (std::int64_t k = 0; k < work.fetched_bytes; k += line_bytes) {
+      __builtin_prefetch(all.src + prefetcher.src() + k, 0, 2);
+    }
+    writer.write(all.src + outer.src(), all.dst + outer.dst(), work.run_bytes);
+  }
+  writer.finish();
+  finish_streaming();
+}
+
+}  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace cornerturn::kernels {
+
+CORNERTURN_CPU_KERNEL(cpu_copy, copy_run)
+CORNERTURN_CPU_KERNEL(cpu_copy_runs, copy_runs)
+
+}  // namespace cornerturn::kernels
+#endif  // HWY_ONCE

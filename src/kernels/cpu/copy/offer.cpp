@@ -1,0 +1,54 @@
+// Runs that are contiguous on both sides.
+#include "kernels/cpu/copy/args.hpp"
+
+#include <algorithm>
+
+#include "kernels/cpu/split.hpp"
+
+namespace cornerturn::kernels::cpu::copy {
+
+bool offer_run(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
+  const cpu_costs& costs = costs_of(*on.cpu);
+  if (!known.form.empty && !is_one_run(known.form)) return false;
+  auto& work = made.emplace<run_args>();
+  work.bytes = known.bytes;
+  work.streaming = !fits_cache(known, on);
+  work.prefetches_pages = costs.page_prefetch_bytes > 0;
+  share_out(made, known, costs, base::ceil_div(work.bytes, unit_bytes));
+  made.time = known.form.empty ? 0 : 1;
+  made.binds = known.form.empty ? bound::nothing : bound::dram;
+  made.reason = known.form.empty ? "there is nothing to move" : "src and dst are one contiguous run";
+  return true;
+}
+
+bool offer_runs(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
+  if (known.form.empty || is_one_run(known.form) || known.dst_unit() == nullptr || known.dst_unit()->src_stride != 1) {
+    return false;
+  }
+  const cpu_costs& costs = costs_of(*on.cpu);
+  auto& work = made.emplace<runs_args>();
+  axis_pool left(known.form);
+  const axis* const next_in_dst = left.find(&axis::dst_stride, known.dst_unit()->extent);
+  // Runs of a line are enough where those that follow in dst are in the same page of src or the next one.
+  const bool near = next_in_dst != nullptr && base::magnitude(next_in_dst->src_stride) <= 4096 / known.form.word_bytes;
+  const bool alone = next_in_dst == nullptr;
+  fused_axes run;
+  left.take(left.find(&axis::dst_stride, 1), run);
+  left.take_rest(work.outer);
+  work.word_bytes = known.form.word_bytes;
+  work.run_bytes = run.total * work.word_bytes;
+  work.streaming = !fits_cache(known, on);
+  const bool tiled = work.streaming && tile_outer_axes(work.outer, work.run_bytes, costs.tiled_outer_bytes);
+  work.fetched_bytes = std::min(work.run_bytes, costs.run_ahead_bytes);
+  work.ahead_runs = costs.run_ahead_bytes / work.run_bytes + 1;
+  order_prefetches(work.outer, tiled, work.run_bytes, work.read_order, work.ahead_runs);
+  share_out(made, known, costs, work.outer.total);
+  const double overhead = near && work.run_bytes >= 64 ? costs.times.near_run_bytes : costs.times.far_run_bytes;
+  made.time = costs.times.copy_runs + overhead / static_cast<double>(work.run_bytes);
+  if (alone) made.time = std::min(made.time, 1.5);  // no neighbour in dst that a wide element could be written with
+  made.binds = made.time > 1.3 ? bound::requests : bound::dram;
+  made.reason = "the innermost axis is contiguous on both sides: it is copied run by run";
+  return true;
+}
+
+}  // namespace cornerturn::kernels::cpu::copy

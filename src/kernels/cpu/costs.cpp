@@ -1,0 +1,117 @@
+#include "kernels/cpu/costs.hpp"
+
+namespace cornerturn::kernels::cpu {
+namespace {
+
+constexpr cpu_costs generic = {.name = "generic",
+                               .piece_bytes = 128,
+                               .narrow_piece_bytes = 128,
+                               .carried_piece_bytes = 256,
+                               .panel_bytes = 2048,
+                               .prefetch_bytes = 256,
+                               .narrow_buffer = 2048,
+                               .staged_lines = 4,
+                               .carried_lines = 2,
+                               .direct_cols = 704,
+                               .panel_cols = 512,
+                               .lines_ahead_bytes = 4096,
+                               .strip_bytes = 4096,
+                               .strip_ahead_bytes = 512,
+                               .tall_skinny_bytes = 256,
+                               .tall_skinny_run_bytes = 512,
+                               .short_wide_bytes = 128,
+                               .short_wide_run_bytes = 8192,
+                               .short_wide_panel_bytes = 16 << 10,
+                               .long_run_bytes = 512,
+                               .end_to_end_bytes = 256,
+                               .end_to_end_panel_bytes = 2048,
+                               .run_ahead_bytes = 4096,
+                               .tiled_outer_bytes = 0,
+                               .box_bytes = 16 << 10,
+                               .page_prefetch_bytes = 0,
+                               .line_tiles = false,
+                               .swap_bytes = 256,
+                               .thread_bytes = 256 << 10,
+                               .times = {.copy_runs = 1.0,
+                                         .near_run_bytes = 48,
+                                         .far_run_bytes = 160,
+                                         .register_tile = 1.0,
+                                         .buffered_in_cache = 2.0,
+                                         .panels = 2.0,
+                                         .panels_carried = 2.2,
+                                         .staged_lines = 1.5,
+                                         .staged_lines_carried = 1.7,
+                                         .strips = 2.6,
+                                         .end_to_end = 1.4,
+                                         .narrow_rows = 14,
+                                         .whole_lines = 1.2,
+                                         .small_matrices = 1.1,
+                                         .tall_skinny = 1.45,
+                                         .tall_skinny_many = 2.8,
+                                         .split = 1.3,
+                                         .short_wide = 1.38,
+                                         .short_wide_many = 2.6,
+                                         .join = 1.25,
+                                         .box = 1.7,
+                                         .gather = 1.6,
+                                         .gather_bytes = 16}};
+
+constexpr cpu_costs zen3 = [] {
+  cpu_costs row = generic;
+  row.name = "amd";
+  row.piece_bytes = 256;
+  row.carried_piece_bytes = 512;
+  row.panel_bytes = 1536;
+  row.prefetch_bytes = 192;
+  return row;
+}();
+
+// Pieces of 256 bytes through panels win where runs begin at lines, GB/s read and written (2026-11-21): float32 10000 x
+// 6992 17 with staged lines and 24 so, 8192 x 8192 15 and 22; odd pitches lose, 20.8 and 18.2. Strips lose everywhere:
+// float32 10000 x 7000 0.33 of a copy and 0.55, 9999 x 7001 0.32 and 0.45 (2026-11-23).
+constexpr cpu_costs zen4 = [] {
+  cpu_costs row = zen3;
+  row.name = "amd, 1 MiB of L2";
+  row.panel_bytes = 4096;
+  row.tiled_outer_bytes = 2048;
+  row.times.panels = 1.8;
+  row.times.panels_carried = 2.4;
+  row.times.staged_lines = 2.5;
+  row.times.staged_lines_carried = 2.1;
+  row.times.strips = 3.0;
+  return row;
+}();
+
+constexpr cpu_costs spr = [] {
+  cpu_costs row = generic;
+  row.name = "generic, 2 MiB of L2";
+  row.strip_bytes = 8192;
+  row.end_to_end_bytes = 128;
+  row.page_prefetch_bytes = 64 << 10;
+  row.tiled_outer_bytes = 2048;
+  row.line_tiles = true;
+  row.narrow_buffer = 4096;
+  row.swap_bytes = 1024;
+  row.times.strips = 1.1;
+  row.times.staged_lines = 2.6;
+  row.times.staged_lines_carried = 2.6;
+  row.times.panels_carried = 2.7;
+  row.times.panels = 2.7;
+  row.times.whole_lines = 1.05;
+  row.times.tall_skinny = row.times.tall_skinny_many = 1.1;
+  row.times.split = 1.25;
+  row.times.short_wide = row.times.short_wide_many = 1.02;
+  row.times.small_matrices = 1.0;
+  return row;
+}();
+
+}  // namespace
+
+const cpu_costs& costs_of(const base::machine& machine) noexcept {
+  if (!machine.amd) return machine.l2_bytes < 2 << 20 ? generic : spr;
+  return machine.l2_bytes < 1 << 20 ? zen3 : zen4;
+}
+
+std::int64_t cached_limit_bytes(const base::machine& machine) noexcept { return machine.l2_bytes / 2; }
+
+}  // namespace cornerturn::kernels::cpu

@@ -1,0 +1,258 @@
+// Rectangles in place: items of element_bytes go to the places that job.hpp says, each where another one has just left.
+//
+//   1. a walker claims a place that nobody has claimed, holds its item, and says that it was read: a way begins
+//   2. it claims the place where its item belongs, and passes on: line by line it reads what is there and writes what it
+//      held. Places to come are known: their pages are touched some places ahead, their lines fetched later
+//   3. where that place is claimed already, by itself or by another walker, a way began there: it waits until it was
+//      read, writes, and begins at 1. again, until every place is claimed
+//
+// Whoever has claimed a place reads it without waiting for anybody, so any number of walkers comes to an end, side by
+// side or one after the other. A unit is a walker; unit u looks for its first place at the u-th part of them. Long items
+// move in parts, which are items of their own.
+#include "kernels/cpu/targets.hpp"  // before Highway
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/cycles/cycles.cpp"
+#include <hwy/foreach_target.h>  // first, and before highway.h
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "kernels/cpu/cycles/args.hpp"
+#include "kernels/cpu/dispatch.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Reads `from` into `kept`, writes `had` to `to`, which is `from` or apart from it, and fetches as much from `ahead`.
+HWY_INLINE void pass_on(const std::byte* from, std::byte* to, const std::byte* had, std::byte* kept,
+                        const std::byte* ahead, std::int64_t bytes) {
+  constexpr std::int64_t line = 64;
+  using one_line = std::array<std::byte, line>;
+  if (bytes < line) {
+    std::memcpy(kept, from, static_cast<std::size_t>(bytes));
+    std::memcpy(to, had, static_cast<std::size_t>(bytes));
+    return __builtin_prefetch(ahead, 0, 3);
+  }
+  // Both ends may be parts of lines; stores in between are aligned.
+  one_line from_begin, from_end, had_begin, had_end;
+  const std::int64_t end = bytes - line;
+  std::memcpy(from_begin.data(), from, line);
+  std::memcpy(from_end.data(), from + end, line);
+  std::memcpy(had_begin.data(), had, line);
+  std::memcpy(had_end.data(), had + end, line);
+  __builtin_prefetch(ahead, 0, 3);
+  const hn::CappedTag<std::uint8_t, line> d;
+  const auto step = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto bytes_at = [](const std::byte* p) HWY_ATTR { return reinterpret_cast<const std::uint8_t*>(p); };
+  const auto room_at = [](std::byte* p) HWY_ATTR { return reinterpret_cast<std::uint8_t*>(p); };
+  std::int64_t k = -static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to)) & (line - 1);
+  for (; k <= end; k += line) {
+    __builtin_prefetch(ahead + k, 0, 3);
+    HWY_UNROLL(4)
+    for (std::int64_t v = k; v < k + line; v += step) {
+      const auto read = hn::LoadU(d, bytes_at(from + v));
+      const auto held = hn::LoadU(d, bytes_at(had + v));
+      hn::StoreU(held, d, room_at(to + v));
+      hn::StoreU(read, d, room_at(kept + v));
+    }
+  }
+  __builtin_prefetch(ahead + bytes - 1, 0, 3);
+  std::memcpy(to, had_begin.data(), line);
+  std::memcpy(to + end, had_end.data(), line);
+  std::memcpy(kept, from_begin.data(), line);
+  std::memcpy(kept + end, from_end.data(), line);
+}
+
+// One bit for each part of each place, set by any walker.
+class shared_bits {
+ public:
+  // alone: there is one walker, who needs no locked instruction. They cost as much as a tenth of an item of 2 KB.
+  shared_bits(std::byte* words, bool alone) noexcept : words_(reinterpret_cast<word*>(words)), alone_(alone) {}
+
+  // false: it was set before
+  HWY_INLINE bool set(std::int64_t k) const noexcept {
+    const word bit = word{1} << (k % bits);
+    if (!alone_) return (at(k).fetch_or(bit, std::memory_order_acq_rel) & bit) == 0;
+    word& all = words_[k / bits];
+    const bool free = (all & bit) == 0;
+    all |= bit;
+    return free;
+  }
+  [[nodiscard]] HWY_INLINE bool is_set(std::int64_t k) const noexcept {
+    return (at(k).load(std::memory_order_acquire) >> (k % bits) & 1) != 0;
+  }
+  // The next one that is not set, or a number of `end` or more.
+  [[nodiscard]] HWY_INLINE std::int64_t next_free(std::int64_t k, std::int64_t end) const noexcept {
+    while (k < end) {
+      const word free = ~at(k).load(std::memory_order_relaxed) >> (k % bits);
+      if (free != 0) return k + std::countr_zero(free);
+      k += bits - k % bits;
+    }
+    return k;
+  }
+  HWY_INLINE void fetch(std::int64_t k) const noexcept { __builtin_prefetch(words_ + k / bits, 1, 3); }
+
+ private:
+  using word = std::uint64_t;
+  static constexpr std::int64_t bits = 64;
+
+  [[nodiscard]] HWY_INLINE std::atomic_ref<word> at(std::int64_t k) const noexcept {
+    return std::atomic_ref<word>(words_[k / bits]);
+  }
+
+  word* words_;
+  bool alone_;
+};
+
+struct stop {
+  std::int64_t place;
+  const std::byte* from;  // where its item is read
+  std::byte* to;          // where the next one is written
+};
+
+// The places of one part of all items.
+class part_map {
+ public:
+  part_map(const cycles::args& work, std::byte* data, std::byte* workspace, std::int64_t part) noexcept
+      : items_(work.items),
+        item_bytes_(work.item_bytes),
+        data_(data + part * cycle_part_bytes),
+        away_(workspace + work.items.away_at + part * cycle_part_bytes) {}
+
+  [[nodiscard]] HWY_INLINE stop at(std::int64_t place) const noexcept {
+    const std::int64_t row = place / items_.row_places;
+    std::byte* const here = data_ + row * items_.row_bytes + (place - row * items_.row_places) * item_bytes_;
+    stop made{place, here, here};
+    const std::int64_t waiting = place - items_.first_away;
+    if (waiting >= 0 && waiting < items_.count_away) {
+      std::byte* const there = away_ + waiting * item_bytes_;
+      if (items_.writes_away) {
+        made.to = there;
+      } else {
+        made.from = there;
+      }
+    }
+    return made;
+  }
+  [[nodiscard]] HWY_INLINE stop after(const stop& one) const noexcept {
+    std::int64_t outer = one.place / items_.inner;
+    std::int64_t inner = one.place - outer * items_.inner + items_.rotated_inner;
+    outer += items_.rotated_outer;
+    if (inner >= items_.inner) inner -= items_.inner;
+    if (outer >= items_.outer) outer -= items_.outer;
+    return at(inner * items_.outer + outer);
+  }
+
+ private:
+  const item_cycles& items_;
+  std::int64_t item_bytes_;
+  std::byte* data_;
+  std::byte* away_;
+};
+
+class walker {
+ public:
+  walker(const cycles::args& work, std::byte* data, std::byte* workspace) noexcept
+      : work_(work),
+        data_(data),
+        workspace_(workspace),
+        claimed_(cycle_flags(work, workspace), work.walkers == 1),
+        read_(cycle_flags(work, workspace) + cycle_bits_bytes(work), work.walkers == 1) {}
+
+  void look_from(std::int64_t number, std::int64_t walkers) noexcept {
+    const std::int64_t places = work_.items.inner * work_.items.outer;
+    const std::int64_t count = places * base::ceil_div(work_.item_bytes, cycle_part_bytes);
+    const std::int64_t first = count / walkers * number;
+    for (const auto& [begin, end] : {std::pair{first, count}, std::pair{std::int64_t{0}, first}}) {
+      for (std::int64_t k = begin; (k = claimed_.next_free(k, end)) < end;) {
+        if (!claimed_.set(k)) continue;
+        const std::int64_t part = k / places;
+        go(part_map(work_, data_, workspace_, part), k - part * places, part * places,
+           std::min(cycle_part_bytes, work_.item_bytes - part * cycle_part_bytes));
+      }
+    }
+  }
+
+ private:
+  // Of places to come: lines are fetched two places ahead, and their pages opened before, a line each of four places
+  // together, whose walks overlap.
+  static constexpr std::size_t lines_ahead = 2;
+  static constexpr std::size_t opened = 4;
+  static constexpr std::size_t known = 16;
+  static_assert(lines_ahead + 2 * opened <= known);
+
+  void go(const part_map& map, std::int64_t first, std::int64_t bits_at, std::int64_t bytes) noexcept {
+    const stop begin = map.at(first);
+    std::byte* had = held_begin(0, begin.to);
+    std::memcpy(had, begin.from, static_cast<std::size_t>(bytes));
+    read_.set(bits_at + first);
+    std::array<stop, known> coming;
+    coming[0] = map.after(begin);
+    for (std::size_t k = 1; k < lines_ahead + opened; ++k) coming[k] = map.after(coming[k - 1]);
+    for (std::size_t n = 0;; ++n) {
+      const stop now = coming[n % known];
+      const stop& soon = coming[(n + lines_ahead) % known];
+      claimed_.fetch(bits_at + soon.place);
+      if (now.place == first || !claimed_.set(bits_at + now.place)) {
+        while (!read_.is_set(bits_at + now.place)) std::this_thread::yield();
+        std::memcpy(now.to, had, static_cast<std::size_t>(bytes));
+        return;
+      }
+      if (n % opened == 0) {  // behind the locked instruction, which would wait for it
+        for (std::size_t k = n + lines_ahead + opened; k < n + lines_ahead + 2 * opened; ++k) {
+          coming[k % known] = map.after(coming[(k - 1) % known]);
+        }
+        for (std::size_t k = n + lines_ahead + opened; k < n + lines_ahead + 2 * opened; ++k) {
+          const std::byte* const from = coming[k % known].from;
+          __builtin_prefetch(from, 0, 2);
+          __builtin_prefetch(from + bytes - 1, 0, 2);
+        }
+      }
+      // Lines that nobody reads. Not fetched, a twentieth of the items cost a third of the time.
+      if (soon.to != soon.from) {
+        for (std::int64_t k = 0; k < bytes; k += 64) __builtin_prefetch(soon.to + k, 1, 3);
+      }
+      std::byte* const kept = held_begin(n + 1, now.to);
+      pass_on(now.from, now.to, had, kept, soon.from, bytes);
+      had = kept;
+    }
+  }
+  // As far from a line's begin as `to`.
+  HWY_INLINE std::byte* held_begin(std::size_t n, const std::byte* to) noexcept {
+    return held_[n % 2].data() + reinterpret_cast<std::uintptr_t>(to) % 64;
+  }
+
+  const cycles::args& work_;
+  std::byte* data_;
+  std::byte* workspace_;
+  shared_bits claimed_;
+  shared_bits read_;
+  // Half a page apart modulo pages, so that no read of one seems to meet a write of the other.
+  alignas(64) std::array<std::array<std::byte, cycle_part_bytes + 64 + 2048>, 2> held_;
+};
+
+void follow_cycles(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
+  const auto& work = *static_cast<const cycles::args*>(args);
+  walker one(work, all.dst, all.workspace);
+  for (std::int64_t unit = begin; unit < end; ++unit) one.look_from(unit, work.walkers);
+}
+
+}  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace cornerturn::kernels {
+
+CORNERTURN_CPU_KERNEL(cpu_cycles, follow_cycles)
+
+}  // namespace cornerturn::kernels
+#endif  // HWY_ONCE

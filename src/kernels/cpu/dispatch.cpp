@@ -1,0 +1,56 @@
+#include "kernels/cpu/targets.hpp"  // before Highway
+// Not compiled again for each target: the list of targets only.
+#include <hwy/highway.h>
+
+#include "kernels/cpu/dispatch.hpp"
+
+namespace cornerturn::kernels {
+namespace cpu {
+namespace {
+
+std::atomic<dispatched*> chosen{nullptr};
+
+}  // namespace
+
+bool stores_lines_from_registers() noexcept {
+#if defined(__x86_64__)
+  return (hwy::SupportedTargets() & HWY_TARGETS & (HWY_AVX3 | (HWY_AVX3 - 1))) != 0;
+#else
+  return false;
+#endif
+}
+
+void dispatched::choose(function best) noexcept {
+  chosen_.store(best, std::memory_order_relaxed);
+  if (listed_.exchange(true, std::memory_order_relaxed)) return;
+  next_ = chosen.load(std::memory_order_relaxed);
+  while (!chosen.compare_exchange_weak(next_, this, std::memory_order_release, std::memory_order_relaxed)) continue;
+}
+
+void dispatched::forget_all() noexcept {
+  for (dispatched* one = chosen.load(std::memory_order_acquire); one != nullptr; one = one->next_) {
+    one->chosen_.store(one->first_, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace cpu
+
+std::vector<std::string_view> simd_targets() {
+  std::vector<std::string_view> names;
+  const std::int64_t usable = hwy::SupportedTargets() & HWY_TARGETS;
+  for (std::int64_t left = usable; left != 0; left &= left - 1) names.emplace_back(hwy::TargetName(left & -left));
+  return names;
+}
+
+bool force_simd_target(std::string_view name) {
+  hwy::SetSupportedTargetsForTest(0);
+  std::int64_t wanted = 0;
+  for (std::int64_t left = hwy::SupportedTargets() & HWY_TARGETS; left != 0; left &= left - 1) {
+    if (name == hwy::TargetName(left & -left)) wanted = left & -left;
+  }
+  if (name.empty() || wanted != 0) hwy::SetSupportedTargetsForTest(wanted);
+  cpu::dispatched::forget_all();
+  return name.empty() || wanted != 0;
+}
+
+}  // namespace cornerturn::kernels

@@ -1,0 +1,49 @@
+// How a row finds its code for the SIMD target of this machine: at its first call, once. To ask Highway at each call takes
+// a fifth of the time of an 8 x 8 matrix.
+#pragma once
+
+#include <atomic>
+
+#include "kernels/kernel.hpp"
+
+namespace cornerturn::kernels::cpu {
+
+// True where the SIMD target in use stores whole lines from registers: AVX-512.
+[[nodiscard]] bool stores_lines_from_registers() noexcept;
+
+class dispatched {
+ public:
+  using function = void (*)(const void* args, const arrays& all, std::int64_t begin, std::int64_t end);
+
+  constexpr explicit dispatched(function first) noexcept : first_(first), chosen_(first) {}
+
+  void operator()(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) const {
+    chosen_.load(std::memory_order_relaxed)(args, all, begin, end);
+  }
+  void choose(function best) noexcept;
+  static void forget_all() noexcept;  // the next call of each chooses anew
+
+ private:
+  function first_;
+  std::atomic<function> chosen_;
+  std::atomic<bool> listed_ = false;
+  dispatched* next_ = nullptr;  // of those that chose
+};
+
+}  // namespace cornerturn::kernels::cpu
+
+// Defines the row `name` in namespace kernels; `walk` has its name in namespace cpu::HWY_NAMESPACE.
+#define CORNERTURN_CPU_KERNEL(name, walk)                                                                     \
+  namespace cpu {                                                                                             \
+  HWY_EXPORT(walk);                                                                                           \
+  }                                                                                                           \
+  void name(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) noexcept {             \
+    using namespace cpu;                                                                                      \
+    static constinit dispatched code([](const void* a, const arrays& those, std::int64_t b, std::int64_t e) { \
+      hwy::GetChosenTarget().Update(hwy::SupportedTargets());                                                 \
+      const dispatched::function best = &HWY_DYNAMIC_DISPATCH(walk);                                          \
+      code.choose(best);                                                                                      \
+      best(a, those, b, e);                                                                                   \
+    });                                                                                                       \
+    code(args, all, begin, end);                                                                              \
+  }

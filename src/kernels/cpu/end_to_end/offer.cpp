@@ -1,0 +1,75 @@
+// Short dst runs that are contiguous with their neighbours.
+#include "kernels/cpu/end_to_end/args.hpp"
+
+#include <bit>
+
+#include "kernels/cpu/dispatch.hpp"
+#include "kernels/cpu/split.hpp"
+
+namespace cornerturn::kernels::cpu::end_to_end {
+namespace {
+
+// Rows and columns of short runs; false where there are none.
+template <class Args>
+bool short_runs(Args& work, const facts& known, const target& on, const kernel& row) noexcept {
+  if (!has_rows_and_columns(known) || row.element_bytes != known.form.word_bytes) return false;
+  split(work, known, on, 1, true);
+  return work.rows.total * work.element_bytes <= costs_of(*on.cpu).end_to_end_bytes && columns_end_to_end(work);
+}
+
+void finish(offer& made, const blocking& work, const facts& known, const cpu_costs& costs, double time) noexcept {
+  share_out(made, known, costs, work.units());
+  made.time = time * short_reads(known) + (work.streaming ? 0 : costs.times.buffered_in_cache);
+  made.binds = work.streaming ? bound::dram : bound::issue;
+}
+
+}  // namespace
+
+bool offer_lines(const facts& known, const target& on, const kernel& row, offer& made) noexcept {
+  packed_blocking cut;
+  // Its stores are non-temporal.
+  if (!short_runs(cut, known, on, row) || !cut.streaming || cut.rows.total * cut.element_bytes % 64 != 0) return false;
+  const cpu_costs& costs = costs_of(*on.cpu);
+  cut_packed(cut, costs);
+  made.emplace<lines_args>() = cut;
+  // 32 rows of 4 bytes or more are better stored from registers: see stream/strips-inl.hpp.
+  const double more = cut.element_bytes >= 4 && cut.rows.total >= 32 ? 0.35 : 0;
+  finish(made, cut, known, costs, costs.times.whole_lines + more);
+  made.reason = "short dst runs of whole lines, contiguous with their neighbours: put together and written as one";
+  return true;
+}
+
+bool offer_packed(const facts& known, const target& on, const kernel& row, offer& made) noexcept {
+  auto& work = made.emplace<packed_args>();
+  if (!short_runs(work, known, on, row)) return false;
+  const cpu_costs& costs = costs_of(*on.cpu);
+  cut_packed(work, costs);
+  const double narrow = work.element_bytes == 1 ? 1 : work.element_bytes == 2 ? 0.35 : 0;
+  const double time = costs.times.end_to_end + narrow * costs.times.narrow_rows / static_cast<double>(work.rows.total);
+  finish(made, work, known, costs, time);
+  made.reason = "short dst runs, contiguous with their neighbours: a panel of them is put together and written as one";
+  return true;
+}
+
+bool offer_small(const facts& known, const target& on, const kernel& row, offer& made) noexcept {
+  auto& work = made.emplace<small_args>();
+  if (!short_runs(work, known, on, row)) return false;
+  const cpu_costs& costs = costs_of(*on.cpu);
+  cut_packed(work, costs);
+  if (work.outer.rank != 1 || work.rows.rank != 1 || work.cols.rank != 1 || work.panels() != 1) return false;
+  const std::int64_t rows = work.rows.total, cols = work.cols.total, bytes = rows * cols * work.word_bytes;
+  const bool powers =
+      std::has_single_bit(static_cast<std::uint64_t>(rows)) && std::has_single_bit(static_cast<std::uint64_t>(cols));
+  const bool contiguous = work.rows.axes[0].src_stride == cols && work.outer.axes[0].src_stride == rows * cols &&
+                          work.outer.axes[0].dst_stride == rows * cols;
+  const std::int64_t most = work.word_bytes >= 2 && stores_lines_from_registers() ? small_lines_bytes : small_bytes;
+  if (!powers || !contiguous || bytes < 16 || bytes > most) return false;
+  finish(made, work, known, costs, costs.times.small_matrices);
+  made.time = costs.times.small_matrices;  // src is read in order
+  // In the cache it is the walk of choice for matrices that are too small for register_tile.
+  if (!work.streaming) made.time = bytes <= small_bytes ? 0.9 : 1.5;
+  made.reason = "a batch of small matrices, contiguous on both sides: each is transposed in registers";
+  return true;
+}
+
+}  // namespace cornerturn::kernels::cpu::end_to_end

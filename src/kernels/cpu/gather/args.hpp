@@ -1,0 +1,17 @@
+// The arguments of the family gather: elements of any size and stride, and boxes of short axes.
+#pragma once
+
+#include "kernels/cpu/blocking.hpp"
+
+namespace cornerturn::kernels::cpu::gather {
+
+using elements_args = blocking;
+using packed_args = packed_blocking;
+using box_args = blocking;  // a unit is a box: all of rows and cols
+
+struct strided_args {
+  std::int64_t word_bytes = 1;
+  fused_axes outer;
+};
+
+}  // namespace cornerturn::kernels::cpu::gather

@@ -1,0 +1,91 @@
+// Short axes that alternate in src and dst (bits of qubits, sub-pixels): no rows and columns are long on both sides,
+// but a box of a few of them is long enough in each.
+//
+//   dst run  `rows`, a fused_axes that lies end to end in dst
+//   box      `rows` and `cols`; those of its axes that lie end to end in src are a src run, at least a line long
+//
+//   1. the src runs of a box are copied into the buffer, one after the other: each line of src is read once, and rows
+//      that are a power of two apart do not push each other out of a set of the L1
+//   2. the words of a dst run are gathered. Where a word lies in the buffer is the sum of one number of its dst run and
+//      one of its place in the run, so two short tables serve all words of all boxes
+//   3. with each dst run that is stored goes a share of the lines of the box after this one
+#if defined(CORNERTURN_BOX_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef CORNERTURN_BOX_INL
+#undef CORNERTURN_BOX_INL
+#else
+#define CORNERTURN_BOX_INL
+#endif
+
+#include "kernels/cpu/gather/box.hpp"
+#include "kernels/cpu/odometer.hpp"
+#include "kernels/cpu/policy/lines-inl.hpp"
+#include "kernels/cpu/policy/units-inl.hpp"
+#include "kernels/cpu/scratch.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
+
+template <std::size_t Word>
+void move_boxes(const blocking& work, const std::byte* src, std::byte* dst, std::int64_t begin, std::int64_t end) {
+  constexpr auto bytes = static_cast<std::int64_t>(Word);
+  const box_of_runs box = runs_of_box(work);
+  const std::int64_t src_run = box.run * bytes;
+  const std::int64_t dst_run = work.rows.total * bytes;
+  const std::int64_t run_lines = src_run / line_bytes + 1;  // a run that begins inside a line may touch one more
+  // buffer | one dst run | where its words lie in the buffer | and each dst run's first word
+  const std::int64_t buffer_bytes = base::ceil_div(src_run * box.runs.total, line_bytes) * line_bytes;
+  const std::int64_t out_bytes = base::ceil_div(dst_run, line_bytes) * line_bytes;
+  std::byte* const buffer =
+      scratch(buffer_bytes + out_bytes + 8 * (work.rows.total + 2 * work.cols.total + box.runs.total));
+  if (buffer == nullptr) return move_without_buffer(work, src, dst, begin, end);
+  std::byte* const out = buffer + buffer_bytes;
+  auto* const place = reinterpret_cast<std::int64_t*>(out + out_bytes);
+  auto* const first = place + work.rows.total;
+  auto* const to = first + work.cols.total;
+  auto* const from = to + work.cols.total;
+
+  const auto list = [](const fused_axes& axes, std::int64_t* offsets, std::int64_t (odometer::*side)() const noexcept) {
+    odometer walk(axes, bytes, 0, true);
+    for (std::int64_t k = 0; k < axes.total; ++k, walk.next()) offsets[k] = (walk.*side)();
+  };
+  list(box.rows, place, &odometer::src);
+  list(work.cols, first, &odometer::src);
+  list(work.cols, to, &odometer::dst);
+  list(box.runs, from, &odometer::src);
+
+  odometer outer(work.outer, bytes, begin, false);
+  odometer coming = outer;  // behind the last box the first one again
+  for (std::int64_t k = work.prefetch_bytes / (src_run * box.runs.total); k > 0; --k) coming.next();
+  run_writer writer;
+  for (std::int64_t unit = begin; unit < end; ++unit, outer.next()) {
+    const std::byte* const here = src + outer.src();
+    for (std::int64_t k = 0; k < box.runs.total; ++k) {
+      std::memcpy(buffer + k * src_run, here + from[k], static_cast<std::size_t>(src_run));
+    }
+    coming.next();
+    const std::byte* const ahead = src + coming.src();
+    const std::int64_t fetches = box.runs.total * run_lines;
+    std::int64_t fetched = 0;
+    for (std::int64_t k = 0; k < work.cols.total; ++k) {
+      for (const std::int64_t share = fetches * (k + 1) / work.cols.total; fetched < share; ++fetched) {
+        __builtin_prefetch(ahead + from[fetched / run_lines] + fetched % run_lines * line_bytes, 0, 2);
+      }
+      const std::byte* const words = buffer + first[k];
+      for (std::int64_t j = 0; j < work.rows.total; ++j) {
+        std::memcpy(out + j * bytes, words + place[j], Word);
+      }
+      std::byte* const run = dst + outer.dst() + to[k];
+      if (work.streaming) {
+        writer.write(out, run, dst_run);
+      } else {
+        std::memcpy(run, out, static_cast<std::size_t>(dst_run));
+      }
+    }
+  }
+  writer.finish();
+  finish_streaming();
+}
+
+}  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // per target

@@ -1,0 +1,124 @@
+// The family gather: what register blocks cannot take.
+//   elements  any size and src stride, one at a time, dst in whole lines   policy/panels-inl.hpp
+//   packed    short dst runs of such elements, put together                policy/packed-inl.hpp
+//   box       short axes that alternate on the two sides                   box-inl.hpp
+//   strided   dst has no unit stride: one word at a time
+#include "kernels/cpu/targets.hpp"  // before Highway
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/gather/gather.cpp"
+#include <hwy/foreach_target.h>  // first, and before highway.h
+
+#include "kernels/cpu/dispatch.hpp"
+#include "kernels/cpu/gather/args.hpp"
+#include "kernels/cpu/gather/box-inl.hpp"
+#include "kernels/cpu/policy/packed-inl.hpp"
+#include "kernels/cpu/policy/panels-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
+
+// Elements of any size and any src stride, copied one by one into the buffer.
+template <class Copy>
+HWY_INLINE void each_element(const blocking& work, const strip& rows, std::int64_t c, std::int64_t cols, std::byte* to,
+                             std::int64_t pitch, const Copy& copy) {
+  std::int64_t offset = c * work.src_col_bytes;
+  for (std::int64_t k = 0; k < cols; ++k, offset += work.src_col_bytes, to += pitch) {
+    std::byte* at = to;
+    for (int r = 0; r < rows.count; ++r, at += work.element_bytes) copy(at, rows.row[r] + offset);
+  }
+}
+
+template <std::size_t Bytes>
+struct copy_one {
+  HWY_INLINE void operator()(std::byte* to, const std::byte* from) const { std::memcpy(to, from, Bytes); }
+};
+
+// Any size from Chunk to 2 * Chunk: two copies that may overlap.
+template <std::size_t Chunk>
+struct copy_two {
+  std::int64_t rest;  // size - Chunk
+  HWY_INLINE void operator()(std::byte* to, const std::byte* from) const {
+    std::byte tail[Chunk];
+    std::memcpy(tail, from + rest, Chunk);
+    std::memcpy(to, from, Chunk);
+    std::memcpy(to + rest, tail, Chunk);
+  }
+};
+
+struct element_fill {
+  static constexpr std::int64_t spare_cols = 0;
+  static constexpr bool pads = false;
+  const blocking& work;
+
+  HWY_NOINLINE void part(const strip& rows, std::int64_t c, std::int64_t cols, std::int64_t /*panel_cols*/,
+                         std::byte* to, std::int64_t pitch) const {
+    const std::int64_t size = work.element_bytes;
+    const auto with = [&](const auto& copy) { each_element(work, rows, c, cols, to, pitch, copy); };
+    if (size == 1) return with(copy_one<1>{});
+    if (size == 2) return with(copy_one<2>{});
+    if (size == 3) return with(copy_one<3>{});
+    if (size == 4) return with(copy_one<4>{});
+    if (size == 8) return with(copy_one<8>{});
+    if (size < 8) return with(copy_two<4>{size - 4});
+    if (size <= 16) return with(copy_two<8>{size - 8});
+    if (size <= 32) return with(copy_two<16>{size - 16});
+    with([size](std::byte* at, const std::byte* from) { std::memcpy(at, from, static_cast<std::size_t>(size)); });
+  }
+  HWY_INLINE void packed(const strip& rows, std::int64_t cols, std::byte* to, std::int64_t pitch) const {
+    part(rows, 0, cols, cols, to, pitch);
+  }
+};
+
+void gather_elements(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
+  const auto& work = *static_cast<const gather::elements_args*>(args);
+  move_panels(work, all.src, all.dst, begin, end, element_fill{work});
+}
+void gather_packed(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
+  const auto& work = *static_cast<const gather::packed_args*>(args);
+  move_packed(work, all.src, all.dst, begin, end, element_fill{work});
+}
+template <std::size_t Word>
+void gather_box(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
+  move_boxes<Word>(*static_cast<const gather::box_args*>(args), all.src, all.dst, begin, end);
+}
+
+void gather_box_b1(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
+  gather_box<1>(args, all, begin, end);
+}
+void gather_box_b2(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
+  gather_box<2>(args, all, begin, end);
+}
+void gather_box_b4(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
+  gather_box<4>(args, all, begin, end);
+}
+void gather_box_b8(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
+  gather_box<8>(args, all, begin, end);
+}
+void gather_box_b16(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
+  gather_box<16>(args, all, begin, end);
+}
+
+}  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace cornerturn::kernels {
+
+void cpu_gather_strided(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) noexcept {
+  const auto& work = *static_cast<const cpu::gather::strided_args*>(args);
+  cpu::odometer walk(work.outer, work.word_bytes, begin, false);
+  const auto word = static_cast<std::size_t>(work.word_bytes);
+  for (std::int64_t i = begin; i < end; ++i, walk.next()) std::memcpy(all.dst + walk.dst(), all.src + walk.src(), word);
+}
+
+CORNERTURN_CPU_KERNEL(cpu_gather, gather_elements)
+CORNERTURN_CPU_KERNEL(cpu_gather_packed, gather_packed)
+CORNERTURN_CPU_KERNEL(cpu_gather_box_b1, gather_box_b1)
+CORNERTURN_CPU_KERNEL(cpu_gather_box_b2, gather_box_b2)
+CORNERTURN_CPU_KERNEL(cpu_gather_box_b4, gather_box_b4)
+CORNERTURN_CPU_KERNEL(cpu_gather_box_b8, gather_box_b8)
+CORNERTURN_CPU_KERNEL(cpu_gather_box_b16, gather_box_b16)
+
+}  // namespace cornerturn::kernels
+#endif  // HWY_ONCE

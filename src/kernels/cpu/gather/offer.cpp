@@ -1,0 +1,115 @@
+// Elements that register blocks cannot take, and boxes of short axes.
+#include <algorithm>
+
+#include "kernels/cpu/gather/args.hpp"
+#include "kernels/cpu/gather/box.hpp"
+#include "kernels/cpu/split.hpp"
+#include "kernels/kernel.hpp"
+
+namespace cornerturn::kernels::cpu::gather {
+namespace {
+
+// Words of an element: an inner run that is contiguous on both sides, or one. 0: no axis continues the dst run.
+std::int64_t unit_of(const facts& known) noexcept {
+  if (known.form.empty || is_one_run(known.form) || known.dst_unit() == nullptr) return 0;
+  const std::int64_t unit = known.dst_unit()->src_stride == 1 ? known.dst_unit()->extent : 1;
+  return axis_pool(known.form).find(&axis::dst_stride, unit) != nullptr ? unit : 0;
+}
+
+void finish(offer& made, const blocking& work, const facts& known, const cpu_costs& costs, double more) noexcept {
+  share_out(made, known, costs, work.units());
+  made.time = costs.times.gather + costs.times.gather_bytes / static_cast<double>(work.element_bytes) + more;
+  if (!work.streaming) made.time += costs.times.buffered_in_cache;
+  if (has_rows_and_columns(known)) made.time = with_short_runs(made.time + 0.5, work, known);
+  made.binds = bound::requests;
+}
+
+bool contains(const fused_axes& all, const axis& one) noexcept {
+  return std::find(all.axes.data(), all.axes.data() + all.rank, one) != all.axes.data() + all.rank;
+}
+
+// A box: runs of a line at least on both sides, of four if that many fit. False where there is none.
+bool find_box(box_args& work, const facts& known, const cpu_costs& costs) noexcept {
+  const axis_pool axes(known.form);
+  const std::int64_t word = known.form.word_bytes;
+  for (std::int64_t words = 256 / word; words * word >= 64; words /= 2) {
+    const fused_axes src_run = axes.run_of(&axis::src_stride, words);
+    work.rows = axes.run_of(&axis::dst_stride, words);
+    if (std::min(work.rows.total, src_run.total) * word < 64) return false;
+    work.cols = work.outer = fused_axes{};
+    std::int64_t room = costs.box_bytes / word;
+    for (int k = 0; k < known.form.rank; ++k) {
+      const axis& one = known.form.axes[static_cast<std::size_t>(k)];
+      const bool in_rows = contains(work.rows, one), inside = in_rows || contains(src_run, one);
+      if (inside) room /= one.extent;
+      if (!in_rows) (inside ? work.cols : work.outer).push(one);
+    }
+    if (room > 0) return runs_of_box(work).whole;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool offer_elements(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
+  const std::int64_t unit = unit_of(known);
+  if (unit == 0) return false;
+  const cpu_costs& costs = costs_of(*on.cpu);
+  auto& work = made.emplace<elements_args>();
+  split(work, known, on, unit, true);
+  cut_panels(work, costs);
+  cut_rows(work, threads_for(known.bytes, known.threads, costs));
+  finish(made, work, known, costs, 0);
+  made.reason = unit > 1 ? "short inner runs that are contiguous on both sides: each is copied as one wide element"
+                         : "elements are copied one by one, and dst is written in whole lines";
+  return true;
+}
+
+bool offer_packed(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
+  const std::int64_t unit = unit_of(known);
+  if (unit == 0) return false;
+  const cpu_costs& costs = costs_of(*on.cpu);
+  auto& work = made.emplace<packed_args>();
+  split(work, known, on, unit, true);
+  if (work.rows.total * work.element_bytes > costs.end_to_end_bytes || !columns_end_to_end(work)) return false;
+  cut_packed(work, costs);
+  finish(made, work, known, costs, -0.05);
+  made.reason = "elements are copied one by one into short dst runs, which are written as one";
+  return true;
+}
+
+bool offer_box(const facts& known, const target& on, const kernel& row, offer& made) noexcept {
+  if (!has_rows_and_columns(known) || row.element_bytes != known.form.word_bytes) return false;
+  const cpu_costs& costs = costs_of(*on.cpu);
+  auto& work = made.emplace<box_args>();
+  work.word_bytes = work.element_bytes = known.form.word_bytes;
+  if (!find_box(work, known, costs)) return false;
+  work.src_end_bytes = map::src_span(known.form).hi;
+  work.streaming = !fits_cache(known, on);
+  work.panel = work.cols.total;
+  work.group = work.row_chunk = work.rows.total;
+  work.prefetch_bytes = costs.lines_ahead_bytes;
+  share_out(made, known, costs, work.outer.total);
+  // Where src runs are a line long without the box, a walk over rows and columns does better.
+  made.time =
+      costs.times.box + (src_run_bytes(known) >= 64 ? 4 : 0) + (work.streaming ? 0 : costs.times.buffered_in_cache);
+  made.binds = bound::requests;
+  made.reason = "short axes alternate in src and dst: boxes of both are gathered in the cache";
+  return true;
+}
+
+bool offer_strided(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
+  if (known.form.empty || is_one_run(known.form)) return false;
+  auto& work = made.emplace<strided_args>();
+  work.word_bytes = known.form.word_bytes;
+  axis_pool(known.form).take_rest(work.outer);
+  share_out(made, known, costs_of(*on.cpu), work.outer.total);
+  made.time = 64.0 / static_cast<double>(work.word_bytes) + 8;
+  if (has_rows_and_columns(known)) made.time *= 4 * short_reads(known);
+  made.binds = bound::requests;
+  made.reason = known.dst_unit() == nullptr ? "no axis of dst has stride 1, so no line of dst can be written whole"
+                                          : "one word at a time, in the order of dst";
+  return true;
+}
+
+}  // namespace cornerturn::kernels::cpu::gather

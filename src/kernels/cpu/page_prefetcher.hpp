@@ -1,0 +1,44 @@
+// Fetching a src that is read from its begin to its end: a line of each of the next four pages in turn.
+//
+//   page    0         1         2         3
+//   line    0 4 8 ..  1 5 9 ..  2 6 10 .. 3 7 11 ..
+//
+// One stream of reads waits at each page's begin; four that the scout opens beforehand do not, though what is read, and
+// written, still goes in order. A copy on one core of an Intel Xeon (model 143), 2026-11-22: 14.7 GB/s with any distance
+// of one stream, 18.0 so, 18.3 for a copy of four parts in turn.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace cornerturn::kernels::cpu {
+
+class page_prefetcher {
+ public:
+  page_prefetcher() = default;  // fetches nothing
+  // from: the first byte that is read
+  explicit page_prefetcher(const std::byte* from) noexcept {
+    const auto inside = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(from) % page);
+    next_ = from - inside + pages * page + inside / (pages * line) * line;
+  }
+
+  // As many bytes are read now: as many of those to come are fetched, a line of each page together.
+  void fetch(std::int64_t bytes) noexcept {
+    if (next_ == nullptr) return;
+    for (owed_ += bytes; owed_ >= pages * line; owed_ -= pages * line) {
+      for (std::int64_t k = 0; k < pages; ++k) __builtin_prefetch(next_ + k * page, 0, 3);
+      next_ += line;
+      if (reinterpret_cast<std::uintptr_t>(next_) % page == 0) next_ += (pages - 1) * page;
+    }
+  }
+
+ private:
+  static constexpr std::int64_t line = 64;
+  static constexpr std::int64_t page = 4096;
+  static constexpr std::int64_t pages = 4;
+
+  const std::byte* next_ = nullptr;  // in the first of the four pages that are fetched
+  std::int64_t owed_ = 0;            // bytes that are read and have not been fetched for
+};
+
+}  // namespace cornerturn::kernels::cpu

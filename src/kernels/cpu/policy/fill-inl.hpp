@@ -1,0 +1,141 @@
+// How rows of words become runs in a buffer: by register blocks.
+#if defined(CORNERTURN_FILL_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef CORNERTURN_FILL_INL
+#undef CORNERTURN_FILL_INL
+#else
+#define CORNERTURN_FILL_INL
+#endif
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/cpu/policy/units-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
+
+// Reads some way ahead in the rows of a strip, one line of each, and where they end in the rows that come next.
+struct read_ahead {
+  const strip& rows;
+  std::int64_t distance;
+  std::int64_t end;  // of the panel's rows, in bytes
+
+  // The line at `offset` of each of the next rows.
+  HWY_INLINE void line_of_next(std::int64_t offset) const {
+    if (rows.next == nullptr) return;
+    for (int k = 0; k < rows.count; ++k) __builtin_prefetch(rows.next[k] + rows.step + offset, 0, 2);
+  }
+
+  template <std::size_t Rows>
+  HWY_INLINE void rows_from(int first, std::int64_t offset) const {
+    if (distance == 0 || offset % 64 != 0) return;
+    std::int64_t ahead = offset + distance;
+    const std::byte* const* row = rows.row;
+    if (ahead >= end) {
+      if (rows.next == nullptr) return;
+      row = rows.next;
+      ahead -= end;
+      if (ahead >= end) ahead = offset;  // what comes next is shorter than the distance
+      ahead += rows.step;
+    }
+    for (std::size_t k = 0; k < Rows; ++k) __builtin_prefetch(row[static_cast<std::size_t>(first) + k] + ahead, 0, 2);
+  }
+};
+
+// Fills columns by the register blocks of Set. readable_end: a block may read beyond the end of a row up to here; null: it
+// may not.
+template <std::size_t Word, class Set = blocks<Word>, class Wrap = plain_rows>
+struct column_fill {
+  using best = typename Set::best;
+  using small = typename Set::small;
+  static constexpr std::int64_t word = Word;
+  static constexpr std::int64_t spare_cols = small::cols;
+
+  const std::byte* readable_end = nullptr;
+  Wrap wrap = {};
+
+  // Words c ... c + cols of each row become runs at `to`, `pitch` bytes apart. Not inlined: the one copy of the shuffles
+  // of this word size. A call moves hundreds of bytes or more.
+  HWY_NOINLINE void columns(const strip& rows, std::int64_t c, std::int64_t cols, std::byte* to, std::int64_t pitch,
+                            bool last_first, const read_ahead& ahead) const {
+    if (cols >= static_cast<std::int64_t>(best::cols) && rows.count > static_cast<int>(small::rows)) {
+      fill_strip<best, Word>(rows.row, whole<best>(rows.count), c * word, cols, to, pitch, last_first, ahead, wrap);
+    } else if (cols >= static_cast<std::int64_t>(small::cols)) {
+      fill_strip<small, Word>(rows.row, whole<small>(rows.count), c * word, cols, to, pitch, last_first, ahead, wrap);
+    } else {
+      few_columns(rows, c, cols, to, pitch, last_first);
+    }
+  }
+
+  HWY_INLINE void block(const strip& rows, std::int64_t c, std::int64_t cols, std::byte* to, std::int64_t pitch) const {
+    columns(rows, c, cols, to, pitch, false, read_ahead{rows, 0, 0});
+  }
+
+ private:
+  template <class Block>
+  HWY_INLINE static int whole(int count) {
+    constexpr int step = static_cast<int>(Block::rows);
+    return (count + step - 1) / step * step;
+  }
+
+  // Fewer columns than a block has: the block reads on into the next row where it may, else through a copy.
+  HWY_NOINLINE void few_columns(const strip& rows, std::int64_t c, std::int64_t cols, std::byte* to, std::int64_t pitch,
+                                bool last_first) const {
+    const std::int64_t offset = c * word;
+    // The last row need not be the highest: a later axis of the rows may run backwards in src.
+    if (readable_end != nullptr &&
+        *std::max_element(&rows.row[0], &rows.row[0] + rows.count) + offset + 16 <= readable_end) {
+      return fill_strip<small, Word>(rows.row, whole<small>(rows.count), offset, small::cols, to, pitch, last_first,
+                                     no_prefetch{}, wrap);
+    }
+    alignas(16) std::byte copy[strip_rows][16];
+    std::array<const std::byte*, strip_rows> row;
+    const std::size_t bytes = HWY_MIN(static_cast<std::size_t>(cols * word), sizeof copy[0]);
+    for (std::size_t k = 0; k < row.size(); ++k) {
+      row[k] = copy[k];
+      std::memcpy(copy[k], rows.row[k] + offset, bytes);
+    }
+    fill_strip<small, Word>(row.data(), whole<small>(rows.count), 0, small::cols, to, pitch, last_first, no_prefetch{},
+                            wrap);
+  }
+};
+
+// The fill of a problem: rows that follow one another in src may be read beyond their ends.
+template <std::size_t Word>
+struct block_fill : column_fill<Word> {
+  static constexpr std::int64_t word = Word;
+  static constexpr bool pads = true;  // reads whole blocks: row pointers beyond the last row repeat it
+
+  const blocking& work;
+
+  block_fill(const blocking& of, const std::byte* src) noexcept : work(of) {
+    const bool dense = of.rows.rank >= 1 && of.rows.axes[0].src_stride == of.cols.total && of.cols.rank == 1;
+    if (dense) this->readable_end = src + of.src_end_bytes;
+  }
+
+  HWY_INLINE void part(const strip& rows, std::int64_t c, std::int64_t cols, std::int64_t panel_cols, std::byte* to,
+                       std::int64_t pitch) const {
+    this->columns(rows, c, cols, to, pitch, false, read_ahead{rows, work.prefetch_bytes, panel_cols * word});
+  }
+
+  HWY_INLINE void packed(const strip& rows, std::int64_t cols, std::byte* to, std::int64_t pitch) const {
+    fetch_short_rows(rows, cols, pitch);
+    packed_from(rows, 0, cols, to, pitch);
+  }
+
+ protected:
+  // Short rows: what comes next is elsewhere. Long rows go on where they are, which the hardware sees by itself.
+  HWY_INLINE void fetch_short_rows(const strip& rows, std::int64_t cols, std::int64_t pitch) const {
+    if (Word > 8 || pitch != rows.count * word || cols * word > 4 * line_bytes) return;
+    for (std::int64_t k = 0; k < cols * word; k += line_bytes) read_ahead{rows, 0, 0}.line_of_next(k);
+  }
+  HWY_INLINE void packed_from(const strip& rows, std::int64_t done, std::int64_t cols, std::byte* to,
+                              std::int64_t pitch) const {
+    this->columns(rows, done, cols - done, to + done * pitch, pitch, true,
+                  read_ahead{rows, work.prefetch_bytes, cols * word});
+  }
+};
+
+}  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // per target

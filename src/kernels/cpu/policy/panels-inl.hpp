@@ -1,0 +1,114 @@
+// The panel walk: `fill` says how rows become runs in the buffer.
+//
+//   1. a unit is a panel of columns times a chunk of rows; its dst runs are `panel` places in dst, written side by side
+//   2. the rows are taken in groups, as many as make a piece of a dst run that is worth a visit
+//   3. a group is read 64 bytes of each row at a time into the buffer, strip by strip (16 rows): one row of the buffer
+//      is one dst run's piece
+//   4. the pieces are written while they are in L1
+#if defined(CORNERTURN_PANELS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef CORNERTURN_PANELS_INL
+#undef CORNERTURN_PANELS_INL
+#else
+#define CORNERTURN_PANELS_INL
+#endif
+
+#include "kernels/cpu/policy/units-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
+
+// The pieces of a panel's dst runs on their way: a buffer of some columns, a carry and a place of each column.
+class panel_buffer {
+ public:
+  // Null memory: there is none. With room for `spare_cols` columns that a block stores too many, and `more` bytes.
+  panel_buffer(const blocking& work, std::int64_t spare_cols, std::int64_t more) noexcept
+      : block_(work.panel * work.element_bytes <= short_row_bytes
+                   ? work.panel
+                   : HWY_MAX(line_bytes / work.element_bytes, std::int64_t{1})),
+        pitch_((line_bytes + work.group * work.element_bytes + slack_bytes - 1) / 64 * 64 + 64),
+        streaming_(work.streaming) {
+    const std::int64_t buffer_bytes = (block_ + spare_cols) * pitch_;
+    const std::int64_t carry_bytes = work.panel * line_bytes;
+    const std::int64_t place_bytes = work.panel * static_cast<std::int64_t>(sizeof(std::byte*));
+    std::byte* const memory = scratch(buffer_bytes + carry_bytes + place_bytes + more);
+    if (memory == nullptr) return;
+    data_ = memory + line_bytes;  // the room for a run's carry is the line before
+    carry_ = memory + buffer_bytes;
+    place_ = reinterpret_cast<std::byte**>(carry_ + carry_bytes);
+    more_ = carry_ + carry_bytes + place_bytes;
+  }
+
+  [[nodiscard]] HWY_INLINE std::int64_t block() const noexcept { return block_; }  // columns that the buffer holds
+  [[nodiscard]] HWY_INLINE std::int64_t pitch() const noexcept { return pitch_; }
+  [[nodiscard]] HWY_INLINE std::byte* data() const noexcept { return data_; }
+  [[nodiscard]] HWY_INLINE std::byte** place() const noexcept { return place_; }
+  [[nodiscard]] HWY_INLINE std::byte* more() const noexcept { return more_; }
+
+  // Columns c ... c + cols of the panel, which begin the buffer, `bytes` of each.
+  HWY_INLINE void write(std::int64_t c, std::int64_t cols, std::int64_t bytes, bool first, bool last) const {
+    std::byte* data = data_;
+    std::byte** to = place_ + c;
+    std::byte* kept = carry_ + c * line_bytes;
+    if (streaming_ && !first && !last) {
+      for (std::int64_t k = 0; k < cols; ++k, data += pitch_, ++to, kept += line_bytes) {
+        stream_middle_piece(data, *to, bytes, kept);
+        *to += bytes;
+      }
+      return;
+    }
+    for (std::int64_t k = 0; k < cols; ++k, data += pitch_, ++to, kept += line_bytes) {
+      if (streaming_) {
+        stream_piece(data, *to, bytes, kept, first, last);
+      } else {
+        store_piece(data, *to, bytes);
+      }
+      *to += bytes;
+    }
+  }
+
+ private:
+  std::int64_t block_;
+  std::int64_t pitch_;
+  bool streaming_;
+  std::byte* data_ = nullptr;
+  std::byte* carry_ = nullptr;
+  std::byte** place_ = nullptr;
+  std::byte* more_ = nullptr;
+};
+
+template <class Fill>
+void move_panels(const blocking& work, const std::byte* src, std::byte* dst, std::int64_t begin, std::int64_t end,
+                 const Fill& fill) {
+  const std::int64_t e = work.element_bytes;
+  const panel_buffer buffer(work, Fill::spare_cols,
+                            2 * (work.group + strip_rows) * static_cast<std::int64_t>(sizeof(std::byte*)));
+  if (buffer.data() == nullptr) return move_without_buffer(work, src, dst, begin, end);
+  const std::int64_t per_outer = work.panels() * work.row_chunks();
+  odometer outer(work.outer, work.word_bytes, begin / per_outer, false);
+  std::int64_t inner = begin % per_outer;
+  for (std::int64_t unit = begin; unit < end; ++unit) {
+    const unit_place here = place_of(work, inner);
+    run_places(work, here.col, here.cols, dst + outer.dst() + here.row * e, buffer.place());
+    group_rows rows(work, src + outer.src() + here.col * work.src_col_bytes, here.row, here.rows, buffer.more());
+    bool first = true;
+    while (const std::int64_t group = rows.advance()) {
+      for (std::int64_t c = 0; c < here.cols; c += buffer.block()) {
+        const std::int64_t some = HWY_MIN(buffer.block(), here.cols - c);
+        for (std::int64_t r = 0; r < group; r += strip_rows) {
+          fill.part(rows.at(r), c, some, here.cols, buffer.data() + r * e, buffer.pitch());
+        }
+        buffer.write(c, some, group * e, first, rows.last());
+      }
+      first = false;
+    }
+    if (++inner == per_outer) {
+      inner = 0;
+      outer.next();
+    }
+  }
+  finish_streaming();
+}
+
+}  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // per target

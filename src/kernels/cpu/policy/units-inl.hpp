@@ -1,0 +1,299 @@
+// What the walks over rows and columns share: the rows of a group or a strip, and the place of a unit in src and dst.
+#if defined(CORNERTURN_UNITS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef CORNERTURN_UNITS_INL
+#undef CORNERTURN_UNITS_INL
+#else
+#define CORNERTURN_UNITS_INL
+#endif
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "kernels/cpu/block.hpp"
+#include "kernels/cpu/blocking.hpp"
+#include "kernels/cpu/odometer.hpp"
+#include "kernels/cpu/policy/block-inl.hpp"
+#include "kernels/cpu/policy/lines-inl.hpp"
+#include "kernels/cpu/scratch.hpp"
+#include "kernels/kernel.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
+
+inline constexpr std::int64_t slack_bytes = 64;       // a padded strip stores up to a vector too much behind a run
+inline constexpr std::int64_t short_row_bytes = 512;  // rows up to here are read whole, one after the other
+
+// Up to strip_rows rows of a group. The pointers beyond `count` repeat the last row, so that a block can always read
+// whole.
+struct strip {
+  const std::byte* const* row;
+  const std::byte* const* next;  // next[k] + step is where reading goes on when row k ends; null when nothing is known
+  std::int64_t step;
+  int count;
+};
+
+// The row pointers of a group and of the one after it.
+class group_rows {
+ public:
+  // `memory` holds 2 * (group + strip_rows) pointers.
+  group_rows(const blocking& work, const std::byte* src, std::int64_t row, std::int64_t rows,
+             std::byte* memory) noexcept
+      : walk_(work.rows, work.word_bytes, row, true),
+        src_(src),
+        stride_(work.rows.rank == 1 ? work.rows.axes[0].src_stride * work.word_bytes : 0),
+        left_(rows),
+        group_(work.group),
+        now_(reinterpret_cast<const std::byte**>(memory)),
+        next_(now_ + work.group + strip_rows) {
+    next_count_ = list(next_);
+  }
+
+  // On to the next group; its number of rows, 0 at the end.
+  HWY_INLINE std::int64_t advance() noexcept {
+    std::swap(now_, next_);
+    count_ = next_count_;
+    next_count_ = list(next_);
+    return count_;
+  }
+
+  [[nodiscard]] HWY_INLINE bool last() const noexcept { return next_count_ == 0; }
+  [[nodiscard]] HWY_INLINE strip at(std::int64_t row) const noexcept {
+    const bool known = row + strip_rows <= next_count_;
+    return {now_ + row, known ? next_ + row : nullptr, 0,
+            static_cast<int>(HWY_MIN(std::int64_t{strip_rows}, count_ - row))};
+  }
+
+ private:
+  HWY_INLINE std::int64_t list(const std::byte** into) noexcept {
+    const std::int64_t count = HWY_MIN(group_, left_);
+    left_ -= count;
+    if (rank_one()) {
+      const std::byte* const base = src_ + walk_.src() + done_ * stride_;
+      for (std::int64_t k = 0; k < count; ++k) into[k] = base + k * stride_;
+      done_ += count;
+    } else {
+      for (std::int64_t k = 0; k < count; ++k, walk_.next()) into[k] = src_ + walk_.src();
+    }
+    for (int k = 0; k < (count == 0 ? 0 : strip_rows); ++k) into[count + k] = into[count - 1];
+    return count;
+  }
+  [[nodiscard]] HWY_INLINE bool rank_one() const noexcept { return stride_ != 0; }
+
+  odometer walk_;
+  const std::byte* src_;
+  std::int64_t stride_;  // of the only axis; 0 when there are more
+  std::int64_t left_;
+  std::int64_t group_;
+  std::int64_t done_ = 0;
+  const std::byte** now_;
+  const std::byte** next_;
+  std::int64_t count_ = 0;
+  std::int64_t next_count_ = 0;
+};
+
+// Runs of rows that follow one another in src: the innermost row axis, piece by piece. For panels of very few columns,
+// where a pointer for each row would be more traffic than the row.
+class row_runs {
+ public:
+  row_runs(const blocking& work, const std::byte* src, std::int64_t row) noexcept
+      : extent_(work.rows.axes[0].extent),
+        stride_(work.rows.axes[0].src_stride * work.word_bytes),
+        src_(src),
+        at_(row % extent_) {
+    fused_axes beyond = work.rows;
+    std::copy(beyond.axes.begin() + 1, beyond.axes.begin() + beyond.rank, beyond.axes.begin());
+    --beyond.rank;
+    outer_ = odometer(beyond, work.word_bytes, row / extent_, true);
+  }
+
+  struct run {
+    const std::byte* from;
+    std::int64_t rows;
+  };
+  // The next run, of at most `most` rows.
+  HWY_INLINE run take(std::int64_t most) noexcept {
+    const run next{src_ + outer_.src() + at_ * stride_, HWY_MIN(most, extent_ - at_)};
+    at_ += next.rows;
+    if (at_ == extent_) {
+      at_ = 0;
+      outer_.next();
+    }
+    return next;
+  }
+
+ private:
+  std::int64_t extent_;
+  std::int64_t stride_;
+  const std::byte* src_;
+  std::int64_t at_;
+  odometer outer_{fused_axes{}, 1, 0, true};
+};
+
+// One unit of work: where it lies in src and dst.
+struct unit_place {
+  std::int64_t col = 0;  // first column
+  std::int64_t cols = 0;
+  std::int64_t row = 0;  // first row
+  std::int64_t rows = 0;
+};
+
+HWY_INLINE unit_place place_of(const blocking& work, std::int64_t unit_in_outer) noexcept {
+  unit_place here;
+  const std::int64_t chunks = work.row_chunks();
+  here.row = unit_in_outer % chunks * work.row_chunk;
+  here.col = unit_in_outer / chunks * work.panel;
+  here.rows = HWY_MIN(work.row_chunk, work.rows.total - here.row);
+  here.cols = HWY_MIN(work.panel, work.cols.total - here.col);
+  return here;
+}
+
+// Without memory for a buffer: one element at a time, straight to dst.
+HWY_INLINE void move_without_buffer(const blocking& work, const std::byte* src, std::byte* dst, std::int64_t begin,
+                                    std::int64_t end) {
+  const std::int64_t per_outer = work.panels() * work.row_chunks();
+  for (std::int64_t unit = begin; unit < end; ++unit) {
+    const odometer outer(work.outer, work.word_bytes, unit / per_outer, false);
+    const unit_place here = place_of(work, unit % per_outer);
+    odometer col(work.cols, work.word_bytes, here.col, true);
+    for (std::int64_t c = 0; c < here.cols; ++c, col.next()) {
+      odometer row(work.rows, work.word_bytes, here.row, true);
+      for (std::int64_t r = 0; r < here.rows; ++r, row.next()) {
+        std::memcpy(dst + outer.dst() + col.dst() + row.dst(), src + outer.src() + col.src() + row.src(),
+                    static_cast<std::size_t>(work.element_bytes));
+      }
+    }
+  }
+}
+
+// The places in dst where the runs of a panel go.
+HWY_INLINE void run_places(const blocking& work, std::int64_t col, std::int64_t cols, std::byte* dst,
+                           std::byte** place) noexcept {
+  odometer walk(work.cols, work.word_bytes, col, true);
+  for (std::int64_t c = 0; c < cols; ++c) {
+    place[c] = dst + walk.dst();
+    walk.next();
+  }
+}
+
+// A strip of a unit: up to Side rows. One that is not full repeats its last row, so that a block can always read whole.
+template <std::size_t Side>
+struct strip_of_rows {
+  const std::byte* row[Side];
+  std::int64_t count = 0;      // 0: behind the end
+  std::int64_t row_bytes = 0;  // of the panel
+  std::int64_t number = 0;     // in its unit
+  bool last = false;           // in its unit
+  unit_place unit;
+  std::int64_t outer_dst = 0;
+};
+
+// The strips of the units [begin, end) one after the other.
+template <std::size_t Side>
+class strip_walk {
+ public:
+  strip_walk(const blocking& work, const std::byte* src, std::int64_t begin, std::int64_t end) noexcept
+      : work_(work),
+        src_(src),
+        per_outer_(work.panels() * work.row_chunks()),
+        inner_(begin % per_outer_),
+        left_(end - begin),
+        stride_(work.rows.rank == 1 ? work.rows.axes[0].src_stride * work.word_bytes : 0),
+        outer_(work.outer, work.word_bytes, begin / per_outer_, false),
+        rows_(work.rows, work.word_bytes, 0, true) {
+    if (left_ > 0) enter();
+  }
+
+  HWY_INLINE void next(strip_of_rows<Side>& into) noexcept {
+    into.count = HWY_MIN(rows_left_, std::int64_t{Side});
+    if (into.count == 0) return;
+    into.row_bytes = unit_.cols * work_.src_col_bytes;
+    into.number = number_++;
+    into.unit = unit_;
+    into.outer_dst = outer_.dst();
+    if (stride_ != 0) {
+      for (std::int64_t k = 0; k < into.count; ++k) into.row[k] = from_ + k * stride_;
+      from_ += into.count * stride_;
+    } else {
+      for (std::int64_t k = 0; k < into.count; ++k, rows_.next()) into.row[k] = from_ + rows_.src();
+    }
+    for (std::size_t k = static_cast<std::size_t>(into.count); k < Side; ++k) into.row[k] = into.row[k - 1];
+    rows_left_ -= into.count;
+    into.last = rows_left_ == 0;
+    if (into.last && --left_ > 0) {
+      if (++inner_ == per_outer_) {
+        inner_ = 0;
+        outer_.next();
+      }
+      enter();
+    }
+  }
+
+ private:
+  HWY_NOINLINE void enter() noexcept {
+    unit_ = place_of(work_, inner_);
+    rows_left_ = unit_.rows;
+    number_ = 0;
+    from_ = src_ + outer_.src() + unit_.col * work_.src_col_bytes;
+    if (stride_ != 0) {
+      from_ += unit_.row * stride_;
+    } else {
+      rows_ = odometer(work_.rows, work_.word_bytes, unit_.row, true);
+    }
+  }
+
+  const blocking& work_;
+  const std::byte* src_;
+  std::int64_t per_outer_;
+  std::int64_t inner_;
+  std::int64_t left_;
+  std::int64_t stride_;  // of the only axis of the rows; 0 when there are more
+  odometer outer_;
+  odometer rows_;
+  unit_place unit_;
+  std::int64_t rows_left_ = 0;
+  std::int64_t number_ = 0;
+  const std::byte* from_ = nullptr;
+};
+
+// A block that is cut off by the panel's end: quarter by quarter, the last one through a copy where it must not read
+// on.
+template <std::size_t Word>
+HWY_NOINLINE void part_of_block(const std::byte* const* row, std::int64_t offset, std::int64_t cols,
+                                std::byte* const (&to)[4], std::int64_t pitch, const std::byte* readable_end) {
+  using small = tall_block<Word, 16>;
+  constexpr std::size_t side = line_block<Word>::side;
+  constexpr auto word = static_cast<std::int64_t>(Word);
+  alignas(16) std::byte copy[side][16];
+  const std::byte* copied[side];
+  for (int quarter = 0; cols > 0; cols -= 16 / word, offset += 16, ++quarter) {
+    const std::byte* const* from = row;
+    std::int64_t at = offset;
+    if (cols < 16 / word &&
+        (readable_end == nullptr || *std::max_element(row, row + side) + offset + 16 > readable_end)) {
+      for (std::size_t k = 0; k < side; ++k) {
+        copied[k] = copy[k];
+        std::memcpy(copy[k], row[k] + offset, static_cast<std::size_t>(cols * word));
+      }
+      from = copied;
+      at = 0;
+    }
+    for (std::size_t r = 0; r < side; r += small::rows) {
+      small::move(from + r, at, to[quarter] + static_cast<std::int64_t>(r * Word), pitch);
+    }
+  }
+}
+
+// True when every dst run begins at a line.
+[[nodiscard]] HWY_INLINE bool runs_begin_at_lines(const blocking& work, const std::byte* dst) noexcept {
+  std::uintptr_t bits = reinterpret_cast<std::uintptr_t>(dst);
+  const auto word = static_cast<std::uintptr_t>(work.word_bytes);
+  for (int k = 0; k < work.cols.rank; ++k) bits |= static_cast<std::uintptr_t>(work.cols.axes[k].dst_stride) * word;
+  for (int k = 0; k < work.outer.rank; ++k) bits |= static_cast<std::uintptr_t>(work.outer.axes[k].dst_stride) * word;
+  if (work.row_chunk != work.rows.total) bits |= static_cast<std::uintptr_t>(work.row_chunk * work.element_bytes);
+  return bits % line_bytes == 0;
+}
+
+}  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // per target

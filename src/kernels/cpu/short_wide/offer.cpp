@@ -1,0 +1,51 @@
+// Few rows, whose columns are contiguous in dst.
+#include "kernels/cpu/short_wide/args.hpp"
+
+#include <algorithm>
+
+#include "kernels/cpu/split.hpp"
+#include "kernels/kernel.hpp"
+
+namespace cornerturn::kernels::cpu::short_wide {
+
+bool offer_any(const facts& known, const target& on, const kernel& row, offer& made) noexcept {
+  if (!has_rows_and_columns(known) || row.element_bytes != known.form.word_bytes) return false;
+  const cpu_costs& costs = costs_of(*on.cpu);
+  auto& work = made.emplace<any_args>();
+  split(work, known, on, 1, true);
+  const std::int64_t word = work.word_bytes, column = work.rows.total * word, row_bytes = work.cols.total * word;
+  if (!work.streaming || !columns_end_to_end(work) || column > costs.short_wide_bytes ||
+      row_bytes < costs.short_wide_run_bytes) {
+    return false;
+  }
+  work.group = work.rows.total;
+  work.panel = std::min(work.cols.total, costs.short_wide_panel_bytes / word);
+  share_out(made, known, costs, work.units());
+  // Whole lines of 8-byte words are better end to end: 8 rows 0.97 so, 0.86 here; 16 rows 0.90 and 0.76 (SPR, 2026-11-22).
+  // 32 rows of 4 bytes or more are better stored from registers: see stream/strips-inl.hpp.
+  const bool strips = word >= 4 && work.rows.total >= 32;
+  made.time = (work.rows.total > 16 ? costs.times.short_wide_many : costs.times.short_wide) +
+              (word == 8 && work.rows.total % 8 == 0 ? 0.2
+               : strips                              ? 0.15
+                                                     : 0);
+  if (word >= 4 && work.rows.total <= 6) made.time += 0.03;  // a block of 8 rows is used almost whole
+  made.reason = "few long rows, whose columns are contiguous in dst: pieces of 16 bytes are shuffled into columns";
+  return true;
+}
+
+bool offer_join(const facts& known, const target& on, const kernel& row, offer& made) noexcept {
+  if (!has_rows_and_columns(known) || row.element_bytes != known.form.word_bytes) return false;
+  const cpu_costs& costs = costs_of(*on.cpu);
+  auto& work = made.emplace<join_args>();
+  split(work, known, on, 1, true);
+  const std::int64_t rows = work.rows.total;
+  if (!columns_end_to_end(work) || (rows != 2 && rows != 3 && rows != 4 && rows != 8)) return false;
+  cut_packed(work, costs);
+  share_out(made, known, costs, work.units());
+  made.time = costs.times.join * short_reads(known) + (work.streaming ? 0 : costs.times.buffered_in_cache);
+  made.binds = work.streaming ? bound::dram : bound::issue;
+  made.reason = "2, 3, 4 or 8 rows, whose columns are contiguous in dst: whole vectors are joined";
+  return true;
+}
+
+}  // namespace cornerturn::kernels::cpu::short_wide

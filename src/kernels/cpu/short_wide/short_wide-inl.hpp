@@ -1,0 +1,220 @@
+// Few rows whose columns lie end to end in dst, any number of them: structures of arrays to arrays of structures.
+//
+//   1. two neighbouring lines of each row are read together, and fetched some way ahead in the same row; of more rows
+//      than the core follows, tile by tile into L2: 2 KiB of 16 of them in turn, then of the next 16
+//   2. the shuffle rounds of block-inl.hpp make pieces of 16 bytes of them: as many columns as fit, each a power of two
+//      of words, or a part of one column. Columns that are shorter than that move together in their piece
+//
+//        3 rows of 2 bytes    a0 b0 c0 .. a1 b1 c1 .. -> a0 b0 c0 a1 b1 c1 . .
+//
+//   3. pieces go to a buffer in the order of dst, so that each is stored over what the one before it has too much; the
+//      last block of rows overlaps its neighbour
+//   4. the buffer is written, whole lines behind what the group before it left of one (lines-inl.hpp)
+#if defined(CORNERTURN_SHORT_WIDE_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef CORNERTURN_SHORT_WIDE_INL
+#undef CORNERTURN_SHORT_WIDE_INL
+#else
+#define CORNERTURN_SHORT_WIDE_INL
+#endif
+
+#include <array>
+
+#include "kernels/cpu/block.hpp"
+#include "kernels/cpu/policy/block-inl.hpp"
+#include "kernels/cpu/policy/lines-inl.hpp"
+#include "kernels/cpu/policy/packed-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
+
+inline constexpr std::int64_t group_rows_least = 8;    // of fewer rows more is read at a time
+inline constexpr std::int64_t row_ahead_bytes = 1024;  // 512 and 2048: the same
+inline constexpr std::int64_t row_tile_bytes = 2048;   // 4 KiB: the same; 1 KiB and 512 bytes 0.9 and 0.7 of that
+// The core follows no more: 56 of 2 bytes, two threads, have 0.49 of a copy side by side, 0.86 by tiles (Intel Xeon, 2
+// MiB of L2, 2026-11-23).
+inline constexpr std::int64_t rows_followed = 32;
+inline constexpr std::int64_t rows_of_tile = 16;  // that are fetched in turn: 4 and 32 lose a tenth
+
+// What is fetched while rows are read.
+class row_prefetcher {
+ public:
+  // offset: of each row
+  row_prefetcher(const std::int64_t* offset, std::int64_t rows) noexcept
+      : offset_(offset), rows_(rows), by_tiles_(rows > rows_followed), first_(rows) {}
+
+  // The tile that is fetched from now on.
+  void aim(const std::byte* tile) noexcept {
+    tile_ = tile;
+    first_ = row_ = done_ = 0;
+  }
+
+  // `step` bytes of each of some rows are read, `done` of the group's were.
+  template <std::size_t Rows>
+  HWY_INLINE void fetch(const std::byte* const (&row)[Rows], std::int64_t done, std::int64_t step) noexcept {
+    constexpr auto rows = static_cast<std::int64_t>(Rows);
+    if (by_tiles_) return fetch_tile(rows * step);
+    const std::int64_t inside = done % row_group_bytes;
+    const std::int64_t ahead = done - inside + row_ahead_bytes;
+    for (std::int64_t k = rows * inside / row_group_bytes; k < rows * (inside + step) / row_group_bytes; ++k) {
+      __builtin_prefetch(row[k] + ahead, 0, 3);
+      __builtin_prefetch(row[k] + ahead + line_bytes, 0, 3);
+    }
+  }
+
+ private:
+  static constexpr std::int64_t piece = 4 * line_bytes;  // of a row
+
+  HWY_INLINE void fetch_tile(std::int64_t bytes) noexcept {
+    for (owed_ += bytes; owed_ >= piece; owed_ -= piece) {
+      if (first_ >= rows_) continue;
+      const std::byte* const from = tile_ + offset_[row_] + done_;
+      for (std::int64_t k = 0; k < piece; k += line_bytes) __builtin_prefetch(from + k, 0, 2);
+      if (++row_ < HWY_MIN(first_ + rows_of_tile, rows_)) continue;
+      if ((done_ += piece) == row_tile_bytes) {
+        done_ = 0;
+        first_ += rows_of_tile;
+      }
+      row_ = first_;
+    }
+  }
+
+  const std::int64_t* offset_;
+  std::int64_t rows_;
+  bool by_tiles_;
+  const std::byte* tile_ = nullptr;
+  std::int64_t first_;     // of the rows that are fetched in turn
+  std::int64_t row_ = 0;   // of them, the next one
+  std::int64_t done_ = 0;  // bytes of each
+  std::int64_t owed_ = 0;  // bytes that were read and not fetched for
+};
+
+// Two lines of each row become columns: Words rows at a time, a power of two.
+template <std::size_t Word, std::size_t Words>
+class row_turn {
+ public:
+  // Effect  the words at `offset` of the rows, of so many bytes of each, go to columns of `rows` words, end to end at
+  //         `to`; as many bytes are fetched
+  // Shape   bytes: a multiple of two lines. row has Words pointers at least. Writes up to 15 bytes behind the columns
+  static HWY_NOINLINE void move(const std::byte* const* row, std::int64_t rows, std::int64_t offset, std::int64_t bytes,
+                                std::byte* to, const piece_order& order, row_prefetcher& all_rows) {
+    const tag d;
+    row_prefetcher prefetcher = all_rows;  // in registers: a byte that is stored might be one of its own
+    const hn::FixedTag<std::uint8_t, vector_bytes> each_byte;
+    const auto join = hn::LoadDup128(each_byte, order.data());
+    const std::int64_t column = rows * word;
+    const std::int64_t piece = column * static_cast<std::int64_t>(cols_of_piece);
+    const std::int64_t last = HWY_MAX(rows - words, std::int64_t{0});
+    for (std::int64_t r = 0;; r = HWY_MIN(r + words, last)) {
+      const std::byte* mine[Words];  // in registers along the lines
+      HWY_UNROLL(16)
+      for (std::size_t k = 0; k < Words; ++k) mine[k] = row[r + static_cast<std::int64_t>(k)] + offset;
+      std::byte* at = to + r * word;
+      for (std::int64_t done = 0; done < bytes; done += step) {
+        prefetcher.fetch(mine, done, step);
+        hn::VFromD<tag> v[Words];
+        HWY_UNROLL(16)
+        for (std::size_t k = 0; k < Words; ++k) v[k] = load(d, mine[k] + done);
+        shuffle_times<log2_of(Words)>(d, v);
+        HWY_UNROLL(16)
+        for (std::size_t k = 0; k < Words; ++k) {
+          if constexpr (cols_of_piece > 1)
+            v[k] = hn::BitCast(d, hn::TableLookupBytes(hn::BitCast(each_byte, v[k]), join));
+        }
+        at = store_blocks(d, v, at, piece);
+      }
+      if (r == last) break;
+    }
+    all_rows = prefetcher;
+  }
+
+  // Where the bytes of a piece of columns of `rows` words come from.
+  static piece_order order_for(std::int64_t rows) noexcept {
+    piece_order from{};
+    const std::size_t column = static_cast<std::size_t>(rows) * Word;
+    for (std::size_t k = 0; k < from.size() && k < cols_of_piece * column; ++k) {
+      from[k] = static_cast<std::uint8_t>(k / column * Words * Word + k % column);
+    }
+    return from;
+  }
+
+ private:
+  using tag = hn::FixedTag<typename word_of<Word>::type, vector_bytes / Word>;
+  static constexpr auto word = static_cast<std::int64_t>(Word);
+  static constexpr auto words = static_cast<std::int64_t>(Words);
+  static constexpr auto step = static_cast<std::int64_t>(vector_bytes);
+  static constexpr std::size_t cols_of_piece = 16 / Word / Words;
+
+  // The first 128-bit block of each vector, then the second. Returns where the next one goes.
+  template <class D>
+  static HWY_INLINE std::byte* store_blocks(D d, const hn::VFromD<D> (&v)[Words], std::byte* to, std::int64_t pitch) {
+    if constexpr (vector_bytes == 16) {
+      HWY_UNROLL(16)
+      for (std::size_t k = 0; k < Words; ++k, to += pitch) store(v[k], d, to);
+    } else {
+      const hn::Half<D> half;
+      HWY_UNROLL(16)
+      for (std::size_t k = 0; k < Words; ++k, to += pitch) store(hn::LowerHalf(half, v[k]), half, to);
+      HWY_UNROLL(16)
+      for (std::size_t k = 0; k < Words; ++k, to += pitch) store(hn::UpperHalf(half, v[k]), half, to);
+    }
+    return to;
+  }
+};
+
+template <std::size_t Word>
+void move_short_wide(const blocking& work, const std::byte* src, std::byte* dst, std::int64_t begin, std::int64_t end) {
+  constexpr auto word = static_cast<std::int64_t>(Word);
+  constexpr std::int64_t most = 16 / word;  // rows at a time
+  const std::int64_t rows = work.rows.total;
+  const std::int64_t group_bytes = row_group_bytes * HWY_MAX(group_rows_least / rows, std::int64_t{1});
+  const std::int64_t group = group_bytes / word;  // columns
+  const std::int64_t column = rows * word;
+  const std::int64_t buffer_bytes = line_bytes + group * column + line_bytes;
+  std::byte* const front = scratch(buffer_bytes + rows * group_bytes);
+  if (front == nullptr || rows > packed_rows) return move_without_buffer(work, src, dst, begin, end);
+  std::byte* const copy = front + buffer_bytes;  // of what is left of the rows at the end of a unit
+  const piece_turner<row_turn, Word> turn = turner_for<row_turn, Word>(rows);
+
+  std::array<std::int64_t, packed_rows> offset;
+  std::array<const std::byte*, packed_rows> row;
+  std::array<const std::byte*, packed_rows> copied;
+  odometer each_row(work.rows, work.word_bytes, 0, true);
+  for (std::int64_t r = 0; r < HWY_MAX(rows, most); ++r) {
+    const std::int64_t real = HWY_MIN(r, rows - 1);  // a block repeats the last one
+    offset[static_cast<std::size_t>(r)] = each_row.src();
+    copied[static_cast<std::size_t>(r)] = copy + real * group_bytes;
+    if (r < rows - 1) each_row.next();
+  }
+
+  row_prefetcher prefetcher(offset.data(), rows);
+  packed_walk walk(work, begin);
+  packed_walk next = walk;
+  for (std::int64_t unit = begin; unit < end; ++unit, walk.next()) {
+    if (unit + 1 < end) next.next();
+    const std::int64_t cols = HWY_MIN(work.panel, work.cols.total - walk.col());
+    std::byte* const to = dst + walk.dst(column);
+    for (std::int64_t r = 0; r < HWY_MAX(rows, most); ++r) {
+      row[static_cast<std::size_t>(r)] = src + walk.src() + offset[static_cast<std::size_t>(r)];
+    }
+    for (std::int64_t c = 0; c < cols; c += group) {
+      const std::int64_t count = HWY_MIN(group, cols - c);
+      if (const std::int64_t tile_end = c * word + row_tile_bytes; tile_end % row_tile_bytes == 0)
+        prefetcher.aim(src + (tile_end < cols * word ? walk.src() + tile_end : next.src()));
+      if (count == group) {
+        turn.move(row.data(), rows, c * word, group_bytes, front + line_bytes, turn.order, prefetcher);
+      } else {
+        for (std::int64_t r = 0; r < rows; ++r) {
+          std::memcpy(copy + r * group_bytes, row[static_cast<std::size_t>(r)] + c * word,
+                      static_cast<std::size_t>(count * word));
+        }
+        turn.move(copied.data(), rows, 0, group_bytes, front + line_bytes, turn.order, prefetcher);
+      }
+      stream_window(front + line_bytes, to + c * column, count * column, front, c == 0, c + count == cols);
+    }
+  }
+  finish_streaming();
+}
+
+}  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // per target

@@ -1,0 +1,246 @@
+#include "kernels/cpu/split.hpp"
+
+#include <algorithm>
+
+#include "kernels/cpu/block.hpp"
+#include "kernels/kernel.hpp"
+
+namespace cornerturn::kernels::cpu {
+
+using base::ceil_div;
+using base::magnitude;
+
+axis_pool::axis_pool(const map::canonical& form) noexcept : count_(form.rank) {
+  std::copy_n(form.axes.begin(), form.rank, left_.begin());
+}
+
+const axis* axis_pool::smallest(std::int64_t axis::*stride) const noexcept {
+  return std::min_element(left_.data(), left_.data() + count_, [stride](const axis& a, const axis& b) {
+    return magnitude(a.*stride) < magnitude(b.*stride);
+  });
+}
+
+const axis* axis_pool::next(std::int64_t axis::*stride, const fused_axes& fused) const noexcept {
+  const axis& last = fused.axes[static_cast<std::size_t>(fused.rank - 1)];
+  std::int64_t continued = 0;
+  return base::checked_mul(last.*stride, last.extent, continued) ? find(stride, continued) : nullptr;
+}
+
+fused_axes axis_pool::run_of(std::int64_t axis::*stride, std::int64_t words) const noexcept {
+  fused_axes run;
+  for (const axis* one = find(stride, 1); one != nullptr; one = run.total < words ? next(stride, run) : nullptr) {
+    run.push(*one);
+  }
+  return run;
+}
+
+void axis_pool::take(const axis* one, fused_axes& into) noexcept {
+  into.push(*one);
+  std::copy(one + 1, static_cast<const axis*>(left_.data()) + count_, left_.data() + (one - left_.data()));
+  --count_;
+}
+
+void axis_pool::take_rest(fused_axes& into) noexcept {
+  for (int k = 0; k < count_; ++k) into.push(left_[static_cast<std::size_t>(k)]);
+  count_ = 0;
+}
+
+bool has_rows_and_columns(const facts& known) noexcept {
+  return !known.form.empty && known.src_unit() != nullptr && known.dst_unit() != nullptr && known.dst_unit()->src_stride != 1;
+}
+
+namespace {
+
+// True when `one` is needed to make a src row that begins with `column` so many words long.
+bool lengthens(const axis_pool& left, const axis& column, const axis& one, std::int64_t words) noexcept {
+  fused_axes row;
+  row.push(column);
+  for (std::int64_t have = column.extent; have < words;) {
+    const axis* following = left.next(&axis::src_stride, row);
+    if (following == nullptr) return false;
+    if (*following == one) return true;
+    have *= following->extent;
+    row.axes[0] = *following;
+  }
+  return false;
+}
+
+bool continues(const axis_pool& left, const fused_axes& cols, bool in_dst_too) noexcept {
+  const axis* one = left.next(&axis::src_stride, cols);
+  return one != nullptr && (!in_dst_too || one == left.next(&axis::dst_stride, cols));
+}
+
+}  // namespace
+
+void split(blocking& work, const facts& known, const target& on, std::int64_t unit, bool fuses) noexcept {
+  const cpu_costs& costs = costs_of(*on.cpu);
+  work.word_bytes = known.form.word_bytes;
+  work.element_bytes = unit * work.word_bytes;
+  work.src_end_bytes = map::src_span(known.form).hi;
+  work.streaming = !fits_cache(known, on);
+  axis_pool left(known.form);
+  if (unit > 1) {
+    fused_axes run;
+    left.take(left.find(&axis::dst_stride, 1), run);
+  }
+  const axis* src_unit = left.find(&axis::src_stride, unit);
+  const axis* dst_unit = left.find(&axis::dst_stride, unit);
+  // An axis that is the unit axis of both sides is a row axis: dst is the side that is written in whole lines.
+  const axis column = src_unit != nullptr && src_unit != dst_unit ? *src_unit : axis{};
+  left.take(dst_unit, work.rows);
+  for (const axis* next = nullptr; fuses && (next = left.next(&axis::dst_stride, work.rows)) != nullptr &&
+                                   *next != column &&
+                                   !(work.rows.total * work.element_bytes >= costs.long_run_bytes &&
+                                     column.extent > 1 && lengthens(left, column, *next, costs.panel_cols));) {
+    left.take(next, work.rows);
+  }
+  if (!left.empty()) {
+    const axis* first = left.find(&axis::src_stride, unit);
+    if (first == nullptr || first->extent == 1) first = left.smallest(&axis::src_stride);
+    left.take(first, work.cols);
+    const bool few_rows = work.rows.total * work.element_bytes <= costs.end_to_end_bytes && columns_end_to_end(work);
+    while (fuses && continues(left, work.cols, few_rows)) left.take(left.next(&axis::src_stride, work.cols), work.cols);
+    work.src_col_bytes = work.cols.axes[0].src_stride * work.word_bytes;
+  }
+  left.take_rest(work.outer);
+  work.row_chunk = work.rows.total;
+}
+
+bool columns_end_to_end(const blocking& work) noexcept {
+  std::int64_t expected = work.rows.total * (work.element_bytes / work.word_bytes);
+  for (int k = 0; k < work.cols.rank; ++k) {
+    const axis& one = work.cols.axes[static_cast<std::size_t>(k)];
+    if (one.dst_stride != expected) return false;
+    expected *= one.extent;
+  }
+  return true;
+}
+
+bool runs_at_lines(const blocking& work) noexcept {
+  return work.cols.rank == 0 || work.cols.axes[0].dst_stride * work.word_bytes % 64 == 0;
+}
+
+bool reads_in_order(const blocking& work, std::int64_t bytes) noexcept {
+  if (bytes == 0 || work.panel != work.cols.total) return false;
+  std::int64_t words = 1;
+  const auto continues = [&words](const axis& one) {
+    if (one.src_stride != words) return false;
+    words *= one.extent;
+    return true;
+  };
+  for (const fused_axes* inner : {&work.cols, &work.rows}) {
+    for (int k = 0; k < inner->rank; ++k) {
+      if (!continues(inner->axes[static_cast<std::size_t>(k)])) return false;
+    }
+  }
+  for (int k = work.outer.rank - 1; k >= 0 && continues(work.outer.axes[static_cast<std::size_t>(k)]); --k) continue;
+  return words * work.word_bytes >= bytes;
+}
+
+void cut_rows(blocking& work, int threads) noexcept {
+  work.row_chunk = work.rows.total;
+  const std::int64_t whole = work.outer.total * work.panels();
+  if (threads > 1 && whole < std::int64_t{16} * threads && whole % threads != 0) {
+    work.row_chunk = ceil_div(ceil_div(work.rows.total, threads), work.group) * work.group;
+  }
+}
+
+void cut_panels(blocking& work, const cpu_costs& costs) noexcept {
+  const std::int64_t e = work.element_bytes;
+  work.prefetch_bytes = costs.prefetch_bytes;
+  work.panel = std::min(work.cols.total, std::max<std::int64_t>(16, costs.panel_bytes / e));
+  // Pieces of at least piece_bytes in whole strips; a narrow panel takes longer ones, as many rows as narrow_buffer
+  // holds. Whole lines, so that none is left over to the next group where runs begin at lines.
+  const std::int64_t strip = e <= 16 ? std::max<std::int64_t>(strip_rows, 64 / e) : 1;
+  const std::int64_t piece = e <= 2                ? costs.narrow_piece_bytes
+                             : runs_at_lines(work) ? costs.piece_bytes
+                                                   : costs.carried_piece_bytes;
+  const std::int64_t rows = std::max(piece / e, costs.narrow_buffer / (e * work.panel));
+  work.group = std::min(ceil_div(std::max<std::int64_t>(rows, 1), strip) * strip, work.rows.total);
+}
+
+void cut_strips(blocking& work, std::int64_t dst_word_bytes, const cpu_costs& costs) noexcept {
+  // Narrow words are staged in windows in L2. Runs whole pages apart share a few sets of the TLB.
+  const bool fewer = dst_word_bytes <= 2 || work.cols.axes[0].dst_stride * dst_word_bytes % 4096 == 0;
+  work.prefetch_bytes = costs.strip_ahead_bytes;
+  // Panels of one width, in whole blocks, so that tasks have equal shares.
+  const std::int64_t wide = costs.strip_bytes / (fewer ? 2 * dst_word_bytes : dst_word_bytes);
+  const std::int64_t panels = ceil_div(work.cols.total, wide);
+  const std::int64_t block = strip_block_bytes / dst_word_bytes;
+  work.panel = std::min(work.cols.total, ceil_div(ceil_div(work.cols.total, panels), block) * block);
+  work.group = std::min(2 * 64 / dst_word_bytes, work.rows.total);
+}
+
+void cut_packed(packed_blocking& work, const cpu_costs& costs) noexcept {
+  const std::int64_t run_bytes = work.rows.total * work.element_bytes;
+  work.group = work.rows.total;
+  work.prefetch_bytes = run_bytes % 64 == 0 ? costs.lines_ahead_bytes : costs.prefetch_bytes;
+  // A line of each row at least, and about as much of dst as the buffer takes.
+  const std::int64_t cols = std::max(std::int64_t{64} / work.element_bytes, costs.end_to_end_panel_bytes / run_bytes);
+  work.panel = std::clamp<std::int64_t>(cols, 1, work.cols.total);
+  work.ahead_units = std::max(packed_ahead_bytes / (run_bytes * work.panel), std::int64_t{1});
+  const bool tiled = work.streaming && work.panels() == 1 &&
+                     tile_outer_axes(work.outer, run_bytes * work.cols.total, costs.tiled_outer_bytes);
+  order_prefetches(work.outer, tiled, work.cols.total * work.element_bytes, work.read_order, work.ahead_units);
+  work.prefetches_pages = reads_in_order(work, costs.page_prefetch_bytes);
+}
+
+bool tile_outer_axes(fused_axes& outer, std::int64_t run_bytes, std::int64_t tile_bytes) noexcept {
+  if (outer.rank < 2 || outer.rank == map::max_axes || 2 * run_bytes > tile_bytes) return false;
+  const auto begin = outer.axes.begin();
+  const auto last = begin + outer.rank - 1;
+  const auto nearest = std::min_element(
+      begin, last + 1, [](const axis& a, const axis& b) { return magnitude(a.src_stride) < magnitude(b.src_stride); });
+  if (nearest == last) return false;
+  std::int64_t together = tile_bytes / run_bytes;
+  while (last->extent % together != 0) --together;
+  if (together * run_bytes * 2 < tile_bytes) return false;
+  const axis near = *nearest;
+  const axis inner = {together, last->src_stride, last->dst_stride};
+  std::copy(nearest + 1, last + 1, nearest);
+  *(last - 1) = {last->extent / together, last->src_stride * together, last->dst_stride * together};
+  *last = near;
+  *(last + 1) = inner;
+  ++outer.rank;
+  return true;
+}
+
+void order_prefetches(const fused_axes& outer, bool tiled, std::int64_t piece_bytes, fused_axes& order,
+                      std::int64_t& ahead) noexcept {
+  order = outer;
+  if (!tiled || piece_bytes >= 128) return;
+  axis& last = order.axes[static_cast<std::size_t>(order.rank - 1)];
+  axis& before = order.axes[static_cast<std::size_t>(order.rank - 2)];
+  std::swap(last, before);
+  ahead = last.extent * before.extent;
+}
+
+std::int64_t src_run_bytes(const facts& known) noexcept {
+  const bool continued = known.dst_unit()->src_stride == known.src_unit()->extent;
+  return known.src_unit()->extent * (continued ? known.dst_unit()->extent : 1) * known.form.word_bytes;
+}
+
+double short_reads(const facts& known) noexcept {
+  const auto read = static_cast<double>(src_run_bytes(known));
+  return read < 64 ? 1 + 64 / read : 1;
+}
+
+double with_short_runs(double time, const blocking& work, const facts& known) noexcept {
+  const double dst_run = static_cast<double>(work.rows.total) * static_cast<double>(work.element_bytes);
+  return (time + 32 / dst_run) * short_reads(known);
+}
+
+const blocking* blocking_of(const offer& made) noexcept {
+  const std::string_view family = made.row->family, name = made.row->name;
+  const bool has = family == "stream" || family == "end_to_end" || family == "tall_skinny" || family == "short_wide" ||
+                   (family == "gather" && name != "cpu_gather_strided") || (family == "apply");
+  return has ? &made.as<blocking>() : nullptr;
+}
+
+void share_out(offer& made, const facts& known, const cpu_costs& costs, std::int64_t units) noexcept {
+  made.units = units;
+  const int threads = threads_for(known.bytes, known.threads, costs);
+  made.threads = static_cast<int>(std::min<std::int64_t>(threads, std::max<std::int64_t>(units, 1)));
+}
+
+}  // namespace cornerturn::kernels::cpu

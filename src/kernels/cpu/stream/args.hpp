@@ -1,0 +1,18 @@
+// The arguments of the family stream: large matrices by register blocks, dst in whole cache lines.
+#pragma once
+
+#include "kernels/cpu/blocking.hpp"
+
+namespace cornerturn::kernels::cpu::stream {
+
+using panels_args = blocking;
+
+struct lines_args : blocking {
+  std::int64_t lines = 1;  // of a dst run that are staged and written together; a power of two
+};
+
+struct strips_args : blocking {
+  std::int64_t lines = 2;
+};
+
+}  // namespace cornerturn::kernels::cpu::stream

@@ -1,0 +1,94 @@
+// Large matrices: which of the three ways to stage lines of dst, and how the rows and columns are cut for it.
+#include <algorithm>
+
+#include "kernels/cpu/block.hpp"
+#include "kernels/cpu/split.hpp"
+#include "kernels/cpu/stream/args.hpp"
+#include "kernels/kernel.hpp"
+
+namespace cornerturn::kernels::cpu::stream {
+namespace {
+
+using base::ceil_div;
+
+bool takes(const facts& known, const kernel& row) noexcept {
+  return has_rows_and_columns(known) && row.element_bytes == known.form.word_bytes;
+}
+
+void finish(offer& made, blocking& work, const facts& known, const cpu_costs& costs, double time) noexcept {
+  cut_rows(work, threads_for(known.bytes, known.threads, costs));
+  work.prefetches_pages = reads_in_order(work, costs.page_prefetch_bytes);
+  share_out(made, known, costs, work.units());
+  made.time = with_short_runs(time, work, known) + (work.streaming ? 0 : costs.times.buffered_in_cache);
+  made.binds = work.streaming ? bound::dram : bound::issue;
+}
+
+// Lines of a dst run that are written together. One, where neighbouring runs are in different slices of the last-level
+// cache, through which every store goes: a slice is bits 6 to 8 of the address. Where all runs are in one slice, four
+// lines use four slices; where they do not begin at lines, a carry is spread over two.
+std::int64_t lines_together(const blocking& work, const cpu_costs& costs) noexcept {
+  const std::int64_t pitch = work.cols.rank == 0 ? 0 : work.cols.axes[0].dst_stride * work.word_bytes;
+  if (pitch % 64 != 0) return work.element_bytes == 2 || work.element_bytes == 4 ? costs.carried_lines : 1;
+  return pitch % 512 == 0 ? costs.staged_lines : 1;
+}
+
+// Runs whole pages apart share a few sets of the TLB.
+bool pages_apart(const blocking& work) noexcept {
+  return work.cols.rank > 0 && work.cols.axes[0].dst_stride * work.word_bytes % 4096 == 0;
+}
+
+}  // namespace
+
+bool offer_panels(const facts& known, const target& on, const kernel& row, offer& made) noexcept {
+  if (!takes(known, row)) return false;
+  const cpu_costs& costs = costs_of(*on.cpu);
+  auto& work = made.emplace<panels_args>();
+  split(work, known, on, 1, true);
+  cut_panels(work, costs);
+  finish(made, work, known, costs, runs_at_lines(work) ? costs.times.panels : costs.times.panels_carried);
+  made.reason = "register blocks through a buffer in L1: pieces of each dst run are written in whole lines";
+  return true;
+}
+
+bool offer_lines(const facts& known, const target& on, const kernel& row, offer& made) noexcept {
+  if (!takes(known, row)) return false;
+  const cpu_costs& costs = costs_of(*on.cpu);
+  auto& work = made.emplace<lines_args>();
+  split(work, known, on, 1, true);
+  const std::int64_t e = work.element_bytes;
+  work.lines = lines_together(work, costs);
+  work.prefetch_bytes = std::max(costs.lines_ahead_bytes, 2 * 64 * 64 / e);  // two blocks at least
+  work.panel = pages_apart(work) ? costs.panel_cols / 2 : work.lines == 1 ? costs.direct_cols : costs.panel_cols;
+  work.panel = std::min(work.panel, work.cols.total);
+  if (pages_apart(work)) work.prefetch_bytes /= 2;
+  work.group = std::min(work.lines * 64 / e, work.rows.total);
+  const bool carried = !runs_at_lines(work);
+  const double time = carried || e < 2 ? costs.times.staged_lines_carried : costs.times.staged_lines;
+  finish(made, work, known, costs, time);
+  made.reason = "register blocks of whole lines: lines of each dst run are staged in L2 until a few are together";
+  return true;
+}
+
+bool offer_strips(const facts& known, const target& on, const kernel& row, offer& made) noexcept {
+  if (!takes(known, row)) return false;
+  const cpu_costs& costs = costs_of(*on.cpu);
+  auto& work = made.emplace<strips_args>();
+  split(work, known, on, 1, true);
+  const std::int64_t e = work.element_bytes;
+  const std::int64_t row_bytes = work.cols.total * e;
+  if (work.rows.total < static_cast<std::int64_t>(rows_of_strip(static_cast<std::size_t>(e)))) return false;
+  const bool whole_registers = e >= 4 && row_bytes % 16 == 0;
+  if (row_bytes < strip_block_bytes && !whole_registers) return false;
+  work.lines = 2;
+  cut_strips(work, e, costs);
+  // Partial blocks and narrow elements go through windows in L2.
+  double time = costs.times.strips;
+  if (e <= 2) time += 0.3;
+  if (!whole_registers) time += static_cast<double>(row_bytes % strip_block_bytes) / static_cast<double>(row_bytes);
+  if (row_bytes < 64) time += 0.14;
+  finish(made, work, known, costs, time);
+  made.reason = "register blocks of two lines of 32 rows, written two lines of a dst run at a time";
+  return true;
+}
+
+}  // namespace cornerturn::kernels::cpu::stream

@@ -1,0 +1,402 @@
+// Mirrored tiles trade places. A pair of axes of the problem is one more digit of two numbers X and Y: the element at
+// the place of (X, Y) belongs to that of (Y, X). Tiles of `panel` indices of the fastest digit make tile numbers I and
+// J; a unit is a pair I <= J, numbered row by row, once for each index of the outer axes.
+//
+//           J            1. some columns of the upper tile, and as many rows of the lower one, at a time
+//     . U U U U          2. a strip of a line's worth of rows of U, block by block of one line a row: each is turned
+//   I . . U U U             into a buffer in L1, the block of L that mirrors it is turned into its place, and the
+//     . L . U U             buffer is stored where that was
+//     . L L . U          3. the next strip of U, and its share of the rows of L that come next, are fetched into L2
+//                           meanwhile: two lines of each of 16 rows in turn, so that the hardware fetches too
+//
+// Lines of L are met again strip after strip, so they are in long pieces, `panel` words, and stay in L2. Ordinary stores:
+// what is written was read just before, so no line is fetched for ownership. Non-temporal ones lose a quarter.
+#include "kernels/cpu/targets.hpp"  // before Highway
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/swap/swap.cpp"
+#include <hwy/foreach_target.h>  // first, and before highway.h
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/cpu/dispatch.hpp"
+#include "kernels/cpu/policy/block-inl.hpp"
+#include "kernels/cpu/scratch.hpp"
+#include "kernels/cpu/swap/args.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
+
+// Fetches the pieces of rows of up to two areas. A struct and not a lambda: see ahead_of_rows.
+class row_prefetcher {
+ public:
+  HWY_INLINE void add(const std::byte* from, std::int64_t pitch, std::int64_t rows, std::int64_t bytes) {
+    if (rows <= 0) return;
+    areas_[count_++] = {from, pitch, rows, bytes};
+  }
+  // As many bytes are moved now.
+  HWY_INLINE void fetch(std::int64_t bytes) {
+    for (owed_ += bytes; owed_ >= at_once; owed_ -= at_once) step();
+  }
+  HWY_INLINE void finish() {
+    while (at_ < count_) step();
+  }
+
+ private:
+  static constexpr std::int64_t at_once = 128;  // lines come in pairs
+  static constexpr std::int64_t together = 16;  // rows in turn: 1 0.66 to 0.88, 4 0.76 to 1.0, 16 0.78 to 1.08 (Intel
+                                                // Xeon, model 143, 2026-11-22, shares of a rewrite)
+  struct area {
+    const std::byte* from = nullptr;
+    std::int64_t pitch = 0;
+    std::int64_t rows = 0;
+    std::int64_t bytes = 0;
+  };
+
+  HWY_INLINE void step() {
+    if (at_ == count_) return;
+    area& mine = areas_[at_];
+    const std::byte* const line = mine.from + row_ * mine.pitch + column_;
+    __builtin_prefetch(line, 1, 2);
+    __builtin_prefetch(line + 64, 1, 2);
+    const std::int64_t rows = HWY_MIN(together, mine.rows);
+    if (++row_ < rows) return;
+    row_ = 0;
+    if ((column_ += at_once) < mine.bytes) return;
+    column_ = 0;
+    mine.from += rows * mine.pitch;
+    if ((mine.rows -= rows) == 0) ++at_;
+  }
+
+  area areas_[2];
+  int count_ = 0;
+  int at_ = 0;
+  std::int64_t row_ = 0;
+  std::int64_t column_ = 0;
+  std::int64_t owed_ = 0;
+};
+
+template <std::size_t Bytes>
+struct fetch_ahead {
+  row_prefetcher& prefetcher;
+  HWY_INLINE void operator()(std::int64_t /*column*/) const { prefetcher.fetch(Bytes); }
+};
+
+// to[c][r] = from[r][c] for words; pitches in bytes
+template <std::size_t Word>
+HWY_INLINE void turn_block(const std::byte* from, std::int64_t pitch, std::int64_t rows, std::int64_t cols,
+                           std::byte* to, std::int64_t to_pitch, row_prefetcher& prefetcher) {
+  using best = typename blocks<Word>::best;
+  constexpr auto word = static_cast<std::int64_t>(Word);
+  if (rows < static_cast<std::int64_t>(best::rows) || cols < static_cast<std::int64_t>(best::cols)) {
+    for (std::int64_t r = 0; r < rows; ++r) {
+      for (std::int64_t c = 0; c < cols; ++c)
+        std::memcpy(to + c * to_pitch + r * word, from + r * pitch + c * word, Word);
+    }
+    return;
+  }
+  rows_of_blocks<Word>(from, pitch, rows, 0, cols, to, to_pitch,
+                       fetch_ahead<best::rows * best::cols * Word>{prefetcher});
+}
+
+HWY_INLINE void store_block(const std::byte* from, std::int64_t from_pitch, std::byte* to, std::int64_t pitch,
+                            std::int64_t rows, std::int64_t bytes) {
+  constexpr auto step = static_cast<std::int64_t>(vector_bytes);
+  const hn::FixedTag<std::uint8_t, vector_bytes> d;
+  for (std::int64_t r = 0; r < rows; ++r, from += from_pitch, to += pitch) {
+    std::int64_t k = 0;
+    for (; k + step <= bytes; k += step) store(load(d, from + k), d, to + k);
+    if (k < bytes) std::memcpy(to + k, from + k, static_cast<std::size_t>(bytes - k));
+  }
+}
+
+// The first digit's columns lie side by side.
+template <std::size_t Word>
+struct turn_words {
+  static constexpr auto word = static_cast<std::int64_t>(Word);
+  static constexpr std::int64_t side = 64 / word;  // of a block: one line
+  // Columns of U, and rows of L, at a time: 256 are 2 to 20 points slower.
+  static constexpr std::int64_t most = 128;
+  std::int64_t pitch;
+
+  HWY_INLINE void block_pair(std::byte* upper, std::byte* lower, std::int64_t rows, std::int64_t cols,
+                             row_prefetcher& prefetcher) const {
+    alignas(64) std::byte of_upper[side * 64];
+    if (rows == side && cols == side) {
+      turn_block<Word>(upper, pitch, side, side, of_upper, 64, prefetcher);
+      turn_block<Word>(lower, pitch, side, side, upper, pitch, prefetcher);
+      store_block(of_upper, 64, lower, pitch, side, 64);
+      return;
+    }
+    alignas(64) std::byte of_lower[side * 64];  // blocks may overlap their neighbours, which must not have moved
+    turn_block<Word>(upper, pitch, rows, cols, of_upper, 64, prefetcher);
+    turn_block<Word>(lower, pitch, cols, rows, of_lower, 64, prefetcher);
+    store_block(of_upper, 64, lower, pitch, cols, rows * word);
+    store_block(of_lower, 64, upper, pitch, rows, cols * word);
+  }
+
+  // While strip k of so many is moved: the first rows of `next`, or of the next strip, and a share of its lower rows.
+  HWY_INLINE row_prefetcher ahead(std::int64_t k, std::int64_t strips, const std::byte* next_strip, std::int64_t rows,
+                                  std::int64_t cols, const mirrored& next) const {
+    row_prefetcher prefetcher;
+    if (k + 1 < strips) {
+      prefetcher.add(next_strip, pitch, rows, cols * word);
+    } else {
+      prefetcher.add(next.upper, pitch, HWY_MIN(side, next.rows), HWY_MIN(most, next.cols) * word);
+    }
+    const std::int64_t lower = HWY_MIN(most, next.cols);
+    const std::int64_t begin = lower * k / strips;
+    prefetcher.add(next.lower + begin * pitch, pitch, lower * (k + 1) / strips - begin, next.rows * word);
+    return prefetcher;
+  }
+
+  HWY_NOINLINE void strips(const mirrored& all, const mirrored& next) const {
+    const std::int64_t count = (all.rows + side - 1) / side;
+    for (std::int64_t k = 0; k < count; ++k) {
+      const std::int64_t r = k * side;
+      const std::int64_t rows = HWY_MIN(side, all.rows - r);
+      std::byte* const upper = all.upper + r * pitch;
+      row_prefetcher prefetcher =
+          ahead(k, count, upper + side * pitch, HWY_MIN(side, all.rows - r - rows), all.cols, next);
+      for (std::int64_t c = 0; c < all.cols; c += side)
+        block_pair(upper + c * word, all.lower + c * pitch + r * word, rows, HWY_MIN(side, all.cols - c), prefetcher);
+      prefetcher.finish();
+    }
+  }
+
+  // The same where U is L: a strip begins at the diagonal.
+  HWY_NOINLINE void strips_of_diagonal(const mirrored& all, const mirrored& next) const {
+    const std::int64_t count = (all.rows + side - 1) / side;
+    for (std::int64_t k = 0; k < count; ++k) {
+      const std::int64_t r = k * side;
+      const std::int64_t rows = HWY_MIN(side, all.rows - r);
+      std::byte* const corner = all.upper + r * (pitch + word);
+      row_prefetcher prefetcher = ahead(k, count, corner, 0, 0, next);
+      alignas(64) std::byte buffer[side * 64];
+      turn_block<Word>(corner, pitch, rows, rows, buffer, 64, prefetcher);
+      store_block(buffer, 64, corner, pitch, rows, rows * word);
+      for (std::int64_t c = side; c < all.rows - r; c += side)
+        block_pair(corner + c * word, corner + c * pitch, rows, HWY_MIN(side, all.rows - r - c), prefetcher);
+      prefetcher.finish();
+    }
+  }
+
+  [[nodiscard]] mirrored part(const mirrored& all, std::int64_t c) const {
+    return {all.upper + c * word, all.lower + c * pitch, all.rows, HWY_MIN(most, all.cols - c)};
+  }
+
+  void pair(const mirrored& all, const mirrored& next) const {
+    for (std::int64_t c = 0; c < all.cols; c += most)
+      strips(part(all, c), c + most < all.cols ? part(all, c + most) : next);
+  }
+
+  void diagonal(const mirrored& all, const mirrored& next) const {
+    for (std::int64_t r = 0; r < all.rows; r += most) {
+      std::byte* const corner = all.upper + r * (pitch + word);
+      const std::int64_t rows = HWY_MIN(most, all.rows - r);
+      const std::int64_t rest = all.rows - r - rows;
+      const mirrored beside{corner + rows * word, corner + rows * pitch, rows, rest};
+      const mirrored below{beside.upper + rows * pitch, beside.upper + rows * pitch, HWY_MIN(most, rest),
+                           HWY_MIN(most, rest)};
+      strips_of_diagonal({corner, corner, rows, rows}, rest > 0 ? beside : next);
+      if (rest > 0) pair(beside, below);
+    }
+  }
+};
+
+// The same for small tiles: where rows lie a large power of two apart, those of a large one drive each other out of L2.
+// So few are met at a time, and what waits does so in buffers whose rows lie side by side:
+//
+//   U, group by group of rows, into buffer A; what B holds of the tile before goes back to where its U was
+//   L, group by group, into B, each group overwritten from A while it is in L1
+template <std::size_t Word>
+class turn_through {
+ public:
+  static constexpr auto word = static_cast<std::int64_t>(Word);
+  static constexpr std::int64_t group = 64 / word;
+
+  // panel: indices of a tile; buffer: of buffer_bytes(panel)
+  turn_through(std::int64_t pitch, std::int64_t panel, std::byte* buffer)
+      : pitch_(pitch), line_(panel * word + 64), a_(buffer), b_(buffer + panel * line_) {}
+  static constexpr std::int64_t buffer_bytes(std::int64_t panel) { return 2 * panel * (panel * word + 64); }
+
+  HWY_NOINLINE void pair(const mirrored& all, const mirrored& next) {
+    for (std::int64_t r = 0; r < all.rows; r += group) {
+      turn_group(all.upper, r, all.rows, all.cols, a_, all.lower, HWY_MIN(group, all.cols), all.rows);
+      give_back(r, r + group < all.rows ? r + group : waiting_.rows);
+    }
+    for (std::int64_t r = 0; r < all.cols; r += group) {
+      turn_group(all.lower, r, all.cols, all.rows, b_, next.upper, HWY_MIN(group, next.rows), next.cols);
+      store_block(a_ + r * line_, line_, all.lower + r * pitch_, pitch_, HWY_MIN(group, all.cols - r), all.rows * word);
+    }
+    waiting_ = all;
+  }
+
+  HWY_NOINLINE void diagonal(const mirrored& all, const mirrored& next) {
+    for (std::int64_t r = 0; r < all.rows; r += group)
+      turn_group(all.upper, r, all.rows, all.cols, a_, next.upper, HWY_MIN(group, next.rows), next.cols);
+    store_block(a_, line_, all.upper, pitch_, all.rows, all.cols * word);
+  }
+
+  void finish() { give_back(0, waiting_.rows); }
+
+ private:
+  // Rows from r on; what comes after them, in this matrix of so many rows or behind it, is fetched.
+  HWY_INLINE void turn_group(const std::byte* from, std::int64_t r, std::int64_t rows, std::int64_t cols, std::byte* to,
+                             const std::byte* next, std::int64_t next_rows, std::int64_t next_cols) {
+    const std::int64_t mine = HWY_MIN(group, rows - r);
+    const std::int64_t left = rows - r - mine;
+    const std::byte* const at = from + r * pitch_;
+    row_prefetcher prefetcher;
+    if (left > 0) {
+      prefetcher.add(at + group * pitch_, pitch_, HWY_MIN(group, left), cols * word);
+    } else {
+      prefetcher.add(next, pitch_, next_rows, next_cols * word);
+    }
+    turn_block<Word>(at, pitch_, mine, cols, to + r * word, line_, prefetcher);
+    prefetcher.finish();
+  }
+  // Rows [begin, end) of the U that waits in B.
+  HWY_INLINE void give_back(std::int64_t begin, std::int64_t end) {
+    end = HWY_MIN(end, waiting_.rows);
+    if (begin >= end) return;
+    store_block(b_ + begin * line_, line_, waiting_.upper + begin * pitch_, pitch_, end - begin, waiting_.cols * word);
+  }
+
+  std::int64_t pitch_;
+  std::int64_t line_;  // of a buffer, in bytes: rows are not in one set of the L1
+  std::byte* a_;
+  std::byte* b_;
+  mirrored waiting_;
+};
+
+template <std::size_t Word>
+void swap_words(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
+  const auto& work = *static_cast<const swap::args*>(args);
+  std::byte* const data = all.dst;
+  const std::int64_t pitch = work.pairs.axes[0].src_stride * static_cast<std::int64_t>(Word);
+  if (work.panel * static_cast<std::int64_t>(Word) <= swap_buffered_bytes) {
+    if (std::byte* const buffer = scratch(turn_through<Word>::buffer_bytes(work.panel)); buffer != nullptr) {
+      turn_through<Word> turn{pitch, work.panel, buffer};
+      each_block_pair(work, data, begin, end, turn);
+      return turn.finish();
+    }
+  }
+  turn_words<Word> turn{pitch};
+  each_block_pair(work, data, begin, end, turn);
+}
+
+void swap_b1(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
+  swap_words<1>(args, all, begin, end);
+}
+void swap_b2(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
+  swap_words<2>(args, all, begin, end);
+}
+void swap_b4(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
+  swap_words<4>(args, all, begin, end);
+}
+void swap_b8(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
+  swap_words<8>(args, all, begin, end);
+}
+void swap_b16(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
+  swap_words<16>(args, all, begin, end);
+}
+
+}  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace cornerturn::kernels {
+namespace cpu {
+namespace {
+
+// Elements that trade places one by one.
+template <class Swap>
+struct swap_elements {
+  std::int64_t pitch;
+  std::int64_t step;  // from one column to the next
+  Swap swap;
+
+  void diagonal(const mirrored& all, const mirrored& /*next*/) const {
+    for (std::int64_t r = 1; r < all.rows; ++r) {
+      for (std::int64_t c = 0; c < r; ++c) swap(all.upper + r * pitch + c * step, all.upper + c * pitch + r * step);
+    }
+  }
+  void pair(const mirrored& all, const mirrored& next) const {
+    // Rows of the next pair, where elements are so close that a row is a few lines.
+    const bool near = step <= 4 * 64 && next.rows == all.rows && next.cols == all.cols;
+    for (std::int64_t r = 0; r < all.rows; ++r) {
+      std::byte* a = all.upper + r * pitch;
+      std::byte* b = all.lower + r * step;
+      for (std::int64_t c = 0; c < all.cols; ++c, a += step, b += pitch) swap(a, b);
+      if (!near) continue;
+      for (std::int64_t k = 0; k < all.cols * step; k += 64) __builtin_prefetch(next.upper + r * pitch + k, 1, 2);
+      for (std::int64_t k = 0; k < all.cols * step; k += 64) __builtin_prefetch(next.lower + r * pitch + k, 1, 2);
+    }
+  }
+};
+
+template <std::size_t Bytes>
+struct swap_exactly {
+  void operator()(std::byte* a, std::byte* b) const {
+    std::byte kept[Bytes];
+    std::memcpy(kept, a, Bytes);
+    std::memcpy(a, b, Bytes);
+    std::memcpy(b, kept, Bytes);
+  }
+};
+
+struct swap_any {
+  std::int64_t bytes;
+  void operator()(std::byte* a, std::byte* b) const {
+    constexpr std::int64_t piece = 256;
+    std::int64_t k = 0;
+    for (; k + piece <= bytes; k += piece) swap_exactly<piece>{}(a + k, b + k);
+    for (; k + 16 <= bytes; k += 16) swap_exactly<16>{}(a + k, b + k);
+    for (; k < bytes; ++k) std::swap(a[k], b[k]);
+  }
+};
+
+}  // namespace
+}  // namespace cpu
+
+CORNERTURN_CPU_KERNEL(cpu_swap_b1, swap_b1)
+CORNERTURN_CPU_KERNEL(cpu_swap_b2, swap_b2)
+CORNERTURN_CPU_KERNEL(cpu_swap_b4, swap_b4)
+CORNERTURN_CPU_KERNEL(cpu_swap_b8, swap_b8)
+CORNERTURN_CPU_KERNEL(cpu_swap_b16, swap_b16)
+
+void cpu_swap(const void* args, const arrays& those, std::int64_t begin, std::int64_t end) noexcept {
+  const auto& work = *static_cast<const cpu::swap::args*>(args);
+  const auto with = [&](const auto& swap) {
+    cpu::swap_elements<std::decay_t<decltype(swap)>> all{work.pairs.axes[0].src_stride * work.word_bytes,
+                                                         work.pairs.axes[0].dst_stride * work.word_bytes, swap};
+    cpu::each_block_pair(work, those.dst, begin, end, all);
+  };
+  switch (work.element_bytes) {
+    case 1:
+      return with(cpu::swap_exactly<1>{});
+    case 2:
+      return with(cpu::swap_exactly<2>{});
+    case 3:
+      return with(cpu::swap_exactly<3>{});
+    case 4:
+      return with(cpu::swap_exactly<4>{});
+    case 6:
+      return with(cpu::swap_exactly<6>{});
+    case 8:
+      return with(cpu::swap_exactly<8>{});
+    case 12:
+      return with(cpu::swap_exactly<12>{});
+    case 16:
+      return with(cpu::swap_exactly<16>{});
+    case 24:
+      return with(cpu::swap_exactly<24>{});
+    default:
+      return with(cpu::swap_any{work.element_bytes});
+  }
+}
+
+}  // namespace cornerturn::kernels
+#endif  // HWY_ONCE

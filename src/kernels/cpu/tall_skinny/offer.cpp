@@ -1,0 +1,57 @@
+// Few columns, whose rows are contiguous in src.
+#include "kernels/cpu/tall_skinny/args.hpp"
+
+#include <algorithm>
+
+#include "kernels/cpu/block.hpp"
+#include "kernels/cpu/split.hpp"
+#include "kernels/kernel.hpp"
+
+namespace cornerturn::kernels::cpu::tall_skinny {
+namespace {
+
+bool contiguous_rows(args& work, const facts& known, const target& on, const kernel& row) noexcept {
+  if (!has_rows_and_columns(known) || row.element_bytes != known.form.word_bytes) return false;
+  split(work, known, on, 1, true);
+  return work.cols.rank == 1 && work.rows.axes[0].src_stride == work.cols.total;
+}
+
+void finish(offer& made, args& work, const facts& known, const cpu_costs& costs, double time) noexcept {
+  cut_rows(work, threads_for(known.bytes, known.threads, costs));
+  work.prefetches_pages = reads_in_order(work, costs.page_prefetch_bytes);
+  share_out(made, known, costs, work.units());
+  made.time = with_short_runs(time, work, known) + (work.streaming ? 0 : costs.times.buffered_in_cache);
+  made.binds = work.streaming ? bound::dram : bound::issue;
+}
+
+}  // namespace
+
+bool offer_any(const facts& known, const target& on, const kernel& row, offer& made) noexcept {
+  auto& work = made.emplace<args>();
+  if (!contiguous_rows(work, known, on, row)) return false;
+  const cpu_costs& costs = costs_of(*on.cpu);
+  const std::int64_t word = work.word_bytes, row_bytes = work.cols.total * word;
+  if (row_bytes > costs.tall_skinny_bytes || work.rows.total * word < costs.tall_skinny_run_bytes) return false;
+  work.panel = work.cols.total;
+  work.group = std::min(column_group_bytes / word, work.rows.total);
+  // Strips that are stored from registers are better: 64 columns of float32 0.88 so, 0.78 here (SPR, 2026-11-22).
+  const bool whole_registers = word >= 4 && row_bytes >= 64 && row_bytes % 16 == 0;
+  const double time = work.cols.total > 32 ? costs.times.tall_skinny_many : costs.times.tall_skinny;
+  finish(made, work, known, costs, time + (whole_registers ? 0.15 : 0));
+  made.reason = "few columns, whose rows are contiguous in src: pieces of 16 bytes are shuffled into columns";
+  return true;
+}
+
+bool offer_split(const facts& known, const target& on, const kernel& row, offer& made) noexcept {
+  auto& work = made.emplace<args>();
+  if (!contiguous_rows(work, known, on, row)) return false;
+  const std::int64_t cols = work.cols.total;
+  if (cols != 2 && cols != 3 && cols != 4 && cols != 8 && cols != 16) return false;
+  const cpu_costs& costs = costs_of(*on.cpu);
+  cut_panels(work, costs);
+  finish(made, work, known, costs, costs.times.split);
+  made.reason = "2, 3, 4, 8 or 16 columns, whose rows are contiguous in src: whole vectors are split into columns";
+  return true;
+}
+
+}  // namespace cornerturn::kernels::cpu::tall_skinny

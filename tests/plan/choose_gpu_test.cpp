@@ -1,0 +1,341 @@
+// Which GPU row the planner takes. tests/emulate provides the kernels of a build with CUDA.
+#include "plan/choose.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "../emulate/gpu_problems.hpp"
+#include "../emulate/move.hpp"
+#include "api/check.hpp"
+#include "base/checked.hpp"
+#include "gpu_choice.hpp"
+
+namespace cornerturn::planning::choose_gpu_test {
+namespace {
+
+using testing::to_text;
+
+// A large device, and pointers that are multiples of 16 bytes.
+using testing::gpu_wish;
+constexpr gpu_wish usual;
+
+kernels::offer choose_for(const problem& what, gpu_wish wanted = usual) {
+  api::check(what);
+  std::int64_t word = wanted.alignment;
+  if (const kernels::kernel* forced = kernels::find(wanted.kernel); forced != nullptr && forced->element_bytes > 0) {
+    word = std::min<std::int64_t>(word, forced->element_bytes);
+  }
+  return testing::choose_move(map::canonicalize(what, word), wanted);
+}
+
+gpu_wish aligned_to(int bytes) {
+  gpu_wish wanted = usual;
+  wanted.alignment = bytes;
+  return wanted;
+}
+gpu_wish with_shared(std::int64_t bytes) {
+  gpu_wish wanted = usual;
+  wanted.shared_bytes = bytes;
+  return wanted;
+}
+gpu_wish forced(std::string_view row) {
+  gpu_wish wanted = usual;
+  wanted.kernel = row;
+  return wanted;
+}
+
+problem permuted(std::initializer_list<std::int64_t> extents, std::initializer_list<int> axes,
+                 std::int64_t element_bytes) {
+  return permute_problem(std::vector(extents), std::vector(axes), element_bytes);
+}
+problem strided(std::int64_t element_bytes, std::initializer_list<axis> axes) {
+  problem what{.element_bytes = element_bytes, .rank = static_cast<int>(axes.size())};
+  std::copy(axes.begin(), axes.end(), what.axes.begin());
+  return what;
+}
+
+void expect_row(const problem& what, const std::string& kernel, const gpu_wish& wanted = usual) {
+  const kernels::offer made = choose_for(what, wanted);
+  ASSERT_NE(made.row, nullptr) << to_text(what);
+  EXPECT_EQ(made.row->name, kernel) << to_text(what);
+  EXPECT_STRNE(made.reason, "");
+  EXPECT_EQ(made.blocks == 0, map::words(map::canonicalize(what)) == 0);
+  EXPECT_LE(made.shared_bytes, wanted.shared_bytes);
+}
+
+TEST(ask_gpu, nothing_to_move) {
+  expect_row(transpose_problem(0, 5, 4), "cuda_copy_b4");
+  expect_row(transpose_problem(5, 0, 3), "cuda_copy_b1");
+}
+
+TEST(ask_gpu, one_contiguous_run) {
+  expect_row(problem{.element_bytes = 4}, "cuda_copy_b4");
+  expect_row(problem{.element_bytes = 2}, "cuda_copy_b1");
+  expect_row(permuted({3, 5, 8}, {0, 1, 2}, 12), "cuda_copy_b16");
+  expect_row(transpose_problem(1, 1000, 8), "cuda_copy_b16");
+  expect_row(transpose_problem(1, 1001, 8), "cuda_copy_b8");
+  expect_row(transpose_problem(1, 1000, 8), "cuda_copy_b4", aligned_to(4));
+}
+
+TEST(ask_gpu, long_inner_runs) {
+  expect_row(permuted({30, 40, 1024}, {1, 0, 2}, 1), "cuda_copy_b16_runs");
+  expect_row(permuted({30, 40, 1024}, {1, 0, 2}, 2), "cuda_copy_b1_runs", aligned_to(2));
+  expect_row(permuted({30, 40, 1001}, {1, 0, 2}, 1), "cuda_copy_b1_runs");
+  expect_row(permuted({30, 40, 33}, {1, 0, 2}, 8), "cuda_copy_b8_runs");
+}
+
+TEST(ask_gpu, structures_of_a_few_elements) {
+  expect_row(transpose_problem(1 << 20, 3, 4), "cuda_deinterleave_b4_3");
+  expect_row(transpose_problem(3, 1 << 20, 4), "cuda_interleave_b4_3");
+  expect_row(transpose_problem(1 << 20, 7, 1), "cuda_deinterleave_b1_7");
+  expect_row(transpose_problem(5, 1 << 20, 8), "cuda_interleave_b8_5");
+}
+
+TEST(ask_gpu, structures_of_a_few_elements_at_any_address) {
+  expect_row(transpose_problem((1 << 20) + 1, 3, 1), "cuda_deinterleave_b1_3_unaligned");
+  expect_row(transpose_problem(3, (1 << 20) + 1, 4), "cuda_interleave_b4_3_unaligned", aligned_to(4));
+  expect_row(transpose_problem(1 << 20, 2, 2), "cuda_deinterleave_b2_2_unaligned", aligned_to(4));
+  expect_row(transpose_problem(1 << 20, 2, 2), "cuda_gather_b2", aligned_to(2));  // half a structure
+  expect_row(transpose_problem((1 << 20) + 1, 4, 4), "cuda_tall_skinny_b4_unaligned");
+  expect_row(permuted({16, 1081 * 1921, 3}, {0, 2, 1}, 1), "cuda_deinterleave_b1_3_unaligned");
+  expect_row(transpose_problem(1 << 20, 3, 4), "cuda_deinterleave_b4_3_unaligned",
+             forced("cuda_deinterleave_b4_3_unaligned"));
+}
+
+TEST(ask_gpu, pixels_of_three_bytes) {
+  expect_row(transpose_problem(1080, 1920, 3), "cuda_pixel_b1_64x64");
+  expect_row(permuted({5, 1080, 1920, 3}, {0, 2, 1, 3}, 1), "cuda_pixel_b1_64x64");
+  expect_row(transpose_problem(1080, 1921, 3), "cuda_gather_b1");
+  expect_row(transpose_problem(1080, 1920, 3), "cuda_gather_b1", aligned_to(1));
+}
+
+TEST(ask_gpu, many_small_matrices) {
+  expect_row(permuted({100000, 16, 16}, {0, 2, 1}, 1), "cuda_small_b1_many");
+  expect_row(permuted({100000, 32, 8}, {0, 2, 1}, 4), "cuda_small_b4_many");
+  expect_row(batched(transpose_problem(8, 64, 2), 5000, 520, 528), "cuda_small_b2_many");
+}
+
+TEST(ask_gpu, few_columns) {
+  expect_row(transpose_problem(1 << 20, 16, 4), "cuda_tall_skinny_b4_256x16_r4");
+  expect_row(transpose_problem(1 << 20, 32, 1), "cuda_tall_skinny_b1_1024x32_r16");
+}
+
+TEST(ask_gpu, few_rows) {
+  expect_row(transpose_problem(16, 1 << 20, 4), "cuda_short_wide_b4_16x256_r4");
+  expect_row(transpose_problem(8, 1 << 20, 8), "cuda_short_wide_b8_8x256_r2");
+}
+
+TEST(ask_gpu, few_columns_of_dst_at_any_address) {
+  expect_row(transpose_problem(1000003, 64, 1), "cuda_tall_skinny_b1_unaligned");
+  expect_row(transpose_problem(1000003, 4, 4), "cuda_tall_skinny_b4_unaligned");
+  expect_row(transpose_problem(1000003, 32, 8), "cuda_tall_skinny_b8_unaligned");
+  expect_row(transpose_problem(1000003, 256, 1), "cuda_unaligned_tile_b1_128x256");
+}
+
+TEST(ask_gpu, few_rows_of_src_at_any_address) {
+  expect_row(transpose_problem(64, 1000003, 1), "cuda_short_wide_b1_unaligned");
+  expect_row(transpose_problem(8, 1000003, 2), "cuda_short_wide_b2_unaligned");
+  expect_row(transpose_problem(64, 1000003, 4), "cuda_short_wide_b4_unaligned");
+  expect_row(transpose_problem(7, 1000003, 2), "cuda_interleave_b2_7_unaligned");
+  expect_row(transpose_problem(9, 1000003, 2), "cuda_gather_b2");
+}
+
+TEST(ask_gpu, one_matrix_that_stays_in_the_cache) {
+  expect_row(transpose_problem(512, 512, 4), "cuda_small_b4_32x32");
+  expect_row(transpose_problem(36, 100, 4), "cuda_small_b4_32x32");
+  expect_row(transpose_problem(512, 512, 8), "cuda_small_b8_16x16");
+  expect_row(transpose_problem(512, 514, 4), "cuda_unaligned_tile_b4_128x64");
+}
+
+TEST(ask_gpu, large_tiles) {
+  expect_row(transpose_problem(16384, 16384, 1), "cuda_tile_b1_256x256_r16_xor");
+  expect_row(transpose_problem(8192, 8192, 2), "cuda_tile_b2_128x128_r8_xor");
+  expect_row(transpose_problem(8192, 8192, 4), "cuda_tile_b4_64x64_r4_xor");
+  expect_row(transpose_problem(8192, 8192, 8), "cuda_tile_b8_64x64_r2_xor");
+  expect_row(permuted({24, 40, 40, 1024, 16}, {3, 4, 1, 2, 0}, 4), "cuda_tile_b4_64x64_r4_xor_fused");
+}
+
+TEST(ask_gpu, boxes_for_wide_words) { expect_row(transpose_problem(8192, 8192, 16), "cuda_gather_b16"); }
+
+TEST(ask_gpu, small_tiles_where_large_ones_would_be_few) {
+  expect_row(batched(transpose_problem(512, 512, 4), 2, 1 << 18, 1 << 18), "cuda_tile_b4_32x32_r4_xor");
+  expect_row(transpose_problem(512, 512, 1), "cuda_tile_b1_128x128_r16_xor");
+}
+
+TEST(ask_gpu, shifted_tiles_where_addresses_are_no_multiples_of_16) {
+  expect_row(transpose_problem(4099, 4097, 4), "cuda_unaligned_tile_b4_128x64");
+  expect_row(transpose_problem(9999, 7001, 1), "cuda_unaligned_tile_b1_128x256");
+  expect_row(transpose_problem(4096, 4096, 2), "cuda_unaligned_tile_b2_128x128", aligned_to(2));
+  expect_row(permuted({7, 13, 77, 1001, 333}, {4, 3, 0, 2, 1}, 2), "cuda_unaligned_tile_b2_128x128_fused");
+}
+
+TEST(ask_gpu, panels_for_many_matrices_end_to_end) {
+  const auto many = [](std::int64_t rows, std::int64_t cols, std::int64_t element_bytes, std::int64_t gap = 0) {
+    const problem one = transpose_problem(rows, cols, element_bytes, cols, rows + gap);
+    return batched(one, 5000, rows * cols, (rows + gap) * cols);
+  };
+  expect_row(many(155, 153, 4), "cuda_panel_b4");
+  expect_row(many(301, 299, 8), "cuda_panel_b8", aligned_to(8));
+  expect_row(many(301, 299, 8), "cuda_panel_b8");
+  expect_row(many(155, 153, 4, 1), "cuda_gather_b4");  // not end to end
+  expect_row(many(9, 11, 4), "cuda_gather_b4");        // several fit a box
+  expect_row(many(155, 153, 1), "cuda_gather_b1");     // a box holds all of one
+  expect_row(many(301, 299, 1), "cuda_panel_b1");
+  expect_row(many(155, 153, 2), "cuda_panel_b2", aligned_to(2));
+  expect_row(transpose_problem(155, 153, 4), "cuda_gather_b4");  // only one
+}
+
+TEST(ask_gpu, boxes_for_everything_else) {
+  expect_row(transpose_problem(7, 9, 4), "cuda_gather_b4");
+  expect_row(strided(2, {{1000, 2, 2}}), "cuda_gather_b2");
+  expect_row(strided(8, {{100, 0, 1}, {100, 3, 100}}), "cuda_gather_b8");
+  expect_row(transpose_problem(8192, 8192, 16), "cuda_gather_b16");  // they gain nothing from register blocks
+  expect_row(transpose_problem(4096, 4096, 16), "cuda_gather_b8", aligned_to(8));
+  expect_row(strided(1, {{50, 100, 90}, {60, 1, 1}}), "cuda_gather_b1", aligned_to(1));
+}
+
+TEST(ask_gpu, rows_that_want_more_shared_memory_than_there_is_are_not_chosen) {
+  for (const std::int64_t room : {16 << 10, 48 << 10, 64 << 10, 99 << 10}) {
+    for (const int element_bytes : {1, 2, 4, 8, 16}) {
+      for (const std::int64_t size : {100, 512, 4099, 16384}) {
+        for (const problem& what :
+             {transpose_problem(size, size, element_bytes), transpose_problem(size * 100, 32, element_bytes),
+              transpose_problem(6, size * 100, element_bytes)}) {
+          const kernels::offer made = choose_for(what, with_shared(room));
+          ASSERT_NE(made.row, nullptr) << to_text(what);
+          EXPECT_LE(made.shared_bytes, room) << to_text(what);
+        }
+      }
+    }
+  }
+  const std::int64_t enough = kernels::find("cuda_unaligned_tile_b1_128x256")->shared_bytes;
+  EXPECT_EQ(choose_for(transpose_problem(9999, 7001, 1), with_shared(enough)).row->family,
+            std::string_view("unaligned_tile"));
+  EXPECT_EQ(choose_for(transpose_problem(9999, 7001, 1), with_shared(enough - 1)).row->family,
+            std::string_view("gather"));
+}
+
+TEST(ask_gpu, every_row_is_reached) {
+  std::set<std::string> missed;
+  for (const kernels::kernel& row : kernels::all()) {
+    if (row.launch == nullptr || row.kind != kernels::row_kind::move) continue;
+    missed.insert(row.name);
+    testing::dice roll(1);
+    for (int k = 0; k < 20000 && missed.contains(row.name); ++k) {
+      problem what = testing::any_gpu_problem(roll, &row, row.element_bytes);
+      if (roll.one_in(2)) {  // the axes of a larger problem
+        for (int i = 0; i < what.rank; ++i) {
+          axis& one = what.axes[i];
+          const auto shorter = [&](const axis& other) {
+            return &other == &one || (base::magnitude(other.src_stride) < base::magnitude(one.src_stride) &&
+                                      base::magnitude(other.dst_stride) < base::magnitude(one.dst_stride));
+          };
+          if (std::all_of(what.axes.begin(), what.axes.begin() + what.rank, shorter)) one.extent *= 64;
+        }
+      }
+      gpu_wish wanted = usual;
+      wanted.multiprocessors = roll.one_in(2) ? 1 : 132;
+      wanted.alignment = roll.one_in(2) ? 16 : row.element_bytes;
+      const kernels::offer made = choose_for(what, wanted);
+      ASSERT_NE(made.row, nullptr) << to_text(what);
+      missed.erase(made.row->name);
+    }
+  }
+  for (const std::string& name : missed) ADD_FAILURE() << name << " is chosen for no problem";
+}
+
+TEST(ask_gpu_forced, a_row_is_taken_at_its_word) {
+  const problem what = transpose_problem(512, 512, 4);
+  for (const char* row : {"cuda_tile_b4_64x64_r4_xor", "cuda_tile_b4_32x32_r4_xor", "cuda_unaligned_tile_b4_128x64",
+                          "cuda_gather_b4", "cuda_gather_b2", "cuda_gather_b1"}) {
+    const kernels::offer made = choose_for(what, forced(row));
+    ASSERT_NE(made.row, nullptr) << row;
+    EXPECT_STREQ(made.row->name, row);
+    EXPECT_GT(made.blocks, 0u);
+  }
+}
+
+TEST(ask_gpu_forced, a_row_that_cannot_move_the_problem_is_refused) {
+  const problem what = transpose_problem(512, 512, 4);
+  for (const char* row :
+       {"cuda_tile_b8_64x64_r2_xor", "cuda_tile_b4_64x64_r4_xor_fused", "cuda_copy_b4", "cuda_copy_b4_runs",
+        "cuda_tall_skinny_b4_256x16_r4", "cuda_deinterleave_b4_3", "cuda_gather_b8", "cpu_gather", "none"}) {
+    EXPECT_EQ(choose_for(what, forced(row)).row, nullptr) << row;
+  }
+  gpu_wish loose = forced("cuda_tile_b4_64x64_r4_xor");
+  loose.alignment = 4;
+  EXPECT_EQ(choose_for(what, loose).row, nullptr);
+  EXPECT_EQ(choose_for(transpose_problem(512, 510, 4), forced("cuda_tile_b4_64x64_r4_xor")).row, nullptr);
+  gpu_wish small = forced("cuda_unaligned_tile_b1_128x256");
+  small.shared_bytes = kernels::find("cuda_unaligned_tile_b1_128x256")->shared_bytes - 1;
+  EXPECT_EQ(choose_for(transpose_problem(512, 512, 1), small).row, nullptr);
+  EXPECT_EQ(choose_for(strided(4, {{100, 1, 3}}), forced("cuda_unaligned_tile_b4_128x64")).row, nullptr);
+}
+
+// Up to 2^40 bytes, any extents: far beyond what a test could move.
+TEST(ask_gpu_huge, problems_are_cut_into_blocks_that_a_grid_has) {
+  testing::dice roll(40);
+  for (int k = 0; k < 3000; ++k) {
+    problem what{.element_bytes = roll.of(testing::element_sizes)};
+    what.rank = static_cast<int>(1 + roll.below(max_rank));
+    std::int64_t room = (std::int64_t{1} << 40) / what.element_bytes;
+    std::vector<int> order(static_cast<std::size_t>(what.rank));
+    std::iota(order.begin(), order.end(), 0);
+    for (std::size_t i = order.size(); i > 1; --i)
+      std::swap(order[i - 1], order[static_cast<std::size_t>(roll.below(i))]);
+    std::int64_t src = 1, dst = 1;
+    for (int i = 0; i < what.rank; ++i) {
+      axis& one = what.axes[i];
+      one.extent = std::min(room, 1 + roll.below(std::int64_t{2} << roll.below(what.rank < 4 ? 34 : 8)));
+      room /= one.extent;
+      one.dst_stride = dst;
+      dst *= one.extent;
+    }
+    for (const int i : order) {
+      what.axes[i].src_stride = src;
+      src *= what.axes[i].extent;
+    }
+    const kernels::offer made = choose_for(what, aligned_to(1 << roll.below(5)));
+    ASSERT_NE(made.row, nullptr) << to_text(what);
+    ASSERT_GT(made.blocks, 0u) << to_text(what);
+    ASSERT_LE(made.blocks, 0x7fffffffu) << to_text(what);
+  }
+}
+
+// The plan is made on the first call for a new shape: at most 10 us. The fastest of many, as others share this machine.
+// What a sanitizer adds is not the plan's.
+TEST(ask_gpu_cost, does_not_depend_on_the_size_and_is_small) {
+  if (testing::address_sanitizer) GTEST_SKIP() << "timed in the builds without a sanitizer";
+  const problem cases[] = {
+      transpose_problem(512, 512, 4),
+      transpose_problem(100000, 100000, 4),
+      transpose_problem(99999, 70001, 1),
+      transpose_problem(1 << 30, 3, 4),
+      permuted({7, 5, 9, 11, 3, 13, 2, 3, 5, 2}, {9, 3, 1, 5, 0, 7, 2, 8, 4, 6}, 1),
+      permuted({70, 50, 90, 110, 30, 13}, {5, 3, 1, 0, 2, 4}, 2),
+      permuted({2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}, {15, 3, 1, 13, 5, 11, 0, 7, 9, 2, 8, 12, 4, 6, 10, 14},
+               4),
+      strided(2, {{1 << 30, 2, 2}}),
+  };
+  for (const problem& what : cases) {
+    const map::canonical form = map::canonicalize(what);
+    double best = 1;
+    for (int k = 0; k < 300; ++k) {
+      const auto start = std::chrono::steady_clock::now();
+      const kernels::offer made = testing::choose_move(form, usual);
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+      ASSERT_NE(made.row, nullptr);
+      best = std::min(best, took.count());
+    }
+    EXPECT_LT(best, 10e-6) << to_text(what);
+  }
+}
+
+}  // namespace
+}  // namespace cornerturn::planning::choose_gpu_test
