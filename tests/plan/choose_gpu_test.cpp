@@ -69,6 +69,24 @@ void expect_row(const problem& what, const std::string& kernel, const gpu_wish& 
   EXPECT_LE(made.shared_bytes, wanted.shared_bytes);
 }
 
+// The planner chooses one of `rows`: predictions for them are not certain enough to tell which.
+void expect_one_of(const problem& what, const std::set<std::string>& rows, const gpu_wish& wanted = usual) {
+  const kernels::offer made = choose_for(what, wanted);
+  ASSERT_NE(made.row, nullptr) << to_text(what);
+  EXPECT_TRUE(rows.contains(made.row->name)) << made.row->name << " for " << to_text(what);
+}
+
+// The planner chooses `kernel`, or a row that it predicts to be at most a tenth faster.
+void expect_close(const problem& what, std::string_view kernel, const gpu_wish& wanted = usual) {
+  const kernels::offer made = choose_for(what, wanted);
+  ASSERT_NE(made.row, nullptr) << to_text(what);
+  const map::canonical form = map::canonicalize(what, wanted.alignment);
+  const kernels::offer expected =
+      planning::choose(testing::facts_of(form, wanted), testing::target_of(wanted), {.kernel = kernel});
+  ASSERT_NE(expected.row, nullptr) << kernel << " makes no offer for " << to_text(what);
+  EXPECT_LE(expected.time, 1.1 * made.time) << kernel << " and " << made.row->name << " for " << to_text(what);
+}
+
 TEST(ask_gpu, nothing_to_move) {
   expect_row(transpose_problem(0, 5, 4), "cuda_copy_b4");
   expect_row(transpose_problem(5, 0, 3), "cuda_copy_b1");
@@ -85,9 +103,13 @@ TEST(ask_gpu, one_contiguous_run) {
 
 TEST(ask_gpu, long_inner_runs) {
   expect_row(permuted({30, 40, 1024}, {1, 0, 2}, 1), "cuda_copy_b16_runs");
-  expect_row(permuted({30, 40, 1024}, {1, 0, 2}, 2), "cuda_copy_b1_runs", aligned_to(2));
+  expect_row(permuted({30, 40, 1001}, {1, 0, 2}, 2), "cuda_copy_b1_runs", aligned_to(2));
+  // cuda_gather_b2 was faster for 81 of 87 problems with long runs of 2-byte words. Its median is 1.30 times a copy's
+  // time, cuda_copy_b1_runs has 3.25 (H200, 2026-11-23).
+  expect_row(permuted({30, 40, 1024}, {1, 0, 2}, 2), "cuda_gather_b2", aligned_to(2));
   expect_row(permuted({30, 40, 1001}, {1, 0, 2}, 1), "cuda_copy_b1_runs");
   expect_row(permuted({30, 40, 33}, {1, 0, 2}, 8), "cuda_copy_b8_runs");
+  expect_row(strided(1, {{50, 100, 90}, {60, 1, 1}}), "cuda_copy_b1_runs", aligned_to(1));
 }
 
 TEST(ask_gpu, structures_of_a_few_elements) {
@@ -127,8 +149,12 @@ TEST(ask_gpu, few_columns) {
 }
 
 TEST(ask_gpu, few_rows) {
-  expect_row(transpose_problem(16, 1 << 20, 4), "cuda_short_wide_b4_16x256_r4");
-  expect_row(transpose_problem(8, 1 << 20, 8), "cuda_short_wide_b8_8x256_r2");
+  expect_row(transpose_problem(64, 1 << 20, 1), "cuda_short_wide_b1_64x512_r16");
+  // The unaligned row is as fast: 1.039 and 1.034 times a copy's time for 16 x 4687000 float32 (H200, 2026-11-23).
+  expect_one_of(transpose_problem(16, 1 << 20, 4), {"cuda_short_wide_b4_16x256_r4", "cuda_short_wide_b4_unaligned"});
+  expect_close(transpose_problem(16, 1 << 20, 4), "cuda_short_wide_b4_16x256_r4");
+  expect_one_of(transpose_problem(8, 1 << 20, 8), {"cuda_short_wide_b8_8x256_r2", "cuda_short_wide_b8_unaligned"});
+  expect_close(transpose_problem(8, 1 << 20, 8), "cuda_short_wide_b8_8x256_r2");
 }
 
 TEST(ask_gpu, few_columns_of_dst_at_any_address) {
@@ -150,7 +176,8 @@ TEST(ask_gpu, one_matrix_that_stays_in_the_cache) {
   expect_row(transpose_problem(512, 512, 4), "cuda_small_b4_32x32");
   expect_row(transpose_problem(36, 100, 4), "cuda_small_b4_32x32");
   expect_row(transpose_problem(512, 512, 8), "cuda_small_b8_16x16");
-  expect_row(transpose_problem(512, 514, 4), "cuda_unaligned_tile_b4_128x64");
+  // Rows of src are not whole chunks of 16 bytes.
+  expect_one_of(transpose_problem(512, 514, 4), {"cuda_unaligned_tile_b4_128x64", "cuda_gather_b4"});
 }
 
 TEST(ask_gpu, large_tiles) {
@@ -164,8 +191,12 @@ TEST(ask_gpu, large_tiles) {
 TEST(ask_gpu, boxes_for_wide_words) { expect_row(transpose_problem(8192, 8192, 16), "cuda_gather_b16"); }
 
 TEST(ask_gpu, small_tiles_where_large_ones_would_be_few) {
-  expect_row(batched(transpose_problem(512, 512, 4), 2, 1 << 18, 1 << 18), "cuda_tile_b4_32x32_r4_xor");
-  expect_row(transpose_problem(512, 512, 1), "cuda_tile_b1_128x128_r16_xor");
+  // 3 x 64 tiles of 64 x 64 are one and a half for each multiprocessor; 2 x 64 are one for almost all of them.
+  expect_row(batched(transpose_problem(512, 512, 4), 3, 1 << 18, 1 << 18), "cuda_tile_b4_32x32_r4_xor");
+  expect_close(batched(transpose_problem(512, 512, 4), 2, 1 << 18, 1 << 18), "cuda_tile_b4_32x32_r4_xor");
+  expect_row(transpose_problem(1024, 1024, 1), "cuda_tile_b1_128x128_r16_xor");
+  // 16 tiles of 128 x 128 leave most multiprocessors idle.
+  expect_one_of(transpose_problem(512, 512, 1), {"cuda_tile_b1_128x128_r16_xor", "cuda_gather_b1"});
 }
 
 TEST(ask_gpu, shifted_tiles_where_addresses_are_no_multiples_of_16) {
@@ -175,18 +206,22 @@ TEST(ask_gpu, shifted_tiles_where_addresses_are_no_multiples_of_16) {
   expect_row(permuted({7, 13, 77, 1001, 333}, {4, 3, 0, 2, 1}, 2), "cuda_unaligned_tile_b2_128x128_fused");
 }
 
-TEST(ask_gpu, panels_for_many_matrices_end_to_end) {
+TEST(ask_gpu, panels_for_many_matrices) {
   const auto many = [](std::int64_t rows, std::int64_t cols, std::int64_t element_bytes, std::int64_t gap = 0) {
     const problem one = transpose_problem(rows, cols, element_bytes, cols, rows + gap);
     return batched(one, 5000, rows * cols, (rows + gap) * cols);
   };
   expect_row(many(155, 153, 4), "cuda_panel_b4");
-  expect_row(many(301, 299, 8), "cuda_panel_b8", aligned_to(8));
-  expect_row(many(301, 299, 8), "cuda_panel_b8");
-  expect_row(many(155, 153, 4, 1), "cuda_gather_b4");  // not end to end
-  expect_row(many(9, 11, 4), "cuda_gather_b4");        // several fit a box
-  expect_row(many(155, 153, 1), "cuda_gather_b1");     // a box holds all of one
-  expect_row(many(301, 299, 1), "cuda_panel_b1");
+  for (const int alignment : {8, 16}) {
+    expect_one_of(many(301, 299, 8), {"cuda_panel_b8", "cuda_unaligned_tile_b8_64x64"}, aligned_to(alignment));
+    expect_close(many(301, 299, 8), "cuda_panel_b8", aligned_to(alignment));
+  }
+  expect_row(many(155, 153, 4, 1), "cuda_panel_b4");  // not end to end in dst
+  expect_row(many(9, 11, 4), "cuda_gather_b4");       // several fit a box
+  expect_row(many(155, 153, 1), "cuda_gather_b1");    // a box holds all of one
+  // The predicted times are 16 % apart, and the tile's is too short: 6713 of 194 x 192 took 3.26 times a copy's time by
+  // cuda_unaligned_tile_b1_128x256, predicted 1.80, and 2.00 times by cuda_panel_b1, predicted 2.69 (H200, 2026-11-23).
+  expect_one_of(many(301, 299, 1), {"cuda_panel_b1", "cuda_unaligned_tile_b1_128x256"});
   expect_row(many(155, 153, 2), "cuda_panel_b2", aligned_to(2));
   expect_row(transpose_problem(155, 153, 4), "cuda_gather_b4");  // only one
 }
@@ -197,7 +232,7 @@ TEST(ask_gpu, boxes_for_everything_else) {
   expect_row(strided(8, {{100, 0, 1}, {100, 3, 100}}), "cuda_gather_b8");
   expect_row(transpose_problem(8192, 8192, 16), "cuda_gather_b16");  // they gain nothing from register blocks
   expect_row(transpose_problem(4096, 4096, 16), "cuda_gather_b8", aligned_to(8));
-  expect_row(strided(1, {{50, 100, 90}, {60, 1, 1}}), "cuda_gather_b1", aligned_to(1));
+  expect_row(strided(1, {{50, 100, 1}, {60, 2, 50}}), "cuda_gather_b1", aligned_to(1));
 }
 
 TEST(ask_gpu, rows_that_want_more_shared_memory_than_there_is_are_not_chosen) {

@@ -69,14 +69,14 @@ TEST(apply_offer, shifted_tiles_where_addresses_are_multiples_of_an_element) {
   odd.alignment = 4;
   expect(transpose_with(1000, 1000, cast(f64, f32)), "cuda_apply_b8_any", odd);
   expect(transpose_with(9999, 17, cast(f32, bf16)), "cuda_apply_b4_b2_unaligned");
-  expect(transpose_with(9999, 15, cast(f32, bf16)), "cuda_apply_b4_any");  // less than a quarter of a tile
+  expect(transpose_with(1 << 20 | 1, 15, cast(f32, bf16)), "cuda_apply_b4_any");  // less than a quarter of a tile
 }
 
 TEST(apply_offer, small_tiles_where_large_ones_are_few) {
   expect(transpose_with(512, 512, cast(f16, e4m3)), "cuda_apply_b2_b1_64x64_r8_xor");
   expect(transpose_with(4096, 4096, cast(f16, e4m3)), "cuda_apply_b2_b1_128x128_r8_xor");
   expect(transpose_with(32, 8192, cast(f16, e4m3)), "cuda_apply_b2_b1_64x64_r8_xor");
-  expect(transpose_with(8, 8192, cast(f16, e4m3)), "cuda_apply_b2_any");
+  expect(transpose_with(8, 1 << 20, cast(f16, e4m3)), "cuda_apply_b2_any");  // an eighth of a tile
 }
 
 TEST(apply_offer, pairs_without_a_tile_and_other_orders) {
