@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -57,11 +58,9 @@ std::int64_t src_byte_of(const map::canonical& form, std::int64_t dst_byte) {
 }
 
 // `row` is how the name of the row begins that moves it.
-void expect_moved(const problem& what, std::string_view row, std::int64_t alignment = 16) {
+void expect_moved(const problem& what, std::string_view row, const gpu_setting& setting = {}) {
   SCOPED_TRACE(to_text(what));
   api::check(what);
-  gpu_setting setting;
-  setting.alignment = alignment;
   gpu_way way = plan_of(what, setting);
   const map::canonical& form = way.form;
   ASSERT_NE(way.chosen.row, nullptr);
@@ -119,6 +118,13 @@ void expect_moved(const problem& what, std::string_view row, std::int64_t alignm
   }
 }
 
+// By this row, also where the planner would choose another one.
+void expect_moved_by(const problem& what, const std::string& row) {
+  gpu_setting setting;
+  setting.row = row;
+  expect_moved(what, row, setting);
+}
+
 problem permuted(const std::vector<std::int64_t>& extents, const std::vector<int>& axes, std::int64_t element_bytes) {
   return permute_problem(extents, axes, element_bytes);
 }
@@ -153,8 +159,10 @@ TEST(emulated_large, structures) {
 }
 
 TEST(emulated_large, runs) {
-  expect_moved(problem{.element_bytes = 1, .rank = 1, .axes = {{{2 * beyond + 77, 1, 1}}}}, "cuda_copy_b1");
-  expect_moved(permuted({300, 7000, 2003}, {1, 0, 2}, 1), "cuda_copy_b1_runs");
+  const problem one_run{.element_bytes = 1, .rank = 1, .axes = {{{2 * beyond + 77, 1, 1}}}};
+  expect_moved_by(one_run, "cuda_copy_b1");
+  expect_moved_by(one_run, "cuda_gather_b1");
+  expect_moved_by(permuted({300, 7000, 2003}, {1, 0, 2}, 1), "cuda_copy_b1_runs");
   expect_moved(permuted({50, 7000, 2003}, {1, 0, 2}, 8), "cuda_copy_b8_runs");
 }
 
@@ -166,7 +174,9 @@ TEST(emulated_large, boxes) {
 }
 
 TEST(emulated_large, more_rows_than_32_bits_count) {
-  expect_moved(transpose_problem(2 * beyond + 64, 16, 1), "cuda_gather_b1");
+  expect_moved_by(transpose_problem(2 * beyond + 64, 16, 1), "cuda_gather_b1");
+  expect_moved_by(transpose_problem(2 * beyond + 64, 16, 1), "cuda_tall_skinny_b1_unaligned");
+  expect_moved_by(transpose_problem(16, 2 * beyond + 64, 1), "cuda_short_wide_b1_unaligned");
   expect_moved(transpose_problem(2 * beyond + 64, 128, 1), "cuda_tile_b1_");
   expect_moved(transpose_problem(2 * beyond + 67, 224, 1), "cuda_unaligned_tile_b1_128x256");
   expect_moved(transpose_problem(128, 2 * beyond + 64, 1), "cuda_tile_b1_");

@@ -219,15 +219,15 @@ TEST(emulated_rectangles, strips_are_turned_in_one_launch) {
     int multiprocessors;
   } cases[] = {
       {"cuda_strips_b1_128x128_r16_xor", 240, 1760, 1, 132}, {"cuda_strips_b1_128x128_r16_xor", 2096, 208, 1, 132},
-      {"cuda_strips_b1_256x256_r16_xor", 208, 2000, 1, 1},   {"cuda_strips_b1_256x256_r16_xor", 1840, 176, 1, 1},
-      {"cuda_strips_b2_128x128_r8_xor", 96, 920, 2, 1},      {"cuda_strips_b2_128x128_r8_xor", 920, 96, 2, 1},
+      {"cuda_strips_b1_256x256_r16_xor", 160, 4576, 1, 1},   {"cuda_strips_b1_256x256_r16_xor", 5152, 160, 1, 1},
+      {"cuda_strips_b2_128x128_r8_xor", 80, 2184, 2, 1},     {"cuda_strips_b2_128x128_r8_xor", 2184, 80, 2, 1},
       {"cuda_strips_b2_64x64_r8_xor", 64, 1208, 2, 1},       {"cuda_strips_b2_64x64_r8_xor", 856, 64, 2, 1},
       {"cuda_strips_b4_32x32_r4_xor", 28, 548, 4, 1},        {"cuda_strips_b4_32x32_r4_xor", 548, 28, 4, 1},
-      {"cuda_strips_b4_32x32_r4_xor", 56, 480, 4, 132},      {"cuda_strips_b4_64x64_r4_xor", 48, 500, 4, 1},
-      {"cuda_strips_b4_64x64_r4_xor", 480, 52, 4, 1},        {"cuda_strips_b4_64x64_r4_xor", 20, 1104, 4, 1},
+      {"cuda_strips_b4_32x32_r4_xor", 56, 480, 4, 132},      {"cuda_strips_b4_64x64_r4_xor", 56, 1016, 4, 1},
+      {"cuda_strips_b4_64x64_r4_xor", 1016, 56, 4, 1},       {"cuda_strips_b4_64x64_r4_xor", 36, 1664, 4, 1},
       {"cuda_strips_b8_16x16_r2_xor", 28, 386, 8, 1},        {"cuda_strips_b8_16x16_r2_xor", 386, 28, 8, 1},
       {"cuda_strips_b8_64x64_r2_xor", 36, 1092, 8, 1},       {"cuda_strips_b8_64x64_r2_xor", 756, 52, 8, 1},
-      {"cuda_strips_b1_unaligned", 2037, 239, 1, 1},         {"cuda_strips_b1_unaligned", 95, 5061, 1, 1},
+      {"cuda_strips_b1_unaligned", 2037, 239, 1, 1},         {"cuda_strips_b1_unaligned", 97, 5952, 1, 1},
       {"cuda_strips_b2_unaligned", 1974, 123, 2, 132},       {"cuda_strips_b2_unaligned", 113, 2163, 2, 1},
       {"cuda_strips_b4_unaligned", 2087, 65, 4, 1},          {"cuda_strips_b4_unaligned", 95, 1493, 4, 1},
       {"cuda_strips_b8_unaligned", 1155, 60, 8, 1},          {"cuda_strips_b8_unaligned", 53, 1302, 8, 1}};
