@@ -33,7 +33,7 @@ bool offer_lines(const facts& known, const target& on, const kernel& row, offer&
   cut_packed(cut, costs);
   made.emplace<lines_args>() = cut;
   // 32 rows of 4 bytes or more are better stored from registers: see stream/strips-inl.hpp.
-  const double more = cut.element_bytes >= 4 && cut.rows.total >= 32 ? 0.35 : 0;
+  const double more = cut.element_bytes >= 4 && cut.rows.total >= 32 ? 0.1 : 0;
   finish(made, cut, known, costs, costs.times.whole_lines + more);
   made.reason = "short dst runs of whole lines, contiguous with their neighbours: put together and written as one";
   return true;
