@@ -35,13 +35,13 @@ inline constexpr int strip_rows = 16;
 }
 inline constexpr std::int64_t strip_block_bytes = 128;  // of each row, that are read together
 
-// Columns of a matrix that goes by item_strips-inl.hpp, at most: two lines of each wait.
+// Columns of a matrix that goes by item_strips-inl.hpp, at most: two lines of each are staged.
 inline constexpr std::int64_t item_strip_cols = 1024;
 
-// Of each of few columns, that are turned together: see few_columns-inl.hpp.
+// Of each of few columns, transposed together: see tall_skinny/tall_skinny-inl.hpp.
 inline constexpr std::int64_t column_group_bytes = 128;
 
-// Of each of few rows: see few_rows-inl.hpp.
+// Of each of few rows: see short_wide/short_wide-inl.hpp.
 inline constexpr std::int64_t row_group_bytes = 128;
 
 // Of a dst run that is summed at a time with an array that lies as dst does. That array is read by such pieces, and the

@@ -37,7 +37,7 @@ struct blocking {
 
 // Where the columns of a panel are contiguous in dst, it is one run.
 struct packed_blocking : blocking {
-  fused_axes read_order;         // of the prefetcher; its axes are those of outer
+  fused_axes read_order;         // of the prefetcher: the axes of outer
   std::int64_t ahead_units = 1;  // how far it is ahead
 };
 

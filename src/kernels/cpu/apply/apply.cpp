@@ -71,7 +71,7 @@ HWY_INLINE void write_piece(std::byte* data, std::byte* to, std::int64_t bytes, 
   }
 }
 
-// What one call of the tile walk keeps, in the thread's buffer.
+// The state of one call of the tile walk, in the thread's buffer.
 template <bool AlongSrc>
 class tile {
  public:
@@ -245,18 +245,18 @@ class tile {
   run_function run_;
   std::int64_t src_bytes_;
   std::int64_t dst_bytes_;
-  std::int64_t turned_;  // bytes of the words that are turned
+  std::int64_t turned_;  // bytes of the words that are transposed
   turn_function turn_;
-  bool turned_last_;         // what has been turned is computed
+  bool turned_last_;         // words are computed before they are transposed, or on their way
   std::int64_t block_;       // columns at a time
-  std::int64_t pitch_;       // of the turned block
+  std::int64_t pitch_;       // of the transposed block
   std::int64_t out_pitch_;   // of the computed pieces
   std::int64_t kept_pitch_;  // of the computed rows
   bool two_;                 // destinations
   bool direct_;              // register blocks are stored to dst
   std::byte* buffer_ = nullptr;
   std::byte** out_ = nullptr;         // the computed pieces
-  const std::byte** from_ = nullptr;  // of which turned ones
+  const std::byte** from_ = nullptr;  // their transposed words
   std::byte* carry_ = nullptr;
   std::byte* kept_ = nullptr;
   std::byte** place_ = nullptr;
@@ -291,8 +291,8 @@ void strips_of(const apply::strips_args& work, const arrays& all, std::int64_t b
     return how.terms == terms::value && how.src == src && how.dst == dst;
   };
   const auto turned = [&](const auto& convert) { by(blocks_math(work, all, convert)); };
-  // Rows that are pages apart are copied side by side before they are turned, and what becomes smaller is computed sooner
-  // than copied: 4096 x 4096 float32 to bfloat16 0.53 of the copy, turned first 0.46 (Intel Xeon, 2 MiB of L2, 2026-11-22).
+  // Rows that are pages apart are copied side by side before they are transposed, and elements that become smaller are
+  // computed before that copy: 4096 x 4096 float32 to bfloat16 0.53 of the copy, transposed first 0.46 (SPR, 2026-11-22).
   const bool apart = work.rows.axes[0].src_stride * work.word_bytes % 2048 == 0;
   if constexpr (Word == 1) {
     using to_e4m3 = bfloat16_to_float8<kernels::float8_e4m3>;

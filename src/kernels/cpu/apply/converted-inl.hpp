@@ -1,4 +1,4 @@
-// Conversions in the walk of strips-inl.hpp, with AVX-512: the rows of a strip are turned as words of src, converted in
+// Conversions in the walk of strips-inl.hpp, with AVX-512: the rows of a strip are transposed as words of src, converted in
 // registers, and a column of them is then two lines of dst, one, or, waiting for others by blocks, half of one.
 #if defined(CORNERTURN_CONVERTED_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_CONVERTED_INL
@@ -45,7 +45,7 @@ struct from_byte {
   }
 };
 
-// To narrower ones: those of two registers.
+// To narrower elements, from two registers.
 struct to_float16 {
   static constexpr std::size_t src = 4, dst = 2;
   bool saturate;
@@ -213,7 +213,7 @@ class bfloat16_to_float8 {
   bool saturate_;
 };
 
-// The strip of a block whose rows are converted on their way, for waiting_block. What comes is fetched, two lines of
+// The strip of a block whose rows are converted on their way, for waiting_block. Later rows are fetched, two lines of
 // each row at a time.
 template <class Convert, std::size_t Side>
 struct converted_rows {
@@ -221,7 +221,7 @@ struct converted_rows {
   const strip_of_rows<Side>& next;
   std::int64_t offset;
   std::int64_t distance;
-  bool apart;  // false where rows are copied side by side before they are turned
+  bool apart;  // false where rows are copied side by side before they are transposed
   const Convert& convert;
 
   HWY_INLINE void turn(std::int64_t k, __m512i (&strip)[strip_vectors]) const {
@@ -258,8 +258,8 @@ struct blocks_math : rows_math {
     return {now, next, c * static_cast<std::int64_t>(Convert::src), work_.prefetch_bytes, apart, convert_};
   }
 
-  // Effect  a block of columns from c on, 128 bytes of each row at a time. What comes is fetched, two lines of each row.
-  //         apart: false where rows are copied side by side before they are turned
+  // Effect  a block of columns from c on, 128 bytes of each row at a time. Later rows are fetched, two lines of each row.
+  //         apart: false where rows are copied side by side before they are transposed
   HWY_NOINLINE void block(const strip_of_rows<side>& now, const strip_of_rows<side>& next, std::int64_t c, bool apart,
                           column_lines to) const noexcept {
     const std::int64_t begin = c * static_cast<std::int64_t>(Convert::src);

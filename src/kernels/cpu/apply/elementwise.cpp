@@ -1,4 +1,4 @@
-// Plain loops over kernels::apply, which the compiler turns into those of each SIMD target.
+// Plain loops over kernels::apply; the compiler vectorizes them for each SIMD target.
 #include "kernels/cpu/targets.hpp"  // before Highway
 
 #undef HWY_TARGET_INCLUDE
@@ -161,7 +161,7 @@ void run_pieces(const op& how, std::int64_t count, const std::byte* const* src, 
   alignas(64) float wide_s[piece];
   alignas(64) float wide_d[piece];
   alignas(64) float made[piece];
-  // The elements k ... k + some: where they lie, or those of float16 widened.
+  // The elements k ... k + some: in place, or float16 widened into `room`.
   const auto part = [](const std::byte* from, std::int64_t k, std::int64_t some, std::int64_t bytes, bool half,
                        float* room) HWY_ATTR {
     if (!half) return from + bytes * k;

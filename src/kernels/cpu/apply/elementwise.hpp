@@ -1,4 +1,4 @@
-// Math on runs of elements that lie side by side, for the SIMD target in use.
+// Arithmetic on runs of contiguous elements, for the SIMD target in use.
 #pragma once
 
 #include <cstddef>

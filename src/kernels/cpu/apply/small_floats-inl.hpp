@@ -1,5 +1,5 @@
 // Floats that become smaller ones, in vectors, with the bits of kernels/element.hpp: one way for all numbers, without a
-// branch. What is too large is made the limit beforehand, and NaN is what it is to become.
+// branch. Numbers that are too large are clamped first, and a NaN keeps its pattern.
 #if defined(CORNERTURN_SMALL_FLOATS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_SMALL_FLOATS_INL
 #undef CORNERTURN_SMALL_FLOATS_INL

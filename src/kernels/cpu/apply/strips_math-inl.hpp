@@ -1,9 +1,9 @@
 // Math for the walk of strips-inl.hpp, in one of three places; a fourth one is converted-inl.hpp:
 //
-//   rows    there is no second array: a block of src is computed into L1, row by row, and turned from there
-//   lines   as rows; but where turned lines are in registers and nothing changes but the factor or the sign of each
+//   rows    there is no second array: a block of src is computed into L1, row by row, and transposed from there
+//   lines   as rows; but where transposed lines are in registers and nothing changes but the factor or the sign of each
 //           number, they are computed there
-//   pieces  the second array lies as dst does: what has been turned is summed with it before it is written
+//   pieces  the second array has the strides of dst: transposed pieces are summed with it before they are written
 #if defined(CORNERTURN_STRIPS_MATH_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_STRIPS_MATH_INL
 #undef CORNERTURN_STRIPS_MATH_INL
@@ -52,7 +52,7 @@ class strip_math {
   run_function run_;
 };
 
-// What is read some way further on in the rows of a strip, or in the next ones.
+// Reads some way further on in the rows of a strip, or in the next rows.
 struct coming_rows {
   template <std::size_t Side>
   HWY_INLINE coming_rows(const strip_of_rows<Side>& now, const strip_of_rows<Side>& next, std::int64_t offset,
@@ -78,7 +78,7 @@ struct rows_math : strip_math {
   static constexpr bool computes_blocks = false;
   using strip_math::strip_math;
 
-  // Effect  columns c ... c + cols of the strip, computed, to rows of strip_block_bytes. What comes is fetched, a share
+  // Effect  columns c ... c + cols of the strip, computed, to rows of strip_block_bytes. Later rows are fetched, a share
   //         with each four rows
   template <std::size_t Side>
   HWY_NOINLINE void rows(const strip_of_rows<Side>& now, const strip_of_rows<Side>& next, std::int64_t c,
@@ -127,7 +127,7 @@ struct lines_math : rows_math {
 };
 
 // Fetches pieces of the second array, one of each column, in their order: two lines of each of eight in turn, as one
-// after the other would wait at each begin. A struct and not a lambda: see ahead_of_rows.
+// after the other stalls at each begin. A struct and not a lambda: see ahead_of_rows.
 template <bool Write>
 class piece_prefetcher {
  public:

@@ -1,4 +1,4 @@
-// A matrix whose columns lie end to end in dst, by AVX-512, where src is in the L2: strips of so many rows that a column of
+// A matrix whose columns are contiguous in dst, by AVX-512, where src is in the L2: strips of so many rows that a column of
 // one is a line.
 //
 //   1. a strip goes through registers, tile by tile (line_tile-inl.hpp), so src is read in its order

@@ -1,7 +1,7 @@
-// A matrix goes in panels of some columns, which lie end to end in dst; whatever else is small goes as a whole:
+// A matrix is moved in panels of some columns, which are contiguous in dst; any other small item is moved as a whole:
 //
-//   1. it is turned into a buffer that lies as dst does, modulo a line, behind what comes before it in dst
-//   2. when there is enough, it goes from there to dst in whole lines, past the cache; an unfinished one waits
+//   1. it is transposed into a buffer that is aligned as dst is, modulo a line, behind the item before it in dst
+//   2. when there is enough, it is written from there in whole lines, past the cache; an unfinished line is kept
 //   3. with what is written, as much of src is fetched into L2, an item or more ahead
 #include "kernels/cpu/targets.hpp"  // before Highway
 
@@ -19,8 +19,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
-// What items read, in their order and as pages.hpp says, some way ahead of the item in work: into L2, for an item is
-// turned in an order of its own.
+// Prefetches what items read, in their order and as page_prefetcher.hpp does, some way ahead of the item in work: into
+// L2, for an item is read in an order of its own.
 class item_prefetcher {
  public:
   static constexpr std::int64_t window_bytes = 16 << 10;

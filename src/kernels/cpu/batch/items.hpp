@@ -1,4 +1,4 @@
-// Small items of a batch, one after the other: each is turned where the cache holds it, and written in whole lines that
+// Small items of a batch, one after the other: each is transposed in the cache, and written in whole lines that
 // neighbours in dst share.
 #pragma once
 
@@ -21,7 +21,7 @@ struct small_item {
   const std::byte* src = nullptr;
   std::byte* dst = nullptr;
   std::int64_t bytes = 0;
-  std::int64_t panel = 0;  // bytes of whole columns that are turned at a time, if it is one matrix
+  std::int64_t panel = 0;  // bytes of whole columns that are transposed at a time, if it is one matrix
   bool strips = false;     // which may go by item_strips-inl.hpp instead, where the CPU has AVX-512
 };
 

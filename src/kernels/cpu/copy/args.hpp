@@ -16,7 +16,7 @@ struct runs_args {
   std::int64_t word_bytes = 1;
   std::int64_t run_bytes = 1;
   fused_axes outer;       // a unit is a run
-  fused_axes read_order;  // of the prefetcher; its axes are those of outer
+  fused_axes read_order;  // of the prefetcher: the axes of outer
   std::int64_t ahead_runs = 1;
   std::int64_t fetched_bytes = 0;  // of each run, by the prefetcher
   bool streaming = false;

@@ -1,12 +1,12 @@
-// Rectangles in place: items of element_bytes go to the places that job.hpp says, each where another one has just left.
+// Rectangles in place: items go to the places that args.hpp names, each to the place that another item has just left.
 //
 //   1. a walker claims a place that nobody has claimed, holds its item, and says that it was read: a way begins
 //   2. it claims the place where its item belongs, and passes on: line by line it reads what is there and writes what it
 //      held. Places to come are known: their pages are touched some places ahead, their lines fetched later
-//   3. where that place is claimed already, by itself or by another walker, a way began there: it waits until it was
+//   3. where that place is claimed already, by itself or by another walker, a way began there: it waits until that place was
 //      read, writes, and begins at 1. again, until every place is claimed
 //
-// Whoever has claimed a place reads it without waiting for anybody, so any number of walkers comes to an end, side by
+// A walker never blocks between claiming and reading a place, so any number of walkers makes progress, side by
 // side or one after the other. A unit is a walker; unit u looks for its first place at the u-th part of them. Long items
 // move in parts, which are items of their own.
 #include "kernels/cpu/targets.hpp"  // before Highway
@@ -207,7 +207,7 @@ class walker {
         std::memcpy(now.to, had, static_cast<std::size_t>(bytes));
         return;
       }
-      if (n % opened == 0) {  // behind the locked instruction, which would wait for it
+      if (n % opened == 0) {  // behind the locked instruction, which would stall on it
         for (std::size_t k = n + lines_ahead + opened; k < n + lines_ahead + 2 * opened; ++k) {
           coming[k % known] = map.after(coming[(k - 1) % known]);
         }

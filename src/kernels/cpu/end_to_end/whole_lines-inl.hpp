@@ -1,4 +1,4 @@
-// Runs that fill whole lines and lie end to end in dst, a few lines each: many middle-sized matrices, or few rows.
+// Runs of a few whole lines that are contiguous in dst: many middle-sized matrices, or few rows.
 //
 //   1. the columns are taken in blocks of 64 / word. A block's rows, strip by strip, turn into one contiguous piece of
 //      dst, which is put together in a buffer

@@ -1,8 +1,8 @@
 // Short axes that alternate in src and dst (bits of qubits, sub-pixels): no rows and columns are long on both sides,
 // but a box of a few of them is long enough in each.
 //
-//   dst run  `rows`, a fused_axes that lies end to end in dst
-//   box      `rows` and `cols`; those of its axes that lie end to end in src are a src run, at least a line long
+//   dst run  `rows`, axes that are contiguous in dst
+//   box      `rows` and `cols`; its axes that are contiguous in src are a src run, at least a line long
 //
 //   1. the src runs of a box are copied into the buffer, one after the other: each line of src is read once, and rows
 //      that are a power of two apart do not push each other out of a set of the L1
@@ -32,7 +32,7 @@ void move_boxes(const blocking& work, const std::byte* src, std::byte* dst, std:
   const std::int64_t src_run = box.run * bytes;
   const std::int64_t dst_run = work.rows.total * bytes;
   const std::int64_t run_lines = src_run / line_bytes + 1;  // a run that begins inside a line may touch one more
-  // buffer | one dst run | where its words lie in the buffer | and each dst run's first word
+  // buffer | one dst run | the offsets of its words in the buffer | and each dst run's first word
   const std::int64_t buffer_bytes = base::ceil_div(src_run * box.runs.total, line_bytes) * line_bytes;
   const std::int64_t out_bytes = base::ceil_div(dst_run, line_bytes) * line_bytes;
   std::byte* const buffer =

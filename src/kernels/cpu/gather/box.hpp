@@ -1,4 +1,4 @@
-// How a box of short axes lies in src, and in the buffer where it is turned: what the plan and box-inl.hpp agree on.
+// The runs of a box of short axes in src and in the buffer, for the offer and for box-inl.hpp.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@ namespace cornerturn::kernels::cpu {
 struct box_of_runs {
   std::int64_t run = 1;  // words of a src run
   fused_axes runs;       // the axes that lead from one src run to the next
-  fused_axes rows;       // those of the job, with the buffer, src run after src run, as src
+  fused_axes rows;       // the rows of the box, with the buffer, src run after src run, as src
   bool whole = true;     // every column lies inside a src run, and src runs overlap nowhere
 };
 
-// The axes of rows and cols that lie end to end in src are a src run.
+// The axes of rows and cols that are contiguous in src are a src run.
 inline box_of_runs runs_of_box(const blocking& work) noexcept {
   box_of_runs box;
   box.rows = work.rows;

@@ -81,7 +81,7 @@ HWY_INLINE void shuffle_times(D d, hn::VFromD<D> (&v)[N]) {
 // A piece of 16 bytes of few rows or columns: which byte each of its bytes comes from.
 using piece_order = std::array<std::uint8_t, 16>;
 
-// Turn<Word, Words> turns up to so many columns, or rows; of these the narrowest.
+// Turn<Word, Words> transposes up to Words columns, or rows. This picks the narrowest that fits.
 template <template <std::size_t, std::size_t> class Turn, std::size_t Word>
 struct piece_turner {
   decltype(&Turn<Word, 16 / Word>::move) move;
@@ -279,7 +279,7 @@ HWY_INLINE void rows_of_blocks(const std::byte* from, std::int64_t src_pitch, st
   }
 }
 
-// What a strip reads ahead, seen from one block of its rows. A lambda would do, were it not for g++ 12, which finds
+// The read-ahead of a strip, seen from one block of its rows. A lambda would do, were it not for g++ 12, which finds
 // that a function that only prefetches has no effect and drops the call.
 template <std::size_t Rows, class Ahead>
 struct ahead_of_rows {

@@ -45,7 +45,7 @@ class line_picker {
   __m512i index_;
 };
 
-// Words of three lines make three: those of every third word (Split), or the words of each in turn.
+// Words of three lines make three: every third word (Split), or one word of each line after the other.
 template <std::size_t Word, bool Split>
 class three_lines {
  public:

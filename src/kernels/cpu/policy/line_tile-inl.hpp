@@ -1,8 +1,8 @@
 // Matrices in the cache, by AVX-512: tiles of 64 / Word rows, so that each store fills a whole line of a dst run.
 //
-//   1. pieces of rows that lie far apart are brought together while they are loaded, at no cost for the one port that
+//   1. pieces of distant rows are combined while they are loaded, at no cost for the one port that
 //      moves words of 64-byte vectors: 16 bytes of four rows, or 32 bytes of two
-//   2. the shuffle rounds of block-inl.hpp. Words of 4 bytes take 32 bytes of two rows; five of their twelve trades of
+//   2. the shuffle rounds of block-inl.hpp. Words of 4 bytes take 32 bytes of two rows; five of their twelve exchanges of
 //      two vectors are one shuffle and two blends, so that both ports have as much to do
 //
 // float32 64 x 64, throw-away loops, ns: blocks of 32-byte vectors 310 to 350, 16 bytes of four rows 297, 32 bytes of

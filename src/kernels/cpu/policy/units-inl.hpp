@@ -1,4 +1,4 @@
-// What the walks over rows and columns share: the rows of a group or a strip, and the place of a unit in src and dst.
+// The rows of a group or a strip, and the place of a unit in src and dst, for all walks over rows and columns.
 #if defined(CORNERTURN_UNITS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_UNITS_INL
 #undef CORNERTURN_UNITS_INL

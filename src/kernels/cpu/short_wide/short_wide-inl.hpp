@@ -1,4 +1,4 @@
-// Few rows whose columns lie end to end in dst, any number of them: structures of arrays to arrays of structures.
+// Any number of few rows, whose columns are contiguous in dst: structures of arrays to arrays of structures.
 //
 //   1. two neighbouring lines of each row are read together, and fetched some way ahead in the same row; of more rows
 //      than the core follows, tile by tile into L2: 2 KiB of 16 of them in turn, then of the next 16
@@ -35,7 +35,7 @@ inline constexpr std::int64_t row_tile_bytes = 2048;   // 4 KiB: the same; 1 KiB
 inline constexpr std::int64_t rows_followed = 32;
 inline constexpr std::int64_t rows_of_tile = 16;  // that are fetched in turn: 4 and 32 lose a tenth
 
-// What is fetched while rows are read.
+// Prefetches while rows are read.
 class row_prefetcher {
  public:
   // offset: of each row

@@ -1,20 +1,20 @@
-// The walk of large matrices: whole lines on both sides, parked until a few of one dst run are together.
+// The walk of large matrices: whole lines on both sides, staged until a few of one dst run are together.
 //
 //   1. a unit is a panel of columns times a chunk of rows. It is cut into blocks of 64 / word rows and columns: one
 //      line of each row, which becomes one line of each column. A strip is a row of blocks
 //   2. a strip is walked along the columns; each block goes through registers into the tile, where every column has
-//      room for `parked` lines and, in front of them, for a carry (lines-inl.hpp)
+//      room for `lines` lines and, in front of them, for a carry (lines-inl.hpp)
 //   3. before a column's room is filled anew its lines are written. Columns take turns: quarter q of the columns,
-//      16 bytes of a src row wide, is full at the strips s with (s + q) % parked == 0, so that each block of reads
+//      16 bytes of a src row wide, is full at the strips s with (s + q) % lines == 0, so that each block of reads
 //      comes with one quarter's worth of stores:
 //
-//        strip 0   1   2   3   4   5         parked = 4; a letter is a line of a column, capitals close a window
+//        strip 0   1   2   3   4   5         lines = 4; a letter is a line of a column, capitals close a window
 //      q 0     a   b   c   D | a   b
 //      q 1     a   b   C | a   b   c         |  written here, as one piece
 //      q 2     a   B | a   b   c   D
 //      q 3     A | a   b   c   D | a
 //
-//   4. a scout runs some blocks ahead; one line that it fetches goes with each line that is stored
+//   4. a prefetcher is some blocks ahead; it fetches one line for each line that is stored
 #if defined(CORNERTURN_STAGED_LINES_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_STAGED_LINES_INL
 #undef CORNERTURN_STAGED_LINES_INL
@@ -33,7 +33,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
-// The parked lines of a panel's columns: `lines` of each, behind room for a carry.
+// The staged lines of a panel's columns: `lines` of each, behind room for a carry.
 struct column_tile {
   std::byte* memory;
   std::byte** place;  // where the columns' runs begin in dst
@@ -56,14 +56,14 @@ struct column_tile {
   HWY_NOINLINE void write(std::int64_t strip, std::int64_t quarter, std::int64_t cols,
                           std::int64_t run_bytes) const noexcept {
     const std::int64_t last_slot = slot(strip - 1, quarter);
-    const std::int64_t parked = HWY_MIN(last_slot + 1, strip);
-    const std::int64_t from = line_bytes * (strip - parked);
+    const std::int64_t staged = HWY_MIN(last_slot + 1, strip);
+    const std::int64_t from = line_bytes * (strip - staged);
     const bool last = run_bytes != 0;
-    const std::int64_t bytes = last ? run_bytes - from : line_bytes * parked;
+    const std::int64_t bytes = last ? run_bytes - from : line_bytes * staged;
     const std::int64_t first_col = quarter * quarter_cols;
     const std::int64_t end_col = HWY_MIN(first_col + quarter_cols, cols);
     std::byte* front = memory + first_col * pitch();
-    std::byte* data = front + line_bytes * (last_slot + 2 - parked);
+    std::byte* data = front + line_bytes * (last_slot + 2 - staged);
     for (std::int64_t c = first_col; c < end_col; ++c, front += pitch(), data += pitch()) {
       if (streaming) {
         stream_window(data, place[c] + from, bytes, front, from == 0, last);
@@ -113,7 +113,7 @@ HWY_NOINLINE void middle_blocks(const std::byte* const* row, std::int64_t first,
   }
 }
 
-// The same where every line of dst is a line of a block: nothing is parked, each part of a block is stored at once.
+// The blocks where every line of dst is a line of a block: nothing is staged, each part of a block is stored at once.
 template <std::size_t Word>
 HWY_NOINLINE void direct_blocks(const std::byte* const* row, std::int64_t first, std::int64_t end,
                                 const column_tile& tile, std::int64_t strip, const std::byte* const* ahead,

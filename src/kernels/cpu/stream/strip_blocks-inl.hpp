@@ -1,7 +1,7 @@
-// The blocks of strips-inl.hpp: how they are fetched, turned, and stored from registers.
+// The blocks of strips-inl.hpp: how they are fetched, transposed, and stored from registers.
 //
 // Strips of words of 1 or 2 bytes fill a quarter or a half of the windows of their columns, two lines each. With AVX-512
-// what waits for the last strip of a window lies in the order of the blocks, not of the windows, so that a line of the
+// words that are staged for the last strip of a window are in the order of the blocks, not of the windows, so that a line of the
 // L2 is written once and read once: 9984 x 7040 bytes 0.51 of a copy by windows, 0.66 so (Intel Xeon, 2 MiB of L2, one
 // thread, 2026-11-22).
 #if defined(CORNERTURN_STRIP_BLOCKS_INL) == defined(HWY_TARGET_TOGGLE)
@@ -29,8 +29,8 @@ struct block_ahead {
 
   // `distance` bytes further in the strip in work, or as far into the next one.
   HWY_INLINE block_ahead(const strip_of_rows<Side>& now, const strip_of_rows<Side>& next, std::int64_t offset,
-                         std::int64_t distance, std::int64_t block_bytes, page_prefetcher* scout) noexcept
-      : row(now.row), pages(scout), offset_(offset + distance), share_(strip_rows_a_step(block_bytes)) {
+                         std::int64_t distance, std::int64_t block_bytes, page_prefetcher* prefetcher) noexcept
+      : row(now.row), pages(prefetcher), offset_(offset + distance), share_(strip_rows_a_step(block_bytes)) {
     if (pages != nullptr || offset_ < now.row_bytes) return;
     offset_ -= base::ceil_div(now.row_bytes, strip_block_bytes) * strip_block_bytes;
     if (next.count != 0) row = next.row;
@@ -210,7 +210,7 @@ HWY_INLINE void turn_pairs(const std::byte* const* row, std::int64_t offset, __m
   for (std::size_t i = 0; i < n; ++i) to[i] = v[i].raw;
 }
 
-// What waits of a strip, from byte k of the block's columns on: 32 bytes of columns as 16 vectors, which are lines of
+// The staged part of a strip, from byte k of the block's columns on: 32 bytes of columns as 16 vectors, which are lines of
 // words of 2 bytes, or pieces of two columns of bytes.
 inline constexpr std::size_t strip_vectors = 16;
 template <std::size_t Word>
@@ -239,7 +239,7 @@ struct moved_rows {
   }
 };
 
-// A whole block of words of 1 or 2 bytes that waits for the last strip of its windows, two lines each. Apart: columns from
+// A whole block of words of 1 or 2 bytes that is staged for the last strip of its windows, two lines each. Apart: columns from
 // one to the other of those that share a vector of bytes.
 template <std::size_t Word, std::size_t Apart>
 struct waiting_block {

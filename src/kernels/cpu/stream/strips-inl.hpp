@@ -3,11 +3,11 @@
 //
 //   1. a unit is a panel of columns times a chunk of rows; a strip of it is as many rows as are read side by side
 //   2. a strip is walked in blocks of 128 bytes of each row, fetched some way ahead in the same rows. A block goes
-//      through registers into the windows of its columns: `parked` lines each, behind room for a carry (lines-inl.hpp)
+//      through registers into the windows of its columns: `lines` lines each, behind room for a carry (lines-inl.hpp)
 //   3. a window is written when it is full, before it is filled anew. Blocks take turns, so that every strip comes with
 //      its share of stores: block b is full after the strips s with (s + b + 1) % (strips of a window) == 0. Where a
 //      second array is read, all are written together, so that its pieces are fetched in one go
-//   4. with AVX-512 windows of two lines are written from registers, and narrow words that wait for that lie by blocks:
+//   4. with AVX-512 windows of two lines are written from registers, and narrow words are staged for that by blocks:
 //      strip_blocks-inl.hpp
 #if defined(CORNERTURN_STRIPS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_STRIPS_INL
@@ -27,7 +27,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
-// What moves as it is: see strips_math-inl.hpp.
+// Elements that do not change: see apply/strips_math-inl.hpp.
 struct no_math {
   static constexpr std::size_t pairs_apart = 16;  // see waiting_block
   static constexpr bool computes_rows = false;
@@ -52,7 +52,7 @@ struct column_windows {
   std::int64_t strips;  // of a window; a power of two
   std::int64_t block_cols;
   bool streaming;
-  std::int64_t first_block = 0;  // those before it wait elsewhere
+  std::int64_t first_block = 0;  // blocks before it are staged elsewhere
 
   [[nodiscard]] HWY_INLINE std::int64_t window() const noexcept { return strip * strips; }
   [[nodiscard]] HWY_INLINE std::int64_t pitch() const noexcept { return line_bytes + window(); }
@@ -116,7 +116,7 @@ struct column_lines {
   std::int64_t from;  // in its run
   std::byte* kept;    // a line of each column
   bool last;          // of their runs
-  bool closes;        // windows of two lines, of which the first one waits there
+  bool closes;        // windows of two lines, of which the first one is staged there
 };
 
 template <std::size_t Word, class Fill, class Math = no_math>
@@ -134,7 +134,7 @@ void move_strips(const stream::strips_args& work, const std::byte* src, std::byt
   const bool by_lines = lines_in_registers && all.window() == 2 * line_bytes && work.streaming &&
                         !Math::computes_pieces && reinterpret_cast<std::uintptr_t>(dst) % unit == 0;
   const bool from_registers = by_lines && (Word >= 4 || (Word == 2 && Math::computes_blocks));
-  // Narrow words wait by blocks. What is no whole block, and what begins or ends a run, takes windows as ever.
+  // Narrow words are staged by blocks. Partial blocks and run ends use column windows.
   constexpr bool narrow =
       Word <= 2 && !Math::computes_lines && !Math::computes_pieces && (Word == 1 || !Math::computes_blocks);
   using pending = waiting_block<Word, Math::pairs_apart>;
@@ -167,9 +167,9 @@ void move_strips(const stream::strips_args& work, const std::byte* src, std::byt
   strip_walk<side> walk(work, src, begin, end);
   strip_of_rows<side> strips[2];
   for (auto& one : strips) walk.next(one);
-  page_prefetcher scout = strips[0].count == 0 ? page_prefetcher() : page_prefetcher(strips[0].row[0]);
+  page_prefetcher prefetcher = strips[0].count == 0 ? page_prefetcher() : page_prefetcher(strips[0].row[0]);
   page_prefetcher nothing;  // rows that are computed fetch by themselves
-  page_prefetcher* const pages = work.prefetches_pages ? &scout : nullptr;
+  page_prefetcher* const pages = work.prefetches_pages ? &prefetcher : nullptr;
   for (std::size_t turn = 0; strips[turn].count != 0; walk.next(strips[turn]), turn ^= 1) {
     const strip_of_rows<side>& now = strips[turn];
     const std::int64_t n = now.number;
@@ -244,7 +244,7 @@ void move_strips(const stream::strips_args& work, const std::byte* src, std::byt
         continue;
       }
       const column_windows* windows = &all;
-      column_windows alone = all;  // of one block that waits
+      column_windows alone = all;  // of one staged block
       if constexpr (narrow) {
         if (waits && cols == block_cols) {
           if (parks) {

@@ -13,7 +13,7 @@ namespace cornerturn::kernels::cpu {
 namespace swap {
 
 // A pair of axes of the problem is one digit of two numbers X and Y: the element at (X, Y) belongs at (Y, X). src strides
-// are those of X's digits, dst strides those of Y's.
+// belong to X's digits, dst strides to Y's.
 struct args {
   std::int64_t word_bytes = 1;
   std::int64_t element_bytes = 1;
@@ -24,7 +24,7 @@ struct args {
 
 }  // namespace swap
 
-// Indices of a block of elements that trade places one by one: 256 bytes of each row, 128 rows at most.
+// Indices of a block of elements that are swapped one by one: 256 bytes of each row, 128 rows at most.
 [[nodiscard]] constexpr std::int64_t swap_block(std::int64_t element_bytes) noexcept {
   return element_bytes == 1 ? 128 : std::max<std::int64_t>(256 / element_bytes, 1);
 }

@@ -45,7 +45,7 @@ bool offer_blocks(const facts& known, const target& on, const kernel& row, offer
   const bool few_sets = work.pairs.axes[0].src_stride * work.element_bytes % 8192 == 0;
   const std::int64_t tile_bytes = few_sets ? swap_buffered_bytes : costs.swap_bytes;
   std::int64_t units = cut(work, tile_bytes / work.element_bytes);
-  // Units are as unequal as tiles are ragged, and those of the diagonal are half of the others.
+  // Units are as unequal as tiles are ragged, and units of the diagonal are half as large.
   const int threads = threads_for(2 * known.bytes, known.threads, costs);
   while (threads > 1 && units < 16 * threads && work.panel * work.element_bytes > 64) units = cut(work, work.panel / 2);
   finish(made, known, costs, units);

@@ -1,10 +1,10 @@
-// Mirrored tiles trade places. A pair of axes of the problem is one more digit of two numbers X and Y: the element at
+// Mirrored tiles are swapped. A pair of axes of the problem is one more digit of two numbers X and Y: the element at
 // the place of (X, Y) belongs to that of (Y, X). Tiles of `panel` indices of the fastest digit make tile numbers I and
 // J; a unit is a pair I <= J, numbered row by row, once for each index of the outer axes.
 //
 //           J            1. some columns of the upper tile, and as many rows of the lower one, at a time
-//     . U U U U          2. a strip of a line's worth of rows of U, block by block of one line a row: each is turned
-//   I . . U U U             into a buffer in L1, the block of L that mirrors it is turned into its place, and the
+//     . U U U U          2. a strip of a line's worth of rows of U, block by block of one line a row: each is transposed
+//   I . . U U U             into a buffer in L1, the block of L that mirrors it is transposed into its place, and the
 //     . L . U U             buffer is stored where that was
 //     . L L . U          3. the next strip of U, and its share of the rows of L that come next, are fetched into L2
 //                           meanwhile: two lines of each of 16 rows in turn, so that the hardware fetches too
@@ -111,7 +111,7 @@ HWY_INLINE void store_block(const std::byte* from, std::int64_t from_pitch, std:
   }
 }
 
-// The first digit's columns lie side by side.
+// The first digit's columns are contiguous.
 template <std::size_t Word>
 struct turn_words {
   static constexpr auto word = static_cast<std::int64_t>(Word);
@@ -205,8 +205,8 @@ struct turn_words {
   }
 };
 
-// The same for small tiles: where rows lie a large power of two apart, those of a large one drive each other out of L2.
-// So few are met at a time, and what waits does so in buffers whose rows lie side by side:
+// The same for small tiles: where rows are a large power of two apart, the rows of a large tile evict each other from L2.
+// So few are touched at a time, and the rest is staged in buffers whose rows are contiguous:
 //
 //   U, group by group of rows, into buffer A; what B holds of the tile before goes back to where its U was
 //   L, group by group, into B, each group overwritten from A while it is in L1
@@ -257,7 +257,7 @@ class turn_through {
     turn_block<Word>(at, pitch_, mine, cols, to + r * word, line_, prefetcher);
     prefetcher.finish();
   }
-  // Rows [begin, end) of the U that waits in B.
+  // Rows [begin, end) of the U that is staged in B.
   HWY_INLINE void give_back(std::int64_t begin, std::int64_t end) {
     end = HWY_MIN(end, waiting_.rows);
     if (begin >= end) return;
@@ -311,7 +311,7 @@ namespace cornerturn::kernels {
 namespace cpu {
 namespace {
 
-// Elements that trade places one by one.
+// Elements that are swapped one by one.
 template <class Swap>
 struct swap_elements {
   std::int64_t pitch;

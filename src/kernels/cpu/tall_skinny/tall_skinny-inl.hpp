@@ -1,4 +1,4 @@
-// Few columns whose rows lie end to end in src, any number of them: arrays of structures to structures of arrays.
+// Any number of few columns, whose rows are contiguous in src: arrays of structures to structures of arrays.
 //
 //   1. src is read in its order; where it is one run, four pages of it are fetched in turn (pages.hpp)
 //   2. a group of rows, two lines of each column, is taken as pieces of 16 bytes. A piece is as many rows as fit, each
@@ -33,7 +33,7 @@ namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 template <std::size_t Word, std::size_t Words>
 class column_turn {
  public:
-  // Effect  word c of the rows that lie end to end at `from`, of `cols` words each, goes to the window at to + c *
+  // Effect  word c of the contiguous rows at `from`, of `cols` words each, goes to the window at to + c *
   //         pitch; as many bytes as are read are fetched
   // Shape   reads up to 15 bytes behind the rows and writes up to Words - 1 windows behind the columns
   static HWY_NOINLINE void move(const std::byte* from, std::int64_t cols, std::byte* to, std::int64_t pitch,
