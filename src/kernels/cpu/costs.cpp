@@ -27,6 +27,7 @@ constexpr cpu_costs generic = {.name = "generic",
                                .end_to_end_panel_bytes = 2048,
                                .run_ahead_bytes = 4096,
                                .tiled_outer_bytes = 0,
+                               .tiled_near_bytes = 0,
                                .box_bytes = 16 << 10,
                                .page_prefetch_bytes = 0,
                                .line_tiles = false,
@@ -88,7 +89,7 @@ constexpr cpu_costs spr = [] {
   row.strip_bytes = 8192;
   row.end_to_end_bytes = 128;
   row.page_prefetch_bytes = 64 << 10;
-  row.tiled_outer_bytes = 2048;
+  row.tiled_outer_bytes = row.tiled_near_bytes = 2048;
   row.line_tiles = true;
   row.narrow_buffer = 4096;
   row.swap_bytes = 1024;

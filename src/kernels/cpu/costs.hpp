@@ -81,7 +81,10 @@ struct cpu_costs {
   std::int64_t tiled_outer_bytes;  // of dst that runs write before the runs beside them in src; 0: in dst's order.
                                    // 8 x 2048 x 32 x 128, 0213, 2 bytes: 0.44 in dst's order, 0.75 with 2 KiB (Zen 4,
                                    // 2026-11-23)
-  std::int64_t box_bytes;          // of a box of short axes: it stays in half of the L1
+  std::int64_t
+      tiled_near_bytes;    // of runs whose neighbours in dst are within a page of src: 8 x 2048 x 32 x 64, 0213, 2
+                           // bytes: 0.66 in dst's order, 0.60 tiled (Zen 4, 2026-11-23)
+  std::int64_t box_bytes;  // of a box of short axes: it stays in half of the L1
   std::int64_t
       page_prefetch_bytes;  // src that is read in order for so long at least is fetched page by page; 0: never.
                             // Zen 4 loses: 16 x 1062500 float32 0.95 without, 0.59 so (2026-11-23)

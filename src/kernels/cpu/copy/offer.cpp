@@ -38,7 +38,8 @@ bool offer_runs(const facts& known, const target& on, const kernel& /*row*/, off
   work.word_bytes = known.form.word_bytes;
   work.run_bytes = run.total * work.word_bytes;
   work.streaming = !fits_cache(known, on);
-  const bool tiled = work.streaming && tile_outer_axes(work.outer, work.run_bytes, costs.tiled_outer_bytes);
+  const bool tiled = work.streaming && tile_outer_axes(work.outer, work.run_bytes,
+                                                       near ? costs.tiled_near_bytes : costs.tiled_outer_bytes);
   work.fetched_bytes = std::min(work.run_bytes, costs.run_ahead_bytes);
   work.ahead_runs = costs.run_ahead_bytes / work.run_bytes + 1;
   order_prefetches(work.outer, tiled, work.run_bytes, work.read_order, work.ahead_runs);
