@@ -1,10 +1,10 @@
 // Register-block tile: rows and columns whose addresses are multiples of 16 bytes on both sides.
-//   1. each thread reads a V x V block as V chunks of 16 bytes, one from each row     (16 threads: 256 bytes of a row)
+//   1. each thread loads a V x V block as V chunks of 16 bytes, one from each row     (16 threads: 256 bytes of a row)
 //   2. it transposes the block in registers
-//   3. it puts V chunks, one for each column, into shared memory; a XOR keeps eight threads on eight bank groups
-//   4. after a barrier it writes V chunks of 16 bytes                             (16 threads: 256 bytes of a dst run)
-// The addresses of all four are map::tile_map. Rows or columns that are several axes look theirs up in tables. Tiles at
-// an edge take the same path, element by element only in the chunk that the edge cuts.
+//   3. it stores V chunks, one for each column, to shared memory; a XOR maps eight threads to eight bank groups
+//   4. after a barrier it copies V chunks of 16 bytes to dst                      (16 threads: 256 bytes of a dst run)
+// map::tile_map has the addresses of all four phases. Tables in shared memory hold the offsets of rows and columns that
+// are fused axes. A tile at an edge takes the same path; only the chunk that the edge cuts is copied by elements.
 #pragma once
 
 #include "kernels/gpu/policy/chunk.cuh"
@@ -26,7 +26,7 @@ GPU_INLINE void transpose_tile(const tile_args_t<Fused>& args, const tile_origin
   const int thread = static_cast<int>(thread_index());
   if constexpr (Fused) {
     fill_tables(args, here, reinterpret_cast<int64_t*>(tile + at::shared_bytes), at::extent, at::extent, at::threads);
-    block_barrier();  // orders the tables before their reads
+    block_barrier();  // orders the writes of the tables before their reads in 1 and 4
   }
 
   register_block<V> block[Blocks];  //                                                    (blocks, V rows, 16 bytes)

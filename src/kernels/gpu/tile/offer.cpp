@@ -1,4 +1,4 @@
-// Register blocks through shared memory, where every address is a multiple of 16 bytes.
+// Register-block tiles through shared memory. Every address is a multiple of 16 bytes.
 #include <algorithm>
 
 #include "kernels/gpu/policy/costs.hpp"

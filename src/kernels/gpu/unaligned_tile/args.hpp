@@ -4,7 +4,7 @@
 
 namespace cornerturn::gpu {
 
-// The sectors of dst that a tile stores begin at most so many bytes before its own rows.
+// The halo: a tile's first sector of dst begins less than so many bytes before its own first row.
 inline constexpr int unaligned_halo_bytes = 32;
 
 }  // namespace cornerturn::gpu

@@ -1,16 +1,16 @@
-// Shifted tile: rows and columns at any address that is a multiple of one element, on either side.
-//   A granule is 16 aligned bytes of src. A group is as many rows as make 16 bytes of dst: rows that have the same
-//   place in their groups lie equally far from the last granule border, as their distance is a multiple of 16 bytes.
-//   1. the granules that hold the tile travel to shared memory as they are, 16 bytes a lane        (rows, granules)
-//   2. there a granule stays free after each group, so that a group takes an odd number of them: the same element of
-//      eight groups lies in eight different sets of four banks
-//   3. after a barrier each lane gathers one element from each of 16 bytes' worth of rows, which are rows of one group
-//      or of two neighbours. All lanes read rows of the same place in their group at the same time: eight lanes in
-//      eight groups, the next eight four bytes further on, meet 32 banks whatever the strides  (4 columns, 8 chunks)
-//   4. what was gathered is rotated by the column's distance from a granule border of dst, and written as 16 bytes
-// Dst is written in whole sectors of 32 bytes: a line begins at the last sector border at or before its first row,
-// which takes up to 31 bytes of rows that belong to the tile above: the halo, read again. So no tile leaves a part of a
-// sector to another, except at the ends of a dst run.
+// Unaligned tile: rows and columns at any address that is a multiple of one element, on either side. A granule is 16
+// aligned bytes of src. A group is the rows that make 16 bytes of dst, so row k of each group is equally misaligned.
+//   1. the granules that hold the tile are copied to shared memory unchanged, 16 bytes a lane      (rows, granules)
+//   2. a granule of padding follows each group there. A group takes an odd number of granules, so that an element of
+//      eight groups is in eight different sets of four banks
+//   3. after a barrier each lane gathers a chunk of a column, an element from each row of one group or of two
+//      neighbours. All lanes load row k of their groups together: eight lanes in eight groups, the next eight lanes
+//      four bytes further on, use 32 banks for any stride                                      (4 columns, 8 chunks)
+//   4. the chunk is rotated by the column's misalignment in dst, and stored as 16 aligned bytes
+//
+// Dst is stored in whole sectors of 32 bytes: a column of a tile begins at the last sector border at or before its
+// first row. The bytes before that row, at most 31, are rows of the tile above, the halo, which are loaded again. Only
+// the ends of a run of dst are parts of a sector.
 #pragma once
 
 #include "kernels/gpu/policy/fused_axes.cuh"
@@ -19,7 +19,7 @@
 
 namespace cornerturn::gpu {
 
-// A tile of elements of SrcBytes that are DstBytes long in dst: the same, where nothing is done to them.
+// A tile of elements that have SrcBytes in src and DstBytes in dst; both are equal unless the elements are converted.
 template <int SrcBytes, int DstBytes, int Rows, int RowGranules, int Splits>
 struct unaligned_tile_map {
   static constexpr int src_bytes = SrcBytes;
@@ -28,24 +28,23 @@ struct unaligned_tile_map {
   static constexpr int chunk_bytes = group * DstBytes;                            // of a column of dst: 16 or 32
   static constexpr int above = unaligned_halo_bytes / DstBytes;                   // rows of the halo
   static constexpr int rows = Rows;
-  static constexpr int row_granules = RowGranules;  // the last one is needed where a row is shifted
+  static constexpr int row_granules = RowGranules;  // the last one is needed if a row is misaligned
   static constexpr int cols = (row_granules - 1) * 16 / SrcBytes;
   static constexpr int groups = (above + rows) / group;
   static constexpr int group_bytes = (group * row_granules + 1) * 16;
   static constexpr int shared_bytes = groups * group_bytes;
 
-  // A strip is the columns of one granule. A warp writes `across` of its columns, `along` chunks of each.
-  static constexpr int strips = row_granules - 1;
-  static constexpr int strip_cols = 16 / SrcBytes;
-  static constexpr int across = strip_cols < 4 ? strip_cols : 4;
+  // A slice is the columns of one granule. A warp stores `across` of its columns, `along` chunks of each.
+  static constexpr int slices = row_granules - 1;
+  static constexpr int slice_cols = 16 / SrcBytes;
+  static constexpr int across = slice_cols < 4 ? slice_cols : 4;
   static constexpr int along = 32 / across;
-  static constexpr int quads = strip_cols / across;
+  static constexpr int quads = slice_cols / across;
   static constexpr int chunks = rows / group;
   static constexpr int bands = chunks / along;
-  static constexpr int splits = Splits;  // warps that share the strips: so many that the columns of a lane lie equally
-                                         // far from a sector border
+  static constexpr int splits = Splits;  // warps that share the slices; the columns of a lane are equally misaligned
   static constexpr int threads = 32 * quads * bands * splits;
-  static_assert(splits * strip_cols * DstBytes % 32 == 0 && strips % splits == 0 && rows % (group * along) == 0);
+  static_assert(splits * slice_cols * DstBytes % 32 == 0 && slices % splits == 0 && rows % (group * along) == 0);
   static_assert(above % group == 0 && group % 2 == 0);
 };
 
@@ -53,8 +52,8 @@ template <int WordBytes>
 struct unaligned_tile : unaligned_tile_map<WordBytes, WordBytes, WordBytes == 8 ? 64 : 128, WordBytes == 8 ? 33 : 17,
                                            WordBytes == 1 ? 2 : 4> {};
 
-// Whether the tile and its halo are all there, and the granules reach no byte that does not exist: up to 15 of them lie
-// beyond the tile's columns on either side.
+// True when the tile and its halo are complete and every granule is within [begin, end) of src. Granules extend up to
+// 15 bytes beyond the tile's columns on either side.
 template <class At>
 GPU_INLINE bool is_whole(const unaligned_source& src) {
   const std::uint64_t one = reinterpret_cast<std::uint64_t>(src.first) - At::above * src.row_bytes,
@@ -64,7 +63,7 @@ GPU_INLINE bool is_whole(const unaligned_source& src) {
          (one < other ? other : one) + At::cols * At::src_bytes + 15 <= src.end;
 }
 
-// 1. and 2. The rows in shared memory begin with the halo.
+// 1. and 2. The first rows in shared memory are the halo.
 template <class At, bool Fused, bool Whole>
 GPU_INLINE void fetch_unaligned(const unaligned_source& src, const int64_t* row_src) {
   using at = At;
@@ -88,7 +87,7 @@ GPU_INLINE void fetch_unaligned(const unaligned_source& src, const int64_t* row_
   }
 }
 
-// Element k, at offset[k] of shared memory, makes bytes k * WordBytes and up of four words.
+// 3. Element k, at offset[k] + further of shared memory, becomes bytes k * WordBytes and up of four words.
 template <int WordBytes>
 GPU_INLINE void gather_words(uint32_t* words, const int* offset, int further) {
   word_t<WordBytes> value[16 / WordBytes];
@@ -111,14 +110,15 @@ GPU_INLINE void gather_words(uint32_t* words, const int* offset, int further) {
   }
 }
 
-// What a lane gathers for chunk `number` of a line that begins at `to`.
+// One chunk of a column: its rows, its rotation and the shared-memory offsets of its elements.
 template <class At>
 struct unaligned_chunk {
   int row;                // of the tile: the chunk's first
   uint32_t rotation;      // bytes of dst
-  int offset[At::group];  // in shared memory, of the element of strip 0 in the row of each place in its group
+  int offset[At::group];  // of slice 0 in shared memory, for each row of a group
 };
 
+// 3. Locates chunk `number` of a column of dst whose row 0 is at `to`.
 template <class At, bool Fused, bool Whole>
 GPU_INLINE unaligned_chunk<At> locate_chunk(const unaligned_source& src, const int64_t* row_src,
                                             const unsigned char* to, int number, int col) {
@@ -129,7 +129,7 @@ GPU_INLINE unaligned_chunk<At> locate_chunk(const unaligned_source& src, const i
   const int first_group = (made.row + at::above) / at::group;
   GPU_UNROLL for (int k = 0; k < at::group; ++k) {
     int group = first_group + (k * at::dst_bytes < static_cast<int>(made.rotation) ? 1 : 0);
-    if (!Whole && group >= at::groups) group = at::groups - 1;  // rows that do not exist
+    if (!Whole && group >= at::groups) group = at::groups - 1;  // past the end: loaded, never stored
     const auto row_src_bytes = static_cast<uint32_t>(Fused ? row_src[group * at::group + k] : k * src.row_bytes);
     made.offset[k] = group * at::group_bytes + k * at::row_granules * 16 +
                      static_cast<int>((low_word(src.first) + row_src_bytes) & 15) + col * at::src_bytes;
@@ -139,28 +139,28 @@ GPU_INLINE unaligned_chunk<At> locate_chunk(const unaligned_source& src, const i
 
 // 3. and 4.
 template <int WordBytes, bool Whole>
-GPU_INLINE void write_chunk(const unaligned_source& src, const unaligned_chunk<unaligned_tile<WordBytes>>& aim,
-                            unsigned char* to, int strip) {
+GPU_INLINE void write_chunk(const unaligned_source& src, const unaligned_chunk<unaligned_tile<WordBytes>>& located,
+                            unsigned char* to, int slice) {
   uint32_t words[4];
-  gather_words<WordBytes>(words, aim.offset, strip * 16);
-  rotate_down<WordBytes>(words, aim.rotation);
-  if (Whole || (aim.row >= -src.first_row && aim.row + 16 / WordBytes <= src.left[1])) {
+  gather_words<WordBytes>(words, located.offset, slice * 16);
+  rotate_down<WordBytes>(words, located.rotation);
+  if (Whole || (located.row >= -src.first_row && located.row + 16 / WordBytes <= src.left[1])) {
     store_global(to, word_t<16>{words[0], words[1], words[2], words[3]});
   } else {
-    store_rows<WordBytes>(to, words, -src.first_row - aim.row, src.left[1] - aim.row);
+    store_rows<WordBytes>(to, words, -src.first_row - located.row, src.left[1] - located.row);
   }
 }
 
-// Where a thread of a shifted tile begins to write.
+// The first column and the first chunk that a thread stores.
 template <class At>
 struct unaligned_task {
-  int first_strip;
-  int first_col;  // of a strip
+  int first_slice;
+  int first_col;  // of a slice
   int number;     // of a column's chunks
 
   GPU_INLINE explicit unaligned_task(int thread) {
     const int lane = thread % 32, warp = thread / 32;
-    first_strip = warp / (At::quads * At::bands);
+    first_slice = warp / (At::quads * At::bands);
     first_col = warp % At::quads + lane / 8 % At::across * At::quads;
     number = warp / At::quads % At::bands * At::along + lane % 8 + lane / (8 * At::across) * 8;
   }
@@ -175,34 +175,34 @@ GPU_INLINE void transpose_unaligned(const tile_args_t<Fused>& args, const tile_o
   if constexpr (Fused) {
     const tile_origin raised = {here.src, here.dst, {here.left[0], here.left[1] + at::above}};
     fill_tables(args, raised, row_src, at::above + at::rows, at::cols, at::threads);
-    block_barrier();  // orders the tables before their reads
+    block_barrier();  // orders the writes of the tables before their reads in 1, 3 and 4
   }
   fetch_unaligned<at, Fused, Whole>(src, row_src);
   wait_for_copies();
-  block_barrier();  // orders the granules put into shared memory in 1 before their reads in 3
+  block_barrier();  // orders the granules copied to shared memory in 1 before their reads in 3
   between();
 
   const unaligned_task<at> mine(static_cast<int>(thread_index()));
   if constexpr (Whole && !Fused) {
-    const int col = mine.first_col + mine.first_strip * at::strip_cols;
+    const int col = mine.first_col + mine.first_slice * at::slice_cols;
     unsigned char* to = here.dst + col * args.dst_col_bytes;
-    const unaligned_chunk<at> aim = locate_chunk<at, false, true>(src, row_src, to, mine.number, col);
-    const int64_t step_bytes = at::splits * at::strip_cols * args.dst_col_bytes;
-    to += aim.row * WordBytes;
-    GPU_UNROLL for (int strip = 0; strip < at::strips; strip += at::splits, to += step_bytes) {
-      write_chunk<WordBytes, true>(src, aim, to, strip);
+    const unaligned_chunk<at> located = locate_chunk<at, false, true>(src, row_src, to, mine.number, col);
+    const int64_t step_bytes = at::splits * at::slice_cols * args.dst_col_bytes;
+    to += located.row * WordBytes;
+    GPU_UNROLL for (int slice = 0; slice < at::slices; slice += at::splits, to += step_bytes) {
+      write_chunk<WordBytes, true>(src, located, to, slice);
     }
   } else {
-    // The last tile of a run has no tile below that would write the rows of its last, unfinished sectors.
+    // The last tile of a run also stores its last, partial sectors: no tile below it does.
     const int chunks = at::chunks + (here.left[1] <= at::rows ? 32 / at::chunk_bytes : 0);
-    for (int strip = mine.first_strip; strip < at::strips; strip += at::splits) {
-      const int col = mine.first_col + strip * at::strip_cols;
+    for (int slice = mine.first_slice; slice < at::slices; slice += at::splits) {
+      const int col = mine.first_col + slice * at::slice_cols;
       if (col >= here.left[0]) return;
       unsigned char* const to = here.dst + (Fused ? col_dst[col] : col * args.dst_col_bytes);
       for (int chunk = mine.number; chunk < chunks; chunk += at::chunks) {
-        const unaligned_chunk<at> aim = locate_chunk<at, Fused, Whole>(src, row_src, to, chunk, mine.first_col);
-        if (aim.row >= here.left[1]) continue;
-        write_chunk<WordBytes, Whole>(src, aim, to + aim.row * WordBytes, strip);
+        const unaligned_chunk<at> located = locate_chunk<at, Fused, Whole>(src, row_src, to, chunk, mine.first_col);
+        if (located.row >= here.left[1]) continue;
+        write_chunk<WordBytes, Whole>(src, located, to + located.row * WordBytes, slice);
       }
     }
   }
@@ -217,7 +217,8 @@ GPU_INLINE unaligned_source source_of(const tile_args& args, const tile_origin& 
           {here.left[0], here.left[1]}};
 }
 
-// Whether the tile is a whole one, and its granules, which reach up to 15 bytes beyond its columns, exist.
+// True when the tile and its halo are complete and every granule is within src: see is_whole above. Fused rows have no
+// single stride, so the columns beside the tile stand for [begin, end).
 template <int WordBytes, bool Fused>
 GPU_INLINE bool is_whole(const tile_args& args, const tile_origin& here, const unaligned_source& src) {
   using at = unaligned_tile<WordBytes>;

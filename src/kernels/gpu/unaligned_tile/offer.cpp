@@ -1,4 +1,4 @@
-// Tiles at any address that is a multiple of one element: granules of 16 bytes are realigned, dst is stored in whole
+// Tiles at any address that is a multiple of one element. Granules of 16 bytes are realigned; dst is stored in whole
 // sectors.
 #include "kernels/gpu/policy/costs.hpp"
 #include "kernels/gpu/policy/offers.hpp"
