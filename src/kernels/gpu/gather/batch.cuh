@@ -1,8 +1,8 @@
-// Boxes of many items in one launch (kernels/gpu/args.hpp has the tables).
-//   1. the block reads which boxes are its own, and their shape, as far as the launch uses it, into shared memory
-//   2. one thread puts in the addresses of the item, or of the first one
-//   3. from there on it is gpu/box.cuh; where a box holds several items, each run and each line begins where the
-//      addresses of its own item say
+// Gather boxes of many items in one launch. gather/args.hpp has the tables.
+//   1. the block copies its shape to shared memory, as much of it as the launch uses
+//   2. one thread stores the addresses of the block's first item into the shape
+//   3. after a barrier the block gathers its box as gather/kernel.cuh does. If the box holds several items, each run
+//      and each line takes the address of its own item from the table
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ GPU_INLINE batch_item load_item(const gather_batch_args& batch, uint32_t number)
 }
 
 struct many_items {
-  static constexpr bool job_is_variable = true;
+  static constexpr bool args_are_variable = true;
   const gather_batch_args& batch;
   const gather_shape& shape;
   uint32_t count;
@@ -28,7 +28,7 @@ struct many_items {
     if (shape.item_slot == 0) here.left[0] = count;
     if (shape.item_slot == 1) here.left[1] = count;
   }
-  // From the block's first item to that of a run, or of a line.
+  // Byte offsets from the block's first item to the item of a run, or of a line.
   GPU_INLINE int64_t src_offset(int32_t run) const {
     if (shape.item_slot < 0) return 0;
     const std::uint64_t mine = load_item(batch, shape.first + shape.item_runs.quotient(run)).src;
@@ -40,8 +40,8 @@ struct many_items {
     return static_cast<int64_t>(mine - reinterpret_cast<std::uint64_t>(shape.box.arrays.dst));
   }
   GPU_INLINE src_bounds readable(int32_t run) const {
-    const auto moved = static_cast<std::uint64_t>(src_offset(run));
-    return {shape.box.arrays.src_begin + moved, shape.box.arrays.src_end + moved};
+    const auto distance = static_cast<std::uint64_t>(src_offset(run));
+    return {shape.box.arrays.src_begin + distance, shape.box.arrays.src_end + distance};
   }
 };
 
@@ -57,8 +57,7 @@ gather_batch_kernel(GPU_PARAMETER gather_batch_args batch) {
   const auto* const from = reinterpret_cast<const word_t<16>*>(
       batch.shapes + std::size_t{mine.x} * static_cast<std::size_t>(batch.shape_bytes));
   auto* const to = reinterpret_cast<word_t<16>*>(&shape);
-  constexpr int32_t pointers =
-      offsetof(gather_shape, box) / 16;  // chunks that 2. writes: the one before, this, the next
+  constexpr int32_t pointers = offsetof(gather_shape, box) / 16;  // phase 2 writes this chunk and its two neighbours
   for (int32_t i = thread; i < batch.shape_bytes / 16; i += gather_threads) {  // 1.
     if (i < pointers - 1 || i > pointers + 1) to[i] = load_cached(from + i);
   }
@@ -73,7 +72,7 @@ gather_batch_kernel(GPU_PARAMETER gather_batch_args batch) {
     shape.box.arrays.src_begin = item.src + join(bounds.x, bounds.y);
     shape.box.arrays.src_end = item.src + join(bounds.z, bounds.w);
   }
-  block_barrier();  // orders the shape written in 1 and 2 before its reads in 3
+  block_barrier();  // orders the writes of the shape in 1 and 2 before its reads in 3
   gather_box<WordBytes>(shape.box, number, many_items{batch, shape, count});  // 3.
 }
 

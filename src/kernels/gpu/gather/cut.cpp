@@ -15,7 +15,7 @@ using base::magnitude;
 
 constexpr std::int64_t sector = 32;  // bytes
 
-// A list of axes, fastest first. All but the last are whole.
+// The axes of a run, or of a line, fastest first. All but the last are whole.
 struct walk {
   std::int64_t axis::*stride;
   std::array<int, max_gather_axes> axes{};
@@ -33,15 +33,15 @@ class cutter {
     tile_.fill(1);
   }
 
-  // 1. Runs and lines grow in turn up to `side` elements, so that neither takes all of the room; 2. what room is left
-  // goes to longer lines, longer runs, and last to axes that are in neither.
+  // Extends runs and lines alternately up to `side` elements, so that neither takes all of shared memory. Then it
+  // extends lines and runs further, and last it adds axes that are in neither.
   void grow(std::int64_t side) noexcept {
     for (std::int64_t target = std::min<std::int64_t>(side, 8); target <= side; target *= 2) {
       extend(run_, target);
       extend(line_, target);
     }
     for (std::int64_t target = 2 * side; elements() < most_ && target <= 2 * most_; target *= 2) {
-      if (cut(line_)) extend(line_, target);  // a further axis would only lengthen the table of a piece
+      if (cut(line_)) extend(line_, target);  // another axis would only lengthen the table of a piece
       extend(run_, target);
     }
     for (int k = form_.rank - 1; k >= 0 && others_ < max_gather_axes / 2; --k) {
@@ -73,7 +73,8 @@ class cutter {
   [[nodiscard]] bool whole(int k) const noexcept { return tile_[k] == form_.axes[k].extent; }
   [[nodiscard]] bool cut(const walk& one) const noexcept { return one.count > 0 && !whole(one.axes[one.count - 1]); }
 
-  // The axis that continues a walk without a gap; the first is the one of the smallest stride. -1: there is none.
+  // The axis that continues a walk without a gap; the first axis is the one with the smallest stride. -1: there is
+  // none.
   [[nodiscard]] int next(const walk& one) const noexcept {
     int best = -1;
     for (int k = 0; k < form_.rank; ++k) {
@@ -93,8 +94,8 @@ class cutter {
     while (elements(one) < target) {
       if (cut(one)) {
         const int k = one.axes[one.count - 1];
-        // Whole sectors, so that the next box begins where this side is aligned. Words of 16 bytes gain nothing by it:
-        // 31 x 33 of them 0.94 -> 0.76.
+        // Whole sectors, so that the next box begins at a sector. Words of 16 bytes lose by it: 31 x 33 of them reach
+        // 0.76 of a copy with whole sectors, 0.94 without (H200, 2026-11-21).
         const std::int64_t each = elements(one) / tile_[k];
         const std::int64_t step = form_.word_bytes == 16 ? 1 : sector / std::gcd(each * form_.word_bytes, sector);
         const std::int64_t wanted = ceil_div(ceil_div(target, each), step) * step;
@@ -116,7 +117,7 @@ class cutter {
     return one.count == 0 || magnitude(form_.axes[one.axes[0]].*one.stride) == 1;
   }
 
-  // The axes of the box in the order of `first`, then the others, the one that a tile may cut last.
+  // The axes of the box in the order of `first`, then the others. The axis that the grid may cut comes last.
   [[nodiscard]] walk whole_order(const walk& first) const noexcept {
     walk all = first;
     int last = -1;
@@ -135,7 +136,7 @@ class cutter {
     return all;
   }
 
-  // Whether every line of every box begins at a multiple of four bytes.
+  // True when every line of every box begins at a multiple of four bytes.
   [[nodiscard]] bool lines_begin_words() const noexcept {
     bool all = alignment_ % 4 == 0;
     for (int k = 0; k < form_.rank; ++k) {
@@ -145,7 +146,7 @@ class cutter {
     return all;
   }
 
-  // `row_axes` of a run make a row: rows lie `pad` bytes further apart in shared memory than they are long.
+  // Chooses all arguments. The first `row_axes` axes of a run make a row; in shared memory, padding follows each row.
   [[nodiscard]] box lay_out(int row_axes, std::int64_t most_shared_bytes, int& conflicts) const noexcept;
 
   const map::canonical& form_;
@@ -160,7 +161,7 @@ class cutter {
   bool other_is_cut_ = false;
 };
 
-// log2 of the lanes of a warp that go along one of `lines` lines of `words` words.
+// log2 of the lanes of a warp that walk one line of `words` words; the warp walks `lines` lines at most.
 int lanes_along(std::int64_t words, std::int64_t lines, int most) noexcept {
   int along = 0;
   while (along < most && (1 << along) < words) ++along;
@@ -168,16 +169,17 @@ int lanes_along(std::int64_t words, std::int64_t lines, int most) noexcept {
   return along;
 }
 
-// Conflicts of the first warp that reads shared memory in step 4, for every padding and skew: the best is kept as pitch
-// of the rows, and one for chunks of 16 bytes where it is as good. by_row: whether the smem_stride of a dst axis still
-// counts rows, not bytes.
-int place_rows(gather_args& args, int word, int row_bytes, const std::array<bool, max_gather_axes>& by_row,
-               bool chunks) noexcept {
+// Counts the bank conflicts of the first warp that loads from shared memory in phase 4, for every padding and skew. It
+// keeps the pitch with the fewest conflicts, and of two equal ones the pitch that allows chunks of 16 bytes. Returns
+// the conflicts.
+// by_row: the smem_stride of a dst axis still counts rows, not bytes.
+int choose_pitch(gather_args& args, int word, int row_bytes, const std::array<bool, max_gather_axes>& by_row,
+                 bool chunks) noexcept {
   const int packed = word < 4 && args.line_is_contiguous != 0 ? 4 / word : 1;
   const int along = args.line_lanes;
   struct at {
-    std::int64_t row = 0;   // of which row
-    std::int64_t byte = 0;  // where in it
+    std::int64_t row = 0;
+    std::int64_t byte = 0;  // in the row
   };
   std::array<at, 32> lanes{};
   for (int lane = 0; lane < 32; ++lane) {
@@ -185,7 +187,7 @@ int place_rows(gather_args& args, int word, int row_bytes, const std::array<bool
     auto line = static_cast<std::uint32_t>(std::min(lane >> along, args.lines - 1));
     for (int k = 0; k < args.dst_rank; ++k) {
       std::uint32_t& rest = k < args.line_axes ? element : line;
-      if (rest == 0) continue;  // as for most axes: there are 32 lanes only
+      if (rest == 0) continue;  // true for most axes, because a warp has only 32 lanes
       const std::uint32_t index = rest % args.dst_axes[k].tile.divisor;
       rest /= args.dst_axes[k].tile.divisor;
       const std::int64_t stride = magnitude(args.dst_axes[k].smem_stride);
@@ -205,9 +207,9 @@ int place_rows(gather_args& args, int word, int row_bytes, const std::array<bool
           std::array<int, 32> depth{};
           std::array<std::int64_t, 32> seen{};
           for (int lane = first; lane < first + group; ++lane) {
-            std::int64_t place = lanes[lane].row * pitch + lanes[lane].byte;
-            place += (place >> 7) * skew;
-            const std::int64_t cell = place >> cell_log2;
+            std::int64_t offset = lanes[lane].row * pitch + lanes[lane].byte;
+            offset += (offset >> 7) * skew;
+            const std::int64_t cell = offset >> cell_log2;
             const auto bank = static_cast<std::size_t>(cell & (group - 1));
             if (depth[bank] > 0 && seen[bank] == cell) continue;
             seen[bank] = cell;
@@ -228,7 +230,7 @@ int place_rows(gather_args& args, int word, int row_bytes, const std::array<bool
   return best;
 }
 
-// Runs of narrow elements may be cut into rows of whole words, each of which begins where the padding puts it.
+// Runs of narrow elements may be cut into rows of whole words, with padding after each row.
 box cutter::finish(std::int64_t most_shared_bytes) const noexcept {
   constexpr int few_conflicts = 2;
   int fewest = INT32_MAX;
@@ -268,7 +270,7 @@ box cutter::lay_out(int row_axes, std::int64_t most_shared_bytes, int& conflicts
   std::array<std::int32_t, map::max_axes> by_row{};  // rows
   std::int32_t row_bytes = static_cast<std::int32_t>(word);
   std::int32_t rows = 1;
-  bool alike = true;  // runs are misaligned alike
+  bool equally_misaligned = true;  // all runs
   for (int i = 0; i < src.count; ++i) {
     const int k = src.axes[i];
     const axis& one = form_.axes[k];
@@ -281,7 +283,7 @@ box cutter::lay_out(int row_axes, std::int64_t most_shared_bytes, int& conflicts
     grown *= static_cast<std::int32_t>(tile_[k]);
     if (i < run_.count) continue;
     args.runs *= static_cast<std::int32_t>(tile_[k]);
-    alike = alike && one.src_stride * word % 16 == 0;
+    equally_misaligned = equally_misaligned && one.src_stride * word % 16 == 0;
   }
   for (int i = 0; i < dst.count; ++i) {
     const int k = dst.axes[i];
@@ -300,21 +302,22 @@ box cutter::lay_out(int row_axes, std::int64_t most_shared_bytes, int& conflicts
   args.line_mask = line_bytes >= 256 ? 31 : 3;
   const std::int64_t before = args.line_mask == 3 && lines_begin_words() ? 0 : args.line_mask;
   const std::int64_t line_words = packed ? ceil_div(line_bytes + before, 4) : args.line_elements;
-  // Each lane has several words of a short run or line, rather than a task for each: 64 x 1171873 float32 0.70 -> 0.80,
-  // 8 x 8 of 2 bytes with gaps 0.26 -> 0.36. Wide words only where there are few: 40 x 40 x 36 x 36 x 10 of 16 bytes
-  // 0.69 -> 0.88, but 9999 x 7001 0.93 -> 0.84 (H200, 2026-11-21).
+  // A lane copies several words of a short run or line. Shares of a copy with one word a lane, and with several:
+  // 64 x 1171873 float32 0.70 and 0.80, 8 x 8 of 2 bytes with gaps 0.26 and 0.36. Wide words gain only if they are few:
+  // 40 x 40 x 36 x 36 x 10 of 16 bytes 0.69 and 0.88, but 9999 x 7001 0.93 and 0.84 (H200, 2026-11-21).
   const auto per_lane = [word](std::int64_t words) {
     return word <= 4 || words * word < 256 ? ceil_div(words, gather_steps) : words;
   };
-  // Four rows of bytes, or two of two-byte elements, would meet a quarter or half of the banks: then lanes go across
-  // lines too, which are neighbours in one word of shared memory.
+  // Lanes along one line of bytes would use a quarter of the banks, and of two-byte elements a half. So some lanes go
+  // across lines, whose elements are neighbours in one word of shared memory.
   args.line_lanes = lanes_along(per_lane(line_words), args.lines, packed ? (word == 1 ? 3 : 4) : 5);
   std::array<bool, max_gather_axes> counts_rows{};
   for (int i = 0; i < dst.count; ++i) counts_rows[i] = by_row[dst.axes[i]] > 0;
   const std::int64_t run_bytes = args.run_elements * word;
   const bool whole_rows = row_axes == run_.count;
-  conflicts = place_rows(args, static_cast<int>(word), row_bytes, counts_rows,
-                         alike && whole_rows && args.run_is_contiguous != 0 && word < 16 && run_bytes >= 64);
+  conflicts =
+      choose_pitch(args, static_cast<int>(word), row_bytes, counts_rows,
+                   equally_misaligned && whole_rows && args.run_is_contiguous != 0 && word < 16 && run_bytes >= 64);
   for (int i = 0; i < dst.count; ++i) {
     gather_axis& axis = args.dst_axes[i];
     if (counts_rows[i]) axis.smem_stride *= args.pitch;
@@ -349,8 +352,8 @@ box cutter::lay_out(int row_axes, std::int64_t most_shared_bytes, int& conflicts
   for (int i = 0; i < src.count; ++i) args.reversed |= args.src_axes[i].from_end;
   for (int i = 0; i < dst.count; ++i) args.reversed |= args.dst_axes[i].from_end | args.dst_axes[i].opposite;
 
-  // A piece: all but the last axis of a line, and as many indices of the last as make the table worth a warp, and whole
-  // words of dst. A line that is one piece may end within a word.
+  // A piece is all but the last axis of a line, and enough indices of the last axis for 32 entries and whole words of
+  // dst. A line that is one piece may end within a word.
   const std::int64_t of_word = packed ? 4 / word : 1;
   if (line_.count > 0) {
     const gather_axis& last = args.dst_axes[line_.count - 1];
@@ -367,8 +370,8 @@ box cutter::lay_out(int row_axes, std::int64_t most_shared_bytes, int& conflicts
   const std::int64_t piece = args.piece.divisor;
   const std::int64_t dense = std::int64_t{args.pitch} * args.runs;
   args.tables = static_cast<std::int32_t>(ceil_div(dense + (dense >> 7) * args.skew + 16, 16) * 16);
-  args.places = static_cast<std::int32_t>(packed ? args.line_shifts * of_word * piece : piece + (piece & 1));
-  const std::int64_t tables = 4 * (std::int64_t{args.places} + args.lines) +
+  args.smem_entries = static_cast<std::int32_t>(packed ? args.line_shifts * of_word * piece : piece + (piece & 1));
+  const std::int64_t tables = 4 * (std::int64_t{args.smem_entries} + args.lines) +
                               8 * (std::int64_t{args.runs} + (args.run_is_contiguous != 0 ? 0 : args.run_elements) +
                                    args.lines + (args.line_is_contiguous != 0 ? 0 : piece));
   made.shared_bytes = static_cast<int>(std::min<std::int64_t>(args.tables + tables, INT32_MAX));
@@ -390,11 +393,11 @@ box cutter::lay_out(int row_axes, std::int64_t most_shared_bytes, int& conflicts
     if (slot >= 0) added.tiles[slot] = 1;
     added.src_step_bytes = tile_[k] * one.src_stride * word;
     added.dst_step_bytes = tile_[k] * one.dst_stride * word;
-    int place = blocks.rank++;  // fastest first: the smallest step in dst, so that its lines are completed soon
-    for (; place > 0 && magnitude(blocks.axes[place - 1].dst_step_bytes) > magnitude(added.dst_step_bytes); --place) {
-      blocks.axes[place] = blocks.axes[place - 1];
+    int at = blocks.rank++;  // the smallest step in dst first, so that consecutive blocks complete lines of dst
+    for (; at > 0 && magnitude(blocks.axes[at - 1].dst_step_bytes) > magnitude(added.dst_step_bytes); --at) {
+      blocks.axes[at] = blocks.axes[at - 1];
     }
-    blocks.axes[place] = added;
+    blocks.axes[at] = added;
   }
   std::int64_t all = 1;
   for (int k = 0; k < blocks.rank; ++k) {
@@ -411,7 +414,7 @@ box cut_box(const map::canonical& form, std::int64_t most_shared_bytes, int alig
   const std::int64_t word = form.word_bytes;
   const int size = word == 1 ? 0 : word == 2 ? 1 : word == 4 ? 2 : word == 8 ? 3 : 4;
   box made;
-  // Tables of many short runs may not fit beside the box: then a smaller one.
+  // The tables of many short runs may not fit beside the box. Then a smaller box is cut.
   for (std::int64_t bytes = costs.gather_bytes[size]; bytes >= 64 * word; bytes /= 2) {
     cutter cut(form, bytes / word, alignment);
     cut.grow(std::max<std::int64_t>(1, costs.side_bytes / word));

@@ -1,5 +1,4 @@
-// How a problem is cut into boxes : which axes, how many indices of each, where they lie in shared
-// memory.
+// Cuts a problem into gather boxes: selects the axes, the indices of each, and their strides in shared memory.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +11,9 @@ namespace cornerturn::gpu {
 
 struct box {
   gather_args args;
-  std::uint32_t blocks = 0;  // 0: more than a grid can have
+  std::uint32_t blocks = 0;  // 0: the grid would be too large, or the tables do not fit shared memory
   int shared_bytes = 0;
-  int conflicts = 1;  // wavefronts of a warp that reads shared memory
+  int conflicts = 1;  // wavefronts of one load of a warp from shared memory
 };
 
 // alignment: of the addresses of index 0 on both sides, in bytes

@@ -1,23 +1,21 @@
-// Box: any axes, any alignment of at least one element. A box is a product of index ranges, small enough for shared
-// memory, that holds long runs of src addresses and long lines of dst addresses at the same time. The two may share
-// axes.
-//   1. tables: where each run begins in src                                             (runs)
-//   2. the runs are copied to shared memory: in chunks of 16 bytes as they lie, when all of them are misaligned alike,
-//      else word by word, and narrow elements in four-byte words that begin where their run begins
-//                                                                                       (runs x pitch bytes)
-//   3. while they travel, tables: where each line begins in dst, and where each element of a line's first piece lies in
-//      shared memory, or each group of elements that share a four-byte word of dst, for all alignments of a line; the
-//      other pieces of the line look the same, further on
-//   4. after a barrier each lane collects one word of a line and writes it
-// Every list of axes has the one that a tile may cut last, so a box at an edge is a prefix of a whole one, and all
-// divisions are by numbers that the plan knows.
+// Gather box: any axes, any alignment of at least one element. A box is a product of index ranges that fits shared
+// memory. It holds long runs of src addresses and long lines of dst addresses; the two may share axes.
+//   1. a table gets the src offset of each run                                          (runs)
+//   2. the runs are copied to shared memory. Equally misaligned runs are copied in chunks of 16 aligned bytes, others
+//      word by word, and narrow elements in four-byte words that begin with their run   (runs x pitch bytes)
+//   3. while the copies are in flight, tables get the dst offset of each line and the shared-memory offset of each
+//      element of a line's first piece. Narrow elements are grouped by four-byte words of dst, for each misalignment of
+//      a line
+//   4. after a barrier each lane gathers words of a line and stores them to dst
+// Every list of axes ends with the axis that the grid may cut. So a box at an edge is a prefix of a whole box, and the
+// plan knows all divisors.
 #pragma once
 
 #include "kernels/gpu/gather/narrow.cuh"
 
 namespace cornerturn::gpu {
 
-// What a thread does in a task: `line` of a stack of lines (or runs), and words `word`, word + step, ... of it.
+// The words of one thread in a task of a warp: words `word`, word + step, ... of one line, or of one run.
 struct task {
   int32_t line;
   int32_t word;
@@ -36,8 +34,9 @@ GPU_INLINE int32_t tasks(int32_t lines, int32_t lanes, const map::fast_divisor& 
   return (lines + (31 >> lanes) >> 5 - lanes) * static_cast<int32_t>(chunks.divisor);
 }
 
-// 2. Up to gather_steps chunks of 16 bytes, `step` bytes apart: those before `left` bytes. A chunk that reaches out of src
-// is read in parts.
+// 2. Copies up to gather_steps chunks of 16 bytes, `step` bytes apart, of the next `left` bytes. A chunk that extends
+//    beyond
+// src is copied in words.
 template <int WordBytes>
 GPU_INLINE void fetch_chunks(const gather_args& args, src_bounds readable, const unsigned char* from,
                              int32_t smem_offset, int32_t left, int32_t step) {
@@ -56,7 +55,7 @@ GPU_INLINE void fetch_chunks(const gather_args& args, src_bounds readable, const
   }
 }
 
-// 2. All runs; `shift` is by how much they are misaligned when that is the same for all.
+// 2. Copies all runs. `shift`: the misalignment of all runs in bytes, if args.in_chunks.
 template <int WordBytes, class Items>
 GPU_INLINE void fetch_runs(const gather_args& args, const Items& items, const gather_tables& at,
                            const unsigned char* src, int32_t shift, int32_t runs, int32_t elements) {
@@ -100,7 +99,7 @@ GPU_INLINE word_t<WordBytes> collect(const gather_args& args, int32_t smem_offse
   return *reinterpret_cast<const word_t<WordBytes>*>(shared_memory() + skewed<WordBytes>(args, smem_offset));
 }
 
-// 4. Lines word by word. A warp spans several lines where one is short, or where that spares bank conflicts.
+// 4. Stores lines word by word. A warp spans several lines if one is short, or if that avoids bank conflicts.
 template <int WordBytes>
 GPU_INLINE void write_lines(const gather_args& args, const gather_tables& at, unsigned char* dst, int32_t lines,
                             int32_t elements) {
@@ -126,15 +125,15 @@ GPU_INLINE void write_lines(const gather_args& args, const gather_tables& at, un
           args.line_is_contiguous ? int64_t{word} * WordBytes : at.element_dst[p] + piece * args.piece_dst_stride;
       store_global(start + offset,
                    collect<WordBytes>(args, line + piece * args.piece_smem_stride + at.element_smem[p]));
-      p += mine.step;  // a piece is no shorter than a step: see plan/box.cpp
+      p += mine.step;  // a piece is no shorter than a step: see cut.cpp
       if (p >= size) p -= size, ++piece;
     }
   }
 }
 
-// What a block of one item, or of a part of it, has to say: see many_items in gpu/box_batch.cuh.
+// The address source of a block that gathers one item or a part of it. batch.cuh has another one, many_items.
 struct one_item {
-  static constexpr bool job_is_variable = false;  // in shared memory
+  static constexpr bool args_are_variable = false;  // true: they are in shared memory
   const gather_args& args;
   GPU_INLINE void limit(tile_origin&) const {}
   GPU_INLINE int64_t src_offset(int32_t) const { return 0; }
@@ -144,7 +143,7 @@ struct one_item {
 
 template <int WordBytes, class Items>
 GPU_INLINE void gather_box(const gather_args& args, uint32_t block, const Items& items) {
-  tile_origin here = find_origin<Items::job_is_variable>(args.blocks, args.arrays.src, args.arrays.dst, block);
+  tile_origin here = find_origin<Items::args_are_variable>(args.blocks, args.arrays.src, args.arrays.dst, block);
   items.limit(here);
   if (here.left[0] <= 0 || here.left[1] <= 0) return;
   const auto thread = static_cast<int32_t>(thread_index());
@@ -153,9 +152,9 @@ GPU_INLINE void gather_box(const gather_args& args, uint32_t block, const Items&
   const int32_t run_elements = count(args, args.run_element_count, here);
   const int32_t lines = count(args, args.line_count, here);
   const int32_t line_elements = count(args, args.line_element_count, here);
-  const unsigned char* src = here.src;  // of the lowest address of the box, on either side
-  unsigned char* dst = here.dst;
-  int32_t corner = 0;  // the place of the element at the lowest address of dst
+  const unsigned char* src = here.src;  // the lowest address of the box in src
+  unsigned char* dst = here.dst;        // the lowest address of the box in dst
+  int32_t corner = 0;                   // the shared-memory offset of the element that dst points to
   if (args.reversed) {
     for (int32_t k = 0; k < args.src_rank; ++k) {
       const gather_axis& axis = args.src_axes[k];
@@ -180,7 +179,7 @@ GPU_INLINE void gather_box(const gather_args& args, uint32_t block, const Items&
       at.element_src[i] = src_offset(args.src_axes, 0, args.run_axes, i);
     }
   }
-  block_barrier();  // orders the tables written in 1 before their reads in 2
+  block_barrier();  // orders the writes of the tables in 1 before their reads in 2
   fetch_runs<WordBytes>(args, items, at, src, shift, runs, run_elements);  // 2.
 
   for (int32_t i = thread; i < lines; i += gather_threads) {  // 3.
@@ -197,7 +196,7 @@ GPU_INLINE void gather_box(const gather_args& args, uint32_t block, const Items&
     }
   }
   wait_for_copies();
-  block_barrier();  // orders the words fetched in 2 and the tables written in 3 before their reads in 4
+  block_barrier();  // orders the words copied in 2 and the tables written in 3 before their reads in 4
   write_lines<WordBytes>(args, at, dst, lines, line_elements);  // 4.
 }
 

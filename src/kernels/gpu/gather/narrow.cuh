@@ -1,15 +1,16 @@
-// The two walks of a box of one- or two-byte elements whose lines are contiguous in dst: four bytes at a time.
+// Phases 2 to 4 of gather/kernel.cuh for elements of one or two bytes: four bytes at a time, on runs that are
+// contiguous in src and on lines that are contiguous in dst.
 #pragma once
 
 #include "kernels/gpu/gather/tables.cuh"
 
 namespace cornerturn::gpu {
 
-// Elements of a line that a lane collects at once: those of a four-byte word.
+// Elements of a four-byte word of dst, which a lane gathers at once.
 template <int WordBytes>
 inline constexpr int gather_packed = WordBytes < 4 ? 4 / WordBytes : 1;
 
-// 2. Four bytes of a run from any address. What lies outside of src is not read.
+// 2. Loads four bytes from any address. Bytes outside `readable` are 0.
 GPU_INLINE uint32_t load_narrow(src_bounds readable, const unsigned char* from) {
   const auto address = reinterpret_cast<std::uint64_t>(from);
   uint32_t value = 0;
@@ -19,8 +20,9 @@ GPU_INLINE uint32_t load_narrow(src_bounds readable, const unsigned char* from) 
   return value;
 }
 
-// 2. Up to gather_steps words of a run, word `word` and every `step`th from there, of `words` in all; `first` is where the
-// run begins in shared memory. Wherever it begins in src, there it begins with a word.
+// 2. Copies up to gather_steps of the run's `words` words: word `word` and every `step`th word after it. The run begins
+//    at
+// `start` in src, at any address, and at the aligned offset `first` in shared memory.
 GPU_INLINE void fetch_narrow(const gather_args& args, src_bounds readable, const unsigned char* start, int32_t first,
                              int32_t word, int32_t step, int32_t words) {
   const unsigned char* const from = start + word * 4;
@@ -55,9 +57,10 @@ GPU_INLINE void fetch_narrow(const gather_args& args, src_bounds readable, const
   }
 }
 
-// 3. The places of elements that share a word of dst: where a line begins `shift` elements into a word, the elements
-// q * Packed - shift + k of a piece, k = 0 ... Packed - 1. Those before the piece are the last of the one before it.
-// All lines of the box begin `shift` elements into a word, or there is a table for each shift.
+// 3. Fills the shared-memory offsets of the elements of each word of dst. If a line begins `shift` elements into a
+//    word,
+// word q has the elements q * Packed - shift + k of a piece, 0 <= k < Packed. Negative ones are the last elements of
+// the piece before. Either all lines of the box have one `shift`, or there is a table for each.
 template <int WordBytes>
 GPU_INLINE void fill_groups(const gather_args& args, int32_t* element_smem, int32_t shift) {
   constexpr int Packed = gather_packed<WordBytes>;
@@ -72,9 +75,10 @@ GPU_INLINE void fill_groups(const gather_args& args, int32_t* element_smem, int3
   }
 }
 
-// 4. Up to gather_steps words of a line that begins at `start`, and in shared memory at `line`: word `word` and every
-// `step`th from there. Words are counted from where the sector of dst begins, when lines are long, so that neighbours
-// write whole sectors.
+// 4. Stores up to gather_steps words of a line: word `word` and every `step`th word after it. The line begins at
+//    `start` in
+// dst and at `line` in shared memory. Words of long lines are counted from the begin of a sector of dst, so that
+// neighbouring lanes store whole sectors.
 template <int WordBytes>
 GPU_INLINE void write_narrow(const gather_args& args, const int32_t* element_smem, unsigned char* start, int32_t line,
                              int32_t word, int32_t step, int32_t elements) {
@@ -84,7 +88,7 @@ GPU_INLINE void write_narrow(const gather_args& args, const int32_t* element_sme
   const int32_t shift = before % Packed;
   word -= before / Packed;
   if (args.line_shifts > 1) element_smem += shift * size * Packed;
-  int32_t q = word;  // in its piece; below 0 where no element is
+  int32_t q = word;  // in its piece; negative: before the line
   if (word >= 0) {
     const auto piece = static_cast<int32_t>(args.piece.quotient(word));
     q -= piece * size;
@@ -117,7 +121,7 @@ GPU_INLINE void write_narrow(const gather_args& args, const int32_t* element_sme
     }
     first += Packed * step;
     to += 4 * step;
-    q += step;  // a piece is no shorter than a step: see plan/box.cpp
+    q += step;  // a piece is no shorter than a step: see cut.cpp
     if (q >= size) q -= size, line += args.piece_smem_stride;
   }
 }

@@ -1,5 +1,5 @@
-// Any axes, any alignment of at least one element: runs of src to lines of dst through shared memory. The rows for batches
-// take their boxes from a table: plan/batch_gpu.cpp fills it.
+// Gather boxes: any axes, any alignment of at least one element. The rows for batches take their boxes from a table,
+// which plan/batch_gpu.cpp fills.
 #include <algorithm>
 
 #include "kernels/gpu/gather/cut.hpp"
@@ -10,8 +10,8 @@
 namespace cornerturn::gpu {
 namespace {
 
-// Smaller boxes where there would be less than two for each multiprocessor: 17160 x 4 float32 columns of a matrix in 3
-// boxes took 20 us (H200, 2026-11-22).
+// Smaller boxes, if a multiprocessor would have fewer than two: 17160 x 4 float32 columns of a matrix take 20 us in 3
+// boxes (H200, 2026-11-22).
 device_costs for_all_multiprocessors(const kernels::facts& known, const kernels::target& on) noexcept {
   constexpr std::int64_t least = 2048;
   device_costs made = *on.gpu;
@@ -21,18 +21,18 @@ device_costs for_all_multiprocessors(const kernels::facts& known, const kernels:
   return made;
 }
 
-// Slots of all lanes that walk `lines` lines of `words` words: kernel.cuh has the walk.
+// Words, used or not, of all lanes that walk `lines` lines: kernel.cuh has the walk.
 double slots_of(std::int64_t lines, std::int32_t lanes_log2, const map::fast_divisor& chunks) noexcept {
   const std::int64_t across = base::ceil_div(lines, 32 >> lanes_log2);
   return static_cast<double>(across * chunks.divisor * gather_steps * 32);
 }
 
-// DRAM: sectors at the ends of runs and lines. Requests: slots of lanes that load, for each 4 bytes. Shared: slots of lanes
-// that store, by the conflicts of their loads. Issue: entries of the address tables.
+// DRAM: sectors at the ends of runs and lines. Requests: words of the lanes that walk runs, for each 4 bytes. Shared:
+// words of the lanes that walk lines, times their bank conflicts. Issue: entries of the address tables.
 counts count(const kernels::facts& known, const box& cut) noexcept {
   const gather_args& args = cut.args;
   const std::int64_t word = known.form.word_bytes;
-  double part = 1;  // of a box that edges leave
+  double part = 1;  // of a box that is within the extents, on average
   for (int slot = 0; slot < 2; ++slot) {
     if (args.blocks.tile[slot] > 1) part *= fill(args.blocks.extent[slot], args.blocks.tile[slot]);
   }
@@ -45,7 +45,7 @@ counts count(const kernels::facts& known, const box& cut) noexcept {
   for (int k = args.line_axes; k < args.dst_rank; ++k) dst_bits |= args.dst_axes[k].dst_stride_bytes;
   const double entries = 256 + static_cast<double>(args.runs) * (args.src_rank - args.run_axes) +
                          static_cast<double>(args.lines) * (args.dst_rank - args.line_axes) +
-                         static_cast<double>(args.places) * args.line_axes;
+                         static_cast<double>(args.smem_entries) * args.line_axes;
   return {.dram = sector_waste(run_bytes, bits & -bits) + 2 * sector_waste(line_bytes, dst_bits & -dst_bits),
           .requests = slots_of(args.runs, args.run_lanes, args.run_chunks) / words,
           .shared = slots_of(args.lines, args.line_lanes, args.line_chunks) * cut.conflicts / words,

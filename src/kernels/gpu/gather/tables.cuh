@@ -1,4 +1,4 @@
-// Where the runs and the lines of a box begin, in memory and in shared memory.
+// The address tables of a gather box: its runs and lines, in memory and in shared memory.
 #pragma once
 
 #include "kernels/gpu/gather/args.hpp"
@@ -20,7 +20,7 @@ struct gather_tables {
 GPU_INLINE gather_tables find_tables(const gather_args& args) {
   gather_tables at;
   at.element_smem = reinterpret_cast<int32_t*>(shared_memory() + args.tables);
-  at.run_src = reinterpret_cast<int64_t*>(at.element_smem + args.places);
+  at.run_src = reinterpret_cast<int64_t*>(at.element_smem + args.smem_entries);
   at.element_src = at.run_src + args.runs;
   at.line_dst = at.element_src + (args.run_is_contiguous ? 0 : args.run_elements);
   at.element_dst = at.line_dst + args.lines;
@@ -28,7 +28,7 @@ GPU_INLINE gather_tables find_tables(const gather_args& args) {
   return at;
 }
 
-// Addresses: what lies outside of [begin, end) is not read.
+// No byte outside the addresses [begin, end) is read.
 struct src_bounds {
   std::uint64_t begin, end;
 };
@@ -53,8 +53,9 @@ GPU_INLINE int64_t src_offset(const gather_axis* axes, int32_t first, int32_t la
   return offset;
 }
 
-// The dst offset of an index of a line list, and its place in shared memory. An axis that runs the other way in dst
-// counts from its end.
+// Returns the dst offset of an index over the axes [first, last), and sets its shared-memory offset. smem_stride is
+//         negative
+// for an axis that is reversed between src and dst.
 GPU_INLINE int64_t dst_offset(const gather_axis* axes, int32_t first, int32_t last, int32_t index,
                               int32_t& smem_offset) {
   int64_t offset = 0;
@@ -70,7 +71,7 @@ GPU_INLINE int64_t dst_offset(const gather_axis* axes, int32_t first, int32_t la
   return offset;
 }
 
-// Narrow elements are never skewed: see plan/box.cpp.
+// A shared-memory offset with its skew. Narrow elements are never skewed: see choose_pitch() in cut.cpp.
 template <int WordBytes>
 GPU_INLINE int32_t skewed(const gather_args& args, int32_t smem_offset) {
   return WordBytes < 4 ? smem_offset : smem_offset + (smem_offset >> 7) * args.skew;

@@ -83,14 +83,14 @@ void expect_whole(const map::canonical& form, const box& cut, int alignment, con
   // Sizes: the box, its lookup tables, the work of the warps.
   const bool packed = word < 4 && job.line_is_contiguous != 0;
   const std::int64_t of_word = packed ? 4 / word : 1;  // elements that a lane gathers at once
-  std::int64_t tables = 8 * job.runs + 12 * job.lines + 4 * std::int64_t{job.places};
+  std::int64_t tables = 8 * job.runs + 12 * job.lines + 4 * std::int64_t{job.smem_entries};
   if (job.run_is_contiguous == 0) tables += 8 * job.run_elements;
   if (job.line_is_contiguous == 0) tables += 8 * std::int64_t{job.piece.divisor};
   EXPECT_LE(job.tables + tables, cut.shared_bytes);
   EXPECT_LE(cut.shared_bytes, most_shared_bytes);
-  EXPECT_GE(job.places, packed ? job.line_shifts * of_word * job.piece.divisor : job.piece.divisor);
+  EXPECT_GE(job.smem_entries, packed ? job.line_shifts * of_word * job.piece.divisor : job.piece.divisor);
   EXPECT_EQ(job.tables % 16, 0);
-  EXPECT_EQ(job.places % 2, 0);
+  EXPECT_EQ(job.smem_entries % 2, 0);
   EXPECT_EQ(job.pitch % unit, 0);
   EXPECT_EQ(job.skew % unit, 0);
   const std::int64_t of_chunk = job.in_chunks != 0 ? 16 : job.run_is_contiguous != 0 ? unit : word;
