@@ -10,11 +10,12 @@ namespace {
 
 using base::ceil_div;
 
-// Of a panel. 10,000 matrices of 8 to 300 a side: float32 0.882 of the copy, with 24 KiB 0.875, with 20 KiB about 0.85;
-// of 2 bytes 0.66 and 0.65 (H200, 2026-11-22).
+// Of a panel. 10,000 matrices of 8 to 300 a side reach these shares of a copy: float32 0.882 with 32 KiB, 0.875 with 24
+// KiB, about 0.85 with 20 KiB; 2-byte elements 0.66 with 32 KiB, 0.65 with 24 KiB (H200, 2026-11-22).
 constexpr std::int64_t most_bytes = 32 << 10;
-constexpr std::int64_t fewest_row_bytes = 64;  // rows are cut where less of them would fit
-// For each thread of a team: 31 x 33 float32 0.86 of the copy, with half as much 0.80, with a quarter 0.55.
+constexpr std::int64_t fewest_row_bytes = 64;  // a matrix is cut along its rows if less of each would fit
+// Of each thread of a team, at least: 31 x 33 float32 reaches 0.86 of a copy with 48, 0.80 with 24, 0.55 with 12 (H200,
+// 2026-11-22).
 constexpr std::int64_t bytes_of_thread = 48;
 static_assert(most_bytes + panel_threads / 32 * static_cast<int>(sizeof(panel_item)) <= most_panel_bytes);
 
@@ -37,7 +38,7 @@ bool find_matrix(const map::canonical& form, panel_matrix& found) noexcept {
   for (int k = 0; k < form.rank; ++k) {
     if (form.axes[k].dst_stride == 1) row = k;
   }
-  for (int k = 0; k < form.rank; ++k) {  // of windows that overlap in src the longest
+  for (int k = 0; k < form.rank; ++k) {  // windows that overlap in src have several axes of stride 1: the longest
     const bool longer = col < 0 || form.axes[k].extent > form.axes[col].extent;
     if (k != row && form.axes[k].src_stride == 1 && longer) col = k;
   }
@@ -55,14 +56,14 @@ bool find_matrix(const map::canonical& form, panel_matrix& found) noexcept {
 
 panel_cut cut_panels(const panel_matrix& matrix) noexcept {
   const std::int64_t word = matrix.word_bytes, chunk = panel_chunk(word);
-  // Parts as long as each other; whole steps where that leaves no short one.
+  // Equal parts, or whole steps if the last part is then at least half as long.
   const auto balanced = [](std::int64_t all, std::int64_t most, std::int64_t step) {
     if (all <= most) return all;
     const std::int64_t parts = ceil_div(all, most), even = ceil_div(all, parts);
     const std::int64_t whole = ceil_div(even, step) * step;
     return whole <= most && all - (parts - 1) * whole >= whole / 2 ? whole : even;
   };
-  // 16 bytes of a row are a step: strips are whole, and most panels begin where a sector does.
+  // A step is 16 bytes of a row: slices are whole, and most panels begin at a sector.
   const std::int64_t step = std::max<std::int64_t>(16 / word, chunk);
   const std::int64_t few = std::min(matrix.cols, ceil_div(fewest_row_bytes, word));
   const std::int64_t fitting = most_bytes / ((row_units(word, few) * chunk + 1) * panel_unit(word)) * chunk;
@@ -87,18 +88,18 @@ panel_shape shape_of_panels(const panel_matrix& matrix, std::int64_t rows, std::
   const std::int64_t line = ceil_div(rows + chunk - 1, chunk);
   made.line_chunks = divisor(line);
   const std::int64_t tasks = made.end_to_end != 0 ? rows : line * std::min(chunk, cols);
-  made.strip_tasks = divisor(tasks);
+  made.slice_tasks = divisor(tasks);
   const std::int64_t bytes = shared_bytes(word, rows, cols);
   while (made.team_log2 > least_team_log2 && std::int64_t{1} << made.team_log2 > bytes / bytes_of_thread)
     --made.team_log2;
   made.shared_bytes = static_cast<std::int32_t>(ceil_div(bytes, 16) * 16);
-  // A task is worth one and a half strips to begin with.
-  const std::int64_t strips = ceil_div(cols, chunk);
+  // The setup of a task costs as much as one and a half slices.
+  const std::int64_t slices = ceil_div(cols, chunk);
   double least = 1e300;
-  for (std::int64_t k = 1; k <= std::min<std::int64_t>(strips, 32); ++k) {
-    const std::int64_t rounds = ceil_div(tasks * ceil_div(strips, k), std::int64_t{1} << made.team_log2);
+  for (std::int64_t k = 1; k <= std::min<std::int64_t>(slices, 32); ++k) {
+    const std::int64_t rounds = ceil_div(tasks * ceil_div(slices, k), std::int64_t{1} << made.team_log2);
     const double cost = static_cast<double>(rounds) * (static_cast<double>(k) + 1.5);
-    if (cost < least) least = cost, made.strips = static_cast<std::int32_t>(k);
+    if (cost < least) least = cost, made.slices = static_cast<std::int32_t>(k);
   }
   return made;
 }

@@ -1,4 +1,4 @@
-// How small matrices are cut into the panels of kernels/gpu/panel.cuh.
+// Cuts small matrices into panels.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace cornerturn::gpu {
 
-// What a block of panels wants of shared memory at most, its teams' items included.
+// Shared memory of a block, at most, with the items of its teams.
 inline constexpr std::int64_t most_panel_bytes = 34 << 10;
 
-// Smaller matrices go in boxes that hold several of them: 8 x 8 float32 0.76 of the copy, in panels 0.27, but 31 x 33
-// 0.82 and 0.88 (H200, 2026-11-22).
+// Smaller matrices of a batch are gathered in boxes that hold several of them. 8 x 8 float32 reaches 0.76 of a copy in
+// boxes and 0.27 in panels, but 31 x 33 float32 0.82 in boxes and 0.88 in panels (H200, 2026-11-22).
 inline constexpr std::int64_t fewest_panel_bytes = 2048;
 
 // One matrix: columns are contiguous in src, rows in dst.
@@ -26,10 +26,10 @@ struct panel_matrix {
   int col_axis = 0;
 };
 
-// False when the form is no matrix, or one of words without a kernel.
+// False when the form is no matrix, or its words are wider than 8 bytes.
 [[nodiscard]] bool find_matrix(const map::canonical& form, panel_matrix& found) noexcept;
 
-// Rows and columns of a panel. A matrix of so many rows that little of each would fit is cut along them too.
+// Rows and columns of a panel. A matrix is also cut along its rows if less than 64 bytes of each would fit.
 struct panel_cut {
   std::int64_t rows = 1;
   std::int64_t cols = 1;
@@ -38,15 +38,15 @@ struct panel_cut {
 
 inline constexpr int smallest_team_log2 = 5;
 
-// Of panels of so many rows and at most so many columns.
+// The shape of panels of so many rows and at most so many columns.
 [[nodiscard]] panel_shape shape_of_panels(const panel_matrix& matrix, std::int64_t rows, std::int64_t cols,
                                           int least_team_log2 = smallest_team_log2) noexcept;
 
-// A form of many such matrices whose rows need not be cut.
+// True for a form of many matrices whose rows need not be cut.
 [[nodiscard]] bool is_of_panels(const map::canonical& form, panel_matrix& found) noexcept;
 
 // Requires  is_of_panels
-// Returns the job, and in `blocks` how many it takes: 0 when a grid has fewer
+// Returns the arguments, and the number of blocks in `blocks`: 0 when the grid would be too large
 [[nodiscard]] panel_args fill_panels(const map::canonical& form, const panel_matrix& matrix,
                                      std::uint32_t& blocks) noexcept;
 

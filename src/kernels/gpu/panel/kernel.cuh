@@ -1,11 +1,11 @@
-// Panels: matrices too small or too odd for tiles, at any address that is a multiple of one element. A panel is all
-// rows of a matrix and some of its columns; a team of threads moves it, a block has one team or several.
-//   1. rows travel to shared memory in units of 4 or 8 bytes, from the last multiple of a unit at or before a row's
-//      first element. Four bytes or eight stay free after as many rows as a chunk has elements: the same element of
-//      the rows of 32 chunks that follow each other lies in 32 different banks            (rows, row_units)
-//   2. after a barrier each lane gathers the elements of one aligned chunk of dst, and the same chunk of other strips:
-//      what lies `chunk` columns further on is equally misaligned, on both sides           (4 columns, a chunk)
-// Where columns lie end to end in dst, they are one line, and only its first and its last chunk are ever cut.
+// Panels: matrices too small for tiles, at any address that is a multiple of one element. A panel is all rows of a
+// matrix and some of its columns. A team of threads transposes it; a block has one team or several.
+//   1. rows are copied to shared memory in units of 4 or 8 bytes, from the last multiple of a unit at or before a row's
+//      first element. A unit of padding follows the rows of each chunk: an element of the rows of 32 consecutive chunks
+//      is in 32 different banks                                                          (rows, row_units)
+//   2. after a barrier each lane gathers the elements of one aligned chunk of dst, and stores it. It repeats this for
+//      chunks of other slices, which are equally misaligned on both sides                (4 columns, a chunk)
+// Columns that are contiguous in dst are one line, of which only the first and the last chunk are partial.
 #pragma once
 
 #include "kernels/gpu/panel/args.hpp"
@@ -13,21 +13,21 @@
 
 namespace cornerturn::gpu {
 
-// What a team moves.
+// The panel of a team.
 struct panel {
   const unsigned char* src;
   unsigned char* dst;
-  std::uint64_t begin, end;  // addresses: nothing outside [begin, end) is read
+  std::uint64_t begin, end;  // no byte outside the addresses [begin, end) is read
   int32_t cols;
   unsigned char* shared;
   int32_t thread;  // of the team
 };
 
-// 1.
+// 1. Copies the rows to shared memory.
 template <int WordBytes>
 GPU_INLINE void fetch_panel(const panel_shape& shape, const panel& mine) {
   constexpr int Unit = panel_unit(WordBytes), Chunk = panel_chunk(WordBytes);
-  const map::fast_divisor row_units = shape.row_units;  // a copy: what is in shared memory is read again at each use
+  const map::fast_divisor row_units = shape.row_units;  // a copy: `shape` may be in shared memory, read at each use
   const auto units = static_cast<int32_t>(row_units.divisor);
   const int32_t all = static_cast<int32_t>(shape.rows.divisor) * units, threads = 1 << shape.team_log2;
   const int32_t row_bytes = mine.cols * WordBytes;
@@ -59,7 +59,7 @@ GPU_INLINE word_t<WordBytes> panel_element(const panel& mine, int32_t offset) {
   return *reinterpret_cast<const word_t<WordBytes>*>(mine.shared + offset);
 }
 
-// Elements k of a chunk for which from <= k < to.
+// 2. Stores those elements k of a chunk for which from <= k < to.
 template <int WordBytes>
 GPU_INLINE void write_panel_chunk(const panel& mine, unsigned char* address, const int32_t* offset, int32_t further,
                                   int32_t from, int32_t to) {
@@ -86,35 +86,35 @@ GPU_INLINE void write_panel_chunk(const panel& mine, unsigned char* address, con
   }
 }
 
-// 2.
+// 2. Stores the columns.
 template <int WordBytes>
 GPU_INLINE void write_panel(const panel_shape& shape, const panel& mine) {
   constexpr int Unit = panel_unit(WordBytes), Chunk = panel_chunk(WordBytes), ChunkBytes = Chunk * WordBytes;
   const auto units = static_cast<int32_t>(shape.row_units.divisor), rows = static_cast<int32_t>(shape.rows.divisor);
-  const auto tasks = static_cast<int32_t>(shape.strip_tasks.divisor);
-  const int32_t strips = shape.strips, threads = 1 << shape.team_log2;
+  const auto tasks = static_cast<int32_t>(shape.slice_tasks.divisor);
+  const int32_t slices = shape.slices, threads = 1 << shape.team_log2;
   const bool end_to_end = shape.end_to_end != 0;
   const auto misalignment = [](const unsigned char* at) {
     return static_cast<int32_t>(reinterpret_cast<std::uint64_t>(at) & (ChunkBytes - 1)) / WordBytes;
   };
   for (int32_t i = mine.thread;; i += threads) {
-    const auto part = static_cast<int32_t>(shape.strip_tasks.quotient(i));
-    const int32_t first = part * strips * Chunk;  // column of the task's first strip
-    // The last chunk of a line may lie in the strip that follows the last one.
+    const auto part = static_cast<int32_t>(shape.slice_tasks.quotient(i));
+    const int32_t first = part * slices * Chunk;  // column of the task's first slice
+    // A line begins within a chunk, so its last chunk may count as one of the slice after the last one.
     if (first >= mine.cols + (end_to_end ? Chunk : 0)) break;
     const int32_t task = i - part * tasks;
-    int32_t row, col;       // of the chunk's first element, from the strip's first column
-    int32_t element, left;  // of the line: where the chunk begins, and where the line ends
-    int32_t line_step;      // elements from one strip to the next
+    int32_t row, col;       // of the chunk's first element; columns count from the slice's first one
+    int32_t element, left;  // the chunk begins at this element of the line, which has `left` elements
+    int32_t line_step;      // elements from one slice to the next
     int64_t step_bytes;
     unsigned char* to;
     if (end_to_end) {
       const int32_t before = misalignment(mine.dst);
-      const int32_t from = task * Chunk - before + rows * Chunk;  // one strip further on: it may begin before the line
+      const int32_t from = task * Chunk - before + rows * Chunk;  // counted from a slice earlier: never negative
       const auto above = static_cast<int32_t>(shape.rows.quotient(from));
       row = from - above * rows, col = above - Chunk;
       line_step = rows * Chunk;
-      element = task * Chunk - before + part * strips * line_step;
+      element = task * Chunk - before + part * slices * line_step;
       left = rows * mine.cols;
       step_bytes = int64_t{rows} * ChunkBytes;
       to = mine.dst + int64_t{element} * WordBytes;
@@ -127,8 +127,8 @@ GPU_INLINE void write_panel(const panel_shape& shape, const panel& mine) {
       step_bytes = Chunk * shape.dst_col_bytes;
       to = line + row * WordBytes;
     }
-    const int32_t there = (mine.cols - first - col + Chunk - 1) / Chunk;  // strips that have this chunk
-    const int32_t end = there < strips ? there : strips;
+    const int32_t existing = (mine.cols - first - col + Chunk - 1) / Chunk;  // slices of the panel with this chunk
+    const int32_t end = existing < slices ? existing : slices;
     int32_t offset[Chunk];
     GPU_UNROLL for (int k = 0; k < Chunk; ++k) {
       const auto start = static_cast<uint32_t>(reinterpret_cast<std::uint64_t>(mine.src)) +
@@ -159,13 +159,13 @@ panel_kernel(GPU_PARAMETER panel_args args) {
                       static_cast<int32_t>(here.left[0] < args.panels.tile[0] ? here.left[0] : args.panels.tile[0]),
                       shared_memory() + team * args.shape.shared_bytes,
                       thread & ((1 << args.shape.team_log2) - 1)};
-  if (exists) fetch_panel<WordBytes>(args.shape, mine);
+  if (exists) fetch_panel<WordBytes>(args.shape, mine);  // 1.
   wait_for_copies();
-  block_barrier();  // orders the units put into shared memory in 1 before their reads in 2
-  if (exists) write_panel<WordBytes>(args.shape, mine);
+  block_barrier();  // orders the units copied to shared memory in 1 before their reads in 2
+  if (exists) write_panel<WordBytes>(args.shape, mine);  // 2.
 }
 
-// The same from a table: what a team has to know comes to shared memory first.
+// Panels from a table: each team first copies its panel_item to shared memory.
 template <int WordBytes, std::uint64_t Limits>
 GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
 panel_batch_kernel(GPU_PARAMETER panel_batch_args args) {
@@ -180,7 +180,7 @@ panel_batch_kernel(GPU_PARAMETER panel_batch_args args) {
     reinterpret_cast<word_t<16>*>(shared)[thread] =
         load_cached(reinterpret_cast<const word_t<16>*>(args.items + number) + thread);
   }
-  block_barrier();  // orders the item written before its reads
+  block_barrier();  // orders the write of the item before its reads in 1 and 2
   const auto& item = *reinterpret_cast<const panel_item*>(shared);
   const panel mine = {reinterpret_cast<const unsigned char*>(item.src),
                       reinterpret_cast<unsigned char*>(item.dst),
@@ -189,10 +189,10 @@ panel_batch_kernel(GPU_PARAMETER panel_batch_args args) {
                       static_cast<int32_t>(item.cols),
                       shared + sizeof(panel_item),
                       thread};
-  if (exists) fetch_panel<WordBytes>(item.shape, mine);
+  if (exists) fetch_panel<WordBytes>(item.shape, mine);  // 1.
   wait_for_copies();
-  block_barrier();  // orders the units put into shared memory in 1 before their reads in 2
-  if (exists) write_panel<WordBytes>(item.shape, mine);
+  block_barrier();  // orders the units copied to shared memory in 1 before their reads in 2
+  if (exists) write_panel<WordBytes>(item.shape, mine);  // 2.
 }
 
 }  // namespace cornerturn::gpu

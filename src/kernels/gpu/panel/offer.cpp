@@ -1,5 +1,5 @@
-// Many small matrices at any address: all rows and some columns of one at a time. The rows for batches take their panels
-// from a table: plan/batch_gpu.cpp fills it.
+// Panels: many small matrices at any address, all rows and some columns of one at a time. The rows for batches take
+// their panels from a table, which plan/batch_gpu.cpp fills.
 #include "kernels/gpu/panel/cut.hpp"
 #include "kernels/gpu/policy/costs.hpp"
 #include "kernels/gpu/policy/offers.hpp"
@@ -8,20 +8,20 @@
 namespace cornerturn::gpu {
 namespace {
 
-// Issue: rounds of a team over its tasks, for each element. Requests: rounds that load. DRAM: sectors at the ends of columns
-// that are not contiguous.
+// DRAM: sectors at the ends of columns that are not contiguous. Requests: a team's rounds of loads, for each element.
+// Issue: a team's rounds over its tasks, for each element.
 counts count(const panel_args& args, const panel_matrix& matrix, std::int64_t alignment) noexcept {
   const panel_shape& shape = args.shape;
   const std::int64_t threads = std::int64_t{1} << shape.team_log2, chunk = panel_chunk(matrix.word_bytes);
-  const std::int64_t cols = args.panels.tile[0], strips = base::ceil_div(cols, chunk);
-  const std::int64_t tasks = shape.strip_tasks.divisor * base::ceil_div(strips, std::int64_t{shape.strips});
+  const std::int64_t cols = args.panels.tile[0], slices = base::ceil_div(cols, chunk);
+  const std::int64_t tasks = shape.slice_tasks.divisor * base::ceil_div(slices, std::int64_t{shape.slices});
   const double elements = static_cast<double>(matrix.rows) * static_cast<double>(cols) * fill(matrix.cols, cols);
   const auto rounds = static_cast<double>(base::ceil_div(tasks, threads) * threads);
   const auto loads = static_cast<double>(
       base::ceil_div(std::int64_t{shape.rows.divisor} * shape.row_units.divisor, threads) * threads);
   return {.dram = shape.end_to_end != 0 ? 0 : sector_waste(matrix.rows * matrix.word_bytes, alignment),
           .requests = loads / elements,
-          .issue = rounds * (shape.strips + 1.5) / elements};
+          .issue = rounds * (shape.slices + 1.5) / elements};
 }
 
 }  // namespace
