@@ -60,7 +60,7 @@ class builder {
                              .dst_step_bytes = std::abs(to),
                              .backwards = backwards};
     const gpu_step& lowest = backwards ? last : first;
-    strips.room_bytes = lowest.to - lowest.from;
+    strips.dst_begin_bytes = lowest.to - lowest.from;
     std::int64_t src_span = 1, dst_span = 1;
     for (int k = 0; k < what.rank; ++k) {
       src_span += (what.axes[k].extent - 1) * what.axes[k].src_stride;
@@ -85,28 +85,29 @@ class builder {
     gpu::cycles_steps steps;
     steps.items.row_bytes = items.row_bytes;
     steps.items.item_bytes = item_bytes;
-    steps.items.row_places = map::fast_divisor(static_cast<std::uint32_t>(items.row_places));
+    steps.items.row_slots = map::fast_divisor(static_cast<std::uint32_t>(items.row_places));
     steps.items.inner = map::fast_divisor(static_cast<std::uint32_t>(items.inner));
     steps.items.outer = static_cast<std::uint32_t>(items.outer);
-    steps.items.turned_inner = static_cast<std::uint32_t>(items.rotated_inner);
-    steps.items.turned_outer = static_cast<std::uint32_t>(items.rotated_outer);
-    steps.items.first_away = static_cast<std::uint32_t>(items.first_away);
-    steps.items.count_away = static_cast<std::uint32_t>(items.count_away);
-    steps.items.writes_away = items.writes_away ? 1 : 0;
-    steps.places = items.inner * items.outer;
+    steps.items.rotate_inner = static_cast<std::uint32_t>(items.rotated_inner);
+    steps.items.rotate_outer = static_cast<std::uint32_t>(items.rotated_outer);
+    steps.items.first_in_workspace = static_cast<std::uint32_t>(items.first_away);
+    steps.items.count_in_workspace = static_cast<std::uint32_t>(items.count_away);
+    steps.items.writes_workspace = items.writes_away ? 1 : 0;
+    steps.slots = items.inner * items.outer;
     cycles(steps, items.away_at, items.flags_at);
   }
-  // away_at: in the workspace
-  void cycles(gpu::cycles_steps& steps, std::int64_t away_at, std::int64_t flags_at) {
+  // slots_at: the offset in the workspace of the slots there
+  void cycles(gpu::cycles_steps& steps, std::int64_t slots_at, std::int64_t flags_at) {
     steps.alignment = alignment_of(steps.items.row_bytes | steps.items.item_bytes | array_alignment_, 16);
     kernels::facts known;
-    known.bytes = steps.places * steps.items.item_bytes;
+    known.bytes = steps.slots * steps.items.item_bytes;
     known.cycles = &steps;
     gpu_move added;
     added.chosen = choose(known, on_, {.kind = kernels::row_kind::in_place, .kernel = forced_});
     if (added.chosen.row == nullptr) return fail();
     added.flags = gpu::flags_of_cycles(added.chosen.as<gpu::cycles_args>().count);
-    add(added, {gpu_step{.from_workspace = steps.items.count_away > 0, .from = away_at, .flags_at = flags_at}});
+    add(added,
+        {gpu_step{.from_workspace = steps.items.count_in_workspace > 0, .from = slots_at, .flags_at = flags_at}});
   }
 
   void finish(const kernels::fused_axes& repeat, std::int64_t begin) {
@@ -217,7 +218,7 @@ gpu_rectangle choose_rectangle(const map::canonical& form, const map::in_place_f
     steps.items.row_bytes = steps.items.item_bytes = all.element;
     steps.items.inner = map::fast_divisor(static_cast<std::uint32_t>(std::min<std::int64_t>(all.cols, INT32_MAX)));
     steps.items.outer = static_cast<std::uint32_t>(std::min<std::int64_t>(all.rows, INT32_MAX));
-    steps.places = all.rows * all.cols;
+    steps.slots = all.rows * all.cols;
     make.cycles(steps, 0, 0);
     made.workspace_bytes = 4 * gpu::flags_of_cycles(all.rows * all.cols * most_parts(all.element));
   } else {

@@ -76,9 +76,9 @@ turned turn(const problem& what, const gpu_setting& setting) {
     if (move.flags > 0) running.flags = {flags, flags + move.flags};
     if (cycles != nullptr) {
       running.src = running.dst = array;
-      const emulated::bytes away = {from, from + cycles->count_away * cycles->item_bytes};
-      if (cycles->count_away > 0 && !within(away, workspace)) fault = "what is away leaves the workspace";
-      if (cycles->writes_away != 0) {
+      const emulated::bytes away = {from, from + cycles->count_in_workspace * cycles->item_bytes};
+      if (cycles->count_in_workspace > 0 && !within(away, workspace)) fault = "items leave the workspace";
+      if (cycles->writes_workspace != 0) {
         running.second = away;
         running.second_written = true;
       } else {

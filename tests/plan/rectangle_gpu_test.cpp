@@ -110,8 +110,8 @@ TEST(gpu_rectangle_list, what_no_grid_numbers_is_refused) {
 
 // Where the item of a place is, in bytes of the array.
 std::int64_t address_of(const gpu::cycles_args& job, std::int64_t place) {
-  const std::int64_t row = place / job.row_places.divisor;
-  return row * job.row_bytes + place % job.row_places.divisor * job.item_bytes;
+  const std::int64_t row = place / job.row_slots.divisor;
+  return row * job.row_bytes + place % job.row_slots.divisor * job.item_bytes;
 }
 
 // By the definition of what it moves. What is not read, or written, in the array is in the workspace.
@@ -123,22 +123,22 @@ void carry_out(const gpu::cycles_args& job, std::byte* away, std::byte* array, s
   EXPECT_EQ(job.count, places * job.parts.divisor);
   EXPECT_LE(job.part_bytes, gpu::cycles_part_bytes);
   EXPECT_GE(job.part_bytes * std::int64_t{job.parts.divisor}, job.item_bytes);
-  EXPECT_LE(std::int64_t{job.first_away} + job.count_away, places);
+  EXPECT_LE(std::int64_t{job.first_in_workspace} + job.count_in_workspace, places);
   const auto waiting = [&](std::int64_t place) -> std::byte* {
-    const std::int64_t k = place - job.first_away;
-    return k < 0 || k >= job.count_away ? nullptr : away + k * job.item_bytes;
+    const std::int64_t k = place - job.first_in_workspace;
+    return k < 0 || k >= job.count_in_workspace ? nullptr : away + k * job.item_bytes;
   };
   std::int64_t twice = 0;
   for (std::int64_t place = 0; place < places; ++place) {
-    const std::int64_t x = (place / inner + job.turned_outer) % outer;
-    const std::int64_t y = (place % inner + job.turned_inner) % inner;
+    const std::int64_t x = (place / inner + job.rotate_outer) % outer;
+    const std::int64_t y = (place % inner + job.rotate_inner) % inner;
     const std::int64_t target = y * outer + x, address = address_of(job, target);
     std::byte& mark = taken.data()[target];
     twice += mark != std::byte{0};
     mark = std::byte{1};
     if (address + job.item_bytes > bytes) FAIL() << "item " << target << " ends behind the array";
-    const std::byte* from = job.writes_away == 0 ? waiting(place) : nullptr;
-    std::byte* to = job.writes_away != 0 ? waiting(target) : nullptr;
+    const std::byte* from = job.writes_workspace == 0 ? waiting(place) : nullptr;
+    std::byte* to = job.writes_workspace != 0 ? waiting(target) : nullptr;
     if (from == nullptr) from = before.data() + address_of(job, place);
     if (to == nullptr) to = array + address;
     std::memcpy(to, from, item_bytes);
@@ -255,7 +255,7 @@ TEST(gpu_rectangle_list, programs_end_with_the_transposed_matrix) {
                             const std::uint32_t* /*flags*/) -> const char* {
       if (move.chosen.row->family == std::string_view("cycles")) {
         const auto* const job = &move.chosen.as<gpu::cycles_args>();
-        EXPECT_TRUE(within(from, from + job->count_away * job->item_bytes)) << to_text(what);
+        EXPECT_TRUE(within(from, from + job->count_in_workspace * job->item_bytes)) << to_text(what);
         if (::testing::Test::HasFailure()) return "failed";
         carry_out(*job, from, to, bytes);
         return nullptr;

@@ -1,16 +1,14 @@
-// In place: items of a rectangle follow their cycles, each to the place of one that was read just before. See
-// cycles_args. A block is a walker: it holds one item, or a part of one, and two bits for each place say whether it is
-// claimed, and read. Whoever claims a place reads it; who has claimed it, or has seen that it was read, writes to it. So
-// walkers of one cycle need not meet in any order: a walker that has claimed a place waits for nothing until it has read
-// it.
-//   1. a walker looks at places of its own in turn, as many at once as it has threads, and claims one that is free
-//   2. it reads the item there and says so, for another walker may want to write there; nobody but the walker itself
-//      writes to the other places of its way
-//   3. the place where the item belongs: if the walker has claimed that one, it reads the item there, and writes the one
-//      before; while both are on their way it claims the place after the next
-//   4. if another walker has claimed it, the walker waits until it was read, writes its item, and looks for another one
-// Addresses that are no multiples of four bytes are realigned as in runs.cuh: an item is read in words of where it
-// goes.
+// Cycles, in place: the items of a rectangle follow the cycles of the permutation in cycles_args. A block is a walker,
+// which holds one part of an item. Each part of a slot has two flag bits, claimed and read. The walker that claims a
+// slot reads it. The walker that has claimed a slot, or has seen its read bit, writes it. A walker never blocks between
+// claiming and reading a slot, so progress is guaranteed for any order of walkers.
+//   1. a walker tests slots of its own, one for each thread, and claims a free one
+//   2. it reads the part there and publishes the read bit, because another walker may wait to write there. The walker
+//      itself writes all other slots that it claims
+//   3. if it has claimed the target slot of the part, it reads the part there and writes the one that it holds. It
+//      claims the next target while both are in flight
+//   4. if another walker has claimed the target, it waits for the read bit, writes its part, and returns to 1
+// Unaligned addresses are realigned as in copy/kernel.cuh: a part is read in aligned words of its target.
 #pragma once
 
 #include "kernels/gpu/cycles/args.hpp"
@@ -18,7 +16,7 @@
 
 namespace cornerturn::gpu {
 
-// What a walker holds of an item: in words of dst, which need not be those of src.
+// A part of an item in registers, in aligned words of its target.
 template <int WordBytes, int PartBytes>
 struct held_part {
   static constexpr int bytes = WordBytes == 1 ? 4 : WordBytes;
@@ -26,45 +24,45 @@ struct held_part {
   word_t<bytes> at[words];
 };
 
-// The bits of a part of a place, for 16 parts a word.
-struct place_bits {
+// The flag bits of one part of a slot. A word has 16 claimed bits, and 16 read bits above them.
+struct slot_bits {
   uint32_t* word;
   uint32_t claimed, read;
-  GPU_INLINE place_bits(uint32_t* flags, uint32_t number)
+  GPU_INLINE slot_bits(uint32_t* flags, uint32_t number)
       : word(flags + number / 16), claimed(1u << number % 16), read(claimed << 16) {}
 };
 
-GPU_INLINE bool claim(const place_bits& bits) { return claim_bit(bits.word, bits.claimed); }
+GPU_INLINE bool claim(const slot_bits& bits) { return claim_bit(bits.word, bits.claimed); }
 
-// The part of an item at one place.
+// The part that a walker copies of each item.
 struct walk {
   int64_t offset;  // bytes of the part in its item
   int32_t length;
   uint32_t part;
 };
 
-// Where the part is read, or written, that is at this place.
+// The address of the part in a slot, to be read or to be written.
 template <bool Written>
 GPU_INLINE unsigned char* address_of(const cycles_args& args, uint32_t slot, const walk& mine) {
-  const uint32_t waiting = slot - args.first_away;
-  if (waiting < args.count_away && (args.writes_away != 0) == Written) {
-    return static_cast<unsigned char*>(const_cast<void*>(args.src)) + waiting * args.item_bytes + mine.offset;
+  const uint32_t in_workspace = slot - args.first_in_workspace;
+  if (in_workspace < args.count_in_workspace && (args.writes_workspace != 0) == Written) {
+    return static_cast<unsigned char*>(const_cast<void*>(args.src)) + in_workspace * args.item_bytes + mine.offset;
   }
-  const uint32_t row = args.row_places.quotient(slot);
+  const uint32_t row = args.row_slots.quotient(slot);
   return static_cast<unsigned char*>(args.dst) + row * args.row_bytes +
-         (slot - row * args.row_places.divisor) * args.item_bytes + mine.offset;
+         (slot - row * args.row_slots.divisor) * args.item_bytes + mine.offset;
 }
 
 GPU_INLINE uint32_t target_of(const cycles_args& args, uint32_t slot) {
   uint32_t outer = args.inner.quotient(slot);
-  uint32_t inner = slot - outer * args.inner.divisor + args.turned_inner;
-  outer += args.turned_outer;
+  uint32_t inner = slot - outer * args.inner.divisor + args.rotate_inner;
+  outer += args.rotate_outer;
   if (inner >= args.inner.divisor) inner -= args.inner.divisor;
   if (outer >= args.outer) outer -= args.outer;
   return inner * args.outer + outer;
 }
 
-// Reads the part at `from`, in words of `to`.
+// 2, 3. Reads the part at `from`, in aligned words of `to`.
 template <int WordBytes, int PartBytes>
 GPU_INLINE void read_part(held_part<WordBytes, PartBytes>& held, const unsigned char* from, const unsigned char* to,
                           int32_t length) {
@@ -85,6 +83,7 @@ GPU_INLINE void read_part(held_part<WordBytes, PartBytes>& held, const unsigned 
   }
 }
 
+// 3, 4.
 template <int WordBytes, int PartBytes>
 GPU_INLINE void write_part(const held_part<WordBytes, PartBytes>& held, unsigned char* to, int32_t length) {
   const int thread = static_cast<int>(thread_index());
@@ -110,58 +109,60 @@ GPU_INLINE void write_part(const held_part<WordBytes, PartBytes>& held, unsigned
   }
 }
 
-// What one thread says, to all threads. Who uses the same slot again has met another barrier since.
-GPU_INLINE bool told_by(uint32_t speaker, bool said, uint32_t* slot) {
-  if (thread_index() == speaker) *slot = said ? 1 : 0;
-  block_barrier();  // orders the slot's write before its reads
-  return *slot != 0;
+// Broadcasts one thread's flag to its block; another barrier must separate two uses of `vote`.
+GPU_INLINE bool broadcast(uint32_t from, bool flag, uint32_t* vote) {
+  if (thread_index() == from) *vote = flag ? 1 : 0;
+  block_barrier();  // orders the write of the vote before its reads
+  return *vote != 0;
 }
 
-// 2-4. From a place that this walker has claimed to one that it has not.
+// 2-4. Follows a cycle from a slot that this walker has claimed to one that another walker has claimed.
 template <int WordBytes, int PartBytes>
 struct walker {
   using part = held_part<WordBytes, PartBytes>;
-  static constexpr uint32_t claimer = cycles_threads / 2;  // in a warp of its own: claims take as long as reads do
-  static constexpr uint32_t no_place = UINT32_MAX;
+  static constexpr uint32_t claiming_thread =
+      cycles_threads / 2;  // of the second warp: a claim takes as long as a read
+  static constexpr uint32_t no_slot = UINT32_MAX;
   const cycles_args& args;
   const walk& mine;
-  uint32_t* const slots;
-  uint32_t target = 0;                         // where the item that was read last belongs
-  unsigned char *at = nullptr, *to = nullptr;  // the place that was read last, and the target
+  uint32_t* const votes;
+  uint32_t target = 0;                         // of the part that was read last
+  unsigned char *at = nullptr, *to = nullptr;  // the slot that was read last, and its target
   bool claimed = false;
 
-  [[nodiscard]] GPU_INLINE place_bits bits_of(uint32_t slot) const {
+  [[nodiscard]] GPU_INLINE slot_bits bits_of(uint32_t slot) const {
     return {args.flags, slot * args.parts.divisor + mine.part};
   }
 
-  // 2. Claims the target too. `into`: where what belongs at this place is written
+  // 2. Reads the part in `slot`, and claims its target. `into`: the address to which the slot is written later
   GPU_INLINE void read(part& held, uint32_t slot, unsigned char* into) {
     target = target_of(args, slot);
     at = into, to = address_of<true>(args, target, mine);
     read_part(held, address_of<false>(args, slot, mine), to, mine.length);
-    claimed = thread_index() == claimer && claim(bits_of(target));
+    claimed = thread_index() == claiming_thread && claim(bits_of(target));
   }
-  // Writes `last`, which belongs at `at`, and reads the item of the next place in its stead. held, the item of `at`, may
-  // still be on its way.
-  // Returns whether it goes on, once place `first`, if there is one, says that it was read
+  // Writes `last` to `at`, and reads the part in the target into `last`. The part that was read from `at` is `held`,
+  // and may still be in flight. Publishes the read bit of slot `first`, if there is one. Returns false at the end of
+  // the walk.
   template <int Slot>
-  GPU_INLINE bool step(part& last, int32_t last_length, const part& held, uint32_t first = no_place) {
-    // Its barrier orders the reads of `at` before its writes, and those of the first place before its bit.
-    const bool goes_on = told_by(claimer, claimed, slots + Slot);
+  GPU_INLINE bool step(part& last, int32_t last_length, const part& held, uint32_t first = no_slot) {
+    // The barrier in broadcast() orders all threads' reads of `at` before the writes to it, and of slot `first` before
+    // its read bit is published.
+    const bool continues = broadcast(claiming_thread, claimed, votes + Slot);
     write_part(last, at, last_length);
-    if (goes_on) read(last, target, to);  // 3.
+    if (continues) read(last, target, to);  // 3.
     if (thread_index() == 0) {
-      const place_bits begun = bits_of(first), wanted = bits_of(target);
-      if (first != no_place) publish_bit(begun.word, begun.read);
-      if (!goes_on) wait_for_bit(wanted.word, wanted.read);  // 4.
+      const slot_bits first_bits = bits_of(first), target_bits = bits_of(target);
+      if (first != no_slot) publish_bit(first_bits.word, first_bits.read);
+      if (!continues) wait_for_bit(target_bits.word, target_bits.read);  // 4.
     }
-    if (goes_on) return true;
-    block_barrier();  // orders the other walker's reads of the place, which thread 0 has waited for, before the writes
+    if (continues) return true;
+    block_barrier();  // orders the other walker's reads of the target, for which thread 0 has waited, before the writes
     write_part(held, to, mine.length);
     return false;
   }
   GPU_INLINE void follow(uint32_t slot) {
-    part one, other;  // they take turns, so that a read need not have come before the next one starts
+    part one, other;  // two, so that the next read can start while the one before is in flight
     read(one, slot, address_of<true>(args, slot, mine));
     if (!step<0>(other, 0, one, slot)) return;
     while (step<1>(one, mine.length, other) && step<0>(other, mine.length, one)) continue;
@@ -172,34 +173,34 @@ template <int WordBytes, int PartBytes, std::uint64_t Limits>
 GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
 cycles_kernel(GPU_PARAMETER cycles_args args) {
   static_assert(threads_of(Limits) == cycles_threads);
-  auto* const slots = reinterpret_cast<uint32_t*>(shared_memory());  // (4) and, behind them, a byte for each thread
-  unsigned char* const free = shared_memory() + 16;
+  auto* const votes = reinterpret_cast<uint32_t*>(shared_memory());  // (4)
+  unsigned char* const free = shared_memory() + 16;                  // (threads)
   const uint32_t thread = thread_index();
-  // 1. Neighbouring walkers look at neighbouring parts, so that those of one item are on their way together.
+  // 1. Neighbouring walkers test neighbouring parts, so that all parts of one item are in flight together.
   for (uint32_t from = block_index(); from < args.count; from += cycles_threads * args.walkers) {
     const uint32_t own = from + thread * args.walkers;
     bool tried = own >= args.count;
     for (;;) {
-      const place_bits bits(args.flags, tried ? 0 : own);
+      const slot_bits bits(args.flags, tried ? 0 : own);
       free[thread] = !tried && (read_flag(bits.word) & bits.claimed) == 0 ? 1 : 0;
-      block_barrier();  // orders what each thread found before all look at it
+      block_barrier();  // orders the writes of `free` before their reads by all threads
       uint32_t found = cycles_threads;
       GPU_UNROLL for (int k = cycles_threads / 4 - 1; k >= 0; --k) {
         const uint32_t four = reinterpret_cast<const uint32_t*>(free)[k];
         if (four != 0)
           found = k * 4 + ((four & 0xff) != 0 ? 0 : (four & 0xff00) != 0 ? 1 : (four & 0xff0000) != 0 ? 2 : 3);
       }
-      block_barrier();  // orders these looks before the next round's writes
+      block_barrier();  // orders these reads of `free` before the writes of the next round
       if (found == cycles_threads) break;
       tried = tried || thread == found;
       const uint32_t start = from + found * args.walkers;
-      if (!told_by(0, thread == 0 && claim({args.flags, start}), slots + 2)) continue;
+      if (!broadcast(0, thread == 0 && claim({args.flags, start}), votes + 2)) continue;
       const uint32_t slot = args.parts.quotient(start);
       walk mine{0, 0, start - slot * args.parts.divisor};
       mine.offset = int64_t{mine.part} * args.part_bytes;
       const int64_t left = args.item_bytes - mine.offset;
       mine.length = left < args.part_bytes ? static_cast<int32_t>(left) : args.part_bytes;
-      walker<WordBytes, PartBytes>{args, mine, slots}.follow(slot);
+      walker<WordBytes, PartBytes>{args, mine, votes}.follow(slot);
     }
   }
 }

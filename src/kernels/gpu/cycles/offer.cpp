@@ -1,4 +1,4 @@
-// A step of a rectangle in place: items follow their cycles.
+// A step of a rectangle in place: items follow the cycles of a permutation.
 #include <algorithm>
 
 #include "base/checked.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 using base::ceil_div;
 
-constexpr int walkers_per_multiprocessor = 32;  // blocks that fit on Hopper
+constexpr int walkers_per_multiprocessor = 32;  // blocks that fit a multiprocessor of sm_90
 
 }  // namespace
 
@@ -28,15 +28,15 @@ bool offers::cycles(const kernels::facts& known, const kernels::target& on, cons
   const std::int64_t most = row.element_bytes == 1 ? realigned_part_bytes : part_bytes;
   const std::int64_t parts = ceil_div(item, most);
   const std::int64_t part = std::min(ceil_div(ceil_div(item, parts), 64) * 64, item);
-  if (steps->places >= INT32_MAX / parts) return false;
+  if (steps->slots >= INT32_MAX / parts) return false;
   args.part_bytes = static_cast<std::int32_t>(part);
   args.parts = map::fast_divisor(static_cast<std::uint32_t>(ceil_div(item, part)));
-  args.count = static_cast<std::uint32_t>(steps->places * args.parts.divisor);
+  args.count = static_cast<std::uint32_t>(steps->slots * args.parts.divisor);
   args.walkers = std::min(args.count, static_cast<std::uint32_t>(on.multiprocessors * walkers_per_multiprocessor));
   made.blocks = args.walkers;
   made.shared_bytes = cycles_shared_bytes;
   made.reason = "items follow their cycles";
-  // The widest words first, then the shortest parts of which one holds an item.
+  // No prediction: the time orders the rows. The widest words come first, then the shortest parts that hold an item.
   made.time = 2 + 0.2 * (4 - log2_of_word(row.element_bytes)) + static_cast<double>(part_bytes) / (1 << 15);
   made.binds = kernels::bound::dram;
   return true;

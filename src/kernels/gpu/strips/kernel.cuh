@@ -1,10 +1,12 @@
-// In place: strips of a rectangle are turned, each into the room of those that were read before. See strips_args.
-//   1. a block reads its tile as gpu/tile.cuh and gpu/shift.cuh do, and says so
-//   2. it waits until all blocks have said so whose tiles lay where its own goes
-//   3. it writes the tile
-// Blocks start in the order of their numbers, and none waits before it has read: so whoever is waited for will have
-// read. They go down the columns of a band of rows of tiles: of two bands each waits for what was read half a strip
-// before. One launch for each strip costs 2 us each time, and the blocks of one end before those of the next begin.
+// Strips in place: strips of a rectangle are transposed, each over strips that earlier blocks have read. See
+// strips_args.
+//   1. a block reads its tile as tile/kernel.cuh and unaligned_tile/kernel.cuh do, and adds 1 to the flag of its band
+//   2. it waits until all blocks have read whose tiles it overwrites
+//   3. after a barrier it writes its tile
+// Blocks start in the order of their numbers, and no block waits before it has read. So every block that another one
+// waits for reads its tile, and progress is guaranteed. Blocks walk down the columns of a band. With two bands, a block
+// waits for reads that are half a strip older. A launch for each strip would cost 2 us each (H200, 2026-11-22), and
+// would start no block of a strip before the last block of the strip before it ends.
 #pragma once
 
 #include "kernels/gpu/strips/args.hpp"
@@ -18,7 +20,7 @@ GPU_INLINE uint32_t strip_block(const strips_args& args) {
 }
 
 // 1, 2.
-struct wait_for_room {
+struct wait_for_readers {
   const strips_args& args;
   const tile_origin& here;
   GPU_INLINE void operator()() const {
@@ -32,7 +34,7 @@ struct wait_for_room {
         wait_for_flag(args.flags + flag, args.band_blocks.divisor);
       }
     }
-    block_barrier();  // orders the other blocks' reads, which these threads have waited for, before the writes of 3
+    block_barrier();  // orders the other blocks' reads, for which these threads have waited, before the writes of 3
   }
 };
 
@@ -46,11 +48,11 @@ strips_kernel(GPU_PARAMETER strips_args args) {
   static_assert(threads_of(Limits) == map::tile_map<WordBytes, Side>::threads);
   constexpr int extent = map::tile_map<WordBytes, Side>::extent;
   const tile_origin here = find_strip_origin(args);
-  if (here.left[1] <= 0) return wait_for_room{args, here}();  // past the end of a band that is not full
+  if (here.left[1] <= 0) return wait_for_readers{args, here}();  // past the end of a partial band: it counts, too
   if (here.left[0] >= extent && here.left[1] >= extent) {
-    transpose_tile<WordBytes, Side, true, true>(args, here, wait_for_room{args, here});
+    transpose_tile<WordBytes, Side, true, true>(args, here, wait_for_readers{args, here});
   } else {
-    transpose_tile<WordBytes, Side, true, false>(args, here, wait_for_room{args, here});
+    transpose_tile<WordBytes, Side, true, false>(args, here, wait_for_readers{args, here});
   }
 }
 
@@ -59,12 +61,12 @@ GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
 unaligned_strips_kernel(GPU_PARAMETER strips_args args) {
   static_assert(threads_of(Limits) == unaligned_tile<WordBytes>::threads);
   const tile_origin here = find_strip_origin(args);
-  if (here.left[1] <= 0) return wait_for_room{args, here}();
+  if (here.left[1] <= 0) return wait_for_readers{args, here}();
   const unaligned_source src = source_of(args, here);
   if (is_whole<WordBytes, true>(args, here, src)) {
-    transpose_unaligned<WordBytes, true, true>(args, here, src, wait_for_room{args, here});
+    transpose_unaligned<WordBytes, true, true>(args, here, src, wait_for_readers{args, here});
   } else {
-    transpose_unaligned<WordBytes, true, false>(args, here, src, wait_for_room{args, here});
+    transpose_unaligned<WordBytes, true, false>(args, here, src, wait_for_readers{args, here});
   }
 }
 

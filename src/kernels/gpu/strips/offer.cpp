@@ -1,4 +1,4 @@
-// A step of a rectangle in place: strips are transposed out of place, each over the strips that were read before.
+// A step of a rectangle in place: strips are transposed out of place, each over strips that were read before.
 #include <algorithm>
 
 #include "kernels/gpu/policy/costs.hpp"
@@ -12,9 +12,9 @@ namespace {
 
 using base::ceil_div;
 
-// Bands of a strip: each has a flag. Blocks of strips up to this size wait for blocks of the strip before: 8192 x 16384
-// float32 in strips of 17 MB has 0.42 of a copy with one flag a strip, 0.44 with two; strips of 26 to 96 MB lose up to 2 %
-// by two (H200, 2026-11-22).
+// Strips up to this size have two bands, with a flag each, because their blocks wait for blocks of the strip before.
+// 8192 x 16384 float32 in strips of 17 MB reaches 0.42 of a copy with one band, 0.44 with two. Strips of 26 to 96 MB
+// lose up to 2 % with two (H200, 2026-11-22).
 constexpr std::int64_t banded_strip_bytes = 24 << 20;
 
 fused_axes one_axis(std::int64_t extent, std::int64_t stride_bytes) noexcept {
@@ -24,7 +24,8 @@ fused_axes one_axis(std::int64_t extent, std::int64_t stride_bytes) noexcept {
   return made;
 }
 
-// Rows and columns as fused axes, also where each is one axis; false where they are too long, or rows are cut into bands.
+// Describes rows and columns as fused axes, even single axes. False if they are too long, or the grid has bands of
+// rows.
 bool fuse_all(const kernels::facts& known, strips_args& args) noexcept {
   const transpose_axes& axes = *known.axes();
   if (axes.fused()) {
@@ -45,7 +46,7 @@ bool fuse_all(const kernels::facts& known, strips_args& args) noexcept {
   return true;
 }
 
-// Blocks walk down columns of tiles, one band before the next; false where there are axes beside these.
+// Makes the blocks walk down the columns of tiles of one band, then of the next. False if the grid has other axes.
 bool cut_bands(strips_args& args, std::int64_t strip_bytes) noexcept {
   grid_axis cols, rows;
   for (int k = 0; k + 1 < args.blocks.rank; ++k) {
@@ -71,15 +72,16 @@ bool cut_bands(strips_args& args, std::int64_t strip_bytes) noexcept {
   return true;
 }
 
-// A strip is stored where its indices lead, but for gaps: at most as many bytes as from its end to the next strip.
-void find_room(strips_args& args, const strips_steps& steps) noexcept {
+// Sets the position to which each column of a strip is written. Gaps in a strip make it inexact: by at most the bytes
+// from the end of a strip to the next one.
+void locate_dst(strips_args& args, const strips_steps& steps) noexcept {
   const auto of_strip = [&](std::int64_t bytes) {
     return static_cast<double>(bytes) / static_cast<double>(steps.src_step_bytes);
   };
-  args.room = of_strip(steps.room_bytes);
-  args.room_strip = of_strip(steps.dst_step_bytes);
-  args.room_column = of_strip(steps.dst_step_bytes) / static_cast<double>(args.blocks.extent[0]);
-  args.room_margin =
+  args.dst_begin = of_strip(steps.dst_begin_bytes);
+  args.dst_strip_step = of_strip(steps.dst_step_bytes);
+  args.dst_column_step = of_strip(steps.dst_step_bytes) / static_cast<double>(args.blocks.extent[0]);
+  args.dst_margin =
       of_strip(steps.src_step_bytes - steps.src_span_bytes + steps.dst_step_bytes - steps.dst_span_bytes) + 1e-9;
 }
 
@@ -94,7 +96,7 @@ bool offers::strips(const kernels::facts& known, const kernels::target& on, cons
   if (!unaligned && (known.alignment != 16 || !axes->aligned())) return false;
   if (row.shared_bytes > on.shared_bytes) return false;
   const double filled = fill(axes->col_total, row.tile_cols) * fill(axes->row_total, row.tile_rows);
-  // One launch for each strip, by another family, is faster than tiles that are emptier.
+  // For emptier tiles, one launch for each strip by another family is faster.
   if (filled < (unaligned ? 0.7 : 0.45)) return false;
 
   auto& args = made.emplace<strips_args>();
@@ -109,13 +111,13 @@ bool offers::strips(const kernels::facts& known, const kernels::target& on, cons
   made.blocks = static_cast<std::uint32_t>(steps->count) * args.bands.divisor * args.band_blocks.divisor;
   args.last = made.blocks - 1;
   args.backwards = steps->backwards ? 1 : 0;
-  find_room(args, *steps);
+  locate_dst(args, *steps);
   if (unaligned) {
     args.halo = unaligned_halo_bytes / static_cast<double>(args.blocks.extent[1] * known.form.word_bytes);
   }
   made.reason = "strips are transposed out of place, each over the strips that were read before, in one launch";
-  // Each block raises a flag and waits for one, so small tiles lose: 8192 x 16384 float64 in tiles of 16 x 16 has 0.24 of a
-  // copy (H200, 2026-11-22).
+  // Each block raises a flag and waits for one, so small tiles lose: 8192 x 16384 float64 in tiles of 16 x 16 reaches
+  // 0.24 of a copy (H200, 2026-11-22).
   const bool small = !unaligned && row.tile_rows * row.element_bytes <= 128;
   made.time = 1 / ((unaligned ? 0.60 : small ? 0.45 : 0.70) * filled);
   made.binds = kernels::bound::requests;
