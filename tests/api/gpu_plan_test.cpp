@@ -132,7 +132,7 @@ TEST(gpu_plan, explain_tells_the_tile_the_order_and_the_device) {
   expect_parts(explained(transpose_problem(64, 64, 4), "cuda_gather_b4"),
                {"cuda_gather_b4", "box        ", "runs of", "lines of", "words in dst"});
   expect_parts(explained(permuted({5, 6, 1024}, {1, 0, 2}, 4), ""), {"cuda_runs_", "runs       30 of"});
-  expect_parts(explained(transpose_problem(0, 64, 4), ""), {"nothing to move"});
+  expect_parts(explained(transpose_problem(0, 64, 4), ""), {"no elements"});
 }
 
 TEST(gpu_plan, a_row_that_cannot_move_it_is_none) {

@@ -1,12 +1,11 @@
-// Register-block tile of gpu/tile.cuh for elements that change on the way, from SrcBytes to DstBytes each.
-//   1. each thread reads V x V blocks of src as chunks of 16 bytes. A second destination in the order of src is written
-//      from them
-//   2. it transposes the blocks and puts them into shared memory, as gpu/tile.cuh does, still as they were in src
-//   3. it reads its part of a second source, or of dst, so that this is on its way while others are at 1
-//   4. after a barrier it collects units of a column, computes and writes them: 16 bytes of dst or of src, whichever
-//      has fewer elements, so that a warp writes runs of 128 bytes and more. A second destination in the order of dst
-//      takes the same units
-// Tiles at an edge take the same path, element by element only in the unit that the edge cuts.
+// Arithmetic with the register-block tile of tile/kernel.cuh: elements of SrcBytes become elements of DstBytes.
+//   1. each thread loads V x V blocks of src as chunks of 16 bytes. It computes and stores a second destination in the
+//      order of src from them
+//   2. it transposes the blocks and stores them to shared memory as tile/kernel.cuh does, not yet converted
+//   3. it loads its part of a second source, or of dst, so that these loads overlap with phase 1 of other blocks
+//   4. after a barrier it loads units of a column, computes and stores them. A unit is 16 bytes of the wider elements,
+//      so a warp stores runs of 128 bytes or more. It stores the units to a second destination in the order of dst, too
+// A tile at an edge takes the same path; only the unit that the edge cuts is copied by elements.
 #pragma once
 
 #include "kernels/gpu/apply/arithmetic.cuh"
@@ -20,7 +19,7 @@ struct apply_origin {
   const unsigned char* src;
   unsigned char* dst;
   unsigned char* second;
-  int64_t left[3];  // <= 0: the block lies past the end
+  int64_t left[3];  // <= 0: the block is past the end
 };
 
 GPU_INLINE apply_origin find_origin(const apply_args& args) {
@@ -56,9 +55,9 @@ struct apply_map : map::tile_map<SrcBytes, Side> {
   static constexpr int cols_at_once = tile::threads / run;
   static constexpr int unit_steps = tile::extent / cols_at_once;
   static_assert(tile::threads % run == 0 && unit_steps >= 1);
-  // Both reads are on their way at once where they fit the registers.
+  // Phase 3 runs before phase 2 if the loads of both phases 1 and 3 fit the registers.
   static constexpr bool early = tile::steps * 4 + unit_steps * unit_words < 48;
-  // Of the barrier, at least; 8 bytes to 4 would spill on sm_75.
+  // Phase 3 runs before the barrier. Elements of 8 bytes that become 4 would spill on sm_75.
   static constexpr bool ahead = unit_steps * unit_words <= 32 && !(SrcBytes == 8 && DstBytes == 4);
 };
 
@@ -78,7 +77,7 @@ GPU_INLINE word_t<Bytes> from_words(const uint32_t* words) {
   if constexpr (Bytes == 16) return {words[0], words[1], words[2], words[3]};
 }
 
-// `count` elements of a unit, all of them when count is large enough; the others are 0, or not written.
+// The first `count` elements of a unit, at most Count. The other elements are 0, or not stored.
 template <int Bytes, int Count>
 GPU_INLINE void load_unit(uint32_t* unit, const unsigned char* from, int64_t count) {
   if (count >= Count) return to_words<Bytes * Count>(unit, load_global<word_t<Bytes * Count>>(from));
@@ -97,7 +96,7 @@ GPU_INLINE void store_unit(unsigned char* to, const uint32_t* unit, int64_t coun
   }
 }
 
-// 1. for a second destination: what the thread has read, converted where it lies.
+// 1. Stores a second destination in the order of src from the registers of the thread.
 template <class At, int SrcBytes, int DstBytes, bool Whole, class Math>
 GPU_INLINE void store_rows(const apply_args& args, const apply_origin& here, const Math& math,
                            const register_block<At::v> (&block)[At::steps / At::v]) {
@@ -116,7 +115,7 @@ GPU_INLINE void store_rows(const apply_args& args, const apply_origin& here, con
   }
 }
 
-// 3. The unit of a second source, or 0, that goes with what the thread writes as its unit `step`.
+// 3. Loads the thread's unit `step` of a second source; 0 if there is none.
 template <class At, int DstBytes, bool Whole>
 GPU_INLINE void load_second(const apply_args& args, const apply_origin& here, int step, uint32_t* unit) {
   const int thread = static_cast<int>(thread_index());

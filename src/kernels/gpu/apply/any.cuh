@@ -1,9 +1,9 @@
-// Elements that change on the way, whatever their strides, sizes and alignment.
-//   1. a tile of columns x rows x indices of one more axis, 2^n of each, is read along its rows, element by element,
-//      into shared memory, whose rows are padded so that reads down a column meet different banks
-//   2. after a barrier the tile is walked in the order of dst, computed and written; and once more in that of a second
-//      destination, where it is another one
-// Bytes that an edge leaves out are neither read nor written.
+// Arithmetic for any strides, element sizes and alignment, element by element.
+//   1. a tile is copied to shared memory in the order of src. It has columns, rows and indices of one more axis, each a
+//      power of two. Its rows are padded, so that loads down a column use different banks
+//   2. after a barrier the tile is walked in the order of dst, computed and stored. It is walked once more for a second
+//      destination of another order
+// Elements beyond an edge are neither loaded nor stored.
 #pragma once
 
 #include "kernels/gpu/apply/aligned.cuh"
@@ -34,7 +34,7 @@ GPU_INLINE int64_t offset(const apply_args& args, const tile_index& at, int64_t 
   return sum;
 }
 
-// Rows lie one after the other, those of slot 2's first index first.
+// The shared-memory offset of an element. Rows are the fastest, then the indices of slot 2.
 template <int Bytes>
 GPU_INLINE int32_t smem_offset(const apply_args& args, const tile_index& at) {
   return ((at.slot[2] << args.cut_log2[1]) + at.slot[1]) * args.pitch + at.slot[0] * Bytes;
@@ -58,7 +58,7 @@ inline constexpr int any_steps = apply_any_elements(SrcBytes) / apply_any_thread
 template <int Bytes>
 using element_words = uint32_t[words_of<Bytes, 1>];
 
-// The thread's elements of a tile: all of them are on their way before the first one is used.
+// Loads all elements of the thread before the first one is used.
 template <int Bytes, int Steps>
 GPU_INLINE void load_elements(element_words<Bytes> (&elements)[Steps], const apply_args& args, const apply_origin& here,
                               const unsigned char* from, int64_t apply_strides::*stride, bool cols_first,
@@ -88,7 +88,7 @@ GPU_INLINE void fetch(const apply_args& args, const apply_origin& here) {
   }
 }
 
-// The elements of the tile, in the order of dst or of a second destination, read, computed and written.
+// 2. Computes the tile in the order of dst or of a second destination, and stores it.
 template <int SrcBytes, int DstBytes, class Math>
 GPU_INLINE void finish(const apply_args& args, const apply_origin& here, const Math& math, bool to_dst, bool to_second,
                        bool cols_first) {
@@ -110,7 +110,7 @@ GPU_INLINE void finish(const apply_args& args, const apply_origin& here, const M
   }
 }
 
-// 2.
+// 2. Both walks.
 template <int SrcBytes, int DstBytes>
 GPU_INLINE void finish_all(const apply_args& args, const apply_origin& here, float scale) {
   with_math<SrcBytes, DstBytes>(args.math, scale, [&](const auto& math) {
@@ -129,7 +129,7 @@ apply_any_kernel(GPU_PARAMETER apply_args args) {
   const apply_origin here = find_origin(args);
   const float scale = args.scale == nullptr ? 1.0f : load_cached(args.scale);
   fetch<SrcBytes>(args, here);
-  block_barrier();  // orders the elements written in 1 before their reads in 2
+  block_barrier();  // orders the elements stored to shared memory in 1 before their reads in 2
   if constexpr (SrcBytes == 16) {
     finish_all<16, 16>(args, here, scale);
   } else {

@@ -6,12 +6,12 @@
 
 namespace cornerturn::gpu {
 
-// What happens to elements on their way, for gpu/math.cuh: the kinds of arithmetic that there are, whatever the types.
+// The kinds of arithmetic on elements; apply/arithmetic.cuh computes them.
 enum class arithmetic_kind : std::int32_t {
-  move,     // bits, some of them flipped
-  integer,  // clamped and cut off, or extended
+  move,     // a copy of the bits, some of them flipped
+  integer,  // clamped and truncated, or extended
   real,     // scale * (alpha * s + beta * S)
-  parts,    // the same for both parts of a complex number
+  parts,    // `real` for each part of a complex number
   complex,  // whole complex products
 };
 
@@ -22,22 +22,22 @@ struct arithmetic_args {
   std::int32_t saturate = 0;
   std::int32_t reads_src = 1;
   std::int32_t reads_second = 0;
-  std::uint32_t flip = 0;  // of the highest word of each element's imaginary part
+  std::uint32_t flip = 0;  // these bits of the highest word of each element's imaginary part
   std::int32_t is_signed = 0;
-  // An element of src counts in its own bits, at least 32 of them, and is clamped between these after its `bias` bits
-  // are flipped, which brings unsigned numbers into the order of signed ones.
+  // Integers are clamped to [lowest, highest] in the bits of src, at least 32. The `bias` bits are flipped before, so
+  // that unsigned numbers compare as signed ones.
   std::int64_t bias = 0;
   std::int64_t lowest = 0;
   std::int64_t highest = 0;
-  // What is not read counts as 0, and its factor is such that the term is -0: adding that changes no bit.
+  // An element that is not read is 0. Its factor makes the term -0, and adding -0 changes no bit.
   double alpha_re = 1, alpha_im = 0;
   double beta_re = -0.0, beta_im = 0;
 };
 
 [[nodiscard]] arithmetic_args arithmetic_of(const kernels::op& math) noexcept;
 
-// Three axes are cut into tiles. Slot 0: columns, contiguous in src where anything is. Slot 1: rows, contiguous in dst.
-// Slot 2, of gpu/apply_any.cuh: any other axis, so that small matrices share a tile.
+// Three axes are cut into tiles. Slot 0: columns, contiguous in src if any axis is. Slot 1: rows, contiguous in dst.
+// Slot 2, of apply/any.cuh only: another axis, so that small matrices share a tile.
 struct apply_axis {
   map::fast_divisor count;
   std::uint32_t tiles[3] = {0, 0, 0};  // of each slot that one step advances
@@ -61,22 +61,22 @@ struct apply_strides {
 };
 
 inline constexpr int apply_any_threads = 256;
-// Of a tile: up to 16 KiB and what pads them, so that runs of one byte are 64 long.
+// Elements of a tile: at most 16 KiB without padding, so that runs of 1-byte elements have 64 bytes.
 constexpr int apply_any_elements(int src_bytes) { return src_bytes <= 4 ? 4096 : 16384 / src_bytes; }
 
-// gpu/apply.cuh, gpu/apply_shift.cuh and gpu/apply_any.cuh.
+// `any`: of apply/any.cuh only.
 struct apply_args : array_args {
-  void* second = nullptr;  // read only where it is a source; dst itself where beta wants that
+  void* second = nullptr;  // read only if it is a source; dst itself if beta * dst is added
   const float* scale = nullptr;
   arithmetic_args math;
   apply_strides slots[3];
   std::int32_t second_written = 0;
-  std::int32_t second_by_cols = 0;       // the second array is contiguous, or walked, along columns
-  std::int32_t dst_by_cols = 0;          // gpu/apply_any.cuh: dst is walked along columns
-  std::int32_t dst_bytes = 0;            // gpu/apply_any.cuh: of an element
-  std::int32_t bytewise = 0;             // gpu/apply_any.cuh: some element is at no multiple of its size
-  std::int32_t cut_log2[3] = {0, 0, 0};  // gpu/apply_any.cuh: of a tile's indices
-  std::int32_t pitch = 0;                // gpu/apply_any.cuh: bytes from one row to the next in shared memory
+  std::int32_t second_by_cols = 0;       // the second array is contiguous along columns; any: it is walked along them
+  std::int32_t dst_by_cols = 0;          // any: dst is walked along columns
+  std::int32_t dst_bytes = 0;            // any: of an element
+  std::int32_t bytewise = 0;             // any: some element is misaligned
+  std::int32_t cut_log2[3] = {0, 0, 0};  // any: of a tile's indices
+  std::int32_t pitch = 0;                // any: bytes from one row to the next in shared memory
   apply_grid blocks;
 };
 

@@ -1,10 +1,10 @@
-// Elements on their way, on a GPU: kernels::apply for a few elements that lie side by side in registers. The bits are
-// those of kernels/element.hpp; the vendor's conversions are used where they give them.
+// Arithmetic on a GPU: kernels::apply for a few neighbouring elements in registers. Every bit equals the result of
+// kernels/element.hpp. The vendor's conversions are used if they give the same bits.
 //
 //   1. elements in words
 //   2. small floats, two at a time
-//   3. one struct for each arithmetic_kind; arithmetic_args says how the factors make one formula of all terms
-//   4. with_math(): from the numbers of a arithmetic_args to such a struct, once for each thread
+//   3. one struct for each arithmetic_kind; the factors in arithmetic_args make one formula of all terms
+//   4. with_math(): selects the struct for an arithmetic_args, once for each thread
 #pragma once
 
 #include "kernels/element.hpp"
@@ -12,7 +12,7 @@
 
 namespace cornerturn::gpu {
 
-// 1. `Count` elements of `Bytes` bytes; less than a word lies in its low bits.
+// 1. Words of `Count` elements of `Bytes` bytes; elements of less than a word are in its low bits.
 template <int Bytes, int Count>
 inline constexpr int words_of = (Bytes * Count + 3) / 4;
 
@@ -30,7 +30,7 @@ GPU_INLINE T element_of(const uint32_t* words, int k) {
   }
 }
 
-// The words are zero before.
+// Requires  the words are 0 before, if Bytes < 4
 template <int Bytes>
 GPU_INLINE void put_element(uint32_t* words, int k, std::uint64_t bits) {
   if constexpr (Bytes < 4) {
@@ -49,20 +49,21 @@ GPU_INLINE float wide(kernels::bfloat16 x) { return kernels::widen(x); }
 GPU_INLINE float wide(float x) { return x; }
 GPU_INLINE double wide(double x) { return x; }
 
-// 2. Two numbers as Dst, the first in the low bits. What the vendor's conversion does not do is done by hand: a NaN has
-// all bits set but the sign, and without `saturate` the float8 types go beyond their largest number.
+// 2. Two numbers as Dst, the first in the low bits. The vendor's conversions differ from element.hpp in two ways, which
+//    are
+// corrected here: a NaN has all bits set but the sign, and without `saturate` a float8 may become infinity or NaN.
 template <class Dst>
 GPU_INLINE uint32_t narrow_pair(float low, float high, bool saturate) {
   constexpr int bits = 8 * sizeof(Dst);
   if constexpr (!has_small_floats) {
     return kernels::narrow<Dst>(low, saturate).bits | uint32_t{kernels::narrow<Dst>(high, saturate).bits} << bits;
   } else if constexpr (std::is_same_v<Dst, kernels::float8_e4m3>) {
-    // 464 is the middle between 448 and what would come next: from there on, NaN.
+    // 464 is halfway between 448, the largest number, and 480, the next one if it existed. Larger numbers become NaN.
     const float limit = saturate ? std::numeric_limits<float>::infinity() : 464.0f;
     const float nan = kernels::bits_as<float>(0x7fffffffu);
     return pair_of_e4m3(std::fabs(low) <= limit ? low : nan, std::fabs(high) <= limit ? high : nan);
   } else if constexpr (std::is_same_v<Dst, kernels::float8_e5m2>) {
-    // Half way from 57344 to the next power of two, and above, is infinity.
+    // 61440 is halfway between 57344, the largest number, and 65536. It and larger numbers become infinity.
     uint32_t pair = pair_of_e5m2(low != low ? kernels::bits_as<float>(0x7fffffffu) : low,
                                  high != high ? kernels::bits_as<float>(0x7fffffffu) : high);
     if (!saturate && std::fabs(low) >= 61440.0f) pair = (pair & 0xff80u) | 0x7cu;
@@ -77,7 +78,7 @@ GPU_INLINE uint32_t narrow_pair(float low, float high, bool saturate) {
   }
 }
 
-// 3. Each is called with the words of Count elements of src and of the second array, and makes those of dst.
+// 3. make() takes the words of Count elements of src and of the second array, and makes the words of dst.
 template <int Bytes>
 struct move_math {
   uint32_t flip;
@@ -215,7 +216,7 @@ struct complex_math {
   }
 };
 
-// 4. Calls f(math) with the struct for `args`, of those that pairs of elements of these sizes may have.
+// 4. Calls f(math) with the struct for `args`, if its elements have these sizes.
 template <int SrcBytes, int DstBytes, class F>
 GPU_INLINE void with_math(const arithmetic_args& args, float scale, const F& f) {
   using enum element_type;

@@ -1,5 +1,5 @@
-// Elements that change, or go to two places: register blocks where every address is a multiple of 16 bytes, granules that
-// are realigned where addresses are multiples of one element, element by element for anything else.
+// Arithmetic, and copies to two destinations. Register blocks, if every address is a multiple of 16 bytes; realigned
+// granules, if addresses are multiples of one element; else element by element.
 #include <algorithm>
 #include <array>
 
@@ -15,9 +15,9 @@ namespace {
 using base::ceil_div;
 using base::magnitude;
 
-// Axes by what they are to a tile; -1: none.
+// The axis of each slot of a tile; -1: none.
 struct roles {
-  int slot[3] = {-1, -1, -1};  // columns, rows, and the one that fills up a tile
+  int slot[3] = {-1, -1, -1};  // columns, rows, and an axis that fills up a tile
   bool second_by_cols = false;
 };
 
@@ -33,7 +33,8 @@ roles unit_axes(const map::canonical& form, const kernels::op& math) noexcept {
   return found;
 }
 
-// Every chunk of 16 bytes of src, and every unit of the others, begins at a multiple of its size.
+// True when every chunk of 16 bytes of src, and every unit of dst and of a second array, begins at a multiple of its
+// size.
 bool whole_units(const map::canonical& form, const kernels::op& math, const roles& found) noexcept {
   if (found.slot[0] < 0 || found.slot[1] < 0) return false;
   const std::int64_t unit = 16 / std::max(form.word_bytes, form.dst_word_bytes);
@@ -49,15 +50,15 @@ bool whole_units(const map::canonical& form, const kernels::op& math, const role
   return true;
 }
 
-// Rows and columns are contiguous, and so is a second destination along one of them.
+// True when rows are contiguous in dst, columns in src, and a second destination along one of them.
 bool has_runs(const map::canonical& form, const kernels::op& math, const roles& found) noexcept {
   if (found.slot[0] < 0 || found.slot[1] < 0) return false;
   const int second_run = found.slot[found.second_by_cols ? 0 : 1];
   return math.second != second_array::destination || form.axes[second_run].second_stride == 1;
 }
 
-// Numbers the blocks: down a column of tiles first, so that consecutive blocks complete the same runs of dst. Returns
-// false where a grid has too few blocks.
+// Numbers the blocks down a column of tiles first, so that consecutive blocks complete the same runs of dst. Returns
+// false when the grid would be too large.
 bool fill_grid(kernels::offer& made, apply_args& args, const map::canonical& form, const roles& found) noexcept {
   apply_grid& blocks = args.blocks;
   std::int64_t all = 1;
@@ -92,7 +93,7 @@ int log2_above(std::int64_t n) noexcept {
   return log2;
 }
 
-// Columns and rows by the smallest strides there are, and a third axis where those two leave room.
+// Selects the axes of the smallest strides as columns and rows, and a third axis if those two do not fill a tile.
 void fill_any(apply_args& args, roles& found, const map::canonical& form) noexcept {
   const auto nearest = [&](std::int64_t axis::*stride) {
     int best = -1;
@@ -104,7 +105,7 @@ void fill_any(apply_args& args, roles& found, const map::canonical& form) noexce
   };
   found = {};
   found.slot[0] = nearest(&axis::src_stride);
-  // A column that is contiguous in dst too leaves the rows to whatever is next.
+  // If the columns are contiguous in dst, too, the rows are the axis of the next smaller stride.
   found.slot[1] = nearest(&axis::dst_stride);
   const auto extent = [&](int slot) { return found.slot[slot] < 0 ? 1 : form.axes[found.slot[slot]].extent; };
   const int all = log2_above(apply_any_elements(static_cast<int>(form.word_bytes)));
@@ -126,7 +127,7 @@ void fill_any(apply_args& args, roles& found, const map::canonical& form) noexce
   args.second_by_cols = by_cols(&axis::second_stride);
 }
 
-// The clamp of a conversion of integers, and how they count on the way.
+// The limits and the bias of a conversion of integers.
 void fill_integers(arithmetic_args& made, const kernels::op& math) noexcept {
   const auto bits_of = [](element_type type) { return static_cast<int>(8 * bytes_of(type)); };
   const auto is_signed = [](element_type type) { return type < element_type::uint8; };
@@ -189,7 +190,7 @@ bool offers::apply(const kernels::facts& known, const kernels::target& on, const
   made.blocks = 0;
   made.shared_bytes = 0;
   if (form.empty) {
-    made.reason = "there is nothing to compute";
+    made.reason = "the problem has no elements";
     made.time = 1;
     made.binds = kernels::bound::nothing;
     return any;
@@ -202,7 +203,7 @@ bool offers::apply(const kernels::facts& known, const kernels::target& on, const
   if (any) {
     fill_any(args, found, form);
     made.shared_bytes = args.pitch << (args.cut_log2[1] + args.cut_log2[2]);
-    made.reason = "runs of src become runs of dst in shared memory, element by element";
+    made.reason = "runs of src are regrouped to runs of dst in shared memory, element by element";
   } else {
     const bool fits =
         unaligned ? known.alignment >= std::max(form.word_bytes, form.dst_word_bytes) && has_runs(form, math, found)
@@ -217,8 +218,8 @@ bool offers::apply(const kernels::facts& known, const kernels::target& on, const
     empty = 1 / filled - 1;
     made.reason =
         unaligned ? "addresses are multiples of one element: granules of 16 bytes are realigned, elements are computed "
-                    "on the way out"
-                  : "every address is a multiple of 16 bytes: register blocks, elements are computed on the way out";
+                    "before the stores"
+                  : "every address is a multiple of 16 bytes: register blocks, elements are computed before the stores";
   }
   if (!fill_grid(made, args, form, found)) return false;
   predict(known, on, row, {.issue = empty}, made);

@@ -1,13 +1,12 @@
-// Shifted tile of gpu/shift.cuh for elements that change on the way, at any address that is a multiple of one element.
-//   1. the granules of 16 bytes that hold the tile travel to shared memory as they are, rows in groups: a group is as
-//      many rows as make 16 bytes of the narrower side
-//   2. while they travel, each thread asks for its chunks of a second source, or of dst
+// Arithmetic with the tile of unaligned_tile/kernel.cuh, at any address that is a multiple of one element.
+//   1. the granules that hold the tile are copied to shared memory unchanged, in groups of rows. A group is the rows
+//      that make 16 bytes of the narrower elements
+//   2. while the copies are in flight, each thread loads its chunks of a second source, or of dst
 //   3. after a barrier each lane gathers the elements of one chunk of a column: a group of rows, or parts of two
-//   4. it computes them. The narrower side, 16 bytes of it, is rotated by the chunk's distance from a border: elements
-//      of src before they are computed, those of dst after
-//   5. it writes the chunk, whole sectors of dst as gpu/shift.cuh does. A second destination in the order of dst takes
-//      the same chunk
-//   6. one in the order of src is written row by row, from what still lies in shared memory
+//   4. it computes them, and rotates the narrower elements by the chunk's misalignment: src before, or dst afterwards
+//   5. it stores the chunk, in whole sectors of dst as unaligned_tile/kernel.cuh does. It also stores the chunk to a
+//      second destination in the order of dst
+//   6. a second destination in the order of src is computed again, from shared memory, and stored row by row
 #pragma once
 
 #include "kernels/gpu/apply/aligned.cuh"
@@ -21,15 +20,15 @@ struct unaligned_apply_map : unaligned_tile_map<SrcBytes, DstBytes, Rows, RowGra
   static constexpr bool narrows = SrcBytes > DstBytes;
   static constexpr int src_words = tile::group * SrcBytes / 4;  // of a chunk
   static constexpr int dst_words = tile::group * DstBytes / 4;
-  static constexpr int steps = tile::strips / Splits;  // chunks of a thread
-  // No type of one byte has a beta.
+  static constexpr int steps = tile::slices / Splits;  // chunks of a thread
+  // 1-byte types of dst have no beta.
   static constexpr bool may_read_second = DstBytes > 1;
-  // 6. Elements that a lane computes at once: those of a word of dst.
+  // 6. Elements of a word of dst, which a lane computes at once.
   static constexpr int unit = DstBytes < 4 ? 4 / DstBytes : 1;
 };
 
-// Rows of 256 or 512 bytes of src, 128 bytes and more of a column of dst, as gpu/shift.cuh has them, but so cut that
-// all chunks of a second source fit the registers at once: 16 words of 512 threads, 32 of 256.
+// Rows of 256 or 512 bytes of src and 128 bytes or more of a column of dst, as in unaligned_tile/kernel.cuh. All chunks
+// of a second source must fit the registers at once: 16 words a thread with 512 threads, 32 words with 256.
 template <int SrcBytes, int DstBytes>
 struct unaligned_apply_tile : unaligned_apply_map<SrcBytes, DstBytes, (DstBytes > SrcBytes || SrcBytes == 8 ? 64 : 128),
                                                   (SrcBytes == 8 ? 33 : 17),
@@ -37,7 +36,7 @@ struct unaligned_apply_tile : unaligned_apply_map<SrcBytes, DstBytes, (DstBytes 
                                                    : SrcBytes + DstBytes == 4     ? 2
                                                                                   : 4)> {};
 
-// Elements k of a chunk, low <= k < high.
+// The elements k of a chunk with low <= k < high.
 struct chunk_part {
   int64_t low, high;
 };
@@ -55,7 +54,7 @@ template <class At>
 GPU_INLINE void store_granules(unsigned char* to, const uint32_t (&chunk)[At::dst_words]) {
   GPU_UNROLL for (int k = 0; k < At::dst_words; k += 4) store_global(to + k * 4, from_words<16>(chunk + k));
 }
-// Elements that are not there are 0.
+// Elements outside `part` are 0.
 template <class At>
 GPU_INLINE void load_elements(uint32_t (&chunk)[At::dst_words], const unsigned char* from, int64_t stride_bytes,
                               const chunk_part& part) {
@@ -83,8 +82,9 @@ GPU_INLINE void store_elements(unsigned char* to, const uint32_t (&chunk)[At::ds
   }
 }
 
-// 1. of a whole tile: a thread's rows are multiples of a group apart, so it finds its place once. gpu/shift.cuh has
-// instructions to spare, arithmetic has not: 4 for each granule instead of 33 (sm_90).
+// 1. Copies a whole tile. The distances of a thread's rows are multiples of a group, so it computes its addresses once:
+//    4
+// instructions for each granule, not the 33 of fetch_unaligned() (sm_90, 2026-11-22). Arithmetic has none to spare.
 template <class At>
 GPU_INLINE void fetch_whole(const unaligned_source& src) {
   constexpr int Granules = At::row_granules - 1;
@@ -100,7 +100,7 @@ GPU_INLINE void fetch_whole(const unaligned_source& src) {
   GPU_UNROLL for (int first = 0; first < Rows; first += Step, from += Step * src.row_bytes) {
     if (first + Step <= Rows || first + row < Rows) start_line_copy(to + smem_offset(first), from);
   }
-  GPU_UNROLL for (int first = 0; first < Rows; first += At::threads) {  // the last granule of each row that is shifted
+  GPU_UNROLL for (int first = 0; first < Rows; first += At::threads) {  // the last granule of each misaligned row
     const int mine = first + thread;
     if (mine >= Rows) return;
     const uint32_t shift = low_word(start(mine)) & 15;
@@ -111,35 +111,36 @@ GPU_INLINE void fetch_whole(const unaligned_source& src) {
 
 // 3. and 4.
 template <class At, class Math>
-GPU_INLINE void make_chunk(const Math& math, const unaligned_chunk<At>& aim, int strip,
+GPU_INLINE void make_chunk(const Math& math, const unaligned_chunk<At>& located, int slice,
                            uint32_t (&second)[At::dst_words], uint32_t (&made)[At::dst_words]) {
   constexpr int V = 16 / At::src_bytes;
   uint32_t from[At::src_words];
   GPU_UNROLL for (int k = 0; k < At::group; k += V) {
-    gather_words<At::src_bytes>(from + k / V * 4, aim.offset + k, strip * 16);
+    gather_words<At::src_bytes>(from + k / V * 4, located.offset + k, slice * 16);
   }
   if constexpr (At::narrows) {
-    if constexpr (At::may_read_second) rotate_down<At::dst_bytes>(second, (16 - aim.rotation) & 15);
+    if constexpr (At::may_read_second) rotate_down<At::dst_bytes>(second, (16 - located.rotation) & 15);
     math.template make<At::group>(from, second, made);
-    rotate_down<At::dst_bytes>(made, aim.rotation);
+    rotate_down<At::dst_bytes>(made, located.rotation);
   } else {
-    rotate_down<At::src_bytes>(from, aim.rotation / At::dst_bytes * At::src_bytes);
+    rotate_down<At::src_bytes>(from, located.rotation / At::dst_bytes * At::src_bytes);
     math.template make<At::group>(from, second, made);
   }
 }
 
-// 2. to 5. of a whole tile. A lane's columns lie alike in all respects, so it aims once.
+// 2. to 5. of a whole tile. All columns of a lane are equally misaligned, so it locates its chunk once.
 template <class At>
 GPU_INLINE void write_whole(const apply_args& args, const apply_origin& here, const unaligned_source& src,
                             float scale) {
   const unaligned_task<At> mine(static_cast<int>(thread_index()));
-  const int col = mine.first_col + mine.first_strip * At::strip_cols;
+  const int col = mine.first_col + mine.first_slice * At::slice_cols;
   unsigned char* to = here.dst + col * args.slots[0].dst_bytes;
-  const unaligned_chunk<At> aim = locate_chunk<At, false, true>(src, nullptr, to, mine.number, col);
-  to += aim.row * At::dst_bytes;
-  unsigned char* const other = here.second + col * args.slots[0].second_bytes + aim.row * args.slots[1].second_bytes;
-  const int64_t step_bytes = At::splits * At::strip_cols * args.slots[0].dst_bytes;
-  const int64_t other_bytes = At::splits * At::strip_cols * args.slots[0].second_bytes;
+  const unaligned_chunk<At> located = locate_chunk<At, false, true>(src, nullptr, to, mine.number, col);
+  to += located.row * At::dst_bytes;
+  unsigned char* const other =
+      here.second + col * args.slots[0].second_bytes + located.row * args.slots[1].second_bytes;
+  const int64_t step_bytes = At::splits * At::slice_cols * args.slots[0].dst_bytes;
+  const int64_t other_bytes = At::splits * At::slice_cols * args.slots[0].second_bytes;
   constexpr chunk_part all = {0, At::group};
   const bool in_granules = is_granule(other) && args.slots[1].second_bytes == At::dst_bytes;
   uint32_t second[At::steps][At::dst_words];  //                                                (chunks of the thread)
@@ -155,12 +156,12 @@ GPU_INLINE void write_whole(const apply_args& args, const apply_origin& here, co
     }
   }
   wait_for_copies();
-  block_barrier();  // orders the granules put into shared memory in 1 before their reads in 3 and 6
+  block_barrier();  // orders the granules copied to shared memory in 1 before their reads in 3 and 6
   const bool second_too = args.second_written != 0 && args.second_by_cols == 0;
   with_math<At::src_bytes, At::dst_bytes>(args.math, scale, [&](const auto& math) {
     GPU_UNROLL for (int step = 0; step < At::steps; ++step) {
       uint32_t made[At::dst_words];
-      make_chunk<At>(math, aim, step * At::splits, second[step], made);
+      make_chunk<At>(math, located, step * At::splits, second[step], made);
       store_granules<At>(to + step * step_bytes, made);
       if (second_too && in_granules) store_granules<At>(other + step * other_bytes, made);
       if (second_too && !in_granules) store_elements<At>(other + step * other_bytes, made, all);
@@ -168,32 +169,32 @@ GPU_INLINE void write_whole(const apply_args& args, const apply_origin& here, co
   });
 }
 
-// 2. to 5. of a tile that lacks something: each chunk aims for itself.
+// 2. to 5. of a partial tile. Each chunk is located on its own.
 template <class At>
 GPU_INLINE void write_part(const apply_args& args, const apply_origin& here, const unaligned_source& src, float scale) {
   wait_for_copies();
-  block_barrier();  // orders the granules put into shared memory in 1 before their reads in 3 and 6
+  block_barrier();  // orders the granules copied to shared memory in 1 before their reads in 3 and 6
   const unaligned_task<At> mine(static_cast<int>(thread_index()));
   const bool second_too = args.second_written != 0 && args.second_by_cols == 0;
-  // The last tile of a run has no tile below that would write the rows of its last, unfinished sectors.
+  // The last tile of a run also stores its last, partial sectors: no tile below it does.
   const int chunks = At::chunks + (here.left[1] <= At::rows ? 32 / At::chunk_bytes : 0);
   with_math<At::src_bytes, At::dst_bytes>(args.math, scale, [&](const auto& math) {
-    GPU_UNROLL_BY(1) for (int strip = mine.first_strip; strip < At::strips; strip += At::splits) {
-      const int col = mine.first_col + strip * At::strip_cols;
+    GPU_UNROLL_BY(1) for (int slice = mine.first_slice; slice < At::slices; slice += At::splits) {
+      const int col = mine.first_col + slice * At::slice_cols;
       if (col >= here.left[0]) return;
       unsigned char* const line = here.dst + col * args.slots[0].dst_bytes;
       GPU_UNROLL_BY(1) for (int chunk = mine.number; chunk < chunks; chunk += At::chunks) {
-        const unaligned_chunk<At> aim = locate_chunk<At, false, false>(src, nullptr, line, chunk, mine.first_col);
-        if (aim.row >= here.left[1]) continue;
-        const chunk_part part = {-src.first_row - aim.row, here.left[1] - aim.row};
-        unsigned char* const to = line + aim.row * At::dst_bytes;
+        const unaligned_chunk<At> located = locate_chunk<At, false, false>(src, nullptr, line, chunk, mine.first_col);
+        if (located.row >= here.left[1]) continue;
+        const chunk_part part = {-src.first_row - located.row, here.left[1] - located.row};
+        unsigned char* const to = line + located.row * At::dst_bytes;
         unsigned char* const other =
-            here.second + col * args.slots[0].second_bytes + aim.row * args.slots[1].second_bytes;
+            here.second + col * args.slots[0].second_bytes + located.row * args.slots[1].second_bytes;
         uint32_t second[At::dst_words] = {}, made[At::dst_words];
         if (At::may_read_second && args.math.reads_second != 0) {
           load_elements<At>(second, other, args.slots[1].second_bytes, part);
         }
-        make_chunk<At>(math, aim, strip, second, made);
+        make_chunk<At>(math, located, slice, second, made);
         is_all<At>(part) ? store_granules<At>(to, made) : store_elements<At>(to, made, part);
         if (second_too) store_elements<At>(other, made, part);
       }
@@ -201,7 +202,7 @@ GPU_INLINE void write_part(const apply_args& args, const apply_origin& here, con
   });
 }
 
-// 6. Words of the second destination, counted from where one of its rows crosses a border.
+// 6. Stores the second destination in words that are aligned in it.
 template <class At, class Math>
 GPU_INLINE void write_rows(const apply_args& args, const apply_origin& here, const unaligned_source& src,
                            const Math& math) {
