@@ -5,11 +5,11 @@
 namespace cornerturn::gpu {
 
 inline constexpr int unaligned_swap_threads = 256;
-inline constexpr int unaligned_swap_bytes = 20 << 10;  // of a tile, at most: two tiles fit 48 KiB
+inline constexpr int unaligned_swap_bytes = 20 << 10;  // of a tile, at most: two of them fit 48 KiB
 
-// src is dst. A pair of axes of the problem is a digit of two numbers X and Y; the first digit is cut into tiles. The
-// kernel swaps the elements (X, Y) and (Y, X). Blocks are the pairs I <= J of tile numbers: for an even count n the
-// triangle is folded to n / 2 rows of n + 1, for an odd one to (n + 1) / 2 rows of n.
+// src is dst. The problem swaps axes in pairs. Each pair is a digit of two numbers X and Y, and the kernel swaps the
+// elements (X, Y) and (Y, X). The first digit is cut into tiles. Blocks are the pairs I <= J of n tile numbers, a
+// triangle. It is folded to a rectangle: n / 2 rows of n + 1 blocks for even n, (n + 1) / 2 rows of n blocks for odd n.
 struct swap_args : array_args {
   map::fast_divisor fold;      // blocks in a row of the folded triangle
   map::fast_divisor triangle;  // blocks of the whole triangle

@@ -1,10 +1,12 @@
-// In place: a tile and its mirror image trade places; a tile on the diagonal is its own. See swap_args.
-//   1. the block's number becomes a pair of tile numbers I <= J, and those become two addresses
-//   2. both tiles are read into shared memory; `swap` turns them on the way, as gpu/tile.cuh does
-//   3. after a barrier each is written where the other came from
-// `swap`      addresses that are multiples of 16 bytes, elements of one word, columns side by side: V x V register
-// blocks `exchange`  anything else, word by word: shared memory has a word more in each row of a tile, so that the
-//             columns that are read lie in different banks
+// Swap, in place: a tile and its mirror image are swapped. A tile on the diagonal is its own mirror image. See
+// swap_args.
+//   1. the block number is converted to a pair of tile numbers I <= J, and the pair to two addresses
+//   2. both tiles are copied to shared memory; the aligned kernel transposes them in registers, as tile/kernel.cuh does
+//   3. after a barrier each tile is stored, transposed, to the address of the other one
+// swap_kernel: every address is a multiple of 16 bytes, elements are one word, columns are contiguous. V x V register
+// blocks.
+// unaligned_swap_kernel: anything else, word by word. Each row of a tile has a word of padding in shared memory, so
+// that loads down a column use different banks.
 #pragma once
 
 #include "kernels/gpu/policy/chunk.cuh"
@@ -32,7 +34,7 @@ GPU_INLINE tile_pair find_tiles(const swap_args& args) {
     base += int64_t{rest - above * args.outer[k].count.divisor} * args.outer[k].stride_bytes;
     rest = above;
   }
-  // Row y of the fold is row y of the triangle, and in front of it, backwards, row n - y (n even) or n - 1 - y.
+  // Row y of the rectangle is row n - 1 - y (n even) or n - y (n odd) of the triangle, reversed, and then its row y.
   const uint32_t even = 1 - args.numbers % 2;
   const uint32_t y = args.fold.quotient(folded);
   const uint32_t x = folded - y * args.fold.divisor;
@@ -52,6 +54,7 @@ GPU_INLINE tile_pair find_tiles(const swap_args& args) {
   return found;
 }
 
+// 2. of swap_kernel.
 template <class Map, bool Whole>
 GPU_INLINE void load_transposed(const swap_args& args, const unsigned char* from, int64_t rows, int64_t cols,
                                 unsigned char* tile) {
@@ -74,6 +77,7 @@ GPU_INLINE void load_transposed(const swap_args& args, const unsigned char* from
   }
 }
 
+// 3. of swap_kernel.
 template <class Map, bool Whole>
 GPU_INLINE void store_columns(const swap_args& args, const unsigned char* tile, int64_t rows, int64_t cols,
                               unsigned char* to) {
@@ -89,13 +93,15 @@ GPU_INLINE void store_columns(const swap_args& args, const unsigned char* tile, 
 
 template <class Map, bool Whole>
 GPU_INLINE void swap_tiles(const swap_args& args, const tile_pair& here) {
-  unsigned char* const of_upper = shared_memory();
-  unsigned char* const of_lower = of_upper + Map::shared_bytes;
-  load_transposed<Map, Whole>(args, here.upper, here.rows, here.cols, of_upper);  // 2.
-  if (!here.diagonal) load_transposed<Map, Whole>(args, here.lower, here.cols, here.rows, of_lower);
-  block_barrier();  // orders what 2 wrote to shared memory before its reads, and what it read before the writes of 3
-  store_columns<Map, Whole>(args, of_upper, here.rows, here.cols, here.lower);  // 3.
-  if (!here.diagonal) store_columns<Map, Whole>(args, of_lower, here.cols, here.rows, here.upper);
+  unsigned char* const upper_tile = shared_memory();
+  unsigned char* const lower_tile = upper_tile + Map::shared_bytes;
+  load_transposed<Map, Whole>(args, here.upper, here.rows, here.cols, upper_tile);  // 2.
+  if (!here.diagonal) load_transposed<Map, Whole>(args, here.lower, here.cols, here.rows, lower_tile);
+  // The barrier orders the writes to shared memory in 2 before their reads in 3, and the reads of both tiles in 2 before
+  // the writes to them in 3.
+  block_barrier();
+  store_columns<Map, Whole>(args, upper_tile, here.rows, here.cols, here.lower);  // 3.
+  if (!here.diagonal) store_columns<Map, Whole>(args, lower_tile, here.cols, here.rows, here.upper);
 }
 
 template <int WordBytes, int Side, std::uint64_t Limits>
@@ -103,7 +109,7 @@ GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
 swap_kernel(GPU_PARAMETER swap_args args) {
   static_assert(threads_of(Limits) == map::tile_map<WordBytes, Side>::threads);
   using at = map::tile_map<WordBytes, Side>;
-  const tile_pair here = find_tiles(args);
+  const tile_pair here = find_tiles(args);  // 1.
   if (here.rows >= at::extent && here.cols >= at::extent) {
     swap_tiles<at, true>(args, here);
   } else {
@@ -122,9 +128,10 @@ GPU_INLINE tile_word tile_word_of(const swap_args& args, int32_t i) {
   return {row, col, rest - col * args.words};
 }
 
+// 2. of unaligned_swap_kernel.
 template <int WordBytes>
-GPU_INLINE void words_in(const swap_args& args, const unsigned char* from, int64_t rows, int64_t cols,
-                         word_t<WordBytes>* tile) {
+GPU_INLINE void load_words(const swap_args& args, const unsigned char* from, int64_t rows, int64_t cols,
+                           word_t<WordBytes>* tile) {
   const int32_t pitch = args.tile * args.words + 1;
   for (int32_t i = static_cast<int32_t>(thread_index()); i < args.tile * args.tile * args.words;
        i += unaligned_swap_threads) {
@@ -135,10 +142,10 @@ GPU_INLINE void words_in(const swap_args& args, const unsigned char* from, int64
   }
 }
 
-// rows, cols: of the tile as it was read; its columns are rows here.
+// 3. of unaligned_swap_kernel. rows, cols: of the tile in shared memory, which is stored transposed.
 template <int WordBytes>
-GPU_INLINE void words_out(const swap_args& args, const word_t<WordBytes>* tile, int64_t rows, int64_t cols,
-                          unsigned char* to) {
+GPU_INLINE void store_words(const swap_args& args, const word_t<WordBytes>* tile, int64_t rows, int64_t cols,
+                            unsigned char* to) {
   const int32_t pitch = args.tile * args.words + 1;
   for (int32_t i = static_cast<int32_t>(thread_index()); i < args.tile * args.tile * args.words;
        i += unaligned_swap_threads) {
@@ -153,14 +160,16 @@ template <int WordBytes, std::uint64_t Limits>
 GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
 unaligned_swap_kernel(GPU_PARAMETER swap_args args) {
   static_assert(threads_of(Limits) == unaligned_swap_threads);
-  const tile_pair here = find_tiles(args);
-  auto* const of_upper = reinterpret_cast<word_t<WordBytes>*>(shared_memory());
-  auto* const of_lower = of_upper + args.tile * (args.tile * args.words + 1);
-  words_in<WordBytes>(args, here.upper, here.rows, here.cols, of_upper);  // 2.
-  if (!here.diagonal) words_in<WordBytes>(args, here.lower, here.cols, here.rows, of_lower);
-  block_barrier();  // orders what 2 wrote to shared memory before its reads, and what it read before the writes of 3
-  words_out<WordBytes>(args, of_upper, here.rows, here.cols, here.lower);  // 3.
-  if (!here.diagonal) words_out<WordBytes>(args, of_lower, here.cols, here.rows, here.upper);
+  const tile_pair here = find_tiles(args);  // 1.
+  auto* const upper_tile = reinterpret_cast<word_t<WordBytes>*>(shared_memory());
+  auto* const lower_tile = upper_tile + args.tile * (args.tile * args.words + 1);
+  load_words<WordBytes>(args, here.upper, here.rows, here.cols, upper_tile);  // 2.
+  if (!here.diagonal) load_words<WordBytes>(args, here.lower, here.cols, here.rows, lower_tile);
+  // The barrier orders the writes to shared memory in 2 before their reads in 3, and the reads of both tiles in 2 before
+  // the writes to them in 3.
+  block_barrier();
+  store_words<WordBytes>(args, upper_tile, here.rows, here.cols, here.lower);  // 3.
+  if (!here.diagonal) store_words<WordBytes>(args, lower_tile, here.cols, here.rows, here.upper);
 }
 
 }  // namespace cornerturn::gpu

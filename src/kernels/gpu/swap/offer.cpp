@@ -1,4 +1,5 @@
-// In place, where elements swap in pairs: mirrored tiles, by register blocks or, at any address, word by word.
+// In place, if elements swap in pairs: a tile and its mirror image, by register blocks or, at any address, word by
+// word.
 #include <algorithm>
 
 #include "base/checked.hpp"
@@ -10,7 +11,7 @@
 namespace cornerturn::gpu {
 namespace {
 
-constexpr std::int64_t most_numbers = 65535;  // of tiles of a side: their pairs fit 31 bits
+constexpr std::int64_t most_numbers = 65535;  // tiles of a side: their pairs fit 31 bits
 constexpr std::int64_t widest_tile = 64;      // of the unaligned rows: elements of a side
 constexpr std::int64_t piece_bytes = 256;     // of a long element that is swapped at once
 
@@ -27,7 +28,7 @@ bool is_aligned(const kernels::facts& known, const kernels::kernel& row) noexcep
   return swaps.pairs[0].extent >= row.tile_rows / 4;
 }
 
-// Fills args and blocks; false where a grid has too few blocks.
+// Fills args and blocks. Returns false when the grid would be too large.
 bool number_pairs(const kernels::facts& known, std::int64_t tile, std::int64_t words, kernels::offer& made) noexcept {
   const map::in_place_form& swaps = *known.in_place;
   auto& args = made.emplace<swap_args>();
@@ -85,7 +86,7 @@ bool offers::swap(const kernels::facts& known, const kernels::target& on, const 
     predict(known, on, row, {.issue = 1 / fill(swaps->pairs[0].extent, row.tile_rows) - 1}, made);
     return true;
   }
-  // Elements longer than a piece are several that are swapped on their own.
+  // Elements longer than a piece are cut into pieces, which are swapped independently.
   std::int64_t words = std::min(swaps->unit, std::max<std::int64_t>(piece_bytes / known.form.word_bytes, 1));
   while (swaps->unit % words != 0) --words;
   const auto bytes = [&](std::int64_t tile) { return tile * (tile * words + 1) * known.form.word_bytes; };
