@@ -1,4 +1,4 @@
-// The answers of a build without GPU kernels.
+// device.hpp in a build without GPU kernels.
 #include "kernels/gpu/device.hpp"
 
 namespace cornerturn::gpu {

@@ -1,5 +1,5 @@
-// The GPUs of this process, in plain C++: no vendor header. A build without CUDA answers from absent.cpp, one with it
-// from cuda/device.cu; both load and answer on a machine without a driver.
+// The GPUs of this process, in plain C++ without vendor headers. cuda/device.cu implements the functions in a build
+// with CUDA, absent.cpp in one without. Both work on a machine without a driver.
 #pragma once
 
 #include <cstddef>
@@ -13,21 +13,21 @@ struct device_info {
   std::string name;  // "NVIDIA H200"
   int arch = 0;      // compute capability: 90 for sm_90
   int multiprocessors = 0;
-  std::int64_t shared_bytes = 0;  // that a block may ask for
+  std::int64_t shared_bytes = 0;  // of a block, at most
   std::int64_t l2_bytes = 0;
   std::int64_t memory_bytes = 0;
 };
 
-// Effect  whether somebody in this process has loaded a driver already: else no pointer can be a GPU's
+// Returns  true when the driver's library is loaded in this process; else no pointer can be a GPU's
 [[nodiscard]] bool driver_is_loaded() noexcept;
 
-// Effect  the current device, when this process has a context on it; else -1. Starts no driver and makes no context,
-//         so that a process that only uses the CPU never pays for one
+// Returns  the current device if this process has a context on it, else -1. It starts no driver and creates no context,
+//          so that a process that only uses the CPU never pays for one
 [[nodiscard]] int device_in_use() noexcept;
 
-// Effect  the GPUs that this process may use; 0 where there is none. Asked once.
+// Returns  the number of GPUs that this process may use; the driver is asked once
 [[nodiscard]] int device_count();
-// Effect  why there is none, as a sentence; "" when there is one
+// Returns  the reason for no GPU, as a sentence; "" if there is a GPU
 [[nodiscard]] const std::string& why_none();
 // Requires  0 <= device < device_count()
 [[nodiscard]] const device_info& info(int device);
@@ -37,12 +37,12 @@ struct device_info {
 enum class memory { pageable, pinned, managed, device };
 struct location {
   memory kind = memory::pageable;
-  int device = 0;  // whose memory it is; of kind device only
+  int device = 0;  // the owner of memory of kind `device`
 };
-// Effect  in which memory the byte lies. Nothing is initialised, and it may be called while a stream is captured.
+// Returns  the memory that holds the byte. It initializes nothing, and may be called while a stream is captured
 [[nodiscard]] location where(const void* pointer) noexcept;
 
-// Makes a device the current one until the end of the scope; -1: leaves it as it is.
+// Makes a device the current one until the end of the scope; -1: changes nothing.
 class device_guard {
  public:
   explicit device_guard(int device) noexcept;
@@ -54,30 +54,29 @@ class device_guard {
   [[maybe_unused]] int before_ = -1;
 };
 
-// Effect  loads every GPU kernel of the list on the device, once in the life of the process, so that no later launch
-//         does first-use work: a stream under capture does not allow it
-// Returns null, or what the driver said
+// Effect  loads every GPU kernel of the list on the device, once in the life of the process. Later launches then need
+//         no first-use work, which is not allowed while a stream is captured
+// Returns null, or the driver's message
 [[nodiscard]] const char* load_kernels(int device) noexcept;
 
-// Effect  memory of the current device, at a multiple of 256 bytes; null: there is none
+// Returns  memory of the current device, at a multiple of 256 bytes; null: there is none
 [[nodiscard]] void* allocate(std::int64_t bytes) noexcept;
-void release(void* memory) noexcept;  // waits for what uses it; null is allowed
+void release(void* memory) noexcept;  // waits for all work that uses it; null is allowed
 // Effect  copies to memory of the current device, and waits
-// Returns null, or what the driver said
+// Returns null, or the driver's message
 [[nodiscard]] const char* upload(void* to, std::span<const std::byte> from) noexcept;
-// Effect  memory of the current device for what comes behind it in the stream; the stream may be under capture
-// Returns null where there is none
+// Returns  memory of the current device for later work of the stream, which may be under capture; null: there is none
 [[nodiscard]] void* allocate(std::int64_t bytes, void* stream) noexcept;
-// Effect  gives it back behind what is in the stream
+// Effect  releases it after all earlier work of the stream
 void release(void* memory, void* stream) noexcept;
 // Effect  sets bytes to 0
-// Returns null, or what the driver said
+// Returns null, or the driver's message
 [[nodiscard]] const char* clear(void* memory, std::int64_t bytes, void* stream) noexcept;
 
-// Effect  forgets the error that a failed launch left behind for the next caller of the run time
+// Effect  clears the error that a failed launch leaves for the next caller of the runtime
 void clear_error() noexcept;
 
-// Between two moments of a stream, by the device's own clock; for tune().
+// Measures the time between two points of a stream with the device's clock; for tune().
 class stopwatch {
  public:
   stopwatch();
@@ -85,7 +84,7 @@ class stopwatch {
   stopwatch(const stopwatch&) = delete;
   stopwatch& operator=(const stopwatch&) = delete;
   void start(void* stream);
-  double stop(void* stream);  // seconds; waits for the stream. Negative: the device failed
+  double stop(void* stream);  // seconds; waits for the stream. Negative: an error of the device
 
  private:
   [[maybe_unused]] void* events_[2] = {nullptr, nullptr};

@@ -1,4 +1,5 @@
-// The types that a GPU loads and stores as one access of 1, 2, 4, 8 or 16 bytes. Each vendor has its own of 8 and 16 bytes.
+// The types that a GPU loads and stores as one access of 1, 2, 4, 8 or 16 bytes. Each vendor has its own types of 8 and
+// 16 bytes.
 #pragma once
 
 #include <cstdint>

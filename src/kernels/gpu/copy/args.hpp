@@ -4,7 +4,8 @@
 
 namespace cornerturn::gpu {
 
-// Words of a block. One word a thread is fastest for one run; four for many runs, which need more addresses.
+// Words of a block of 256 threads. One word a thread is fastest for one run; four are fastest for many runs, because a
+// run needs more address arithmetic.
 inline constexpr int one_run_block_words = 256;
 inline constexpr int many_runs_block_words = 1024;
 

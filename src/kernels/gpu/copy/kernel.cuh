@@ -1,8 +1,9 @@
-// Runs: the innermost axis is contiguous on both sides; what is permuted are whole runs. No shared memory.
-//   1. a block takes one piece of each of several runs; the threads lie along the runs          (runs x piece words)
-//   2. each thread splits the number of its run over the outer axes and adds up both addresses
-//   3. words of 4, 8 or 16 bytes are copied. Bytes are collected into words that are aligned in dst, each from the two
-//      aligned words of src that hold it
+// Copy: one contiguous run, or many. The innermost axis is contiguous on both sides; whole runs are permuted, without
+// shared memory.
+//   1. a block has one piece of each of several runs; neighbouring threads have neighbouring words (runs x piece words)
+//   2. each thread splits its run number over the outer axes and computes both addresses
+//   3. it copies words of 4, 8 or 16 bytes. Narrow elements are copied in words that are aligned in dst; each is
+//      realigned from the two aligned words of src that hold it
 #pragma once
 
 #include "kernels/gpu/copy/args.hpp"
@@ -14,7 +15,7 @@ inline constexpr int copy_threads = 256;
 
 CORNERTURN_HOST_DEVICE constexpr uint32_t log2_of(uint32_t n) { return n <= 1 ? 0 : 1 + log2_of(n / 2); }
 
-// 3.
+// 3. Copies a four-byte word of a run of narrow elements.
 GPU_INLINE void copy_bytes(const copy_args& args, const unsigned char* src, unsigned char* dst, int64_t word) {
   const auto shift = static_cast<int64_t>(reinterpret_cast<std::uint64_t>(dst) & 3);
   const int64_t first = word * 4 - shift;
@@ -35,7 +36,7 @@ copy_kernel(GPU_PARAMETER copy_args args) {
   const uint32_t piece = block_index() - group * args.pieces.divisor;
   const unsigned char* from[Words];
   unsigned char* to[Words];
-  int64_t word[Words];  // of its run; past its end: nothing to move
+  int64_t word[Words];  // of its run; past the end of the run: no word to copy
   GPU_UNROLL for (int k = 0; k < Words; ++k) {
     const uint32_t mine = k * copy_threads + thread_index();
     uint32_t run = (group << (block_log2 - args.piece_log2)) + (mine >> args.piece_log2);
@@ -56,13 +57,13 @@ copy_kernel(GPU_PARAMETER copy_args args) {
   if constexpr (WordBytes == 1) {  // 3.
     GPU_UNROLL for (int k = 0; k < Words; ++k) copy_bytes(args, from[k], to[k], word[k]);
   } else {
-    word_t<WordBytes> moved[Words];
+    word_t<WordBytes> values[Words];
     GPU_UNROLL for (int k = 0; k < Words; ++k) {
       if (word[k] * WordBytes < args.run_bytes)
-        moved[k] = load_global<word_t<WordBytes>>(from[k] + word[k] * WordBytes);
+        values[k] = load_global<word_t<WordBytes>>(from[k] + word[k] * WordBytes);
     }
     GPU_UNROLL for (int k = 0; k < Words; ++k) {
-      if (word[k] * WordBytes < args.run_bytes) store_global(to[k] + word[k] * WordBytes, moved[k]);
+      if (word[k] * WordBytes < args.run_bytes) store_global(to[k] + word[k] * WordBytes, values[k]);
     }
   }
 }

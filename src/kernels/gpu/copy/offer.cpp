@@ -31,7 +31,7 @@ bool offers::copy(const kernels::facts& known, const kernels::target& on, const 
   made.shared_bytes = 0;
   made.reason = "src and dst are one contiguous run";
   if (form.empty) {
-    made.reason = "there is nothing to move";
+    made.reason = "the problem has no elements";
     made.time = 1;
     made.binds = kernels::bound::nothing;
     return true;
@@ -63,7 +63,7 @@ bool offers::copy(const kernels::facts& known, const kernels::target& on, const 
   if (!one_run) {
     made.reason = "the innermost axis is contiguous on both sides: whole runs are copied, without shared memory";
   }
-  // Words that blocks have room for, for each that there is; and the sectors that neighbouring runs share.
+  // The words of all threads, for each word of the problem.
   const double room = static_cast<double>(blocks) * static_cast<double>(block_words * (bytewise ? 4 : word)) /
                       static_cast<double>(known.bytes);
   std::int64_t bits = known.alignment;

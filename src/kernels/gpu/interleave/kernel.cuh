@@ -1,13 +1,16 @@
-// A few columns that lie end to end in src (structures to arrays), or a few rows that are to lie end to end in dst
-// (arrays to structures): Count elements of WordBytes each, whatever their sum. Chunks of 16 bytes on both sides.
-// Structures lie end to end in runs; the runs, and the arrays' pieces, may lie anywhere.
-//   deinterleave: 1. the rows of src, one after the other, travel to shared memory, chunk by chunk
-//                 2. after a barrier each thread takes V = 16 / WordBytes rows, Count chunks, into registers
-//                 3. it picks out Count chunks of V elements, one for each column, and writes them: 32 lanes, 512 bytes
-//   interleave:   the same backwards
-// Picking is a matter of names for elements of four bytes or more, and of byte permutations for narrower ones: a word
-// is put together from two pairs of bytes.
-//   Chunk g lies at place g + g / 8, so that threads, Count chunks apart, meet different banks (even Counts too).
+// Interleave: structures of Count elements of WordBytes each. They are contiguous in runs on one side; on the other
+// side each element has an array of its own. Both sides are accessed in aligned chunks of 16 bytes, V = 16 / WordBytes
+// elements.
+//   deinterleave, structures to arrays:
+//     1. the chunks of the structures are copied to shared memory
+//     2. after a barrier each thread loads V structures, which are Count chunks
+//     3. it regroups them to Count chunks of V elements, one for each array, and stores these: 32 lanes, 512 bytes
+//   interleave, arrays to structures:
+//     1. each thread loads V elements of each array, which are Count chunks
+//     2. it regroups them to V structures, which it stores to shared memory
+//     3. after a barrier the chunks of the structures are stored to dst
+// Elements of four bytes or more are regrouped by register names, narrower ones by byte permutations.
+// Chunk g is at slot g + g / 8 of shared memory, so that threads, Count chunks apart, use different banks.
 #pragma once
 
 #include "kernels/gpu/interleave/args.hpp"
@@ -29,7 +32,7 @@ struct interleave_tile {
 // Byte `index` of a list of words, as a selector of byte_permute for its first operand.
 GPU_INLINE constexpr int selector(int index) { return index & 3; }
 
-// The word of four bytes that lie anywhere in `from`.
+// The word of the bytes a, b, c and d of `from`.
 template <int Words>
 GPU_INLINE uint32_t pick(const uint32_t (&from)[Words], int a, int b, int c, int d) {
   const uint32_t low = byte_permute(from[a / 4], from[b / 4], selector(a) | (4 + selector(b)) << 4);
@@ -37,7 +40,7 @@ GPU_INLINE uint32_t pick(const uint32_t (&from)[Words], int a, int b, int c, int
   return byte_permute(low, high, 0x5410);
 }
 
-// V rows of Count elements become Count columns of V elements (Split), or the other way round.
+// Regroups V structures of Count elements to Count arrays of V elements (Split), or Count arrays to V structures.
 template <int WordBytes, int Count, bool Split>
 GPU_INLINE void regroup(const uint32_t (&from)[4 * Count], uint32_t (&to)[4 * Count]) {
   constexpr int V = 16 / WordBytes;
@@ -55,7 +58,7 @@ GPU_INLINE void regroup(const uint32_t (&from)[4 * Count], uint32_t (&to)[4 * Co
   }
 }
 
-// Where chunk `chunk` of all structures lies, and where V elements of arrays from index `first` on.
+// The offsets of a chunk of the structures, and of V elements of an array from index `first` on.
 GPU_INLINE int64_t structure_offset(const interleave_args& args, uint32_t chunk) {
   if (args.runs.rank == 0) return int64_t{chunk} * 16;
   const uint32_t run = args.run_chunks.quotient(chunk);
@@ -65,7 +68,7 @@ GPU_INLINE int64_t array_offset(const interleave_args& args, uint32_t first, int
   return args.arrays.rank == 0 ? int64_t{first} * word_bytes : fused_offset(args.arrays, first);
 }
 
-// Structures [first, first + count) of the block's; slot 0 counts them.
+// The structures [first, first + count) of a block; slot 0 counts them.
 struct structures {
   uint32_t first;
   int32_t count;
@@ -127,18 +130,18 @@ interleave_kernel(GPU_PARAMETER interleave_args args) {
   uint32_t rows[4 * Count];  //                                                           (Count, V structures)
   uint32_t mine[4 * Count];  //                                                           (V structures, Count)
   const unsigned char* from = here.src + array_offset(args, all.first + thread * at::v, WordBytes);
-  GPU_UNROLL for (int k = 0; k < Count; ++k, from += args.src_row_bytes) {  // 3. backwards
+  GPU_UNROLL for (int k = 0; k < Count; ++k, from += args.src_row_bytes) {  // 1.
     uint32_t chunk[4];
     load_chunk<WordBytes>(chunk, from, all.count - thread * at::v);
     rows[4 * k] = chunk[0], rows[4 * k + 1] = chunk[1], rows[4 * k + 2] = chunk[2], rows[4 * k + 3] = chunk[3];
   }
   regroup<WordBytes, Count, false>(rows, mine);
-  GPU_UNROLL for (int k = 0; k < Count; ++k) {  // 2. backwards
+  GPU_UNROLL for (int k = 0; k < Count; ++k) {  // 2.
     *reinterpret_cast<word_t<16>*>(tile + at::smem_offset(thread * Count + k)) = {mine[4 * k], mine[4 * k + 1],
                                                                                   mine[4 * k + 2], mine[4 * k + 3]};
   }
-  block_barrier();                              // orders the chunks put down in 2 before their reads in 1
-  GPU_UNROLL for (int k = 0; k < Count; ++k) {  // 1. backwards
+  block_barrier();                              // orders the chunks stored in 2 before their reads in 3
+  GPU_UNROLL for (int k = 0; k < Count; ++k) {  // 3.
     const int chunk = k * at::threads + thread;
     if (chunk * 16 >= bytes) continue;
     unsigned char* const to = here.dst + structure_offset(args, first_chunk + chunk);

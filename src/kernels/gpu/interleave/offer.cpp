@@ -24,7 +24,7 @@ bool offers::interleave(const kernels::facts& known, const kernels::target& on, 
   const auto structures = split ? &axis::src_stride : &axis::dst_stride;
   const auto arrays = split ? &axis::dst_stride : &axis::src_stride;
   const axis* const member = split ? known.src_unit() : known.dst_unit();  // the axis within a structure
-  const axis* const first = split ? known.dst_unit() : known.src_unit();   // along which structures are contiguous
+  const axis* const first = split ? known.dst_unit() : known.src_unit();   // the axis along contiguous structures
   if (member == nullptr || first == nullptr || member == first) return false;
   if (member->extent != std::min(row.tile_rows, row.tile_cols) || first->*structures != member->extent) return false;
   const std::int64_t structure_bytes = member->extent * word;
@@ -35,7 +35,7 @@ bool offers::interleave(const kernels::facts& known, const kernels::target& on, 
     if (&one != member && &one != first && one.*structures * word % step != 0) return false;
     if (!unaligned && &one != first && one.*arrays * word % 16 != 0) return false;
   }
-  // Short runs of structures continue across any other axes, when no chunk of 16 bytes spans two runs.
+  // Short runs of structures continue along any other axes, if no chunk of 16 bytes spans two runs.
   const std::int64_t extent = std::max(row.tile_rows, row.tile_cols);
   std::array<int, map::max_axes> along{static_cast<int>(first - form.axes.data())};
   int rank = 1;
@@ -55,7 +55,8 @@ bool offers::interleave(const kernels::facts& known, const kernels::target& on, 
     args.blocks.extent[0] = total;
     args.blocks.tile[0] = static_cast<std::int32_t>(extent);
     grid_builder number(args.blocks, word);
-    // Where chunks are realigned, up to V - 1 structures are counted before the first one, and a chunk may reach as far.
+    // If chunks are realigned, units begin up to V - 1 structures before the first one and end as far behind the last
+    // one.
     const std::int64_t counted = total + (unaligned ? 2 * (16 / word - 1) : 0);
     number.add(ceil_div(counted, extent), 0, 1, 0, 0);
     for (int k = form.rank - 1; k >= 0; --k) {

@@ -1,16 +1,15 @@
-// A few columns that lie end to end in src, or a few rows that are to lie end to end in dst, as gpu/interleave.cuh, but
-// the arrays, V elements at a time, begin at any multiple of an element, and so does the first structure.
-//   V structures are a unit: as many chunks of 16 bytes as a structure has elements. Units are counted from up to V - 1
-//   structures before the first one, so that their chunks are aligned. A block has a unit for each thread, and one of
-//   them is its neighbour's as well: an aligned chunk of an array has elements of two units.
-//   deinterleave: 1. the chunks of the units travel to shared memory
-//                 2. after a barrier each thread turns its unit into chunks of columns
-//                 3. which go to shared memory after another
-//                 4. after a third one each thread takes 16 bytes that are aligned in dst out of two chunks of a column
-//   interleave:   1. the aligned chunks of the rows travel to shared memory
-//                 2. after a barrier each thread takes V elements of each row out of two of them, and makes a unit
-//                 3. which goes to shared memory after another
-//                 4. after a third one the chunks of the units are written in order
+// Interleave as in interleave/kernel.cuh, for arrays and structures at any multiple of one element. A unit is V
+// structures, Count chunks. Units begin up to V - 1 structures before the first one, so that their chunks are aligned.
+// A block has a unit for each thread. Neighbouring blocks share one, because an aligned chunk of an array has elements
+// of two units.
+//   deinterleave: 1. the chunks of the units are copied to shared memory
+//                 2. after a barrier each thread regroups its unit to chunks of arrays
+//                 3. after a barrier it stores these to shared memory
+//                 4. after a barrier each thread realigns 16 aligned bytes of dst from two chunks of an array
+//   interleave:   1. the aligned chunks of the arrays are copied to shared memory
+//                 2. after a barrier each thread realigns V elements of each array, and regroups them to a unit
+//                 3. after a barrier it stores the unit to shared memory
+//                 4. after a barrier the chunks of the units are stored in order
 #pragma once
 
 #include "kernels/gpu/interleave/kernel.cuh"
@@ -25,7 +24,7 @@ struct unaligned_interleave_tile {
   static constexpr int v = aligned::v;
   static constexpr int structure_bytes = WordBytes * Count;
 
-  // Addresses of structures are multiples of `unit` bytes, and those of `period` structures as far apart as chunks are.
+  // Addresses of structures are multiples of `unit` bytes, so every `period`th structure begins at a chunk.
   static constexpr int unit = structure_bytes & -structure_bytes;
   static constexpr int period = 16 / unit;
   static constexpr int inverse = [] {  // of structure_bytes / unit, modulo period
@@ -33,19 +32,19 @@ struct unaligned_interleave_tile {
     while (found * (structure_bytes / unit) % period != 1 % period) ++found;
     return found;
   }();
-  // How many structures before `first` the last aligned one begins.
+  // The number of structures from the last aligned one to the structure at `first`.
   GPU_INLINE static int lead(const void* first) {
     return static_cast<int>(low_word(first) / unit * inverse & (period - 1));
   }
 };
 
-// Of `total` structures, a block has those from `first` on, which may be before 0.
+// A block has the structures from `first` on, which may be negative, of `total` ones.
 struct unit_range {
   int64_t first;
   int64_t total;
-  // Whether some of `count` elements, or bytes, from `at` on are among the first `all`, or all are.
-  GPU_INLINE static bool meets(int64_t at, int count, int64_t all) { return at + count > 0 && at < all; }
-  GPU_INLINE static bool holds(int64_t at, int count, int64_t all) { return at >= 0 && at + count <= all; }
+  // True when [at, at + count) overlaps [0, all), and when it is contained in [0, all).
+  GPU_INLINE static bool overlaps(int64_t at, int count, int64_t all) { return at + count > 0 && at < all; }
+  GPU_INLINE static bool contains(int64_t at, int count, int64_t all) { return at >= 0 && at + count <= all; }
 };
 
 template <int WordBytes, int Count>
@@ -68,38 +67,38 @@ unaligned_deinterleave_kernel(GPU_PARAMETER tile_args args) {
   const unit_range units = find_units<WordBytes, Count>(args, here, here.src);
   const auto thread = static_cast<int>(thread_index());
   const unaligned_source src = {here.src, 0, args.src_begin, args.src_end, 0, {0, 0}};
-  const int64_t first = units.first - at::v;                           // of the unit of thread 0, the halo
+  const int64_t first = units.first - at::v;                           // of the unit of thread 0, which is the halo
   const auto chunks = reinterpret_cast<word_t<16>*>(shared_memory());  // in 3 and 4
-  const auto place_of = [](int chunk) { return shared_memory() + at::aligned::smem_offset(chunk); };
+  const auto smem_of = [](int chunk) { return shared_memory() + at::aligned::smem_offset(chunk); };
   GPU_UNROLL for (int k = 0; k < Count; ++k) {  // 1.
     const int chunk = k * at::threads + thread;
     const int64_t byte = first * at::structure_bytes + chunk * 16;
-    if (!units.meets(byte, 16, units.total * at::structure_bytes)) continue;
-    fetch_part(src, place_of(chunk), here.src + byte);
+    if (!units.overlaps(byte, 16, units.total * at::structure_bytes)) continue;
+    fetch_part(src, smem_of(chunk), here.src + byte);
   }
   wait_for_copies();
   block_barrier();              // orders the chunks copied in 1 before their reads in 2
   uint32_t mine[4 * Count];     //                                                        (V structures, Count)
   uint32_t columns[4 * Count];  //                                                        (Count, V structures)
   GPU_UNROLL for (int k = 0; k < Count; ++k) {  // 2.
-    const auto chunk = *reinterpret_cast<const word_t<16>*>(place_of(thread * Count + k));
+    const auto chunk = *reinterpret_cast<const word_t<16>*>(smem_of(thread * Count + k));
     mine[4 * k] = chunk.x, mine[4 * k + 1] = chunk.y, mine[4 * k + 2] = chunk.z, mine[4 * k + 3] = chunk.w;
   }
   regroup<WordBytes, Count, true>(mine, columns);
-  block_barrier();  // orders the reads in 2 before the columns put down there in 3
+  block_barrier();  // orders the reads of the units in 2 before the writes of the columns in 3
   GPU_UNROLL for (int k = 0; k < Count; ++k) chunks[k * at::threads + thread] = chunk_of(columns, k);  // 3.
-  block_barrier();                              // orders the columns put down in 3 before their reads in 4
-  if (thread == 0) return;                      // what begins in the halo is the block's before this one
+  block_barrier();                              // orders the columns stored in 3 before their reads in 4
+  if (thread == 0) return;                      // the block before this one stores the chunks that begin in the halo
   GPU_UNROLL for (int k = 0; k < Count; ++k) {  // 4.
     unsigned char* const line = here.dst + k * args.dst_col_bytes;
     const uint32_t before = low_word(line + first * WordBytes) & 15;
     const int64_t row = first + thread * at::v - static_cast<int>(before) / WordBytes;
-    if (!units.meets(row, at::v, units.total)) continue;
+    if (!units.overlaps(row, at::v, units.total)) continue;
     const word_t<16>* const low = chunks + k * at::threads + thread - (before == 0 ? 0 : 1);
     uint32_t words[4];
     take_out<WordBytes>(words, low[0], chunks[k * at::threads + thread], 16 - before & 15);
     unsigned char* const to = line + row * WordBytes;
-    if (units.holds(row, at::v, units.total)) {
+    if (units.contains(row, at::v, units.total)) {
       store_global(to, word_t<16>{words[0], words[1], words[2], words[3]});
     } else {
       store_rows<WordBytes>(to, words, -row, units.total - row);
@@ -117,41 +116,41 @@ unaligned_interleave_kernel(GPU_PARAMETER tile_args args) {
   const auto thread = static_cast<int>(thread_index());
   const unaligned_source src = {here.src, 0, args.src_begin, args.src_end, 0, {0, 0}};
   const auto chunks = reinterpret_cast<word_t<16>*>(shared_memory());  // in 1 and 2
-  const auto place_of = [](int chunk) { return shared_memory() + at::aligned::smem_offset(chunk); };
-  uint32_t before[Count];  // bytes of the chunk with the block's first element of a row that are not its own
+  const auto smem_of = [](int chunk) { return shared_memory() + at::aligned::smem_offset(chunk); };
+  uint32_t before[Count];                       // misalignment of the block's first element of each array
   GPU_UNROLL for (int k = 0; k < Count; ++k) {  // 1.                                     (Count, threads, 16 bytes)
     const unsigned char* const line = here.src + k * args.src_row_bytes;
     before[k] = low_word(line + units.first * WordBytes) & 15;
     const int64_t col = units.first + thread * at::v - static_cast<int>(before[k]) / WordBytes;
-    if (units.meets(col, at::v, units.total))
+    if (units.overlaps(col, at::v, units.total))
       fetch_part(src, reinterpret_cast<unsigned char*>(chunks + k * at::threads + thread), line + col * WordBytes);
   }
   wait_for_copies();
   block_barrier();           // orders the chunks copied in 1 before their reads in 2
   uint32_t rows[4 * Count];  //                          (Count, V structures)
   uint32_t mine[4 * Count];  //                          (V structures, Count)
-  const int next = thread + 1 < at::threads ? thread + 1 : thread;  // the last unit is the next block's
+  const int next = thread + 1 < at::threads ? thread + 1 : thread;  // the next block stores the last unit
   GPU_UNROLL for (int k = 0; k < Count; ++k) {                      // 2.
     uint32_t taken[4];
     take_out<WordBytes>(taken, chunks[k * at::threads + thread], chunks[k * at::threads + next], before[k]);
     GPU_UNROLL for (int w = 0; w < 4; ++w) rows[4 * k + w] = taken[w];
   }
   regroup<WordBytes, Count, false>(rows, mine);
-  block_barrier();                              // orders the reads in 2 before the units put down there in 3
+  block_barrier();  // orders the reads of the chunks in 2 before the writes of the units in 3
   GPU_UNROLL for (int k = 0; k < Count; ++k) {  // 3.
-    *reinterpret_cast<word_t<16>*>(place_of(thread * Count + k)) = chunk_of(mine, k);
+    *reinterpret_cast<word_t<16>*>(smem_of(thread * Count + k)) = chunk_of(mine, k);
   }
-  block_barrier();                              // orders the units put down in 3 before their reads in 4
+  block_barrier();                              // orders the units stored in 3 before their reads in 4
   GPU_UNROLL for (int k = 0; k < Count; ++k) {  // 4.
     const int chunk = k * at::threads + thread;
     const int64_t byte = units.first * at::structure_bytes + chunk * 16, all = units.total * at::structure_bytes;
-    if (chunk >= (at::threads - 1) * Count || !units.meets(byte, 16, all)) continue;
+    if (chunk >= (at::threads - 1) * Count || !units.overlaps(byte, 16, all)) continue;
     unsigned char* const to = here.dst + byte;
-    if (units.holds(byte, 16, all)) {
-      store_global(to, *reinterpret_cast<const word_t<16>*>(place_of(chunk)));
+    if (units.contains(byte, 16, all)) {
+      store_global(to, *reinterpret_cast<const word_t<16>*>(smem_of(chunk)));
     } else {
       GPU_UNROLL_BY(1) for (int i = 0; i < 16; ++i) {
-        if (byte + i >= 0 && byte + i < all) to[i] = place_of(chunk)[i];
+        if (byte + i >= 0 && byte + i < all) to[i] = smem_of(chunk)[i];
       }
     }
   }

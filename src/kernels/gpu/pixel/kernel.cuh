@@ -1,10 +1,10 @@
-// Pixels: matrices of elements of three bytes, whose extents are multiples of 4 and whose addresses are multiples of 4.
-//   1. 64 rows of 64 pixels travel to shared memory, word by word                       (rows, 48 words)
-//   2. after a barrier each thread reads 4 x 4 pixels, three words a row, and transposes them in registers
-//   3. after a barrier it puts three words for each of four columns                     (columns, 48 words)
-//   4. after a barrier they are written word by word
-// Lines of words lie 52 words apart: 16 blocks along a row meet banks 0, 3, 6, ... and those four rows further down the
-// ones between.
+// Pixels: matrices of 3-byte elements, whose extents and addresses are multiples of 4.
+//   1. 64 rows of 64 pixels are copied to shared memory, word by word                   (rows, 48 words)
+//   2. after a barrier each thread loads 4 x 4 pixels, three words a row, and transposes them in registers
+//   3. after a barrier it stores three words of each of four columns to shared memory   (columns, 48 words)
+//   4. after a barrier the columns are stored word by word
+// The pitch of a line is 52 words: 16 blocks along a row use banks 0, 3, 6, ..., and 16 blocks four rows further down
+// use the banks between.
 #pragma once
 
 #include "kernels/gpu/pixel/args.hpp"
@@ -26,7 +26,7 @@ pixel_kernel(GPU_PARAMETER tile_args args) {
   const auto thread = static_cast<int>(thread_index());
   const int32_t cols = static_cast<int32_t>(here.left[0] < pixel_side ? here.left[0] : pixel_side);
   const int32_t rows = static_cast<int32_t>(here.left[1] < pixel_side ? here.left[1] : pixel_side);
-  // Two warps go along a line, half of the second one idle: no division for each word.
+  // Two warps walk a line, half of the second one idle. So no word needs a division by 48.
   constexpr int Lines = pixel_threads / 64;
   const int line = thread / 64, word = thread % 64;
 
@@ -38,7 +38,7 @@ pixel_kernel(GPU_PARAMETER tile_args args) {
   wait_for_copies();
   block_barrier();  // orders the words copied in 1 before their reads in 2
   const int across = thread % 16, down = thread / 16;
-  uint32_t turned[4][3];  //                                                              (4 columns, 12 bytes)
+  uint32_t transposed[4][3];  //                                                              (4 columns, 12 bytes)
   if (across * 4 < cols && down * 4 < rows) {
     uint32_t pixel[4][4];  //                                                             (4 rows, 4 pixels)
     GPU_UNROLL for (int k = 0; k < 4; ++k) {  // 2.
@@ -50,19 +50,19 @@ pixel_kernel(GPU_PARAMETER tile_args args) {
       pixel[k][3] = third >> 8;
     }
     GPU_UNROLL for (int k = 0; k < 4; ++k) {
-      turned[k][0] = byte_permute(pixel[0][k], pixel[1][k], 0x4210);
-      turned[k][1] = byte_permute(pixel[1][k], pixel[2][k], 0x5421);
-      turned[k][2] = byte_permute(pixel[2][k], pixel[3][k], 0x6542);
+      transposed[k][0] = byte_permute(pixel[0][k], pixel[1][k], 0x4210);
+      transposed[k][1] = byte_permute(pixel[1][k], pixel[2][k], 0x5421);
+      transposed[k][2] = byte_permute(pixel[2][k], pixel[3][k], 0x6542);
     }
   }
-  block_barrier();  // orders the reads in 2 before what is put there in 3
+  block_barrier();  // orders the reads of the rows in 2 before the writes of the columns in 3
   if (across * 4 < cols && down * 4 < rows) {
     GPU_UNROLL for (int k = 0; k < 4; ++k) {  // 3.
       uint32_t* const column = tile + (across * 4 + k) * pixel_pitch + down * 3;
-      GPU_UNROLL for (int i = 0; i < 3; ++i) column[i] = turned[k][i];
+      GPU_UNROLL for (int i = 0; i < 3; ++i) column[i] = transposed[k][i];
     }
   }
-  block_barrier();  // orders the words put down in 3 before their reads in 4
+  block_barrier();  // orders the words stored in 3 before their reads in 4
   unsigned char* to = here.dst + line * args.dst_col_bytes + word * 4;
   GPU_UNROLL for (int col = 0; col < pixel_side; col += Lines) {  // 4.
     if (col + line < cols && word * 4 < rows * 3) store_global(to, tile[(col + line) * pixel_pitch + word]);

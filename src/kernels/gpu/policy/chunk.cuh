@@ -1,11 +1,11 @@
-// A chunk: 16 aligned bytes of global memory, loaded and stored whole, or element by element where an edge cuts it.
+// A chunk: 16 aligned bytes of global memory. It is loaded and stored whole, or by elements if an edge cuts it.
 #pragma once
 
 #include "kernels/gpu/policy/grid.cuh"
 
 namespace cornerturn::gpu {
 
-// Reads `count` elements of a chunk, all of them when count >= V. The rest is undefined and never stored.
+// Loads `count` elements of a chunk, at most V. The others are undefined, and never stored.
 template <int WordBytes>
 GPU_INLINE void load_chunk(uint32_t (&chunk)[4], const unsigned char* from, int64_t count) {
   constexpr int V = 16 / WordBytes;

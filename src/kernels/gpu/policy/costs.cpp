@@ -41,7 +41,7 @@ double sector_waste(std::int64_t run_bytes, std::int64_t alignment) noexcept {
   const double step = static_cast<double>(std::min<std::int64_t>(alignment, 32));
   const double whole = std::ceil(static_cast<double>(run_bytes) / sector) * sector;
   const double rounded = whole - static_cast<double>(run_bytes);
-  // A run that begins at a random multiple of `step` spans one sector more as often as its end passes the next border.
+  // The chance that a run at a random multiple of `step` spans one sector more, times the bytes of a sector.
   const double more = step >= sector ? 0 : std::max(0.0, (sector - step - rounded) / (sector - step) * (sector - step));
   return (rounded + more) / static_cast<double>(run_bytes);
 }
@@ -52,7 +52,7 @@ struct constants {
   float copy = 1, dram = 1, requests = 1, shared = 1, issue = 1;
 };
 
-// One entry for each row of the list.
+// The table has one entry for each row of the list.
 const constants& constants_of(const kernels::kernel& row) noexcept {
   static const std::vector<constants> all = [] {
     std::vector<constants> made(kernels::all().size());
@@ -97,10 +97,10 @@ void predict(const kernels::facts& known, const kernels::target& on, const kerne
     if (one.time > most) most = one.time, made.binds = one.limit;
   }
   if (made.blocks == 0) return;
-  // Multiprocessors take blocks in turns; the last turn may leave some idle. A launch and the latency of one block are
-  // added to both sides, so that neither counts in the time of a large problem.
-  const double turns = std::ceil(static_cast<double>(made.blocks) / on.multiprocessors);
-  const double idle = turns * on.multiprocessors / made.blocks;
+  // The last wave of blocks may leave multiprocessors idle. The latencies of a launch and of a block are added to the
+  // times of the offer and of the copy, so that they cancel for a large problem.
+  const double waves = std::ceil(static_cast<double>(made.blocks) / on.multiprocessors);
+  const double idle = waves * on.multiprocessors / made.blocks;
   const double copy_us = 2 * static_cast<double>(known.bytes) / on.gpu->copy_bytes_per_us;
   const double latency_us = on.gpu->launch_us + (made.shared_bytes > 0 ? on.gpu->block_us : on.gpu->copy_block_us);
   const double us = latency_us + copy_us * made.time * idle;

@@ -1,5 +1,5 @@
-// Address source of axes that one side walks as one: an index is split over the axes by multiplications. A tile looks
-// the offsets of its rows in src and of its columns in dst up in two tables in shared memory.
+// Address source of fused axes: an index is split over the axes by multiplications. A tile has two tables in shared
+// memory: the src offsets of its rows, and the dst offsets of its columns.
 #pragma once
 
 #include "kernels/gpu/policy/grid.cuh"
@@ -32,7 +32,7 @@ GPU_INLINE int64_t offset_of(const fused_axes& axes, int64_t stride_bytes, uint3
   return axes.rank == 0 ? index * stride_bytes : fused_offset(axes, index);
 }
 
-// `rows` and `cols` entries; indices past the end are given too, and never used. `threads` fill them together.
+// Fills the tables with `rows` and `cols` entries; entries past the end are never used. `threads` threads fill them.
 GPU_INLINE void fill_tables(const fused_tile_args& args, const tile_origin& here, int64_t* tables, int rows, int cols,
                             int threads) {
   const auto first_col = static_cast<uint32_t>(args.blocks.extent[0] - here.left[0]);

@@ -1,4 +1,4 @@
-// From a block number to the block's place: the pointers of its first element, and how much of each cut axis is left.
+// Converts a block number to the origin of its tile: the pointers of its first element, and the rest of each cut axis.
 #pragma once
 
 #include "kernels/gpu/policy/grid.hpp"
@@ -8,13 +8,14 @@ namespace cornerturn::gpu {
 struct tile_origin {
   const unsigned char* src;
   unsigned char* dst;
-  int64_t left[2];  // <= 0: the block lies past the end, in a band that is not full
+  int64_t left[2];  // <= 0: the block is past the end of a partial band
 };
 
-// Few grids have more axes than these; theirs are read from fixed places of constant memory, without a loop.
+// Few grids have more axes. These are loaded from fixed addresses of constant memory, without a loop.
 inline constexpr int32_t usual_grid_axes = 3;
 
-// Rolled: where `blocks` is no constant, the rare loop would take registers from the whole kernel.
+// Rolled: the loop over the other axes is not unrolled. If `blocks` is no kernel parameter, the unrolled loop would
+// take registers from the whole kernel.
 template <bool Rolled = false>
 GPU_INLINE tile_origin find_origin(const grid& blocks, const void* src, void* dst, uint32_t block = block_index()) {
   int64_t src_offset = 0, dst_offset = 0;
@@ -41,7 +42,7 @@ GPU_INLINE tile_origin find_origin(const grid& blocks, const void* src, void* ds
           {blocks.extent[0] - int64_t{tile0} * blocks.tile[0], blocks.extent[1] - int64_t{tile1} * blocks.tile[1]}};
 }
 
-// What a block of a family whose blocks do not wait for each other does between its reads and its writes.
+// The callback between reads and writes of a tile, for families whose blocks do not wait for each other.
 struct nothing_between {
   GPU_INLINE void operator()() const {}
 };

@@ -1,5 +1,5 @@
-// The plain data that the arguments of all GPU kernels begin with, and the grid that most of them walk. A kernel takes its
-// arguments by value, as one parameter; an offer.cpp fills them, and the launch adds the pointers.
+// The plain data that begins the arguments of every GPU kernel, and the grid of most kernels. A kernel takes its
+// arguments by value, as one parameter. An offer.cpp fills them; the launch adds the pointers.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ namespace cornerturn::gpu {
 struct array_args {
   const void* src = nullptr;
   void* dst = nullptr;
-  std::uint64_t src_begin = 0;  // addresses: no byte outside [begin, end) is read
+  std::uint64_t src_begin = 0;  // no byte outside the addresses [src_begin, src_end) is read
   std::uint64_t src_end = 0;
-  std::uint32_t* flags = nullptr;  // all 0; of kernels whose blocks signal each other, else null
+  std::uint32_t* flags = nullptr;  // all 0, for kernels whose blocks signal each other; else null
 };
 
-// Blocks are numbered in one dimension. Each grid axis takes its index off the block number, fastest first.
+// Blocks are numbered in one dimension. A block number is split over the grid axes, fastest first.
 //
-// At most two axes are cut into tiles: slot 0 is contiguous in src, slot 1 is contiguous in dst. Either may be split into
-// several grid axes, such as tiles within a band, and bands.
+// At most two axes are cut into tiles: slot 0 is contiguous in src, slot 1 is contiguous in dst. Each may be split into
+// several grid axes, such as bands and the tiles of a band.
 struct grid_axis {
   map::fast_divisor count;
   std::uint32_t tiles[2] = {0, 0};  // of each slot that one step advances
@@ -37,7 +37,8 @@ struct grid {
   grid_axis axes[map::max_axes + 1];
 };
 
-// Axes that one side walks as one, fastest first. A linear index is split over them to find an address of the other side.
+// Several axes that one side walks as one, fastest first. A linear index is split over them to find an address of the
+// other side.
 struct fused_axes {
   std::int32_t rank = 0;
   struct fused_axis {
@@ -46,7 +47,7 @@ struct fused_axes {
   } axes[map::max_axes];
 };
 
-// One item of a batch whose addresses come from a table: addresses of index 0.
+// One item of a batch whose addresses come from a table: the addresses of index 0.
 struct batch_item {
   std::uint64_t src = 0;
   std::uint64_t dst = 0;

@@ -13,7 +13,7 @@ namespace cornerturn::gpu {
 
 inline constexpr std::int64_t most_blocks = INT32_MAX;
 
-// An axis of one index takes no part.
+// Axes of one index are omitted.
 class grid_builder {
  public:
   grid_builder(grid& blocks, std::int64_t word) noexcept : blocks_(blocks), word_(word) {}
@@ -28,7 +28,7 @@ class grid_builder {
     into.dst_step_bytes = dst_step * word_;
     if (!base::checked_mul(all_, count, all_) || all_ > most_blocks) all_ = most_blocks + 1;
   }
-  // 0 where a grid has too few blocks.
+  // 0 when the grid would be too large.
   [[nodiscard]] std::uint32_t blocks() const noexcept {
     return all_ > most_blocks ? 0 : static_cast<std::uint32_t>(all_);
   }
@@ -39,7 +39,7 @@ class grid_builder {
   std::int64_t all_ = 1;
 };
 
-// The offer of a grid of tiles with the row's own shared memory. False where a grid has too few blocks.
+// Sets the blocks of an offer, and its shared memory to the row's. Returns false when the grid would be too large.
 [[nodiscard]] inline bool finish(kernels::offer& made, const grid_builder& number,
                                  const kernels::kernel& row) noexcept {
   made.blocks = number.blocks();
@@ -47,7 +47,7 @@ class grid_builder {
   return made.blocks != 0;
 }
 
-// The share of tiles of `extent` that `n` indices fill.
+// The used share of the tiles of `extent` indices that cover `n` indices.
 [[nodiscard]] inline double fill(std::int64_t n, std::int64_t extent) noexcept {
   return static_cast<double>(n) / static_cast<double>(base::ceil_div(n, extent) * extent);
 }

@@ -1,5 +1,5 @@
-// The launch bounds of an instance as one number, so that a row of the list is the only place that says them: threads of a
-// block, blocks that must fit a multiprocessor of each architecture, and how shared memory and L1 are divided.
+// The launch bounds of an instance as one number, so that they are written in its row only: the threads of a block, the
+// minimum blocks on a multiprocessor of each architecture, and the division between shared memory and L1.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace cornerturn::gpu {
 
-// Blocks that must fit a multiprocessor, which limits registers. 0: as on sm_90.
+// The blocks that must fit a multiprocessor, which limits registers. 0: the number of sm_90.
 struct min_blocks {
   int sm75 = 0;
   int sm80 = 0;
@@ -18,7 +18,7 @@ struct min_blocks {
   int sm120 = 0;
 };
 
-// shared_percent: the share of what a multiprocessor divides between shared memory and L1; 0: the driver decides
+// shared_percent: the share of shared memory in the memory that it divides with L1; 0: the driver decides
 constexpr std::uint64_t limits(int threads, min_blocks blocks, int shared_percent = 0) {
   std::uint64_t packed = static_cast<std::uint64_t>(threads) | static_cast<std::uint64_t>(shared_percent) << 11;
   int shift = 18;

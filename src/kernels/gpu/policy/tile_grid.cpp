@@ -37,7 +37,7 @@ double tile_waste(const kernels::facts& known, std::int64_t row_bytes, std::int6
     if (k != axes.cols[0]) src_bits |= one.src_stride * known.form.word_bytes;
     if (k != axes.rows[0]) dst_bits |= one.dst_stride * known.form.word_bytes;
   }
-  // A base address that is a multiple of 16 is one of 32 as often as not.
+  // An address that is a multiple of 16 is a multiple of 32 in half of all cases, so no more than 16 is assumed.
   const auto known_of = [](std::int64_t bits) { return (bits | 16) & -(bits | 16); };
   return (sector_waste(row_bytes, known_of(src_bits)) + sector_waste(col_bytes, known_of(dst_bits))) / 2;
 }

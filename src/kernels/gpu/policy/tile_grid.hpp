@@ -9,20 +9,20 @@
 
 namespace cornerturn::gpu {
 
-// How many tiles of so many elements the problem has.
+// The number of tiles of `across` x `down` elements that cover the problem.
 [[nodiscard]] double tiles_of(const kernels::facts& known, std::int64_t across, std::int64_t down) noexcept;
 
-// The area of all tiles over the area of the problem, less 1: the part of the tiles that is empty.
+// The empty area of the tiles, relative to the area of the problem.
 [[nodiscard]] double empty_part(const transpose_axes& axes, const kernels::kernel& row) noexcept;
-// The share of tiles that some edge cuts, of tiles of the row's size; `halo`: the first and the last tile of each column of
-// tiles too.
+// The share of the row's tiles that an edge cuts. `halo`: the first and the last tile of each column of tiles count,
+// too.
 [[nodiscard]] double cut_tiles(const transpose_axes& axes, const kernels::kernel& row, bool halo) noexcept;
 
-// What a tile of so many bytes of a row and of a column adds in sectors, half for each side.
+// The average of sector_waste() over both sides, for tiles of so many bytes of a row and of a column.
 [[nodiscard]] double tile_waste(const kernels::facts& known, std::int64_t row_bytes, std::int64_t col_bytes) noexcept;
 
-// Fills strides and grid for tiles of the row's size: down a column of tiles first, so that consecutive blocks complete the
-// same runs of dst. False where a grid has too few blocks.
+// Fills strides and grid for tiles of the row's size. Blocks walk down a column of tiles first, so that consecutive
+// blocks complete the same runs of dst. Returns false when the grid would be too large.
 [[nodiscard]] bool number_tiles(const kernels::facts& known, const kernels::kernel& row, std::int64_t band_bytes,
                                 tile_args& args, kernels::offer& made) noexcept;
 

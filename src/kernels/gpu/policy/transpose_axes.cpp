@@ -27,7 +27,7 @@ int chunks_log2(std::int64_t bytes) noexcept {
   return bytes * 4 >= std::int64_t{48} << size ? size : -1;
 }
 
-// Takes the axis that continues the side, if there is one and the side stays below what one index can count.
+// Takes the axis that continues the side, if there is one and a 32-bit index can still count the side.
 bool continue_side(const map::canonical& form, transpose_axes& found, std::int64_t axis::*stride,
                    std::array<int, map::max_axes>& axes, int& rank, std::int64_t& total) noexcept {
   const axis& last = form.axes[axes[rank - 1]];
@@ -67,7 +67,7 @@ bool find_transpose_axes(const map::canonical& form, transpose_axes& found) noex
     }
   }
   for (int k = 0; k < form.rank; ++k) {
-    // A column axis is linear in src, a row axis in dst; the other stride is a jump that must keep alignment.
+    // A column axis is contiguous in src and a row axis in dst. Every other stride must keep the alignment.
     const bool in_cols = holds(found.cols, found.col_rank, k), in_rows = holds(found.rows, found.row_rank, k);
     if (!in_cols && form.axes[k].src_stride * form.word_bytes % 16 != 0) found.src_aligned = false;
     if (!in_rows && form.axes[k].dst_stride * form.word_bytes % 16 != 0) found.dst_aligned = false;
@@ -104,9 +104,9 @@ int whole_side_log2(std::int64_t total, std::int64_t word_bytes) noexcept {
 
 bool lengthen(const map::canonical& form, transpose_axes& found, std::int64_t axis::*stride,
               std::array<int, map::max_axes>& axes, int& rank, std::int64_t& total, std::int64_t enough) noexcept {
-  // Pieces of less than a sector on the side that is not contiguous cost more than a gather: 4 x 4 float32 0.63 of a copy
-  // against 0.81, 4 x 4 of 8 bytes 0.88 against 0.96, 8 x 8 of 2 bytes 0.35 against 0.47. So do pieces that begin within a
-  // sector: 16 x 16 float32 with a gap of 16 bytes 0.65 against 0.80 (H200, 2026-11-21).
+  // Pieces of less than a sector on the side that is not contiguous lose to a gather. Shares of a copy, here and by
+  // gather: 4 x 4 float32 0.63 and 0.81, 4 x 4 of 8 bytes 0.88 and 0.96, 8 x 8 of 2 bytes 0.35 and 0.47. Pieces that
+  // begin within a sector lose, too: 16 x 16 float32 with a gap of 16 bytes 0.65 and 0.80 (H200, 2026-11-21).
   const std::int64_t word = form.word_bytes;
   if (total * word % 16 != 0 || total * word < (word == 8 ? 64 : 32)) return false;
   bool loose = false;

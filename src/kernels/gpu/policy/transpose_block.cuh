@@ -1,6 +1,6 @@
-// A V x V block of elements in registers, one row of 16 bytes in each uint4-sized entry, transposed.
-// Four-byte elements and wider are renamed, which costs nothing; narrower ones take byte permutations, one for each
-// 32-bit word of two-byte elements and two of one-byte elements.
+// Transposes a V x V block of elements in registers; each row has 16 bytes. Elements of four bytes or more only change
+// their registers' names, which is free. Two-byte elements take one byte permutation for each 32-bit word, one-byte
+// elements two.
 #pragma once
 
 namespace cornerturn::gpu {

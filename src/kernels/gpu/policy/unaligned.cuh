@@ -12,7 +12,7 @@ GPU_INLINE uint32_t low_word(const void* address) {
   return static_cast<uint32_t>(reinterpret_cast<std::uint64_t>(address));
 }
 
-// 3. The four bytes at `from`, of which only those in [begin, end) may be touched.
+// Loads the four bytes at `from`; bytes outside [begin, end) are not touched.
 GPU_INLINE uint32_t load_unaligned(const unsigned char* from, std::uint64_t begin, std::uint64_t end) {
   const auto address = reinterpret_cast<std::uint64_t>(from);
   const uint32_t shift = address & 3;
@@ -28,25 +28,25 @@ GPU_INLINE uint32_t load_unaligned(const unsigned char* from, std::uint64_t begi
   return value;
 }
 
-// Where the rows of a tile are read.
+// The rows of a tile in src.
 struct unaligned_source {
   const unsigned char* first;  // of the tile
   int64_t row_bytes;           // from one row to the next
-  std::uint64_t begin, end;    // addresses: nothing outside [begin, end) is read
+  std::uint64_t begin, end;    // no byte outside the addresses [begin, end) is read
   int64_t first_row;           // of the tile, in the matrix
-  int64_t left[2];             // columns and rows, from the tile's first ones to the last ones of all
+  int64_t left[2];             // columns and rows of the matrix, from the tile's first ones on
 };
 
-// A granule of which only the bytes in [begin, end) may be touched.
+// Copies a granule to shared memory; bytes outside [begin, end) are not touched.
 GPU_INLINE void fetch_part(const unaligned_source& src, unsigned char* to, const unsigned char* from) {
   const auto address = reinterpret_cast<std::uint64_t>(from);
   if (address >= src.begin && address + 16 <= src.end) return start_line_copy(to, from);
-  GPU_UNROLL_BY(1) for (int k = 0; k < 16; ++k) {  // few of them: not once more for each place that fetches
+  GPU_UNROLL_BY(1) for (int k = 0; k < 16; ++k) {  // rare, so not unrolled
     if (address + k >= src.begin && address + k < src.end) to[k] = from[k];
   }
 }
 
-// The lowest `bytes` of 16 bytes go to their end.
+// Rotates 16 bytes down: their lowest `bytes` become the highest ones.
 template <int WordBytes>
 GPU_INLINE void rotate_down(uint32_t (&words)[4], uint32_t bytes) {
   uint32_t by_bytes[4], by_word[4];
@@ -73,8 +73,9 @@ GPU_INLINE void store_rows(unsigned char* address, const uint32_t (&words)[4], i
   }
 }
 
-// Bytes [first, first + 16) of two chunks, 0 <= first < 16; of the second one only what that takes is looked at. The
-// lanes of a warp have the same `first`, or few different ones.
+// Returns bytes [first, first + 16) of two chunks, 0 <= first < 16. With first = 0, `high` is unused. The lanes of a
+//         warp
+// should have few different values of `first`, because they branch on it.
 template <int WordBytes>
 GPU_INLINE void take_out(uint32_t (&taken)[4], const word_t<16>& low, const word_t<16>& high, uint32_t first) {
   const uint32_t all[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
@@ -101,7 +102,7 @@ GPU_INLINE word_t<16> chunk_of(const register_block<V>& block, int k) {
   return {block.row[k][0], block.row[k][1], block.row[k][2], block.row[k][3]};
 }
 
-// What is left of a long side, as far as a tile can see.
+// An extent as 32 bits. Extents beyond 2^20, longer than any tile, become 2^20.
 GPU_INLINE int32_t in_sight(int64_t extent) {
   constexpr int64_t Most = 1 << 20;
   return static_cast<int32_t>(extent < Most ? extent : Most);

@@ -19,7 +19,7 @@ struct unaligned_skinny_tile {
   static_assert(1 << units_log2 == units_of_tile(WordBytes) && 1 << units_log2 == threads * blocks &&
                 1 << threads_log2 == threads);
 
-  // Chunk g of the short lines, end to end, as in map/narrow.hpp: eight neighbouring blocks meet eight bank groups.
+  // The offset of chunk g of the short lines, as in map/skinny.hpp: eight neighbouring blocks use eight bank groups.
   GPU_INLINE static int smem_offset(int chunk, int narrow_log2) {
     return (chunk ^ (chunk / v >> narrow_log2 & 7)) * 16;
   }

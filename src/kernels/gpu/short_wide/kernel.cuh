@@ -45,7 +45,7 @@ short_wide_kernel(GPU_PARAMETER short_wide_args args) {
       *reinterpret_cast<word_t<16>*>(tile + at::smem_offset(chunk)) = {c[0], c[1], c[2], c[3]};
     }
   }
-  block_barrier();                                           // orders the chunks put down in 2 before their reads in 3
+  block_barrier();                                           // orders the chunks stored in 2 before their reads in 3
   GPU_UNROLL for (int step = 0; step < at::steps; ++step) {  // 3.
     const int chunk = at::chunk(thread, step);
     const int col = at::line_of(chunk);

@@ -1,5 +1,5 @@
-// At most 128 bytes of rows in whole chunks of 16 bytes (unaligned: 256 of wide words). The aligned rows take columns that
-// are any axes; the unaligned ones take src at any address.
+// Short-wide: a column has at most 128 bytes, in whole chunks of 16 bytes (unaligned: 256 bytes of wide words). For the
+// aligned kernels, columns may be any axes. For the unaligned kernels, src may have any address.
 #include "kernels/gpu/policy/costs.hpp"
 #include "kernels/gpu/policy/offers.hpp"
 #include "kernels/gpu/policy/tile_grid.hpp"
@@ -18,7 +18,7 @@ bool offer_aligned(const kernels::facts& known, const kernels::target& on, const
   const std::int64_t word = form.word_bytes, v = 16 / word;
   if (short_side_log2(axes.row_total, word) < 0 || v << short_side_log2(axes.row_total, word) != row.tile_rows)
     return false;
-  const std::int64_t long_side = 16384 / word;  // elements: a tile has as many chunks of 16 bytes
+  const std::int64_t long_side = 16384 / word;  // elements: enough columns for a tile of 1024 chunks of 16 bytes
   const bool loose = lengthen(form, axes, &axis::src_stride, axes.cols, axes.col_rank, axes.col_total, long_side);
   if (axes.col_total * axes.row_total * 2 < long_side) return false;
 
@@ -36,7 +36,7 @@ bool offer_aligned(const kernels::facts& known, const kernels::target& on, const
   number.add(ceil_div(axes.col_total, row.tile_cols), 0, 1, 0, 0);
   number_others(form, axes, number);
   if (!finish(made, number, row)) return false;
-  made.reason = "every address is a multiple of 16 bytes and rows are few: columns leave shared memory in order";
+  made.reason = "every address is a multiple of 16 bytes and rows are few: whole columns are stored in order";
   predict(known, on, row,
           {.issue = 1 / (fill(axes.col_total, row.tile_cols) * fill(axes.row_total, row.tile_rows)) - 1}, made);
   return true;
@@ -66,8 +66,7 @@ bool offer_unaligned(const kernels::facts& known, const kernels::target& on, con
   number.add(ceil_div(axes.col_total, wide * v), 0, 1, 0, 0);
   number_others(form, axes, number);
   if (!finish(made, number, row)) return false;
-  made.reason =
-      "rows are few and every address of dst is a multiple of 16 bytes: realigned lines of src, chunks of columns";
+  made.reason = "rows are few and every address of dst is a multiple of 16 bytes: rows of src are realigned";
   predict(known, on, row, {.issue = 1 / (fill(axes.row_total, v << narrow_log2) * fill(axes.col_total, wide * v)) - 1},
           made);
   return true;

@@ -1,10 +1,9 @@
-// Short-wide tile with src at any address that is a multiple of one element. The columns of dst are 1 to 8 aligned chunks
-// of 16 bytes (16 of wide words): 2^narrow_log2 of them.
+// Short-wide tile with src at any address that is a multiple of one element. A column of dst has 2^narrow_log2 aligned
+// chunks of 16 bytes: at most 8, or 16 of wide words.
 //   1. the aligned chunks that hold the rows are copied to shared memory unchanged
-//   2. after a barrier each thread takes its blocks out of them, two chunks for 16 bytes, and transposes them in
-//      registers
+//   2. after a barrier each thread realigns its blocks, 16 bytes from two chunks, and transposes them in registers
 //   3. after a barrier it stores them to shared memory in the order of dst
-//   4. after a barrier they are stored in order
+//   4. after a barrier they are stored to dst in that order
 #pragma once
 
 #include "kernels/gpu/policy/fused_axes.cuh"
@@ -58,7 +57,7 @@ unaligned_short_wide_kernel(GPU_PARAMETER unaligned_short_wide_args args) {
     }
     transpose_block<WordBytes>(block[b]);  //                                             (blocks, V columns, 16 bytes)
   }
-  block_barrier();                                   // orders the reads in 2 before what is put there in 3
+  block_barrier();                                   // orders the reads of the chunks in 2 before the writes in 3
   GPU_UNROLL for (int b = 0; b < at::blocks; ++b) {  // 3.
     const int unit = thread + b * at::threads;
     GPU_UNROLL for (int k = 0; k < V; ++k) {
@@ -66,7 +65,7 @@ unaligned_short_wide_kernel(GPU_PARAMETER unaligned_short_wide_args args) {
       *reinterpret_cast<word_t<16>*>(tile + at::smem_offset(chunk, narrow_log2)) = chunk_of<V>(block[b], k);
     }
   }
-  block_barrier();  // orders the chunks put down in 3 before their reads in 4
+  block_barrier();  // orders the chunks stored in 3 before their reads in 4
   const int part = thread & (1 << narrow_log2) - 1;
   int32_t col = thread >> narrow_log2;
   unsigned char* to = here.dst + (first_col + col) * args.dst_col_bytes + part * 16;

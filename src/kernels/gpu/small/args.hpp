@@ -4,7 +4,7 @@
 
 namespace cornerturn::gpu {
 
-// Many matrices. Slot 1 of the grid counts them.
+// Many matrices. Slot 1 of the grid counts the matrices.
 struct many_small_args : array_args {
   std::int64_t src_row_bytes = 0;
   std::int64_t dst_col_bytes = 0;
@@ -15,7 +15,7 @@ struct many_small_args : array_args {
   grid blocks;
 };
 
-// Many matrices of one shape, their addresses from a table.
+// Many matrices of one shape. A table has their addresses.
 struct small_batch_args {
   const batch_item* items = nullptr;
   std::uint32_t count = 0;
@@ -25,13 +25,13 @@ struct small_batch_args {
   std::int64_t dst_col_bytes = 0;
 };
 
-// One matrix. The struct is short, because the kernel reads all of it before its first load.
+// One matrix. The struct is short, because the kernel reads all of it before its first load from src.
 struct small_args : array_args {
   std::int64_t src_row_bytes = 0;
   std::int64_t dst_col_bytes = 0;
   std::int32_t rows = 0;
   std::int32_t cols = 0;
-  map::fast_divisor down;  // tiles down a column of them
+  map::fast_divisor down;  // tiles in a column of tiles
 };
 
 }  // namespace cornerturn::gpu

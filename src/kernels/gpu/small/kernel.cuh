@@ -1,10 +1,10 @@
-// Small matrices: both sides are 1 to 8 chunks of 16 bytes, and there are many, anywhere at multiples of 16 bytes.
-//   1. the chunks of as many matrices as a tile holds travel to shared memory, in the order of src
-//   2. after a barrier each thread reads its blocks and transposes them in registers
-//   3. after a barrier it puts them back in the order of dst
-//   4. after a barrier they are written in that order: matrices that lie end to end are one run
-// Where nothing lies between matrices both sides are read and written as a copy does. The addresses of many matrices of
-// one shape may also come from a table: then those of a block's own come to shared memory first.
+// Many small matrices: both sides are 1, 2, 4 or 8 chunks of 16 bytes, every address is a multiple of 16 bytes.
+//   1. the chunks of several matrices, a tile, are copied to shared memory in the order of src
+//   2. after a barrier each thread loads its blocks and transposes them in registers
+//   3. after a barrier it stores them to shared memory in the order of dst
+//   4. after a barrier they are stored in that order
+// Contiguous matrices are loaded and stored as one run. The addresses of matrices of one shape may also come from a
+// table: then the block first copies the addresses of its own matrices to shared memory.
 #pragma once
 
 #include "kernels/gpu/policy/grid.cuh"
@@ -24,18 +24,18 @@ struct many_small_tile {
   static_assert(units == units_of_tile(WordBytes));
 };
 
-// Matrices 0 to left - 1 of a tile; src_of and dst_of tell where each of them begins.
-template <int WordBytes, class Job, class SrcOf, class DstOf>
-GPU_INLINE void transpose_matrices(const Job& args, int32_t left, const SrcOf& src_of, const DstOf& dst_of) {
+// Transposes matrices 0 to left - 1 of a tile; src_of and dst_of return their addresses.
+template <int WordBytes, class Args, class SrcOf, class DstOf>
+GPU_INLINE void transpose_matrices(const Args& args, int32_t left, const SrcOf& src_of, const DstOf& dst_of) {
   using at = many_small_tile<WordBytes>;
   constexpr int V = at::v;
   const auto thread = static_cast<int>(thread_index());
   const int across = args.across_log2, down = args.down_log2;  // blocks along a row and down a column of a matrix
   const int matrix = across + down;                            // blocks of a matrix
   const int chunks = V << matrix;                              // of a matrix, on either side
-  // Eight neighbouring blocks meet eight bank groups, on their way in as on their way out.
-  const auto src_place = [&](int chunk) { return shared_memory() + (chunk ^ (chunk / V >> across & 7)) * 16; };
-  const auto dst_place = [&](int chunk) {
+  // Chunks in the order of src, and of dst. A XOR maps eight neighbouring blocks to eight bank groups in both orders.
+  const auto src_order = [&](int chunk) { return shared_memory() + (chunk ^ (chunk / V >> across & 7)) * 16; };
+  const auto dst_order = [&](int chunk) {
     return shared_memory() + (chunk ^ ((chunk / V >> matrix) << down & 7)) * 16;
   };
 
@@ -45,7 +45,7 @@ GPU_INLINE void transpose_matrices(const Job& args, int32_t left, const SrcOf& s
     if (number >= left) continue;
     const int line = (chunk & chunks - 1) >> across;
     const int part = chunk & (1 << across) - 1;
-    start_copy<16>(src_place(chunk), src_of(number) + line * args.src_row_bytes + part * 16);
+    start_copy<16>(src_order(chunk), src_of(number) + line * args.src_row_bytes + part * 16);
   }
   wait_for_copies();
   block_barrier();                      // orders the chunks copied in 1 before their reads in 2
@@ -55,12 +55,12 @@ GPU_INLINE void transpose_matrices(const Job& args, int32_t left, const SrcOf& s
     const int unit = thread + b * at::threads;
     const int high = unit & (Units >> across) - 1, wide = unit / (Units >> across);
     GPU_UNROLL for (int k = 0; k < V; ++k) {
-      const auto row = *reinterpret_cast<const word_t<16>*>(src_place(((high * V + k) << across) + wide));
+      const auto row = *reinterpret_cast<const word_t<16>*>(src_order(((high * V + k) << across) + wide));
       block[b].row[k][0] = row.x, block[b].row[k][1] = row.y, block[b].row[k][2] = row.z, block[b].row[k][3] = row.w;
     }
     transpose_block<WordBytes>(block[b]);  //                                             (blocks, V columns, 16 bytes)
   }
-  block_barrier();                                   // orders the reads in 2 before what is put there in 3
+  block_barrier();                                   // orders the reads of the chunks in 2 before the writes in 3
   GPU_UNROLL for (int b = 0; b < at::blocks; ++b) {  // 3.
     const int unit = thread + b * at::threads;
     const int high = unit & (Units >> across) - 1, wide = unit / (Units >> across);
@@ -68,10 +68,10 @@ GPU_INLINE void transpose_matrices(const Job& args, int32_t left, const SrcOf& s
     GPU_UNROLL for (int k = 0; k < V; ++k) {
       const int chunk = ((((number << across) + wide) * V + k) << down) + (high & (1 << down) - 1);
       const uint32_t(&c)[4] = block[b].row[k];
-      *reinterpret_cast<word_t<16>*>(dst_place(chunk)) = {c[0], c[1], c[2], c[3]};
+      *reinterpret_cast<word_t<16>*>(dst_order(chunk)) = {c[0], c[1], c[2], c[3]};
     }
   }
-  block_barrier();                                           // orders the chunks put down in 3 before their reads in 4
+  block_barrier();                                           // orders the chunks stored in 3 before their reads in 4
   GPU_UNROLL for (int step = 0; step < at::steps; ++step) {  // 4.
     const int chunk = step * at::threads + thread;
     const int number = chunk / V >> matrix;
@@ -79,7 +79,7 @@ GPU_INLINE void transpose_matrices(const Job& args, int32_t left, const SrcOf& s
     const int line = (chunk & chunks - 1) >> down;
     const int part = chunk & (1 << down) - 1;
     store_global(dst_of(number) + line * args.dst_col_bytes + part * 16,
-                 *reinterpret_cast<const word_t<16>*>(dst_place(chunk)));
+                 *reinterpret_cast<const word_t<16>*>(dst_order(chunk)));
   }
 }
 
@@ -106,7 +106,7 @@ small_batch_kernel(GPU_PARAMETER small_batch_args args) {
   const uint32_t left = args.count - first < all ? args.count - first : all;
   for (uint32_t i = thread_index(); i < left; i += at::threads) start_copy<16>(items + i, args.items + first + i);
   wait_for_copies();
-  block_barrier();  // orders the addresses copied before their reads
+  block_barrier();  // orders the copies of the addresses before their reads in 1 and 4
   transpose_matrices<WordBytes>(
       args, static_cast<int32_t>(left),
       [&](int number) { return reinterpret_cast<const unsigned char*>(items[number].src); },

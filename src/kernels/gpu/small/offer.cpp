@@ -1,5 +1,5 @@
-// Small matrices, every address a multiple of 16 bytes: many of them, each side 1, 2, 4 or 8 chunks of 16 bytes, or one that
-// stays in L2. The rows for batches take their addresses from a table: plan/batch_gpu.cpp fills them.
+// Small matrices, every address a multiple of 16 bytes: many matrices with sides of 1, 2, 4 or 8 chunks of 16 bytes, or
+// one matrix that stays in L2. The rows for batches take addresses from a table, which plan/batch_gpu.cpp fills.
 #include "kernels/gpu/policy/costs.hpp"
 #include "kernels/gpu/policy/offers.hpp"
 #include "kernels/gpu/policy/tile_grid.hpp"
@@ -11,7 +11,7 @@ namespace {
 using base::ceil_div;
 using base::magnitude;
 
-// The axis along which small matrices are strided, the closest in dst; -1: they are too few, or no such matrices.
+// The axis of the smallest dst stride that counts small matrices; -1: there is none, or it is too short.
 int find_matrices(const map::canonical& form, const transpose_axes& axes) noexcept {
   if (form.rank < 3 || !axes.aligned() || axes.fused()) return -1;
   const int down = whole_side_log2(axes.row_total, form.word_bytes),
@@ -75,7 +75,7 @@ bool offer_one(const kernels::facts& known, const kernels::target& on, const ker
   made.blocks = static_cast<std::uint32_t>(down * ceil_div(axes.col_total, row.tile_cols));
   made.shared_bytes = row.shared_bytes;
   made.reason = "one matrix that stays in L2, every address and extent a multiple of 16 bytes: the fewest instructions";
-  // It has no shared memory to fill before its first store to wait for: the latency of a copy's block.
+  // Each thread has one load and one store, so a block takes as long as a block of a copy.
   predict(known, on, row, {}, made);
   made.time -=
       (on.gpu->block_us - on.gpu->copy_block_us) /

@@ -1,9 +1,8 @@
-// Small tile: one matrix that stays in L2, every address and extent a multiple of 16 bytes. Its time is that of a few
-// instructions and their latency, so blocks are many, each thread has one chunk of 16 bytes on either side, and the args
-// fits the first lines of constant memory.
-//   1. each thread reads a chunk of a row                                               (8 threads: 128 bytes)
-//   2. it puts the chunk's elements into shared memory, one in each of V lines; a XOR keeps them on different banks
-//   3. after a barrier it writes a chunk of a column of src                             (8 threads: 128 bytes)
+// Small tile: one matrix that stays in L2, every address and extent a multiple of 16 bytes. It is bound by latency, so
+// it has many blocks, each thread has one chunk of 16 bytes, and the args fit the first lines of constant memory.
+//   1. each thread loads a chunk of a row                                               (8 threads: 128 bytes)
+//   2. it stores the chunk's elements to shared memory, one in each of V lines; a XOR maps them to different banks
+//   3. after a barrier it stores a chunk of a column of src                             (8 threads: 128 bytes)
 #pragma once
 
 #include "kernels/gpu/small/args.hpp"
@@ -16,8 +15,8 @@ struct small_tile {
   static constexpr int extent = 128 / WordBytes;  // of either side
   static constexpr int threads = 8 * extent;
 
-  // Element `row` of line `column`: chunk c of a line lies at place c ^ (column / v), and eight lanes write to eight
-  // columns that are v apart.
+  // Element `row` of line `column`. Chunk c of a line is stored as chunk c ^ (column / v), because eight lanes store to
+  // eight columns at distance v.
   GPU_INLINE static int smem_offset(int column, int row) {
     return column * 128 + ((row / v) ^ (column / v)) * 16 + row % v * WordBytes;
   }
@@ -51,7 +50,7 @@ small_kernel(GPU_PARAMETER small_args args) {
       }
     }
   }
-  block_barrier();  // orders the elements put down in 2 before their reads in 3
+  block_barrier();  // orders the elements stored in 2 before their reads in 3
   const int32_t column = first_col + line, run = first_row + chunk * V;
   if (column < args.cols && run < args.rows) {
     store_global(static_cast<unsigned char*>(args.dst) + column * args.dst_col_bytes + int64_t{run} * WordBytes,

@@ -4,7 +4,8 @@
 
 namespace cornerturn::gpu {
 
-// rows.rank is 0 where rows are one axis: src_row_bytes says it all. So does cols.rank with dst_col_bytes.
+// rows.rank is 0 if rows are one axis, of stride src_row_bytes. cols.rank is 0 if columns are one axis, of
+// dst_col_bytes.
 struct tall_skinny_args : fused_tile_args {
   fused_axes rows_dst;  // dst strides of rows that are not contiguous in dst; rank 0: they are contiguous
 };

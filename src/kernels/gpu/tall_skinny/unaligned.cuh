@@ -1,10 +1,10 @@
-// Tall-skinny tile with dst at any address that is a multiple of one element. The rows of src are 1 to 8 aligned chunks of
-// 16 bytes (16 of wide words): 2^narrow_log2 of them.
-//   1. the rows of src are copied to shared memory, chunk by chunk, in order; one block of rows above the tile, the
-//      halo, comes with them
-//   2. after a barrier each thread reads its blocks and transposes them in registers
+// Tall-skinny tile with dst at any address that is a multiple of one element. A row of src has 2^narrow_log2 aligned
+// chunks of 16 bytes: at most 8, or 16 of wide words.
+//   1. the rows of src are copied to shared memory, chunk by chunk, in order. The halo, one block of rows above the
+//      tile, is copied with them
+//   2. after a barrier each thread loads its blocks and transposes them in registers
 //   3. after a barrier it stores them to shared memory as lines of dst
-//   4. after a barrier 16 bytes that begin at a multiple of 16 in dst are taken out of two chunks of a line, and stored
+//   4. after a barrier aligned chunks of dst are realigned, each from two chunks of a line, and stored
 #pragma once
 
 #include "kernels/gpu/policy/fused_axes.cuh"
@@ -25,9 +25,9 @@ unaligned_tall_skinny_kernel(GPU_PARAMETER unaligned_tall_skinny_args args) {
   const auto thread = static_cast<int>(thread_index());
   const int narrow_log2 = args.narrow_log2;
   const int wide_log2 = at::units_log2 - narrow_log2;
-  const int wide = 1 << wide_log2;                                 // blocks down the tile, the halo among them
-  const int64_t first_row = args.blocks.extent[1] - here.left[1];  // the halo's are before it
-  const int32_t above = -in_sight(first_row);                      // rows from here to there exist, the first being 0
+  const int wide = 1 << wide_log2;                                 // blocks down the tile, with the halo
+  const int64_t first_row = args.blocks.extent[1] - here.left[1];  // of the tile, behind the halo
+  const int32_t above = -in_sight(first_row);                      // rows [above, below) exist; row 0 is first_row
   const int32_t below = in_sight(here.left[1]);
   const auto cols = static_cast<int32_t>(args.blocks.extent[0]);
 
@@ -56,16 +56,16 @@ unaligned_tall_skinny_kernel(GPU_PARAMETER unaligned_tall_skinny_args args) {
     }
     transpose_block<WordBytes>(block[b]);  //                                             (blocks, V columns, 16 bytes)
   }
-  block_barrier();                                   // orders the reads in 2 before the lines put there in 3
+  block_barrier();                                   // orders the reads of the chunks in 2 before the writes in 3
   GPU_UNROLL for (int b = 0; b < at::blocks; ++b) {  // 3.                                (columns, wide, 16 bytes)
     const int unit = thread + b * at::threads;
     GPU_UNROLL for (int k = 0; k < V; ++k) {
       chunks[(((unit >> wide_log2) * V + k) << wide_log2) + (unit & wide - 1)] = chunk_of<V>(block[b], k);
     }
   }
-  block_barrier();  // orders the lines put down in 3 before their reads in 4
-  const auto write = [&](int index, int number, unsigned char* line) {  // 4. `line` is at first_row
-    const uint32_t before = low_word(line) & 15;  // bytes of the row's chunk that are not the line's
+  block_barrier();  // orders the lines stored in 3 before their reads in 4
+  const auto write = [&](int index, int number, unsigned char* line) {  // 4. `line` is the address of row first_row
+    const uint32_t before = low_word(line) & 15;                        // misalignment
     const int32_t row = number * V - static_cast<int32_t>(before) / WordBytes;
     if (row >= below || row + V <= above) return;
     const int low = before == 0 ? index + 1 : index;
