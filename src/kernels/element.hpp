@@ -1,11 +1,11 @@
-// One element on its way, read, computed and converted, for the host and for the device alike. The rules are those of
-// cornerturn/arithmetic.hpp; the bits do not depend on the compiler, because nothing here may be contracted that is not
-// an fma already, and because small floats are rounded in integers.
+// The arithmetic of one element, for the host and for the device. cornerturn/arithmetic.hpp has the rules. The bits do
+// not depend on the compiler, for two reasons: every product and sum that may be contracted is an explicit fma, and
+// small floats are rounded in integers.
 //
 //   1. storage: a type for each element_type
 //   2. small floats: integers that round
 //   3. apply<terms>(): one element
-//   4. visit(): from the numbers of an op to those types, once for each job
+//   4. visit(): selects the types for an op, once for each call
 #pragma once
 
 #include <cmath>
@@ -16,7 +16,7 @@
 
 #include "kernels/op.hpp"
 
-// Inlined wherever it stands, so that it is compiled for the SIMD target, or the device, of its caller.
+// Always inlined, so that it is compiled for the SIMD target, or the device, of its caller.
 #define CORNERTURN_ELEMENT CORNERTURN_HOST_DEVICE inline __attribute__((always_inline))
 
 namespace cornerturn::kernels {
@@ -61,21 +61,21 @@ CORNERTURN_ELEMENT To bits_as(From from) {
   return to;
 }
 
-// A choice without a branch, which compilers would keep: loops over it are to become vectors.
+// Selects a number without a branch: compilers would keep a branch, and would not vectorize the loop.
 CORNERTURN_ELEMENT std::uint32_t either(bool condition, std::uint32_t yes, std::uint32_t no) {
   return no ^ ((yes ^ no) & (0u - static_cast<std::uint32_t>(condition)));
 }
 
-// Of numbers below 2^31. Vectors of most processors have no comparison of unsigned ones.
+// Compares numbers below 2^31 as signed ones: most processors have no comparison of unsigned vectors.
 CORNERTURN_ELEMENT bool below(std::uint32_t a, std::uint32_t b) {
   return static_cast<std::int32_t>(a) < static_cast<std::int32_t>(b);
 }
 
-// A float with a sign, 5 or 8 bits of exponent or so, and a mantissa, in the low bits of a word. `Beyond` is what comes
-// after the largest number: infinity, or NaN where there is none.
+// A float of at most 16 bits, in the low bits of a word. `Beyond` replaces numbers that are too large: infinity, or NaN
+// in a type without infinity.
 template <int Mantissa, int Bias, std::uint32_t Max, std::uint32_t Beyond, std::uint32_t Nan>
 struct small_float {
-  // Below the smallest normal number the bits of an ulp are those of `shift`, a power of two whose ulp it is.
+  // `shift` is the power of two whose ulp equals the ulp of subnormal numbers, so adding it rounds a float to them.
   static constexpr std::uint32_t shift = static_cast<std::uint32_t>(127 + 24 - Bias - Mantissa) << 23;
   static constexpr std::uint32_t normal = static_cast<std::uint32_t>(127 - Bias + 1) << 23;
   static constexpr std::uint32_t sign = (Nan + 1) & ~Nan;
@@ -111,7 +111,7 @@ CORNERTURN_ELEMENT float widen(float16 x) {
   const std::uint32_t sign = static_cast<std::uint32_t>(x.bits >> 15) << 31;
   const std::uint32_t normal = (a << 13) + (112u << 23);
   const std::uint32_t beyond = normal + (112u << 23);  // infinity and NaN
-  // As many ulps of 2^-24: an integer below 2^10, times a power of two.
+  // A subnormal number: an integer below 2^10, times 2^-24.
   const auto low = bits_as<std::uint32_t>(static_cast<float>(static_cast<std::int32_t>(a)) * 0x1p-24f);
   return bits_as<float>(either(a < 0x400u, low, either(a < 0x7c00u, normal, beyond)) | sign);
 }
@@ -158,7 +158,7 @@ CORNERTURN_ELEMENT To convert_integer(From x, bool saturate) {
 CORNERTURN_ELEMENT float fused(float a, float b, float c) { return ::fmaf(a, b, c); }
 CORNERTURN_ELEMENT double fused(double a, double b, double c) { return ::fma(a, b, c); }
 
-// The other sign, of a NaN too: a minus may make another NaN of it.
+// Flips the sign, of a NaN, too: the operator may change other bits of a NaN.
 CORNERTURN_ELEMENT float negated(float x) { return bits_as<float>(bits_as<std::uint32_t>(x) ^ 0x80000000u); }
 CORNERTURN_ELEMENT double negated(double x) { return bits_as<double>(bits_as<std::uint64_t>(x) ^ 0x8000000000000000u); }
 
@@ -190,8 +190,8 @@ CORNERTURN_ELEMENT complex_of<C> combine_complex(const op& how, complex_of<C> s,
   return q;
 }
 
-// Effect  the element of dst for `s` of src and `second` of the second array; either is ignored where `how` has no use
-//         for it. scale: 1 unless how.scaled
+// Returns  the element of dst for `s` of src and `second` of the second array; `how` may ignore either. scale: 1 unless
+//          how.scaled
 template <terms Terms, class Src, class Dst>
 CORNERTURN_ELEMENT Dst apply(const op& how, Src s, [[maybe_unused]] Dst second, [[maybe_unused]] float scale) {
   if constexpr (is_complex<Src>) {
@@ -215,13 +215,13 @@ CORNERTURN_ELEMENT Dst apply(const op& how, Src s, [[maybe_unused]] Dst second, 
   }
 }
 
-// 4. From numbers to types.
+// 4. Selection of the types.
 template <class T>
 struct type {
   using storage = T;
 };
 
-// Calls f(type<Src>{}, type<Dst>{}) for the types of `how`. Those of bits are integers of the word's size.
+// Calls f(type<Src>{}, type<Dst>{}) for the types of `how`. Elements of type `bits` are integers of their size.
 template <class F>
 void visit_types(const op& how, const F& f) {
   using enum element_type;
@@ -272,7 +272,7 @@ void visit_types(const op& how, const F& f) {
   to_integer(uint16, type<std::uint16_t>{});
   to_integer(uint32, type<std::uint32_t>{});
   to_integer(uint64, type<std::uint64_t>{});
-  // Without a type of their own: what moves as bits to two destinations.
+  // Elements that are copied as bits to two destinations need no type.
   if (how.src != how.dst || (how.src != bits && how.src != float8_e4m3 && how.src != float8_e5m2)) return;
   if (how.word_bytes == 1) f(type<std::uint8_t>{}, type<std::uint8_t>{});
   if (how.word_bytes == 2) f(type<std::uint16_t>{}, type<std::uint16_t>{});

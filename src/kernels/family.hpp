@@ -1,8 +1,8 @@
-// The question that the planner asks every family of kernels, and the answer: an offer.
+// The planner asks every family of kernels for an offer.
 //
 // A family is a folder, src/kernels/{cpu,gpu}/<family>:
 //   args.hpp    the plain data that its kernels take
-//   offer.cpp   offer(): does a row of the family fit the problem, with which arguments, at what cost
+//   offer.cpp   offer(): whether a row of the family fits the problem, its arguments and its cost
 //   rows.inc    its rows, included by kernels.inc
 //   the text of its kernels
 #pragma once
@@ -32,44 +32,43 @@ struct kernel;
 
 // The resource that a kernel exhausts first, by the prediction of its family.
 enum class bound : std::uint8_t {
-  nothing,   // no element is moved
+  nothing,   // the problem has no elements
   dram,      // DRAM sectors
-  requests,  // L1 and L2 requests; on a CPU: cache lines that are touched more than once
+  requests,  // L1 and L2 requests; on a CPU: cache lines that are loaded more than once
   shared,    // wavefronts of shared memory
   issue,     // issued instructions
   latency,   // too little work for the machine
 };
 [[nodiscard]] const char* name(bound limit) noexcept;
 
-// What the planner knows of a problem before it asks the families. facts_of() computes it once for each plan.
+// The planner's knowledge of a problem. facts_of() computes it once for each plan, before the families are asked.
 struct facts {
-  map::canonical form;                           // its offsets are 0: pointers are those of index 0
-  op math{};                                     // of rows of the kind `arithmetic`
-  const map::in_place_form* in_place = nullptr;  // of rows of the kind `in_place`
-  std::int64_t bytes = 0;                        // moved, of one side
+  map::canonical form;                           // its offsets are 0: a pointer is the address of index 0
+  op math{};                                     // for rows of the kind `arithmetic`
+  const map::in_place_form* in_place = nullptr;  // for rows of the kind `in_place`
+  std::int64_t bytes = 0;                        // of all elements of src
   int src_unit_axis = -1;                        // the axis of `form` with src stride 1; -1: none
   int dst_unit_axis = -1;                        // the axis with dst stride 1
 
   // CPU.
-  int threads = 1;  // upper bound
-  std::int64_t beside_bytes =
-      0;  // the same call writes so many bytes besides dst: the cache would have to hold them too
+  int threads = 1;                // upper bound
+  std::int64_t beside_bytes = 0;  // the call writes so many bytes besides dst, which compete for the cache
 
   // GPU.
   int alignment = 16;       // of both pointers, at least; a power of two up to 16
   bool transposes = false;  // rows and columns exist, and are not one axis
   gpu::transpose_axes transposed{};
-  const gpu::strips_steps* strips = nullptr;  // of a step of a rectangle in place
-  const gpu::cycles_steps* cycles = nullptr;  // of another step
+  const gpu::strips_steps* strips = nullptr;  // for a step of a rectangle in place: its strips
+  const gpu::cycles_steps* cycles = nullptr;  // for a step of a rectangle in place: its items
 
-  // Null where there is none.
+  // Null: there is none.
   [[nodiscard]] const axis* src_unit() const noexcept {
     return src_unit_axis < 0 ? nullptr : &form.axes[src_unit_axis];
   }
   [[nodiscard]] const axis* dst_unit() const noexcept {
     return dst_unit_axis < 0 ? nullptr : &form.axes[dst_unit_axis];
   }
-  // Null where the problem does not transpose.
+  // Null: the problem does not transpose.
   [[nodiscard]] const gpu::transpose_axes* axes() const noexcept { return transposes ? &transposed : nullptr; }
 };
 
@@ -89,15 +88,15 @@ struct offer {
   double time = 0;  // predicted; 1: the time of a copy of as many bytes
   bound binds = bound::dram;
   const char* reason = "";   // one sentence
-  float counts[5] = {};       // that the prediction is made of: see gpu/policy/costs.hpp
-  std::int64_t units = 0;    // CPU: ranges of them are independent
+  float counts[5] = {};      // of the prediction: see gpu/policy/costs.hpp
+  std::int64_t units = 0;    // CPU: units of work, which are independent
   int threads = 1;           // CPU
   std::uint32_t blocks = 0;  // GPU
   int shared_bytes = 0;      // GPU: of a block
   std::uint32_t args_bytes = 0;
   alignas(16) std::byte args[max_args_bytes];  // the struct of the family's args.hpp
 
-  // Begins the arguments: a default-constructed Args.
+  // Constructs the arguments, a default Args.
   template <class Args>
   Args& emplace() noexcept {
     static_assert(std::is_trivially_copyable_v<Args> && sizeof(Args) <= max_args_bytes && alignof(Args) <= 16);
@@ -110,11 +109,11 @@ struct offer {
   }
 };
 
-// Effect  the facts of a canonical problem, out of place, whatever its offsets are. math: of a problem that computes
+// Returns  the facts of a canonical problem, out of place; its offsets are ignored. math: of a problem that computes
 [[nodiscard]] facts facts_of(const map::canonical& form, const op& math = {}) noexcept;
 
-// Effect  fills `made`, all but `row`
-// Returns false where the row cannot move the problem; `made` is unspecified then
+// Effect  fills all members of `made` but `row`
+// Returns false if the row does not accept the problem; then `made` is unspecified
 using offer_function = bool (*)(const facts& known, const target& on, const kernel& row, offer& made) noexcept;
 
 }  // namespace cornerturn::kernels

@@ -12,10 +12,10 @@
 
 namespace cornerturn::kernels {
 
-// What a row can do.
+// The kind of problems that a row accepts.
 enum class row_kind : std::uint8_t {
   move,        // out of place, bits unchanged
-  arithmetic,  // out of place, elements change, or go to two destinations
+  arithmetic,  // out of place, elements are computed, or copied to two destinations
   in_place,    // src is dst
   batch,       // many items, each at addresses of its own
 };
@@ -35,16 +35,16 @@ struct arrays {
 //         flags in the workspace. Where second is dst, the call that writes an element reads it before
 using run_function = void (*)(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) noexcept;
 
-// Effect  starts `blocks` blocks of a GPU kernel on the current device; args is the struct of the family's args.hpp. With 0
-//         blocks nothing is started, and args may be null: the kernel is loaded and allowed the shared memory, so that a
-//         later start does no first-use work
-// Returns null, or the driver's sentence
+// Effect  starts `blocks` blocks of a GPU kernel on the current device; args is the struct of the family's args.hpp.
+//         With 0 blocks it starts none, and args may be null: it loads the kernel and requests the shared memory, so
+//         that a later start does no first-use work
+// Returns null, or the driver's message
 using launch_function = const char* (*)(const void* args, std::uint32_t blocks, int shared_bytes,
                                         void* stream) noexcept;
 
-inline constexpr int all_shared_bytes = 0x7fffffff;  // with 0 blocks: as much as the device has
+inline constexpr int all_shared_bytes = 0x7fffffff;  // with 0 blocks: all that the device allows
 
-// Effect  the geometry of an offer, one or more lines for plan.explain()
+// Returns  the geometry of an offer, one or more lines for plan.explain()
 using describe_function = std::string (*)(const offer& made);
 
 struct kernel {
@@ -65,18 +65,18 @@ struct kernel {
   std::uint64_t limits;  // GPU: kernels/gpu/policy/limits.hpp
 };
 
-// Every row of every backend. A GPU's rows have a null `launch` in a build without that backend: the planner still answers
-// for them.
+// Every row of every backend. In a build without a backend, its rows have a null `launch`, and the planner still asks
+// them.
 [[nodiscard]] std::span<const kernel> all() noexcept;
 [[nodiscard]] const kernel* find(std::string_view name) noexcept;  // null when no row has that name
 
-// Whether this build can run the row.
+// True if this build can run the row.
 [[nodiscard]] inline bool is_present(const kernel& row) noexcept {
   return row.run != nullptr || row.launch != nullptr;
 }
 [[nodiscard]] inline bool is_of_gpu(const kernel& row) noexcept { return row.run == nullptr; }
 
-// Whether the row is the variant of its family that its name ends with: "_fused", "_unaligned".
+// True if the row is the variant of its family that the suffix names: "_fused", "_unaligned".
 [[nodiscard]] inline bool is_variant(const kernel& row, std::string_view suffix) noexcept {
   return std::string_view(row.name).ends_with(suffix);
 }

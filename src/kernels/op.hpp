@@ -1,5 +1,4 @@
-// What happens to the elements of a problem on their way: problem::math, made ready. The numbers here, the elements in
-// element.hpp.
+// The arithmetic of a problem, prepared for the kernels. This file has the numbers; element.hpp computes elements.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +8,19 @@
 
 namespace cornerturn::kernels {
 
-// Which of alpha * s and beta * S there are. value: s as it is, bits or converted. zero: neither.
+// The terms of alpha * s + beta * S. value: s, as bits or converted. zero: no term.
 enum class terms : std::int32_t { value = 0, alpha, both, beta, zero };
 
-// problem::math, made ready by op_of(): alpha and beta are rounded to the type of the arithmetic.
+// op_of() computes it from problem::math: alpha and beta are rounded to the type of the arithmetic.
 struct op {
   element_type src = element_type::bits;
   element_type dst = element_type::bits;
-  std::int32_t word_bytes = 1;  // of src where it is bits
+  std::int32_t word_bytes = 1;  // of src, if its type is `bits`
   kernels::terms terms = kernels::terms::value;
-  second_array second = second_array::none;  // source where beta is not 0, be it dst itself
-  bool sums_into_dst = false;                // that source is dst
+  second_array second = second_array::none;  // source if beta is not 0; it may be dst itself
+  bool sums_into_dst = false;                // the second source is dst
   bool conj = false;
-  bool saturate = false;  // never where the types are the same
+  bool saturate = false;  // false if both types are equal
   bool scaled = false;
   bool complex_scalars = false;  // an imaginary part is not 0: whole complex products
   double alpha_re = 1, alpha_im = 0;
@@ -35,7 +34,7 @@ struct op {
   }
 };
 
-// True where `math` may convert from src to dst: see the list in cornerturn/arithmetic.hpp.
+// True if `math` may convert from src to dst: see the list in cornerturn/arithmetic.hpp.
 [[nodiscard]] constexpr bool pair_exists(element_type src, element_type dst) noexcept {
   using enum element_type;
   if (src == dst) return true;

@@ -1,5 +1,5 @@
-// kernels/gpu/device.hpp on the CUDA run time, which is linked statically and finds the driver when it is first asked.
-// What must not start the driver goes to the driver's own functions, and only where somebody has loaded it already.
+// kernels/gpu/device.hpp on the CUDA runtime, which is linked statically and loads the driver at its first call.
+// Functions that must not start the driver call the driver itself, and only if this process has already loaded it.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
@@ -19,13 +19,13 @@ namespace {
 constexpr const char* driver_name = "libcuda.so.1";
 constexpr int most_devices = 64;
 
-// The driver's own functions, once it is in this process; it is never unloaded.
+// Functions of the driver, if it is loaded in this process. It is never unloaded.
 struct driver_functions {
   decltype(&cuPointerGetAttributes) where = nullptr;
   decltype(&cuDevicePrimaryCtxGetState) state = nullptr;
 };
 
-// How many libraries this process has loaded so far.
+// The number of libraries that this process has loaded so far.
 unsigned long long libraries_loaded() noexcept {
   unsigned long long count = 0;
   const auto first = [](dl_phdr_info* one, std::size_t, void* into) {
@@ -39,13 +39,13 @@ unsigned long long libraries_loaded() noexcept {
 const driver_functions* driver() noexcept {
   static std::atomic<const driver_functions*> ready{nullptr};
   if (const driver_functions* known = ready.load(std::memory_order_acquire)) return known;
-  // A library that is not there is searched for in every folder, which takes 20 us; asked again only when there is
-  // another one in the process.
-  static std::atomic<unsigned long long> asked{0};
+  // dlopen() searches every folder for an absent library, which takes 20 us (2026-11-21). So it is called again only
+  // when the process has loaded another library.
+  static std::atomic<unsigned long long> searched{0};
   const unsigned long long now = libraries_loaded();
-  if (asked.load(std::memory_order_relaxed) == now) return nullptr;
+  if (searched.load(std::memory_order_relaxed) == now) return nullptr;
   void* loaded = dlopen(driver_name, RTLD_LAZY | RTLD_NOLOAD);
-  if (loaded == nullptr) asked.store(now, std::memory_order_relaxed);
+  if (loaded == nullptr) searched.store(now, std::memory_order_relaxed);
   if (loaded == nullptr) return nullptr;
   static const driver_functions found = {
       reinterpret_cast<decltype(&cuPointerGetAttributes)>(dlsym(loaded, "cuPointerGetAttributes")),
@@ -64,7 +64,7 @@ std::string why(cudaError_t failed) {
   if (cudaDriverGetVersion(&driver) != cudaSuccess) driver = 0;
   if (driver == 0) return std::string("no NVIDIA driver was found (") + driver_name + ")";
   if (failed == cudaErrorInsufficientDriver) {
-    return "the NVIDIA driver is too old: it knows CUDA " + version_text(driver) + ", wanted " +
+    return "the NVIDIA driver is too old: it supports CUDA " + version_text(driver) + ", but this build needs CUDA " +
            version_text(CUDART_VERSION / 1000 * 1000) + " or newer";
   }
   if (failed == cudaErrorNoDevice || failed == cudaSuccess) {
@@ -146,7 +146,7 @@ int current_device() noexcept {
 location where(const void* pointer) noexcept {
   const driver_functions* const asked = driver();
   if (asked == nullptr) return {};
-  // What is not asked of the run time: it would make a context on the current device for a pointer to the host's heap.
+  // The runtime's function would create a context on the current device for a pointer to the host's heap.
   CUpointer_attribute wanted[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
                                   CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
   unsigned int type = 0;
@@ -171,17 +171,17 @@ device_guard::~device_guard() {
 
 const char* load_kernels(int device) noexcept {
   static std::array<std::once_flag, most_devices> once;
-  static std::array<const char*, most_devices> said;
+  static std::array<const char*, most_devices> failures;
   const auto k = static_cast<std::size_t>(device) % most_devices;
   std::call_once(once[k], [&] {
     const device_guard there(device);
     for (const kernels::kernel& row : kernels::all()) {
-      if (row.launch == nullptr || said[k] != nullptr) continue;
-      said[k] = row.launch(nullptr, 0, kernels::all_shared_bytes, nullptr);
+      if (row.launch == nullptr || failures[k] != nullptr) continue;
+      failures[k] = row.launch(nullptr, 0, kernels::all_shared_bytes, nullptr);
     }
-    if (said[k] != nullptr) clear_error();
+    if (failures[k] != nullptr) clear_error();
   });
-  return said[k];
+  return failures[k];
 }
 
 void* allocate(std::int64_t bytes) noexcept {
@@ -193,18 +193,18 @@ void* allocate(std::int64_t bytes) noexcept {
 void release(void* memory) noexcept {
   if (memory != nullptr && cudaFree(memory) != cudaSuccess) clear_error();
 }
-// In a stream of its own: what other streams do is not waited for.
+// Uses a stream of its own, so that it does not wait for other streams.
 const char* upload(void* to, std::span<const std::byte> from) noexcept {
   cudaStream_t own = nullptr;
-  cudaError_t said = cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking);
-  if (said == cudaSuccess) {
-    said = cudaMemcpyAsync(to, from.data(), from.size(), cudaMemcpyHostToDevice, own);
-    if (said == cudaSuccess) said = cudaStreamSynchronize(own);
+  cudaError_t failed = cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking);
+  if (failed == cudaSuccess) {
+    failed = cudaMemcpyAsync(to, from.data(), from.size(), cudaMemcpyHostToDevice, own);
+    if (failed == cudaSuccess) failed = cudaStreamSynchronize(own);
     static_cast<void>(cudaStreamDestroy(own));
   }
-  if (said == cudaSuccess) return nullptr;
+  if (failed == cudaSuccess) return nullptr;
   clear_error();
-  return cudaGetErrorString(said);
+  return cudaGetErrorString(failed);
 }
 void* allocate(std::int64_t bytes, void* stream) noexcept {
   void* made = nullptr;

@@ -1,4 +1,4 @@
-// How an instance becomes a row of kernels.inc: a function that starts it.
+// Makes an instance the launch function of its row of kernels.inc.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,8 +10,8 @@
 
 namespace cornerturn::kernels {
 
-// More than 48 KiB of shared memory is granted once for each kernel and device; so is a share, in percent, of what a
-// multiprocessor divides between shared memory and L1. 0: the driver's own.
+// A kernel needs a grant, once for each device, for more than 48 KiB of shared memory. It also needs one for the
+// percentage of shared memory in the memory that it divides with L1. 0: the driver decides.
 template <auto Kernel, int SharedPercent>
 cudaError_t allow_shared(int bytes) noexcept {
   static std::atomic<std::uint64_t> granted{0};  // a bit for each of the first 64 devices
@@ -46,7 +46,7 @@ const char* start(const void* args, std::uint32_t blocks, int shared_bytes, void
 
 }  // namespace cornerturn::kernels
 
-// The rows of a family's rows.inc.
+// A row of a family's rows.inc becomes its launch function.
 #define GPU_ROW(name, family, element_bytes, tile_rows, tile_cols, shared_bytes, limits, note, kernel, ...) \
   const char* name(const void* args, std::uint32_t blocks, int shared, void* stream) noexcept {             \
     using namespace gpu;                                                                                    \

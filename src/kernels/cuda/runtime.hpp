@@ -1,5 +1,5 @@
-// CUDA runtime calls under names that kernels/hip/runtime.hpp has too: for the ladder's launchers, clocks and checks.
-// ladder/gpu_runtime.hpp selects one header.
+// CUDA runtime calls for the ladder's launchers, clocks and checks. kernels/hip/runtime.hpp has functions of equal
+// names; ladder/gpu_runtime.hpp selects one header.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -29,7 +29,7 @@ inline status copy_to_host(void* to, const void* from, std::size_t bytes) {
   return cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost);
 }
 
-// Nothing to do: only HIP's events enclose the time that the host takes to enqueue a kernel.
+// Does nothing: only HIP's events include the time that the host takes to enqueue a kernel.
 inline status occupy_queue(void*, std::size_t) { return success; }
 inline constexpr const char* cold_caches = "cold L2";
 
@@ -66,7 +66,7 @@ inline const char* launch(const void* kernel, void* parameter, std::int64_t bloc
                           void* stream) {
   if (blocks > INT32_MAX) return "more tiles than a grid has blocks";
   status failed = cudaSuccess;
-  if (shared_bytes > 48 << 10) {  // more has to be requested for each kernel
+  if (shared_bytes > 48 << 10) {  // CUDA requires a request for each kernel with more
     failed = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
   }
   if (failed == cudaSuccess) {

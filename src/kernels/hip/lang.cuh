@@ -1,6 +1,5 @@
-// Defines for HIP the names that the kernel texts use. kernels/cuda/lang.cuh defines them for CUDA. The texts themselves
-// name no vendor.
-// Compiled and emulated, not yet run on AMD hardware.
+// Defines for HIP the names that the kernel texts use. kernels/cuda/lang.cuh defines them for CUDA. The texts
+// themselves name no vendor. Compiled and emulated, not yet run on AMD hardware.
 #pragma once
 
 #include <hip/hip_runtime.h>
@@ -23,9 +22,9 @@ inline constexpr int wavefront_lanes = 64;
 inline constexpr int wavefront_lanes = 32;
 #endif
 
-// CUDA's second launch bound counts blocks per multiprocessor. HIP's counts wavefronts per execution unit, a SIMD. A compute
-// unit of CDNA and a workgroup processor of RDNA have four SIMDs. HIP 5's porting guide divides the threads by 32 only: that
-// formula requests 64 wavefronts per SIMD of CDNA for 2048 threads, and 8 fit.
+// CUDA's second launch bound counts blocks per multiprocessor. HIP's counts wavefronts per execution unit, a SIMD. A
+// compute unit of CDNA and a workgroup processor of RDNA have four SIMDs. HIP 5's porting guide divides the threads by
+// 32 only: that formula requests 64 wavefronts per SIMD of CDNA for 2048 threads, and 8 fit.
 constexpr int wavefronts_of_simd(int threads, int blocks) {
   const int lanes_of_unit = 4 * wavefront_lanes;
   return (threads * blocks + lanes_of_unit - 1) / lanes_of_unit;
@@ -41,7 +40,7 @@ constexpr int wavefronts_of_simd(int threads, int blocks) {
 #define GPU_UNROLL_BY(n) _Pragma(GPU_TEXT(unroll n))
 #define GPU_TEXT(text) #text
 #define GPU_HAS_TENSOR_MEMORY 0  // the rungs that need it are absent
-#ifndef GPU_DYNAMIC_SHARED       // the emulator has another
+#ifndef GPU_DYNAMIC_SHARED       // the emulator defines its own
 #define GPU_DYNAMIC_SHARED(type, name) extern __shared__ type name[];
 #define GPU_VECTOR_OF_FOUR ext_vector_type(4)
 #endif
@@ -71,8 +70,8 @@ GPU_INLINE unsigned char* shared_memory() {
 }
 
 GPU_INLINE uint32_t multiply_high(uint32_t a, uint32_t b) { return __umulhi(a, b); }
-// Each of the selector's four low hexadecimal digits, 0 to 7, selects a byte of high:low. clang 15 compiles __byte_perm() to
-// shifts and masks. One v_perm_b32 is enough, and constant selectors unpack at compile time.
+// Each of the selector's four low hexadecimal digits, 0 to 7, selects a byte of high:low. clang 15 compiles
+// __byte_perm() to shifts and masks. One v_perm_b32 is enough, and constant selectors unpack at compile time.
 GPU_INLINE uint32_t byte_permute(uint32_t low, uint32_t high, uint32_t selector) {
   const uint32_t pairs = (selector & 0xff) | (selector & 0xff00) << 8;
   return __builtin_amdgcn_perm(high, low, (pairs & 0x000f000f) | (pairs & 0x00f000f0) << 4);
@@ -82,8 +81,8 @@ GPU_INLINE uint32_t funnel_shift_right(uint32_t low, uint32_t high, uint32_t bit
   return __funnelshift_r(low, high, bits);
 }
 
-// Words of 16 bytes as one access, in global memory and in LDS. clang may split the access of a plain structure into 12 + 4
-// bytes. It does so if another branch loads or stores the parts.
+// Words of 16 bytes as one access, in global memory and in LDS. clang may split the access of a plain structure into 12
+// + 4 bytes. It does so if another branch loads or stores the parts.
 typedef uint32_t four_words __attribute__((GPU_VECTOR_OF_FOUR));
 template <class Word>
 GPU_INLINE Word load_whole(const void* from) {
@@ -124,11 +123,12 @@ GPU_INLINE Word load_cached(const Word* from) {
   return load_whole<Word>(from);
 }
 
-// There are no functions for flags between blocks. A release by one thread does not wait for the loads of the block's other
+// There are no functions for flags between blocks. A release by one thread does not wait for the loads of the block's
+// other
 // wavefronts: on CDNA, clang 19 emits no s_waitcnt before the s_barrier of __syncthreads. No rung needs flags.
 
-// The copy goes through a register, and the caller's barrier completes it. CDNA 3 can load LDS directly, 4 bytes a lane to
-// consecutive addresses, which does not fit the XOR of rung 65.
+// The copy goes through a register, and the caller's barrier completes it. CDNA 3 can load LDS directly, 4 bytes a lane
+// to consecutive addresses, which does not fit the XOR of rung 65.
 template <int Bytes>
 GPU_INLINE void start_copy(void* shared, const void* global) {
   static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);

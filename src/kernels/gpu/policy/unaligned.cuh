@@ -77,7 +77,7 @@ GPU_INLINE void store_rows(unsigned char* address, const uint32_t (&words)[4], i
 //         warp
 // should have few different values of `first`, because they branch on it.
 template <int WordBytes>
-GPU_INLINE void take_out(uint32_t (&taken)[4], const word_t<16>& low, const word_t<16>& high, uint32_t first) {
+GPU_INLINE void realign(uint32_t (&taken)[4], const word_t<16>& low, const word_t<16>& high, uint32_t first) {
   const uint32_t all[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
   const auto take = [&](auto from) {
     constexpr int From = decltype(from)::value;
@@ -103,7 +103,7 @@ GPU_INLINE word_t<16> chunk_of(const register_block<V>& block, int k) {
 }
 
 // An extent as 32 bits. Extents beyond 2^20, longer than any tile, become 2^20.
-GPU_INLINE int32_t in_sight(int64_t extent) {
+GPU_INLINE int32_t clamp_extent(int64_t extent) {
   constexpr int64_t Most = 1 << 20;
   return static_cast<int32_t>(extent < Most ? extent : Most);
 }

@@ -27,7 +27,7 @@ unaligned_short_wide_kernel(GPU_PARAMETER unaligned_short_wide_args args) {
   const int wide_log2 = at::units_log2 - narrow_log2;
   const int wide = 1 << wide_log2;  // blocks along the tile
   const auto rows = static_cast<int32_t>(args.blocks.extent[1]);
-  const int32_t cols = in_sight(here.left[0]);
+  const int32_t cols = clamp_extent(here.left[0]);
   const int64_t first_col = args.blocks.extent[0] - here.left[0];
   const unsigned char* const first = here.src + first_col * WordBytes;
   const unaligned_source src = {first, args.src_row_bytes, args.src_begin, args.src_end, 0, {cols, rows}};
@@ -51,7 +51,7 @@ unaligned_short_wide_kernel(GPU_PARAMETER unaligned_short_wide_args args) {
     uint32_t line = low_word(first) + (unit >> wide_log2) * V * static_cast<uint32_t>(args.src_row_bytes);
     GPU_UNROLL for (int k = 0; k < V; ++k) {
       const uint32_t before = line & 15;
-      take_out<WordBytes>(block[b].row[k], chunks[low], chunks[before == 0 ? low : low + 1], before);
+      realign<WordBytes>(block[b].row[k], chunks[low], chunks[before == 0 ? low : low + 1], before);
       low += wide + 1;
       line += static_cast<uint32_t>(args.src_row_bytes);
     }

@@ -27,8 +27,8 @@ unaligned_tall_skinny_kernel(GPU_PARAMETER unaligned_tall_skinny_args args) {
   const int wide_log2 = at::units_log2 - narrow_log2;
   const int wide = 1 << wide_log2;                                 // blocks down the tile, with the halo
   const int64_t first_row = args.blocks.extent[1] - here.left[1];  // of the tile, behind the halo
-  const int32_t above = -in_sight(first_row);                      // rows [above, below) exist; row 0 is first_row
-  const int32_t below = in_sight(here.left[1]);
+  const int32_t above = -clamp_extent(first_row);                  // rows [above, below) exist; row 0 is first_row
+  const int32_t below = clamp_extent(here.left[1]);
   const auto cols = static_cast<int32_t>(args.blocks.extent[0]);
 
   {  // 1.
@@ -70,7 +70,7 @@ unaligned_tall_skinny_kernel(GPU_PARAMETER unaligned_tall_skinny_args args) {
     if (row >= below || row + V <= above) return;
     const int low = before == 0 ? index + 1 : index;
     uint32_t words[4];
-    take_out<WordBytes>(words, chunks[low], chunks[before == 0 ? low : low + 1], 16 - before & 15);
+    realign<WordBytes>(words, chunks[low], chunks[before == 0 ? low : low + 1], 16 - before & 15);
     unsigned char* const to = line + row * WordBytes;
     if (row >= above && row + V <= below) {
       store_global(to, word_t<16>{words[0], words[1], words[2], words[3]});
