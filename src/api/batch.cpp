@@ -239,7 +239,7 @@ void batch_state::execute(void* stream) const {
   }
   const gpu::device_guard guard(device_);
   for (const planning::gpu_batch::launch& one : shared_launches_.launches) {
-    const char* const message = planning::with_job(one, table_.get(), [&](const void* job) {
+    const char* const message = planning::with_args(one, table_.get(), [&](const void* job) {
       return one.kernel->launch(job, one.blocks, one.shared_bytes, stream);
     });
     check_start(message, device_, one.kernel->name);

@@ -1,9 +1,10 @@
-//   1. a shape for each problem and alignment that there is, and the moves of each
-//   2. how each shape is cut: where many moves have it and a box holds several of them, they are one more axis, of a
-//      stride that nothing continues and that is as aligned as their addresses are; else it is an ordinary box
-//   3. other matrices go in panels, each with a shape of its own; many of one shape, whole chunks a side, in blocks
-//   4. for each word size one launch of boxes: its shapes, the addresses of its items, its blocks; one of panels for
-//      each size of a team; one of blocks for each shape
+// Plans a batch on a GPU.
+//   1. moves of one problem and one alignment share a shape
+//   2. each shape is cut into gather boxes. If a box holds several items, the items are one more axis. The stride of
+//      this axis is so large that no axis continues it, and it is as aligned as the addresses of the items
+//   3. large matrices get panels. Many matrices of one shape with whole chunks a side get the family small
+//   4. each word size has one launch of boxes, with a table of shapes, items and blocks. Each team size of panels, and
+//      each shape of the family small, has a launch, too
 #include "plan/batch_gpu.hpp"
 
 #include <algorithm>
@@ -37,11 +38,11 @@ struct shape {
   std::int64_t src_start = 0;  // bytes from the caller's pointer to index 0
   std::int64_t dst_start = 0;
   gpu::gather_shape made;
-  std::int64_t blocks = 0;  // of all its moves; 0: they go alone
+  std::int64_t blocks = 0;  // of all its moves; 0: each move gets its own launch
   int shared_bytes = 0;
-  std::int64_t items_per_block = 1;  // where boxes hold several
+  std::int64_t items_per_block = 1;  // more than 1: a box holds several items
   bool in_panels = false;
-  bool in_blocks = false;
+  bool in_small = false;
   gpu::panel_matrix matrix;
   map::byte_span src_span{};
 };
@@ -61,28 +62,28 @@ std::vector<shape> find_shapes(std::span<const problem> problems, std::span<cons
   std::vector<map::canonical> forms;
   forms.reserve(problems.size());
   for (const problem& what : problems) forms.push_back(map::canonicalize(what));
-  std::vector<std::size_t> known(problems.size() * alignments, 0);  // 1 more than its place in `found`
+  std::vector<std::size_t> known(problems.size() * alignments, 0);  // index in `found`, plus 1; 0: none
   for (std::size_t k = 0; k < moves.size(); ++k) {
     const map::canonical& form = forms[moves[k].which];
     const auto word = static_cast<std::uint64_t>(form.word_bytes);
     const std::uint64_t both = (address(moves[k].src) + static_cast<std::uint64_t>(form.src_offset) * word) |
                                (address(moves[k].dst) + static_cast<std::uint64_t>(form.dst_offset) * word) | 16;
     const auto alignment = static_cast<int>(both & -both);
-    std::size_t& place = known[moves[k].which * alignments + static_cast<std::size_t>(std::countr_zero(both))];
-    if (place == 0) {
+    std::size_t& index = known[moves[k].which * alignments + static_cast<std::size_t>(std::countr_zero(both))];
+    if (index == 0) {
       shape made;
       made.which = moves[k].which;
       made.alignment = alignment;
       found.push_back(std::move(made));
-      place = found.size();
+      index = found.size();
     }
-    found[place - 1].moves.push_back(k);
+    found[index - 1].moves.push_back(k);
   }
   return found;
 }
 
-// A stride beyond everything on that side, so that no axis continues it, and aligned as two addresses are that have no
-// more in common than `alignment`.
+// A stride beyond all elements of that side, so that no axis continues it. It is a multiple of `alignment`, and of no
+// more.
 std::int64_t stride_between_items(const map::canonical& form, std::int64_t axis::*stride, int alignment) noexcept {
   std::int64_t beyond = 1;
   for (int k = 0; k < form.rank; ++k) beyond += magnitude(form.axes[k].*stride) * form.axes[k].extent;
@@ -90,13 +91,13 @@ std::int64_t stride_between_items(const map::canonical& form, std::int64_t axis:
   return (ceil_div(beyond, chunk) + 1) * chunk + (alignment < 16 ? alignment / form.word_bytes : 0);
 }
 
-// The cut of boxes that hold several items, or none: an item does not fit, or its words lie on no axis.
+// Cuts boxes that hold several items. Returns an empty box if an item does not fit, or has no axis of runs or lines.
 gpu::box cut_items(const map::canonical& form, shape& one, std::int64_t shared_bytes,
                    const gpu::device_costs& costs) noexcept {
   if (one.moves.size() < 2 || form.rank + 1 >= map::max_axes) return {};
   map::canonical many = form;
   std::copy_backward(form.axes.begin(), form.axes.begin() + form.rank, many.axes.begin() + form.rank + 1);
-  constexpr std::int64_t endless = 1 << 30;  // so that the axis is always cut, which makes it the last one
+  constexpr std::int64_t endless = 1 << 30;  // the axis of items is always cut, so it is the last one of every list
   const std::int64_t src_stride = stride_between_items(form, &axis::src_stride, one.alignment);
   const std::int64_t dst_stride = stride_between_items(form, &axis::dst_stride, one.alignment);
   many.axes[0] = {endless, src_stride, dst_stride};
@@ -111,7 +112,7 @@ gpu::box cut_items(const map::canonical& form, shape& one, std::int64_t shared_b
   const bool found = in_src.slot >= 0 && in_src.slot == in_dst.slot && items > 1 &&
                      in_src.src_stride_bytes == src_stride * form.word_bytes;
   if (!found) return {};
-  in_src.src_stride_bytes = in_dst.dst_stride_bytes = 0;  // the addresses say it
+  in_src.src_stride_bytes = in_dst.dst_stride_bytes = 0;  // the table has the addresses
   args.blocks.rank = 0;
   one.made.item_slot = in_src.slot;
   one.made.item_runs = map::fast_divisor(static_cast<std::uint32_t>(args.runs) / items);
@@ -120,8 +121,8 @@ gpu::box cut_items(const map::canonical& form, shape& one, std::int64_t shared_b
   return cut;
 }
 
-// 3. Whether the matrices are such as gpu/blocks.cuh moves, and enough of them.
-bool is_of_blocks(const shape& one, std::int64_t bytes) noexcept {
+// 3. True if the family small accepts the matrices, and they have enough bytes for a launch.
+bool suits_small(const shape& one, std::int64_t bytes) noexcept {
   const gpu::panel_matrix& matrix = one.matrix;
   return one.alignment == 16 && (matrix.src_row_bytes | matrix.dst_col_bytes) % 16 == 0 &&
          gpu::whole_side_log2(matrix.rows, one.word_bytes) >= 0 &&
@@ -141,8 +142,8 @@ void cut_shape(shape& one, const problem& what, std::int64_t all_moves, const ke
   const std::int64_t bytes = map::words(form) * form.word_bytes;
   const bool is_matrix =
       form.rank == 2 && on.shared_bytes >= gpu::most_panel_bytes && gpu::find_matrix(form, one.matrix);
-  one.in_blocks = is_matrix && is_of_blocks(one, bytes);
-  if (one.in_blocks) return;
+  one.in_small = is_matrix && suits_small(one, bytes);
+  if (one.in_small) return;
   gpu::box cut =
       is_matrix && bytes >= gpu::fewest_panel_bytes ? gpu::box{} : cut_items(form, one, shared_bytes, *on.gpu);
   if (is_matrix && (one.made.item_slot < 0 || count < one.items_per_block)) {
@@ -151,7 +152,7 @@ void cut_shape(shape& one, const problem& what, std::int64_t all_moves, const ke
     return;
   }
   if (one.made.item_slot >= 0) {
-    // No more in one block than gives every multiprocessor some, of all that there are.
+    // Few enough items in a block that every multiprocessor has four blocks of the batch.
     one.items_per_block = std::clamp<std::int64_t>(all_moves / (4 * on.multiprocessors), 1, one.items_per_block);
     one.blocks = ceil_div(count, one.items_per_block);
   } else {
@@ -191,7 +192,7 @@ std::vector<gpu::batch_item> items_of(const shape& kind, std::span<const batch_m
   return items;
 }
 
-// 4. Of shapes of one word size, whose blocks a grid can number.
+// 4. Adds the launch of the boxes of one word size; the grid has room for their blocks.
 void add_boxes(gpu_batch& made, std::span<const shape* const> shapes, std::span<const batch_move> moves,
                const kernels::kernel* kernel) {
   if (shapes.empty()) return;
@@ -228,12 +229,12 @@ void add_boxes(gpu_batch& made, std::span<const shape* const> shapes, std::span<
   }
   one.items_at = append(made.table, items);
   one.blocks_at = append(made.table, blocks);
-  one.job = args;
+  one.args = args;
   made.launches.push_back(one);
 }
 
-// 4.
-void add_blocks(gpu_batch& made, const shape& kind, std::span<const batch_move> moves) {
+// 4. Adds the launch of a shape of the family small.
+void add_small(gpu_batch& made, const shape& kind, std::span<const batch_move> moves) {
   gpu_batch::launch one;
   one.kernel = batch_row("small", kind.word_bytes);
   gpu::small_batch_args args;
@@ -248,11 +249,11 @@ void add_blocks(gpu_batch& made, const shape& kind, std::span<const batch_move> 
   one.items_at = append(made.table, items_of(kind, moves));
   one.items = args.count;
   one.shapes = 1;
-  one.job = args;
+  one.args = args;
   made.launches.push_back(one);
 }
 
-// Panels whose teams are alike, and how many items and shapes they are of.
+// The panels of one team size, and the number of their items and shapes.
 struct panel_group {
   std::vector<gpu::panel_item> panels;
   std::int64_t items = 0;
@@ -264,8 +265,8 @@ std::size_t group_of(const gpu::panel_shape& shape) noexcept {
   return static_cast<std::size_t>(shape.team_log2 - gpu::smallest_team_log2);
 }
 
-// The smallest team that panels are given: a launch of few blocks costs more than the idle threads of a larger team.
-// 10,000 matrices of 8 to 300 float32 0.838 of the copy in five launches, 0.875 in two (H200, 2026-11-22).
+// The smallest team of panels. A launch of few blocks costs more than the idle threads of a larger team: 10,000
+// matrices of 8 to 300 float32 a side reach 0.838 of a copy in five launches, 0.875 in two (H200, 2026-11-22).
 int least_team(std::span<const shape> shapes, std::int64_t word, std::int64_t multiprocessors) noexcept {
   std::array<std::int64_t, 4> panels{};
   for (const shape& one : shapes) {
@@ -282,7 +283,7 @@ int least_team(std::span<const shape> shapes, std::int64_t word, std::int64_t mu
   return least;
 }
 
-// 3. Every panel of a shape's items, into the group of its team.
+// 3. Adds every panel of a shape's items to the group of its team size.
 void add_panels(const shape& one, int least_team_log2, std::span<const batch_move> moves, panel_groups& groups) {
   const gpu::panel_matrix& matrix = one.matrix;
   const gpu::panel_cut cut = gpu::cut_panels(matrix);
@@ -305,7 +306,7 @@ void add_panels(const shape& one, int least_team_log2, std::span<const batch_mov
   }
 }
 
-// 4.
+// 4. Adds the launch of the panels of one team size.
 void add_launch(gpu_batch& made, const panel_group& group, const kernels::kernel* kernel) {
   if (group.panels.empty()) return;
   gpu_batch::launch one;
@@ -323,7 +324,7 @@ void add_launch(gpu_batch& made, const panel_group& group, const kernels::kernel
   one.items_at = append(made.table, group.panels);
   one.items = group.items;
   one.shapes = group.shapes;
-  one.job = args;
+  one.args = args;
   made.launches.push_back(one);
 }
 
@@ -340,8 +341,8 @@ gpu_batch lay_out(std::span<const problem> problems, std::span<const batch_move>
     std::int64_t blocks = 0;
     for (const shape& one : shapes) {
       if (one.word_bytes != word || one.in_panels) continue;
-      if (one.in_blocks) {
-        add_blocks(made, one, moves);
+      if (one.in_small) {
+        add_small(made, one, moves);
         continue;
       }
       if (kernel == nullptr || one.blocks == 0 || one.blocks > gpu::most_blocks) {

@@ -1,5 +1,4 @@
-// How a batch becomes launches on a GPU: the tables of kernels/gpu/box_batch.cuh, blocks.cuh and panel.cuh, see
-// batch_gpu.cpp.
+// Plans a batch as launches on a GPU. It fills the tables of the batch rows of the families gather, small and panel.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +21,8 @@ struct gpu_batch {
     const kernels::kernel* kernel = nullptr;
     std::uint32_t blocks = 0;
     int shared_bytes = 0;
-    std::variant<gpu::gather_batch_args, gpu::small_batch_args, gpu::panel_batch_args> job;  // its pointers are null
-    std::size_t shapes_at = 0;                                                               // in the table
+    std::variant<gpu::gather_batch_args, gpu::small_batch_args, gpu::panel_batch_args> args;  // its pointers are null
+    std::size_t shapes_at = 0;                                                                // in the table
     std::size_t items_at = 0;
     std::size_t blocks_at = 0;
     std::int64_t shapes = 0;
@@ -31,26 +30,27 @@ struct gpu_batch {
   };
   std::vector<std::byte> table;  // for the device's memory, at a multiple of 16 bytes
   std::vector<launch> launches;
-  std::vector<std::size_t> alone;  // moves that want a launch of their own
+  std::vector<std::size_t> alone;  // moves that get a launch of their own
 };
 
-// From here on an item fills a GPU by itself, and its own kernel is worth a launch: a copy of 32 MiB takes 15 us on an
-// H200.
+// A larger item fills a GPU, so it gets a launch of its own best kernel: a copy of 32 MiB takes 15 us (H200,
+// 2026-11-22).
 inline constexpr std::int64_t alone_bytes = 32 << 20;
 
-// From here on matrices of one shape, whole chunks a side, are worth a launch of their own: as many bytes take half a
-// microsecond, and a launch two, but boxes of 16 x 16 elements of two bytes have 0.29 of the copy (H200, 2026-11-22).
+// Matrices of one shape, with whole chunks a side, get a launch of the family small if they have so many bytes
+// together. These bytes take 0.5 us and a launch takes 2 us, but boxes of 16 x 16 2-byte elements reach only 0.29 of a
+// copy (H200, 2026-11-22).
 inline constexpr std::int64_t own_launch_bytes = 1 << 20;
 
-// Requires  problems that only move and have elements
+// Requires  problems without arithmetic, and with elements
 [[nodiscard]] gpu_batch lay_out(std::span<const problem> problems, std::span<const batch_move> moves,
                                 const kernels::target& on);
 
-// Effect  calls start with the job of a launch whose table is there
+// Effect  calls start with the arguments of a launch; `table` is the address of the table in device memory
 template <class Start>
-decltype(auto) with_job(const gpu_batch::launch& one, const void* table, const Start& start) {
+decltype(auto) with_args(const gpu_batch::launch& one, const void* table, const Start& start) {
   const auto* const at = static_cast<const unsigned char*>(table);
-  auto job = one.job;
+  auto args = one.args;
   return std::visit(
       [&](auto& mine) {
         mine.items = reinterpret_cast<decltype(mine.items)>(at + one.items_at);
@@ -60,7 +60,7 @@ decltype(auto) with_job(const gpu_batch::launch& one, const void* table, const S
         }
         return start(static_cast<const void*>(&mine));
       },
-      job);
+      args);
 }
 
 }  // namespace cornerturn::planning

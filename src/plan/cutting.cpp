@@ -7,8 +7,8 @@ namespace {
 
 using base::ceil_div;
 
-// At each strip's end blocks wait for each other, as long as so many bytes of the array take to be moved once: 0.7 us of
-// an H200.
+// Blocks wait for each other at the end of each strip, for the time of a copy of so many bytes: 0.7 us (H200,
+// 2026-11-22).
 constexpr double wait_bytes = 1.4e6;
 
 std::int64_t round_up(std::int64_t bytes) noexcept {
@@ -19,8 +19,8 @@ double share(std::int64_t part, std::int64_t all) noexcept {
   return static_cast<double>(part) / static_cast<double>(all);
 }
 
-// What waits in the workspace.
-double waited(const cutting& cut) noexcept {
+// Passes for the columns over and the rest rows, which are copied to the workspace and back.
+double workspace_passes(const cutting& cut) noexcept {
   return 4 * (share(cut.rest, cut.pieces * cut.length + cut.rest) + share(cut.over, cut.kept + cut.over));
 }
 
@@ -30,22 +30,22 @@ double passes_of_gpu(const cutting& cut, std::int64_t element) noexcept {
   const std::int64_t side = cut.pieces * cut.length + cut.rest, other = cut.kept + cut.over;
   const std::int64_t item = cut.length * element;
   const int aligned = alignment_of(item | side * element, 128);
-  const double turned = aligned >= 16 ? 1.1 : 1.2;  // the out-of-place kernels' own shares of a copy
-  // Chunks of 2 to 4 KiB copied from anywhere to anywhere have 0.93 of a copy where they are whole lines, 0.87 as whole
-  // sectors, 0.83 as chunks of 16 bytes: what shares a sector with another item is written twice (H200, 2026-11-22).
+  const double transposed = aligned >= 16 ? 1.1 : 1.2;  // the time of the out-of-place kernels
+  // Items of 2 to 4 KiB, copied in random order, reach these shares of a copy: 0.93 as whole cache lines, 0.87 as whole
+  // sectors, 0.83 as chunks of 16 bytes. A sector that two items share is written twice (H200, 2026-11-22).
   const double more_bytes = 100 + (aligned == 128 ? 0 : aligned >= 32 ? 200 : aligned >= 4 ? 350 : 700);
   const double followed = 1.1 + more_bytes / static_cast<double>(item);
   const double bytes = static_cast<double>(side) * static_cast<double>(other) * static_cast<double>(element);
-  return turned + followed + waited(cut) + 0.5 / static_cast<double>(cut.pieces) +
+  return transposed + followed + workspace_passes(cut) + 0.5 / static_cast<double>(cut.pieces) +
          static_cast<double>(cut.pieces) * wait_bytes / bytes;
 }
 
-// Items of 2 KB move in 1.3 times of what rewriting them takes, of 800 bytes in 1.6 to 1.9 (Intel Xeon, model 143, one
-// thread, 2026-11-22).
+// Cycles take 1.3 times as long as rewriting the array for items of 2 KB, and 1.6 to 1.9 times for items of 800 bytes
+// (Intel Xeon, model 143, one thread, 2026-11-22).
 double passes_of_cpu(const cutting& cut, std::int64_t element) noexcept {
   constexpr double more_bytes = 450;
-  constexpr double strip = 0.005;  // tasks wait for each other at its end
-  return 2.2 + more_bytes / static_cast<double>(cut.length * element) + waited(cut) +
+  constexpr double strip = 0.005;  // tasks wait for each other at the end of each
+  return 2.2 + more_bytes / static_cast<double>(cut.length * element) + workspace_passes(cut) +
          strip * static_cast<double>(cut.pieces);
 }
 
@@ -53,9 +53,9 @@ int alignment_of(std::int64_t bits, int most) noexcept {
   return static_cast<int>(std::min<std::int64_t>(bits == 0 ? most : bits & -bits, most));
 }
 
-waiting workspace_of(const cutting& cut, std::int64_t element) noexcept {
+workspace_offsets workspace_of(const cutting& cut, std::int64_t element) noexcept {
   const std::int64_t side = cut.pieces * cut.length + cut.rest;
-  waiting made;
+  workspace_offsets made;
   made.over_at = round_up(4 * most_bands * cut.pieces);
   made.rest_at = made.over_at + round_up(cut.over * side * element);
   made.strip_at = made.rest_at + round_up(cut.rest * cut.kept * element);
@@ -74,7 +74,8 @@ cutting cut_side(bool by_rows, std::int64_t side, std::int64_t other, std::int64
     for (const std::int64_t length : {longest, longest / chunk * chunk, longest / (8 * chunk) * 8 * chunk}) {
       if (length == 0) continue;
       cutting made{.by_rows = by_rows, .pieces = pieces, .length = length, .rest = side - pieces * length};
-      // A strip's items fill whole rows of places, or a row of places holds whole strips. Without gaps both are one.
+      // A strip's items fill whole rows of slots, or a row of slots holds whole strips. Without a rest, all rows are
+      // one.
       const bool fits = made.rest == 0 || pieces % other == 0;
       made.over = fits ? 0 : other % pieces;
       made.kept = other - made.over;

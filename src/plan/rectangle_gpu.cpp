@@ -1,5 +1,4 @@
-// Packed rectangles in place on a GPU: lines 4 to 7 of in_place_gpu.cpp. The strips of strips.hpp are one launch where
-// tiles do it: see strips.cuh.
+// Packed rectangles in place on a GPU. All strips of strips.hpp are one launch if the family strips accepts them.
 #include "plan/rectangle_gpu.hpp"
 
 #include <algorithm>
@@ -17,23 +16,24 @@ using base::ceil_div;
 
 constexpr const char* reasons[] = {
     "the rectangle is small: it is transposed out of place into the workspace and copied back",
-    "the elements are so long that each follows its cycle at once",
+    "elements are long: each follows its cycle without strips",
     "strips of rows are transposed out of place, each over the one behind it; then their columns follow cycles",
     "rows of strips of columns follow cycles; then the strips are transposed out of place, each over the one before it",
 };
 
-// Of arrays that go to the workspace and back, together: they stay in L2 on the way.
+// Arrays that are transposed into the workspace and copied back have at most so many bytes in one launch: they stay in
+// L2.
 constexpr std::int64_t small_bytes = 16 << 20;
-// A walker of shorter items has too few bytes on its way; a flag is then more than a hundredth of an item.
+// A walker of shorter items has too few bytes in flight. A flag of 4 bytes is nearly a hundredth of a shorter item.
 constexpr std::int64_t long_item_bytes = 512;
 
-// Builds programs, and the workspace that they share.
+// Builds programs. They share a workspace.
 class builder {
  public:
   builder(gpu_rectangle& made, const kernels::target& on, int array_alignment, std::string_view forced)
       : made_(made), on_(on), forced_(forced), array_alignment_(array_alignment) {}
 
-  // The same move out of place from and to one or more places, in one launch where that can be.
+  // Adds steps that copy one problem out of place, from and to their own offsets; in one launch, if possible.
   void move(const problem& what, const std::vector<gpu_step>& steps) {
     std::int64_t bits = array_alignment_;
     for (const gpu_step& one : steps) bits |= one.from | one.to;
@@ -46,7 +46,7 @@ class builder {
     add(added, steps);
   }
 
-  // The steps as one more axis, the slowest, of blocks that wait for each other.
+  // Adds the steps as one launch, if a row of strips accepts them. The steps are then the slowest axis of the problem.
   bool together(problem what, const std::vector<gpu_step>& steps, int alignment) {
     const gpu_step &first = steps[0], &last = steps.back();
     const std::int64_t from = steps[1].from - first.from, to = steps[1].to - first.to;
@@ -80,7 +80,7 @@ class builder {
     return true;
   }
 
-  // Of strips; the forced row may be one that cannot.
+  // Adds the step of cycles of strips. It fails if the forced row does not accept it.
   void follow(const kernels::item_cycles& items, std::int64_t item_bytes) {
     gpu::cycles_steps steps;
     steps.items.row_bytes = items.row_bytes;
@@ -96,7 +96,7 @@ class builder {
     steps.slots = items.inner * items.outer;
     cycles(steps, items.away_at, items.flags_at);
   }
-  // slots_at: the offset in the workspace of the slots there
+  // slots_at: the offset of the slots in the workspace
   void cycles(gpu::cycles_steps& steps, std::int64_t slots_at, std::int64_t flags_at) {
     steps.alignment = alignment_of(steps.items.row_bytes | steps.items.item_bytes | array_alignment_, 16);
     kernels::facts known;
@@ -144,9 +144,10 @@ kernels::fused_axes bytes_of(const axis* axes, int rank, std::int64_t word) noex
   return made;
 }
 
-// 4: as many of them at a time as the workspace takes, along the longest of the fixed axes.
-std::int64_t there_and_back_of(builder& make, const rectangle& all, const map::canonical& form,
-                               const map::in_place_form& places) {
+// Transposes rectangles into the workspace and copies them back, several at a time along the longest fixed axis.
+// Returns the bytes of the workspace.
+std::int64_t add_there_and_back(builder& make, const rectangle& all, const map::canonical& form,
+                                const map::in_place_form& places) {
   std::array<axis, map::max_axes> fixed = places.fixed;
   const auto end = fixed.begin() + places.fixed_count;
   axis batch{1, 0, 0};
@@ -161,14 +162,14 @@ std::int64_t there_and_back_of(builder& make, const rectangle& all, const map::c
   const std::int64_t at_once = std::clamp<std::int64_t>(small_bytes / all.bytes(), 1, batch.extent);
   const auto add = [&](std::int64_t begin, std::int64_t count, std::int64_t repeats) {
     if (count == 0 || repeats == 0) return;
-    // The batch stride need be no multiple of an element, so it is counted in words.
+    // The batch stride may be no multiple of an element, so it is counted in words.
     const std::int64_t words = all.element / form.word_bytes, size = all.rows * all.cols * words;
-    problem turn{.element_bytes = form.word_bytes, .rank = 4};
-    turn.axes[0] = {count, batch.src_stride, size};
-    turn.axes[1] = {all.rows, all.cols * words, words};
-    turn.axes[2] = {all.cols, words, all.rows * words};
-    turn.axes[3] = {words, 1, 1};
-    make.move(turn, {gpu_step{.to_workspace = true}});
+    problem transpose{.element_bytes = form.word_bytes, .rank = 4};
+    transpose.axes[0] = {count, batch.src_stride, size};
+    transpose.axes[1] = {all.rows, all.cols * words, words};
+    transpose.axes[2] = {all.cols, words, all.rows * words};
+    transpose.axes[3] = {words, 1, 1};
+    make.move(transpose, {gpu_step{.to_workspace = true}});
     problem back{.element_bytes = form.word_bytes, .rank = 2};
     back.axes[0] = {count, size, batch.src_stride};
     back.axes[1] = {size, 1, 1};
@@ -212,7 +213,7 @@ gpu_rectangle choose_rectangle(const map::canonical& form, const map::in_place_f
   made.passes = way == long_items ? 1 : 2;
   made.reason = reasons[static_cast<int>(way)];
   if (way == there_and_back) {
-    made.workspace_bytes = there_and_back_of(make, all, form, places);
+    made.workspace_bytes = add_there_and_back(make, all, form, places);
   } else if (way == long_items) {
     gpu::cycles_steps steps;
     steps.items.row_bytes = steps.items.item_bytes = all.element;

@@ -1,4 +1,4 @@
-// How packed rectangles move where they lie in a GPU's memory: programs of launches. See rectangle_gpu.cpp.
+// Plans transposes of packed rectangles in place on a GPU, as programs of launches.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@
 
 namespace cornerturn::planning {
 
-// A kernel that one or more steps start, with pointers of their own.
+// A kernel that one or more steps start, each with its own pointers.
 struct gpu_move {
-  map::canonical form;  // of cycles: none
+  map::canonical form;  // unused for cycles
   kernels::offer chosen;
-  std::int64_t flags = 0;  // in the workspace, that must be 0 when it starts
+  std::int64_t flags = 0;  // words in the workspace that must be 0 when it starts
 };
 
 using gpu_step = in_place_step;
@@ -25,7 +25,7 @@ using gpu_step = in_place_step;
 // Steps in order, once for each index of `repeat`, whose strides are bytes of the array.
 struct gpu_program {
   kernels::fused_axes repeat;
-  std::int64_t begin = 0;  // bytes from the word of index 0
+  std::int64_t begin = 0;  // byte offset from index 0
   std::vector<gpu_step> steps;
 };
 
@@ -35,20 +35,20 @@ struct gpu_rectangle {
   rectangle_way way = rectangle_way::there_and_back;
   std::vector<gpu_move> moves;
   std::vector<gpu_program> programs;
-  const kernels::kernel* kernel = nullptr;  // that does most of it; null: no line moves it, or not with the forced row
+  const kernels::kernel* kernel = nullptr;  // of the most time; null: no row accepts it, or the forced row does not
   const char* reason = "";
-  int passes = 0;                    // over all of the array
-  std::int64_t workspace_bytes = 0;  // wherever the caller's begins
+  int passes = 0;                    // over the array
+  std::int64_t workspace_bytes = 0;  // for a workspace at any address
 };
 
-// Requires  places of the kind rectangle; a form of words of at most `alignment` bytes
-// Returns   no kernel where the forced row cannot move them, or a grid is too small. The workspace depends on the form
-//           alone, not on the device or the alignment
+// Requires  `places` is of the kind rectangle; words have at most `alignment` bytes
+// Returns   a null kernel if the forced row does not accept it, or a grid would be too large. The workspace depends on
+//           the form only, not on the device or the alignment
 [[nodiscard]] gpu_rectangle choose_rectangle(const map::canonical& form, const map::in_place_form& places,
                                              const kernels::target& on, int alignment, std::string_view kernel);
 
-// Effect  launch(move, from, to, flags) for each step in order; clear(flags, bytes) before one that has flags
-// Returns null, or what the first of them said that failed; nothing is started after it
+// Effect  calls launch(move, from, to, flags) for each step in order, and clear(flags, bytes) before a step with flags
+// Returns null, or the message of the first call that fails; no call follows it
 template <class Launch, class Clear>
 const char* run(const gpu_rectangle& all, std::byte* data, std::byte* workspace, const Launch& launch,
                 const Clear& clear) {
@@ -61,11 +61,11 @@ const char* run(const gpu_rectangle& all, std::byte* data, std::byte* workspace,
       for (const gpu_step& step : program.steps) {
         const gpu_move& move = all.moves[static_cast<std::size_t>(step.move)];
         auto* const flags = reinterpret_cast<std::uint32_t*>(workspace + step.flags_at);
-        const char* said = move.flags == 0 ? nullptr : clear(flags, 4 * move.flags);
-        if (said != nullptr) return said;
-        said = launch(move, (step.from_workspace ? workspace : array) + step.from,
-                      (step.to_workspace ? workspace : array) + step.to, flags);
-        if (said != nullptr) return said;
+        const char* message = move.flags == 0 ? nullptr : clear(flags, 4 * move.flags);
+        if (message != nullptr) return message;
+        message = launch(move, (step.from_workspace ? workspace : array) + step.from,
+                         (step.to_workspace ? workspace : array) + step.to, flags);
+        if (message != nullptr) return message;
       }
     }
   }

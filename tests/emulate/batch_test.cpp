@@ -70,7 +70,7 @@ class emulated_items {
     if (!made.alone.empty()) return "item " + std::to_string(made.alone[0]) + " goes alone";
     for (const planning::gpu_batch::launch& one : made.launches) {
       if (one.shared_bytes > setting.shared_bytes) return "wants " + std::to_string(one.shared_bytes) + " bytes shared";
-      const char* const said = planning::with_job(one, made.table.data(), [&](const void* job) {
+      const char* const said = planning::with_args(one, made.table.data(), [&](const void* job) {
         return one.kernel->launch(job, one.blocks, one.shared_bytes, &running);
       });
       if (said != nullptr) return std::string(one.kernel->name) + ": " + said;

@@ -16,7 +16,7 @@ TEST(cutting, adds_up_and_fits) {
         EXPECT_EQ(cut.kept + cut.over, other);
         EXPECT_GE(cut.pieces, fewest_pieces);
         EXPECT_TRUE(cut.rest == 0 || cut.kept % cut.pieces == 0 || cut.pieces % cut.kept == 0);
-        const waiting in = workspace_of(cut, element);
+        const workspace_offsets in = workspace_of(cut, element);
         EXPECT_EQ(in.bytes, cut.workspace);
         EXPECT_LE(in.bytes, most);
         EXPECT_GE(in.rest_at - in.over_at, cut.over * side * element);
