@@ -1,6 +1,6 @@
-// Batches by emulation: planning::lay_out, its launches with the table in host memory, and each item compared with the
-// walk of its problem. Every src is an allocation of its own, exactly as large as what may be read; the items' dst lie
-// in one array, with bytes between them that nobody may write.
+// Batches, emulated: planning::lay_out and its launches, with the table in host memory. Each item is compared with the
+// walk of its problem. Every src is an allocation of its own, with no byte more than may be read. All dst are in one
+// array, with guard bytes between them.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -34,14 +34,14 @@ class emulated_items {
     std::memcpy(made.memory.get() + src_misalignment, pattern(seed_ + src.size()) + seed_, src.size());
     made.dst_at = (dst_bytes_ + 63) / 64 * 64 + 64 + dst_misalignment;
     dst_bytes_ = made.dst_at + dst.size();
-    made.dst_at -= static_cast<std::size_t>(dst.lo);  // of the caller's pointer
+    made.dst_at -= static_cast<std::size_t>(dst.lo);  // the offset of the caller's pointer
     moves_.push_back(
         {static_cast<std::uint32_t>(number), static_cast<const std::byte*>(made.src.begin) - src.lo, nullptr});
     items_.push_back(std::move(made));
   }
   [[nodiscard]] std::size_t size() const { return moves_.size(); }
 
-  // "" when every item was moved by a launch of many. `launches` gets what was laid out.
+  // Returns "" when launches of many items have transposed every item. `laid_out` gets the plan.
   std::string move(const gpu_setting& setting, planning::gpu_batch* laid_out = nullptr) {
     const std::size_t bytes = dst_bytes_ + 64;
     const heap_memory dst = lines(bytes), wanted = lines(bytes);
@@ -70,8 +70,8 @@ class emulated_items {
     if (!made.alone.empty()) return "item " + std::to_string(made.alone[0]) + " goes alone";
     for (const planning::gpu_batch::launch& one : made.launches) {
       if (one.shared_bytes > setting.shared_bytes) return "wants " + std::to_string(one.shared_bytes) + " bytes shared";
-      const char* const said = planning::with_args(one, made.table.data(), [&](const void* job) {
-        return one.kernel->launch(job, one.blocks, one.shared_bytes, &running);
+      const char* const said = planning::with_args(one, made.table.data(), [&](const void* args) {
+        return one.kernel->launch(args, one.blocks, one.shared_bytes, &running);
       });
       if (said != nullptr) return std::string(one.kernel->name) + ": " + said;
     }
@@ -128,7 +128,7 @@ TEST_P(emulated_batch, moves_ragged_matrices) {
   }
 }
 
-// Rows are cut where they are many; what lies end to end in dst is one line.
+// Matrices of many rows are cut along them; columns that are contiguous in dst are one line.
 TEST_P(emulated_batch, moves_matrices_of_several_panels) {
   dice roll(static_cast<std::uint64_t>(GetParam()) + 50);
   for (int turn = 0; turn < 4 / slower + 1; ++turn) {
@@ -145,7 +145,7 @@ TEST_P(emulated_batch, moves_matrices_of_several_panels) {
   }
 }
 
-// One shape at many addresses, aligned alike and not: boxes hold several of them.
+// One shape at many addresses, equally aligned or not: boxes hold several of them.
 TEST_P(emulated_batch, moves_small_ones_of_a_kind) {
   dice roll(static_cast<std::uint64_t>(GetParam()) + 100);
   int together = 0;
@@ -154,15 +154,15 @@ TEST_P(emulated_batch, moves_small_ones_of_a_kind) {
     gpu_setting setting = setting_of(roll);
     setting.multiprocessors = 1;
     const std::size_t src = any_misalignment(roll, GetParam()), dst = any_misalignment(roll, GetParam());
-    const bool alike = roll.one_in(2);
+    const bool equally_aligned = roll.one_in(2);
     const std::int64_t most = GetParam() <= 4 ? 40 : 16;
     const std::int64_t rows = 1 + roll.below(most), cols = 1 + roll.below(most);
     const problem what = roll.one_in(3)   ? matrix(rows, cols, GetParam(), roll.below(77))
                          : roll.one_in(3) ? any_strides(roll, GetParam(), 300)
                                           : transpose_problem(rows, cols, GetParam());
     for (int k = 0; k < 26; ++k) {
-      some.add(what, alike ? src : any_misalignment(roll, GetParam()),
-               alike ? dst : any_misalignment(roll, GetParam()));
+      some.add(what, equally_aligned ? src : any_misalignment(roll, GetParam()),
+               equally_aligned ? dst : any_misalignment(roll, GetParam()));
     }
     planning::gpu_batch made;
     ASSERT_EQ(some.move(setting, &made), "") << to_text(what) << "\n" << to_text(setting);

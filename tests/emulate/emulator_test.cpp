@@ -1,4 +1,4 @@
-// The emulator itself: it must find every mistake that is planted, and none in a kernel without one.
+// The emulator itself: it must find every planted mistake, and none in a kernel without a mistake.
 #include "emulate/emulator.hpp"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ struct result {
 
 result run(mistake made, order threads, std::uint64_t seed = 1, int thread = 5, int wavefront = 0) {
   constexpr std::size_t size = blocks * planted_block_bytes;
-  // A block of its own on either side, so that what a mistake touches there does no harm.
+  // Spare bytes before and behind each array, so that stray accesses of a mistake do no harm.
   std::vector<unsigned char> memory(6 * size);
   unsigned char* const src = memory.data() + size;
   unsigned char* const dst = memory.data() + 4 * size;
@@ -39,9 +39,9 @@ result run(mistake made, order threads, std::uint64_t seed = 1, int thread = 5, 
   running.seed = seed;
   running.src = {src, src + size};
   running.dst = {dst, dst + size};
-  const planted_job job{src, dst, made, thread};
-  const char* const said = launch_planted(&job, blocks, planted_shared_bytes, &running);
-  EXPECT_EQ(said == nullptr, running.fault.empty());
+  const planted_args args{src, dst, made, thread};
+  const char* const message = launch_planted(&args, blocks, planted_shared_bytes, &running);
+  EXPECT_EQ(message == nullptr, running.fault.empty());
   result found{running.fault, true};
   for (int word = 0; word < blocks * planted_threads; ++word) {
     const int from = word / planted_threads * planted_threads + planted_threads - 1 - word % planted_threads;
@@ -78,17 +78,18 @@ TEST(emulator, wavefronts_change_the_order_and_nothing_else) {
   }
 }
 
-// Thread 5 and its neighbour write one word; thread 31 and its neighbour are of two wavefronts of 32 lanes, of one of 64.
+// Thread 5 and its neighbour write one word. Thread 31 and its neighbour are in one wavefront of 64 lanes, but in two
+// of 32.
 TEST(emulator, says_whether_lockstep_may_hide_a_race) {
   if (!emulated::sees_every_access()) GTEST_SKIP() << "this compiler is not asked to tell of loads and stores";
   const std::string hidden = "both are lanes of one wavefront", race = "no barrier was between";
-  const auto said = [](int thread, int wavefront) {
+  const auto message = [](int thread, int wavefront) {
     return run(mistake::two_writers, order::forward, 1, thread, wavefront).fault;
   };
   for (const auto& [thread, wavefront, hides] :
        {std::tuple{5, 32, true}, {31, 32, false}, {31, 64, true}, {5, 0, false}}) {
-    EXPECT_NE(said(thread, wavefront).find(race), std::string::npos);
-    EXPECT_EQ(said(thread, wavefront).find(hidden) != std::string::npos, hides) << thread << ", " << wavefront;
+    EXPECT_NE(message(thread, wavefront).find(race), std::string::npos);
+    EXPECT_EQ(message(thread, wavefront).find(hidden) != std::string::npos, hides) << thread << ", " << wavefront;
   }
 }
 
@@ -140,7 +141,7 @@ TEST(emulator, without_a_barrier_the_order_of_threads_shows) {
 }
 
 TEST(emulator, sees_ordinary_stores_past_shared_memory) {
-  if (address_sanitizer && !emulated::sees_every_access()) {  // shared memory is as large as was asked for
+  if (address_sanitizer && !emulated::sees_every_access()) {  // the allocation is exactly as large as shared memory
     EXPECT_DEATH(run(mistake::past_shared_plainly, order::forward), "AddressSanitizer: heap-buffer-overflow");
   } else {
     expect_found(mistake::past_shared_plainly, "outside of every array, at byte 256 of shared memory", true);

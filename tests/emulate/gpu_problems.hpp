@@ -1,4 +1,4 @@
-// Problems by dice that reach the rows of the GPU: round their tiles, of several axes, in runs.
+// Random problems for the rows of the GPU: extents of about a tile, fused axes, runs.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ inline problem any_runs(dice& roll, std::int64_t element_bytes, std::int64_t max
   return what;
 }
 
-// A matrix of any extents that are not large, with the paddings and batches of cases.hpp.
+// A matrix of any extents up to some thousands, with the paddings and batches of cases.hpp.
 inline problem any_matrix(dice& roll, std::int64_t element_bytes, std::int64_t max_elements) {
   constexpr std::int64_t extents[] = {1,  2,  3,  5,   7,   8,   15,  16,  17,  31,  32,  33,  61,  63,
                                       64, 65, 96, 127, 128, 129, 160, 191, 251, 255, 256, 257, 301, 520};
@@ -37,9 +37,9 @@ inline problem any_matrix(dice& roll, std::int64_t element_bytes, std::int64_t m
   return matrix(rows, cols, element_bytes, roll.below(77));
 }
 
-// Rows that continue each other in dst, columns that continue each other in src, one or more axes of each, and others.
-// Pitches are multiples of `unit` elements, but for one in four.
-inline problem any_chains(dice& roll, std::int64_t element_bytes, std::int64_t max_elements, std::int64_t unit) {
+// One or more fused axes of rows, one or more fused axes of columns, and others. Pitches are multiples of `unit`
+// elements in three of four problems.
+inline problem any_fused_axes(dice& roll, std::int64_t element_bytes, std::int64_t max_elements, std::int64_t unit) {
   constexpr std::int64_t extents[] = {2, 3, 4, 5, 8, 12, 16, 17, 24, 32, 33, 48, 64, 80, 96, 128, 130, 256};
   if (roll.one_in(4)) unit = 1 + roll.below(5);
   problem what{.element_bytes = element_bytes};
@@ -76,7 +76,7 @@ inline problem any_chains(dice& roll, std::int64_t element_bytes, std::int64_t m
   return what;
 }
 
-// Extents round whole and three-quarter tiles of a row, pitches of multiples of 16 bytes or none, some of them batched.
+// Extents of about a whole tile of a row, or of three quarters; any pitches, or multiples of 16 bytes; batched or not.
 inline problem any_tiles(dice& roll, const kernels::kernel& row, std::int64_t element_bytes, std::int64_t unit) {
   const auto extent = [&](std::int64_t tile) {
     if (tile <= 8) return tile;
@@ -122,7 +122,7 @@ inline problem any_small_matrices(dice& roll, std::int64_t element_bytes) {
   return roll.one_in(4) ? batched(all, 2, many * src + v, many * dst) : all;
 }
 
-// Images of elements of three units, round tiles of 64 x 64.
+// Images of elements of three units, of about a tile of 64 x 64.
 inline problem any_pixels(dice& roll, std::int64_t element_bytes) {
   const auto extent = [&] { return 4 * (8 + roll.below(30)) + (roll.one_in(6) ? 1 : 0); };
   const std::int64_t rows = extent(), cols = extent();
@@ -131,7 +131,7 @@ inline problem any_pixels(dice& roll, std::int64_t element_bytes) {
   return roll.one_in(3) ? batched(one, 2, rows * (cols + 12), cols * (rows + 8)) : one;
 }
 
-// Many matrices of any size, end to end on either side, or not.
+// Many matrices of any size, contiguous on either side, or not.
 inline problem any_odd_matrices(dice& roll, std::int64_t element_bytes, std::int64_t max_elements) {
   const std::int64_t rows = 1 + roll.below(roll.one_in(2) ? 40 : 900), cols = 1 + roll.below(max_elements / rows + 1);
   const std::int64_t src_gap = roll.one_in(3) ? roll.below(20) : 0, dst_gap = roll.one_in(3) ? roll.below(20) : 0;
@@ -162,7 +162,7 @@ inline problem any_gpu_problem(dice& roll, const kernels::kernel* row, std::int6
     case 4:
       return any_runs(roll, element_bytes, most / 2);
     case 5:
-      return any_chains(roll, element_bytes, 2 * most, unit);
+      return any_fused_axes(roll, element_bytes, 2 * most, unit);
     case 6:
       return any_short_side(roll, element_bytes);
     case 7:

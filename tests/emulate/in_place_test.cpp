@@ -1,5 +1,5 @@
-// The GPU's rows that move in place, by emulation: what trades places, at any alignment, with tiles of every edge. No
-// byte may be read after it was written, by whatever block.
+// The in-place rows of the GPU that swap elements, emulated, at any alignment, with all kinds of edge tiles. No block
+// may read a byte after any block has written it.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -33,7 +33,7 @@ moved move_in_place(const problem& what, gpu_setting setting) {
   return result;
 }
 
-// A matrix whose sides are round a tile, every address a multiple of 16 or not, some of them batched.
+// A square matrix of about a tile, batched or not; every address is a multiple of 16 bytes, or not.
 problem any_square(dice& roll, std::int64_t element_bytes) {
   constexpr std::int64_t sides[] = {1, 3, 16, 17, 31, 32, 33, 48, 63, 64, 65, 100, 127, 128, 129, 150, 192, 200, 257};
   const std::int64_t n = std::min(roll.of(sides), 260 / std::max<std::int64_t>(element_bytes / 8, 1));
@@ -95,7 +95,7 @@ TEST(emulated_in_place_list, moves_whatever_trades_places) {
   EXPECT_GE(met.size(), 5U);
 }
 
-// What the emulator is there to find: a tile that is written before all of it was read.
+// The emulator must find a tile that is written before all of it is read.
 TEST(emulated_in_place_list, a_read_after_a_write_is_seen) {
   const problem what = placed(transpose_problem(64, 64, 4));
   const map::canonical form = map::canonicalize(what, 4);
@@ -105,11 +105,11 @@ TEST(emulated_in_place_list, a_read_after_a_write_is_seen) {
   one_memory memory(what, 0);
   emulated::session running;
   running.src = running.dst = {memory.data(), memory.data() + 64 * 64 * 4};
-  auto& job = args_of<gpu::swap_args>(made);
-  job.src = job.dst = memory.data();
-  job.triangle = map::fast_divisor(2);  // the one tile twice
-  job.fold = map::fast_divisor(1);
-  made.row->launch(&job, 2, made.shared_bytes, &running);
+  auto& args = args_of<gpu::swap_args>(made);
+  args.src = args.dst = memory.data();
+  args.triangle = map::fast_divisor(2);  // the only tile, twice
+  args.fold = map::fast_divisor(1);
+  made.row->launch(&args, 2, made.shared_bytes, &running);
   EXPECT_NE(running.fault.find("reads what was written before"), std::string::npos) << running.fault;
 }
 

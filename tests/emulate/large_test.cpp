@@ -1,8 +1,8 @@
-// Offsets beyond 2^31 elements and 2^32 bytes, by emulation of a few blocks: src and dst are address space without
-// memory behind it, of which only what those blocks touch is ever there.
-//   1. the blocks run once; which bytes of src they read is kept
-//   2. those bytes are filled, each with a number that follows from its place, and the blocks run again
-//   3. each byte that they wrote must be the one that belongs there; the first and the last of dst are among them
+// Offsets beyond 2^31 elements and 2^32 bytes, by emulation of a few blocks. src and dst are reserved address space;
+// only pages that these blocks touch get memory.
+//   1. the blocks run once, and the test records the bytes of src that they read
+//   2. each of these bytes gets a number that depends on its offset, and the blocks run again
+//   3. each byte that they wrote must have the right number; the first and the last byte of dst are among them
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -45,7 +45,7 @@ unsigned char content(std::int64_t place) {
   return static_cast<unsigned char>(x >> 56);
 }
 
-// Which byte of src belongs to a byte of dst, both counted from index 0; -1: none. All strides are positive.
+// The byte of src that belongs to a byte of dst, both counted from index 0; -1: none. All strides are positive.
 std::int64_t src_byte_of(const map::canonical& form, std::int64_t dst_byte) {
   std::int64_t rest = dst_byte / form.word_bytes, src = 0;
   for (int k = 0; k < form.rank; ++k) {  // outermost in dst first
@@ -76,7 +76,7 @@ void expect_moved(const problem& what, std::string_view row, const gpu_setting& 
   dice roll(5);
   std::set<std::uint32_t> some = {0, blocks / 2, blocks - 1};
   for (int k = 0; k < 4; ++k) some.insert(static_cast<std::uint32_t>(roll.below(blocks)));
-  // The first and the last tile of the diagonal, whichever way the triangle is folded.
+  // The first and the last tile of the diagonal, for any folding of the triangle.
   if (what.in_place) some.merge(std::set<std::uint32_t>{1, way.chosen.as<gpu::swap_args>().numbers});
   const auto run = [&] {
     emulated::session running;
@@ -138,7 +138,7 @@ TEST(emulated_large, tiles) {
   expect_moved(permuted({300, 16, 40, 800, 160}, {3, 4, 1, 2, 0}, 2), "cuda_tile_b2_");
 }
 
-TEST(emulated_large, shifted_tiles) {
+TEST(emulated_large, unaligned_tiles) {
   expect_moved(transpose_problem(65537, 65539, 1), "cuda_unaligned_tile_b1_128x256");
   expect_moved(transpose_problem(60001, 40003, 4), "cuda_unaligned_tile_b4_128x64");
   expect_moved(transpose_problem(40003, 60001, 8), "cuda_unaligned_tile_b8_64x64");

@@ -20,7 +20,7 @@ namespace cornerturn::testing {
 
 struct gpu_setting {
   std::string row;              // forced; empty: the list decides
-  std::int64_t alignment = 16;  // the plan is told no more of it
+  std::int64_t alignment = 16;  // the planner knows no larger one
   std::int64_t shared_bytes = 227 << 10;
   int multiprocessors = 1;
   gpu::device_costs tuned = gpu::costs_for(90);
@@ -43,8 +43,8 @@ inline std::string to_text(const gpu_setting& one) {
   return text;
 }
 
-// All of it made by dice. Half of the tunings cut so small that a few kilobytes meet every edge; not so small that a
-// problem takes more than some hundred blocks.
+// A random setting. Half of the tunings have tiles so small that a few kilobytes have all kinds of edges; but a problem
+// takes at most some hundred blocks.
 inline gpu_setting any_setting(dice& roll, const problem& what) {
   const std::int64_t element_bytes = what.element_bytes;
   const std::int64_t part = elements_of(what) * element_bytes / 50;
@@ -52,7 +52,7 @@ inline gpu_setting any_setting(dice& roll, const problem& what) {
   const auto misalignment = [&]() -> std::size_t {
     const std::int64_t unit = element_bytes & -element_bytes;
     if (roll.one_in(2)) return 0;
-    if (roll.one_in(4)) return static_cast<std::size_t>(roll.below(64));  // (complex<float> may lie so)
+    if (roll.one_in(4)) return static_cast<std::size_t>(roll.below(64));  // complex<float> may have such an address
     return static_cast<std::size_t>(roll.below(64) / unit * unit);
   };
   made.src_misalignment = misalignment();
@@ -82,9 +82,9 @@ struct gpu_way {
   kernels::offer chosen;
 };
 
-// As api/gpu_plan.cpp: words of at most the pointers' alignment, and of the row that is forced.
+// Plans as api/gpu_plan.cpp does: words are at most as long as the pointers' alignment, and as the forced row's words.
 inline gpu_way plan_of(const problem& what, const gpu_setting& setting) {
-  // Of the caller's pointers, from a multiple of 64 on; see workbench.
+  // The misalignment of the caller's pointers: workbench aligns the lowest byte to 64.
   const std::int64_t src = static_cast<std::int64_t>(setting.src_misalignment) - range_of(what, &axis::src_stride).lo;
   const std::int64_t dst = static_cast<std::int64_t>(setting.dst_misalignment) - range_of(what, &axis::dst_stride).lo;
   std::int64_t word = std::min(setting.alignment, alignment_of(src, dst));
@@ -105,7 +105,7 @@ inline gpu_way plan_of(const problem& what, const gpu_setting& setting) {
 }
 
 struct moved {
-  std::string fault;  // empty: dst is as it must be
+  std::string fault;  // empty: dst is right
   std::string row;    // empty: refused
 
   [[nodiscard]] bool can_run() const { return !row.empty() && fault.empty(); }
@@ -160,7 +160,7 @@ inline constexpr bool address_sanitizer = __has_feature(address_sanitizer);
 inline constexpr bool address_sanitizer = false;
 #endif
 
-// Builds that take several times as long do as many times less.
+// Slow builds test fewer problems, by this factor.
 #if defined(EMULATED_PROCESSOR)
 inline constexpr int slower = 8;
 #else

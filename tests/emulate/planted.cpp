@@ -10,12 +10,12 @@ using namespace gpu;
 
 template <std::uint64_t Limits>
 GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
-planted_kernel(GPU_PARAMETER planted_job job) {
+planted_kernel(GPU_PARAMETER planted_args args) {
   const uint32_t thread = thread_index();
-  const bool me = static_cast<int>(thread) == job.thread;
-  const auto made = [&](mistake one) { return me && job.made == one; };
-  const auto* const src = static_cast<const unsigned char*>(job.src) + block_index() * planted_block_bytes;
-  auto* const dst = static_cast<unsigned char*>(job.dst) + block_index() * planted_block_bytes;
+  const bool me = static_cast<int>(thread) == args.thread;
+  const auto made = [&](mistake one) { return me && args.made == one; };
+  const auto* const src = static_cast<const unsigned char*>(args.src) + block_index() * planted_block_bytes;
+  auto* const dst = static_cast<unsigned char*>(args.dst) + block_index() * planted_block_bytes;
   auto* const shared = reinterpret_cast<uint32_t*>(shared_memory());
   const uint32_t other = planted_threads - 1 - thread;
 
@@ -36,18 +36,18 @@ planted_kernel(GPU_PARAMETER planted_job job) {
     if (!made(mistake::no_wait)) wait_for_copies();
   }
   if (made(mistake::early_exit)) return;
-  if (job.made == mistake::two_barriers && thread < planted_threads / 2) {
+  if (args.made == mistake::two_barriers && thread < planted_threads / 2) {
     block_barrier();
-  } else if (job.made != mistake::no_barrier) {
+  } else if (args.made != mistake::no_barrier) {
     block_barrier();
   }
   const uint32_t value = shared[other];
-  if (job.made != mistake::no_second_barrier) block_barrier();
+  if (args.made != mistake::no_second_barrier) block_barrier();
   shared[thread] = value;
   store_global(dst + 4 * thread, shared[thread]);
   if (made(mistake::no_wait)) wait_for_copies();
 
-  if (made(mistake::past_dst)) store_global(static_cast<unsigned char*>(job.dst) - 1, static_cast<unsigned char>(1));
+  if (made(mistake::past_dst)) store_global(static_cast<unsigned char*>(args.dst) - 1, static_cast<unsigned char>(1));
   if (made(mistake::misaligned_store)) store_global(dst + 2, value);
   if (made(mistake::written_twice)) dst[4 * thread] = static_cast<unsigned char>(value);
   if (made(mistake::src_written)) const_cast<unsigned char*>(src)[0] = static_cast<unsigned char>(value);

@@ -1,4 +1,4 @@
-// Kernels with one mistake each, that the emulator must find, and one without.
+// A kernel with one planted mistake, which the emulator must find, or with none.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@ namespace cornerturn::testing {
 
 enum class mistake {
   none,
-  no_barrier,         // between writing shared memory and reading it
-  no_second_barrier,  // between reading it and writing it again
-  no_wait,            // for a copy that was started
-  no_wait_at_all,     // and the copy is never read
+  no_barrier,         // between writes to shared memory and their reads
+  no_second_barrier,  // between these reads and the next writes
+  no_wait,            // for a copy
+  no_wait_at_all,     // for a copy that is never read
   early_exit,         // of one thread, before a barrier
   two_barriers,       // half of the threads wait at each
   two_writers,        // of one shared byte
@@ -29,15 +29,15 @@ enum class mistake {
 
 inline constexpr int planted_threads = 64;
 inline constexpr int planted_shared_bytes = planted_threads * 4;
-inline constexpr int planted_block_bytes = planted_threads * 4;  // of src, moved to dst, each block's in reverse
+inline constexpr int planted_block_bytes = planted_threads * 4;  // of src, which a block copies to dst in reverse
 
-struct planted_job {
+struct planted_args {
   const void* src = nullptr;
   void* dst = nullptr;
   mistake made = mistake::none;
-  int thread = 5;  // who makes it
+  int thread = 5;  // the thread that makes it
 };
 
-const char* launch_planted(const void* job, std::uint32_t blocks, int shared_bytes, void* stream) noexcept;
+const char* launch_planted(const void* args, std::uint32_t blocks, int shared_bytes, void* stream) noexcept;
 
 }  // namespace cornerturn::testing

@@ -1,4 +1,4 @@
-// Random problems through the whole GPU half of the plan, by emulation; a failure is made small by RapidCheck.
+// Random problems through the GPU's part of the planner, emulated. RapidCheck shrinks a failing problem.
 #include <gtest/gtest.h>
 // After gtest.
 #include <rapidcheck/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 [[maybe_unused]] const int more_cases =
     setenv("RC_PARAMS", ("max_success=" + std::to_string(1000 / slower)).c_str(), 0);
 
-// Up to 6 axes in any order on either side, with gaps and signs; src may repeat elements.
+// Up to 6 axes in any order on either side, with gaps and negative strides; src may repeat elements.
 rc::Gen<problem> problems() {
   return rc::gen::exec([] {
     problem what;

@@ -1,6 +1,6 @@
-// Rectangles in place by the programs of the GPU's plan, each launch by emulation: whatever the blocks' order, no
-// launch leaves what its step spans, no byte of a place is read after it was written, and guards round array and
-// workspace stay.
+// Rectangles in place by the programs of the GPU's plan, with emulated launches in any order of blocks. No launch may
+// access bytes outside its step, or read a byte of a slot after it was written. Guard bytes around array and workspace
+// must stay.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -18,14 +18,14 @@
 namespace cornerturn::testing {
 namespace {
 
-struct turned {
+struct transposed {
   std::string fault;
   std::string row;
   planning::rectangle_way way{};
-  std::string strips;  // the row that turns them all in one launch
+  std::string strips;  // the row that transposes all strips in one launch
 };
 
-// The workspace, as large as the plan wants it and not a byte more, at any address.
+// The workspace, at any address, with exactly the bytes that the plan needs.
 struct exact_workspace {
   exact_workspace(std::int64_t size, std::size_t misalignment)
       : bytes(static_cast<std::size_t>(size)),
@@ -38,7 +38,7 @@ struct exact_workspace {
   std::byte* begin;
 };
 
-turned turn(const problem& what, const gpu_setting& setting) {
+transposed transpose_in_place(const problem& what, const gpu_setting& setting) {
   const std::int64_t first = static_cast<std::int64_t>(setting.dst_misalignment) - range_of(what, &axis::dst_stride).lo;
   const std::int64_t word = std::min(setting.alignment, alignment_of(first, first));
   const map::canonical form = map::canonicalize(what, word);
@@ -50,7 +50,7 @@ turned turn(const problem& what, const gpu_setting& setting) {
                            .costs = &setting.tuned};
   const planning::gpu_rectangle made =
       planning::choose_rectangle(form, map::in_place(form), target_of(wanted), wanted.alignment, wanted.kernel);
-  turned result;
+  transposed result;
   result.way = made.way;
   if (made.kernel == nullptr) return result;
   result.row = made.kernel->name;
@@ -76,20 +76,20 @@ turned turn(const problem& what, const gpu_setting& setting) {
     if (move.flags > 0) running.flags = {flags, flags + move.flags};
     if (cycles != nullptr) {
       running.src = running.dst = array;
-      const emulated::bytes away = {from, from + cycles->count_in_workspace * cycles->item_bytes};
-      if (cycles->count_in_workspace > 0 && !within(away, workspace)) fault = "items leave the workspace";
+      const emulated::bytes in_workspace = {from, from + cycles->count_in_workspace * cycles->item_bytes};
+      if (cycles->count_in_workspace > 0 && !within(in_workspace, workspace)) fault = "items leave the workspace";
       if (cycles->writes_workspace != 0) {
-        running.second = away;
+        running.second = in_workspace;
         running.second_written = true;
       } else {
-        running.also_read = {away};
+        running.also_read = {in_workspace};
       }
-    } else if (move.flags > 0) {  // strips wait for those before
+    } else if (move.flags > 0) {  // strips wait for earlier strips, so all blocks run
       running.blocks.resize(move.chosen.blocks);
       std::iota(running.blocks.begin(), running.blocks.end(), 0U);
       result.strips = move.chosen.row->name;
     } else if (running.src.begin < running.dst.end && running.dst.begin < running.src.end) {
-      fault = "a step writes to what it reads";
+      fault = "a step writes to bytes that it reads";
     }
     const auto known = [&](const emulated::bytes& one) { return within(one, array) || within(one, workspace); };
     if (!known(running.src) || !known(running.dst)) fault = "a step leaves array and workspace";
@@ -118,7 +118,7 @@ turned turn(const problem& what, const gpu_setting& setting) {
 gpu_setting any_rectangle_setting(dice& roll, const problem& what) {
   gpu_setting made = any_setting(roll, what);
   made.tuned = gpu::costs_for(90);
-  // A walker for each place, or a few that look for places again and again.
+  // A walker for each slot, or a few that test many slots.
   made.multiprocessors = roll.one_in(3) ? 132 : 1;
   return made;
 }
@@ -151,7 +151,7 @@ TEST_P(emulated_rectangle, follows_cycles) {
     gpu_setting setting = any_rectangle_setting(roll, what);
     setting.row = GetParam();
     if (row.element_bytes > 1 && !roll.one_in(6)) setting.alignment = 16, setting.dst_misalignment = 0;
-    const turned result = turn(what, setting);
+    const transposed result = transpose_in_place(what, setting);
     if (result.row.empty()) continue;
     ++moves;
     ++ways[result.way];
@@ -184,14 +184,14 @@ TEST(emulated_rectangles, small_ones_go_there_and_back) {
     const problem what = any_rectangle(roll, roll.of(element_sizes), 60000);
     if (map::in_place(map::canonicalize(what)).kind != map::in_place_kind::rectangle) continue;
     const gpu_setting setting = any_rectangle_setting(roll, what);
-    const turned result = turn(what, setting);
+    const transposed result = transpose_in_place(what, setting);
     EXPECT_EQ(result.way, planning::rectangle_way::there_and_back);
     EXPECT_EQ(result.fault, "") << result.row << " " << to_text(what) << "\n" << to_text(setting);
     failures += !result.fault.empty();
   }
 }
 
-// Ragged both ways, in every way that a strip's places lie: whole rows of them, parts of a row, and with columns over.
+// Sides that no cutting divides. The slots of a strip are whole rows or parts of a row, with and without columns over.
 TEST(emulated_rectangles, sides_without_divisors) {
   dice roll(8);
   const std::pair<std::int64_t, std::int64_t> shapes[] = {{101, 97},  {97, 101},  {251, 23}, {23, 251}, {997, 3},
@@ -202,17 +202,17 @@ TEST(emulated_rectangles, sides_without_divisors) {
       const problem what = placed(transpose_problem(shape.first, shape.second, element_bytes));
       gpu_setting setting = any_rectangle_setting(roll, what);
       setting.row = "cuda_cycles_b1";
-      const turned result = turn(what, setting);
+      const transposed result = transpose_in_place(what, setting);
       EXPECT_GE(result.way,
                 element_bytes == 1 ? planning::rectangle_way::long_items : planning::rectangle_way::strips_of_rows)
-          << to_text(what);  // flags of few bytes are too many
+          << to_text(what);  // items of few bytes would need too many flags
       ASSERT_EQ(result.fault, "") << static_cast<int>(result.way) << " " << to_text(what) << "\n" << to_text(setting);
     }
   }
 }
 
-// Every row of strips, forwards and backwards, of places end to end and with gaps.
-TEST(emulated_rectangles, strips_are_turned_in_one_launch) {
+// Every row of strips, forwards and backwards, with contiguous slots and with gaps.
+TEST(emulated_rectangles, strips_are_transposed_in_one_launch) {
   const struct {
     const char* row;
     std::int64_t rows, cols, element_bytes;
@@ -240,10 +240,10 @@ TEST(emulated_rectangles, strips_are_turned_in_one_launch) {
     setting.dst_misalignment = 0;
     setting.shared_bytes = 227 << 10;
     setting.multiprocessors = one.multiprocessors;
-    turned result;
+    transposed result;
     for (const char* row : {"cuda_cycles_b16", "cuda_cycles_b8", "cuda_cycles_b4", "cuda_cycles_b1"}) {
       setting.row = row;
-      if (result.row.empty()) result = turn(what, setting);
+      if (result.row.empty()) result = transpose_in_place(what, setting);
     }
     EXPECT_EQ(result.strips, one.row) << to_text(what);
     EXPECT_EQ(result.fault, "") << result.strips << " " << to_text(what) << "\n" << to_text(setting);
@@ -256,23 +256,23 @@ TEST(emulated_rectangles, strips_are_turned_in_one_launch) {
   }
 }
 
-// What the emulator is there to find: a place that no walker has read when another one writes to it.
-TEST(emulated_rectangles, a_flag_that_nobody_raises_is_seen) {
+// The emulator must find a walker that writes to a slot that no walker has read.
+TEST(emulated_rectangles, a_flag_that_no_walker_raises_is_seen) {
   const problem what = placed(transpose_problem(8, 4, 1024));
   const map::canonical form = map::canonicalize(what, 16);
   const planning::gpu_rectangle made = planning::choose_rectangle(
       form, map::in_place(form), planning::target_of(90, 1, 64 << 10), 16, "cuda_cycles_b16");
   ASSERT_EQ(made.moves.size(), 1U);
-  auto job = made.moves[0].chosen.as<gpu::cycles_args>();
-  std::vector<std::uint32_t> flags(static_cast<std::size_t>(gpu::flags_of_cycles(job.count)));
-  flags[0] = 2;  // the second place is claimed, and never read
+  auto args = made.moves[0].chosen.as<gpu::cycles_args>();
+  std::vector<std::uint32_t> flags(static_cast<std::size_t>(gpu::flags_of_cycles(args.count)));
+  flags[0] = 2;  // the second slot is claimed, and never read
   one_memory memory(what, 0);
   emulated::session running;
   running.src = running.dst = {memory.data(), memory.data() + 8 * 4 * 1024};
   running.flags = {flags.data(), flags.data() + flags.size()};
-  job.src = job.dst = memory.data();
-  job.flags = flags.data();
-  made.moves[0].chosen.row->launch(&job, job.walkers, made.moves[0].chosen.shared_bytes, &running);
+  args.src = args.dst = memory.data();
+  args.flags = flags.data();
+  made.moves[0].chosen.row->launch(&args, args.walkers, made.moves[0].chosen.shared_bytes, &running);
   EXPECT_NE(running.fault.find("waits for a flag"), std::string::npos) << running.fault;
 }
 

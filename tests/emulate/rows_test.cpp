@@ -1,5 +1,5 @@
-// Every GPU row of kernels.inc, by emulation, on problems that are made by rule: sizes round its tile, primes, a few
-// columns or rows, padded, batched, permuted and strided, with bases and tunings of all kinds.
+// Every GPU row of kernels.inc, emulated, on generated problems: extents of about a tile, primes, few columns or rows;
+// padded, batched, permuted and strided problems; any base addresses and tunings.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -32,7 +32,7 @@ std::uint64_t seed_of(const std::string& name) {
 
 class emulated_rows : public ::testing::TestWithParam<std::string> {
  protected:
-  // False when it went wrong.
+  // False when the result is wrong.
   bool give(const problem& what) {
     gpu_setting setting = any_setting(roll_, what);
     setting.row = GetParam();

@@ -1,4 +1,4 @@
-// Two functions on stacks of their own and the test itself continue each other. Each keeps its variables, stack and
+// Two functions on their own stacks and the test itself switch to each other. Each keeps its variables, stack and
 // registers.
 #include "emulate/stack_switch.hpp"
 
@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-// AddressSanitizer learns of no switch here, so it must not instrument these functions.
+// AddressSanitizer does not know of these switches, so it must not instrument the functions.
 #define UNSEEN __attribute__((no_sanitize("address"), noinline))
 
 namespace cornerturn::testing::stack_switch_test {

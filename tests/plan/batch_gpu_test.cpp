@@ -61,11 +61,11 @@ TEST(gpu_batch, panels_are_all_of_each_matrix) {
   const std::uint64_t src[] = {0x100004, 0x2000000}, dst[] = {0x90000c, 0xa000000};
   std::map<std::pair<std::int64_t, std::int64_t>, int> covered[2];
   for (const gpu_batch::launch& one : made.launches) {
-    const auto& job = std::get<gpu::panel_batch_args>(one.args);
-    for (std::uint32_t k = 0; k < job.count; ++k) {
+    const auto& args = std::get<gpu::panel_batch_args>(one.args);
+    for (std::uint32_t k = 0; k < args.count; ++k) {
       const auto panel = read<gpu::panel_item>(made, one.items_at + k * sizeof(gpu::panel_item));
-      EXPECT_LE(panel.shape.shared_bytes + static_cast<int>(sizeof(gpu::panel_item)), job.shared_bytes);
-      EXPECT_EQ(panel.shape.team_log2, job.team_log2);
+      EXPECT_LE(panel.shape.shared_bytes + static_cast<int>(sizeof(gpu::panel_item)), args.shared_bytes);
+      EXPECT_EQ(panel.shape.team_log2, args.team_log2);
       const int which = panel.src >= src[1] ? 1 : 0;
       EXPECT_EQ(panel.src_begin, src[which]);
       EXPECT_EQ(panel.src_end, src[which] + (699 * 340 + 333) * 4);
@@ -138,12 +138,12 @@ TEST(gpu_batch, many_matrices_of_whole_chunks_have_a_launch) {
   EXPECT_EQ(made.launches[0].blocks, 47U) << "64 in each";
   EXPECT_STREQ(made.launches[1].kernel->name, "cuda_gather_b2_batch") << "three chunks a side";
   EXPECT_STREQ(made.launches[2].kernel->name, "cuda_small_b4_batch");
-  const auto& job = std::get<gpu::small_batch_args>(made.launches[2].args);
-  EXPECT_EQ(job.count, count);
-  EXPECT_EQ(job.down_log2, 3);
-  EXPECT_EQ(job.across_log2, 1);
-  EXPECT_EQ(job.src_row_bytes, 48);
-  EXPECT_EQ(job.dst_col_bytes, 160);
+  const auto& args = std::get<gpu::small_batch_args>(made.launches[2].args);
+  EXPECT_EQ(args.count, count);
+  EXPECT_EQ(args.down_log2, 3);
+  EXPECT_EQ(args.across_log2, 1);
+  EXPECT_EQ(args.src_row_bytes, 48);
+  EXPECT_EQ(args.dst_col_bytes, 160);
   for (const std::uint32_t k : {0U, 77U, count - 1}) {
     const auto item = read<gpu::batch_item>(made, made.launches[2].items_at + k * sizeof(gpu::batch_item));
     EXPECT_EQ(item.src, 0x100000 + 2048 * (3 * std::uint64_t{k} + 1));
@@ -196,9 +196,9 @@ TEST(gpu_batch, index_0_is_what_counts) {
   EXPECT_EQ(item.src + shape.box.arrays.src_begin, 0x100000U - 9 * 16);
   EXPECT_EQ(item.src + shape.box.arrays.src_end, 0x100000U + (15 * 12 + 1) * 16);
   with_args(made.launches[0], made.table.data(), [&](const void* started) {
-    const auto& job = *static_cast<const gpu::gather_batch_args*>(started);
-    EXPECT_EQ(reinterpret_cast<const std::byte*>(job.items), made.table.data() + made.launches[0].items_at);
-    EXPECT_EQ(made.launches[0].shared_bytes, job.shape_at + job.shape_bytes);
+    const auto& args = *static_cast<const gpu::gather_batch_args*>(started);
+    EXPECT_EQ(reinterpret_cast<const std::byte*>(args.items), made.table.data() + made.launches[0].items_at);
+    EXPECT_EQ(made.launches[0].shared_bytes, args.shape_at + args.shape_bytes);
   });
 }
 

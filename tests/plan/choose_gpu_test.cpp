@@ -1,4 +1,4 @@
-// Which GPU row the planner takes. tests/emulate provides the kernels of a build with CUDA.
+// The GPU row that the planner chooses. tests/emulate has the kernels of a build with CUDA.
 #include "plan/choose.hpp"
 
 #include <gtest/gtest.h>
@@ -230,7 +230,7 @@ TEST(ask_gpu, boxes_for_everything_else) {
   expect_row(transpose_problem(7, 9, 4), "cuda_gather_b4");
   expect_row(strided(2, {{1000, 2, 2}}), "cuda_gather_b2");
   expect_row(strided(8, {{100, 0, 1}, {100, 3, 100}}), "cuda_gather_b8");
-  expect_row(transpose_problem(8192, 8192, 16), "cuda_gather_b16");  // they gain nothing from register blocks
+  expect_row(transpose_problem(8192, 8192, 16), "cuda_gather_b16");  // 16-byte words gain nothing from register blocks
   expect_row(transpose_problem(4096, 4096, 16), "cuda_gather_b8", aligned_to(8));
   expect_row(strided(1, {{50, 100, 1}, {60, 2, 50}}), "cuda_gather_b1", aligned_to(1));
 }
@@ -313,7 +313,7 @@ TEST(ask_gpu_forced, a_row_that_cannot_move_the_problem_is_refused) {
   EXPECT_EQ(choose_for(strided(4, {{100, 1, 3}}), forced("cuda_unaligned_tile_b4_128x64")).row, nullptr);
 }
 
-// Up to 2^40 bytes, any extents: far beyond what a test could move.
+// Any extents up to 2^40 bytes, far too large for a test to copy.
 TEST(ask_gpu_huge, problems_are_cut_into_blocks_that_a_grid_has) {
   testing::dice roll(40);
   for (int k = 0; k < 3000; ++k) {
@@ -343,8 +343,8 @@ TEST(ask_gpu_huge, problems_are_cut_into_blocks_that_a_grid_has) {
   }
 }
 
-// The plan is made on the first call for a new shape: at most 10 us. The fastest of many, as others share this machine.
-// What a sanitizer adds is not the plan's.
+// The first call for a new shape makes its plan, in at most 10 us. The test takes the fastest of many plans, because
+// other processes share the machine. Builds with a sanitizer are not timed.
 TEST(ask_gpu_cost, does_not_depend_on_the_size_and_is_small) {
   if (testing::address_sanitizer) GTEST_SKIP() << "timed in the builds without a sanitizer";
   const problem cases[] = {

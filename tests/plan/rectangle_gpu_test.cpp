@@ -70,8 +70,8 @@ TEST(gpu_rectangle_list, the_workspace_is_bounded_and_passes_are_two) {
       other.multiprocessors = 20;
       EXPECT_EQ(choose_for(what, other).workspace_bytes, made.workspace_bytes) << "of every device and alignment alike";
       EXPECT_EQ(made.way == rectangle_way::there_and_back, bytes <= 16 << 20) << to_text(what);
-      if (const auto* job = cycles_of(made); job != nullptr && bytes > 64 << 20 && element_bytes >= 4) {
-        EXPECT_GE(job->item_bytes, 128) << to_text(what);
+      if (const auto* args = cycles_of(made); args != nullptr && bytes > 64 << 20 && element_bytes >= 4) {
+        EXPECT_GE(args->item_bytes, 128) << to_text(what);
       }
     }
   }
@@ -108,38 +108,38 @@ TEST(gpu_rectangle_list, what_no_grid_numbers_is_refused) {
   EXPECT_EQ(choose_for(transpose_problem(std::int64_t{1} << 28, (1 << 20) + 1, 512)).kernel, nullptr);
 }
 
-// Where the item of a place is, in bytes of the array.
-std::int64_t address_of(const gpu::cycles_args& job, std::int64_t place) {
-  const std::int64_t row = place / job.row_slots.divisor;
-  return row * job.row_bytes + place % job.row_slots.divisor * job.item_bytes;
+// The byte offset of a slot in the array.
+std::int64_t address_of(const gpu::cycles_args& args, std::int64_t slot) {
+  const std::int64_t row = slot / args.row_slots.divisor;
+  return row * args.row_bytes + slot % args.row_slots.divisor * args.item_bytes;
 }
 
-// By the definition of what it moves. What is not read, or written, in the array is in the workspace.
-void carry_out(const gpu::cycles_args& job, std::byte* away, std::byte* array, std::int64_t bytes) {
+// Copies items by the definition of cycles_args, from and to slots in the array or in the workspace.
+void carry_out(const gpu::cycles_args& args, std::byte* workspace_slots, std::byte* array, std::int64_t bytes) {
   const std::vector<std::byte> before(array, array + bytes);
-  const std::int64_t inner = job.inner.divisor, outer = job.outer, places = inner * outer;
-  const auto item_bytes = static_cast<std::size_t>(job.item_bytes);
-  std::vector<std::byte> taken(static_cast<std::size_t>(places));
-  EXPECT_EQ(job.count, places * job.parts.divisor);
-  EXPECT_LE(job.part_bytes, gpu::cycles_part_bytes);
-  EXPECT_GE(job.part_bytes * std::int64_t{job.parts.divisor}, job.item_bytes);
-  EXPECT_LE(std::int64_t{job.first_in_workspace} + job.count_in_workspace, places);
-  const auto waiting = [&](std::int64_t place) -> std::byte* {
-    const std::int64_t k = place - job.first_in_workspace;
-    return k < 0 || k >= job.count_in_workspace ? nullptr : away + k * job.item_bytes;
+  const std::int64_t inner = args.inner.divisor, outer = args.outer, slots = inner * outer;
+  const auto item_bytes = static_cast<std::size_t>(args.item_bytes);
+  std::vector<std::byte> taken(static_cast<std::size_t>(slots));
+  EXPECT_EQ(args.count, slots * args.parts.divisor);
+  EXPECT_LE(args.part_bytes, gpu::cycles_part_bytes);
+  EXPECT_GE(args.part_bytes * std::int64_t{args.parts.divisor}, args.item_bytes);
+  EXPECT_LE(std::int64_t{args.first_in_workspace} + args.count_in_workspace, slots);
+  const auto in_workspace = [&](std::int64_t slot) -> std::byte* {
+    const std::int64_t k = slot - args.first_in_workspace;
+    return k < 0 || k >= args.count_in_workspace ? nullptr : workspace_slots + k * args.item_bytes;
   };
   std::int64_t twice = 0;
-  for (std::int64_t place = 0; place < places; ++place) {
-    const std::int64_t x = (place / inner + job.rotate_outer) % outer;
-    const std::int64_t y = (place % inner + job.rotate_inner) % inner;
-    const std::int64_t target = y * outer + x, address = address_of(job, target);
+  for (std::int64_t slot = 0; slot < slots; ++slot) {
+    const std::int64_t x = (slot / inner + args.rotate_outer) % outer;
+    const std::int64_t y = (slot % inner + args.rotate_inner) % inner;
+    const std::int64_t target = y * outer + x, address = address_of(args, target);
     std::byte& mark = taken.data()[target];
     twice += mark != std::byte{0};
     mark = std::byte{1};
-    if (address + job.item_bytes > bytes) FAIL() << "item " << target << " ends behind the array";
-    const std::byte* from = job.writes_workspace == 0 ? waiting(place) : nullptr;
-    std::byte* to = job.writes_workspace != 0 ? waiting(target) : nullptr;
-    if (from == nullptr) from = before.data() + address_of(job, place);
+    if (address + args.item_bytes > bytes) FAIL() << "item " << target << " ends behind the array";
+    const std::byte* from = args.writes_workspace == 0 ? in_workspace(slot) : nullptr;
+    std::byte* to = args.writes_workspace != 0 ? in_workspace(target) : nullptr;
+    if (from == nullptr) from = before.data() + address_of(args, slot);
     if (to == nullptr) to = array + address;
     std::memcpy(to, from, item_bytes);
   }
@@ -156,23 +156,23 @@ std::int64_t offset_of(const gpu::fused_axes& all, std::int64_t index) {
   return offset;
 }
 
-// Each word is written after all blocks have read whose flag stands for what lay there.
-void waits_for_all(const gpu_move& move, const gpu::strips_args& job, const std::byte* from, const std::byte* to) {
+// Expects that the flags of each written word include the flags of all blocks that read this word.
+void expect_waits(const gpu_move& move, const gpu::strips_args& args, const std::byte* from, const std::byte* to) {
   const std::int64_t word = move.form.word_bytes, count = move.form.axes[0].extent;
-  const std::int64_t cols = job.blocks.extent[0], rows = job.blocks.extent[1], wide = job.blocks.tile[0];
+  const std::int64_t cols = args.blocks.extent[0], rows = args.blocks.extent[1], wide = args.blocks.tile[0];
   const std::int64_t halo = kernels::is_variant(*move.chosen.row, "_unaligned") ? 32 / word : 0;
-  // Of each word of src: the first row of tiles that reads it, and the last.
+  // The flags of the first and of the last row of tiles that read each word of src.
   const map::byte_span span = map::src_span(move.form);
   const auto words = static_cast<std::size_t>((span.hi - span.lo) / word);
   std::vector<std::int64_t> first(words, -1), last(words, -1);
   for (std::int64_t strip = 0; strip < count; ++strip) {
     const std::int64_t begin = strip * move.form.axes[0].src_stride * word - span.lo;
     const auto flag_of = [&](std::int64_t row) {
-      return strip * job.bands.divisor + row / static_cast<std::int64_t>(job.band_rows);
+      return strip * args.bands.divisor + row / static_cast<std::int64_t>(args.band_rows);
     };
     for (std::int64_t r = 0; r < rows; ++r) {
       for (std::int64_t c = 0; c < cols; ++c) {
-        const auto at = static_cast<std::size_t>((begin + offset_of(job.rows, r)) / word + c);
+        const auto at = static_cast<std::size_t>((begin + offset_of(args.rows, r)) / word + c);
         first[at] = flag_of(r);
         last[at] = flag_of(std::min(r + halo, rows - 1));
       }
@@ -182,21 +182,22 @@ void waits_for_all(const gpu_move& move, const gpu::strips_args& job, const std:
   for (std::int64_t strip = 0; strip < count; ++strip) {
     const std::int64_t begin = (to - from) + strip * move.form.axes[0].dst_stride * word - span.lo;
     for (std::int64_t c = 0; c < cols; ++c) {
-      const gpu::flag_range all = gpu::flags_before(job, static_cast<std::uint32_t>(strip), c / wide * wide,
+      const gpu::flag_range all = gpu::flags_before(args, static_cast<std::uint32_t>(strip), c / wide * wide,
                                                     std::min(cols, (c / wide + 1) * wide));
       waits += all.last - all.first + 1;
       for (std::int64_t r = 0; r < rows; ++r) {
-        const std::int64_t at = (begin + offset_of(job.cols, c)) / word + r;
+        const std::int64_t at = (begin + offset_of(args.cols, c)) / word + r;
         if (at < 0 || at >= static_cast<std::int64_t>(words) || first[static_cast<std::size_t>(at)] < 0) continue;
         missed += first[static_cast<std::size_t>(at)] < all.first || last[static_cast<std::size_t>(at)] > all.last;
       }
     }
   }
   EXPECT_EQ(missed, 0);
-  EXPECT_TRUE(job.bands.divisor == 1 || cols <= 2 * wide || waits < 2 * count * cols) << "not simply for all";
+  EXPECT_TRUE(args.bands.divisor == 1 || cols <= 2 * wide || waits < 2 * count * cols)
+      << "blocks wait for more strips than needed";
 }
 
-// One launch that does not follow cycles.
+// Runs one launch that does not follow cycles.
 void carry_out(const gpu_move& move, const std::byte* from, std::byte* to) {
   const auto word = static_cast<std::size_t>(move.form.word_bytes);
   const auto copy = [&](std::int64_t begin, std::int64_t end) {
@@ -213,7 +214,7 @@ void carry_out(const gpu_move& move, const std::byte* from, std::byte* to) {
   EXPECT_EQ(move.flags, count * strips->bands.divisor);
   EXPECT_LE(strips->bands.divisor, gpu::most_bands);
   EXPECT_EQ(move.chosen.blocks, move.flags * strips->band_blocks.divisor);
-  waits_for_all(move, *strips, from, to);
+  expect_waits(move, *strips, from, to);
   map::canonical one = move.form;
   one.axes[0].extent = 1;
   const map::byte_span src = map::src_span(one), dst = map::dst_span(one);
@@ -231,7 +232,7 @@ void carry_out(const gpu_move& move, const std::byte* from, std::byte* to) {
   }
 }
 
-// Programs for arrays that are larger than their workspace, in memory of the host.
+// Runs programs for arrays that are larger than their workspace, in host memory.
 TEST(gpu_rectangle_list, programs_end_with_the_transposed_matrix) {
   const struct {
     std::int64_t rows, cols, element_bytes;
@@ -254,10 +255,10 @@ TEST(gpu_rectangle_list, programs_end_with_the_transposed_matrix) {
     const auto launch = [&](const gpu_move& move, std::byte* from, std::byte* to,
                             const std::uint32_t* /*flags*/) -> const char* {
       if (move.chosen.row->family == std::string_view("cycles")) {
-        const auto* const job = &move.chosen.as<gpu::cycles_args>();
-        EXPECT_TRUE(within(from, from + job->count_in_workspace * job->item_bytes)) << to_text(what);
+        const auto* const args = &move.chosen.as<gpu::cycles_args>();
+        EXPECT_TRUE(within(from, from + args->count_in_workspace * args->item_bytes)) << to_text(what);
         if (::testing::Test::HasFailure()) return "failed";
-        carry_out(*job, from, to, bytes);
+        carry_out(*args, from, to, bytes);
         return nullptr;
       }
       const map::byte_span src = map::src_span(move.form), dst = map::dst_span(move.form);
@@ -287,9 +288,9 @@ TEST(gpu_rectangle_list, programs_end_with_the_transposed_matrix) {
   EXPECT_GE(together, 3) << "strips in one launch";
 }
 
-TEST(gpu_rectangle_list, blocks_wait_for_all_who_read_where_they_write) {
+TEST(gpu_rectangle_list, blocks_wait_for_all_readers_of_the_bytes_they_write) {
   dice roll(5);
-  int together = 0, shifted = 0, banded = 0, backwards = 0;
+  int together = 0, unaligned = 0, banded = 0, backwards = 0;
   const auto check = [&](const problem& what, const gpu_wish& wanted) {
     const gpu_rectangle made = choose_for(what, wanted);
     if (made.kernel == nullptr) return;
@@ -298,10 +299,10 @@ TEST(gpu_rectangle_list, blocks_wait_for_all_who_read_where_they_write) {
       const auto* const strips = strips_of(move);
       if (strips == nullptr) continue;
       together += 1;
-      shifted += kernels::is_variant(*move.chosen.row, "_unaligned");
+      unaligned += kernels::is_variant(*move.chosen.row, "_unaligned");
       banded += strips->bands.divisor > 1;
       backwards += strips->backwards;
-      waits_for_all(move, *strips, nullptr, reinterpret_cast<const std::byte*>(step.to - step.from));
+      expect_waits(move, *strips, nullptr, reinterpret_cast<const std::byte*>(step.to - step.from));
       EXPECT_FALSE(HasFailure()) << to_text(what);
     }
   };
@@ -323,7 +324,7 @@ TEST(gpu_rectangle_list, blocks_wait_for_all_who_read_where_they_write) {
           wanted);
   }
   EXPECT_GE(together, 40);
-  EXPECT_GE(shifted, 10);
+  EXPECT_GE(unaligned, 10);
   EXPECT_GE(banded, 20);
   EXPECT_GE(backwards, 20);
 }

@@ -1,4 +1,4 @@
-// Which row computes. tests/emulate runs the choices.
+// The offers of the family apply. tests/emulate runs the chosen rows.
 #include "kernels/gpu/apply/args.hpp"
 
 #include <gtest/gtest.h>
@@ -47,11 +47,11 @@ TEST(apply_offer, tiles_where_every_address_is_a_multiple_of_16) {
   expect(transpose_with(16384, 16384, cast(bf16, e4m3)), "cuda_apply_b2_b1_128x128_r8_xor");
   expect(transpose_with(8192, 8192, cast(f64, f32)), "cuda_apply_b8_b4_64x64_r2_xor");
   expect(transpose_with(8192, 8192, {.src = f32, .dst = f32, .beta = {2, 0}}), "cuda_apply_b4_b4_64x64_r4_xor");
-  // Only whole chunks of src, and units of dst of as many elements, are wanted.
+  // Only chunks of src, and units of dst of as many elements, need be aligned.
   expect(transpose_with(1000, 1000, cast(f32, bf16), 1004, 1004), "cuda_apply_b4_b2_64x64_r4_xor");
 }
 
-TEST(apply_offer, shifted_tiles_where_addresses_are_multiples_of_an_element) {
+TEST(apply_offer, unaligned_tiles_where_addresses_are_multiples_of_an_element) {
   expect(transpose_with(1000, 1000, cast(f32, bf16), 1003, 1004), "cuda_apply_b4_b2_unaligned");
   expect(transpose_with(1000, 1000, cast(f32, bf16), 1004, 1006), "cuda_apply_b4_b2_unaligned");
   expect(transpose_with(9999, 7001, cast(f32, bf16)), "cuda_apply_b4_b2_unaligned");
@@ -126,7 +126,7 @@ TEST(apply_offer, rows_by_name) {
   wanted.kernel = "cuda_apply_b4_b2_64x64_r4_xor";
   wanted.alignment = 8;
   EXPECT_EQ(choose_for(what, wanted).row, nullptr);
-  // Rows that compute move nothing.
+  // Arithmetic rows make no offers for copies.
   for (const kernels::kernel& row : kernels::all()) {
     if (row.kind != kernels::row_kind::arithmetic || row.element_bytes == 0) continue;
     wanted.kernel = row.name;
@@ -136,7 +136,7 @@ TEST(apply_offer, rows_by_name) {
   }
 }
 
-// Each block of the grid has its own place, and together they are the problem.
+// Each block of the grid has its own tile, and all tiles together are the problem.
 TEST(apply_offer, grids_cover_every_problem_once) {
   dice roll(41);
   const auto pairs = testing::all_pairs();
@@ -153,14 +153,14 @@ TEST(apply_offer, grids_cover_every_problem_once) {
     met.insert(made.row->name);
     if (made.blocks == 0) continue;
     EXPECT_LE(made.shared_bytes, 48 << 10 | made.row->shared_bytes);
-    const auto& job = made.as<gpu::apply_args>();
+    const auto& args = made.as<gpu::apply_args>();
     std::int64_t blocks = 1, elements = 1;
-    for (int k = 0; k < job.blocks.rank; ++k) {
-      const gpu::apply_axis& one = job.blocks.axes[k];
+    for (int k = 0; k < args.blocks.rank; ++k) {
+      const gpu::apply_axis& one = args.blocks.axes[k];
       blocks *= one.count.divisor;
       if (one.tiles[0] + one.tiles[1] + one.tiles[2] == 0) elements *= one.count.divisor;
     }
-    for (const std::int64_t extent : job.blocks.extent) elements *= extent;
+    for (const std::int64_t extent : args.blocks.extent) elements *= extent;
     EXPECT_EQ(blocks, made.blocks) << to_text(what, what.math);
     EXPECT_EQ(elements, map::words(map::canonicalize(what))) << to_text(what, what.math);
   }
@@ -168,13 +168,13 @@ TEST(apply_offer, grids_cover_every_problem_once) {
 }
 
 TEST(apply_offer, terms_that_are_not_there_are_minus_zero) {
-  const auto job = [](const arithmetic& math) { return arithmetic_of(kernels::op_of(math, bytes_of(math.src))); };
+  const auto args = [](const arithmetic& math) { return arithmetic_of(kernels::op_of(math, bytes_of(math.src))); };
   const auto is_minus_zero = [](double x) { return x == 0 && std::signbit(x); };
-  EXPECT_TRUE(is_minus_zero(job({.src = f32, .dst = f32, .alpha = {2, 0}}).beta_re));
-  EXPECT_TRUE(is_minus_zero(job({.src = f32, .dst = f32, .alpha = {0, 0}, .beta = {2, 0}}).alpha_re));
-  const gpu::arithmetic_args zero = job({.src = f32, .dst = f32, .alpha = {-0.0, 0}});
+  EXPECT_TRUE(is_minus_zero(args({.src = f32, .dst = f32, .alpha = {2, 0}}).beta_re));
+  EXPECT_TRUE(is_minus_zero(args({.src = f32, .dst = f32, .alpha = {0, 0}, .beta = {2, 0}}).alpha_re));
+  const gpu::arithmetic_args zero = args({.src = f32, .dst = f32, .alpha = {-0.0, 0}});
   EXPECT_TRUE(zero.alpha_re == 0 && !std::signbit(zero.alpha_re));
-  const gpu::arithmetic_args clamp = job({.src = element_type::uint32, .dst = element_type::int8});
+  const gpu::arithmetic_args clamp = args({.src = element_type::uint32, .dst = element_type::int8});
   EXPECT_EQ(clamp.kind, gpu::arithmetic_kind::integer);
   EXPECT_EQ(static_cast<std::uint32_t>(clamp.highest) ^ static_cast<std::uint32_t>(clamp.bias), 127U);
 }

@@ -1,4 +1,4 @@
-// The assumptions of kernels/gpu/box.cuh about a box. tests/emulate runs the kernels.
+// The assumptions of gather/kernel.cuh about a gather box. tests/emulate runs the kernels.
 #include "kernels/gpu/gather/cut.hpp"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ std::int64_t src_stride(const gather_axis& one) { return one.src_stride_bytes; }
 std::int64_t dst_stride(const gather_axis& one) { return one.dst_stride_bytes; }
 std::int64_t smem_stride(const gather_axis& one) { return one.smem_stride; }
 
-// From the lowest address of a whole box at index 0, in bytes.
+// The lowest byte offset of a whole box whose index 0 has offset 0.
 std::int64_t lowest(const gather_axis* axes, int rank, std::int64_t gather_axis::*stride) {
   std::int64_t offset = 0;
   for (int k = 0; k < rank; ++k) {
@@ -56,7 +56,7 @@ std::map<std::int64_t, std::int64_t> moves_of(const map::canonical& form) {
 
 void expect_whole(const map::canonical& form, const box& cut, int alignment, const std::string& text) {
   SCOPED_TRACE(text);
-  const gather_args& job = cut.args;
+  const gather_args& args = cut.args;
   const std::int64_t word = form.word_bytes;
   const std::int64_t unit = std::max<std::int64_t>(word, 4);
 
@@ -66,114 +66,114 @@ void expect_whole(const map::canonical& form, const box& cut, int alignment, con
     for (int k = first; k < last; ++k) product *= axes[k].tile.divisor;
     return product;
   };
-  ASSERT_LE(job.src_rank, gpu::max_gather_axes);
-  ASSERT_LE(job.dst_rank, gpu::max_gather_axes);
-  ASSERT_EQ(extent(job.src_axes, 0, job.run_axes), job.run_elements);
-  ASSERT_EQ(extent(job.src_axes, job.run_axes, job.src_rank), job.runs);
-  ASSERT_EQ(extent(job.dst_axes, 0, job.line_axes), job.line_elements);
-  ASSERT_EQ(extent(job.dst_axes, job.line_axes, job.dst_rank), job.lines);
+  ASSERT_LE(args.src_rank, gpu::max_gather_axes);
+  ASSERT_LE(args.dst_rank, gpu::max_gather_axes);
+  ASSERT_EQ(extent(args.src_axes, 0, args.run_axes), args.run_elements);
+  ASSERT_EQ(extent(args.src_axes, args.run_axes, args.src_rank), args.runs);
+  ASSERT_EQ(extent(args.dst_axes, 0, args.line_axes), args.line_elements);
+  ASSERT_EQ(extent(args.dst_axes, args.line_axes, args.dst_rank), args.lines);
   const auto expect_count = [&](const gather_count& count, std::int64_t all) {
-    EXPECT_EQ(count.slot < 0 ? count.each : count.each * job.blocks.tile[count.slot], all);
+    EXPECT_EQ(count.slot < 0 ? count.each : count.each * args.blocks.tile[count.slot], all);
   };
-  expect_count(job.run_element_count, job.run_elements);
-  expect_count(job.run_count, job.runs);
-  expect_count(job.line_element_count, job.line_elements);
-  expect_count(job.line_count, job.lines);
+  expect_count(args.run_element_count, args.run_elements);
+  expect_count(args.run_count, args.runs);
+  expect_count(args.line_element_count, args.line_elements);
+  expect_count(args.line_count, args.lines);
 
   // Sizes: the box, its lookup tables, the work of the warps.
-  const bool packed = word < 4 && job.line_is_contiguous != 0;
+  const bool packed = word < 4 && args.line_is_contiguous != 0;
   const std::int64_t of_word = packed ? 4 / word : 1;  // elements that a lane gathers at once
-  std::int64_t tables = 8 * job.runs + 12 * job.lines + 4 * std::int64_t{job.smem_entries};
-  if (job.run_is_contiguous == 0) tables += 8 * job.run_elements;
-  if (job.line_is_contiguous == 0) tables += 8 * std::int64_t{job.piece.divisor};
-  EXPECT_LE(job.tables + tables, cut.shared_bytes);
+  std::int64_t tables = 8 * args.runs + 12 * args.lines + 4 * std::int64_t{args.smem_entries};
+  if (args.run_is_contiguous == 0) tables += 8 * args.run_elements;
+  if (args.line_is_contiguous == 0) tables += 8 * std::int64_t{args.piece.divisor};
+  EXPECT_LE(args.tables + tables, cut.shared_bytes);
   EXPECT_LE(cut.shared_bytes, most_shared_bytes);
-  EXPECT_GE(job.smem_entries, packed ? job.line_shifts * of_word * job.piece.divisor : job.piece.divisor);
-  EXPECT_EQ(job.tables % 16, 0);
-  EXPECT_EQ(job.smem_entries % 2, 0);
-  EXPECT_EQ(job.pitch % unit, 0);
-  EXPECT_EQ(job.skew % unit, 0);
-  const std::int64_t of_chunk = job.in_chunks != 0 ? 16 : job.run_is_contiguous != 0 ? unit : word;
-  const std::int64_t before = job.in_chunks != 0 ? 16 - word : 0;  // bytes in front of a run, at most
-  EXPECT_EQ(job.pitch % of_chunk, 0);
-  EXPECT_EQ(job.skew % of_chunk, 0);
-  const std::int64_t rows = job.row_pad == 0 ? 0 : job.run_elements * word / (4 * std::int64_t{job.row.divisor});
-  EXPECT_GE(job.pitch, ceil_div(before + job.run_elements * word, of_chunk) * of_chunk + rows * job.row_pad);
-  EXPECT_TRUE(job.row_pad == 0 || (word < 4 && job.run_is_contiguous != 0 && job.in_chunks == 0));
-  EXPECT_GE((std::int64_t{job.run_chunks.divisor} * gather_steps << job.run_lanes) * of_chunk,
-            before + job.run_elements * word);
+  EXPECT_GE(args.smem_entries, packed ? args.line_shifts * of_word * args.piece.divisor : args.piece.divisor);
+  EXPECT_EQ(args.tables % 16, 0);
+  EXPECT_EQ(args.smem_entries % 2, 0);
+  EXPECT_EQ(args.pitch % unit, 0);
+  EXPECT_EQ(args.skew % unit, 0);
+  const std::int64_t of_chunk = args.in_chunks != 0 ? 16 : args.run_is_contiguous != 0 ? unit : word;
+  const std::int64_t before = args.in_chunks != 0 ? 16 - word : 0;  // bytes in front of a run, at most
+  EXPECT_EQ(args.pitch % of_chunk, 0);
+  EXPECT_EQ(args.skew % of_chunk, 0);
+  const std::int64_t rows = args.row_pad == 0 ? 0 : args.run_elements * word / (4 * std::int64_t{args.row.divisor});
+  EXPECT_GE(args.pitch, ceil_div(before + args.run_elements * word, of_chunk) * of_chunk + rows * args.row_pad);
+  EXPECT_TRUE(args.row_pad == 0 || (word < 4 && args.run_is_contiguous != 0 && args.in_chunks == 0));
+  EXPECT_GE((std::int64_t{args.run_chunks.divisor} * gather_steps << args.run_lanes) * of_chunk,
+            before + args.run_elements * word);
   const auto room_of_line =
-      (std::int64_t{job.line_chunks.divisor} * gather_steps << job.line_lanes) * (packed ? 4 : word);
-  EXPECT_GE(room_of_line, job.line_elements * word);
-  if (packed && room_of_line < job.line_elements * word + job.line_mask + 1 - word) {  // then lines start with words
+      (std::int64_t{args.line_chunks.divisor} * gather_steps << args.line_lanes) * (packed ? 4 : word);
+  EXPECT_GE(room_of_line, args.line_elements * word);
+  if (packed && room_of_line < args.line_elements * word + args.line_mask + 1 - word) {  // then lines start with words
     EXPECT_EQ(alignment % 4, 0);
-    for (int k = 0; k < job.blocks.rank; ++k) EXPECT_EQ(job.blocks.axes[k].dst_step_bytes % 4, 0);
-    for (int k = job.line_axes; k < job.dst_rank; ++k) EXPECT_EQ(job.dst_axes[k].dst_stride_bytes % 4, 0);
-    for (int k = 0; k < job.dst_rank; ++k) EXPECT_EQ(job.dst_axes[k].from_end, 0);
+    for (int k = 0; k < args.blocks.rank; ++k) EXPECT_EQ(args.blocks.axes[k].dst_step_bytes % 4, 0);
+    for (int k = args.line_axes; k < args.dst_rank; ++k) EXPECT_EQ(args.dst_axes[k].dst_stride_bytes % 4, 0);
+    for (int k = 0; k < args.dst_rank; ++k) EXPECT_EQ(args.dst_axes[k].from_end, 0);
   }
-  if (std::int64_t{job.piece.divisor} * of_word < job.line_elements) {
-    EXPECT_GE(job.piece.divisor, 1 << job.line_lanes);
+  if (std::int64_t{args.piece.divisor} * of_word < args.line_elements) {
+    EXPECT_GE(args.piece.divisor, 1 << args.line_lanes);
   }
-  for (int k = job.run_axes; k < job.src_rank && job.in_chunks != 0; ++k) {
-    EXPECT_EQ(job.src_axes[k].src_stride_bytes % 16, 0);
+  for (int k = args.run_axes; k < args.src_rank && args.in_chunks != 0; ++k) {
+    EXPECT_EQ(args.src_axes[k].src_stride_bytes % 16, 0);
   }
-  for (int k = job.line_axes; k < job.dst_rank && packed && job.line_shifts == 1; ++k) {
-    EXPECT_EQ(job.dst_axes[k].dst_stride_bytes % 4, 0);
+  for (int k = args.line_axes; k < args.dst_rank && packed && args.line_shifts == 1; ++k) {
+    EXPECT_EQ(args.dst_axes[k].dst_stride_bytes % 4, 0);
   }
   if (packed) {
-    EXPECT_EQ(job.skew, 0);
+    EXPECT_EQ(args.skew, 0);
   }
 
   // The grid: all indices of all axes.
   std::int64_t blocks = 1;
-  for (int k = 0; k < job.blocks.rank; ++k) blocks *= job.blocks.axes[k].count.divisor;
+  for (int k = 0; k < args.blocks.rank; ++k) blocks *= args.blocks.axes[k].count.divisor;
   EXPECT_EQ(blocks, cut.blocks);
-  EXPECT_GE(blocks * job.lines * job.line_elements, map::words(form));
+  EXPECT_GE(blocks * args.lines * args.line_elements, map::words(form));
 
   // Each element: the runs store it at the shared-memory address from which the lines load it.
   const std::map<std::int64_t, std::int64_t> src_of = moves_of(form);
-  const std::int64_t src_low = lowest(job.src_axes, job.src_rank, &gather_axis::src_stride_bytes);
-  const std::int64_t dst_low = lowest(job.dst_axes, job.dst_rank, &gather_axis::dst_stride_bytes);
-  // Src address, from the lowest: places. A src that slides over itself is read, and put, more than once.
-  std::map<std::int64_t, std::set<std::int64_t>> put;
-  std::set<std::int64_t> places;
-  for (std::int64_t run = 0; run < job.runs; ++run) {
-    const std::int64_t begin = sum(job.src_axes, job.run_axes, job.src_rank, run, src_stride);
-    for (std::int64_t e = 0; e < job.run_elements; ++e) {
-      const std::int64_t row = job.row_pad == 0 ? 0 : e * word / (4 * std::int64_t{job.row.divisor});
-      const std::int64_t place = run * job.pitch + before + e * word + row * job.row_pad;
-      const std::int64_t skewed = place + (place >> 7) * job.skew;
-      ASSERT_TRUE(skewed >= 0 && skewed + word <= job.tables && skewed % word == 0);
-      ASSERT_TRUE(places.insert(skewed).second) << "two elements in one place";
-      put[begin + sum(job.src_axes, 0, job.run_axes, e, src_stride)].insert(place);
+  const std::int64_t src_low = lowest(args.src_axes, args.src_rank, &gather_axis::src_stride_bytes);
+  const std::int64_t dst_low = lowest(args.dst_axes, args.dst_rank, &gather_axis::dst_stride_bytes);
+  // The shared-memory offsets of each src offset. A src that overlaps itself is loaded, and stored, several times.
+  std::map<std::int64_t, std::set<std::int64_t>> stored;
+  std::set<std::int64_t> offsets;
+  for (std::int64_t run = 0; run < args.runs; ++run) {
+    const std::int64_t begin = sum(args.src_axes, args.run_axes, args.src_rank, run, src_stride);
+    for (std::int64_t e = 0; e < args.run_elements; ++e) {
+      const std::int64_t row = args.row_pad == 0 ? 0 : e * word / (4 * std::int64_t{args.row.divisor});
+      const std::int64_t offset = run * args.pitch + before + e * word + row * args.row_pad;
+      const std::int64_t skewed = offset + (offset >> 7) * args.skew;
+      ASSERT_TRUE(skewed >= 0 && skewed + word <= args.tables && skewed % word == 0);
+      ASSERT_TRUE(offsets.insert(skewed).second) << "two elements at one offset";
+      stored[begin + sum(args.src_axes, 0, args.run_axes, e, src_stride)].insert(offset);
     }
   }
   std::int64_t corner = before;
-  for (int k = 0; k < job.dst_rank; ++k) {
-    if (job.dst_axes[k].opposite == 0) continue;
-    corner -= (job.dst_axes[k].tile.divisor - 1) * std::int64_t{job.dst_axes[k].smem_stride};
+  for (int k = 0; k < args.dst_rank; ++k) {
+    if (args.dst_axes[k].opposite == 0) continue;
+    corner -= (args.dst_axes[k].tile.divisor - 1) * std::int64_t{args.dst_axes[k].smem_stride};
   }
-  const std::int64_t size = job.piece.divisor * of_word;
+  const std::int64_t size = args.piece.divisor * of_word;
   std::set<std::int64_t> written;
-  for (std::int64_t line = 0; line < job.lines; ++line) {
-    const std::int64_t begin = sum(job.dst_axes, job.line_axes, job.dst_rank, line, dst_stride);
-    const std::int64_t smem = corner + sum(job.dst_axes, job.line_axes, job.dst_rank, line, smem_stride);
-    for (std::int64_t e = 0; e < job.line_elements; ++e) {
+  for (std::int64_t line = 0; line < args.lines; ++line) {
+    const std::int64_t begin = sum(args.dst_axes, args.line_axes, args.dst_rank, line, dst_stride);
+    const std::int64_t smem = corner + sum(args.dst_axes, args.line_axes, args.dst_rank, line, smem_stride);
+    for (std::int64_t e = 0; e < args.line_elements; ++e) {
       const std::int64_t piece = e / size, p = e % size;
-      const std::int64_t to = begin + sum(job.dst_axes, 0, job.line_axes, e, dst_stride);
+      const std::int64_t to = begin + sum(args.dst_axes, 0, args.line_axes, e, dst_stride);
       ASSERT_TRUE(written.insert(to).second);
-      if (job.line_is_contiguous != 0) {
+      if (args.line_is_contiguous != 0) {
         ASSERT_EQ(to, begin + e * word);
       } else {
-        ASSERT_EQ(to, begin + piece * job.piece_dst_stride + sum(job.dst_axes, 0, job.line_axes, p, dst_stride));
+        ASSERT_EQ(to, begin + piece * args.piece_dst_stride + sum(args.dst_axes, 0, args.line_axes, p, dst_stride));
       }
-      const std::int64_t place =
-          smem + piece * job.piece_smem_stride + sum(job.dst_axes, 0, job.line_axes, p, smem_stride);
+      const std::int64_t offset =
+          smem + piece * args.piece_smem_stride + sum(args.dst_axes, 0, args.line_axes, p, smem_stride);
       const auto from = src_of.find(to + dst_low);
       ASSERT_NE(from, src_of.end()) << "dst byte " << to + dst_low << " is none of the problem's";
-      const auto found = put.find(from->second - src_low);
-      ASSERT_NE(found, put.end()) << "src byte " << from->second << " is in no run";
-      ASSERT_TRUE(found->second.contains(place)) << "line " << line << ", element " << e;
+      const auto found = stored.find(from->second - src_low);
+      ASSERT_NE(found, stored.end()) << "src byte " << from->second << " is in no run";
+      ASSERT_TRUE(found->second.contains(offset)) << "line " << line << ", element " << e;
     }
   }
 }
@@ -188,7 +188,7 @@ device_costs any_tuning(testing::dice& roll) {
 
 class box_of_words : public ::testing::TestWithParam<std::int64_t> {};
 
-TEST_P(box_of_words, puts_every_element_where_its_line_looks_for_it) {
+TEST_P(box_of_words, stores_every_element_at_the_offset_from_which_its_line_loads_it) {
   testing::dice roll(static_cast<std::uint64_t>(GetParam()));
   for (int k = 0; k < 150 && !HasFailure(); ++k) {
     const problem what = roll.one_in(2) ? testing::any_permutation(roll, GetParam(), 3000)

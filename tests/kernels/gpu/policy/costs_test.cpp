@@ -8,7 +8,7 @@
 namespace cornerturn::gpu {
 namespace {
 
-// One for each architecture that release builds have code for, what is older than all, and what is to come.
+// The architectures of release builds, an older one and a future one.
 constexpr int architectures[] = {0, 50, 75, 80, 86, 89, 90, 100, 120, 999};
 
 TEST(gpu_costs, a_device_takes_the_last_row_that_it_reaches) {

@@ -1,4 +1,4 @@
-// Which row swaps in place. tests/emulate runs the choices.
+// The offers of the family swap. tests/emulate runs the chosen rows.
 #include <gtest/gtest.h>
 
 #include "../../../plan/gpu_choice.hpp"
