@@ -1,5 +1,5 @@
-// The GPU's rows that compute, by emulation: the problems of math_cases.hpp, round the tiles of each row, at any
-// alignment, against the reference. Then every pair of types with every kind of math, whatever row the list picks.
+// The arithmetic rows of the GPU, emulated, against the reference. Each row gets problems of math_cases.hpp, of about a
+// tile, at any alignment. Then every pair of types gets every kind of math, by the row that the planner chooses.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -49,23 +49,23 @@ moved compute(const problem& what, const gpu_setting& setting, const math_bench:
   }
   if (!how.reads_src()) running.src = {};
   if (made.blocks > 0) {
-    auto& job = args_of<gpu::apply_args>(made);
-    job.src_begin = reinterpret_cast<std::uint64_t>(running.src.begin);
-    job.src_end = reinterpret_cast<std::uint64_t>(running.src.end);
-    job.src = those.src;
-    job.dst = those.dst;
-    job.second = running.second_written ? those.second_dst : const_cast<std::byte*>(those.second);
-    if (how.scaled) job.scale = &scale, running.scale = {&scale, &scale + 1};
+    auto& args = args_of<gpu::apply_args>(made);
+    args.src_begin = reinterpret_cast<std::uint64_t>(running.src.begin);
+    args.src_end = reinterpret_cast<std::uint64_t>(running.src.end);
+    args.src = those.src;
+    args.dst = those.dst;
+    args.second = running.second_written ? those.second_dst : const_cast<std::byte*>(those.second);
+    if (how.scaled) args.scale = &scale, running.scale = {&scale, &scale + 1};
     const bool whole = number(those.src) % static_cast<std::uintptr_t>(form.word_bytes) == 0 &&
                        (number(those.dst) | number(other)) % static_cast<std::uintptr_t>(form.dst_word_bytes) == 0;
-    job.bytewise = whole ? 0 : 1;
-    made.row->launch(&job, made.blocks, made.shared_bytes, &running);
+    args.bytewise = whole ? 0 : 1;
+    made.row->launch(&args, made.blocks, made.shared_bytes, &running);
   }
   result.fault = running.fault.empty() ? bench.difference() : running.fault;
   return result;
 }
 
-// From a multiple of 16 bytes on, of one element, or anywhere.
+// Addresses are multiples of 16 bytes, multiples of one element, or any.
 enum class place { aligned, elements, anywhere };
 
 math_bench::placing any_place(dice& roll, const problem& what, place where) {
@@ -76,7 +76,7 @@ math_bench::placing any_place(dice& roll, const problem& what, place where) {
   return {roll.below(33) * src, roll.below(33) * dst, roll.one_in(2) ? 0 : roll.below(33) * dst};
 }
 
-// So many rows that tiles have others above and below: those of a shifted tile are written by another path.
+// A matrix with at least three tiles in a column of tiles: whole unaligned tiles need a tile above and a tile below.
 problem any_middle(dice& roll, const kernels::kernel& row, std::int64_t element_bytes) {
   const std::int64_t rows = 2 * row.tile_rows + 1 + roll.below(row.tile_rows);
   const std::int64_t cols = row.tile_cols + 16 + roll.below(row.tile_cols);
@@ -84,7 +84,7 @@ problem any_middle(dice& roll, const kernels::kernel& row, std::int64_t element_
   return roll.one_in(3) ? batched(one, 2, roll.one_in(2) ? 0 : rows * (cols + 5), cols * (rows + 5)) : one;
 }
 
-// Where a second array lies: as dst, as src where it may, or anyhow.
+// Gives a second array any strides, or the strides of src if they are valid, or the strides of dst.
 void place_second(problem& what, dice& roll) {
   const std::int64_t way = roll.below(4);
   if (what.math.second == second_array::none || way == 0) return;
@@ -104,16 +104,16 @@ constexpr place places[] = {place::aligned, place::elements, place::anywhere};
 
 class emulated_apply : public ::testing::TestWithParam<std::string> {
  protected:
-  void give(const problem& shape, const arithmetic& math, std::int64_t bits_bytes) {
+  void try_problem(const problem& shape, const arithmetic& math, std::int64_t bits_bytes) {
     problem what = with_math(shape, math, bits_bytes, roll_);
     place_second(what, roll_);
     ASSERT_NO_THROW(api::check(what)) << to_text(what, what.math);
     gpu_setting setting = any_setting(roll_, what);
     setting.row = GetParam();
-    const std::string_view family = row_.family;
-    const place where = family == "apply"                              ? place::aligned
-                        : family == "apply_shift" && !roll_.one_in(16) ? place::elements
-                                                                       : roll_.of(places);
+    const bool any = kernels::is_variant(row_, "_any"), unaligned = kernels::is_variant(row_, "_unaligned");
+    const place where = !any && !unaligned               ? place::aligned
+                        : unaligned && !roll_.one_in(16) ? place::elements
+                                                         : roll_.of(places);
     if (where != place::anywhere) setting.alignment = 16;
     const moved result = compute(what, setting, any_place(roll_, what, where), roll_);
     if (result.row.empty()) return;
@@ -129,7 +129,7 @@ class emulated_apply : public ::testing::TestWithParam<std::string> {
   int failures_ = 0;
 };
 
-// The pair of sizes that a tile's name tells; the second is 0 where a row takes all.
+// The element sizes of a row; the second one is 0 if the row takes any size.
 std::pair<std::int64_t, std::int64_t> sizes_of(const kernels::kernel& row) {
   if (row.tile_rows == 0) return {row.element_bytes, 0};
   const std::string name = row.name;
@@ -152,7 +152,7 @@ TEST_P(emulated_apply, computes_every_problem_that_it_accepts) {
   ASSERT_FALSE(pairs.empty());
   const std::int64_t unit = 16 / std::min(src_bytes, dst_bytes == 0 ? src_bytes : dst_bytes);
   for_each_edge_of(row_, src_bytes, roll_, [&](const problem& shape) {
-    if (failures_ < 4) give(shape, any_math(roll_, roll_.of(pairs)), src_bytes);
+    if (failures_ < 4) try_problem(shape, any_math(roll_, roll_.of(pairs)), src_bytes);
   });
   const int wanted = (row_.tile_rows > 0 ? 60 : 160) / slower;
   for (int k = 0; k < 2000 && moves_ < wanted && failures_ < 4; ++k) {
@@ -160,10 +160,10 @@ TEST_P(emulated_apply, computes_every_problem_that_it_accepts) {
                           : roll_.one_in(2)  ? any_permutation(roll_, src_bytes, 6000)
                           : roll_.one_in(2)  ? any_strides(roll_, src_bytes, 5000)
                                              : any_matrix(roll_, src_bytes, 8000);
-    give(shape, any_math(roll_, roll_.of(pairs)), src_bytes);
+    try_problem(shape, any_math(roll_, roll_.of(pairs)), src_bytes);
   }
-  for (int k = 0; k < 24 / slower && failures_ < 4 && row_.family == std::string_view("apply_shift"); ++k) {
-    give(any_middle(roll_, row_, src_bytes), any_math(roll_, roll_.of(pairs)), src_bytes);
+  for (int k = 0; k < 24 / slower && failures_ < 4 && kernels::is_variant(row_, "_unaligned"); ++k) {
+    try_problem(any_middle(roll_, row_, src_bytes), any_math(roll_, roll_.of(pairs)), src_bytes);
   }
   EXPECT_TRUE(moves_ >= wanted || failures_ > 0) << "only " << moves_ << " problems reach this row";
 }
