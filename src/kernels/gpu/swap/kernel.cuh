@@ -97,8 +97,8 @@ GPU_INLINE void swap_tiles(const swap_args& args, const tile_pair& here) {
   unsigned char* const lower_tile = upper_tile + Map::shared_bytes;
   load_transposed<Map, Whole>(args, here.upper, here.rows, here.cols, upper_tile);  // 2.
   if (!here.diagonal) load_transposed<Map, Whole>(args, here.lower, here.cols, here.rows, lower_tile);
-  // The barrier orders the writes to shared memory in 2 before their reads in 3, and the reads of both tiles in 2 before
-  // the writes to them in 3.
+  // The barrier orders the writes to shared memory in 2 before their reads in 3. It also orders the reads of both tiles in
+  // 2 before the writes to them in 3.
   block_barrier();
   store_columns<Map, Whole>(args, upper_tile, here.rows, here.cols, here.lower);  // 3.
   if (!here.diagonal) store_columns<Map, Whole>(args, lower_tile, here.cols, here.rows, here.upper);
@@ -165,8 +165,8 @@ unaligned_swap_kernel(GPU_PARAMETER swap_args args) {
   auto* const lower_tile = upper_tile + args.tile * (args.tile * args.words + 1);
   load_words<WordBytes>(args, here.upper, here.rows, here.cols, upper_tile);  // 2.
   if (!here.diagonal) load_words<WordBytes>(args, here.lower, here.cols, here.rows, lower_tile);
-  // The barrier orders the writes to shared memory in 2 before their reads in 3, and the reads of both tiles in 2 before
-  // the writes to them in 3.
+  // The barrier orders the writes to shared memory in 2 before their reads in 3. It also orders the reads of both tiles in
+  // 2 before the writes to them in 3.
   block_barrier();
   store_words<WordBytes>(args, upper_tile, here.rows, here.cols, here.lower);  // 3.
   if (!here.diagonal) store_words<WordBytes>(args, lower_tile, here.cols, here.rows, here.upper);
