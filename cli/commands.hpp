@@ -33,8 +33,8 @@ struct explain_options {
   std::string kernel;                // a rung of the ladder
   std::vector<std::int64_t> matrix;  // the matrix for the kernel; empty: 2048x2048
   std::string arch = "sm_90";
-  std::string svg;   // a file; empty: none
-  bool all = false;  // every rung, in one table
+  std::string svg;      // a file; empty: none
+  bool all = false;     // every rung, in one table
   std::string machine;  // a GPU of the cost table, for the plan; empty: this machine
 };
 int run_explain(const explain_options& options);

@@ -43,7 +43,7 @@ void print_blocking(std::ostream& out, const kernels::cpu::blocking& work) {
   out << "blocking   cost row \"" << kernels::cpu::costs_of(base::this_machine()).name << "\"\n";
   print_fused_axes(out, "rows", work.rows, "contiguous in dst");
   print_fused_axes(out, "cols", work.cols,
-              work.src_col_bytes == work.element_bytes ? "contiguous in src" : "strided in src");
+                   work.src_col_bytes == work.element_bytes ? "contiguous in src" : "strided in src");
   print_fused_axes(out, "outer", work.outer, "one iteration each");
   out << "  panel " << work.panel << " columns, group " << work.group << " rows, "
       << (work.streaming ? "non-temporal" : "ordinary") << " stores\n";

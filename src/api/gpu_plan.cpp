@@ -27,8 +27,8 @@ namespace {
 template <class Take>
 void with_facts(const problem& what, const map::canonical& form, const map::in_place_form& places, int alignment,
                 const Take& take) {
-  kernels::facts known = kernels::facts_of(
-      form, map::only_moves(what) ? kernels::op{} : kernels::op_of(what.math, what.element_bytes));
+  kernels::facts known =
+      kernels::facts_of(form, map::only_moves(what) ? kernels::op{} : kernels::op_of(what.math, what.element_bytes));
   known.alignment = alignment;
   if (what.in_place) known.in_place = &places;
   take(known);

@@ -71,9 +71,7 @@ struct kernel {
 [[nodiscard]] const kernel* find(std::string_view name) noexcept;  // null when no row has that name
 
 // True if this build can run the row.
-[[nodiscard]] inline bool is_present(const kernel& row) noexcept {
-  return row.run != nullptr || row.launch != nullptr;
-}
+[[nodiscard]] inline bool is_present(const kernel& row) noexcept { return row.run != nullptr || row.launch != nullptr; }
 [[nodiscard]] inline bool is_of_gpu(const kernel& row) noexcept { return row.run == nullptr; }
 
 // True if the row is the variant of its family that the suffix names: "_fused", "_unaligned".

@@ -43,7 +43,9 @@ struct skinny_map {
     return (wide_block * v + k) * Narrow + narrow_block;
   }
 
-  CORNERTURN_HOST_DEVICE static constexpr int smem_offset(int chunk) { return (chunk ^ (chunk / (v * Narrow) & 7)) * 16; }
+  CORNERTURN_HOST_DEVICE static constexpr int smem_offset(int chunk) {
+    return (chunk ^ (chunk / (v * Narrow) & 7)) * 16;
+  }
 };
 
 }  // namespace cornerturn::map

@@ -11,8 +11,8 @@
 #include "kernels/gpu/gather/args.hpp"
 #include "kernels/gpu/panel/args.hpp"
 #include "kernels/gpu/small/args.hpp"
-#include "plan/choose.hpp"
 #include "plan/batch.hpp"
+#include "plan/choose.hpp"
 
 namespace cornerturn::planning {
 

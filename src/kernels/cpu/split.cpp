@@ -46,7 +46,8 @@ void axis_pool::take_rest(fused_axes& into) noexcept {
 }
 
 bool has_rows_and_columns(const facts& known) noexcept {
-  return !known.form.empty && known.src_unit() != nullptr && known.dst_unit() != nullptr && known.dst_unit()->src_stride != 1;
+  return !known.form.empty && known.src_unit() != nullptr && known.dst_unit() != nullptr &&
+         known.dst_unit()->src_stride != 1;
 }
 
 namespace {

@@ -108,7 +108,7 @@ bool offer_strided(const facts& known, const target& on, const kernel& /*row*/, 
   if (has_rows_and_columns(known)) made.time *= 4 * short_reads(known);
   made.binds = bound::requests;
   made.reason = known.dst_unit() == nullptr ? "no axis of dst has stride 1, so no line of dst can be written whole"
-                                          : "one word at a time, in the order of dst";
+                                            : "one word at a time, in the order of dst";
   return true;
 }
 
