@@ -12,8 +12,6 @@ namespace {
 
 constexpr std::size_t gpu_kernel_width = 32;
 
-double share_of(const result& one) { return one.ours().wrong.empty() ? one.share().median : 0; }
-
 const result* worst_of(const std::vector<const result*>& group, double (*value)(const result&)) {
   return *std::min_element(group.begin(), group.end(),
                            [value](const result* a, const result* b) { return value(*a) < value(*b); });

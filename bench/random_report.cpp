@@ -17,8 +17,6 @@ constexpr std::size_t kernel_width = 34;
 
 using group = std::vector<const result*>;
 
-double share_of(const result& one) { return one.ours().wrong.empty() ? one.share().median : 0; }
-
 // "1 thread", "2 threads", "cuda:0": what the cases of one table have in common.
 std::string place_of(const result& one) {
   if (!one.device.empty()) return one.device;

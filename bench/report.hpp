@@ -20,6 +20,9 @@ struct run_facts {
   int placements = 1;
 };
 
+// The median share of the roof; 0 for a wrong result, so that it is listed among the worst.
+[[nodiscard]] inline double share_of(const result& one) { return one.ours().wrong.empty() ? one.share().median : 0; }
+
 // At most `width` of a text.
 [[nodiscard]] std::string fitted(const std::string& text, std::size_t width);
 
