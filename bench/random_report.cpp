@@ -13,7 +13,7 @@ namespace cornerturn::bench {
 namespace {
 
 constexpr std::size_t listed = 10;
-constexpr std::size_t kernel_width = 34;
+constexpr std::size_t listed_kernel_width = 34;
 
 using group = std::vector<const result*>;
 
@@ -92,7 +92,7 @@ std::string random_summary(const std::vector<result>& results) {
     for (const std::string& set : by.sets.at(place)) {
       text += fmt::format("\nworst of {}, {}\n", set, place);
       for (const result* one : lowest(by.members.at({place, set}), share_of)) {
-        text += fmt::format("  {:.3f}  {:<{}}  {}\n", share_of(*one), one->ours().detail, kernel_width,
+        text += fmt::format("  {:.3f}  {:<{}}  {}\n", share_of(*one), one->ours().detail, listed_kernel_width,
                             name_and_note(one->what));
       }
     }
@@ -129,8 +129,9 @@ std::string regret_summary(const std::vector<result>& results) {
       const series& fastest = one->fastest_kernel();
       const std::string name = fastest.part == role::ours ? "is the fastest" : fastest.name;
       const double share = one->roof_gb_s() > 0 ? one->median_gb_s(fastest) / one->roof_gb_s() : 0;
-      text += fmt::format("  {:.3f}  {:.3f} {:<{}}  {:.3f} {:<{}}  {}\n", one->regret(), share_of(*one),
-                          one->ours().detail, kernel_width, share, name, kernel_width, name_and_note(one->what));
+      text +=
+          fmt::format("  {:.3f}  {:.3f} {:<{}}  {:.3f} {:<{}}  {}\n", one->regret(), share_of(*one), one->ours().detail,
+                      listed_kernel_width, share, name, listed_kernel_width, name_and_note(one->what));
     }
   }
   return text;

@@ -9,7 +9,7 @@
 namespace cornerturn::cli {
 namespace {
 
-constexpr int cell = 16, margin = 24, gap = 40, line = 20;
+constexpr int cell_side = 16, margin = 24, gap = 40, line_height = 20;
 constexpr int most_cells = 32;          // rows and columns of a map; a larger tile repeats itself
 constexpr std::size_t most_drawn = 64;  // words of four bytes
 
@@ -21,14 +21,14 @@ constexpr const char* style =
     "@media(prefers-color-scheme:dark){text{fill:#e7ebf0}.q{fill:#9aa5b3}.b{fill:#14181f}.u{fill:#6ea0ff}"
     ".e{fill:#2b323c}.n{fill:#000a}.w{fill:#000}.m{stroke:#fff}}";
 
-std::string escaped(const std::string& text) {
+std::string xml_escaped(const std::string& text) {
   std::string made;
   for (const char letter : text) made += letter == '<' ? "&lt;" : letter == '&' ? "&amp;" : std::string(1, letter);
   return made;
 }
 
 std::string text_at(int x, int y, const char* kind, const std::string& text) {
-  return fmt::format("<text x='{}' y='{}' class='{}'>{}</text>\n", x, y, kind, escaped(text));
+  return fmt::format("<text x='{}' y='{}' class='{}'>{}</text>\n", x, y, kind, xml_escaped(text));
 }
 
 // The sector's words as squares; what the warp wants of them filled.
@@ -59,8 +59,9 @@ std::string cells() {
   for (const bool want : {false, true}) {
     for (int bank = 0; bank < model::banks; ++bank) {
       out += fmt::format("<g id='{}{}'><rect width='{}' height='{}' fill='hsl({} {}% {}%)'{}/>", want ? 'w' : 'b', bank,
-                         cell - 1, cell - 1, bank * 45 / 4, want ? 85 : 55, want ? 62 : 80, want ? " class='m'" : "");
-      out += fmt::format("<text x='{}' y='11' class='n{}'>{}</text></g>\n", cell / 2, want ? " w" : "", bank);
+                         cell_side - 1, cell_side - 1, bank * 45 / 4, want ? 85 : 55, want ? 62 : 80,
+                         want ? " class='m'" : "");
+      out += fmt::format("<text x='{}' y='11' class='n{}'>{}</text></g>\n", cell_side / 2, want ? " w" : "", bank);
     }
   }
   return out + "</defs>\n";
@@ -69,10 +70,10 @@ std::string cells() {
 std::string map_at(int x, int y, const bank_map& map, int rows, int cols) {
   std::string out = text_at(x, y, "", map.title);
   for (int row = 0; row < rows; ++row) {
-    out += fmt::format("<g transform='translate({} {})'>", x, y + 10 + row * cell);
+    out += fmt::format("<g transform='translate({} {})'>", x, y + 10 + row * cell_side);
     for (int col = 0; col < cols; ++col) {
       const std::size_t at = map.at(row, col);
-      out += fmt::format("<use href='#{}{}' x='{}'/>", map.want[at] ? 'w' : 'b', map.bank[at], col * cell);
+      out += fmt::format("<use href='#{}{}' x='{}'/>", map.want[at] ? 'w' : 'b', map.bank[at], col * cell_side);
     }
     out += "</g>\n";
   }
@@ -88,19 +89,19 @@ std::string svg_of(const kernel_picture& picture) {
   std::string body;
   int y = margin + 6;
   body += text_at(margin, y, "t", rung.rung);
-  y += line;
+  y += line_height;
   body += text_at(margin, y, "q",
                   fmt::format("{}, elements of {} bytes{}", ladder::text_of(picture.shape), rung.word_bytes, where));
-  y += line;
+  y += line_height;
   for (const sector_strip& strip : picture.strips) {
     body += strip_at(margin, y - 6, strip, *picture.machine);
-    y += line + 4;
+    y += line_height + 4;
   }
   if (picture.strips.empty()) {
     body += text_at(margin, y + 6, "q", "The tensor memory accelerator fetches and sends whole tiles.");
-    y += line + 4;
+    y += line_height + 4;
   }
-  int width = 2 * margin + 2 * most_cells * cell + gap;
+  int width = 2 * margin + 2 * most_cells * cell_side + gap;
   y += 10;
   if (!picture.maps.empty()) {
     body += cells();
@@ -108,25 +109,25 @@ std::string svg_of(const kernel_picture& picture) {
     body += text_at(margin, y, "q",
                     fmt::format("The bank of each element of the tile ({} x {} of {} x {}); framed: what {}", rows,
                                 cols, rung.tile_rows, rung.tile_cols, picture.wanted_by));
-    y += line + 4;
+    y += line_height + 4;
     int x = margin;
     for (const bank_map& map : picture.maps) {
       body += map_at(x, y, map, rows, cols);
-      x += cols * cell + gap;
+      x += cols * cell_side + gap;
     }
     width = std::max(width, x - gap + margin);
-    y += rows * cell + line + 14;
+    y += rows * cell_side + line_height + 14;
   }
   std::vector<std::string> sentences = picture.verdict;
   if (std::string doubt = reservation(*picture.machine); !doubt.empty()) sentences.push_back(std::move(doubt));
   for (const std::string& sentence : sentences) {
     body += text_at(margin, y, "", sentence);
-    y += line;
+    y += line_height;
   }
   return fmt::format(
       "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {} {}' role='img' aria-label='{}'>\n"
       "<style>{}</style>\n<rect width='100%' height='100%' class='b'/>\n{}</svg>\n",
-      width, y + margin - line, rung.rung, style, body);
+      width, y + margin - line_height, rung.rung, style, body);
 }
 
 }  // namespace cornerturn::cli
