@@ -104,8 +104,8 @@ struct plan_offer {
   double time = 0;          // predicted; 1 is the time of a copy of the same bytes
   const char* bound = "";   // the resource that it exhausts first: "DRAM", "requests", "shared memory", "instructions"
   const char* reason = "";  // one sentence
-  double counts[5] = {};    // what the prediction is made of, relative to a copy: its traffic, wasted DRAM sectors,
-                            // requests, shared-memory wavefronts, instructions
+  double counts[5] = {};    // relative to a copy: traffic, wasted DRAM sectors, requests, shared-memory wavefronts,
+                            // instructions; the prediction is the sum of each times a constant of the kernel
 };
 
 struct offer_options {
@@ -114,7 +114,7 @@ struct offer_options {
 };
 
 // Effect  predicts the time of every GPU kernel that accepts the problem, cheapest first
-// Errors  those of plan::plan. invalid_argument: machine is in no row of the table (the sentence lists the rows), or
+// Errors  as plan::plan. invalid_argument: machine is in no row of the table (the sentence lists the rows), or
 //         alignment is no power of two up to 16. no_device: machine is empty and there is no GPU
 // Cost    microseconds; a machine of the table need not be present
 [[nodiscard]] std::vector<plan_offer> offers(const problem& what, const offer_options& options = {});

@@ -14,7 +14,7 @@ namespace cornerturn::planning {
 
 using choice = kernels::offer;  // its row is null where no row accepts the problem
 
-// The rows that are asked. Those of the CPU where the target has a CPU, else those of CUDA.
+// The rows that are asked: CPU rows if the target has a CPU, else CUDA rows.
 struct request {
   kernels::row_kind kind = kernels::row_kind::move;
   std::string_view kernel = {};  // this row only; empty: all but the oracles of the tests
@@ -36,7 +36,7 @@ void ask(const kernels::facts& known, const kernels::target& on, const request& 
   }
 }
 
-// Returns the cheapest offer; of equal ones that of the earlier row
+// Returns  the cheapest offer; the earlier row wins a tie
 [[nodiscard]] choice choose(const kernels::facts& known, const kernels::target& on, const request& wanted) noexcept;
 
 // Returns all offers, cheapest first

@@ -26,7 +26,7 @@ enum class in_place_way : std::uint8_t {
   buffered,    // transposed out of place into the workspace, and copied back
   cycles,      // each element follows its cycle
   row_strips,  // strips of rows are transposed out of place, each into the room of the one before; then cycles
-  col_strips,  // the same backwards
+  col_strips,  // row_strips backwards: cycles first, then strips of columns
   reference,   // the oracle
 };
 

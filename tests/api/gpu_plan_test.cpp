@@ -1,4 +1,4 @@
-// What a plan keeps for a GPU, asked for by a machine that has none: only the rows of the list are needed.
+// A plan keeps its choice for a GPU. The tests run on a machine without one: only the rows of the list are needed.
 #include "api/gpu_plan.hpp"
 
 #include <gtest/gtest.h>

@@ -108,7 +108,7 @@ const speed_case cases[] = {
     {"bf16 to f32, odd", 9999, 7001, {.src = bf16, .dst = f32}, 0, 0.8},
 };
 
-// A second source lies as dst, a second destination as src.
+// A second source has the strides of dst, a second destination the strides of src.
 problem problem_of(const speed_case& one) {
   problem what = transpose_problem(one.rows, one.cols, bytes_of(one.math.src), one.cols + one.odd, one.rows + one.odd);
   what.math = one.math;

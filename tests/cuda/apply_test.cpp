@@ -225,7 +225,7 @@ TEST_F(cuda_apply, arrays_that_the_gpu_cannot_reach_are_refused) {
 
 // ---- conversions ----------------------------------------------------------------------------------------------------
 
-// Two-byte types: all values. Wider floats: every sign and exponent with mantissas that lie at, just below and just
+// Two-byte types: all values. Wider floats: every sign and exponent with mantissas at, just below and just
 // above the middle between two neighbours of each narrower type, and some by dice.
 std::vector<std::byte> values_of(element_type type, dice& roll) {
   std::vector<std::byte> all;
@@ -238,7 +238,7 @@ std::vector<std::byte> values_of(element_type type, dice& roll) {
     for (int k = 0; k < 65536; ++k) bytes == 1 ? add(static_cast<std::uint8_t>(k)) : add(static_cast<std::uint16_t>(k));
   } else if (type == element_type::float32) {
     for (std::uint32_t top = 0; top < 512; ++top) {
-      for (std::uint32_t k = 0; k < 2048; ++k) {  // 11 bits of mantissa, and what lies round their middle
+      for (std::uint32_t k = 0; k < 2048; ++k) {  // 11 bits of mantissa, and the values round their middle
         for (const std::uint32_t low : {0u, 1u, 0x7ffu, 0x800u, 0x801u, 0xfffu}) add(top << 23 | k << 12 | low);
       }
     }

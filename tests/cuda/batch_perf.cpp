@@ -1,5 +1,5 @@
 // How fast a batch moves on a GPU: the share of the fastest copy that moves as many bytes, measured in the same process
-// in turns; medians. What it takes to make the batch is printed too.
+// in turns; medians. The time to make the batch is printed too.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 

@@ -21,7 +21,7 @@ namespace {
 
 plan_options on_cuda() { return {.on = device::cuda, .threads = 0, .parallel = {}, .kernel = nullptr}; }
 
-// Items side by side in one array on either side, with poison between those of dst; all of dst is compared.
+// Items side by side in one array on either side, with poison between the items of dst; all of dst is compared.
 class device_items {
  public:
   void add(const problem& what, std::size_t src_misalignment, std::size_t dst_misalignment) {

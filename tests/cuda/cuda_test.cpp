@@ -128,7 +128,7 @@ TEST_P(cuda_rows, move_every_problem_that_they_accept) {
   for_each_problem(element_bytes, 2 * thin, 1, base::this_machine(), give);
   std::int64_t met = 0;
   for (const kernels::kernel* row : gpu_rows()) {
-    // A row has its edges at its own element size, at larger ones and at odd ones too; those of others are met besides.
+    // A row has its edges at its own element size, at larger ones and at odd ones too.
     if (element_bytes % std::max(row->element_bytes, 1) != 0) continue;
     for_each_edge_of(*row, element_bytes, roll, [&](const problem& what) {
       if (++met % thin == 0) give(what);
@@ -200,7 +200,7 @@ TEST(cuda_execute, automatic_finds_device_memory_by_itself) {
     move(what, bench.src(), bench.dst());
     EXPECT_EQ(bench.difference(), "");
     workbench host(what, placement::heap, 0, 0);
-    move(what, host.src(), host.dst());  // the same plan of the cache
+    move(what, host.src(), host.dst());  // the cache returns the plan again
     EXPECT_EQ(host.difference(), "");
   }
 }

@@ -1,6 +1,6 @@
 // Memory of one problem on a GPU, with the oracle of tests/kernels beside it.
 //
-//   src   random bytes that hold no `poison`, at any misalignment; what lies round it in device memory is other bytes
+//   src   random bytes that hold no `poison`, at any misalignment; device memory round it holds other bytes
 //   dst   `poison` everywhere, guards on either side. After a move all of it comes back and is compared
 //
 // With CORNERTURN_TEST_TIGHT=1 in the environment every side is an allocation of its own that ends where the problem

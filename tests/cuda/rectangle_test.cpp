@@ -177,7 +177,7 @@ TEST_F(cuda_rectangle, is_captured_and_replayed_with_new_contents) {
   }
 }
 
-// The same again and again: what two walkers of a cycle do to each other differs from run to run.
+// Repeated, because two walkers of a cycle meet at other places in each run.
 TEST_F(cuda_rectangle, many_times_over) {
   const problem what = placed(transpose_problem(2520, 1777, 4));
   const problem back = placed(transpose_problem(1777, 2520, 4));

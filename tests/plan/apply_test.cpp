@@ -94,8 +94,8 @@ TEST(choose_apply, threads_are_no_more_than_there_is_work_for) {
   EXPECT_GE(made.units, 8);
 }
 
-// Whatever the problem and the row, rows x cols x outer are its elements, each axis is in one of them, and rows and cols
-// are contiguous as the kernels expect it.
+// For every problem and row, rows x cols x outer are its elements, and each axis is in exactly one of the three. The axes of
+// rows and cols are contiguous, as the kernels expect.
 TEST(choose_apply, every_axis_is_walked_once) {
   dice roll(5);
   const std::vector<testing::type_pair> pairs = testing::all_pairs();

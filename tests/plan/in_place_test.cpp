@@ -42,7 +42,7 @@ TEST(in_place_ways, have_a_problem_each) {
   expect_way(placed(transpose_problem(6997, 10007, 4)), in_place_way::col_strips, "cpu_cycles", 2);
 }
 
-// A strip is a twentieth; beside it wait fewer rows than there are strips. What the caches hold is allowed too.
+// A strip is a twentieth; beside it wait fewer rows than there are strips. Anything that fits the caches is allowed too.
 TEST(in_place_ways, the_workspace_is_bounded) {
   for (const auto& [rows, cols] : {std::pair<std::int64_t, std::int64_t>{10000, 7000},
                                    {9999, 7001},
