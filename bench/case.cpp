@@ -180,20 +180,20 @@ struct case_table {
 const std::vector<bench_case>& all_cases(machine on) {
 #define LIST(...) \
   { __VA_ARGS__ }
-#define CASE(set, bytes, extents, axes, kind, note) table.add(#set, bytes, LIST extents, LIST axes, mark::kind, note);
+#define CASE(set, bytes, extents, axes, kind, note) list.add(#set, bytes, LIST extents, LIST axes, mark::kind, note);
 #define LD(set, bytes, extents, pads, kind, note) \
-  table.add(#set, bytes, LIST extents, {1, 0}, mark::kind, note, LIST pads);
+  list.add(#set, bytes, LIST extents, {1, 0}, mark::kind, note, LIST pads);
 #define STRIDE(set, bytes, extents, pads, kind, note) \
-  table.add(#set, bytes, LIST extents, {0, 2, 1}, mark::kind, note, {}, LIST pads);
+  list.add(#set, bytes, LIST extents, {0, 2, 1}, mark::kind, note, {}, LIST pads);
   static const std::vector<bench_case> of_cpu = [] {
-    case_table table;
+    case_table list;
 #include "bench/cases.inc"
-    return table.rows;
+    return list.rows;
   }();
   static const std::vector<bench_case> of_gpu = [] {
-    case_table table;
+    case_table list;
 #include "bench/gpu_cases.inc"
-    return table.rows;
+    return list.rows;
   }();
 #undef CASE
 #undef LD

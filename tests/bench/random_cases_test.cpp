@@ -22,7 +22,7 @@
 namespace cornerturn::bench {
 namespace {
 
-constexpr std::int64_t kib = 1024, mib = 1024 * kib;
+constexpr std::int64_t kib = 1024, one_mib = kib * kib;
 
 std::vector<bench_case> many(std::int64_t least, std::int64_t most, std::uint64_t seed = 5, int count = 700) {
   random_options options;
@@ -42,7 +42,7 @@ std::vector<std::string> names_of(const std::vector<bench_case>& cases) {
 // A list that another compiler, C library or processor would draw otherwise is not the list that a report names.
 TEST(random_cases, a_seed_means_one_list_everywhere) {
   const auto name = [](std::uint64_t seed, const char* kind, int index) {
-    return random_case(seed, kind, index, 64 * mib, 1024 * mib).name();
+    return random_case(seed, kind, index, 64 * one_mib, 1024 * one_mib).name();
   };
   EXPECT_EQ(name(1, "matrix", 0), "random_matrix/b24/960x41356/at+184,+0");
   EXPECT_EQ(name(1, "skinny", 1), "random_skinny/b4/7x10267834");
@@ -54,21 +54,22 @@ TEST(random_cases, a_seed_means_one_list_everywhere) {
 }
 
 TEST(random_cases, other_seeds_make_other_lists) {
-  EXPECT_EQ(names_of(many(64 * kib, mib, 5)), names_of(many(64 * kib, mib, 5)));
-  const std::vector<std::string> first = names_of(many(64 * kib, mib, 5)), second = names_of(many(64 * kib, mib, 6));
+  EXPECT_EQ(names_of(many(64 * kib, one_mib, 5)), names_of(many(64 * kib, one_mib, 5)));
+  const std::vector<std::string> first = names_of(many(64 * kib, one_mib, 5)),
+                                 second = names_of(many(64 * kib, one_mib, 6));
   std::size_t equal = 0;
   for (std::size_t i = 0; i < first.size(); ++i) equal += first[i] == second[i] ? 1 : 0;
   EXPECT_LT(equal, first.size() / 50);
 }
 
 TEST(random_cases, a_case_depends_on_its_kind_and_index_alone) {
-  const std::vector<bench_case> all = many(64 * kib, mib, 5, 70);
+  const std::vector<bench_case> all = many(64 * kib, one_mib, 5, 70);
   random_options options;
   options.seed = 5;
   options.kinds = {"copy"};
   options.index = 7;
   options.least_bytes = 64 * kib;
-  options.most_bytes = mib;
+  options.most_bytes = one_mib;
   const std::vector<bench_case> again = random_cases(options, machine::cpu);
   ASSERT_EQ(again.size(), 1U);
   EXPECT_EQ(again[0].note, "seed 5 index 7");
@@ -81,7 +82,7 @@ TEST(random_cases, a_case_depends_on_its_kind_and_index_alone) {
 
 TEST(random_cases, kinds_take_turns) {
   std::map<std::string, int> found;
-  for (const bench_case& one : many(64 * kib, mib, 5, 72)) ++found[one.set];
+  for (const bench_case& one : many(64 * kib, one_mib, 5, 72)) ++found[one.set];
   ASSERT_EQ(found.size(), random_kinds().size());
   for (const std::string& kind : random_kinds()) EXPECT_GE(found["random_" + kind], 10) << kind;
   EXPECT_EQ(found["random_matrix"] + found["random_skinny"], 22);  // 72 = 7 x 10 + 2
@@ -89,11 +90,11 @@ TEST(random_cases, kinds_take_turns) {
 
 TEST(random_cases, sizes_are_in_the_range_and_spread_over_its_octaves) {
   std::map<int, int> octaves;
-  for (const bench_case& one : many(64 * mib, 1024 * mib)) {
-    EXPECT_GE(one.bytes(), 64 * mib) << one.name();
-    EXPECT_LE(one.bytes(), 1024 * mib) << one.name();
+  for (const bench_case& one : many(64 * one_mib, 1024 * one_mib)) {
+    EXPECT_GE(one.bytes(), 64 * one_mib) << one.name();
+    EXPECT_LE(one.bytes(), 1024 * one_mib) << one.name();
     int octave = 0;
-    while ((64 * mib << (octave + 1)) <= one.bytes()) ++octave;
+    while ((64 * one_mib << (octave + 1)) <= one.bytes()) ++octave;
     ++octaves[octave];
   }
   for (int octave = 0; octave < 4; ++octave) EXPECT_GT(octaves[octave], 700 / 8) << octave;
@@ -101,7 +102,7 @@ TEST(random_cases, sizes_are_in_the_range_and_spread_over_its_octaves) {
 
 TEST(random_cases, have_every_element_size_and_those_of_odd_are_odd) {
   std::set<std::int64_t> all, odd;
-  for (const bench_case& one : many(64 * kib, mib)) {
+  for (const bench_case& one : many(64 * kib, one_mib)) {
     (one.set == "random_odd" ? odd : all).insert(one.element_bytes);
   }
   EXPECT_EQ(all, (std::set<std::int64_t>{1, 2, 3, 4, 6, 8, 12, 16, 24, 32}));
@@ -117,7 +118,7 @@ TEST(random_cases, only_rows_of_a_kibibyte_are_padded_and_by_an_eighth_at_most) 
     EXPECT_GE(part * one.element_bytes, 1024) << one.name();
     EXPECT_LE(pad, std::max<std::int64_t>(1, part / 8)) << one.name();
   };
-  for (const bench_case& one : many(64 * kib, 4 * mib)) {
+  for (const bench_case& one : many(64 * kib, 4 * one_mib)) {
     check(one, one.ld.src, one.extents.back());
     check(one, one.ld.dst, one.extents[static_cast<std::size_t>(one.axes.back())]);
     check(one, one.batch.src, one.src_strides().front() - one.batch.src);
@@ -129,7 +130,7 @@ TEST(random_cases, only_rows_of_a_kibibyte_are_padded_and_by_an_eighth_at_most) 
 
 TEST(random_cases, bases_are_multiples_of_the_word_of_an_element) {
   std::map<int, int> alignments;
-  for (const bench_case& one : many(64 * kib, mib)) {
+  for (const bench_case& one : many(64 * kib, one_mib)) {
     const std::int64_t word = std::min<std::int64_t>(one.element_bytes & -one.element_bytes, 16);
     EXPECT_EQ(one.shift.src % word, 0) << one.name();
     EXPECT_EQ(one.shift.dst % word, 0) << one.name();
@@ -144,7 +145,7 @@ TEST(random_cases, bases_are_multiples_of_the_word_of_an_element) {
 TEST(random_cases, shapes_are_those_of_their_kind) {
   std::set<std::size_t> ranks;
   int squares = 0, rectangles = 0, batches = 0;
-  for (const bench_case& one : many(mib, 16 * mib)) {
+  for (const bench_case& one : many(one_mib, 16 * one_mib)) {
     SCOPED_TRACE(one.name());
     const std::size_t rank = one.extents.size();
     ASSERT_EQ(one.axes.size(), rank);
@@ -180,7 +181,7 @@ TEST(random_cases, shapes_are_those_of_their_kind) {
 }
 
 TEST(random_cases, plan_accepts_every_one) {
-  std::vector<bench_case> all = many(64 * mib, 1024 * mib);
+  std::vector<bench_case> all = many(64 * one_mib, 1024 * one_mib);
   for (const bench_case& one : many(4 * kib, 64 * kib)) all.push_back(one);
   for (const bench_case& one : all) {
     plan_options options;
@@ -198,23 +199,23 @@ TEST(random_cases, the_size_option_takes_a_range) {
   random_options options;
   parse_size_range("4096:1M", options);
   EXPECT_EQ(options.least_bytes, 4096);
-  EXPECT_EQ(options.most_bytes, mib);
+  EXPECT_EQ(options.most_bytes, one_mib);
   for (const char* text : {"", "1M", "1M:", "1T:2T", "-1:5", "9999G:99999G"}) {
     EXPECT_THROW(parse_size_range(text, options), std::invalid_argument) << text;
   }
-  EXPECT_THROW(static_cast<void>(random_case(1, "matrix", 0, 1024, mib)), std::invalid_argument);
-  EXPECT_THROW(static_cast<void>(random_case(1, "matrix", 0, mib, 2 * mib - 1)), std::invalid_argument);
-  EXPECT_THROW(static_cast<void>(random_case(1, "nonesuch", 0, mib, 2 * mib)), std::invalid_argument);
+  EXPECT_THROW(static_cast<void>(random_case(1, "matrix", 0, 1024, one_mib)), std::invalid_argument);
+  EXPECT_THROW(static_cast<void>(random_case(1, "matrix", 0, one_mib, 2 * one_mib - 1)), std::invalid_argument);
+  EXPECT_THROW(static_cast<void>(random_case(1, "nonesuch", 0, one_mib, 2 * one_mib)), std::invalid_argument);
 }
 
 TEST(random_cases, without_a_range_sizes_are_those_of_the_machine) {
   random_options options;
   options.count = 140;
   for (const bench_case& one : random_cases(options, machine::cpu)) {
-    EXPECT_TRUE(one.bytes() >= 16 * mib && one.bytes() <= 256 * mib) << one.name();
+    EXPECT_TRUE(one.bytes() >= 16 * one_mib && one.bytes() <= 256 * one_mib) << one.name();
   }
   for (const bench_case& one : random_cases(options, machine::gpu)) {
-    EXPECT_TRUE(one.bytes() >= 64 * mib && one.bytes() <= 1024 * mib) << one.name();
+    EXPECT_TRUE(one.bytes() >= 64 * one_mib && one.bytes() <= 1024 * one_mib) << one.name();
   }
 }
 
@@ -239,7 +240,7 @@ TEST(kernel_names, agree_with_the_plan_for_a_gpu) {
                                  .l2_bytes = 50 << 20,
                                  .memory_bytes = std::int64_t{140} << 30};
   int different = 0;
-  for (const bench_case& one : many(mib, 16 * mib, 5, 140)) {
+  for (const bench_case& one : many(one_mib, 16 * one_mib, 5, 140)) {
     const detail::gpu_plan plan = detail::prepare(problem_of(one), h200, "");
     const std::string aligned = plan.aligned.chosen.row->name, misaligned = plan.element_aligned.chosen.row->name;
     const std::string text = detail::explain(problem_of(one), plan, h200);
