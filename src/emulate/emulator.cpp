@@ -12,6 +12,7 @@
 #include <sstream>
 #include <vector>
 
+#include "emulate/global_races.hpp"
 #include "emulate/stack_switch.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -43,7 +44,7 @@ struct copy {
   int size;
 };
 
-enum class state { ready, at_barrier, done };
+enum class state { ready, at_barrier, at_flag, done };
 
 struct fiber {
   void* stack_pointer = nullptr;
@@ -51,12 +52,18 @@ struct fiber {
   void* fake_stack = nullptr;      // AddressSanitizer's
   state now = state::ready;
   unsigned line = 0;  // of the barrier that it waits at
+  // At a flag: continues when the flag has this value, or these bits.
+  const std::uint32_t* flag = nullptr;
+  std::uint32_t wanted = 0;
+  bool wants_bits = false;
+  std::uint16_t signals = 0;  // sent so far
+  knowledge heard;            // since the last barrier
   std::vector<copy> copies;
 };
 
-// Who touched a byte of shared memory last. Epochs count barriers, of all blocks: what a block before this one left
-// is older than this block's first epoch.
+// Who touched a byte of shared memory last. Epochs count the barriers of all blocks that use the same room.
 constexpr std::uint16_t several = 0xffff;
+constexpr std::uint32_t all_bits = 0xffffffff;  // of a flag that counts
 struct shadow {
   std::uint32_t written = 0;
   std::uint32_t read = 0;
@@ -69,6 +76,27 @@ std::uint64_t number(const void* address) { return reinterpret_cast<std::uint64_
 bool within(const void* address, int size, const void* begin, const void* end) {
   return number(address) >= number(begin) && number(address) + static_cast<std::uint64_t>(size) <= number(end);
 }
+
+std::uint64_t next_random(std::uint64_t& state) {
+  std::uint64_t x = state += 0x9e3779b97f4a7c15u;  // splitmix64
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+// Where one block runs. Rooms are used again; the marks of an earlier block are older than the first epoch.
+struct room {
+  std::uint32_t block = 0;
+  int threads = 0;
+  std::unique_ptr<unsigned char[]> memory;
+  unsigned char* shared = nullptr;
+  unsigned char* shared_end = nullptr;
+  std::uint32_t epoch = 0;
+  std::uint32_t first_epoch = 0;
+  std::vector<fiber> fibers;
+  std::vector<shadow> shadows;
+  knowledge known;  // by all threads, since the last barrier
+};
 
 class machine {
  public:
@@ -104,7 +132,7 @@ class machine {
     if (!may_be_read(global, size)) {
       return fault("starts a copy of ", size, " bytes outside of src, at ", place(global));
     }
-    if (!within(shared, size, shared_, shared_end_)) {
+    if (!within(shared, size, in_->shared, in_->shared_end)) {
       return fault("starts a copy of ", size, " bytes outside of shared memory, at ", place(shared));
     }
     count_read(global, size);
@@ -113,6 +141,7 @@ class machine {
   }
   void wait_for_copies() {
     for (const copy& one : here().copies) {
+      if (loads_dst_) count_read(one.from, one.size);  // again: the copy may read as late as this
       write_shared(one.to, one.size, false);
       std::memcpy(one.to, one.from, static_cast<std::size_t>(one.size));
     }
@@ -129,8 +158,30 @@ class machine {
     fault("touches a flag outside of the flags, at ", place(flag));
     return false;
   }
-  void wait_for_flag(const std::uint32_t* flag, std::uint32_t value) {
-    if (is_flag(flag) && *flag != value) fault("waits for a flag to become ", value, ", which no block will do");
+  // Effect  the access to a flag that follows may come before or after those of other blocks
+  void let_others_run() {
+    if (of_->resident > 1 && of_->threads == order::shuffled && next_random(shuffle_) % 2 == 0) leave();
+  }
+  // Publishes what the thread may promise to whoever waits for these bits.
+  void signal(const std::uint32_t* flag, std::uint32_t bits) {
+    knowledge& told = signals_.of(flag, bits);
+    told.add(in_->known);
+    told.add(here().heard);
+    told.add(now());
+    ++here().signals;
+  }
+  void wait_for(const std::uint32_t* flag, std::uint32_t value, bool bits) {
+    {
+      const at_work guard(*this);
+      if (!is_flag(flag)) return;
+      here().flag = flag, here().wanted = value, here().wants_bits = bits;
+    }
+    if (!has_its_flag(here())) {
+      here().now = state::at_flag;
+      leave();
+    }
+    const at_work guard(*this);
+    here().heard.add(signals_.of(flag, bits ? value : all_bits));
   }
 
   // While the emulator itself works for a thread, its accesses are not the thread's.
@@ -148,7 +199,7 @@ class machine {
     if (of_ == nullptr || current_ < 0 || inside_) return;
     if (within(address, size, here().stack, here().stack + stack_bytes)) return;
     const at_work guard(*this);
-    if (within(address, size, shared_, shared_end_)) {
+    if (within(address, size, in_->shared, in_->shared_end)) {
       write ? write_shared(address, size, false) : read_shared(address, size);
     } else if (write ? may_be_written(address, size) : may_be_read(address, size)) {
       write ? count_store(address, size) : count_read(address, size);
@@ -162,17 +213,18 @@ class machine {
   }
 
   [[nodiscard]] std::uint32_t thread_index() const { return static_cast<std::uint32_t>(current_); }
-  [[nodiscard]] std::uint32_t block_index() const { return block_; }
-  [[nodiscard]] unsigned char* shared_memory() const { return shared_; }
+  [[nodiscard]] std::uint32_t block_index() const { return in_->block; }
+  [[nodiscard]] unsigned char* shared_memory() const { return in_->shared; }
 
  private:
-  fiber& here() { return fibers_[static_cast<std::size_t>(current_)]; }
+  fiber& here() { return in_->fibers[static_cast<std::size_t>(current_)]; }
+  [[nodiscard]] moment now() { return {in_->block, in_->epoch, static_cast<std::uint16_t>(current_), here().signals}; }
 
   template <class... Parts>
   void fault(const Parts&... what) {
     if (!of_->fault.empty()) return;
     std::ostringstream said;
-    said << "block " << block_;
+    said << "block " << in_->block;
     if (current_ >= 0) said << ", thread " << current_;
     said << ": ";
     (said << ... << what);
@@ -190,7 +242,7 @@ class machine {
       const std::int64_t distance = std::max<std::int64_t>({below, above, 0});
       if (distance < best) best = distance, named = from(name, begin);
     };
-    near("shared memory", shared_, shared_end_);
+    near("shared memory", in_->shared, in_->shared_end);
     near("src", of_->src.begin, of_->src.end);
     near("dst", of_->dst.begin, of_->dst.end);
     if (of_->second.begin != nullptr) near("the second array", of_->second.begin, of_->second.end);
@@ -205,6 +257,11 @@ class machine {
   }
 
   [[nodiscard]] bool in_place() const { return of_->src.begin == of_->dst.begin; }
+  // Whether the launch may load bytes that it also stores.
+  [[nodiscard]] bool loads_dst() const {
+    return of_->dst_is_read ||
+           (number(of_->src.begin) < number(of_->dst.end) && number(of_->dst.begin) < number(of_->src.end));
+  }
 
   [[nodiscard]] bool may_be_read(const void* from, int size) const {
     return within(from, size, of_->src.begin, of_->src.end) || within(from, size, of_->scale.begin, of_->scale.end) ||
@@ -219,11 +276,12 @@ class machine {
   }
 
   void count_read(const void* from, int size) {
-    if ((in_place() || of_->dst_is_read) && !of_->record && within(from, size, of_->dst.begin, of_->dst.end)) {
-      const std::uint64_t first = number(from) - number(of_->dst.begin);
-      for (std::uint64_t k = first; k < first + static_cast<std::uint64_t>(size); ++k) {
-        if (stored_[k]) return fault("reads what was written before, byte ", k, " of dst");
+    if (loads_dst_) {
+      const std::uint64_t begin = number(of_->dst.begin), end = number(of_->dst.end), at = number(from);
+      for (std::uint64_t k = std::max(at, begin); k < std::min(at + static_cast<std::uint64_t>(size), end); ++k) {
+        if (stored_[k - begin]) return fault("reads what was written before, byte ", k - begin, " of dst");
       }
+      races_.load(from, size, now());
     }
     if (of_->record) of_->reads.push_back({from, static_cast<const unsigned char*>(from) + size});
   }
@@ -238,45 +296,66 @@ class machine {
       }
       stored[k] = true;
     }
+    if (!loads_dst_ || !to_dst) return;
+    if (const auto load = races_.store(to, size, now(), in_->known, here().heard)) {
+      fault("writes ", place(to), ", which thread ", load->thread, " of block ", load->block,
+            " reads, and nothing orders the read before the write");
+    }
   }
   void read_shared(const void* address, int size) {
-    const std::uint64_t first = number(address) - number(shared_);
+    const std::uint64_t first = number(address) - number(in_->shared);
     for (std::uint64_t k = first; k < first + static_cast<std::uint64_t>(size); ++k) {
-      shadow& byte = shadows_[k];
+      shadow& byte = in_->shadows[k];
       const auto me = static_cast<std::uint16_t>(current_);
-      if (byte.on_its_way && byte.written >= first_epoch_) {
+      if (byte.on_its_way && byte.written >= in_->first_epoch) {
         fault("reads byte ", k, " of shared memory, to which thread ", byte.writer,
               " has started a copy that it did not wait for");
-      } else if (byte.written == epoch_ && byte.writer != me) {
+      } else if (byte.written == in_->epoch && byte.writer != me) {
         fault("reads byte ", k, " of shared memory, which thread ", byte.writer, " wrote, and no barrier was between",
               lockstep_with(byte.writer));
       }
-      byte.reader = byte.read == epoch_ && byte.reader != me ? several : me;
-      byte.read = epoch_;
+      byte.reader = byte.read == in_->epoch && byte.reader != me ? several : me;
+      byte.read = in_->epoch;
     }
   }
   void write_shared(const void* address, int size, bool on_its_way) {
-    const std::uint64_t first = number(address) - number(shared_);
+    const std::uint64_t first = number(address) - number(in_->shared);
     for (std::uint64_t k = first; k < first + static_cast<std::uint64_t>(size); ++k) {
-      shadow& byte = shadows_[k];
+      shadow& byte = in_->shadows[k];
       const auto me = static_cast<std::uint16_t>(current_);
-      if (byte.written == epoch_ && byte.writer != me) {
+      if (byte.written == in_->epoch && byte.writer != me) {
         fault("writes byte ", k, " of shared memory, which thread ", byte.writer,
               " wrote too, and no barrier was between", lockstep_with(byte.writer));
-      } else if (byte.read == epoch_ && byte.reader != me) {
+      } else if (byte.read == in_->epoch && byte.reader != me) {
         fault("writes byte ", k, " of shared memory, which ",
               byte.reader == several ? "several threads" : "another thread", " read, and no barrier was between");
       }
       byte.writer = me;
-      byte.written = epoch_;
+      byte.written = in_->epoch;
       byte.on_its_way = on_its_way;
     }
   }
 
+  static bool has_its_flag(const fiber& one) {
+    return one.wants_bits ? (*one.flag & one.wanted) == one.wanted : *one.flag == one.wanted;
+  }
+  static bool can_run(const fiber& one) {
+    return one.now == state::ready || (one.now == state::at_flag && has_its_flag(one));
+  }
+  [[nodiscard]] static bool can_run(const room& one) {
+    return std::any_of(one.fibers.begin(), one.fibers.begin() + one.threads,
+                       [](const fiber& thread) { return can_run(thread); });
+  }
+
   void put_threads_in_order(std::vector<int>& turns);
-  void make_fibers(std::size_t threads);
-  void prepare(fiber& one);
-  void run_block(int threads);
+  static void make_fibers(room& in, std::size_t threads);
+  static void prepare(fiber& one);
+  void start_block(room& in, std::uint32_t block, int threads, int shared_bytes);
+  room* next_room(const std::vector<room*>& running);
+  enum class outcome { goes_on, ended, faulty };
+  outcome run_on();
+  outcome pass_barrier();
+  void end_block();
   void enter(int thread);
   void leave();
   [[noreturn]] static void begin();
@@ -285,19 +364,18 @@ class machine {
   kernel_call call_ = nullptr;
   const unsigned char* job_ = nullptr;
   std::size_t job_bytes_ = 0;
-  std::uint32_t block_ = 0;
-  int current_ = -1;
+  room* in_ = nullptr;  // of the block that runs
+  int current_ = -1;    // the thread that runs
   bool inside_ = false;
-  unsigned char* shared_ = nullptr;
-  unsigned char* shared_end_ = nullptr;
-  std::uint32_t epoch_ = 0;
-  std::uint32_t first_epoch_ = 0;
+  bool loads_dst_ = false;
   std::uint64_t shuffle_ = 0;
-  std::vector<fiber> fibers_;
-  std::vector<shadow> shadows_;
+  std::vector<std::unique_ptr<room>> rooms_;
+  std::vector<int> turns_;
   std::vector<bool> stored_;      // of dst
   std::vector<bool> stored_too_;  // of the second array
-  void* scheduler_ = nullptr;     // its stack pointer while a fiber runs
+  global_races races_;            // of dst, where it is loaded too
+  signal_board signals_;
+  void* scheduler_ = nullptr;  // its stack pointer while a fiber runs
 #ifdef EMULATOR_ASAN
   const void* scheduler_stack_ = nullptr;
   std::size_t scheduler_stack_bytes_ = 0;
@@ -306,16 +384,16 @@ class machine {
 
 machine the_machine;
 
-// One allocation for all stacks, a page that cannot be touched below each.
-void machine::make_fibers(std::size_t threads) {
+// Below each stack is a page that cannot be touched.
+void machine::make_fibers(room& in, std::size_t threads) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  while (fibers_.size() < threads) {
+  while (in.fibers.size() < threads) {
     void* memory = mmap(nullptr, stack_bytes + page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
     fiber one;
     one.stack = static_cast<unsigned char*>(memory) + page;
     if (mprotect(one.stack, stack_bytes, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
-    fibers_.push_back(std::move(one));
+    in.fibers.push_back(std::move(one));
   }
 }
 
@@ -323,6 +401,8 @@ void machine::prepare(fiber& one) {
   one.stack_pointer = prepare_stack(one.stack + stack_bytes, &machine::begin);
   one.fake_stack = nullptr;
   one.now = state::ready;
+  one.signals = 0;
+  one.heard.clear();
   one.copies.clear();
 }
 
@@ -377,12 +457,7 @@ void put_in_order(std::vector<Index>& all, order how, std::uint64_t& state_of_sh
   std::iota(all.begin(), all.end(), Index{0});
   if (how == order::backward) std::reverse(all.begin(), all.end());
   if (how != order::shuffled) return;
-  for (std::size_t k = all.size(); k > 1; --k) {
-    std::uint64_t x = state_of_shuffle += 0x9e3779b97f4a7c15u;  // splitmix64
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    std::swap(all[k - 1], all[(x ^ (x >> 31)) % k]);
-  }
+  for (std::size_t k = all.size(); k > 1; --k) std::swap(all[k - 1], all[next_random(state_of_shuffle) % k]);
 }
 
 // The threads of a block: wavefronts in the order asked for, and the lanes of each.
@@ -401,48 +476,95 @@ void machine::put_threads_in_order(std::vector<int>& turns) {
   }
 }
 
-void machine::run_block(int threads) {
-  first_epoch_ = ++epoch_;
-  for (int k = 0; k < threads; ++k) prepare(fibers_[static_cast<std::size_t>(k)]);
-  std::vector<int> turns(static_cast<std::size_t>(threads));
-  for (int waiting = threads; waiting > 0;) {
-    put_threads_in_order(turns);
-    for (const int thread : turns) enter(thread);
-    waiting = 0;
-    int left = -1, waits = -1;
-    for (int k = 0; k < threads; ++k) {
-      const fiber& one = fibers_[static_cast<std::size_t>(k)];
-      if (one.now == state::done) {
-        left = k;
-        continue;
-      }
-      if (waits >= 0 && one.line != fibers_[static_cast<std::size_t>(waits)].line) {
-        fault("thread ", waits, " waits at the barrier of line ", fibers_[static_cast<std::size_t>(waits)].line,
-              ", thread ", k, " at that of line ", one.line);
-        waiting = -1;
-        break;
-      }
-      waits = k;
-      ++waiting;
+void machine::start_block(room& in, std::uint32_t block, int threads, int shared_bytes) {
+  const auto bytes = static_cast<std::size_t>(shared_bytes);
+  in.block = block;
+  in.threads = threads;
+  in.memory = std::make_unique_for_overwrite<unsigned char[]>(bytes + slack);
+  std::memset(in.memory.get(), 0xa5, bytes + slack);
+  in.shared = in.memory.get();
+  in.shared_end = in.shared + bytes;
+  in.first_epoch = ++in.epoch;
+  in.known.clear();
+  in.shadows.resize(std::max(in.shadows.size(), bytes));
+  make_fibers(in, static_cast<std::size_t>(threads));
+  for (int k = 0; k < threads; ++k) prepare(in.fibers[static_cast<std::size_t>(k)]);
+}
+
+// Which of the resident blocks goes on: forward the oldest, backward the youngest. Null: all of them wait for flags.
+room* machine::next_room(const std::vector<room*>& running) {
+  std::vector<room*> able;
+  for (room* const one : running) {
+    if (can_run(*one)) able.push_back(one);
+  }
+  if (able.empty()) return nullptr;
+  if (of_->threads == order::forward) return able.front();
+  return of_->threads == order::backward ? able.back() : able[next_random(shuffle_) % able.size()];
+}
+
+// Lets each thread of the block run that can, until it waits or lets others run.
+machine::outcome machine::run_on() {
+  turns_.resize(static_cast<std::size_t>(in_->threads));
+  put_threads_in_order(turns_);
+  bool all_stopped = true;
+  for (const int thread : turns_) {
+    fiber& one = in_->fibers[static_cast<std::size_t>(thread)];
+    if (can_run(one)) {
+      one.now = state::ready;
+      enter(thread);
     }
-    if (waiting > 0 && left >= 0) {
-      fault("thread ", left, " has ended, thread ", waits, " waits at the barrier of line ",
-            fibers_[static_cast<std::size_t>(waits)].line);
-      waiting = -1;
+    all_stopped = all_stopped && (one.now == state::at_barrier || one.now == state::done);
+  }
+  return all_stopped ? pass_barrier() : outcome::goes_on;
+}
+
+// All threads of the block are at a barrier, or have ended.
+machine::outcome machine::pass_barrier() {
+  int ended = -1, waits = -1;
+  for (int k = 0; k < in_->threads; ++k) {
+    const fiber& one = in_->fibers[static_cast<std::size_t>(k)];
+    if (one.now == state::done) {
+      ended = k;
+      continue;
     }
-    if (waiting < 0) {  // the others are never resumed
+    if (waits >= 0 && one.line != in_->fibers[static_cast<std::size_t>(waits)].line) {
+      fault("thread ", waits, " waits at the barrier of line ", in_->fibers[static_cast<std::size_t>(waits)].line,
+            ", thread ", k, " at that of line ", one.line);
+      return outcome::faulty;
+    }
+    waits = k;
+  }
+  if (waits >= 0 && ended >= 0) {
+    fault("thread ", ended, " has ended, thread ", waits, " waits at the barrier of line ",
+          in_->fibers[static_cast<std::size_t>(waits)].line);
+    return outcome::faulty;
+  }
+  if (waits < 0) {
+    for (int k = 0; k < in_->threads; ++k) {
+      if (in_->fibers[static_cast<std::size_t>(k)].copies.empty()) continue;
+      fault("thread ", k, " ended before a copy that it had started");
+    }
+    return outcome::ended;
+  }
+  ++in_->epoch;
+  for (int k = 0; k < in_->threads; ++k) {
+    fiber& one = in_->fibers[static_cast<std::size_t>(k)];
+    one.now = state::ready;
+    in_->known.add(one.heard);
+    one.heard.clear();
+  }
+  return outcome::goes_on;
+}
+
+// Threads that have not ended are never resumed.
+void machine::end_block() {
 #ifdef EMULATOR_ASAN
-      for (int k = 0; k < threads; ++k)
-        ASAN_UNPOISON_MEMORY_REGION(fibers_[static_cast<std::size_t>(k)].stack, stack_bytes);
+  for (int k = 0; k < in_->threads; ++k) {
+    ASAN_UNPOISON_MEMORY_REGION(in_->fibers[static_cast<std::size_t>(k)].stack, stack_bytes);
+  }
 #endif
-      return;
-    }
-    ++epoch_;
-  }
-  for (int k = 0; k < threads; ++k) {
-    if (fibers_[static_cast<std::size_t>(k)].copies.empty()) continue;
-    fault("thread ", k, " ended before a copy that it had started");
-  }
+  in_->memory.reset();
+  in_->shared = in_->shared_end = nullptr;
 }
 
 const char* machine::launch(kernel_call call, const void* job, std::size_t job_bytes, int threads, std::uint32_t blocks,
@@ -451,8 +573,9 @@ const char* machine::launch(kernel_call call, const void* job, std::size_t job_b
   call_ = call;
   job_ = static_cast<const unsigned char*>(job);
   job_bytes_ = job_bytes;
-  make_fibers(static_cast<std::size_t>(threads));
-  shadows_.resize(std::max(shadows_.size(), static_cast<std::size_t>(shared_bytes)));
+  signals_.clear();
+  loads_dst_ = !of.record && loads_dst();
+  if (loads_dst_) races_.watch(of.dst.begin, of.dst.end);
   if (!of.record) {
     stored_.assign(number(of.dst.end) - number(of.dst.begin), false);
     stored_too_.assign(number(of.second.end) - number(of.second.begin), false);
@@ -463,17 +586,32 @@ const char* machine::launch(kernel_call call, const void* job, std::size_t job_b
     turns.resize(blocks);
     put_in_order(turns, of.threads, shuffle_);
   }
-  for (const std::uint32_t block : turns) {
-    block_ = block;
-    const auto room = static_cast<std::size_t>(shared_bytes);
-    const auto memory = std::make_unique_for_overwrite<unsigned char[]>(room + slack);
-    std::memset(memory.get(), 0xa5, room + slack);
-    shared_ = memory.get();
-    shared_end_ = shared_ + room;
-    run_block(threads);
-    shared_ = shared_end_ = nullptr;
-    if (!of.fault.empty()) break;
+  const auto resident = static_cast<std::size_t>(std::max(of.resident, 1));
+  while (rooms_.size() < resident) rooms_.push_back(std::make_unique<room>());
+  std::vector<room*> running, free;
+  for (std::size_t k = resident; k-- > 0;) free.push_back(rooms_[k].get());
+  for (auto next = turns.begin(); of.fault.empty() && (next != turns.end() || !running.empty());) {
+    while (next != turns.end() && !free.empty()) {
+      start_block(*free.back(), *next++, threads, shared_bytes);
+      running.push_back(free.back());
+      free.pop_back();
+    }
+    in_ = next_room(running);
+    if (in_ == nullptr) {
+      in_ = running.front();
+      const auto waits = std::find_if(in_->fibers.begin(), in_->fibers.begin() + in_->threads,
+                                      [](const fiber& one) { return one.now == state::at_flag; });
+      current_ = static_cast<int>(waits - in_->fibers.begin());
+      fault("waits for a flag to become ", waits->wanted, ", which no block will do");
+      current_ = -1;
+    } else if (run_on() != outcome::goes_on) {
+      end_block();
+      running.erase(std::find(running.begin(), running.end(), in_));
+      free.push_back(in_);
+    }
   }
+  for (room* const one : running) in_ = one, end_block();
+  in_ = nullptr;
   of_ = nullptr;
   return of.fault.empty() ? nullptr : of.fault.c_str();
 }
@@ -518,16 +656,35 @@ void expect_aligned(const void* address, int size) noexcept {
   the_machine.expect_aligned(address, size);
 }
 std::uint32_t read_flag(const std::uint32_t* flag) noexcept {
+  the_machine.let_others_run();
   const machine::at_work guard(the_machine);
   return the_machine.is_flag(flag) ? *flag : 0;
 }
-void write_flag(std::uint32_t* flag, std::uint32_t value) noexcept {
+bool claim_bit(std::uint32_t* flag, std::uint32_t bit) noexcept {
+  the_machine.let_others_run();
   const machine::at_work guard(the_machine);
-  if (the_machine.is_flag(flag)) *flag = value;
+  if (!the_machine.is_flag(flag)) return false;
+  const std::uint32_t before = *flag;
+  *flag = before | bit;
+  return (before & bit) == 0;
+}
+void publish_bit(std::uint32_t* flag, std::uint32_t bit) noexcept {
+  the_machine.let_others_run();
+  const machine::at_work guard(the_machine);
+  if (!the_machine.is_flag(flag)) return;
+  *flag |= bit;
+  the_machine.signal(flag, bit);
+}
+void wait_for_bit(const std::uint32_t* flag, std::uint32_t bit) noexcept { the_machine.wait_for(flag, bit, true); }
+void raise_flag(std::uint32_t* flag) noexcept {
+  the_machine.let_others_run();
+  const machine::at_work guard(the_machine);
+  if (!the_machine.is_flag(flag)) return;
+  ++*flag;
+  the_machine.signal(flag, all_bits);
 }
 void wait_for_flag(const std::uint32_t* flag, std::uint32_t value) noexcept {
-  const machine::at_work guard(the_machine);
-  the_machine.wait_for_flag(flag, value);
+  the_machine.wait_for(flag, value, false);
 }
 
 }  // namespace cornerturn::emulated

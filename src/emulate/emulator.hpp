@@ -1,12 +1,15 @@
-// Runs the GPU kernels' own text on the host: one fiber per thread, blocks in sequence, a barrier is a yield.
+// Runs the GPU kernels' own text on the host: one fiber per thread, a barrier is a yield.
 //   1. Blocks and threads run forward, backward or shuffled. If `wavefront` is set, wavefronts run one after another
-//   2. every access of the text is seen (see CMakeLists.txt): outside of its array, misaligned, writing src, reading
-//      dst, writing a byte of dst twice; where src is dst, reading a byte that was written
-//   3. shared memory is a fresh allocation of exactly the bytes that the plan asked for. For each byte it is known who
-//      wrote it and who read it since the last barrier: a race, or a read of what nobody wrote, is a fault
-//   4. a copy that was started lands when its thread waits for it, not before
-//   5. a barrier that some threads of a block do not reach is a fault; so is a wait for what no earlier block has done
-// The first fault is kept as a sentence; the run goes on where it can.
+//   2. With `resident` above 1 several blocks are alive at a time. A block that waits for a flag lets another one run. In
+//      shuffled order blocks also alternate at barriers and before each access to a flag
+//   3. The emulator sees every access of the text (see CMakeLists.txt). Faults are: an access outside of its array, a
+//      misaligned one, a store to src, a load from dst, a second store to a byte of dst, and a load after a store
+//   4. Shared memory is a fresh allocation of exactly the bytes that the plan asked for. Each byte knows who stored and
+//      loaded it since the last barrier: a race is a fault, and so is a load of a byte that nobody stored
+//   5. If the launch loads bytes that it also stores, a race through global memory is a fault: see global_races.hpp
+//   6. A copy that was started lands when its thread waits for it, not before
+//   7. A barrier that some threads of a block do not reach is a fault; so is a wait that no block will end
+// The session keeps the first fault as a sentence. The run goes on if it can.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +30,7 @@ struct bytes {
 struct session {
   order threads = order::forward;
   int wavefront = 0;       // lanes per wavefront, 32 or 64, which run consecutively; 0: no wavefronts
+  int resident = 1;        // blocks that are alive at a time
   std::uint64_t seed = 1;  // of the shuffle
   bytes src;
   bytes dst;
@@ -63,8 +67,10 @@ void start_copy(void* shared, const void* global, int size) noexcept;
 void wait_for_copies() noexcept;
 void expect_aligned(const void* address, int size) noexcept;
 [[nodiscard]] std::uint32_t read_flag(const std::uint32_t* flag) noexcept;
-void write_flag(std::uint32_t* flag, std::uint32_t value) noexcept;
-// Blocks run one after another: what is not there now never will be.
+[[nodiscard]] bool claim_bit(std::uint32_t* flag, std::uint32_t bit) noexcept;
+void publish_bit(std::uint32_t* flag, std::uint32_t bit) noexcept;
+void wait_for_bit(const std::uint32_t* flag, std::uint32_t bit) noexcept;
+void raise_flag(std::uint32_t* flag) noexcept;
 void wait_for_flag(const std::uint32_t* flag, std::uint32_t value) noexcept;
 
 }  // namespace cornerturn::emulated

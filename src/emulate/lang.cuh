@@ -95,18 +95,10 @@ GPU_INLINE void store_shared(void* to, Word value) {
 }
 
 GPU_INLINE uint32_t read_flag(const uint32_t* flag) { return emulated::read_flag(flag); }
-GPU_INLINE bool claim_bit(uint32_t* flag, uint32_t bit) {
-  const uint32_t before = emulated::read_flag(flag);
-  emulated::write_flag(flag, before | bit);
-  return (before & bit) == 0;
-}
-GPU_INLINE void publish_bit(uint32_t* flag, uint32_t bit) {
-  emulated::write_flag(flag, emulated::read_flag(flag) | bit);
-}
-GPU_INLINE void wait_for_bit(const uint32_t* flag, uint32_t bit) {
-  emulated::wait_for_flag(flag, emulated::read_flag(flag) | bit);
-}
-GPU_INLINE void raise_flag(uint32_t* flag) { emulated::write_flag(flag, emulated::read_flag(flag) + 1); }
+GPU_INLINE bool claim_bit(uint32_t* flag, uint32_t bit) { return emulated::claim_bit(flag, bit); }
+GPU_INLINE void publish_bit(uint32_t* flag, uint32_t bit) { emulated::publish_bit(flag, bit); }
+GPU_INLINE void wait_for_bit(const uint32_t* flag, uint32_t bit) { emulated::wait_for_bit(flag, bit); }
+GPU_INLINE void raise_flag(uint32_t* flag) { emulated::raise_flag(flag); }
 GPU_INLINE void wait_for_flag(const uint32_t* flag, uint32_t value) { emulated::wait_for_flag(flag, value); }
 
 template <int Bytes>

@@ -28,6 +28,7 @@ struct gpu_setting {
   std::size_t dst_misalignment = 0;
   emulated::order threads = emulated::order::forward;
   std::uint64_t seed = 1;
+  int resident = 1;  // blocks that are alive at a time
 };
 
 inline std::string to_text(const gpu_setting& one) {
@@ -35,10 +36,11 @@ inline std::string to_text(const gpu_setting& one) {
   std::string text = (one.row.empty() ? "unforced" : one.row) + ", alignment " + std::to_string(one.alignment) +
                      ", src + " + std::to_string(one.src_misalignment) + ", dst + " +
                      std::to_string(one.dst_misalignment) + ", " + orders[static_cast<int>(one.threads)] + ", seed " +
-                     std::to_string(one.seed) + ", " + std::to_string(one.multiprocessors) + " multiprocessors of " +
-                     std::to_string(one.shared_bytes) + " bytes; geometry: pieces of " +
-                     std::to_string(one.tuned.piece_words) + ", bands of " + std::to_string(one.tuned.band_bytes) +
-                     ", sides of " + std::to_string(one.tuned.side_bytes) + ", boxes of";
+                     std::to_string(one.seed) + ", " + std::to_string(one.resident) + " blocks at a time, " +
+                     std::to_string(one.multiprocessors) + " multiprocessors of " + std::to_string(one.shared_bytes) +
+                     " bytes; geometry: pieces of " + std::to_string(one.tuned.piece_words) + ", bands of " +
+                     std::to_string(one.tuned.band_bytes) + ", sides of " + std::to_string(one.tuned.side_bytes) +
+                     ", boxes of";
   for (const std::int64_t bytes : one.tuned.gather_bytes) text.append(" ").append(std::to_string(bytes));
   return text;
 }

@@ -54,8 +54,49 @@ planted_kernel(GPU_PARAMETER planted_args args) {
   if (made(mistake::dst_read)) shared[thread] = dst[4 * thread];
 }
 
+GPU_INLINE void signal(const planted_flag_args& args, uint32_t block) {
+  if (thread_index() != 0 || args.made == flag_mistake::no_signal) return;
+  if (args.counts) return raise_flag(args.flags + block);
+  publish_bit(args.flags, 1u << block);
+}
+
+GPU_INLINE void wait(const planted_flag_args& args, uint32_t block) {
+  if (thread_index() != 0 || args.made == flag_mistake::no_wait) return;
+  if (args.made == flag_mistake::wait_for_another_flag) block = block_index();
+  if (args.counts) return wait_for_flag(args.flags + block, 1);
+  wait_for_bit(args.flags, 1u << block);
+}
+
+template <std::uint64_t Limits>
+GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
+planted_flags_kernel(GPU_PARAMETER planted_flag_args args) {
+  const uint32_t thread = thread_index(), other = planted_threads - 1 - thread;
+  const uint32_t next = (block_index() + 1) % args.blocks;
+  auto* const own = static_cast<unsigned char*>(args.data) + block_index() * planted_block_bytes;
+  auto* const to = static_cast<unsigned char*>(args.data) + next * planted_block_bytes;
+  if (args.made == flag_mistake::no_barrier_in_block) {
+    const auto value = load_global<uint32_t>(own + 4 * other);
+    return store_global(own + 4 * thread, value);
+  }
+  auto* const shared = reinterpret_cast<uint32_t*>(shared_memory());
+  start_copy<4>(shared + thread, own + 4 * thread);
+  if (args.made != flag_mistake::copy_ends_after_signal) wait_for_copies();
+  if (args.made != flag_mistake::no_barrier_before_signal) block_barrier();
+  signal(args, block_index());
+  if (args.made == flag_mistake::copy_ends_after_signal) wait_for_copies();
+  if (args.made != flag_mistake::no_barrier_after_wait) {
+    wait(args, next);
+    block_barrier();
+  } else {
+    block_barrier();
+    wait(args, next);
+  }
+  store_global(to + 4 * thread, shared[other]);
+}
+
 }  // namespace
 
+GPU_ROW(launch_planted_flags, planted_flags, 4, 0, 0, 0, limits(planted_threads, 1), "", planted_flags_kernel)
 GPU_ROW(launch_planted, planted, 4, 0, 0, 0, limits(planted_threads, 1), "", planted_kernel)
 
 }  // namespace cornerturn::testing

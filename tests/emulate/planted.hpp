@@ -38,6 +38,28 @@ struct planted_args {
   int thread = 5;  // the thread that makes it
 };
 
+// Blocks that pass their bytes on in place: each loads its own, raises its flag, waits for the next block's flag and
+// stores there, in reverse.
+enum class flag_mistake {
+  none,
+  no_barrier_before_signal,
+  no_signal,
+  no_wait,
+  no_barrier_after_wait,
+  wait_for_another_flag,
+  copy_ends_after_signal,
+  no_barrier_in_block,  // a thread stores to bytes that another thread of its block loads
+};
+
+struct planted_flag_args {
+  void* data = nullptr;
+  std::uint32_t* flags = nullptr;
+  std::uint32_t blocks = 1;
+  flag_mistake made = flag_mistake::none;
+  bool counts = false;  // flags count; else they are bits
+};
+
+const char* launch_planted_flags(const void* args, std::uint32_t blocks, int shared_bytes, void* stream) noexcept;
 const char* launch_planted(const void* args, std::uint32_t blocks, int shared_bytes, void* stream) noexcept;
 
 }  // namespace cornerturn::testing

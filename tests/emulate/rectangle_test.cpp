@@ -69,6 +69,7 @@ transposed transpose_in_place(const problem& what, const gpu_setting& setting) {
     emulated::session running;
     running.threads = setting.threads;
     running.seed = ++seed;
+    running.resident = setting.resident;
     running.src = {from + src.lo, from + src.hi};
     running.dst = {to + dst.lo, to + dst.hi};
     const bool follows = move.chosen.row->family == std::string_view("cycles");
@@ -120,6 +121,8 @@ gpu_setting any_rectangle_setting(dice& roll, const problem& what) {
   made.tuned = gpu::costs_for(90);
   // A walker for each slot, or a few that test many slots.
   made.multiprocessors = roll.one_in(3) ? 132 : 1;
+  constexpr int resident[] = {1, 2, 3, 8};
+  made.resident = roll.of(resident);
   return made;
 }
 
