@@ -63,6 +63,7 @@ struct fiber {
 
 // Who touched a byte of shared memory last. Epochs count the barriers of all blocks that use the same room.
 constexpr std::uint16_t several = 0xffff;
+constexpr int most_after_fault = 1 << 20;
 constexpr std::uint32_t all_bits = 0xffffffff;  // of a flag that counts
 struct shadow {
   std::uint32_t written = 0;
@@ -194,9 +195,18 @@ class machine {
     bool& inside_;
   };
 
+  // Behind a fault a loop need not end. A thread that still makes so many accesses never goes on.
+  void stop_if_endless() {
+    if (!faulty_ || ++since_fault_ < most_after_fault) return;
+    here().now = state::done;
+    here().copies.clear();
+    leave();
+  }
+
   // An access that the compiler tells of.
   void access(const void* address, int size, bool write) {
     if (of_ == nullptr || current_ < 0 || inside_) return;
+    stop_if_endless();
     if (within(address, size, here().stack, here().stack + stack_bytes)) return;
     const at_work guard(*this);
     if (within(address, size, in_->shared, in_->shared_end)) {
@@ -229,6 +239,7 @@ class machine {
     said << ": ";
     (said << ... << what);
     of_->fault = said.str();
+    faulty_ = true;
   }
   [[nodiscard]] std::string place(const void* address) const {
     const auto from = [&](const char* name, const void* begin) {
@@ -368,6 +379,8 @@ class machine {
   int current_ = -1;    // the thread that runs
   bool inside_ = false;
   bool loads_dst_ = false;
+  bool faulty_ = false;
+  int since_fault_ = 0;  // accesses
   std::uint64_t shuffle_ = 0;
   std::vector<std::unique_ptr<room>> rooms_;
   std::vector<int> turns_;
@@ -571,6 +584,8 @@ const char* machine::launch(kernel_call call, const void* job, std::size_t job_b
                             int shared_bytes, session& of) {
   of_ = &of;
   call_ = call;
+  faulty_ = false;
+  since_fault_ = 0;
   job_ = static_cast<const unsigned char*>(job);
   job_bytes_ = job_bytes;
   signals_.clear();
@@ -636,10 +651,12 @@ std::uint32_t block_index() noexcept { return the_machine.block_index(); }
 unsigned char* shared_memory() noexcept { return the_machine.shared_memory(); }
 void barrier(unsigned line) noexcept { the_machine.barrier(line); }
 void load_global(void* value, const void* from, int size) noexcept {
+  the_machine.stop_if_endless();
   const machine::at_work guard(the_machine);
   the_machine.load_global(value, from, size);
 }
 void store_global(void* to, const void* value, int size) noexcept {
+  the_machine.stop_if_endless();
   const machine::at_work guard(the_machine);
   the_machine.store_global(to, value, size);
 }

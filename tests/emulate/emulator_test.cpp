@@ -99,6 +99,8 @@ TEST(emulator, finds_what_leaves_its_array) {
   expect_found(mistake::past_shared, "outside of shared memory, at byte 256 of shared memory");
 }
 
+TEST(emulator, ends_loops_that_a_fault_made_endless) { expect_found(mistake::endless, "outside of src"); }
+
 TEST(emulator, finds_misaligned_words) {
   expect_found(mistake::misaligned_load, "8 bytes is misaligned, at byte");
   expect_found(mistake::misaligned_store, "4 bytes is misaligned, at byte");

@@ -26,6 +26,10 @@ planted_kernel(GPU_PARAMETER planted_args args) {
   if (made(mistake::misaligned_copy)) start_copy<16>(shared + 4, src + 8);
   if (made(mistake::past_shared)) start_copy<4>(shared + planted_threads, src);
   if (made(mistake::past_shared_plainly)) shared[planted_threads] = 1;
+  if (made(mistake::endless)) {
+    load_global<uint32_t>(src - block_index() * planted_block_bytes - 4);
+    while (load_global<uint32_t>(src) != planted_nowhere) continue;
+  }
   if (made(mistake::two_writers)) shared[thread + 1] = 0;
 
   if (thread % 2 == 0) {

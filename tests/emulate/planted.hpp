@@ -25,9 +25,11 @@ enum class mistake {
   written_twice,
   src_written,
   dst_read,
+  endless,  // a loop behind a fault
 };
 
 inline constexpr int planted_threads = 64;
+inline constexpr std::uint32_t planted_nowhere = 0xfedcba98;  // no word of src in the tests
 inline constexpr int planted_shared_bytes = planted_threads * 4;
 inline constexpr int planted_block_bytes = planted_threads * 4;  // of src, which a block copies to dst in reverse
 
