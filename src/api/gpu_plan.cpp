@@ -102,8 +102,6 @@ int alignment_of(const map::canonical& form, std::uint64_t src, std::uint64_t ds
   return static_cast<int>(both & -both);
 }
 
-namespace {
-
 bool has_whole_elements(const map::canonical& form, const gpu_arrays& all) noexcept {
   const auto is_whole = [](const void* at, std::int64_t bytes) {
     return reinterpret_cast<std::uintptr_t>(at) % static_cast<std::uintptr_t>(bytes) == 0;
@@ -111,8 +109,6 @@ bool has_whole_elements(const map::canonical& form, const gpu_arrays& all) noexc
   return is_whole(all.src, form.word_bytes) && is_whole(all.dst, form.dst_word_bytes) &&
          is_whole(all.second, form.dst_word_bytes);
 }
-
-}  // namespace
 
 int alignment_of(const map::canonical& form, const gpu_arrays& all) noexcept {
   const auto number = [](const void* at) { return reinterpret_cast<std::uintptr_t>(at); };

@@ -47,6 +47,8 @@ struct gpu_arrays {
   void* second = nullptr;        // second source or destination; dst itself if beta applies to dst
   const float* scale = nullptr;  // read by the kernel
 };
+// True if each address is a multiple of its own element size.
+[[nodiscard]] bool has_whole_elements(const map::canonical& form, const gpu_arrays& all) noexcept;
 // Returns the largest power of two, up to 16, that divides all addresses, but at least the larger element size if each
 // address is a multiple of its own element size
 [[nodiscard]] int alignment_of(const map::canonical& form, const gpu_arrays& all) noexcept;

@@ -10,9 +10,11 @@
 #include <new>
 #include <numeric>
 #include <sstream>
+#include <tuple>
 #include <vector>
 
 #include "emulate/global_races.hpp"
+#include "emulate/iterations.hpp"
 #include "emulate/stack_switch.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -59,6 +61,20 @@ struct fiber {
   std::uint16_t signals = 0;  // sent so far
   knowledge heard;            // since the last barrier
   std::vector<copy> copies;
+  iterations way;
+};
+
+// The accesses of a thread since the block's last barrier, for counting.
+struct logged {
+  const void* from = nullptr;  // the place in the text
+  access what = access::global_load;
+  int size = 0;
+  lane_access lane;  // its thread in the block
+  target behind = nullptr;
+  std::size_t loops = 0;  // of room::loops: the first one, and how many
+  std::size_t depth = 0;
+  std::uint64_t iteration = 0;  // a number for the iterations of all loops around the place
+  int turn = 0;                 // so many accesses of the thread have the place and the iteration in common
 };
 
 // Who touched a byte of shared memory last. Epochs count the barriers of all blocks that use the same room.
@@ -96,7 +112,9 @@ struct room {
   std::uint32_t first_epoch = 0;
   std::vector<fiber> fibers;
   std::vector<shadow> shadows;
-  knowledge known;  // by all threads, since the last barrier
+  std::vector<logged> log;
+  std::vector<loop_count> loops;  // of the log
+  knowledge known;                // by all threads, since the last barrier
 };
 
 class machine {
@@ -159,11 +177,28 @@ class machine {
     fault("touches a flag outside of the flags, at ", place(flag));
     return false;
   }
-  // Effect  the access to a flag that follows may come before or after those of other blocks
+  // Effect  the access to a flag that follows may come before or after the accesses of other blocks
   void let_others_run() {
     if (of_->resident > 1 && of_->threads == order::shuffled && next_random(shuffle_) % 2 == 0) leave();
   }
-  // Publishes what the thread may promise to whoever waits for these bits.
+  void log(const void* from, access what, const void* address, int size, const void* shared = nullptr) {
+    if (of_->on_request == nullptr) return;
+    const bool is_shared = what == access::shared_load || what == access::shared_store;
+    const lane_access lane = {current_, is_shared ? 0 : number(address),
+                              is_shared           ? number(address) - number(in_->shared)
+                              : shared != nullptr ? number(shared) - number(in_->shared)
+                                                  : 0};
+    const std::size_t loops = in_->loops.size();
+    here().way.append_to(in_->loops);
+    in_->log.push_back({from, what, size, lane, here().way.last(), loops, in_->loops.size() - loops});
+  }
+  // A branch target that the compiler tells of.
+  void pass(target from) {
+    if (of_ == nullptr || current_ < 0 || inside_ || of_->on_request == nullptr) return;
+    const at_work guard(*this);
+    here().way.pass(from, loops_);
+  }
+  // Publishes what the thread may promise to the blocks that wait for these bits.
   void signal(const std::uint32_t* flag, std::uint32_t bits) {
     knowledge& told = signals_.of(flag, bits);
     told.add(in_->known);
@@ -177,7 +212,7 @@ class machine {
       if (!is_flag(flag)) return;
       here().flag = flag, here().wanted = value, here().wants_bits = bits;
     }
-    if (!has_its_flag(here())) {
+    if (of_->on_request == nullptr && !has_its_flag(here())) {
       here().now = state::at_flag;
       leave();
     }
@@ -204,14 +239,16 @@ class machine {
   }
 
   // An access that the compiler tells of.
-  void access(const void* address, int size, bool write) {
+  void accessed(const void* from, const void* address, int size, bool write) {
     if (of_ == nullptr || current_ < 0 || inside_) return;
     stop_if_endless();
     if (within(address, size, here().stack, here().stack + stack_bytes)) return;
     const at_work guard(*this);
     if (within(address, size, in_->shared, in_->shared_end)) {
+      log(from, write ? access::shared_store : access::shared_load, address, size);
       write ? write_shared(address, size, false) : read_shared(address, size);
     } else if (write ? may_be_written(address, size) : may_be_read(address, size)) {
+      log(from, write ? access::global_store : access::global_load, address, size);
       write ? count_store(address, size) : count_read(address, size);
     } else if (within(address, size, of_->src.begin, of_->src.end)) {
       fault("writes to src, at ", place(address));
@@ -298,6 +335,7 @@ class machine {
   }
   void count_store(const void* to, int size) {
     if (of_->record) return of_->writes.push_back({to, static_cast<const unsigned char*>(to) + size});
+    if (!tracks_bytes_) return;
     const bool to_dst = within(to, size, of_->dst.begin, of_->dst.end);
     std::vector<bool>& stored = to_dst ? stored_ : stored_too_;
     const std::uint64_t first = number(to) - number(to_dst ? of_->dst.begin : of_->second.begin);
@@ -366,6 +404,7 @@ class machine {
   enum class outcome { goes_on, ended, faulty };
   outcome run_on();
   outcome pass_barrier();
+  void tell_requests();
   void end_block();
   void enter(int thread);
   void leave();
@@ -378,6 +417,7 @@ class machine {
   room* in_ = nullptr;  // of the block that runs
   int current_ = -1;    // the thread that runs
   bool inside_ = false;
+  bool tracks_bytes_ = false;  // which bytes were stored, and by whom loaded
   bool loads_dst_ = false;
   bool faulty_ = false;
   int since_fault_ = 0;  // accesses
@@ -388,6 +428,7 @@ class machine {
   std::vector<bool> stored_too_;  // of the second array
   global_races races_;            // of dst, where it is loaded too
   signal_board signals_;
+  loop_map loops_;
   void* scheduler_ = nullptr;  // its stack pointer while a fiber runs
 #ifdef EMULATOR_ASAN
   const void* scheduler_stack_ = nullptr;
@@ -417,6 +458,7 @@ void machine::prepare(fiber& one) {
   one.signals = 0;
   one.heard.clear();
   one.copies.clear();
+  one.way.clear();
 }
 
 #ifdef EMULATOR_ASAN
@@ -499,6 +541,8 @@ void machine::start_block(room& in, std::uint32_t block, int threads, int shared
   in.shared_end = in.shared + bytes;
   in.first_epoch = ++in.epoch;
   in.known.clear();
+  in.log.clear();
+  in.loops.clear();
   in.shadows.resize(std::max(in.shadows.size(), bytes));
   make_fibers(in, static_cast<std::size_t>(threads));
   for (int k = 0; k < threads; ++k) prepare(in.fibers[static_cast<std::size_t>(k)]);
@@ -531,6 +575,46 @@ machine::outcome machine::run_on() {
   return all_stopped ? pass_barrier() : outcome::goes_on;
 }
 
+// Makes requests of the accesses since the last barrier.
+void machine::tell_requests() {
+  std::vector<logged>& log = in_->log;
+  if (log.empty()) return;
+  const int lanes = of_->lanes;
+  for (logged& one : log) {
+    for (std::size_t k = one.loops; k < one.loops + one.depth; ++k) {
+      const loop_count& loop = in_->loops[k];
+      if (!loops_.contains(loop.head, one.behind)) continue;
+      std::uint64_t mixed = one.iteration ^ number(loop.head) ^ static_cast<std::uint64_t>(loop.turns) << 48;
+      one.iteration = next_random(mixed);
+    }
+  }
+  const auto place = [lanes](const logged& one) {
+    return std::tuple(one.lane.lane / lanes, one.from, one.what, one.size, one.iteration);
+  };
+  std::stable_sort(log.begin(), log.end(), [&](const logged& a, const logged& b) {
+    return std::tuple(place(a), a.lane.lane) < std::tuple(place(b), b.lane.lane);
+  });
+  for (std::size_t k = 1; k < log.size(); ++k) {
+    const logged& before = log[k - 1];
+    if (place(before) == place(log[k]) && before.lane.lane == log[k].lane.lane) log[k].turn = before.turn + 1;
+  }
+  std::stable_sort(log.begin(), log.end(), [&](const logged& a, const logged& b) {
+    return std::tuple(place(a), a.turn) < std::tuple(place(b), b.turn);
+  });
+  std::vector<lane_access> of_one;
+  for (auto one = log.begin(); one != log.end();) {
+    of_one.clear();
+    const auto first = one;
+    for (; one != log.end() && place(*one) == place(*first) && one->turn == first->turn; ++one) {
+      of_one.push_back(one->lane);
+      of_one.back().lane %= lanes;
+    }
+    of_->on_request(of_->context, {first->what, first->size, of_one});
+  }
+  log.clear();
+  in_->loops.clear();
+}
+
 // All threads of the block are at a barrier, or have ended.
 machine::outcome machine::pass_barrier() {
   int ended = -1, waits = -1;
@@ -542,7 +626,7 @@ machine::outcome machine::pass_barrier() {
     }
     if (waits >= 0 && one.line != in_->fibers[static_cast<std::size_t>(waits)].line) {
       fault("thread ", waits, " waits at the barrier of line ", in_->fibers[static_cast<std::size_t>(waits)].line,
-            ", thread ", k, " at that of line ", one.line);
+            ", thread ", k, " at the barrier of line ", one.line);
       return outcome::faulty;
     }
     waits = k;
@@ -552,6 +636,7 @@ machine::outcome machine::pass_barrier() {
           in_->fibers[static_cast<std::size_t>(waits)].line);
     return outcome::faulty;
   }
+  tell_requests();
   if (waits < 0) {
     for (int k = 0; k < in_->threads; ++k) {
       if (in_->fibers[static_cast<std::size_t>(k)].copies.empty()) continue;
@@ -589,9 +674,11 @@ const char* machine::launch(kernel_call call, const void* job, std::size_t job_b
   job_ = static_cast<const unsigned char*>(job);
   job_bytes_ = job_bytes;
   signals_.clear();
-  loads_dst_ = !of.record && loads_dst();
+  loops_.clear();
+  tracks_bytes_ = !of.record && of.on_request == nullptr;
+  loads_dst_ = tracks_bytes_ && loads_dst();
   if (loads_dst_) races_.watch(of.dst.begin, of.dst.end);
-  if (!of.record) {
+  if (tracks_bytes_) {
     stored_.assign(number(of.dst.end) - number(of.dst.begin), false);
     stored_too_.assign(number(of.second.end) - number(of.second.begin), false);
   }
@@ -653,33 +740,44 @@ void barrier(unsigned line) noexcept { the_machine.barrier(line); }
 void load_global(void* value, const void* from, int size) noexcept {
   the_machine.stop_if_endless();
   const machine::at_work guard(the_machine);
+  the_machine.log(__builtin_return_address(0), access::global_load, from, size);
   the_machine.load_global(value, from, size);
 }
 void store_global(void* to, const void* value, int size) noexcept {
   the_machine.stop_if_endless();
   const machine::at_work guard(the_machine);
+  the_machine.log(__builtin_return_address(0), access::global_store, to, size);
   the_machine.store_global(to, value, size);
 }
 void start_copy(void* shared, const void* global, int size) noexcept {
   const machine::at_work guard(the_machine);
+  the_machine.log(__builtin_return_address(0), access::async_copy, global, size, shared);
   the_machine.start_copy(shared, global, size);
 }
 void wait_for_copies() noexcept {
   const machine::at_work guard(the_machine);
   the_machine.wait_for_copies();
 }
-void expect_aligned(const void* address, int size) noexcept {
-  const machine::at_work guard(the_machine);
-  the_machine.expect_aligned(address, size);
+void copy_word(void* to, const void* from, int size) noexcept {
+  {
+    const machine::at_work guard(the_machine);
+    the_machine.expect_aligned(to, size);
+    the_machine.expect_aligned(from, size);
+  }
+  the_machine.accessed(__builtin_return_address(0), from, size, false);
+  the_machine.accessed(__builtin_return_address(0), to, size, true);
+  std::memcpy(to, from, static_cast<std::size_t>(size));
 }
 std::uint32_t read_flag(const std::uint32_t* flag) noexcept {
   the_machine.let_others_run();
   const machine::at_work guard(the_machine);
+  the_machine.log(__builtin_return_address(0), access::global_load, flag, sizeof *flag);
   return the_machine.is_flag(flag) ? *flag : 0;
 }
 bool claim_bit(std::uint32_t* flag, std::uint32_t bit) noexcept {
   the_machine.let_others_run();
   const machine::at_work guard(the_machine);
+  the_machine.log(__builtin_return_address(0), access::atomic, flag, sizeof *flag);
   if (!the_machine.is_flag(flag)) return false;
   const std::uint32_t before = *flag;
   *flag = before | bit;
@@ -688,19 +786,25 @@ bool claim_bit(std::uint32_t* flag, std::uint32_t bit) noexcept {
 void publish_bit(std::uint32_t* flag, std::uint32_t bit) noexcept {
   the_machine.let_others_run();
   const machine::at_work guard(the_machine);
+  the_machine.log(__builtin_return_address(0), access::atomic, flag, sizeof *flag);
   if (!the_machine.is_flag(flag)) return;
   *flag |= bit;
   the_machine.signal(flag, bit);
 }
-void wait_for_bit(const std::uint32_t* flag, std::uint32_t bit) noexcept { the_machine.wait_for(flag, bit, true); }
+void wait_for_bit(const std::uint32_t* flag, std::uint32_t bit) noexcept {
+  the_machine.log(__builtin_return_address(0), access::global_load, flag, sizeof *flag);
+  the_machine.wait_for(flag, bit, true);
+}
 void raise_flag(std::uint32_t* flag) noexcept {
   the_machine.let_others_run();
   const machine::at_work guard(the_machine);
+  the_machine.log(__builtin_return_address(0), access::atomic, flag, sizeof *flag);
   if (!the_machine.is_flag(flag)) return;
   ++*flag;
   the_machine.signal(flag, all_bits);
 }
 void wait_for_flag(const std::uint32_t* flag, std::uint32_t value) noexcept {
+  the_machine.log(__builtin_return_address(0), access::global_load, flag, sizeof *flag);
   the_machine.wait_for(flag, value, false);
 }
 
@@ -708,8 +812,10 @@ void wait_for_flag(const std::uint32_t* flag, std::uint32_t value) noexcept {
 
 // ---- what instrumented code calls: g++ -fsanitize=thread, without its library; clang's trace-loads, trace-stores ----
 extern "C" {
-#define EMULATOR_HOOK(name, size, write) \
-  void name(const void* address) { cornerturn::emulated::the_machine.access(address, size, write); }
+#define EMULATOR_HOOK(name, size, write)                                                           \
+  void name(const void* address) {                                                                 \
+    cornerturn::emulated::the_machine.accessed(__builtin_return_address(0), address, size, write); \
+  }
 #define EMULATOR_HOOKS(size)                              \
   EMULATOR_HOOK(__sanitizer_cov_load##size, size, false)  \
   EMULATOR_HOOK(__sanitizer_cov_store##size, size, true)  \
@@ -723,12 +829,13 @@ EMULATOR_HOOKS(4)
 EMULATOR_HOOKS(8)
 EMULATOR_HOOKS(16)
 void __tsan_read_range(const void* address, std::size_t size) {
-  cornerturn::emulated::the_machine.access(address, static_cast<int>(size), false);
+  cornerturn::emulated::the_machine.accessed(__builtin_return_address(0), address, static_cast<int>(size), false);
 }
 void __tsan_write_range(const void* address, std::size_t size) {
-  cornerturn::emulated::the_machine.access(address, static_cast<int>(size), true);
+  cornerturn::emulated::the_machine.accessed(__builtin_return_address(0), address, static_cast<int>(size), true);
 }
 void __tsan_init() {}
+void __sanitizer_cov_trace_pc() { cornerturn::emulated::the_machine.pass(__builtin_return_address(0)); }
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit(void*) {}
 }

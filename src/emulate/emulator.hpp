@@ -4,8 +4,8 @@
 //      shuffled order blocks also alternate at barriers and before each access to a flag
 //   3. The emulator sees every access of the text (see CMakeLists.txt). Faults are: an access outside of its array, a
 //      misaligned one, a store to src, a load from dst, a second store to a byte of dst, and a load after a store
-//   4. Shared memory is a fresh allocation of exactly the bytes that the plan asked for. Each byte knows who stored and
-//      loaded it since the last barrier: a race is a fault, and so is a load of a byte that nobody stored
+//   4. Shared memory is a fresh allocation of exactly the bytes that the plan asked for. Each byte knows which thread stored and
+//      loaded it since the last barrier: a race is a fault, and so is a load of a byte that no thread stored
 //   5. If the launch loads bytes that it also stores, a race through global memory is a fault: see global_races.hpp
 //   6. A copy that was started lands when its thread waits for it, not before
 //   7. A barrier that some threads of a block do not reach is a fault; so is a wait that no block will end
@@ -14,9 +14,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
+// The kernels' texts are compiled with -Dcornerturn=cornerturn_text, so that no name of theirs is one of the library's. The
+// emulator's own names stay.
+#pragma push_macro("cornerturn")
+#undef cornerturn
 namespace cornerturn::emulated {
 
 enum class order { forward, backward, shuffled };
@@ -25,6 +30,24 @@ struct bytes {
   const void* begin = nullptr;
   const void* end = nullptr;
 };
+
+enum class access { global_load, global_store, async_copy, shared_load, shared_store, atomic };
+
+// One lane's part of a request. An async_copy loads from `global` and stores at `shared`.
+struct lane_access {
+  int lane = 0;
+  std::uint64_t global = 0;
+  std::uint64_t shared = 0;  // bytes from the begin of the block's shared memory
+};
+
+// One memory instruction of one warp: the accesses that its lanes make at one place of the text, in the same iteration of
+// every loop around it, between two barriers of the block.
+struct request {
+  access what = access::global_load;
+  int lane_bytes = 0;
+  std::span<const lane_access> lanes;
+};
+using request_function = void (*)(void* context, const request& one);
 
 // A run of any number of launches on one src and one dst; launch functions take it as their stream.
 struct session {
@@ -44,6 +67,11 @@ struct session {
   bool record = false;                // keep what is read of src and written to dst
   std::vector<bytes> reads;
   std::vector<bytes> writes;
+  // Counting: who gets each request. Bytes are then not held against each other, so src and dst may be as large as the
+  // address space, and no block waits for a flag.
+  request_function on_request = nullptr;
+  void* context = nullptr;
+  int lanes = 32;     // of a warp
   std::string fault;  // the first one; empty: none
 };
 
@@ -56,7 +84,7 @@ using kernel_call = void (*)(const void* job);
 const char* launch(kernel_call call, const void* job, std::size_t job_bytes, int threads, std::uint32_t blocks,
                    int shared_bytes, void* stream) noexcept;
 
-// What lang.hpp is made of. All but the last are called by the threads of a running launch only.
+// The functions that lang.cuh calls. All but the last are called by the threads of a running launch only.
 [[nodiscard]] std::uint32_t thread_index() noexcept;
 [[nodiscard]] std::uint32_t block_index() noexcept;
 [[nodiscard]] unsigned char* shared_memory() noexcept;
@@ -65,7 +93,8 @@ void load_global(void* value, const void* from, int size) noexcept;
 void store_global(void* to, const void* value, int size) noexcept;
 void start_copy(void* shared, const void* global, int size) noexcept;
 void wait_for_copies() noexcept;
-void expect_aligned(const void* address, int size) noexcept;
+// Copies a word as one access on each side that is global or shared memory.
+void copy_word(void* to, const void* from, int size) noexcept;
 [[nodiscard]] std::uint32_t read_flag(const std::uint32_t* flag) noexcept;
 [[nodiscard]] bool claim_bit(std::uint32_t* flag, std::uint32_t bit) noexcept;
 void publish_bit(std::uint32_t* flag, std::uint32_t bit) noexcept;
@@ -74,3 +103,7 @@ void raise_flag(std::uint32_t* flag) noexcept;
 void wait_for_flag(const std::uint32_t* flag, std::uint32_t value) noexcept;
 
 }  // namespace cornerturn::emulated
+namespace cornerturn_text::emulated {
+using namespace ::cornerturn::emulated;
+}
+#pragma pop_macro("cornerturn")

@@ -10,7 +10,8 @@
 #include "kernels/gpu/word.hpp"
 
 #define GPU_KERNEL(threads, blocks) void
-#define GPU_INLINE inline
+// Inlined as on a GPU, so that each memory instruction of a kernel is one place of the program: see emulated::request.
+#define GPU_INLINE inline __attribute__((always_inline))
 #define GPU_PARAMETER const
 #define GPU_UNROLL
 #define GPU_UNROLL_BY(n)
@@ -27,10 +28,9 @@ struct alignas(8) word_of_8 {
   uint32_t x, y;
   word_of_8() = default;
   word_of_8(uint32_t a, uint32_t b) : x(a), y(b) {}
-  word_of_8(const word_of_8& from) { *this = from; }
-  word_of_8& operator=(const word_of_8& from) {
-    emulated::expect_aligned(this, 8), emulated::expect_aligned(&from, 8);
-    x = from.x, y = from.y;
+  GPU_INLINE word_of_8(const word_of_8& from) { *this = from; }
+  GPU_INLINE word_of_8& operator=(const word_of_8& from) {
+    emulated::copy_word(this, &from, 8);
     return *this;
   }
 };
@@ -38,10 +38,9 @@ struct alignas(16) word_of_16 {
   uint32_t x, y, z, w;
   word_of_16() = default;
   word_of_16(uint32_t a, uint32_t b, uint32_t c, uint32_t d) : x(a), y(b), z(c), w(d) {}
-  word_of_16(const word_of_16& from) { *this = from; }
-  word_of_16& operator=(const word_of_16& from) {
-    emulated::expect_aligned(this, 16), emulated::expect_aligned(&from, 16);
-    x = from.x, y = from.y, z = from.z, w = from.w;
+  GPU_INLINE word_of_16(const word_of_16& from) { *this = from; }
+  GPU_INLINE word_of_16& operator=(const word_of_16& from) {
+    emulated::copy_word(this, &from, 16);
     return *this;
   }
 };

@@ -1,0 +1,165 @@
+#include "api/gpu_launches.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "api/check.hpp"
+#include "api/gpu_plan.hpp"
+#include "cornerturn/error.hpp"
+#include "kernels/gpu/apply/args.hpp"
+#include "kernels/gpu/cycles/args.hpp"
+#include "kernels/gpu/gather/args.hpp"
+#include "kernels/gpu/policy/tile_args.hpp"
+#include "kernels/gpu/small/args.hpp"
+#include "kernels/kernel.hpp"
+
+namespace cornerturn::detail {
+namespace {
+
+template <class Grid>
+std::vector<std::uint32_t> digits_of(const Grid& blocks) {
+  std::vector<std::uint32_t> digits;
+  for (int k = 0; k < blocks.rank; ++k) digits.push_back(blocks.axes[k].count.divisor);
+  return digits;
+}
+
+// Of grids that are numbered axis by axis; empty for others.
+std::vector<std::uint32_t> digits_of(const kernels::offer& chosen) {
+  const std::string_view family = chosen.row->family;
+  constexpr std::string_view of_tiles[] = {"tile",       "unaligned_tile", "interleave", "pixel",
+                                           "short_wide", "tall_skinny",    "strips"};
+  if (std::find(std::begin(of_tiles), std::end(of_tiles), family) != std::end(of_tiles)) {
+    return digits_of(chosen.as<gpu::tile_args>().blocks);
+  }
+  if (family == "gather") return digits_of(chosen.as<gpu::gather_args>().blocks);
+  if (family == "apply") return digits_of(chosen.as<gpu::apply_args>().blocks);
+  if (family == "small" && chosen.args_bytes == sizeof(gpu::many_small_args)) {
+    return digits_of(chosen.as<gpu::many_small_args>().blocks);
+  }
+  return {};
+}
+
+byte_range range_of(const map::byte_span& span, const std::byte* first) { return {first + span.lo, first + span.hi}; }
+
+bool follows_cycles(const kernels::offer& chosen) { return chosen.row->family == std::string_view("cycles"); }
+
+class teller {
+ public:
+  teller(const gpu_arguments& all, const std::function<void(const gpu_launch&)>& each) : all_(all), each_(each) {}
+
+  void tell(const map::canonical& form, const kernels::offer& chosen, gpu_launch launch, const std::byte* src,
+            std::byte* dst) const {
+    if (chosen.blocks == 0) return;
+    launch.row = chosen.row->name;
+    launch.blocks = chosen.blocks;
+    launch.shared_bytes = chosen.shared_bytes;
+    launch.digits = digits_of(chosen);
+    alignas(16) std::byte args[kernels::max_args_bytes];
+    std::memcpy(args, chosen.args, chosen.args_bytes);
+    auto& mine = *std::launder(reinterpret_cast<gpu::array_args*>(args));
+    mine.src = src + form.src_offset * form.word_bytes;
+    mine.dst = dst + form.dst_offset * form.dst_word_bytes;
+    mine.src_begin = reinterpret_cast<std::uint64_t>(launch.src.begin);
+    mine.src_end = reinterpret_cast<std::uint64_t>(launch.src.end);
+    mine.flags = launch.flags;
+    if (chosen.row->kind == kernels::row_kind::arithmetic) {
+      auto& computed = *std::launder(reinterpret_cast<gpu::apply_args*>(args));
+      computed.second = all_.second == nullptr ? nullptr : all_.second + form.second_offset * form.dst_word_bytes;
+      computed.scale = all_.scale;
+      computed.bytewise = has_whole_elements(form, {mine.src, mine.dst, computed.second, all_.scale}) ? 0 : 1;
+    }
+    // Items of cycles are stored in the workspace, or loaded from there.
+    if (follows_cycles(chosen)) {
+      const auto& cycles = chosen.as<gpu::cycles_args>();
+      mine.src = src;
+      mine.dst = dst;
+      launch.second = {src, src + cycles.count_in_workspace * cycles.item_bytes};
+      launch.second_written = cycles.writes_workspace != 0;
+    }
+    launch.arguments = args;
+    each_(launch);
+  }
+
+ private:
+  const gpu_arguments& all_;
+  const std::function<void(const gpu_launch&)>& each_;
+};
+
+void tell_rectangle(const gpu_variant& way, const gpu_arguments& all, const teller& told) {
+  const planning::gpu_rectangle& made = *way.rectangle;
+  std::byte* const data = all.dst + way.form.dst_offset * way.form.word_bytes;
+  std::byte* const workspace = made.workspace_bytes == 0 ? nullptr : all.workspace(made.workspace_bytes);
+  const map::byte_span array = map::dst_span(way.form);
+  static_cast<void>(planning::run(
+      made, data, workspace,
+      [&](const planning::gpu_move& move, const std::byte* from, std::byte* to, std::uint32_t* flags) -> const char* {
+        gpu_launch launch;
+        if (follows_cycles(move.chosen)) {
+          launch.src = launch.dst = range_of(array, all.dst);
+        } else {
+          launch.src = range_of(map::src_span(move.form), from);
+          launch.dst = range_of(map::dst_span(move.form), to);
+        }
+        launch.flags = flags;
+        launch.flag_count = move.flags;
+        told.tell(move.form, move.chosen, launch, from, to);
+        return nullptr;
+      },
+      [](std::uint32_t* flags, std::int64_t bytes) -> const char* {
+        std::fill(flags, flags + bytes / 4, 0U);
+        return nullptr;
+      }));
+}
+
+}  // namespace
+
+void for_each_launch(const problem& what, const gpu_machine& on, std::string_view row, const gpu_arguments& all,
+                     const std::function<void(const gpu_launch&)>& each) {
+  api::check(what);
+  const std::string name(row);
+  if (!row.empty()) {
+    const std::vector<std::string_view> rows = gpu_rows();
+    if (std::find(rows.begin(), rows.end(), row) == rows.end()) {
+      throw error(status::invalid_argument, "kernel: \"" + name + "\" is no GPU row of this build");
+    }
+  }
+  gpu::device_info machine;
+  machine.arch = on.arch;
+  machine.multiprocessors = on.multiprocessors;
+  machine.shared_bytes = on.shared_bytes;
+  const map::canonical form = map::canonicalize(what);
+  int alignment = 0;
+  if (map::only_moves(what)) {
+    alignment = alignment_of(form, reinterpret_cast<std::uint64_t>(all.src), reinterpret_cast<std::uint64_t>(all.dst));
+  } else {
+    const gpu_arrays arrays = {
+        all.src + form.src_offset * form.word_bytes, all.dst + form.dst_offset * form.dst_word_bytes,
+        all.second == nullptr ? nullptr : all.second + form.second_offset * form.dst_word_bytes, all.scale};
+    alignment = alignment_of(form, arrays);
+  }
+  const gpu_variant way = prepare(what, machine, alignment, row);
+  if (way.chosen.row == nullptr) {
+    throw error(status::invalid_argument, "kernel: \"" + name + "\" cannot move this problem");
+  }
+  const teller told(all, each);
+  if (way.rectangle != nullptr) return tell_rectangle(way, all, told);
+  gpu_launch launch;
+  launch.src = range_of(map::src_span(way.form), all.src);
+  launch.dst = range_of(map::dst_span(way.form), all.dst);
+  if (all.second != nullptr) {
+    launch.second = range_of(map::second_span(way.form), all.second);
+    launch.second_written = what.math.second == second_array::destination;
+  }
+  told.tell(way.form, way.chosen, launch, all.src, all.dst);
+}
+
+std::vector<std::string_view> gpu_rows() {
+  std::vector<std::string_view> names;
+  for (const kernels::kernel& one : kernels::all()) {
+    if (kernels::is_of_gpu(one)) names.emplace_back(one.name);
+  }
+  return names;
+}
+
+}  // namespace cornerturn::detail

@@ -1,0 +1,307 @@
+#include "trace/trace.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <new>
+#include <numeric>
+
+#include "api/gpu_launches.hpp"
+#include "cornerturn/error.hpp"
+#include "trace/tally.hpp"
+#ifdef TRACE_HAS_EMULATOR
+#include "emulate/rows.hpp"
+#endif
+
+namespace cornerturn::trace {
+namespace {
+
+constexpr std::int64_t all_blocks = 512;      // up to so many, each one runs
+constexpr std::int64_t sampled_blocks = 512;  // of more, so many run at most
+constexpr std::int64_t outer_blocks =
+    2;  // at each end of an axis of the grid: the last one, and one whose neighbour it is
+
+// Zeros that take no memory until they are stored to.
+class reserved_bytes {
+ public:
+  explicit reserved_bytes(std::int64_t size) : size_(static_cast<std::size_t>(size) + 2 * guard) {
+    memory_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory_ == MAP_FAILED) throw std::bad_alloc();
+  }
+  ~reserved_bytes() { munmap(memory_, size_); }
+  reserved_bytes(const reserved_bytes&) = delete;
+  reserved_bytes& operator=(const reserved_bytes&) = delete;
+  [[nodiscard]] std::byte* begin() const { return static_cast<std::byte*>(memory_) + guard; }
+
+ private:
+  static constexpr std::size_t guard = 4096;
+  std::size_t size_;
+  void* memory_ = nullptr;
+};
+
+// The bytes from the lowest to the highest element, and where element 0 is among them.
+struct extent {
+  std::int64_t first = 0;
+  std::int64_t size = 0;
+};
+extent extent_of(const problem& what, std::int64_t axis::*stride, std::int64_t element_bytes) {
+  std::int64_t low = 0, high = 0;
+  for (int k = 0; k < what.rank; ++k) {
+    const std::int64_t reach = (what.axes[k].extent - 1) * what.axes[k].*stride;
+    (reach < 0 ? low : high) += reach;
+  }
+  return {-low * element_bytes, (high - low + 1) * element_bytes};
+}
+
+// The arrays of a problem, as a GPU would have them.
+class arrays {
+ public:
+  explicit arrays(const problem& what) {
+    const std::int64_t dst_bytes = what.math.dst == element_type::bits ? what.element_bytes : bytes_of(what.math.dst);
+    const extent to = extent_of(what, &axis::dst_stride, dst_bytes);
+    all.dst = of(to.size) + to.first;
+    const extent from = extent_of(what, &axis::src_stride, what.element_bytes);
+    all.src = what.in_place ? all.dst : of(from.size) + from.first;
+    if (what.math.second != second_array::none) {
+      const extent other = extent_of(what, &axis::second_stride, dst_bytes);
+      all.second = of(other.size) + other.first;
+    } else if (what.math.beta.re != 0 || what.math.beta.im != 0) {
+      all.second = all.dst;
+    }
+    if (what.math.scaled) all.scale = reinterpret_cast<const float*>(of(sizeof(float)));
+    all.workspace = [this](std::int64_t bytes) { return of(bytes); };
+  }
+
+  detail::gpu_arguments all;
+
+ private:
+  std::byte* of(std::int64_t bytes) {
+    memory_.push_back(std::make_unique<reserved_bytes>(bytes));
+    return memory_.back()->begin();
+  }
+  std::vector<std::unique_ptr<reserved_bytes>> memory_;
+};
+
+detail::gpu_machine machine_of(const model::architecture& on) {
+  detail::gpu_machine made;
+  made.arch = std::stoi(std::string(on.name).substr(3));  // sm_90
+  made.multiprocessors = on.multiprocessors;
+  made.shared_bytes = on.shared_bytes_of_block;
+  return made;
+}
+
+#ifdef TRACE_HAS_EMULATOR
+
+// Blocks that run, by how many blocks each of them stands for.
+using sample = std::map<std::int64_t, std::vector<std::uint32_t>>;
+
+struct choice {
+  std::int64_t index;
+  std::int64_t times;
+};
+
+// Indices of one axis of the grid: the outer ones, and one of each remainder modulo `period` of those between.
+std::vector<choice> choices_along(std::int64_t count, std::int64_t period) {
+  std::vector<choice> made;
+  if (count <= period + 2 * outer_blocks) {
+    for (std::int64_t k = 0; k < count; ++k) made.push_back({k, 1});
+    return made;
+  }
+  const std::int64_t inner = count - 2 * outer_blocks;
+  for (std::int64_t k = 0; k < outer_blocks; ++k) made.push_back({k, 1});
+  for (std::int64_t k = 0; k < period; ++k) made.push_back({outer_blocks + k, (inner - k + period - 1) / period});
+  for (std::int64_t k = count - outer_blocks; k < count; ++k) made.push_back({k, 1});
+  return made;
+}
+
+sample sample_of(std::int64_t blocks, std::vector<std::uint32_t> digits) {
+  sample made;
+  if (blocks <= all_blocks) {
+    made[1].resize(static_cast<std::size_t>(blocks));
+    std::iota(made[1].begin(), made[1].end(), 0U);
+    return made;
+  }
+  const std::int64_t product = std::accumulate(digits.begin(), digits.end(), std::int64_t{1}, std::multiplies<>());
+  if (product != blocks) digits = {static_cast<std::uint32_t>(blocks)};
+  std::vector<std::vector<choice>> axes;
+  for (std::int64_t period = sampled_blocks / 2; period >= 1; period /= 2) {
+    axes.clear();
+    std::int64_t count = 1;
+    for (const std::uint32_t digit : digits) {
+      axes.push_back(choices_along(digit, period));
+      count *= static_cast<std::int64_t>(axes.back().size());
+    }
+    if (count <= sampled_blocks) break;
+  }
+  std::vector<choice> all = {{0, 1}};
+  std::int64_t step = 1;
+  for (std::size_t k = 0; k < axes.size(); ++k) {
+    std::vector<choice> longer;
+    for (const choice& one : axes[k]) {
+      for (const choice& before : all) longer.push_back({before.index + one.index * step, before.times * one.times});
+    }
+    all = std::move(longer);
+    step *= digits[k];
+  }
+  for (const choice& one : all) made[one.times].push_back(static_cast<std::uint32_t>(one.index));
+  return made;
+}
+
+launch_count count_launch(const detail::gpu_launch& launch, const detail::gpu_arguments& all,
+                          const model::architecture& machine) {
+  launch_count made;
+  made.row = launch.row;
+  made.blocks = launch.blocks;
+  made.has_flags = launch.flag_count > 0;
+  made.shared_bytes = launch.shared_bytes;
+  tally counted(machine.rules, machine.has_async_copy);
+  emulated::session running;
+  running.on_request = &tally::on_request;
+  running.context = &counted;
+  running.lanes = machine.rules.lanes;
+  running.src = {launch.src.begin, launch.src.end};
+  running.dst = {launch.dst.begin, launch.dst.end};
+  running.second = {launch.second.begin, launch.second.end};
+  running.second_written = launch.second_written;
+  running.dst_is_read = all.second == all.dst && all.dst != nullptr;
+  if (all.scale != nullptr) running.scale = {all.scale, all.scale + 1};
+  if (made.has_flags) running.flags = {launch.flags, launch.flags + launch.flag_count};
+  const emulated::row_function run = emulated::find_row(launch.row);
+  if (run == nullptr) throw error(status::internal, std::string(launch.row) + ": the emulator has no such row");
+  // Which items a walker moves depends on the flags that others have set, so all of them run.
+  const sample chosen = made.has_flags ? sample{{1, {}}} : sample_of(launch.blocks, launch.digits);
+  for (const auto& [times, blocks] : chosen) {
+    counted.weight = times;
+    running.blocks = blocks;
+    made.counted_blocks += made.has_flags ? launch.blocks : static_cast<std::int64_t>(blocks.size());
+    if (const char* const said = run(launch.arguments, launch.blocks, launch.shared_bytes, &running)) {
+      throw error(status::internal, std::string(launch.row) + ": " + said);
+    }
+  }
+  made.counts = counted.counts;
+  made.atomics = counted.atomics;
+  return made;
+}
+
+#endif
+
+void add(model::global_count& to, const model::global_count& more) {
+  to.requests += more.requests;
+  to.lines += more.lines;
+  to.bytes += more.bytes;
+  to.line_bytes = more.line_bytes;
+}
+void add(model::shared_count& to, const model::shared_count& more) {
+  to.requests += more.requests;
+  to.cycles += more.cycles;
+  to.conflicts += more.conflicts;
+}
+void add(model::traffic& to, const model::traffic& more) {
+  add(to.load, more.load);
+  add(to.store, more.store);
+  add(to.async_load, more.async_load);
+  add(to.shared_load, more.shared_load);
+  add(to.shared_store, more.shared_store);
+  add(to.async_store, more.async_store);
+}
+
+bool accepts(const problem& what, std::string_view row) {
+  try {
+    const arrays memory(what);
+    detail::for_each_launch(what, machine_of(*model::find_architecture("sm_90")), row, memory.all,
+                            [](const detail::gpu_launch&) {});
+    return true;
+  } catch (const error&) {
+    return false;
+  }
+}
+
+// Arithmetic on elements of this size, simple kinds first.
+std::vector<arithmetic> kinds_of_math(std::int64_t element_bytes) {
+  constexpr element_type types[] = {element_type::float32,     element_type::float16,   element_type::float64,
+                                    element_type::float8_e4m3, element_type::complex64, element_type::complex128};
+  std::vector<arithmetic> made;
+  for (const element_type src : types) {
+    if (bytes_of(src) != element_bytes) continue;
+    for (const element_type dst : types) {
+      arithmetic one;
+      one.src = src;
+      one.dst = dst;
+      one.alpha = {2, 0};
+      one.scaled = bytes_of(dst) == 1;
+      made.push_back(one);
+    }
+  }
+  return made;
+}
+
+}  // namespace
+
+model::traffic row_count::sum() const {
+  model::traffic all;
+  for (const launch_count& one : launches) add(all, one.counts);
+  return all;
+}
+bool row_count::is_scaled() const {
+  return std::any_of(launches.begin(), launches.end(),
+                     [](const launch_count& one) { return one.counted_blocks < one.blocks; });
+}
+bool row_count::has_flags() const {
+  return std::any_of(launches.begin(), launches.end(), [](const launch_count& one) { return one.has_flags; });
+}
+
+bool can_count() noexcept {
+#ifdef TRACE_HAS_EMULATOR
+  return true;
+#else
+  return false;
+#endif
+}
+
+std::vector<std::string_view> rows() { return detail::gpu_rows(); }
+
+row_count count(const problem& what, std::string_view row, const model::architecture& machine) {
+#ifdef TRACE_HAS_EMULATOR
+  const arrays memory(what);
+  row_count made;
+  detail::for_each_launch(what, machine_of(machine), row, memory.all, [&](const detail::gpu_launch& launch) {
+    const launch_count one = count_launch(launch, memory.all, machine);
+    const auto same = [&](const launch_count& other) { return other.row == one.row; };
+    const auto found = std::find_if(made.launches.begin(), made.launches.end(), same);
+    if (found == made.launches.end()) {
+      made.launches.push_back(one);
+      made.starts.push_back(1);
+      return;
+    }
+    add(found->counts, one.counts);
+    found->blocks += one.blocks;
+    found->counted_blocks += one.counted_blocks;
+    found->atomics += one.atomics;
+    ++made.starts[static_cast<std::size_t>(found - made.launches.begin())];
+  });
+  return made;
+#else
+  static_cast<void>(what);
+  throw error(status::no_device,
+              std::string(row) + " on " + machine.name + ": this build cannot see the accesses of kernels' texts");
+#endif
+}
+
+problem problem_for(std::string_view row, const std::vector<std::int64_t>& shape, const std::vector<int>& axes,
+                    std::int64_t element_bytes) {
+  const problem plain = permute_problem(shape, axes, element_bytes);
+  std::vector<problem> tried = {plain, plain};
+  tried.back().in_place = true;
+  for (const arithmetic& math : kinds_of_math(element_bytes)) {
+    tried.push_back(plain);
+    tried.back().math = math;
+  }
+  for (const problem& one : tried) {
+    if (accepts(one, row)) return one;
+  }
+  throw error(status::invalid_argument, "kernel: \"" + std::string(row) + "\" cannot move this problem");
+}
+
+}  // namespace cornerturn::trace
