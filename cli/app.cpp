@@ -93,11 +93,13 @@ void parse_explained(explain_options& options, const std::string& text) {
 void add_explain(CLI::App& app, command_line& chosen) {
   auto options = make_options<explain_options>();
   CLI::App* command = app.add_subcommand("explain", "Show the kernel for a shape, or the memory accesses of a kernel");
-  CLI::Option* what = command
-                          ->add_option_function<std::string>(
-                              "SHAPE|KERNEL", [options](const std::string& text) { parse_explained(*options, text); },
-                              "The shape of the source: 4096x2048, 64x56x56x256. Or a rung of the ladder: 30_padded")
-                          ->type_name("");
+  CLI::Option* what =
+      command
+          ->add_option_function<std::string>(
+              "SHAPE|KERNEL", [options](const std::string& text) { parse_explained(*options, text); },
+              "The shape of the source: 4096x2048, 64x56x56x256. Or a GPU row of `cornerturn kernels`, or a rung "
+              "of the ladder: 30_padded")
+          ->type_name("");
   add_axes(command, options->axes);
   command->add_option("--bytes", options->element_bytes, "Bytes of one element. Default: 4")
       ->check(between(1, std::int64_t{1} << 40))
@@ -115,7 +117,7 @@ void add_explain(CLI::App& app, command_line& chosen) {
       ->type_name("NAME");
   CLI::Option* all = command->add_flag("--all", options->all, "Compare all rungs of the ladder in one table");
   add_shape(command->add_option_function<std::string>("--shape", shape_reader(options->matrix, "--shape"),
-                                                      "The matrix that KERNEL transposes. Default: 2048x2048"));
+                                                      "The matrix, or array, that KERNEL moves. Default: 2048x2048"));
   command
       ->add_option("--arch", options->arch,
                    "The GPU for KERNEL: sm_75 to sm_120, gfx90a, gfx942, gfx1030, gfx1100. Default: sm_90")

@@ -47,6 +47,13 @@ const ladder::description* production_rung(const std::string& name) {
   return nullptr;
 }
 
+// Axes, leading dimensions and elements that a rung knows nothing of.
+bool takes_a_problem(const explain_options& options) {
+  const std::int64_t bytes = options.element_bytes;
+  return options.axes || options.src_ld != 0 || options.dst_ld != 0 || options.matrix.size() > 2 ||
+         options.kernel.find(fmt::format("_b{}_", bytes)) == std::string::npos;
+}
+
 const ladder::description& rung_of(const explain_options& options) {
   if (const auto* const found = production_rung(options.kernel)) return *found;
   const int word_bytes = options.element_bytes > 8 ? 0 : static_cast<int>(options.element_bytes);
@@ -64,7 +71,8 @@ const ladder::description& rung_of(const explain_options& options) {
     throw failure(fmt::format("{} moves elements of {} bytes, not {}", options.kernel, sizes, options.element_bytes),
                   exit_usage);
   }
-  throw failure(fmt::format("\"{}\" is neither a shape such as 4096x2048 nor a kernel that the model knows; it knows{}",
+  throw failure(fmt::format("\"{}\" is neither a shape such as 4096x2048 nor a GPU row of `cornerturn kernels` nor a "
+                            "rung; the rungs are{}",
                             options.kernel, known),
                 exit_usage);
 }
@@ -74,17 +82,6 @@ bool colours_wanted() {
   const char* const terminal = std::getenv("TERM");
   const bool dumb = terminal == nullptr || std::string_view(terminal) == "dumb";
   return isatty(STDOUT_FILENO) == 1 && !dumb && (none == nullptr || *none == '\0');
-}
-
-// A line is a sector on NVIDIA, a cache line on AMD.
-nlohmann::ordered_json json_of(const model::global_count& count, bool amd) {
-  return {{"requests", count.requests},
-          {amd ? "lines" : "sectors", count.lines},
-          {amd ? "lines_per_request" : "sectors_per_request", count.lines_per_request()},
-          {"useful", count.useful()}};
-}
-nlohmann::ordered_json json_of(const model::shared_count& count) {
-  return {{"requests", count.requests}, {"wavefronts", count.cycles}, {"conflicts", count.conflicts}};
 }
 
 std::string json_text(const kernel_picture& picture) {
@@ -122,8 +119,23 @@ void write_file(const std::string& name, const std::string& text) {
 
 }  // namespace
 
+nlohmann::ordered_json json_of(const model::global_count& count, bool amd) {
+  return {{"requests", count.requests},
+          {amd ? "lines" : "sectors", count.lines},
+          {amd ? "lines_per_request" : "sectors_per_request", count.lines_per_request()},
+          {"useful", count.useful()}};
+}
+nlohmann::ordered_json json_of(const model::shared_count& count) {
+  return {{"requests", count.requests}, {"wavefronts", count.cycles}, {"conflicts", count.conflicts}};
+}
+
 int run_explain_kernel(const explain_options& options) {
   const model::architecture& machine = architecture_of(options.arch);
+  if (is_row(options.kernel) && (production_rung(options.kernel) == nullptr || takes_a_problem(options))) {
+    if (!options.svg.empty()) throw failure("--svg draws a rung of the ladder", exit_usage);
+    fmt::print("{}", row_text(options, machine));
+    return exit_ok;
+  }
   const ladder::matrix_shape shape = matrix_of(options.matrix);
   if (options.axes || options.src_ld != 0 || options.dst_ld != 0) {
     throw failure("a rung transposes a packed matrix: --axes, --src-ld and --dst-ld belong to a SHAPE", exit_usage);

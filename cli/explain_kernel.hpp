@@ -1,15 +1,17 @@
-// What `cornerturn explain KERNEL` shows: computed once, drawn as text, as SVG or as JSON.
+// The output of `cornerturn explain KERNEL`: computed once, drawn as text, as SVG or as JSON.
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "commands.hpp"
 #include "ladder/ladder.hpp"
 
 namespace cornerturn::cli {
 
-// Which bank each element of a tile lies in, and which of them one phase of a warp wants at once.
+// The bank of each element of a tile, and the elements that one phase of a warp needs at once.
 struct bank_map {
   std::string title;
   int rows = 0;
@@ -38,7 +40,7 @@ struct vocabulary {
   const char* registers;
 };
 [[nodiscard]] const vocabulary& words_of(const model::architecture& machine);
-// Empty, or that nobody has compared the counts with a profiler's.
+// Empty, or a note: the counts were never compared with a profiler's.
 [[nodiscard]] std::string reservation(const model::architecture& machine);
 
 struct kernel_picture {
@@ -63,5 +65,15 @@ struct kernel_picture {
 // One line for each rung that takes the shape.
 [[nodiscard]] std::string comparison_of(const model::architecture& machine, const ladder::matrix_shape& shape,
                                         int word_bytes);
+
+// True if the engine has a GPU row of that name. row_text: the output of `cornerturn explain ROW`.
+[[nodiscard]] bool is_row(const std::string& name);
+[[nodiscard]] std::string row_text(const explain_options& options, const model::architecture& machine);
+
+void add_global(std::string& out, const char* name, const model::global_count& count);
+void add_shared(std::string& out, const char* name, const model::shared_count& count);
+// A line is a sector on NVIDIA, a cache line on AMD.
+[[nodiscard]] nlohmann::ordered_json json_of(const model::global_count& count, bool amd);
+[[nodiscard]] nlohmann::ordered_json json_of(const model::shared_count& count);
 
 }  // namespace cornerturn::cli

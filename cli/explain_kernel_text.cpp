@@ -54,18 +54,6 @@ void add_strip(std::string& out, const sector_strip& strip, const model::archite
                      strip.words.size(), strip.words.size() == 1 ? named.line : named.lines, 100 * strip.useful);
 }
 
-void add_global(std::string& out, const char* name, const model::global_count& count) {
-  if (count.requests == 0) return;
-  out += fmt::format("  {:<20}{:>12}{:>14}{:>10.2f}{:>9.1f} %\n", name, count.requests, count.lines,
-                     count.lines_per_request(), 100 * count.useful());
-}
-
-void add_shared(std::string& out, const char* name, const model::shared_count& count) {
-  if (count.requests == 0) return;
-  out += fmt::format("  {:<20}{:>12}{:>14}{:>12}{:>10.2f}\n", name, count.requests, count.cycles, count.conflicts,
-                     count.conflicts_per_request());
-}
-
 std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
 // In the words of the machine's vendor.
@@ -80,6 +68,18 @@ std::string limit_of(const model::residency& resident, const model::architecture
 }
 
 }  // namespace
+
+void add_global(std::string& out, const char* name, const model::global_count& count) {
+  if (count.requests == 0) return;
+  out += fmt::format("  {:<20}{:>12}{:>14}{:>10.2f}{:>9.1f} %\n", name, count.requests, count.lines,
+                     count.lines_per_request(), 100 * count.useful());
+}
+
+void add_shared(std::string& out, const char* name, const model::shared_count& count) {
+  if (count.requests == 0) return;
+  out += fmt::format("  {:<20}{:>12}{:>14}{:>12}{:>10.2f}\n", name, count.requests, count.cycles, count.conflicts,
+                     count.conflicts_per_request());
+}
 
 std::string text_of(const kernel_picture& picture, bool colours) {
   const ladder::description& rung = *picture.rung;

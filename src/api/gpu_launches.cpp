@@ -13,6 +13,7 @@
 #include "kernels/gpu/policy/tile_args.hpp"
 #include "kernels/gpu/small/args.hpp"
 #include "kernels/kernel.hpp"
+#include "plan/batch_gpu.hpp"
 
 namespace cornerturn::detail {
 namespace {
@@ -152,6 +153,39 @@ void for_each_launch(const problem& what, const gpu_machine& on, std::string_vie
     launch.second_written = what.math.second == second_array::destination;
   }
   told.tell(way.form, way.chosen, launch, all.src, all.dst);
+}
+
+void for_each_batch_launch(const problem& what, std::span<const std::byte* const> src, std::span<std::byte* const> dst,
+                           const gpu_machine& on, const std::function<void(const gpu_launch&)>& each) {
+  api::check(what);
+  std::vector<planning::batch_move> moves;
+  byte_range all_src = {src.front(), src.front()}, all_dst = {dst.front(), dst.front()};
+  const auto widen = [](byte_range& all, const std::byte* at, const map::byte_span& span) {
+    all = {std::min(all.begin, at + span.lo), std::max(all.end, at + span.hi)};
+  };
+  const map::canonical form = map::canonicalize(what);
+  for (std::size_t k = 0; k < src.size(); ++k) {
+    moves.push_back({0, src[k], dst[k]});
+    widen(all_src, src[k], map::src_span(form));
+    widen(all_dst, dst[k], map::dst_span(form));
+  }
+  const problem problems[] = {what};
+  const planning::gpu_batch made =
+      planning::lay_out(problems, moves, planning::target_of(on.arch, on.multiprocessors, on.shared_bytes));
+  if (!made.alone.empty()) throw error(status::invalid_argument, "an item of this batch has a launch of its own");
+  for (const planning::gpu_batch::launch& one : made.launches) {
+    gpu_launch launch;
+    launch.row = one.kernel->name;
+    launch.blocks = one.blocks;
+    launch.shared_bytes = one.shared_bytes;
+    launch.src = all_src;
+    launch.dst = all_dst;
+    launch.table = {made.table.data(), made.table.data() + made.table.size()};
+    planning::with_args(one, made.table.data(), [&](const void* args) {
+      launch.arguments = args;
+      each(launch);
+    });
+  }
 }
 
 std::vector<std::string_view> gpu_rows() {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -33,6 +34,7 @@ struct gpu_launch {
   byte_range dst;
   byte_range second;  // that is stored too, or only loaded
   bool second_written = false;
+  byte_range table;  // of a batch
   std::uint32_t* flags = nullptr;
   std::int64_t flag_count = 0;
 };
@@ -49,6 +51,11 @@ struct gpu_arguments {
 // Errors  invalid_argument: `row` is no GPU row of this build, or it cannot move the problem from these pointers
 void for_each_launch(const problem& what, const gpu_machine& on, std::string_view row, const gpu_arguments& all,
                      const std::function<void(const gpu_launch&)>& each);
+
+// Effect  calls each(launch) for each kernel that a batch of this problem would start, from src[k] to dst[k]
+// Errors  invalid_argument: an item has a launch of its own
+void for_each_batch_launch(const problem& what, std::span<const std::byte* const> src, std::span<std::byte* const> dst,
+                           const gpu_machine& on, const std::function<void(const gpu_launch&)>& each);
 
 // The names of the GPU rows of this build.
 [[nodiscard]] std::vector<std::string_view> gpu_rows();

@@ -8,8 +8,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace cornerturn::emulated {
@@ -18,15 +18,17 @@ using target = const void*;
 
 class loop_map {
  public:
-  void clear() { bodies_.clear(); }
-  void add(target head, target member) { bodies_[head].insert(member); }
-  [[nodiscard]] bool contains(target head, target member) const {
-    const auto found = bodies_.find(head);
-    return found != bodies_.end() && found->second.count(member) != 0;
-  }
+  void clear() { members_.clear(); }
+  void add(target head, target member) { members_.insert({head, member}); }
+  [[nodiscard]] bool contains(target head, target member) const { return members_.count({head, member}) != 0; }
 
  private:
-  std::unordered_map<target, std::unordered_set<target>> bodies_;
+  struct hash {
+    std::size_t operator()(const std::pair<target, target>& one) const {
+      return reinterpret_cast<std::size_t>(one.first) * 0x9e3779b97f4a7c15u ^ reinterpret_cast<std::size_t>(one.second);
+    }
+  };
+  std::unordered_set<std::pair<target, target>, hash> members_;  // a loop's head, and a target of the loop
 };
 
 struct loop_count {
@@ -36,19 +38,16 @@ struct loop_count {
 
 class iterations {
  public:
-  void clear() { way_.clear(), at_.clear(); }
+  void clear() { way_.clear(); }
   void pass(target here, loop_map& loops) {
-    const auto [found, is_new] = at_.try_emplace(here, way_.size());
-    if (is_new) {
+    std::size_t head = way_.size();
+    while (head > 0 && way_[head - 1].head != here) --head;
+    if (head == 0) {
       way_.push_back({here, 0});
       return;
     }
-    const std::size_t head = found->second;
-    loops.add(here, here);
-    for (; way_.size() > head + 1; way_.pop_back()) {
-      loops.add(here, way_.back().head);
-      at_.erase(way_.back().head);
-    }
+    for (std::size_t k = head - 1; k < way_.size(); ++k) loops.add(here, way_[k].head);
+    way_.resize(head);
     ++way_.back().turns;
   }
   [[nodiscard]] target last() const { return way_.empty() ? nullptr : way_.back().head; }
@@ -61,7 +60,6 @@ class iterations {
 
  private:
   std::vector<loop_count> way_;
-  std::unordered_map<target, std::size_t> at_;  // its index in way_
 };
 
 }  // namespace cornerturn::emulated

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <new>
@@ -18,7 +19,6 @@
 namespace cornerturn::trace {
 namespace {
 
-constexpr std::int64_t all_blocks = 512;      // up to so many, each one runs
 constexpr std::int64_t sampled_blocks = 512;  // of more, so many run at most
 constexpr std::int64_t outer_blocks =
     2;  // at each end of an axis of the grid: the last one, and one whose neighbour it is
@@ -55,26 +55,38 @@ extent extent_of(const problem& what, std::int64_t axis::*stride, std::int64_t e
   return {-low * element_bytes, (high - low + 1) * element_bytes};
 }
 
-// The arrays of a problem, as a GPU would have them.
+std::int64_t dst_bytes_of(const problem& what) {
+  return what.math.dst == element_type::bits ? what.element_bytes : bytes_of(what.math.dst);
+}
+
+// The arrays of a case, as a GPU would have them.
 class arrays {
  public:
-  explicit arrays(const problem& what) {
-    const std::int64_t dst_bytes = what.math.dst == element_type::bits ? what.element_bytes : bytes_of(what.math.dst);
-    const extent to = extent_of(what, &axis::dst_stride, dst_bytes);
-    all.dst = of(to.size) + to.first;
+  explicit arrays(const row_case& one) {
+    const problem& what = one.what;
+    const std::int64_t items = std::max(one.items, 1);
+    const item_steps steps = steps_of(one);
+    const extent to = extent_of(what, &axis::dst_stride, dst_bytes_of(what));
+    all.dst = of(to.size + one.dst_shift + items * steps.dst) + to.first + one.dst_shift;
     const extent from = extent_of(what, &axis::src_stride, what.element_bytes);
-    all.src = what.in_place ? all.dst : of(from.size) + from.first;
+    all.src = what.in_place ? all.dst : of(from.size + one.src_shift + items * steps.src) + from.first + one.src_shift;
     if (what.math.second != second_array::none) {
-      const extent other = extent_of(what, &axis::second_stride, dst_bytes);
-      all.second = of(other.size) + other.first;
+      const extent other = extent_of(what, &axis::second_stride, dst_bytes_of(what));
+      all.second = of(other.size + one.dst_shift) + other.first + one.dst_shift;
     } else if (what.math.beta.re != 0 || what.math.beta.im != 0) {
       all.second = all.dst;
     }
     if (what.math.scaled) all.scale = reinterpret_cast<const float*>(of(sizeof(float)));
     all.workspace = [this](std::int64_t bytes) { return of(bytes); };
+    for (std::int64_t k = 0; k < one.items; ++k) {
+      src.push_back(all.src + k * steps.src);
+      dst.push_back(all.dst + k * steps.dst);
+    }
   }
 
   detail::gpu_arguments all;
+  std::vector<const std::byte*> src;  // of each item of a batch
+  std::vector<std::byte*> dst;
 
  private:
   std::byte* of(std::int64_t bytes) {
@@ -90,6 +102,12 @@ detail::gpu_machine machine_of(const model::architecture& on) {
   made.multiprocessors = on.multiprocessors;
   made.shared_bytes = on.shared_bytes_of_block;
   return made;
+}
+
+void for_each_launch(const row_case& one, const arrays& memory, const model::architecture& machine,
+                     const std::function<void(const detail::gpu_launch&)>& each) {
+  if (one.items == 0) return detail::for_each_launch(one.what, machine_of(machine), one.row, memory.all, each);
+  detail::for_each_batch_launch(one.what, memory.src, memory.dst, machine_of(machine), each);
 }
 
 #ifdef TRACE_HAS_EMULATOR
@@ -166,6 +184,7 @@ launch_count count_launch(const detail::gpu_launch& launch, const detail::gpu_ar
   running.second = {launch.second.begin, launch.second.end};
   running.second_written = launch.second_written;
   running.dst_is_read = all.second == all.dst && all.dst != nullptr;
+  running.also_read = {{launch.table.begin, launch.table.end}};
   if (all.scale != nullptr) running.scale = {all.scale, all.scale + 1};
   if (made.has_flags) running.flags = {launch.flags, launch.flags + launch.flag_count};
   const emulated::row_function run = emulated::find_row(launch.row);
@@ -205,17 +224,6 @@ void add(model::traffic& to, const model::traffic& more) {
   add(to.shared_load, more.shared_load);
   add(to.shared_store, more.shared_store);
   add(to.async_store, more.async_store);
-}
-
-bool accepts(const problem& what, std::string_view row) {
-  try {
-    const arrays memory(what);
-    detail::for_each_launch(what, machine_of(*model::find_architecture("sm_90")), row, memory.all,
-                            [](const detail::gpu_launch&) {});
-    return true;
-  } catch (const error&) {
-    return false;
-  }
 }
 
 // Arithmetic on elements of this size, simple kinds first.
@@ -262,31 +270,49 @@ bool can_count() noexcept {
 
 std::vector<std::string_view> rows() { return detail::gpu_rows(); }
 
+item_steps steps_of(const row_case& one) {
+  if (one.items == 0) return {};
+  // Items that all begin alike, 16 bytes apart at least.
+  const auto step = [](std::int64_t bytes) { return (bytes + 16 + 63) / 64 * 64; };
+  return {step(extent_of(one.what, &axis::src_stride, one.what.element_bytes).size),
+          step(extent_of(one.what, &axis::dst_stride, dst_bytes_of(one.what)).size)};
+}
+
+array_bytes bytes_of(const row_case& one) {
+  const item_steps steps = steps_of(one);
+  return {extent_of(one.what, &axis::src_stride, one.what.element_bytes).size + one.src_shift + one.items * steps.src,
+          extent_of(one.what, &axis::dst_stride, dst_bytes_of(one.what)).size + one.dst_shift + one.items * steps.dst};
+}
+
 row_count count(const problem& what, std::string_view row, const model::architecture& machine) {
+  return count(row_case{what, std::string(row)}, machine);
+}
+
+row_count count(const row_case& one, const model::architecture& machine) {
 #ifdef TRACE_HAS_EMULATOR
-  const arrays memory(what);
+  const arrays memory(one);
   row_count made;
-  detail::for_each_launch(what, machine_of(machine), row, memory.all, [&](const detail::gpu_launch& launch) {
-    const launch_count one = count_launch(launch, memory.all, machine);
-    const auto same = [&](const launch_count& other) { return other.row == one.row; };
-    const auto found = std::find_if(made.launches.begin(), made.launches.end(), same);
-    if (found == made.launches.end()) {
-      made.launches.push_back(one);
-      made.starts.push_back(1);
-      return;
-    }
-    add(found->counts, one.counts);
-    found->blocks += one.blocks;
-    found->counted_blocks += one.counted_blocks;
-    found->atomics += one.atomics;
-    ++made.starts[static_cast<std::size_t>(found - made.launches.begin())];
+  for_each_launch(one, memory, machine, [&](const detail::gpu_launch& launch) {
+    made.launches.push_back(count_launch(launch, memory.all, machine));
   });
   return made;
 #else
-  static_cast<void>(what);
   throw error(status::no_device,
-              std::string(row) + " on " + machine.name + ": this build cannot see the accesses of kernels' texts");
+              one.row + " on " + machine.name + ": this build cannot see the accesses of kernels' texts");
 #endif
+}
+
+std::vector<planned_launch> plan_of(const row_case& one, const model::architecture& machine) {
+  std::vector<planned_launch> made;
+  try {
+    const arrays memory(one);
+    for_each_launch(one, memory, machine, [&](const detail::gpu_launch& launch) {
+      made.push_back({launch.row, launch.blocks, launch.flag_count > 0});
+    });
+  } catch (const error&) {
+    made.clear();
+  }
+  return made;
 }
 
 problem problem_for(std::string_view row, const std::vector<std::int64_t>& shape, const std::vector<int>& axes,
@@ -299,7 +325,7 @@ problem problem_for(std::string_view row, const std::vector<std::int64_t>& shape
     tried.back().math = math;
   }
   for (const problem& one : tried) {
-    if (accepts(one, row)) return one;
+    if (!plan_of({one, std::string(row)}, *model::find_architecture("sm_90")).empty()) return one;
   }
   throw error(status::invalid_argument, "kernel: \"" + std::string(row) + "\" cannot move this problem");
 }

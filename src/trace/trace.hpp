@@ -1,4 +1,4 @@
-// What a GPU row asks of memory, counted on the host: the emulator runs the row's own text and sees every address.
+// The memory requests of a GPU row, counted on the host: the emulator runs the row's own text and sees every address.
 //   1. The library's planner says which kernels the row starts for the problem, with which arguments
 //   2. Few blocks: all of them run. Many: the first and last blocks along each axis of the grid run, and of those between
 //      one of each remainder of its index. Their counts are scaled by how many blocks they stand for
@@ -16,6 +16,8 @@
 
 namespace cornerturn::trace {
 
+inline constexpr std::int64_t all_blocks = 512;  // of a launch: up to so many, each one runs
+
 struct launch_count {
   std::string row;
   std::int64_t blocks = 0;
@@ -27,8 +29,7 @@ struct launch_count {
 };
 
 struct row_count {
-  std::vector<launch_count> launches;  // in order; one for each kernel of the row's program, however often it starts
-  std::vector<std::int64_t> starts;    // of each launch
+  std::vector<launch_count> launches;  // in the order in which the row's plan starts them
 
   [[nodiscard]] model::traffic sum() const;
   [[nodiscard]] bool is_scaled() const;
@@ -38,9 +39,40 @@ struct row_count {
 // False if this build cannot see the accesses of the texts.
 [[nodiscard]] bool can_count() noexcept;
 
+// A problem, the row that is forced, and where the arrays begin.
+struct row_case {
+  problem what;
+  std::string row;             // empty: the planner chooses
+  std::int64_t src_shift = 0;  // bytes behind a multiple of 4096
+  std::int64_t dst_shift = 0;
+  int items = 0;  // of a batch of this problem, without a forced row; 0: no batch
+};
+// Bytes from one item of a batch to the next.
+struct item_steps {
+  std::int64_t src = 0;
+  std::int64_t dst = 0;
+};
+[[nodiscard]] item_steps steps_of(const row_case& one);
+
+// Bytes of its arrays, whose strides are not negative.
+struct array_bytes {
+  std::int64_t src = 0;
+  std::int64_t dst = 0;
+};
+[[nodiscard]] array_bytes bytes_of(const row_case& one);
+
 // Requires  can_count(); a machine with NVIDIA's rules
-// Errors    invalid_argument: `row` is no GPU row, or it cannot move the problem.  internal: the emulator found a fault
+// Errors    invalid_argument: the row is no GPU row, or it cannot move the problem.  internal: the emulator found a fault
+[[nodiscard]] row_count count(const row_case& one, const model::architecture& machine);
 [[nodiscard]] row_count count(const problem& what, std::string_view row, const model::architecture& machine);
+
+// The launches that count() would run. Empty if the row cannot move the problem.
+struct planned_launch {
+  std::string row;
+  std::int64_t blocks = 0;
+  bool has_flags = false;
+};
+[[nodiscard]] std::vector<planned_launch> plan_of(const row_case& one, const model::architecture& machine);
 
 // The names of the GPU rows.
 [[nodiscard]] std::vector<std::string_view> rows();

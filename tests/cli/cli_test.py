@@ -465,6 +465,24 @@ class Usage(Case):
         done = self.run_command("explain", "3x4", "--axes", "0,0", code=1)
         self.assertIn("names axis 0 twice", done.stderr)
 
+    def test_explain_of_a_gpu_row(self):
+        rows = [row["name"] for row in json.loads(self.run_command("kernels", "--json").stdout)
+                if row["name"].startswith("cuda_tile_b4")]
+        done = self.run_command("explain", "cuda_no_such_row", code=2)
+        self.assertIn("GPU row", done.stderr)
+        if not rows:
+            self.skipTest("this build has no GPU rows")
+        words = ["explain", rows[0], "--shape", "2x64x128", "--axes", "0,2,1"]
+        report = json.loads(self.run_command(*words, "--json").stdout)
+        self.assertEqual(report["load"]["sectors"], 2 * 64 * 128 * 4 // 32)
+        self.assertEqual(report["store"]["sectors"], 2 * 64 * 128 * 4 // 32)
+        self.assertFalse(report["scaled"])
+        self.assertIn(f"all {report['blocks']} blocks", self.run_command(*words).stdout)
+        large = self.run_command("explain", rows[0], "--shape", "8192x8192", "--src-ld", "8200").stdout
+        self.assertIn("scaled to all", large)
+        self.run_command("explain", rows[0], "--shape", "63x65", code=2)
+        self.run_command("explain", rows[0], "--shape", "64x64x3", "--svg", "x.svg", code=2)
+
     def test_ladder_of_the_cpu(self):
         words = ["ladder", "--device", "cpu", "--repeat", "2"]
         text = self.run_command(*words, "--shape", "130x70", "--json", self.path("ladder.json")).stdout
