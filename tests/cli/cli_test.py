@@ -480,7 +480,8 @@ class Usage(Case):
         self.assertIn(f"all {report['blocks']} blocks", self.run_command(*words).stdout)
         large = self.run_command("explain", rows[0], "--shape", "8192x8192", "--src-ld", "8200").stdout
         self.assertIn("scaled to all", large)
-        self.run_command("explain", rows[0], "--shape", "63x65", code=2)
+        done = self.run_command("explain", rows[0], "--shape", "2x63x65", "--axes", "0,2,1", code=2)
+        self.assertIn("cannot move", done.stderr)
         self.run_command("explain", rows[0], "--shape", "64x64x3", "--svg", "x.svg", code=2)
 
     def test_ladder_of_the_cpu(self):
