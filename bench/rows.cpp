@@ -79,7 +79,7 @@ int for_each_case(const options& asked, const Each& each) {
 }
 
 void predict(const options& asked) {
-  if (!can_count()) throw std::invalid_argument("this build cannot see the accesses of kernels' texts");
+  if (!can_count()) throw std::invalid_argument("this build cannot count a row: it needs g++, and no sanitizer");
   std::cout << "rung,element_bytes,shape,flags,load_requests,load_sectors,store_requests,store_sectors,"
                "shared_load_wavefronts,shared_store_wavefronts\n";
   for_each_case(asked, [](const named_case& one, const model::architecture& machine) {

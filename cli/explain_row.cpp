@@ -50,10 +50,7 @@ std::string row_text(const explain_options& options, const model::architecture& 
                   exit_usage);
   }
   if (!trace::can_count()) {
-    throw failure(
-        "this build cannot see the accesses of kernels' texts: it needs g++ or clang 14, without "
-        "ThreadSanitizer",
-        exit_usage);
+    throw failure("this build cannot count a row: it needs g++, and no sanitizer", exit_usage);
   }
   const std::vector<std::int64_t> shape =
       options.matrix.empty() ? std::vector<std::int64_t>{2048, 2048} : options.matrix;

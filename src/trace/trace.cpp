@@ -297,8 +297,7 @@ row_count count(const row_case& one, const model::architecture& machine) {
   });
   return made;
 #else
-  throw error(status::no_device,
-              one.row + " on " + machine.name + ": this build cannot see the accesses of kernels' texts");
+  throw error(status::no_device, one.row + " on " + machine.name + ": this build cannot count a row");
 #endif
 }
 

@@ -36,7 +36,7 @@ struct row_count {
   [[nodiscard]] bool has_flags() const;
 };
 
-// False if this build cannot see the accesses of the texts.
+// False if this build cannot tell the memory instructions of the texts apart: g++ without sanitizers can.
 [[nodiscard]] bool can_count() noexcept;
 
 // A problem, the row that is forced, and where the arrays begin.

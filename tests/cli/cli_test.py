@@ -473,6 +473,9 @@ class Usage(Case):
         if not rows:
             self.skipTest("this build has no GPU rows")
         words = ["explain", rows[0], "--shape", "2x64x128", "--axes", "0,2,1"]
+        done = subprocess.run([COMMAND, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+        if b"cannot count a row" in done.stderr:
+            self.skipTest("this build was not made by g++, or with a sanitizer")
         report = json.loads(self.run_command(*words, "--json").stdout)
         self.assertEqual(report["load"]["sectors"], 2 * 64 * 128 * 4 // 32)
         self.assertEqual(report["store"]["sectors"], 2 * 64 * 128 * 4 // 32)

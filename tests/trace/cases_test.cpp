@@ -15,7 +15,7 @@ const model::architecture& h200() { return *model::find_architecture("sm_90"); }
 
 // Each family of rows once: it has problems, every launch is counted in full, and no byte is counted less than once.
 TEST(cases, of_a_row_of_each_kind_are_counted_in_full) {
-  if (!can_count()) GTEST_SKIP() << "this build cannot see the accesses of kernels' texts";
+  if (!can_count()) GTEST_SKIP() << "this build cannot count a row";
   std::set<std::string> met;
   for (const std::string_view row : rows()) {
     const std::string kind(row.substr(0, row.find_first_of("0123456789")));

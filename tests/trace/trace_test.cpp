@@ -39,7 +39,7 @@ void expect_equal(const model::traffic& counted, const model::traffic& predicted
 class trace_test : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!can_count()) GTEST_SKIP() << "this build cannot see the accesses of kernels' texts";
+    if (!can_count()) GTEST_SKIP() << "this build cannot count a row";
   }
 };
 
