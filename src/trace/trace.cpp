@@ -228,12 +228,12 @@ void add(model::traffic& to, const model::traffic& more) {
 
 // Arithmetic on elements of this size, simple kinds first.
 std::vector<arithmetic> kinds_of_math(std::int64_t element_bytes) {
-  constexpr element_type types[] = {element_type::float32,     element_type::float16,   element_type::float64,
+  constexpr element_type known[] = {element_type::float32,     element_type::float16,   element_type::float64,
                                     element_type::float8_e4m3, element_type::complex64, element_type::complex128};
   std::vector<arithmetic> made;
-  for (const element_type src : types) {
+  for (const element_type src : known) {
     if (bytes_of(src) != element_bytes) continue;
-    for (const element_type dst : types) {
+    for (const element_type dst : known) {
       arithmetic one;
       one.src = src;
       one.dst = dst;

@@ -15,7 +15,7 @@
 namespace cornerturn::detail {
 namespace {
 
-const gpu_machine h200 = {.arch = 90, .multiprocessors = 132, .shared_bytes = 227 << 10};
+const gpu_machine machine_h200 = {.arch = 90, .multiprocessors = 132, .shared_bytes = 227 << 10};
 
 struct told {
   std::string row;
@@ -40,7 +40,7 @@ class gpu_launches : public ::testing::Test {
       workspace.resize(static_cast<std::size_t>(bytes));
       return workspace.data();
     };
-    for_each_launch(what, h200, row, arrays, [&](const gpu_launch& one) {
+    for_each_launch(what, machine_h200, row, arrays, [&](const gpu_launch& one) {
       EXPECT_NE(one.arguments, nullptr);
       all.push_back({one.row, one.blocks, one.digits, one.src, one.dst, one.flag_count});
     });

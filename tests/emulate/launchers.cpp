@@ -23,4 +23,8 @@ namespace cornerturn::kernels {
 #define GPU_IN_PLACE_ROW GPU_ROW
 #define GPU_ARITHMETIC_ROW GPU_ROW
 #include "kernels/kernels.inc"
+#undef GPU_ROW
+#undef GPU_BATCH_ROW
+#undef GPU_IN_PLACE_ROW
+#undef GPU_ARITHMETIC_ROW
 }  // namespace cornerturn::kernels

@@ -16,9 +16,7 @@
 #define GPU_BATCH_ROW GPU_ROW
 #define GPU_IN_PLACE_ROW GPU_ROW
 #define GPU_ARITHMETIC_ROW GPU_ROW
-#define CORNERTURN_KERNEL(...)
 #include "kernels/kernels.inc"
-#undef CORNERTURN_KERNEL
 #undef GPU_ROW
 #undef GPU_BATCH_ROW
 #undef GPU_IN_PLACE_ROW
