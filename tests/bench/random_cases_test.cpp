@@ -257,8 +257,9 @@ TEST(rows, are_all_of_a_backend_but_the_reference) {
   const std::vector<std::string> rows = row_names("cpu");
   std::size_t expected = 0;
   for (const kernel_info& row : kernel_list()) expected += row.backend == "cpu" ? 1 : 0;
-  EXPECT_EQ(rows.size(), expected - 1);
+  EXPECT_EQ(rows.size(), expected - 2);
   EXPECT_EQ(std::count(rows.begin(), rows.end(), "cpu_reference"), 0);
+  EXPECT_EQ(std::count(rows.begin(), rows.end(), "cpu_apply_reference"), 0);
 }
 
 // The naive loop, and ways to be wrong that a check of the elements alone would miss.
