@@ -11,7 +11,7 @@
 namespace cornerturn::trace {
 namespace {
 
-const model::architecture& h200() { return *model::find_architecture("sm_90"); }
+const model::architecture& sm_90() { return *model::find_architecture("sm_90"); }
 
 // Each family of rows once: it has problems, every launch is counted in full, and no byte is counted less than once.
 TEST(cases, of_a_row_of_each_kind_are_counted_in_full) {
@@ -21,11 +21,11 @@ TEST(cases, of_a_row_of_each_kind_are_counted_in_full) {
     const std::string kind(row.substr(0, row.find_first_of("0123456789")));
     if (!met.insert(kind).second) continue;
     SCOPED_TRACE(row);
-    const std::vector<named_case> cases = cases_for(row, 1, h200());
+    const std::vector<named_case> cases = cases_for(row, 1, sm_90());
     if (cases.empty()) continue;
-    const std::vector<planned_launch> planned = plan_of(cases[0], h200());
+    const std::vector<planned_launch> planned = plan_of(cases[0], sm_90());
     if (planned[0].has_flags) continue;  // seconds
-    const row_count made = count(cases[0], h200());
+    const row_count made = count(cases[0], sm_90());
     ASSERT_EQ(made.launches.size(), planned.size());
     EXPECT_FALSE(made.is_scaled());
     for (std::size_t k = 0; k < planned.size(); ++k) EXPECT_EQ(made.launches[k].row, planned[k].row);
@@ -44,12 +44,12 @@ TEST(cases, of_a_row_of_each_kind_are_counted_in_full) {
 TEST(cases, are_different_and_start_their_row) {
   const std::vector<std::string_view> all = rows();
   ASSERT_FALSE(all.empty());
-  const std::vector<named_case> cases = cases_for(all[0], 4, h200());
+  const std::vector<named_case> cases = cases_for(all[0], 4, sm_90());
   ASSERT_EQ(cases.size(), 4U);
   std::set<std::string> texts;
   for (const named_case& one : cases) {
     texts.insert(one.text);
-    const std::vector<planned_launch> planned = plan_of(one, h200());
+    const std::vector<planned_launch> planned = plan_of(one, sm_90());
     EXPECT_TRUE(std::any_of(planned.begin(), planned.end(), [&](const planned_launch& each) {
       return each.row == all[0];
     })) << one.text;
