@@ -79,33 +79,6 @@ std::vector<shape> shapes() {
 }
 
 constexpr std::int64_t sizes[] = {4, 2, 1, 8, 16, 3, 6, 12, 24};
-constexpr element_type types[] = {element_type::float32,     element_type::float16,   element_type::float64,
-                                  element_type::float8_e4m3, element_type::complex64, element_type::complex128,
-                                  element_type::float8_e5m2, element_type::bfloat16};
-
-std::vector<arithmetic> math_of(std::int64_t element_bytes) {
-  std::vector<arithmetic> made;
-  for (const element_type src : types) {
-    if (bytes_of(src) != element_bytes) continue;
-    for (const element_type dst : types) {
-      arithmetic one;
-      one.src = src;
-      one.dst = dst;
-      one.alpha = {2, 0};
-      one.scaled = bytes_of(dst) == 1;
-      made.push_back(one);
-      one.alpha = {1, 0};
-      made.push_back(one);
-    }
-  }
-  if (element_bytes == 1) {
-    made.emplace_back();
-    made.back().src = element_type::int8;
-    made.back().dst = element_type::uint8;
-  }
-  return made;
-}
-
 // Every way to pose a problem of this shape: packed, padded, in place, computed, shifted, as a batch.
 std::vector<named_case> ways_of(const shape& one, std::int64_t element_bytes, std::string_view row) {
   std::vector<named_case> made;

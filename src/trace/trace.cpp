@@ -226,25 +226,6 @@ void add(model::traffic& to, const model::traffic& more) {
   add(to.async_store, more.async_store);
 }
 
-// Arithmetic on elements of this size, simple kinds first.
-std::vector<arithmetic> kinds_of_math(std::int64_t element_bytes) {
-  constexpr element_type known[] = {element_type::float32,     element_type::float16,   element_type::float64,
-                                    element_type::float8_e4m3, element_type::complex64, element_type::complex128};
-  std::vector<arithmetic> made;
-  for (const element_type src : known) {
-    if (bytes_of(src) != element_bytes) continue;
-    for (const element_type dst : known) {
-      arithmetic one;
-      one.src = src;
-      one.dst = dst;
-      one.alpha = {2, 0};
-      one.scaled = bytes_of(dst) == 1;
-      made.push_back(one);
-    }
-  }
-  return made;
-}
-
 }  // namespace
 
 model::traffic row_count::sum() const {
@@ -314,12 +295,38 @@ std::vector<planned_launch> plan_of(const row_case& one, const model::architectu
   return made;
 }
 
+std::vector<arithmetic> math_of(std::int64_t element_bytes) {
+  constexpr element_type known[] = {element_type::float32,     element_type::float16,   element_type::float64,
+                                    element_type::float8_e4m3, element_type::complex64, element_type::complex128,
+                                    element_type::float8_e5m2, element_type::bfloat16};
+  std::vector<arithmetic> made;
+  for (const element_type src : known) {
+    if (bytes_of(src) != element_bytes) continue;
+    for (const element_type dst : known) {
+      arithmetic one;
+      one.src = src;
+      one.dst = dst;
+      one.alpha = {2, 0};
+      one.scaled = bytes_of(dst) == 1;
+      made.push_back(one);
+      one.alpha = {1, 0};
+      made.push_back(one);
+    }
+  }
+  if (element_bytes == 1) {
+    made.emplace_back();
+    made.back().src = element_type::int8;
+    made.back().dst = element_type::uint8;
+  }
+  return made;
+}
+
 problem problem_for(std::string_view row, const std::vector<std::int64_t>& shape, const std::vector<int>& axes,
                     std::int64_t element_bytes) {
   const problem plain = permute_problem(shape, axes, element_bytes);
   std::vector<problem> tried = {plain, plain};
   tried.back().in_place = true;
-  for (const arithmetic& math : kinds_of_math(element_bytes)) {
+  for (const arithmetic& math : math_of(element_bytes)) {
     tried.push_back(plain);
     tried.back().math = math;
   }

@@ -77,6 +77,9 @@ struct planned_launch {
 // The names of the GPU rows.
 [[nodiscard]] std::vector<std::string_view> rows();
 
+// Arithmetic on elements of this size, simple kinds first.
+[[nodiscard]] std::vector<arithmetic> math_of(std::int64_t element_bytes);
+
 // A problem of this shape that the row may move: elements of `src_bytes`; axes as numpy.transpose takes them. A row that moves
 // in place gets one in place. A row that computes gets the first arithmetic that it accepts.
 [[nodiscard]] problem problem_for(std::string_view row, const std::vector<std::int64_t>& shape,
