@@ -46,14 +46,18 @@ TEST(system, backends_are_all_listed_and_absent_ones_say_why) {
   }
 }
 
-TEST(system, kernel_list_is_the_list) {
+TEST(system, kernel_list_is_the_rows_of_this_build) {
+  std::vector<const kernels::kernel*> present;
+  for (const kernels::kernel& row : kernels::all()) {
+    if (kernels::is_present(row)) present.push_back(&row);
+  }
   const std::vector<kernel_info> rows = kernel_list();
-  ASSERT_EQ(rows.size(), kernels::all().size());
+  ASSERT_EQ(rows.size(), present.size());
   std::set<std::string> names;
   for (std::size_t k = 0; k < rows.size(); ++k) {
-    EXPECT_EQ(rows[k].name, kernels::all()[k].name);
-    EXPECT_EQ(rows[k].family, kernels::all()[k].family);
-    EXPECT_EQ(rows[k].element_bytes, kernels::all()[k].element_bytes);
+    EXPECT_EQ(rows[k].name, present[k]->name);
+    EXPECT_EQ(rows[k].family, present[k]->family);
+    EXPECT_EQ(rows[k].element_bytes, present[k]->element_bytes);
     EXPECT_NE(rows[k].note, "");
     names.insert(rows[k].name);
   }
