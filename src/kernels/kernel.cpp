@@ -7,7 +7,7 @@ namespace cornerturn::kernels {
 
 // The offers of the families.
 namespace cpu {
-#define CPU_ROW(name, family, policy, element_bytes, note)                                    \
+#define CPU_ROW(name, family, policy, element_bytes, note, ...)                               \
   namespace family {                                                                          \
   bool policy(const facts& known, const target& on, const kernel& row, offer& made) noexcept; \
   }
@@ -47,10 +47,10 @@ namespace {
   {#name, "cpu", #family, kind, bytes, bytes, note, &cpu::family::policy, &name, nullptr, nullptr, 0, 0, 0, 0},
 
 constexpr kernel table[] = {
-#define CPU_ROW(name, family, policy, bytes, note) CPU_TABLE_ROW(name, family, row_kind::move, policy, bytes, note)
-#define CPU_IN_PLACE_ROW(name, family, policy, bytes, note) \
+#define CPU_ROW(name, family, policy, bytes, note, ...) CPU_TABLE_ROW(name, family, row_kind::move, policy, bytes, note)
+#define CPU_IN_PLACE_ROW(name, family, policy, bytes, note, ...) \
   CPU_TABLE_ROW(name, family, row_kind::in_place, policy, bytes, note)
-#define CPU_ARITHMETIC_ROW(name, family, policy, bytes, note) \
+#define CPU_ARITHMETIC_ROW(name, family, policy, bytes, note, ...) \
   CPU_TABLE_ROW(name, family, row_kind::arithmetic, policy, bytes, note)
 #define GPU_ROW(name, family, bytes, tile_rows, tile_cols, shared, limits, note, ...) \
   GPU_TABLE_ROW(name, family, row_kind::move, bytes, bytes, tile_rows, tile_cols, shared, limits, note)

@@ -86,7 +86,7 @@ struct kernel {
 // Returns false, and changes nothing, when this machine has no such target
 bool force_simd_target(std::string_view name);
 
-#define CPU_ROW(name, family, policy, element_bytes, note) \
+#define CPU_ROW(name, ...) \
   void name(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) noexcept;
 #define CPU_IN_PLACE_ROW CPU_ROW
 #define CPU_ARITHMETIC_ROW CPU_ROW

@@ -31,19 +31,3 @@ class dispatched {
 };
 
 }  // namespace cornerturn::kernels::cpu
-
-// Defines the row `name` in namespace kernels; `walk` has its name in namespace cpu::HWY_NAMESPACE.
-#define CORNERTURN_CPU_KERNEL(name, walk)                                                                     \
-  namespace cpu {                                                                                             \
-  HWY_EXPORT(walk);                                                                                           \
-  }                                                                                                           \
-  void name(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) noexcept {             \
-    using namespace cpu;                                                                                      \
-    static constinit dispatched code([](const void* a, const arrays& those, std::int64_t b, std::int64_t e) { \
-      hwy::GetChosenTarget().Update(hwy::SupportedTargets());                                                 \
-      const dispatched::function best = &HWY_DYNAMIC_DISPATCH(walk);                                          \
-      code.choose(best);                                                                                      \
-      best(a, those, b, e);                                                                                   \
-    });                                                                                                       \
-    code(args, all, begin, end);                                                                              \
-  }

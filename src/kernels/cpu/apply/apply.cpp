@@ -24,11 +24,11 @@
 #include "kernels/cpu/apply/scaled-inl.hpp"
 #include "kernels/cpu/apply/strips_math-inl.hpp"
 #include "kernels/cpu/apply/walk.hpp"
-#include "kernels/cpu/dispatch.hpp"
 #include "kernels/cpu/policy/block-inl.hpp"
 #include "kernels/cpu/policy/fill-inl.hpp"
 #include "kernels/cpu/policy/lines-inl.hpp"
 #include "kernels/cpu/policy/units-inl.hpp"
+#include "kernels/kernel.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
@@ -407,13 +407,5 @@ void apply_runs(const void* args, const arrays& all, std::int64_t begin, std::in
 }  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
-namespace cornerturn::kernels {
-
-CORNERTURN_CPU_KERNEL(cpu_apply_strips, apply_strips)
-CORNERTURN_CPU_KERNEL(cpu_apply_tile, apply_tile)
-CORNERTURN_CPU_KERNEL(cpu_apply_tile_src, apply_tile_src)
-CORNERTURN_CPU_KERNEL(cpu_apply_runs, apply_runs)
-
-}  // namespace cornerturn::kernels
-#endif  // HWY_ONCE
+#define CPU_ROWS "kernels/cpu/apply/rows.inc"
+#include "kernels/cpu/rows-inl.hpp"

@@ -8,8 +8,7 @@
 #include "kernels/cpu/apply/walk.hpp"
 #include "kernels/kernel.hpp"
 
-namespace cornerturn::kernels {
-namespace cpu {
+namespace cornerturn::kernels::cpu {
 namespace {
 
 template <std::size_t Bytes>
@@ -79,10 +78,8 @@ void apply_one_by_one(const apply::args& work, const arrays& all, std::int64_t b
   }
 }
 
-}  // namespace cpu
-
-void cpu_apply_gather(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) noexcept {
-  cpu::apply_one_by_one(*static_cast<const cpu::apply::args*>(args), all, begin, end);
+void apply_gather(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) noexcept {
+  apply_one_by_one(*static_cast<const apply::args*>(args), all, begin, end);
 }
 
-}  // namespace cornerturn::kernels
+}  // namespace cornerturn::kernels::cpu

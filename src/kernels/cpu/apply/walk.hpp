@@ -57,4 +57,7 @@ class apply_walk {
 // Effect  computes units of any strides, cut in any way
 void apply_one_by_one(const apply::args& work, const arrays& all, std::int64_t begin, std::int64_t end) noexcept;
 
+void apply_gather(const void* args, const arrays& all, std::int64_t begin,
+                  std::int64_t end) noexcept;  // the same units
+
 }  // namespace cornerturn::kernels::cpu

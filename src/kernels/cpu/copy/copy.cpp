@@ -6,10 +6,10 @@
 #include <hwy/foreach_target.h>  // first, and before highway.h
 
 #include "kernels/cpu/copy/args.hpp"
-#include "kernels/cpu/dispatch.hpp"
 #include "kernels/cpu/odometer.hpp"
 #include "kernels/cpu/page_prefetcher.hpp"
 #include "kernels/cpu/policy/lines-inl.hpp"
+#include "kernels/kernel.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
@@ -57,11 +57,5 @@ void copy_runs(const void* args, const arrays& all, std::int64_t begin, std::int
 }  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
-namespace cornerturn::kernels {
-
-CORNERTURN_CPU_KERNEL(cpu_copy, copy_run)
-CORNERTURN_CPU_KERNEL(cpu_copy_runs, copy_runs)
-
-}  // namespace cornerturn::kernels
-#endif  // HWY_ONCE
+#define CPU_ROWS "kernels/cpu/copy/rows.inc"
+#include "kernels/cpu/rows-inl.hpp"

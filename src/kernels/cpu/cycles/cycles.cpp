@@ -26,7 +26,7 @@
 #include <utility>
 
 #include "kernels/cpu/cycles/args.hpp"
-#include "kernels/cpu/dispatch.hpp"
+#include "kernels/kernel.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
@@ -249,10 +249,5 @@ void follow_cycles(const void* args, const arrays& all, std::int64_t begin, std:
 }  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
-namespace cornerturn::kernels {
-
-CORNERTURN_CPU_KERNEL(cpu_cycles, follow_cycles)
-
-}  // namespace cornerturn::kernels
-#endif  // HWY_ONCE
+#define CPU_ROWS "kernels/cpu/cycles/rows.inc"
+#include "kernels/cpu/rows-inl.hpp"

@@ -8,12 +8,12 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/end_to_end/end_to_end.cpp"
 #include <hwy/foreach_target.h>  // first, and before highway.h
 
-#include "kernels/cpu/dispatch.hpp"
 #include "kernels/cpu/end_to_end/args.hpp"
 #include "kernels/cpu/end_to_end/small-inl.hpp"
 #include "kernels/cpu/end_to_end/whole_lines-inl.hpp"
 #include "kernels/cpu/policy/fill-inl.hpp"
 #include "kernels/cpu/policy/packed-inl.hpp"
+#include "kernels/kernel.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
@@ -33,69 +33,8 @@ void end_to_end_small(const void* args, const arrays& all, std::int64_t begin, s
   move_small_matrices<Word>(*static_cast<const end_to_end::small_args*>(args), all.src, all.dst, begin, end);
 }
 
-void end_to_end_lines_b1(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  end_to_end_lines<1>(args, all, begin, end);
-}
-void end_to_end_lines_b2(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  end_to_end_lines<2>(args, all, begin, end);
-}
-void end_to_end_lines_b4(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  end_to_end_lines<4>(args, all, begin, end);
-}
-void end_to_end_lines_b8(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  end_to_end_lines<8>(args, all, begin, end);
-}
-void end_to_end_lines_b16(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  end_to_end_lines<16>(args, all, begin, end);
-}
-void end_to_end_packed_b1(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  end_to_end_packed<1>(args, all, begin, end);
-}
-void end_to_end_packed_b2(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  end_to_end_packed<2>(args, all, begin, end);
-}
-void end_to_end_packed_b4(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  end_to_end_packed<4>(args, all, begin, end);
-}
-void end_to_end_packed_b8(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  end_to_end_packed<8>(args, all, begin, end);
-}
-void end_to_end_packed_b16(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  end_to_end_packed<16>(args, all, begin, end);
-}
-void end_to_end_small_b1(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  end_to_end_small<1>(args, all, begin, end);
-}
-void end_to_end_small_b2(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  end_to_end_small<2>(args, all, begin, end);
-}
-void end_to_end_small_b4(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  end_to_end_small<4>(args, all, begin, end);
-}
-void end_to_end_small_b8(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  end_to_end_small<8>(args, all, begin, end);
-}
-
 }  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
-namespace cornerturn::kernels {
-
-CORNERTURN_CPU_KERNEL(cpu_end_to_end_lines_b1, end_to_end_lines_b1)
-CORNERTURN_CPU_KERNEL(cpu_end_to_end_lines_b2, end_to_end_lines_b2)
-CORNERTURN_CPU_KERNEL(cpu_end_to_end_lines_b4, end_to_end_lines_b4)
-CORNERTURN_CPU_KERNEL(cpu_end_to_end_lines_b8, end_to_end_lines_b8)
-CORNERTURN_CPU_KERNEL(cpu_end_to_end_lines_b16, end_to_end_lines_b16)
-CORNERTURN_CPU_KERNEL(cpu_end_to_end_packed_b1, end_to_end_packed_b1)
-CORNERTURN_CPU_KERNEL(cpu_end_to_end_packed_b2, end_to_end_packed_b2)
-CORNERTURN_CPU_KERNEL(cpu_end_to_end_packed_b4, end_to_end_packed_b4)
-CORNERTURN_CPU_KERNEL(cpu_end_to_end_packed_b8, end_to_end_packed_b8)
-CORNERTURN_CPU_KERNEL(cpu_end_to_end_packed_b16, end_to_end_packed_b16)
-CORNERTURN_CPU_KERNEL(cpu_end_to_end_small_b1, end_to_end_small_b1)
-CORNERTURN_CPU_KERNEL(cpu_end_to_end_small_b2, end_to_end_small_b2)
-CORNERTURN_CPU_KERNEL(cpu_end_to_end_small_b4, end_to_end_small_b4)
-CORNERTURN_CPU_KERNEL(cpu_end_to_end_small_b8, end_to_end_small_b8)
-
-}  // namespace cornerturn::kernels
-#endif  // HWY_ONCE
+#define CPU_ROWS "kernels/cpu/end_to_end/rows.inc"
+#include "kernels/cpu/rows-inl.hpp"

@@ -9,11 +9,11 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/gather/gather.cpp"
 #include <hwy/foreach_target.h>  // first, and before highway.h
 
-#include "kernels/cpu/dispatch.hpp"
 #include "kernels/cpu/gather/args.hpp"
 #include "kernels/cpu/gather/box-inl.hpp"
 #include "kernels/cpu/policy/packed-inl.hpp"
 #include "kernels/cpu/policy/panels-inl.hpp"
+#include "kernels/kernel.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
@@ -82,43 +82,15 @@ template <std::size_t Word>
 void gather_box(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
   move_boxes<Word>(*static_cast<const gather::box_args*>(args), all.src, all.dst, begin, end);
 }
-
-void gather_box_b1(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  gather_box<1>(args, all, begin, end);
-}
-void gather_box_b2(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  gather_box<2>(args, all, begin, end);
-}
-void gather_box_b4(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  gather_box<4>(args, all, begin, end);
-}
-void gather_box_b8(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  gather_box<8>(args, all, begin, end);
-}
-void gather_box_b16(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  gather_box<16>(args, all, begin, end);
+void gather_strided(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
+  const auto& work = *static_cast<const gather::strided_args*>(args);
+  odometer walk(work.outer, work.word_bytes, begin, false);
+  const auto word = static_cast<std::size_t>(work.word_bytes);
+  for (std::int64_t i = begin; i < end; ++i, walk.next()) std::memcpy(all.dst + walk.dst(), all.src + walk.src(), word);
 }
 
 }  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
-namespace cornerturn::kernels {
-
-void cpu_gather_strided(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) noexcept {
-  const auto& work = *static_cast<const cpu::gather::strided_args*>(args);
-  cpu::odometer walk(work.outer, work.word_bytes, begin, false);
-  const auto word = static_cast<std::size_t>(work.word_bytes);
-  for (std::int64_t i = begin; i < end; ++i, walk.next()) std::memcpy(all.dst + walk.dst(), all.src + walk.src(), word);
-}
-
-CORNERTURN_CPU_KERNEL(cpu_gather, gather_elements)
-CORNERTURN_CPU_KERNEL(cpu_gather_packed, gather_packed)
-CORNERTURN_CPU_KERNEL(cpu_gather_box_b1, gather_box_b1)
-CORNERTURN_CPU_KERNEL(cpu_gather_box_b2, gather_box_b2)
-CORNERTURN_CPU_KERNEL(cpu_gather_box_b4, gather_box_b4)
-CORNERTURN_CPU_KERNEL(cpu_gather_box_b8, gather_box_b8)
-CORNERTURN_CPU_KERNEL(cpu_gather_box_b16, gather_box_b16)
-
-}  // namespace cornerturn::kernels
-#endif  // HWY_ONCE
+#define CPU_ROWS "kernels/cpu/gather/rows.inc"
+#include "kernels/cpu/rows-inl.hpp"

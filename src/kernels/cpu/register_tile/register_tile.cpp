@@ -5,12 +5,12 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/register_tile/register_tile.cpp"
 #include <hwy/foreach_target.h>  // first, and before highway.h
 
-#include "kernels/cpu/dispatch.hpp"
 #include "kernels/cpu/odometer.hpp"
 #include "kernels/cpu/policy/block-inl.hpp"
 #include "kernels/cpu/policy/line_tile-inl.hpp"
 #include "kernels/cpu/policy/lines-inl.hpp"
 #include "kernels/cpu/register_tile/args.hpp"
+#include "kernels/kernel.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
@@ -114,49 +114,8 @@ void register_tile_lines(const void* args, const arrays& all, std::int64_t begin
 #endif
 }
 
-void register_tile_b1(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  register_tile_blocks<1>(args, all, begin, end);
-}
-void register_tile_b2(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  register_tile_blocks<2>(args, all, begin, end);
-}
-void register_tile_b4(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  register_tile_blocks<4>(args, all, begin, end);
-}
-void register_tile_b8(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  register_tile_blocks<8>(args, all, begin, end);
-}
-void register_tile_b16(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  register_tile_blocks<16>(args, all, begin, end);
-}
-void register_tile_lines_b1(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  register_tile_lines<1>(args, all, begin, end);
-}
-void register_tile_lines_b2(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  register_tile_lines<2>(args, all, begin, end);
-}
-void register_tile_lines_b4(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  register_tile_lines<4>(args, all, begin, end);
-}
-void register_tile_lines_b8(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  register_tile_lines<8>(args, all, begin, end);
-}
-
 }  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
-namespace cornerturn::kernels {
-
-CORNERTURN_CPU_KERNEL(cpu_register_tile_b1, register_tile_b1)
-CORNERTURN_CPU_KERNEL(cpu_register_tile_b2, register_tile_b2)
-CORNERTURN_CPU_KERNEL(cpu_register_tile_b4, register_tile_b4)
-CORNERTURN_CPU_KERNEL(cpu_register_tile_b8, register_tile_b8)
-CORNERTURN_CPU_KERNEL(cpu_register_tile_b16, register_tile_b16)
-CORNERTURN_CPU_KERNEL(cpu_register_tile_lines_b1, register_tile_lines_b1)
-CORNERTURN_CPU_KERNEL(cpu_register_tile_lines_b2, register_tile_lines_b2)
-CORNERTURN_CPU_KERNEL(cpu_register_tile_lines_b4, register_tile_lines_b4)
-CORNERTURN_CPU_KERNEL(cpu_register_tile_lines_b8, register_tile_lines_b8)
-
-}  // namespace cornerturn::kernels
-#endif  // HWY_ONCE
+#define CPU_ROWS "kernels/cpu/register_tile/rows.inc"
+#include "kernels/cpu/rows-inl.hpp"

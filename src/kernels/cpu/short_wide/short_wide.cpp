@@ -7,12 +7,12 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/short_wide/short_wide.cpp"
 #include <hwy/foreach_target.h>  // first, and before highway.h
 
-#include "kernels/cpu/dispatch.hpp"
 #include "kernels/cpu/policy/fill-inl.hpp"
 #include "kernels/cpu/policy/interleave-inl.hpp"
 #include "kernels/cpu/policy/packed-inl.hpp"
 #include "kernels/cpu/short_wide/args.hpp"
 #include "kernels/cpu/short_wide/short_wide-inl.hpp"
+#include "kernels/kernel.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
@@ -47,45 +47,8 @@ void short_wide_join(const void* args, const arrays& all, std::int64_t begin, st
   move_packed(work, all.src, all.dst, begin, end, join_fill<Word>(work, all.src));
 }
 
-void short_wide_b1(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  short_wide_any<1>(args, all, begin, end);
-}
-void short_wide_b2(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  short_wide_any<2>(args, all, begin, end);
-}
-void short_wide_b4(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  short_wide_any<4>(args, all, begin, end);
-}
-void short_wide_b8(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  short_wide_any<8>(args, all, begin, end);
-}
-void short_wide_join_b1(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  short_wide_join<1>(args, all, begin, end);
-}
-void short_wide_join_b2(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  short_wide_join<2>(args, all, begin, end);
-}
-void short_wide_join_b4(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  short_wide_join<4>(args, all, begin, end);
-}
-void short_wide_join_b8(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  short_wide_join<8>(args, all, begin, end);
-}
-
 }  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
-namespace cornerturn::kernels {
-
-CORNERTURN_CPU_KERNEL(cpu_short_wide_b1, short_wide_b1)
-CORNERTURN_CPU_KERNEL(cpu_short_wide_b2, short_wide_b2)
-CORNERTURN_CPU_KERNEL(cpu_short_wide_b4, short_wide_b4)
-CORNERTURN_CPU_KERNEL(cpu_short_wide_b8, short_wide_b8)
-CORNERTURN_CPU_KERNEL(cpu_short_wide_join_b1, short_wide_join_b1)
-CORNERTURN_CPU_KERNEL(cpu_short_wide_join_b2, short_wide_join_b2)
-CORNERTURN_CPU_KERNEL(cpu_short_wide_join_b4, short_wide_join_b4)
-CORNERTURN_CPU_KERNEL(cpu_short_wide_join_b8, short_wide_join_b8)
-
-}  // namespace cornerturn::kernels
-#endif  // HWY_ONCE
+#define CPU_ROWS "kernels/cpu/short_wide/rows.inc"
+#include "kernels/cpu/rows-inl.hpp"

@@ -20,10 +20,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/cpu/dispatch.hpp"
 #include "kernels/cpu/policy/block-inl.hpp"
 #include "kernels/cpu/scratch.hpp"
 #include "kernels/cpu/swap/args.hpp"
+#include "kernels/cpu/swap/elements.hpp"
+#include "kernels/kernel.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
@@ -287,116 +288,39 @@ void swap_words(const void* args, const arrays& all, std::int64_t begin, std::in
   each_block_pair(work, data, begin, end, turn);
 }
 
-void swap_b1(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  swap_words<1>(args, all, begin, end);
-}
-void swap_b2(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  swap_words<2>(args, all, begin, end);
-}
-void swap_b4(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  swap_words<4>(args, all, begin, end);
-}
-void swap_b8(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  swap_words<8>(args, all, begin, end);
-}
-void swap_b16(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  swap_words<16>(args, all, begin, end);
+void swap_one_by_one(const void* args, const arrays& those, std::int64_t begin, std::int64_t end) {
+  const auto& work = *static_cast<const swap::args*>(args);
+  const auto with = [&](const auto& swap) {
+    swap_elements<std::decay_t<decltype(swap)>> all{work.pairs.axes[0].src_stride * work.word_bytes,
+                                                    work.pairs.axes[0].dst_stride * work.word_bytes, swap};
+    each_block_pair(work, those.dst, begin, end, all);
+  };
+  switch (work.element_bytes) {
+    case 1:
+      return with(swap_exactly<1>{});
+    case 2:
+      return with(swap_exactly<2>{});
+    case 3:
+      return with(swap_exactly<3>{});
+    case 4:
+      return with(swap_exactly<4>{});
+    case 6:
+      return with(swap_exactly<6>{});
+    case 8:
+      return with(swap_exactly<8>{});
+    case 12:
+      return with(swap_exactly<12>{});
+    case 16:
+      return with(swap_exactly<16>{});
+    case 24:
+      return with(swap_exactly<24>{});
+    default:
+      return with(swap_any{work.element_bytes});
+  }
 }
 
 }  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
-namespace cornerturn::kernels {
-namespace cpu {
-namespace {
-
-// Elements that are swapped one by one.
-template <class Swap>
-struct swap_elements {
-  std::int64_t pitch;
-  std::int64_t step;  // from one column to the next
-  Swap swap;
-
-  void diagonal(const mirrored& all, const mirrored& /*next*/) const {
-    for (std::int64_t r = 1; r < all.rows; ++r) {
-      for (std::int64_t c = 0; c < r; ++c) swap(all.upper + r * pitch + c * step, all.upper + c * pitch + r * step);
-    }
-  }
-  void pair(const mirrored& all, const mirrored& next) const {
-    // Rows of the next pair, where elements are so close that a row is a few lines.
-    const bool near = step <= 4 * 64 && next.rows == all.rows && next.cols == all.cols;
-    for (std::int64_t r = 0; r < all.rows; ++r) {
-      std::byte* a = all.upper + r * pitch;
-      std::byte* b = all.lower + r * step;
-      for (std::int64_t c = 0; c < all.cols; ++c, a += step, b += pitch) swap(a, b);
-      if (!near) continue;
-      for (std::int64_t k = 0; k < all.cols * step; k += 64) __builtin_prefetch(next.upper + r * pitch + k, 1, 2);
-      for (std::int64_t k = 0; k < all.cols * step; k += 64) __builtin_prefetch(next.lower + r * pitch + k, 1, 2);
-    }
-  }
-};
-
-template <std::size_t Bytes>
-struct swap_exactly {
-  void operator()(std::byte* a, std::byte* b) const {
-    std::byte kept[Bytes];
-    std::memcpy(kept, a, Bytes);
-    std::memcpy(a, b, Bytes);
-    std::memcpy(b, kept, Bytes);
-  }
-};
-
-struct swap_any {
-  std::int64_t bytes;
-  void operator()(std::byte* a, std::byte* b) const {
-    constexpr std::int64_t piece = 256;
-    std::int64_t k = 0;
-    for (; k + piece <= bytes; k += piece) swap_exactly<piece>{}(a + k, b + k);
-    for (; k + 16 <= bytes; k += 16) swap_exactly<16>{}(a + k, b + k);
-    for (; k < bytes; ++k) std::swap(a[k], b[k]);
-  }
-};
-
-}  // namespace
-}  // namespace cpu
-
-CORNERTURN_CPU_KERNEL(cpu_swap_b1, swap_b1)
-CORNERTURN_CPU_KERNEL(cpu_swap_b2, swap_b2)
-CORNERTURN_CPU_KERNEL(cpu_swap_b4, swap_b4)
-CORNERTURN_CPU_KERNEL(cpu_swap_b8, swap_b8)
-CORNERTURN_CPU_KERNEL(cpu_swap_b16, swap_b16)
-
-void cpu_swap(const void* args, const arrays& those, std::int64_t begin, std::int64_t end) noexcept {
-  const auto& work = *static_cast<const cpu::swap::args*>(args);
-  const auto with = [&](const auto& swap) {
-    cpu::swap_elements<std::decay_t<decltype(swap)>> all{work.pairs.axes[0].src_stride * work.word_bytes,
-                                                         work.pairs.axes[0].dst_stride * work.word_bytes, swap};
-    cpu::each_block_pair(work, those.dst, begin, end, all);
-  };
-  switch (work.element_bytes) {
-    case 1:
-      return with(cpu::swap_exactly<1>{});
-    case 2:
-      return with(cpu::swap_exactly<2>{});
-    case 3:
-      return with(cpu::swap_exactly<3>{});
-    case 4:
-      return with(cpu::swap_exactly<4>{});
-    case 6:
-      return with(cpu::swap_exactly<6>{});
-    case 8:
-      return with(cpu::swap_exactly<8>{});
-    case 12:
-      return with(cpu::swap_exactly<12>{});
-    case 16:
-      return with(cpu::swap_exactly<16>{});
-    case 24:
-      return with(cpu::swap_exactly<24>{});
-    default:
-      return with(cpu::swap_any{work.element_bytes});
-  }
-}
-
-}  // namespace cornerturn::kernels
-#endif  // HWY_ONCE
+#define CPU_ROWS "kernels/cpu/swap/rows.inc"
+#include "kernels/cpu/rows-inl.hpp"
