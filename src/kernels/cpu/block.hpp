@@ -1,4 +1,5 @@
-// The register blocks that every SIMD target offers, by word size: how many rows x columns one of them takes at most.
+// Sizes of the register blocks by word size: the largest number of rows and columns over all SIMD targets. Sizes of the
+// strips and pieces that several walks share.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +7,8 @@
 
 namespace cornerturn::kernels::cpu {
 
-// Rows of src that are read side by side: more than 16 streams halve what a Zen 4 core reads (29 -> 14 GB/s with 32
-// streams, AMD EPYC 4th generation, 2026-11-21), more than 32 what a Granite Rapids core reads.
+// Rows of src that are loaded side by side. 32 rows instead of 16 halve the load rate of one core from 29 to 14 GB/s
+// (AMD EPYC 4th generation, 2026-11-21). An Intel Xeon (model 143) follows up to 32 rows.
 inline constexpr int strip_rows = 16;
 
 [[nodiscard]] constexpr int block_rows(std::int64_t word_bytes) noexcept {
@@ -17,36 +18,35 @@ inline constexpr int strip_rows = 16;
   return word_bytes <= 2 ? static_cast<int>(32 / word_bytes) : static_cast<int>(16 / word_bytes);
 }
 
-// The same for line_tile-inl.hpp.
+// Rows and columns of one tile of line_tile-inl.hpp.
 [[nodiscard]] constexpr std::int64_t line_tile_rows(std::int64_t word_bytes) noexcept { return 64 / word_bytes; }
 [[nodiscard]] constexpr std::int64_t line_tile_cols(std::int64_t word_bytes) noexcept {
   return word_bytes == 4 ? 8 : 16 / word_bytes;
 }
 
-// The same for strips-inl.hpp.
+// Rows of one strip of strips-inl.hpp.
 [[nodiscard]] constexpr std::size_t rows_of_strip(std::size_t word_bytes) noexcept {
   return word_bytes <= 4 ? 32 : 128 / word_bytes;
 }
-// The same where a second array is summed, whose pieces are streams too. Means of 5000 x 6992, 4999 x 6001 and 4096 x 4096
-// on one thread and two, two processes each: float32 with beta 0.61 of the copy by 32 rows, 0.64 by 16, with a second
-// source 0.46 and 0.50 (Intel Xeon with 2 MiB of L2, 2026-11-23).
+// Rows of one strip when a second array is summed. The pieces of that array are streams too, so fewer rows are better:
+// float32 with beta reaches 0.61 of the copy with 32 rows and 0.64 with 16 (Intel Xeon, 2 MiB of L2, 2026-11-23).
 [[nodiscard]] constexpr std::size_t rows_of_summed_strip(std::size_t word_bytes) noexcept {
   return word_bytes == 4 ? 16 : rows_of_strip(word_bytes);
 }
-inline constexpr std::int64_t strip_block_bytes = 128;  // of each row, that are read together
+inline constexpr std::int64_t strip_block_bytes = 128;  // bytes of each row of a strip that one block loads
 
-// Columns of a matrix that goes by item_strips-inl.hpp, at most: two lines of each are staged.
+// Most columns of a matrix that item_strips-inl.hpp takes: it stages two lines of each column.
 inline constexpr std::int64_t item_strip_cols = 1024;
 
-// Of each of few columns, transposed together: see tall_skinny/tall_skinny-inl.hpp.
+// Bytes of each column that tall_skinny/tall_skinny-inl.hpp transposes as one group.
 inline constexpr std::int64_t column_group_bytes = 128;
 
-// Of each of few rows: see short_wide/short_wide-inl.hpp.
+// Bytes of each row that short_wide/short_wide-inl.hpp transposes as one group.
 inline constexpr std::int64_t row_group_bytes = 128;
 
-// Of a dst run that is summed at a time with an array that lies as dst does. That array is read by such pieces, and the
-// core's prefetchers follow none that is shorter: pieces of 128 to 640 bytes, read and written, go at 12 GB/s, of 768 to
-// 1024 at 26 to 30, where a copy has 23, whatever is fetched ahead (Intel Xeon, 2 MiB of L2, 2026-11-22).
+// Bytes of a dst run that are summed together with a second array of the same strides as dst. The second array is loaded
+// in pieces of this length. The hardware prefetchers do not follow shorter pieces: 128 to 640 bytes run at 12 GB/s, 768 to
+// 1024 bytes at 26 to 30 GB/s (Intel Xeon, 2 MiB of L2, 2026-11-22).
 inline constexpr std::int64_t summed_piece_bytes = 1024;
 
 }  // namespace cornerturn::kernels::cpu

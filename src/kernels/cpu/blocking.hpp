@@ -1,10 +1,10 @@
-// How a problem is cut for the walks over rows and columns: the part of their arguments that they share.
+// How a problem is cut for the walks over rows and columns: the arguments that all of these walks share.
 //
 //   rows   axes that are contiguous in dst: rows.axes[0] has dst stride 1 element. A walk writes runs of rows
 //   cols   axes of one pitch in src, contiguous unless elements are gathered. A walk reads runs of columns
-//   outer  the other axes, last one fastest
+//   outer  all remaining axes; the last one is the fastest
 //
-// Work is counted in units: one outer index, one panel of columns and one chunk of rows each.
+// A unit of work is one outer index, one panel of columns and one chunk of rows.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +17,12 @@ namespace cornerturn::kernels::cpu {
 
 struct blocking {
   std::int64_t word_bytes = 1;     // strides count words
-  std::int64_t element_bytes = 1;  // of one (row, column): a word, or a whole inner run
+  std::int64_t element_bytes = 1;  // size of one (row, column): a word, or a whole inner run
   fused_axes rows;
   fused_axes cols;
   fused_axes outer;
   std::int64_t src_col_bytes = 1;   // from one column to the next in src
-  std::int64_t panel = 1;           // columns in flight at once: dst runs that a thread keeps open
+  std::int64_t panel = 1;           // columns of one unit: dst runs that a thread writes side by side
   std::int64_t group = 1;           // rows that are read before the panel is written
   std::int64_t row_chunk = 1;       // rows of one unit
   std::int64_t prefetch_bytes = 0;  // distance of the software prefetch; 0: none
@@ -35,13 +35,13 @@ struct blocking {
   [[nodiscard]] std::int64_t units() const noexcept { return outer.total * panels() * row_chunks(); }
 };
 
-// Where the columns of a panel are contiguous in dst, it is one run.
+// For columns that are contiguous in dst one after another: a whole panel is one dst run.
 struct packed_blocking : blocking {
-  fused_axes read_order;         // of the prefetcher: the axes of outer
-  std::int64_t ahead_units = 1;  // how far it is ahead
+  fused_axes read_order;         // the axes of outer, in the order of the prefetcher
+  std::int64_t ahead_units = 1;  // how many units the prefetcher is ahead
 };
 
-inline constexpr std::int64_t packed_rows = 1024;         // of such a panel, at most
+inline constexpr std::int64_t packed_rows = 1024;         // most rows of such a panel
 inline constexpr std::int64_t packed_ahead_bytes = 8192;  // prefetch distance
 
 }  // namespace cornerturn::kernels::cpu

@@ -67,9 +67,9 @@ constexpr cpu_costs zen3 = [] {
   return row;
 }();
 
-// Pieces of 256 bytes through panels win where runs begin at lines, GB/s read and written (2026-11-21): float32 10000 x
-// 6992 17 with staged lines and 24 so, 8192 x 8192 15 and 22; odd pitches lose, 20.8 and 18.2. Strips lose everywhere:
-// float32 10000 x 7000 0.33 of a copy and 0.55, 9999 x 7001 0.32 and 0.45 (2026-11-23).
+// Panels with pieces of 256 bytes win when runs begin at cache lines: float32 10000 x 6992 runs at 24 GB/s, and at 17 with
+// staged lines (2026-11-21). With odd pitches panels lose: 18.2 GB/s, and 20.8 with staged lines. Strips lose
+// everywhere: float32 10000 x 7000 reaches 0.33 of a copy, another walk 0.55 (2026-11-23).
 constexpr cpu_costs zen4 = [] {
   cpu_costs row = zen3;
   row.name = "amd, 1 MiB of L2";

@@ -1,5 +1,5 @@
 #include "kernels/cpu/targets.hpp"  // before Highway
-// Not compiled again for each target: the list of targets only.
+// This file is compiled once, not once per target: it only needs Highway's list of targets.
 #include <hwy/highway.h>
 
 #include "kernels/cpu/dispatch.hpp"

@@ -1,5 +1,5 @@
-// How a row finds its code for the SIMD target of this machine: at its first call, once. To ask Highway at each call takes
-// a fifth of the time of an 8 x 8 matrix.
+// A kernel row chooses its code for the SIMD target of this machine at its first call, once. Asking Highway at each call
+// would take a fifth of the time of an 8 x 8 matrix.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,7 @@
 
 namespace cornerturn::kernels::cpu {
 
-// True where the SIMD target in use stores whole lines from registers: AVX-512.
+// True when the SIMD target in use stores whole cache lines from registers: AVX-512.
 [[nodiscard]] bool stores_lines_from_registers() noexcept;
 
 class dispatched {
@@ -21,13 +21,13 @@ class dispatched {
     chosen_.load(std::memory_order_relaxed)(args, all, begin, end);
   }
   void choose(function best) noexcept;
-  static void forget_all() noexcept;  // the next call of each chooses anew
+  static void forget_all() noexcept;  // after it, the next call of each row chooses anew
 
  private:
   function first_;
   std::atomic<function> chosen_;
   std::atomic<bool> listed_ = false;
-  dispatched* next_ = nullptr;  // of those that chose
+  dispatched* next_ = nullptr;  // links the list of rows that have chosen, for forget_all
 };
 
 }  // namespace cornerturn::kernels::cpu

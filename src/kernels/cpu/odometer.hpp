@@ -1,4 +1,4 @@
-// Walks fused axes in order and keeps the byte offsets on both sides up to date.
+// Walks fused axes in order and keeps the byte offsets in src and in dst up to date.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,8 @@ namespace cornerturn::kernels::cpu {
 
 class odometer {
  public:
-  // Starts at the linear index i. `fast_first`: axes[0] is the fastest (rows, cols), else the last one is (outer).
+  // Starts at the linear index i. `fast_first`: axes[0] is the fastest axis (rows, cols). Else the last axis is the fastest
+  // (outer).
   odometer(const fused_axes& axes, std::int64_t word_bytes, std::int64_t i, bool fast_first) noexcept
       : rank_(axes.rank) {
     for (int k = 0; k < rank_; ++k) {
@@ -51,7 +52,7 @@ class odometer {
     std::int64_t dst;
   };
   std::array<wheel, map::max_axes>
-      wheels_;  // the first rank_ of them; clearing all would take longer than a small matrix
+      wheels_;  // only the first rank_ are used; clearing all of them would take longer than a small matrix
   int rank_;
   std::int64_t src_ = 0;
   std::int64_t dst_ = 0;

@@ -1,4 +1,4 @@
-// The tile buffer of a thread: grows once to what its jobs need and is given back when the thread ends.
+// The tile buffer of a thread: it grows to the largest size that a kernel asks for, and is freed when the thread ends.
 #pragma once
 
 #include <cstddef>
@@ -6,10 +6,10 @@
 
 namespace cornerturn::kernels::cpu {
 
-// Page-aligned, contents unspecified; null when there is no memory.
+// Page-aligned, contents unspecified. Null when there is no memory.
 [[nodiscard]] std::byte* scratch(std::int64_t bytes) noexcept;
 
-// Another one, for what calls kernels that use the first.
+// A second buffer of the thread, for code that calls kernels which use scratch().
 [[nodiscard]] std::byte* item_buffer(std::int64_t bytes) noexcept;
 
 }  // namespace cornerturn::kernels::cpu

@@ -52,7 +52,7 @@ bool has_rows_and_columns(const facts& known) noexcept {
 
 namespace {
 
-// True when `one` is needed to make a src row that begins with `column` so many words long.
+// True when a src row that begins with `column` needs the axis `one` to become `words` long.
 bool lengthens(const axis_pool& left, const axis& column, const axis& one, std::int64_t words) noexcept {
   fused_axes row;
   row.push(column);
@@ -86,7 +86,7 @@ void split(blocking& work, const facts& known, const target& on, std::int64_t un
   }
   const axis* src_unit = left.find(&axis::src_stride, unit);
   const axis* dst_unit = left.find(&axis::dst_stride, unit);
-  // An axis that is the unit axis of both sides is a row axis: dst is the side that is written in whole lines.
+  // An axis that has unit stride in src and in dst becomes a row axis, because dst is written in whole lines.
   const axis column = src_unit != nullptr && src_unit != dst_unit ? *src_unit : axis{};
   left.take(dst_unit, work.rows);
   for (const axis* next = nullptr; fuses && (next = left.next(&axis::dst_stride, work.rows)) != nullptr &&
@@ -150,8 +150,8 @@ void cut_panels(blocking& work, const cpu_costs& costs) noexcept {
   const std::int64_t e = work.element_bytes;
   work.prefetch_bytes = costs.prefetch_bytes;
   work.panel = std::min(work.cols.total, std::max<std::int64_t>(16, costs.panel_bytes / e));
-  // Pieces of at least piece_bytes in whole strips; a narrow panel takes longer ones, as many rows as narrow_buffer
-  // holds. Whole lines, so that none is left over to the next group where runs begin at lines.
+  // A group has whole strips and makes pieces of piece_bytes or more. A narrow panel takes more rows: they fill
+  // narrow_buffer. Each piece is whole lines, so runs that begin at lines leave no part of a line to the next group.
   const std::int64_t strip = e <= 16 ? std::max<std::int64_t>(strip_rows, 64 / e) : 1;
   const std::int64_t piece = e <= 2                ? costs.narrow_piece_bytes
                              : runs_at_lines(work) ? costs.piece_bytes
@@ -161,10 +161,11 @@ void cut_panels(blocking& work, const cpu_costs& costs) noexcept {
 }
 
 void cut_strips(blocking& work, std::int64_t dst_word_bytes, const cpu_costs& costs) noexcept {
-  // Narrow words are staged in windows in L2. Runs whole pages apart share a few sets of the TLB.
+  // Two cases take half of the columns: narrow words, which are staged in windows in L2, and runs that are whole pages
+  // apart, which share a few sets of the TLB.
   const bool fewer = dst_word_bytes <= 2 || work.cols.axes[0].dst_stride * dst_word_bytes % 4096 == 0;
   work.prefetch_bytes = costs.strip_ahead_bytes;
-  // Panels of one width, in whole blocks, so that tasks have equal shares.
+  // All panels have one width, in whole blocks, so that threads have equal shares.
   const std::int64_t wide = costs.strip_bytes / (fewer ? 2 * dst_word_bytes : dst_word_bytes);
   const std::int64_t panels = ceil_div(work.cols.total, wide);
   const std::int64_t block = strip_block_bytes / dst_word_bytes;
@@ -176,7 +177,7 @@ void cut_packed(packed_blocking& work, const cpu_costs& costs) noexcept {
   const std::int64_t run_bytes = work.rows.total * work.element_bytes;
   work.group = work.rows.total;
   work.prefetch_bytes = run_bytes % 64 == 0 ? costs.lines_ahead_bytes : costs.prefetch_bytes;
-  // A line of each row at least, and about as much of dst as the buffer takes.
+  // A panel reads at least one line of each row, and fills about end_to_end_panel_bytes of dst.
   const std::int64_t cols = std::max(std::int64_t{64} / work.element_bytes, costs.end_to_end_panel_bytes / run_bytes);
   work.panel = std::clamp<std::int64_t>(cols, 1, work.cols.total);
   work.ahead_units = std::max(packed_ahead_bytes / (run_bytes * work.panel), std::int64_t{1});

@@ -1,4 +1,4 @@
-// How the offers of the CPU families split the axes of a problem into rows, columns and the rest.
+// How the offers of the CPU families split the axes of a problem into rows, columns and outer axes.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace cornerturn::kernels::cpu {
 
-// The axes of a problem that nothing has taken yet.
+// The axes of a problem that are not yet assigned to rows, columns or outer axes.
 class axis_pool {
  public:
   explicit axis_pool(const map::canonical& form) noexcept;
@@ -27,9 +27,9 @@ class axis_pool {
   }
   [[nodiscard]] const axis* last() const noexcept { return left_.data() + count_ - 1; }
   [[nodiscard]] const axis* smallest(std::int64_t axis::*stride) const noexcept;
-  // The axis that continues `fused` in src or in dst.
+  // The axis that continues `fused` in the array that `stride` names, src or dst. Null: no axis does.
   [[nodiscard]] const axis* next(std::int64_t axis::*stride, const fused_axes& fused) const noexcept;
-  // The axes, innermost first, that are contiguous on one side, until they are `words` long.
+  // The contiguous axes of the array that `stride` names, innermost first, until they are `words` long.
   [[nodiscard]] fused_axes run_of(std::int64_t axis::*stride, std::int64_t words) const noexcept;
 
   void take(const axis* one, fused_axes& into) noexcept;
@@ -40,7 +40,7 @@ class axis_pool {
   int count_;
 };
 
-// True for problems of register blocks: an axis is contiguous in src, another one in dst.
+// True for problems that suit register blocks: one axis is contiguous in src and a different one in dst.
 [[nodiscard]] bool has_rows_and_columns(const facts& known) noexcept;
 
 [[nodiscard]] inline bool is_one_run(const map::canonical& form) noexcept {
@@ -53,50 +53,50 @@ class axis_pool {
 
 // Effect  fills word_bytes, element_bytes, rows, cols, outer, src_col_bytes, src_end_bytes and streaming. An element is
 //         `unit` words: 1, or the extent of an inner run. With `fuses`, rows and columns may be several axes.
-//         Where rows are few, columns that are contiguous in dst too make runs long enough to be written in lines. Where
-//         rows are many, an axis that could lengthen either goes to the columns until a src row fills a panel
+//         Few rows: only columns that are also contiguous in dst are fused, so that runs are long enough to be written in
+//         lines. Many rows: an axis that could lengthen rows or columns goes to the columns until a src row fills a panel
 void split(blocking& work, const facts& known, const target& on, std::int64_t unit, bool fuses) noexcept;
 
 // True when column c + 1 begins in dst where column c ends, for every c.
 [[nodiscard]] bool columns_end_to_end(const blocking& work) noexcept;
-// True when every dst run begins at a cache line, if dst does.
+// True when every dst run begins at a cache line, provided that dst does.
 [[nodiscard]] bool runs_at_lines(const blocking& work) noexcept;
-// True when the units in order read src from its begin to its end, for so many bytes at least; inside 16 KiB the order is
-// free.
+// True when consecutive units read `bytes` bytes or more of src from begin to end. Inside 16 KiB the order is free.
 [[nodiscard]] bool reads_in_order(const blocking& work, std::int64_t bytes) noexcept;
 
-// Effect  cuts the rows into chunks where there are fewer panels than threads need
+// Effect  cuts the rows into chunks when there are fewer panels than the threads need
 void cut_rows(blocking& work, int threads) noexcept;
 
-// Effect  cuts panels, groups and the prefetch for policy/panels-inl.hpp
+// Effect  sets panel, group and prefetch_bytes for policy/panels-inl.hpp
 void cut_panels(blocking& work, const cpu_costs& costs) noexcept;
-// Effect  cuts panels for stream/strips-inl.hpp, whose dst has words of so many bytes; a panel holds whole blocks
+// Effect  sets panel, group and prefetch_bytes for stream/strips-inl.hpp. A panel holds whole blocks of words of
+//         dst_word_bytes
 void cut_strips(blocking& work, std::int64_t dst_word_bytes, const cpu_costs& costs) noexcept;
 // Effect  cuts a panel of short runs that are contiguous in dst, and orders its prefetches
 void cut_packed(packed_blocking& work, const cpu_costs& costs) noexcept;
 
 // Consecutive dst runs are far apart in src. So the axis that is fastest in dst is cut in two, and the axis with the
 // smallest src stride is walked between its parts: a few runs of dst, then the runs beside them in src.
-// Returns false, and changes nothing, where no tile of the two axes pays
+// Returns false, and changes nothing, when no tile of the two axes pays
 bool tile_outer_axes(fused_axes& outer, std::int64_t run_bytes, std::int64_t tile_bytes) noexcept;
 
-// Effect  a prefetcher of runs of `piece_bytes` walks `order`, `ahead` runs before the run in work. Tiled outer axes are
-//         fetched a whole tile ahead and in the order of src, where pieces are shorter than two lines
+// Effect  sets `order` and `ahead`: a prefetcher of runs of `piece_bytes` walks `order`, `ahead` runs before the current
+//         one. Pieces shorter than two lines of tiled axes are prefetched a whole tile ahead and in the order of src
 void order_prefetches(const fused_axes& outer, bool tiled, std::int64_t piece_bytes, fused_axes& order,
                       std::int64_t& ahead) noexcept;
 
-// Predicted time where a src run is shorter than a line, so that each line is read several times; and where dst runs are
-// short, so that each begins and ends inside a line.
+// `time` plus the cost of short runs: a src run shorter than a line makes each line be read several times, and a short dst
+// run begins and ends inside a line.
 [[nodiscard]] double with_short_runs(double time, const blocking& work, const facts& known) noexcept;
-// How much of the time is lines that are read several times: 1 where src runs fill lines.
+// Factor of the time for lines that are read several times: 1 when src runs fill lines.
 [[nodiscard]] double short_reads(const facts& known) noexcept;
-// Bytes of a src run: of the columns, and of the rows where they continue it.
+// Bytes of a src run: the columns, and the rows too when they continue it.
 [[nodiscard]] std::int64_t src_run_bytes(const facts& known) noexcept;
 
-// Effect  fills units and threads of an offer
+// Effect  sets units and threads of an offer
 void share_out(offer& made, const facts& known, const cpu_costs& costs, std::int64_t units) noexcept;
 
-// The rows, columns and panels of an offer; null where its family has none.
+// The rows, columns and panels of an offer. Null when its family has none.
 [[nodiscard]] const blocking* blocking_of(const offer& made) noexcept;
 
 }  // namespace cornerturn::kernels::cpu

@@ -1,8 +1,9 @@
-// The SIMD targets that tile.cpp and swap.cpp are compiled for; to be included before Highway.
+// The SIMD targets that the CPU kernels are compiled for. Include this file before Highway.
 //
-// x86: SSE4 (2010), AVX2, AVX-512. Less would be SSSE3, on processors that nobody has, and the emulated 128-bit target,
-// which g++ 12.2 compiles wrongly (Highway turns it off). With sanitizers there are fewer. Arm: NEON. SVE is off: its
-// vectors have no size that an array could hold, and blocks of 128 bits gain nothing from it.
+// x86: SSE4 (2010), AVX2 and AVX-512. Two lower targets are left out: SSSE3, whose processors are out of use, and the
+// emulated 128-bit target, which g++ 12.2 compiles wrongly (Highway disables it). Sanitizer builds compile fewer targets.
+// Arm: NEON. SVE is off: the size of its vectors is unknown at compile time, so arrays cannot hold them, and blocks of
+// 128 bits gain nothing from SVE.
 #pragma once
 
 #if defined(__x86_64__) && !defined(HWY_BASELINE_TARGETS)

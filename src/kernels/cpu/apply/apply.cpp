@@ -1,13 +1,14 @@
-// The family apply: elements change on the way. runs_of computes contiguous elements in L1 (elementwise.cpp); four walks
-// bring them there, and a fifth one, of any strides, is gather.cpp:
+// The family apply: arithmetic or a conversion while elements are permuted. run_of returns a function that computes
+// contiguous elements in L1 (elementwise.cpp). Four walks load and store the elements; a fifth walk, for any strides, is
+// gather.cpp:
 //
-//   runs      contiguous on all sides: computed into a buffer, from there written in whole lines
+//   runs      all arrays are contiguous: computed into a buffer, then written in whole lines
 //   tile      rows are contiguous in dst, columns in src, as in policy/panels-inl.hpp:
 //               1. 16 rows at a time are transposed into the buffer, whose rows are pieces of dst runs
-//               2. the piece is computed with the second array, which follows dst
-//               3. the piece is written, and to a second destination too
-//   tile_src  the second array follows src, or elements become smaller: two lines of each of 16 rows are computed, and
-//             written to a second destination, before they are transposed
+//               2. the piece is computed with the second array, which has the order of dst
+//               3. the piece is written to dst, and to the second destination if there is one
+//   tile_src  the second array has the order of src, or elements become smaller: two lines of each of 16 rows are computed,
+//             and written to the second destination, before they are transposed
 //   strips    the walk of stream/strips-inl.hpp, with arithmetic: strips_math-inl.hpp
 #include "kernels/cpu/targets.hpp"  // before Highway
 
@@ -33,8 +34,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
-// Words c ... c + cols of each row of a strip become runs of rows at `to`, `pitch` bytes apart; as they are, or times
-// alpha where Part is a type of float.
+// Transposes words [c, c + cols) of each row of a strip into `cols` runs at `to`, `pitch` bytes apart. If Part is a type of
+// float, it multiplies them by alpha.
 template <std::size_t Word, class Part = void>
 void turn(const strip& rows, std::int64_t c, std::int64_t cols, const read_ahead& ahead, std::byte* to,
           std::int64_t pitch, double alpha) {
@@ -52,7 +53,7 @@ HWY_INLINE turn_function turn_of(std::int64_t word) {
   return word == 1 ? &turn<1> : word == 2 ? &turn<2> : word == 4 ? &turn<4> : word == 8 ? &turn<8> : &turn<16>;
 }
 
-// Null unless all there is to do is a product by a real number.
+// Null, unless the arithmetic is only a product by a real number.
 HWY_INLINE turn_function scaled_turn_of(const op& math) {
   if (math.terms != terms::alpha || math.complex_scalars || math.conj || math.src != math.dst) return nullptr;
   if (math.src == element_type::float32) return &turn<4, float>;
@@ -163,14 +164,14 @@ class tile {
     __builtin_prefetch(from + bytes - 1, 0, 2);
   }
 
-  // Second arrays that are read are not written: one pointer serves both.
+  // A second array is either read or written, so one pointer serves both.
   [[nodiscard]] std::byte* second_base() const noexcept {
     return two_ ? all_.second_dst : const_cast<std::byte*>(all_.second);
   }
-  // From one element to the next along the runs that are computed.
+  // Bytes of the second array from one element to the next along the computed runs; 0 without a second array.
   [[nodiscard]] std::int64_t second_step() const noexcept { return two_ || work_.math.reads_second() ? dst_bytes_ : 0; }
 
-  // 1. Columns c ... c + some of a strip.
+  // tile_src: computes columns [c, c + some) of a strip into kept_ and into the second destination, before the transpose.
   HWY_INLINE strip computed(const strip& those, std::byte* const* second_row, std::int64_t c, std::int64_t some,
                             std::int64_t end) noexcept {
     std::array<const std::byte*, strip_rows> from;
@@ -190,7 +191,7 @@ class tile {
     run_(work_.math, those.count, from.data(), other.data(), kept_row_.data(), some, all_.scale);
     const std::int64_t bytes = some * dst_bytes_;
     for (std::size_t k = 0; two_ && k < static_cast<std::size_t>(those.count); ++k) {
-      // A line that two pieces share stays in the cache between them.
+      // Partial lines use ordinary stores: a line that two pieces share stays in the cache until both are stored.
       const bool whole_lines =
           (reinterpret_cast<std::uintptr_t>(other[k]) | static_cast<std::uintptr_t>(bytes)) % line_bytes == 0;
       write_piece(kept_row_[k], other[k], bytes, nullptr, work_.streaming && whole_lines, true, true);
@@ -200,7 +201,8 @@ class tile {
     return {kept_row_.data(), nullptr, 0, those.count};
   }
 
-  // 2. A block may store rows and columns too many: where they are not whole ones, through the buffer.
+  // Transposes a strip straight to dst. A register block may store too many rows and columns, so partial blocks go through
+  // the buffer.
   HWY_INLINE void turn_to_dst(const strip& those, std::int64_t r, std::int64_t c, std::int64_t some) noexcept {
     const read_ahead none{those, 0, 0};
     const std::int64_t row = r * dst_bytes_;
@@ -213,7 +215,7 @@ class tile {
       store_piece(buffer_ + k * pitch_, place_[c + k] + row, those.count * dst_bytes_);
   }
 
-  // 3
+  // tile, step 2: computes the transposed pieces, and prefetches the second array for the next block of columns.
   HWY_INLINE void compute_pieces(std::int64_t c, std::int64_t some, std::int64_t group, std::int64_t cols) noexcept {
     for (std::int64_t k = c + block_; fetches_second() && k < HWY_MIN(c + 2 * block_, cols); ++k) {
       fetch(second_place_[k], group * dst_bytes_);
@@ -223,7 +225,7 @@ class tile {
   [[nodiscard]] bool fetches_second() const noexcept { return work_.prefetch_bytes > 0 && work_.math.reads_second(); }
   [[nodiscard]] bool computes_in_place() const noexcept { return !turned_last_ && !work_.streaming && !two_; }
 
-  // 4
+  // tile, step 3: writes the piece of one column.
   HWY_INLINE void write(std::int64_t c, std::int64_t k, std::int64_t group, bool first, bool last) noexcept {
     const std::int64_t bytes = group * dst_bytes_;
     std::byte* const data = turned_last_ ? buffer_ + k * pitch_ : out_[k];
@@ -247,13 +249,13 @@ class tile {
   std::int64_t dst_bytes_;
   std::int64_t turned_;  // bytes of the words that are transposed
   turn_function turn_;
-  bool turned_last_;         // words are computed before they are transposed, or on their way
+  bool turned_last_;         // words are computed before or during the transpose, not after it
   std::int64_t block_;       // columns at a time
-  std::int64_t pitch_;       // of the transposed block
-  std::int64_t out_pitch_;   // of the computed pieces
-  std::int64_t kept_pitch_;  // of the computed rows
-  bool two_;                 // destinations
-  bool direct_;              // register blocks are stored to dst
+  std::int64_t pitch_;       // bytes from one row of the transposed block to the next
+  std::int64_t out_pitch_;   // bytes from one computed piece to the next
+  std::int64_t kept_pitch_;  // bytes from one computed row to the next
+  bool two_;                 // there is a second destination
+  bool direct_;              // register blocks are stored straight to dst
   std::byte* buffer_ = nullptr;
   std::byte** out_ = nullptr;         // the computed pieces
   const std::byte** from_ = nullptr;  // their transposed words
@@ -291,8 +293,9 @@ void strips_of(const apply::strips_args& work, const arrays& all, std::int64_t b
     return how.terms == terms::value && how.src == src && how.dst == dst;
   };
   const auto turned = [&](const auto& convert) { by(blocks_math(work, all, convert)); };
-  // Rows that are pages apart are copied side by side before they are transposed, and elements that become smaller are
-  // computed before that copy: 4096 x 4096 float32 to bfloat16 0.53 of the copy, transposed first 0.46 (SPR, 2026-11-22).
+  // Rows that are a multiple of 2 KiB apart are copied side by side before they are transposed. Elements that become smaller
+  // are converted before that copy: 4096 x 4096 float32 to bfloat16 reaches 0.53 of the copy, and 0.46 when it is
+  // transposed first (SPR, 2026-11-22).
   const bool apart = work.rows.axes[0].src_stride * work.word_bytes % 2048 == 0;
   if constexpr (Word == 1) {
     using to_e4m3 = bfloat16_to_float8<kernels::float8_e4m3>;
@@ -360,7 +363,7 @@ void apply_tile_src(const void* args, const arrays& all, std::int64_t begin, std
 
 void apply_runs(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
   const auto& work = *static_cast<const apply::args*>(args);
-  constexpr std::int64_t most = 2048;  // as packed_buffer: reads and stores overlap when they alternate
+  constexpr std::int64_t most = 2048;  // as packed_buffer: loads and stores overlap only when they alternate often
   alignas(64) std::byte memory[most];
   std::byte* const out = memory;
   const run_function run = run_of(work.math);

@@ -12,7 +12,7 @@ struct args : blocking {
 };
 
 struct strips_args : args {
-  std::int64_t lines = 2;  // of a dst run that are written together
+  std::int64_t lines = 2;  // lines of a dst run that are written together
 };
 
 }  // namespace cornerturn::kernels::cpu::apply

@@ -1,5 +1,6 @@
-// Conversions in the walk of strips-inl.hpp, with AVX-512: the rows of a strip are transposed as words of src, converted in
-// registers, and a column of them is then two lines of dst, one, or, waiting for others by blocks, half of one.
+// Conversions in the walk of strips-inl.hpp, with AVX-512. The rows of a strip are transposed as words of src and converted
+// in registers. A column of the strip is then two lines of dst, one line (2-byte elements), or half a line (1-byte
+// elements). Half lines are staged by blocks until the line is complete.
 #if defined(CORNERTURN_CONVERTED_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_CONVERTED_INL
 #undef CORNERTURN_CONVERTED_INL
@@ -14,7 +15,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
-// To wider elements: sixteen of them.
+// Conversions to wider elements fill one register.
+
+// Gives all NaNs one bit pattern.
 HWY_INLINE __m512i with_one_nan(__m512i floats) {
   const __m512 x = _mm512_castsi512_ps(floats);
   return _mm512_mask_mov_epi32(floats, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), _mm512_set1_epi32(0x7fffffff));
@@ -45,7 +48,7 @@ struct from_byte {
   }
 };
 
-// To narrower elements, from two registers.
+// Conversions to narrower elements take two registers and fill one.
 struct to_float16 {
   static constexpr std::size_t src = 4, dst = 2;
   bool saturate;
@@ -68,7 +71,7 @@ struct to_float32 {
  private:
   HWY_INLINE __m256i rounded(__m512i x) const {
     const double limit = saturate ? 0x1.fffffep127 : std::numeric_limits<double>::infinity();
-    // Of two operands the second one is kept where either is NaN.
+    // _mm512_min_pd and _mm512_max_pd return their second operand if either operand is NaN, so a NaN stays one.
     const __m512d below = _mm512_min_pd(_mm512_set1_pd(limit), _mm512_castsi512_pd(x));
     return _mm256_castps_si256(_mm512_cvtpd_ps(_mm512_max_pd(_mm512_set1_pd(-limit), below)));
   }
@@ -87,12 +90,12 @@ struct to_bfloat16 {
     return hn::BitCast(halves, narrower<bfloat16>::rounded(vector_of_floats{_mm512_castsi512_ps(x)}, saturate));
   }
 };
-// To bytes: a column of 32 rows is half a register.
+// Conversions to bytes: a column of 32 rows fills half a register.
 template <class Convert>
 struct to_bytes {
   static constexpr std::size_t src = 4, dst = 1, pairs_apart = 2;
 
-  // 32 rows of 32 columns, four at a time.
+  // Transposes and converts 32 rows x 32 columns, four columns at a time.
   HWY_INLINE void turn(const std::byte* const* row, std::int64_t offset, __m512i (&strip)[strip_vectors]) const {
     using tall = tall_block<src, 64>;
     const __m512i pieces = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
@@ -133,13 +136,13 @@ struct to_int8 : to_bytes<to_int8> {
   }
 };
 
-// bfloat16 to bytes, 64 of them: their lower halves and their upper ones, which are a sign and a pair of binades each. Of
-// eight neighbours that share the upper bits of the lower half the code grows by one at most. So the sum of their eight
-// codes plus the place of a number among them is eight times its code, and something below eight.
+// Converts 64 bfloat16 to bytes by two lookup tables. The upper byte of a number is its sign and a pair of binades. The lower
+// byte is a cell of eight neighbours (5 bits) and a place in the cell (3 bits). Inside a cell the code of the result grows
+// by at most one. So (the sum of the eight codes of the cell + the place) / 8, rounded down, is the code.
 //
-// The sums are looked up for the three pairs that all numbers below the smallest normal one come from, and for the pair
-// above them; codes of larger pairs are its codes and a multiple. The rule of element.hpp makes both tables for the scale
-// of the call. 20 instructions for 64 numbers, where arithmetic on floats takes 60.
+// `sums_` holds the sums of four pairs of binades: the three pairs that hold all numbers with a subnormal result, and the next
+// pair. The codes of all larger pairs are the codes of the fourth pair plus a multiple of `codes`. The conversion of
+// element.hpp fills both tables for the scale of the call. 64 numbers take 20 instructions; arithmetic on floats takes 60.
 template <class T>
 class bfloat16_to_float8 {
   using to = narrower<T>;
@@ -187,7 +190,7 @@ class bfloat16_to_float8 {
     return _mm512_mask_mov_epi8(with_sign, nan, set(to::nan_code));
   }
 
-  // 32 rows of 32 columns.
+  // Transposes and converts 32 rows x 32 columns.
   HWY_INLINE void turn(const std::byte* const* row, std::int64_t offset, __m512i (&strip)[strip_vectors]) const {
     for (std::size_t half = 0; half < 2; ++half) {
       __m512i bytes[16];
@@ -198,9 +201,9 @@ class bfloat16_to_float8 {
   }
 
  private:
-  static constexpr int codes = 2 << to::mantissa;  // of a pair of binades
+  static constexpr int codes = 2 << to::mantissa;  // codes of one pair of binades
 
-  // By the lower seven bits. vpermi2b, for which this target has no name.
+  // Looks up each byte by its lower seven bits. Inline assembly, because the compiler has no vpermi2b for this target.
   static HWY_INLINE __m512i looked_up(__m512i index, const std::array<std::uint8_t, 128>& table) {
     asm("vpermi2b %2, %1, %0"
         : "+v"(index)
@@ -213,15 +216,15 @@ class bfloat16_to_float8 {
   bool saturate_;
 };
 
-// The strip of a block whose rows are converted on their way, for waiting_block. Later rows are fetched, two lines of
-// each row at a time.
+// A strip for waiting_block whose rows are converted while they are transposed. It prefetches later rows, two lines of each
+// row at a time.
 template <class Convert, std::size_t Side>
 struct converted_rows {
   const strip_of_rows<Side>& now;
   const strip_of_rows<Side>& next;
   std::int64_t offset;
   std::int64_t distance;
-  bool apart;  // false where rows are copied side by side before they are transposed
+  bool apart;  // false: rows are copied side by side before they are transposed
   const Convert& convert;
 
   HWY_INLINE void turn(std::int64_t k, __m512i (&strip)[strip_vectors]) const {
@@ -258,8 +261,8 @@ struct blocks_math : rows_math {
     return {now, next, c * static_cast<std::int64_t>(Convert::src), work_.prefetch_bytes, apart, convert_};
   }
 
-  // Effect  a block of columns from c on, 128 bytes of each row at a time. Later rows are fetched, two lines of each row.
-  //         apart: false where rows are copied side by side before they are transposed
+  // Effect  transposes and converts a block of columns from c on, 128 bytes of each row at a time. Prefetches later rows,
+  //         two lines of each row. apart: false if rows are copied side by side before they are transposed
   HWY_NOINLINE void block(const strip_of_rows<side>& now, const strip_of_rows<side>& next, std::int64_t c, bool apart,
                           column_lines to) const noexcept {
     const std::int64_t begin = c * static_cast<std::int64_t>(Convert::src);
@@ -276,7 +279,7 @@ struct blocks_math : rows_math {
       return;
     }
     for (std::int64_t offset = begin; offset < begin + bytes; offset += HWY_MIN(bytes, strip_block_bytes)) {
-      // A block that takes less of each row fetches for some of them.
+      // A block that loads fewer than 128 bytes of each row prefetches only for its share of the rows.
       const std::int64_t inside = offset % strip_block_bytes;
       const block_ahead<side> ahead(now, next, offset - inside, work_.prefetch_bytes, strip_block_bytes, nullptr);
       for (std::int64_t k = 0; k < HWY_MIN(bytes, strip_block_bytes); k += 16) {
@@ -287,7 +290,7 @@ struct blocks_math : rows_math {
   }
 
  private:
-  static constexpr std::int64_t bytes = strip_block_bytes / Convert::dst * Convert::src;  // of a row
+  static constexpr std::int64_t bytes = strip_block_bytes / Convert::dst * Convert::src;  // that a block loads of a row
 
   HWY_INLINE void turn(const std::byte* const* row, std::int64_t offset, column_lines& to) const {
     if constexpr (Convert::dst > Convert::src) {

@@ -1,4 +1,4 @@
-// Plain loops over kernels::apply; the compiler vectorizes them for each SIMD target.
+// Plain loops over kernels::apply. The compiler vectorizes them for each SIMD target.
 #include "kernels/cpu/targets.hpp"  // before Highway
 
 #undef HWY_TARGET_INCLUDE
@@ -28,7 +28,8 @@ HWY_INLINE void write(const T& value, std::byte* to) {
   std::memcpy(to, &value, sizeof value);
 }
 
-// Two by two: a copy of the whole would be one wide integer, of which there are no vectors.
+// Complex numbers are copied part by part. A copy of the whole number would be one wide integer, and vectors have no lanes
+// of that width.
 template <class T>
 requires is_complex<T> HWY_INLINE T read(const std::byte* from) {
   using part = typename T::part;
@@ -48,14 +49,16 @@ HWY_INLINE void write(const word16& value, std::byte* to) {
   write(value.high, to + 8);
 }
 
-// Each element is read before it is written, and nothing else is written there.
+// Promises the compiler that loop iterations are independent: an iteration loads its elements before it stores to them, and
+// no other iteration stores there.
 #if defined(__clang__)
 #define CORNERTURN_NO_DEPENDENCE _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define CORNERTURN_NO_DEPENDENCE _Pragma("GCC ivdep")
 #endif
 
-// `Parts` elements of the loop are one of the problem: components of complex numbers that are computed by themselves.
+// With Parts = 2 the loop runs over the real and imaginary parts of complex numbers: two elements of the loop are one
+// element of the problem.
 template <terms Terms, class Src, class Dst, int Parts>
 void run(const op& how, std::int64_t count, const std::byte* const* src, const std::byte* const* second,
          std::byte* const* to, std::int64_t n, float scale) {
@@ -63,7 +66,7 @@ void run(const op& how, std::int64_t count, const std::byte* const* src, const s
   constexpr bool reads_second = Terms == terms::both || Terms == terms::beta;
   constexpr auto src_bytes = static_cast<std::int64_t>(sizeof(Src));
   constexpr auto dst_bytes = static_cast<std::int64_t>(sizeof(Dst));
-  const op mine = how;  // no store changes it
+  const op mine = how;  // a local copy: the compiler knows that no store changes it
   n *= Parts;
   for (std::int64_t r = 0; r < count; ++r) {
     const std::byte* const from = reads_src ? src[r] : nullptr;
@@ -80,8 +83,8 @@ void run(const op& how, std::int64_t count, const std::byte* const* src, const s
   }
 }
 
-// Floats become smaller ones a piece at a time, and the arithmetic is done on floats before: compilers make three times
-// as many instructions of narrow().
+// The arithmetic runs on floats, one piece of this many elements at a time, and vector code then narrows the piece. Compilers
+// would make three times as many instructions of narrow().
 inline constexpr std::int64_t piece = 256;
 
 HWY_INLINE void widen_all(const std::byte* from, float* to, std::int64_t n) {
@@ -106,7 +109,7 @@ template <class T>
 inline constexpr bool narrows_two = std::is_same_v<T, bfloat16>;
 #endif
 
-// As many elements as one or two vectors hold.
+// Narrows the floats of one vector, or of two vectors if narrows_two.
 template <class T>
 HWY_INLINE void narrow_some(const float* from, bool saturate, std::byte* to) {
   const floats wide;
@@ -161,7 +164,7 @@ void run_pieces(const op& how, std::int64_t count, const std::byte* const* src, 
   alignas(64) float wide_s[piece];
   alignas(64) float wide_d[piece];
   alignas(64) float made[piece];
-  // The elements k ... k + some: in place, or float16 widened into `room`.
+  // A pointer to elements [k, k + some): where they are stored or, for float16, widened into `room`.
   const auto part = [](const std::byte* from, std::int64_t k, std::int64_t some, std::int64_t bytes, bool half,
                        float* room) HWY_ATTR {
     if (!half) return from + bytes * k;

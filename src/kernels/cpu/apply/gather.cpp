@@ -1,5 +1,5 @@
-// Elements of any strides on any side: gathered into a buffer, computed there and scattered. The innermost axis of the
-// rows goes run by run, once for each column of a unit, so that a line of src or dst serves more than one element.
+// Elements of any strides: gathered into a buffer, computed there and scattered. Each unit walks runs of the innermost row
+// axis, and repeats each run for all of its columns, so that a line of src or dst serves more than one element.
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
@@ -45,7 +45,7 @@ void apply_one_by_one(const apply::args& work, const arrays& all, std::int64_t b
   const std::int64_t dst_bytes = work.dst_word_bytes;
   const std::int64_t per_outer = work.panels() * work.row_chunks();
   const bool two = work.math.second == second_array::destination;
-  // The innermost axis of the rows, run by run.
+  // Runs are along the innermost axis of the rows.
   const axis inner = work.rows.rank > 0 ? work.rows.axes[0] : axis{};
   for (std::int64_t unit = begin; unit < end; ++unit) {
     const apply_walk outer(work.outer, work, unit / per_outer, false);

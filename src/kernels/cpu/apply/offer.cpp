@@ -1,4 +1,4 @@
-// Arithmetic: which walk brings the elements to the computing loop.
+// Arithmetic: offers of the walks that load elements, compute them and store them.
 #include <algorithm>
 
 #include "kernels/cpu/apply/args.hpp"
@@ -10,11 +10,12 @@ namespace {
 
 using base::ceil_div;
 
-// Dst runs in flight: u8 to i32 5000 x 6992 with 4096 of them 0.50 of a move, with 1024 0.65 (Zen 4, 2026-11-21).
+// Most dst runs that are written side by side: uint8 to int32, 5000 x 6992, reaches 0.65 of a move with 1024 runs and 0.50
+// with 4096 (Zen 4, 2026-11-21).
 constexpr std::int64_t widest_panel = 1024;
 
-// Dst runs in flight where strips are summed: the windows of 384 columns take 0.4 MiB. float32 5000 x 6992, alpha and
-// beta, 256 of them 0.74 of the copy, 384 0.79, 512 0.64 to 0.73, 768 0.66 (SPR, 2026-11-22).
+// Most dst runs that are written side by side when strips are summed. The windows of 384 columns take 0.4 MiB. float32 5000
+// x 6992 with alpha and beta reaches 0.79 of the copy with 384 columns, 0.74 with 256, 0.66 with 768 (SPR, 2026-11-22).
 constexpr std::int64_t widest_panel_of_sums = 384;
 
 bool has_second(const facts& known) noexcept { return known.math.second != second_array::none; }
@@ -25,7 +26,7 @@ void begin(args& work, const facts& known, const target& on) noexcept {
   work.dst_word_bytes = known.form.dst_word_bytes;
   work.math = known.math;
   work.src_end_bytes = map::src_span(known.form).hi;
-  work.streaming = is_large(known, on) && !known.math.sums_into_dst;  // else its lines were read just before
+  work.streaming = is_large(known, on) && !known.math.sums_into_dst;  // a sum has just read the lines of dst: in cache
   work.prefetch_bytes = is_large(known, on) ? costs_of(*on.cpu).prefetch_bytes : 0;
 }
 
@@ -35,7 +36,8 @@ void finish(offer& made, const args& work, const facts& known, const target& on,
   made.binds = binds;
 }
 
-// Effect  takes what continues the run on one side, and in the second array where that goes along, until it is long enough
+// Effect  adds axes to `run` that continue it in the array of `stride`, until it has `enough` elements. With `with_second`
+//         the axes must continue the run in the second array too
 void lengthen(axis_pool& left, fused_axes& run, std::int64_t axis::*stride, bool with_second,
               std::int64_t enough) noexcept {
   while (run.total < enough) {
@@ -46,7 +48,8 @@ void lengthen(axis_pool& left, fused_axes& run, std::int64_t axis::*stride, bool
   }
 }
 
-// Rows that are contiguous in dst, columns that are in src. `along_src`: the second array, if any, follows the columns.
+// Rows are contiguous in dst, columns in src. `along_src`: the second array, if any, is contiguous along the columns, else
+// along the rows.
 bool fill_tiles(args& work, const facts& known, const target& on, bool along_src) noexcept {
   if (!has_rows_and_columns(known) || known.dst_unit() == known.src_unit()) return false;
   if (has_second(known) && (along_src ? known.src_unit() : known.dst_unit())->second_stride != 1) return false;
@@ -71,7 +74,8 @@ bool fill_tiles(args& work, const facts& known, const target& on, bool along_src
   return true;
 }
 
-// True where the walk of stream/strips-inl.hpp takes it: whole blocks, and a second array, if any, with the strides of dst.
+// True when the walk of stream/strips-inl.hpp takes the problem: it holds a whole block, and a second array, if any, is a
+// source with the strides of dst.
 bool walks_strips(const args& work, const facts& known) noexcept {
   const std::int64_t bytes = work.dst_word_bytes;
   if (work.cols.total * bytes < strip_block_bytes ||
@@ -118,8 +122,8 @@ bool offer_tile(const facts& known, const target& on, const kernel& /*row*/, off
   return offer_tiles(known, on, made, false, costs_of(*on.cpu).times.panels + 0.2);
 }
 
-// float32 to bfloat16: 8192 x 8192 0.64 ns an element computed after the transpose, 0.50 before; in the cache 0.46 and
-// 0.31; uint8 to int32 0.16 and 0.29 (Zen 4, 2026-11-21).
+// Elements that become smaller are computed before the transpose: float32 to bfloat16, 8192 x 8192, takes 0.50 ns an element
+// so, and 0.64 ns when it is computed after the transpose (Zen 4, 2026-11-21).
 bool offer_tile_src(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
   const bool smaller = known.form.dst_word_bytes < known.form.word_bytes && !has_second(known);
   made.reason = smaller ? "elements become smaller: runs of src are computed first, and fewer bytes are transposed"
@@ -144,8 +148,8 @@ bool offer_runs(const facts& known, const target& on, const kernel& /*row*/, off
   return true;
 }
 
-// The innermost axis of dst, chunk by chunk, next to some of the axis that is innermost in src, so that the lines of
-// either serve more than one element.
+// A unit is a chunk of the innermost axis of dst times some indices of the innermost axis of src, so that the lines of both
+// arrays serve more than one element.
 bool offer_gather(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
   auto& work = made.emplace<args>();
   begin(work, known, on);

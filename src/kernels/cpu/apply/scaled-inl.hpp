@@ -1,5 +1,5 @@
-// The turn of block-inl.hpp with a product on its way: words are floats, or parts of complex numbers, and each is
-// multiplied while it is in a register. The rows bring the factor along.
+// The transpose of block-inl.hpp with a product: words are floats or complex numbers, and each number is multiplied while it
+// is in a register. The rows object holds the factor.
 #if defined(CORNERTURN_SCALED_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_SCALED_INL
 #undef CORNERTURN_SCALED_INL
@@ -23,7 +23,7 @@ struct scaled_rows {
   HWY_INLINE const std::byte* operator[](std::size_t k) const { return row[k]; }
 };
 
-// tall_block, with the product before the store; a NaN has all bits but the sign.
+// A tall_block that multiplies before it stores. A NaN gets all bits except the sign.
 template <std::size_t Word, std::size_t Vector, class Part>
 struct scaled_block {
   static constexpr std::size_t n = 16 / Word;

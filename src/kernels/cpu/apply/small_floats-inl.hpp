@@ -1,5 +1,5 @@
-// Floats that become smaller ones, in vectors, with the bits of kernels/element.hpp: one way for all numbers, without a
-// branch. Numbers that are too large are clamped first, and a NaN keeps its pattern.
+// Vector code that converts float32 to smaller floats, without branches. The results have the bits that kernels/element.hpp
+// defines. Numbers that are too large are clamped first, and a NaN gets the one pattern of element.hpp.
 #if defined(CORNERTURN_SMALL_FLOATS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_SMALL_FLOATS_INL
 #undef CORNERTURN_SMALL_FLOATS_INL
@@ -18,7 +18,7 @@ namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
-inline constexpr bool converts_float16 = true;  // the processor itself does
+inline constexpr bool converts_float16 = true;  // the processor has an instruction for it
 #else
 inline constexpr bool converts_float16 = false;
 #endif
@@ -41,7 +41,7 @@ struct narrower<float16> {
   }
 };
 
-// Rounded as integers, of which the upper halves are meant.
+// Rounds the bits as integers. The upper half of each is the result.
 template <>
 struct narrower<bfloat16> {
   static HWY_INLINE hn::VFromD<hn::RebindToUnsigned<floats>> rounded(vector_of_floats x, bool saturate) {
@@ -55,7 +55,7 @@ struct narrower<bfloat16> {
   }
 };
 
-// A sum with a power of two whose ulp is that of the result rounds.
+// Rounds by a sum with a power of two whose ulp equals the ulp of the result.
 template <class Format>
 struct narrower_to_bytes;
 template <int Mantissa, int Bias, std::uint32_t Max, std::uint32_t Beyond, std::uint32_t Nan>
@@ -64,17 +64,17 @@ struct narrower_to_bytes<small_float<Mantissa, Bias, Max, Beyond, Nan>> {
   static constexpr int dropped = format::dropped;
   static constexpr int mantissa = Mantissa, max_code = Max, nan_code = Nan;
   static constexpr bool beyond_is_nan = Beyond == Nan;
-  // As a float.
+  // The bits of the float that has the value of `code`.
   static constexpr std::uint32_t value_of(std::uint32_t code) {
     return (code << dropped) + (static_cast<std::uint32_t>(127 - Bias) << 23);
   }
 
-  // Effect  the bytes, as integers
+  // Effect  returns the bytes of the results as 32-bit integers
   static HWY_INLINE hn::VFromD<hn::RebindToSigned<floats>> rounded(vector_of_floats x, bool saturate) {
     const floats wide;
     const hn::RebindToSigned<floats> whole;
     const auto set = [&](std::uint32_t value) HWY_ATTR { return hn::Set(whole, static_cast<std::int32_t>(value)); };
-    // A tie with what comes after the largest number goes to the largest, which is even.
+    // A tie between the largest number and the value after it rounds to the largest number, because its code is even.
     static_assert(Beyond != Nan || Max % 2 == 0);
     constexpr std::uint32_t infinity = 0x7f800000;
     const std::uint32_t nan_above = Beyond == Nan && !saturate ? value_of(Max) + (1u << (dropped - 1)) : infinity;
@@ -90,8 +90,9 @@ struct narrower_to_bytes<small_float<Mantissa, Bias, Max, Beyond, Nan>> {
   }
 
 #if HWY_TARGET <= HWY_AVX3
-  // Effect  the bytes of two vectors. As halves whose exponents are biased as the result's, numbers have its bits and
-  //         some more, to be rounded as integers; small ones too
+  // Effect  returns the bytes of two vectors. Each float is cut to a float16 whose exponent has the bias of the result.
+  //         The upper bits of the float16 are then the result before rounding, and integer rounding finishes it, for
+  //         subnormal numbers too
   static HWY_INLINE __m256i rounded_two(__m512 first, __m512 second, bool saturate) {
     const auto set = [](std::uint32_t value) HWY_ATTR { return _mm512_set1_epi16(static_cast<short>(value)); };
     constexpr std::uint32_t infinity = 0x7c00;
@@ -111,7 +112,8 @@ struct narrower_to_bytes<small_float<Mantissa, Bias, Max, Beyond, Nan>> {
  private:
   static constexpr int more = 10 - Mantissa;
 
-  // Cut to halves; the last bit that all of them keep says whether anything was lost below.
+  // Cuts floats to float16. Bit 17 is the lowest bit that survives in every float16 that does not round to 0. It becomes a
+  // sticky bit: it is set when any bit below it is lost.
   static HWY_INLINE __m256i half(__m512 x) {
     if constexpr (Bias != 15) x = _mm512_mul_ps(x, _mm512_set1_ps(1.0F / (1 << (15 - Bias))));
     const __m512i bits = _mm512_castps_si512(x);

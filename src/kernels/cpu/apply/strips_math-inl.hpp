@@ -1,8 +1,8 @@
-// Math for the walk of strips-inl.hpp, in one of three places; a fourth one is converted-inl.hpp:
+// Arithmetic for the walk of strips-inl.hpp, in one of three places. converted-inl.hpp is a fourth one:
 //
 //   rows    there is no second array: a block of src is computed into L1, row by row, and transposed from there
-//   lines   as rows; but where transposed lines are in registers and nothing changes but the factor or the sign of each
-//           number, they are computed there
+//   lines   the arithmetic is a product or a change of sign: transposed lines are computed in registers. Blocks whose lines
+//           are not in registers are computed as `rows`
 //   pieces  the second array has the strides of dst: transposed pieces are summed with it before they are written
 #if defined(CORNERTURN_STRIPS_MATH_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_STRIPS_MATH_INL
@@ -21,7 +21,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
-// The arguments as the walk of strips-inl.hpp expects them, whose words have one size: words are bytes.
+// The arguments for the walk of strips-inl.hpp, which expects one size of words: here words are bytes.
 HWY_INLINE stream::strips_args in_bytes(const apply::strips_args& work) noexcept {
   stream::strips_args made;
   static_cast<blocking&>(made) = work;
@@ -52,7 +52,7 @@ class strip_math {
   run_function run_;
 };
 
-// Reads some way further on in the rows of a strip, or in the next rows.
+// Prefetches `distance` bytes ahead in the rows of a strip. Beyond their end it continues in the next strip.
 struct coming_rows {
   template <std::size_t Side>
   HWY_INLINE coming_rows(const strip_of_rows<Side>& now, const strip_of_rows<Side>& next, std::int64_t offset,
@@ -78,8 +78,8 @@ struct rows_math : strip_math {
   static constexpr bool computes_blocks = false;
   using strip_math::strip_math;
 
-  // Effect  columns c ... c + cols of the strip, computed, to rows of strip_block_bytes. Later rows are fetched, a share
-  //         with each four rows
+  // Effect  computes columns [c, c + cols) of the strip into the rows at `to`. Prefetches a share of later data with each
+  //         four rows
   template <std::size_t Side>
   HWY_NOINLINE void rows(const strip_of_rows<Side>& now, const strip_of_rows<Side>& next, std::int64_t c,
                          std::int64_t cols, std::byte* const* to) const noexcept {
@@ -99,7 +99,8 @@ struct rows_math : strip_math {
   }
 };
 
-// Product: by `factors`, and a NaN has all bits but the sign; else only their signs are taken over.
+// With Product, numbers are multiplied by `factors`, and a NaN gets all bits except the sign. Without it, each number is
+// negated whose factor is negative.
 template <class Part, bool Product>
 struct lines_math : rows_math {
   static constexpr bool computes_lines = true;
@@ -126,14 +127,14 @@ struct lines_math : rows_math {
   alignas(64) std::array<Part, 64 / sizeof(Part)> factors;
 };
 
-// Fetches pieces of the second array, one of each column, in their order: two lines of each of eight in turn, as one
-// after the other stalls at each begin. A struct and not a lambda: see ahead_of_rows.
+// Prefetches the pieces of the second array, one piece of each column. It takes two lines of each of eight pieces in turn,
+// because one piece after another stalls at each begin. A struct and not a lambda: see ahead_of_rows.
 template <bool Write>
 class piece_prefetcher {
  public:
   HWY_INLINE piece_prefetcher(std::byte* const* to, std::int64_t cols, std::int64_t apart, std::int64_t bytes) noexcept
       : to_(to), cols_(cols), apart_(apart), bytes_(bytes) {}
-  // As many bytes are summed now.
+  // Prefetches as many bytes as the caller sums next.
   HWY_INLINE void fetch(std::int64_t bytes) noexcept {
     for (; bytes > 0 && cols_ > 0; bytes -= at_once) step();
   }
@@ -156,11 +157,11 @@ class piece_prefetcher {
   }
 
   std::byte* const* to_;
-  std::int64_t cols_;  // that are left
+  std::int64_t cols_;  // columns that are left
   std::int64_t apart_;
   std::int64_t bytes_;
   std::int64_t col_ = 0;
-  std::int64_t done_ = 0;  // bytes of each of these columns
+  std::int64_t done_ = 0;  // bytes of each of the eight columns that are prefetched
 };
 
 struct pieces_math : strip_math {
@@ -170,8 +171,8 @@ struct pieces_math : strip_math {
   static constexpr bool computes_blocks = false;
   using strip_math::strip_math;
 
-  // Effect  windows at `front`, front + pitch ..., whose data lie `behind` bytes further on, are summed with the second
-  //         array and go to the piece of the runs that begin at `to`
+  // Effect  sums `cols` windows with the second array and writes them to `piece` of each run in `to`. Window c begins at
+  //         front + c * pitch; its data begins `behind` bytes later
   void pieces(std::byte* front, std::int64_t behind, std::int64_t pitch, std::byte* const* to, std::int64_t cols,
               piece_of_run piece) const noexcept {
     if (work_.streaming) return sum<true>(front, behind, pitch, to, cols, piece);

@@ -1,4 +1,4 @@
-// The arithmetic walks share an odometer over three arrays, and the walk that needs no memory.
+// Two things that the arithmetic walks share: an odometer over three arrays, and a walk that needs no buffer.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace cornerturn::kernels::cpu {
 
-// As odometer.hpp, with the second array and words of two sizes.
+// An odometer (odometer.hpp) with a second array, and with words of different sizes in src and dst.
 class apply_walk {
  public:
   apply_walk(const fused_axes& axes, const apply::args& work, std::int64_t i, bool fast_first) noexcept
@@ -54,7 +54,7 @@ class apply_walk {
   std::int64_t src_ = 0, dst_ = 0, second_ = 0;
 };
 
-// Effect  computes units of any strides, cut in any way
+// Effect  computes units [begin, end) of problems with any strides. `work` may be cut in any way
 void apply_one_by_one(const apply::args& work, const arrays& all, std::int64_t begin, std::int64_t end) noexcept;
 
 void apply_gather(const void* args, const arrays& all, std::int64_t begin,

@@ -1,10 +1,10 @@
-// A matrix whose columns are contiguous in dst, by AVX-512, where src is in the L2: strips of so many rows that a column of
-// one is a line.
+// Transposes a matrix whose columns are contiguous in dst, with AVX-512, while src is in L2. A strip has 64 / word rows, so
+// that one column of a strip is one line.
 //
 //   1. a strip goes through registers, tile by tile (line_tile-inl.hpp), so src is read in its order
-//   2. what comes of a column goes behind what the strip before left of its line, and lines that are full to dst
-//   3. where a column begins it shares a line with the end of the one before: the first strip puts that by, the last
-//      strip, which overlaps its neighbour where rows are left over, writes it
+//   2. the new bytes of a column follow the bytes that the strip before left in `kept_`. Full lines are stored to dst
+//   3. a column begins in the line in which the column before it ends. The first strip keeps that line in `begun_`, and the
+//      last strip completes and writes it. If rows are left over, the last strip overlaps its neighbour
 #if defined(CORNERTURN_ITEM_STRIPS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_ITEM_STRIPS_INL
 #undef CORNERTURN_ITEM_STRIPS_INL
@@ -40,7 +40,7 @@ class item_in_strips {
         writer_(writer),
         prefetcher_(prefetcher) {}
 
-  // More than a line of each column, a tile of columns at least; dst is a multiple of the word.
+  // Shape  columns longer than a line, and at least one tile of columns. dst is a multiple of the word
   HWY_INLINE void move(const std::byte* src, std::byte* dst) {
     const std::int64_t strip_src = line_bytes / word * src_pitch_;
     strip<strip_part::first>(src, dst, line_bytes);
@@ -58,7 +58,7 @@ class item_in_strips {
  private:
   static constexpr auto word = static_cast<std::int64_t>(Word);
 
-  // `bytes` of each column, which go to `to`, one run apart; the strip ends with them.
+  // Transposes one strip: the last `bytes` bytes of each of its columns are new. They go to `to`, one run apart.
   template <strip_part Part>
   HWY_NOINLINE void strip(const std::byte* from, std::byte* to, std::int64_t bytes) {
     constexpr auto across = static_cast<std::int64_t>(line_tile<Word>::cols);
@@ -66,7 +66,7 @@ class item_in_strips {
     std::byte* kept = kept_;
     std::byte* begun = begun_;
     for (std::int64_t c = 0; c < cols_; c += across) {
-      const std::int64_t before = HWY_MAX(c + across - cols_, std::int64_t{0});  // of the tile, that were in another
+      const std::int64_t before = HWY_MAX(c + across - cols_, std::int64_t{0});  // columns that an earlier tile had
       prefetcher_.fetch((across - before) * bytes);
       __m512i lines[across];
       line_tile<Word>::turn(from + (c - before) * word, src_pitch_, lines);
@@ -111,8 +111,8 @@ class item_in_strips {
   std::int64_t src_pitch_;
   std::int64_t run_bytes_;
   std::int64_t cols_;
-  std::byte* kept_;   // of each column, the line of the strip before
-  std::byte* begun_;  // ... the line it begins in
+  std::byte* kept_;   // for each column, its line of the strip before
+  std::byte* begun_;  // for each column, the line in which it begins
   run_writer& writer_;
   Prefetcher& prefetcher_;
 };

@@ -1,8 +1,8 @@
-// A matrix is moved in panels of some columns, which are contiguous in dst; any other small item is moved as a whole:
+// A matrix is transposed in panels of columns, which are contiguous in dst. Any other small item is transposed as a whole:
 //
-//   1. it is transposed into a buffer that is aligned as dst is, modulo a line, behind the item before it in dst
-//   2. when there is enough, it is written from there in whole lines, past the cache; an unfinished line is kept
-//   3. with what is written, as much of src is fetched into L2, an item or more ahead
+//   1. the item is transposed into a buffer that has the alignment of dst modulo a line, behind the item before it in dst
+//   2. when the buffer holds enough, it is written in whole lines by non-temporal stores; an unfinished line is kept
+//   3. for each byte that is written, a byte of src is prefetched into L2, an item or more ahead
 #include "kernels/cpu/targets.hpp"  // before Highway
 
 #undef HWY_TARGET_INCLUDE
@@ -19,8 +19,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
-// Prefetches what items read, in their order and as page_prefetcher.hpp does, some way ahead of the item in work: into
-// L2, for an item is read in an order of its own.
+// Prefetches the src of the items ahead of the current one, four pages in turn as page_prefetcher.hpp does. Into L2, because
+// an item is not read in the order of addresses.
 class item_prefetcher {
  public:
   static constexpr std::int64_t window_bytes = 16 << 10;
@@ -41,7 +41,8 @@ class item_prefetcher {
   static constexpr std::int64_t page = 4096;
   static constexpr std::int64_t pages = 4;
 
-  // The next four pages of the run, or quarters of its rest; or the next run: items that follow each other in src.
+  // Goes to the next window: four pages of the run, or its rest in four quarters. A run is items that follow each other in
+  // src; at its end the next run begins. False: no items are left.
   HWY_NOINLINE bool go_on() noexcept {
     window_ += pages * part_;
     line_ = part_ = 0;
@@ -59,7 +60,7 @@ class item_prefetcher {
   const std::byte* window_ = nullptr;
   const std::byte* run_end_ = nullptr;
   std::int64_t part_ = 0;  // a quarter of the window: a page, or less at the end of a run
-  std::int64_t line_ = 0;  // of each quarter, that comes next
+  std::int64_t line_ = 0;  // offset of the next line in each quarter
   std::int64_t owed_ = 0;
 };
 
@@ -70,7 +71,7 @@ HWY_NOINLINE void turn_panel(const small_item& one, std::int64_t col, std::int64
   rows_of_blocks<Word>(one.src + col * word, work.src_pitch, work.rows, 0, cols, to, work.rows * word);
 }
 
-// Columns from `col` on, so many, of an item that is one matrix; or all of it.
+// Transposes columns [col, col + cols) of an item that is one matrix, or the whole item if it has no panels.
 HWY_INLINE void turn_some(const small_item& one, std::int64_t col, std::int64_t cols, std::byte* to) {
   if (one.panel == 0) return one.run(one.args, {.src = one.src, .dst = to}, 0, one.units);
   const std::int64_t word_bytes = static_cast<const register_tile::args*>(one.args)->word_bytes;
@@ -100,15 +101,15 @@ HWY_INLINE bool moved_by_strips(const small_item& one, std::byte* memory, run_wr
   return move_strips<16>(one, memory, writer, prefetcher);
 }
 
-// buffer: of the largest panel, of what is written written together, and a line.
+// buffer: holds the largest panel, written_together bytes and a line. largest: bytes of the largest item.
 void items(const small_item* all, std::size_t count, std::byte* buffer, std::int64_t largest) {
   run_writer writer;
   item_prefetcher prefetcher(all, count);
   prefetcher.fetch(largest + item_prefetcher::window_bytes);
   const auto write = [&](const std::byte* from, std::byte* to, std::int64_t bytes) HWY_ATTR {
-    constexpr std::int64_t at_once = 512;  // reads overlap stores where they alternate often
+    constexpr std::int64_t at_once = 512;  // loads and stores overlap only when they alternate often
     while (bytes > 0) {
-      // All but the first begin at lines.
+      // Each part ends at a line, so every part but the first begins at a line.
       const auto inside = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % line_bytes);
       const std::int64_t some = HWY_MIN(at_once - inside, bytes);
       prefetcher.fetch(some);
@@ -118,7 +119,7 @@ void items(const small_item* all, std::size_t count, std::byte* buffer, std::int
       bytes -= some;
     }
   };
-  std::byte* to = nullptr;  // where what is in the buffer goes
+  std::byte* to = nullptr;  // the destination of the buffer's contents
   std::byte* from = buffer;
   std::int64_t held = 0;
   const auto flush = [&] {
@@ -169,7 +170,7 @@ void move_items(std::span<const small_item> all) noexcept {
   for (const small_item& one : all) most = HWY_MAX(most, one.bytes);
   std::byte* const buffer = item_buffer(HWY_MAX(most + written_together + 64, (2 * item_strip_cols + 1) * 64));
   if (buffer != nullptr) return HWY_DYNAMIC_DISPATCH(items)(all.data(), all.size(), buffer, most);
-  for (const small_item& one : all) {  // no memory: straight to dst
+  for (const small_item& one : all) {  // no memory for a buffer: straight to dst
     if (one.run != nullptr) {
       one.run(one.args, {.src = one.src, .dst = one.dst}, 0, one.units);
     } else {

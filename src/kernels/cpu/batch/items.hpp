@@ -1,5 +1,5 @@
-// Small items of a batch, one after the other: each is transposed in the cache, and written in whole lines that
-// neighbours in dst share.
+// Small items of a batch, one after the other: each is transposed in the cache and written in whole lines. Items that are
+// neighbours in dst share a line.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@
 
 namespace cornerturn::kernels::cpu {
 
-inline constexpr std::int64_t written_together = 2048;  // bytes of small items, at least
+inline constexpr std::int64_t written_together = 2048;  // fewest bytes of small items that are written as one
 
-// The row writes `bytes` contiguous bytes from dst on, which is index 0, with ordinary stores. A null `run`: they are
-// contiguous in src too. Where panel is not 0, args are of the family register_tile.
+// `run` writes `bytes` contiguous bytes from dst on with ordinary stores; dst is the place of index 0. A null `run` means
+// that the bytes are contiguous in src too. If panel is not 0, args are register_tile::args.
 struct small_item {
   const void* args = nullptr;
   std::int64_t units = 1;
@@ -21,11 +21,11 @@ struct small_item {
   const std::byte* src = nullptr;
   std::byte* dst = nullptr;
   std::int64_t bytes = 0;
-  std::int64_t panel = 0;  // bytes of whole columns that are transposed at a time, if it is one matrix
-  bool strips = false;     // which may go by item_strips-inl.hpp instead, where the CPU has AVX-512
+  std::int64_t panel = 0;  // bytes of the columns that are transposed at a time, if the item is one matrix; else 0
+  bool strips = false;     // item_strips-inl.hpp may take the matrix if the CPU has AVX-512
 };
 
-// Effect  moves all of them; what is written is in memory or on its way past the cache
+// Effect  transposes or copies all items to dst. Every non-temporal store is fenced at the return
 void move_items(std::span<const small_item> items) noexcept;
 
 }  // namespace cornerturn::kernels::cpu

@@ -15,10 +15,10 @@ inline constexpr std::int64_t unit_bytes = 4096;
 struct runs_args {
   std::int64_t word_bytes = 1;
   std::int64_t run_bytes = 1;
-  fused_axes outer;       // a unit is a run
-  fused_axes read_order;  // of the prefetcher: the axes of outer
-  std::int64_t ahead_runs = 1;
-  std::int64_t fetched_bytes = 0;  // of each run, by the prefetcher
+  fused_axes outer;                // a unit is one run
+  fused_axes read_order;           // the axes of outer, in the order of the prefetcher
+  std::int64_t ahead_runs = 1;     // how many runs the prefetcher is ahead
+  std::int64_t fetched_bytes = 0;  // bytes of each run that the prefetcher loads
   bool streaming = false;
 };
 

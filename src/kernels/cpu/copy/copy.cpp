@@ -1,4 +1,5 @@
-// The family copy: runs that are contiguous on both sides, in whole lines past the cache where dst does not fit it.
+// The family copy: runs that are contiguous in src and in dst. If dst does not fit the cache, whole lines are written with
+// non-temporal stores.
 #include "kernels/cpu/targets.hpp"  // before Highway
 
 #undef HWY_TARGET_INCLUDE
@@ -30,8 +31,8 @@ void copy_run(const void* args, const arrays& all, std::int64_t begin, std::int6
   finish_streaming();
 }
 
-// Runs in the order of dst. The lines of later runs are fetched meanwhile: the hardware does not guess where the next run
-// begins.
+// Copies runs in the order of dst. Lines of later runs are prefetched meanwhile, because the hardware cannot predict where
+// the next run begins.
 void copy_runs(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
   const auto& work = *static_cast<const copy::runs_args*>(args);
   odometer outer(work.outer, work.word_bytes, begin, false);

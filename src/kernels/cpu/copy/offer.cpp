@@ -1,4 +1,4 @@
-// Runs that are contiguous on both sides.
+// Offers for runs that are contiguous in src and in dst.
 #include "kernels/cpu/copy/args.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ bool offer_runs(const facts& known, const target& on, const kernel& /*row*/, off
   auto& work = made.emplace<runs_args>();
   axis_pool left(known.form);
   const axis* const next_in_dst = left.find(&axis::dst_stride, known.dst_unit()->extent);
-  // Runs of a line are enough where those that follow in dst are in the same page of src or the next one.
+  // near: the next run in dst is at most a page away in src. Then runs of one line are long enough.
   const bool near = next_in_dst != nullptr && base::magnitude(next_in_dst->src_stride) <= 4096 / known.form.word_bytes;
   const bool alone = next_in_dst == nullptr;
   fused_axes run;
@@ -46,7 +46,7 @@ bool offer_runs(const facts& known, const target& on, const kernel& /*row*/, off
   share_out(made, known, costs, work.outer.total);
   const double overhead = near && work.run_bytes >= 64 ? costs.times.near_run_bytes : costs.times.far_run_bytes;
   made.time = costs.times.copy_runs + overhead / static_cast<double>(work.run_bytes);
-  if (alone) made.time = std::min(made.time, 1.5);  // no neighbour in dst that a wide element could be written with
+  if (alone) made.time = std::min(made.time, 1.5);  // no neighbour in dst: cpu_gather cannot copy wide elements
   made.binds = made.time > 1.3 ? bound::requests : bound::dram;
   made.reason = "the innermost axis is contiguous on both sides: it is copied run by run";
   return true;

@@ -10,9 +10,9 @@
 
 namespace cornerturn::kernels {
 
-// Places are numbered in the order of addresses, row_places in a row. The item at place x * inner + y, y < inner and x <
-// outer, goes to place Y * outer + X, where X = x + rotated_outer modulo outer and Y = y + rotated_inner modulo inner.
-// Some consecutive places are away: their items are read, or written, in the workspace, end to end.
+// Places are numbered in the order of addresses, row_places in a row. The item at place x * inner + y, with y < inner and x
+// < outer, belongs to place Y * outer + X. X is (x + rotated_outer) mod outer, and Y is (y + rotated_inner) mod inner.
+// The items of count_away consecutive places are read from the workspace, or written to it, end to end.
 struct item_cycles {
   std::int64_t row_bytes = 0;  // from one row of places to the next; items of a row are contiguous
   std::int64_t row_places = 1;
@@ -42,11 +42,12 @@ void fill(offer& made, const item_cycles& items, std::int64_t item_bytes, int th
 
 }  // namespace cycles
 
-// Of an item, moved together: two parts that are held and three that are fetched stay in half of an L1 of 48 KiB.
+// Longer items are moved in parts of this size: two parts that a walker holds and three that it prefetches fit half of an
+// L1 of 48 KiB.
 inline constexpr std::int64_t cycle_part_bytes = 4096 - 64;
 
-// Two bits for each part of each place: it is claimed, and its first walker has read it. Words of 8 bytes at a multiple of
-// 8, wherever the workspace begins.
+// Bytes of one bit for each part of each place. There are two such bit sets: "claimed" and "read". They consist of words of
+// 8 bytes; cycle_flags() aligns them at a multiple of 8 bytes.
 [[nodiscard]] inline std::int64_t cycle_bits_bytes(const cycles::args& work) noexcept {
   const std::int64_t parts = base::ceil_div(work.item_bytes, cycle_part_bytes);
   return base::ceil_div(work.items.inner * work.items.outer * parts, 64) * 8;

@@ -1,14 +1,15 @@
-// Rectangles in place: items go to the places that args.hpp names, each to the place that another item has just left.
+// Rectangles in place: a walker follows the cycles of the permutation of args.hpp. Each item is stored in the place whose
+// item was loaded just before.
 //
-//   1. a walker claims a place that nobody has claimed, holds its item, and says that it was read: a way begins
-//   2. it claims the place where its item belongs, and passes on: line by line it reads what is there and writes what it
-//      held. Places to come are known: their pages are touched some places ahead, their lines fetched later
-//   3. where that place is claimed already, by itself or by another walker, a way began there: it waits until that place was
-//      read, writes, and begins at 1. again, until every place is claimed
+//   1. a walker claims an unclaimed place, loads its item and sets the place's "read" bit: a path begins
+//   2. the walker claims the place where its item belongs. Line by line it loads the item there and stores the item that it
+//      held. It knows the next places: it touches their pages some places ahead, and prefetches their lines later
+//   3. if that place is already claimed, by this walker or another one, a path began there. The walker waits for the "read"
+//      bit of the place, stores its item, and begins at 1. again, until all places are claimed
 //
-// A walker never blocks between claiming and reading a place, so any number of walkers makes progress, side by
-// side or one after the other. A unit is a walker; unit u looks for its first place at the u-th part of them. Long items
-// move in parts, which are items of their own.
+// A walker never blocks between claiming and reading a place, so any number of walkers makes progress, in parallel or one
+// after another. A unit is one walker. Of n walkers, walker u starts its search for unclaimed places at u / n of the places.
+// Long items are moved in parts; each part is handled as an item.
 #include "kernels/cpu/targets.hpp"  // before Highway
 
 #undef HWY_TARGET_INCLUDE
@@ -32,7 +33,7 @@ HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Reads `from` into `kept`, writes `had` to `to`, which is `from` or apart from it, and fetches as much from `ahead`.
+// Copies `from` to `kept` and `had` to `to`, and prefetches `bytes` at `ahead`. `to` is `from` or does not overlap it.
 HWY_INLINE void pass_on(const std::byte* from, std::byte* to, const std::byte* had, std::byte* kept,
                         const std::byte* ahead, std::int64_t bytes) {
   constexpr std::int64_t line = 64;
@@ -42,7 +43,7 @@ HWY_INLINE void pass_on(const std::byte* from, std::byte* to, const std::byte* h
     std::memcpy(to, had, static_cast<std::size_t>(bytes));
     return __builtin_prefetch(ahead, 0, 3);
   }
-  // Both ends may be parts of lines; stores in between are aligned.
+  // Both ends may be partial lines. Stores between them are aligned.
   one_line from_begin, from_end, had_begin, had_end;
   const std::int64_t end = bytes - line;
   std::memcpy(from_begin.data(), from, line);
@@ -72,13 +73,13 @@ HWY_INLINE void pass_on(const std::byte* from, std::byte* to, const std::byte* h
   std::memcpy(kept + end, from_end.data(), line);
 }
 
-// One bit for each part of each place, set by any walker.
+// One bit for each part of each place. Any walker may set it.
 class shared_bits {
  public:
-  // alone: there is one walker, who needs no locked instruction. They cost as much as a tenth of an item of 2 KB.
+  // alone: there is only one walker, so no locked instruction is needed. It would take a tenth of the time of a 2 KB item.
   shared_bits(std::byte* words, bool alone) noexcept : words_(reinterpret_cast<word*>(words)), alone_(alone) {}
 
-  // false: it was set before
+  // Sets bit k. Returns false if it was already set. acq_rel: a set "read" bit publishes that the item has been loaded.
   HWY_INLINE bool set(std::int64_t k) const noexcept {
     const word bit = word{1} << (k % bits);
     if (!alone_) return (at(k).fetch_or(bit, std::memory_order_acq_rel) & bit) == 0;
@@ -90,7 +91,7 @@ class shared_bits {
   [[nodiscard]] HWY_INLINE bool is_set(std::int64_t k) const noexcept {
     return (at(k).load(std::memory_order_acquire) >> (k % bits) & 1) != 0;
   }
-  // The next one that is not set, or a number of `end` or more.
+  // The first bit from k on that is not set. A number >= end: there is none before `end`.
   [[nodiscard]] HWY_INLINE std::int64_t next_free(std::int64_t k, std::int64_t end) const noexcept {
     while (k < end) {
       const word free = ~at(k).load(std::memory_order_relaxed) >> (k % bits);
@@ -115,11 +116,11 @@ class shared_bits {
 
 struct stop {
   std::int64_t place;
-  const std::byte* from;  // where its item is read
-  std::byte* to;          // where the next one is written
+  const std::byte* from;  // its item is loaded from here
+  std::byte* to;          // its new item is stored here
 };
 
-// The places of one part of all items.
+// The addresses of all places, for one part of the items.
 class part_map {
  public:
   part_map(const cycles::args& work, std::byte* data, std::byte* workspace, std::int64_t part) noexcept
@@ -183,8 +184,8 @@ class walker {
   }
 
  private:
-  // Of places to come: lines are fetched two places ahead, and their pages opened before, a line each of four places
-  // together, whose walks overlap.
+  // Lines are prefetched two places ahead. The pages of the places behind these are opened earlier: one line of each of four
+  // places together, so that their page walks overlap.
   static constexpr std::size_t lines_ahead = 2;
   static constexpr std::size_t opened = 4;
   static constexpr std::size_t known = 16;
@@ -207,7 +208,7 @@ class walker {
         std::memcpy(now.to, had, static_cast<std::size_t>(bytes));
         return;
       }
-      if (n % opened == 0) {  // behind the locked instruction, which would stall on it
+      if (n % opened == 0) {  // after the locked instruction, which would wait for these prefetches
         for (std::size_t k = n + lines_ahead + opened; k < n + lines_ahead + 2 * opened; ++k) {
           coming[k % known] = map.after(coming[(k - 1) % known]);
         }
@@ -217,7 +218,8 @@ class walker {
           __builtin_prefetch(from + bytes - 1, 0, 2);
         }
       }
-      // Lines that nobody reads. Not fetched, a twentieth of the items cost a third of the time.
+      // The lines at `to` are stored to but not loaded. Without a prefetch, a twentieth of the items takes a third of the
+      // time.
       if (soon.to != soon.from) {
         for (std::int64_t k = 0; k < bytes; k += 64) __builtin_prefetch(soon.to + k, 1, 3);
       }
@@ -226,7 +228,7 @@ class walker {
       had = kept;
     }
   }
-  // As far from a line's begin as `to`.
+  // One of two buffers, at an address with the alignment of `to` modulo a line.
   HWY_INLINE std::byte* held_begin(std::size_t n, const std::byte* to) noexcept {
     return held_[n % 2].data() + reinterpret_cast<std::uintptr_t>(to) % 64;
   }
@@ -236,7 +238,8 @@ class walker {
   std::byte* workspace_;
   shared_bits claimed_;
   shared_bits read_;
-  // Half a page apart modulo pages, so that no read of one seems to meet a write of the other.
+  // The buffers are about half a page apart modulo 4 KiB. So no load from one buffer has the page offset of a store to the
+  // other, which the core would mistake for a dependency.
   alignas(64) std::array<std::array<std::byte, cycle_part_bytes + 64 + 2048>, 2> held_;
 };
 

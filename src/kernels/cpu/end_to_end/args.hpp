@@ -11,7 +11,7 @@ using packed_args = packed_blocking;
 // A batch of matrices that are contiguous on both sides; rows and cols are powers of two.
 struct small_args : packed_blocking {};
 
-inline constexpr std::int64_t small_bytes = 256;         // of a matrix, at most
-inline constexpr std::int64_t small_lines_bytes = 1024;  // with AVX-512, words of 2 bytes or more
+inline constexpr std::int64_t small_bytes = 256;         // most bytes of a matrix
+inline constexpr std::int64_t small_lines_bytes = 1024;  // most bytes with AVX-512 and words of 2 bytes or more
 
 }  // namespace cornerturn::kernels::cpu::end_to_end

@@ -1,5 +1,5 @@
 // The family end_to_end: short dst runs that are contiguous with their neighbours are put together and written as one.
-//   lines   the runs fill whole lines: reads and stores alternate line by line   whole_lines-inl.hpp
+//   lines   the runs fill whole lines: loads and stores alternate line by line   whole_lines-inl.hpp
 //   packed  runs of any length, a panel at a time                                policy/packed-inl.hpp
 //   small   a batch of small matrices whose sides are powers of two              small-inl.hpp
 #include "kernels/cpu/targets.hpp"  // before Highway

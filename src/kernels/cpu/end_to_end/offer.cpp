@@ -1,4 +1,4 @@
-// Short dst runs that are contiguous with their neighbours.
+// Offers for short dst runs that are contiguous with their neighbours.
 #include "kernels/cpu/end_to_end/args.hpp"
 
 #include <bit>
@@ -9,7 +9,7 @@
 namespace cornerturn::kernels::cpu::end_to_end {
 namespace {
 
-// Rows and columns of short runs; false where there are none.
+// Splits the axes into rows and columns. False unless the dst runs are short and contiguous with their neighbours.
 template <class Args>
 bool short_runs(Args& work, const facts& known, const target& on, const kernel& row) noexcept {
   if (!has_rows_and_columns(known) || row.element_bytes != known.form.word_bytes) return false;
@@ -27,12 +27,12 @@ void finish(offer& made, const blocking& work, const facts& known, const cpu_cos
 
 bool offer_lines(const facts& known, const target& on, const kernel& row, offer& made) noexcept {
   packed_blocking cut;
-  // Its stores are non-temporal.
+  // The kernel has only non-temporal stores.
   if (!short_runs(cut, known, on, row) || !cut.streaming || cut.rows.total * cut.element_bytes % 64 != 0) return false;
   const cpu_costs& costs = costs_of(*on.cpu);
   cut_packed(cut, costs);
   made.emplace<lines_args>() = cut;
-  // 32 rows of 4 bytes or more are better stored from registers: see stream/strips-inl.hpp.
+  // For 32 rows or more of 4 bytes or more, cpu_stream_strips stores from registers and is faster (stream/strips-inl.hpp).
   const double more = cut.element_bytes >= 4 && cut.rows.total >= 32 ? 0.1 : 0;
   finish(made, cut, known, costs, costs.times.whole_lines + more);
   made.reason = "short dst runs of whole lines, contiguous with their neighbours: put together and written as one";
@@ -66,7 +66,7 @@ bool offer_small(const facts& known, const target& on, const kernel& row, offer&
   if (!powers || !contiguous || bytes < 16 || bytes > most) return false;
   finish(made, work, known, costs, costs.times.small_matrices);
   made.time = costs.times.small_matrices;  // src is read in order
-  // In the cache it is the walk of choice for matrices that are too small for register_tile.
+  // If dst fits the cache, this kernel is for matrices that are too small for register_tile.
   if (!work.streaming) made.time = bytes <= small_bytes ? 0.9 : 1.5;
   made.reason = "a batch of small matrices, contiguous on both sides: each is transposed in registers";
   return true;

@@ -1,12 +1,12 @@
-// Many small matrices end to end: rows x cols words, powers of two, at most 256 bytes each, in whole registers; with
-// AVX-512 and words of 2 bytes or more up to 1024.
+// Many small matrices, contiguous one after another. Rows and columns are powers of two. A matrix has at most 256 bytes and
+// fills whole registers; with AVX-512 and words of 2 bytes or more it has at most 1024 bytes.
 //
 // The words of a matrix are numbered [row bits][column bits]. A perfect shuffle of the vectors that hold it moves the
-// topmost bit to the bottom, so log2(rows) of them give [column bits][row bits], which is the transpose. A matrix of
-// one vector is a byte lookup. Vectors of 32 bytes hold two matrices, one in each half.
+// topmost bit to the bottom. So log2(rows) shuffles give [column bits][row bits], which is the transpose. A matrix of
+// one vector is transposed by a byte lookup. Vectors of 32 bytes hold two matrices, one in each half.
 //
-// With AVX-512 one instruction takes any words of two lines. Matrices of whole lines then are few registers from end to
-// end, and go to dst without a buffer where it begins at a line.
+// With AVX-512 one instruction selects any words of two lines. A matrix of whole lines then fills a few registers, which are
+// stored without a buffer if dst begins at a line.
 #if defined(CORNERTURN_SMALL_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_SMALL_INL
 #undef CORNERTURN_SMALL_INL
@@ -26,7 +26,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
-// One step: the matrices in one vector's halves, N vectors each.
+// One step: transposes the one or two matrices that N vectors hold in their 16-byte parts.
 template <std::size_t Word, std::size_t Vector, std::size_t N>
 HWY_INLINE void small_step(const std::byte* from, std::byte* to, int rounds, const std::uint8_t* lookup) {
   using T = typename word_of<Word>::type;
@@ -71,13 +71,14 @@ HWY_NOINLINE void small_matrices(const std::byte* from, std::byte* to, std::int6
 }
 
 #if HWY_TARGET <= HWY_AVX3
-// Matrices of 1, 2, 4 ... 16 lines.
+// Transposes matrices of 1, 2, 4, 8 or 16 lines.
 template <std::size_t Word, std::size_t Lines, bool Stream>
 HWY_NOINLINE void turn_lines(const std::byte* from, std::byte* to, std::int64_t count, int row_bits,
                              page_prefetcher& pages) {
   constexpr std::size_t lanes = 64 / Word;
   constexpr auto bytes = static_cast<std::int64_t>(Lines * 64);
-  // All at once, or perfect shuffles of two lines at a time, each of which moves one bit.
+  // Matrices of up to two lines are transposed by one selection. Larger ones take perfect shuffles of two lines at a time;
+  // each shuffle moves one bit.
   const int bits = Lines > 2 ? 1 : row_bits;
   const int others = static_cast<int>(log2_of(HWY_MIN(Lines, std::size_t{2}) * lanes)) - bits;
   const auto source = [&](std::size_t word) {

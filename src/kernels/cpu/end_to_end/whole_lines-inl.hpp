@@ -1,11 +1,11 @@
-// Runs of a few whole lines that are contiguous in dst: many middle-sized matrices, or few rows.
+// Short dst runs that are whole lines and contiguous one after another: many middle-sized matrices, or few rows.
 //
-//   1. the columns are taken in blocks of 64 / word. A block's rows, strip by strip, turn into one contiguous piece of
-//      dst, which is put together in a buffer
-//   2. with each strip that goes into one buffer, as many lines of the other one, the block before, are stored, and as
-//      many lines of a block to come are fetched: reads and stores overlap only when they alternate often
+//   1. the columns are taken in blocks of 64 / word. A block is transposed strip by strip into a buffer, where it makes one
+//      contiguous piece of dst
+//   2. there are two buffers. While a strip goes into one buffer, as much of the other buffer (the block before) is stored,
+//      and as much of a later block is prefetched. Loads and stores overlap only when they alternate often
 //
-// dst may begin anywhere: the last, unfinished line of a piece stays in front of the next one's buffer.
+// dst may begin inside a line: the last, unfinished line of a piece is copied in front of the next piece.
 #if defined(CORNERTURN_WHOLE_LINES_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_WHOLE_LINES_INL
 #undef CORNERTURN_WHOLE_LINES_INL
@@ -21,7 +21,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
-// The blocks of the units [begin, end), one after the other.
+// Walks the blocks of the units [begin, end), one after another.
 template <std::int64_t Side>
 class block_walk {
  public:
@@ -44,7 +44,7 @@ class block_walk {
     col_ += Side;
     if (col_ < end_) return;
     if (--left_ == 0) {
-      col_ -= Side;  // the last one stays, for who looks ahead
+      col_ -= Side;  // stays at the last block, because the prefetcher may ask again
       return;
     }
     if (++panel_ == per_outer_) {
@@ -70,10 +70,10 @@ class block_walk {
   std::int64_t end_ = 0;
 };
 
-// A piece in its buffer on the way to dst, line by line.
+// Stores a piece from its buffer to dst, line by line.
 class piece_writer {
  public:
-  // The piece of `bytes` at `data`, with room for a line in front, goes to `to`.
+  // Begins the piece of `bytes` at `data`, which goes to `to`. There is room for a line before `data`.
   HWY_INLINE void begin(std::byte* data, std::byte* to, std::int64_t bytes) noexcept {
     const auto a = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % line_bytes);
     if (to != end_) {
@@ -99,7 +99,7 @@ class piece_writer {
   HWY_INLINE void rest() noexcept {
     while (lines() > 0) line();
   }
-  // The unfinished line of the last piece.
+  // Stores the unfinished line of the last piece.
   HWY_INLINE void finish() noexcept {
     if (to_ != end_) std::memcpy(to_, from_, static_cast<std::size_t>(end_ - to_));
     to_ = end_;

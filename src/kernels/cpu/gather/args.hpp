@@ -7,7 +7,7 @@ namespace cornerturn::kernels::cpu::gather {
 
 using elements_args = blocking;
 using packed_args = packed_blocking;
-using box_args = blocking;  // a unit is a box: all of rows and cols
+using box_args = blocking;  // a unit is a box: all rows and all cols
 
 struct strided_args {
   std::int64_t word_bytes = 1;

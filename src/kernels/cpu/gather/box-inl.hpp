@@ -1,14 +1,14 @@
-// Short axes that alternate in src and dst (bits of qubits, sub-pixels): no rows and columns are long on both sides,
-// but a box of a few of them is long enough in each.
+// Short axes that alternate in src and dst (bits of qubits, sub-pixels): no single axis makes long runs in both arrays, but
+// a box of a few axes does.
 //
 //   dst run  `rows`, axes that are contiguous in dst
-//   box      `rows` and `cols`; its axes that are contiguous in src are a src run, at least a line long
+//   box      `rows` and `cols`; its axes that are contiguous in src make a src run, at least a line long
 //
-//   1. the src runs of a box are copied into the buffer, one after the other: each line of src is read once, and rows
-//      that are a power of two apart do not push each other out of a set of the L1
-//   2. the words of a dst run are gathered. Where a word lies in the buffer is the sum of one number of its dst run and
-//      one of its place in the run, so two short tables serve all words of all boxes
-//   3. with each dst run that is stored goes a share of the lines of the box after this one
+//   1. the src runs of a box are copied into the buffer, one after another. So each line of src is loaded once, and rows
+//      that are a power of two apart do not evict each other from a set of the L1
+//   2. the words of a dst run are gathered. The offset of a word in the buffer is a sum of two numbers: one depends on the
+//      dst run, the other on the place in the run. Two short tables serve all words of all boxes
+//   3. with each dst run that is stored, a share of the lines of a later box is prefetched
 #if defined(CORNERTURN_BOX_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_BOX_INL
 #undef CORNERTURN_BOX_INL
@@ -32,7 +32,8 @@ void move_boxes(const blocking& work, const std::byte* src, std::byte* dst, std:
   const std::int64_t src_run = box.run * bytes;
   const std::int64_t dst_run = work.rows.total * bytes;
   const std::int64_t run_lines = src_run / line_bytes + 1;  // a run that begins inside a line may touch one more
-  // buffer | one dst run | the offsets of its words in the buffer | and each dst run's first word
+  // The memory holds: the buffer | one dst run | the buffer offsets of its words (place) | for each column the buffer offset
+  // of its first word (first) and its offset in dst (to) | the offset of each src run (from)
   const std::int64_t buffer_bytes = base::ceil_div(src_run * box.runs.total, line_bytes) * line_bytes;
   const std::int64_t out_bytes = base::ceil_div(dst_run, line_bytes) * line_bytes;
   std::byte* const buffer =
@@ -54,7 +55,7 @@ void move_boxes(const blocking& work, const std::byte* src, std::byte* dst, std:
   list(box.runs, from, &odometer::src);
 
   odometer outer(work.outer, bytes, begin, false);
-  odometer coming = outer;  // behind the last box the first one again
+  odometer coming = outer;  // after the last box it wraps to the first one
   for (std::int64_t k = work.prefetch_bytes / (src_run * box.runs.total); k > 0; --k) coming.next();
   run_writer writer;
   for (std::int64_t unit = begin; unit < end; ++unit, outer.next()) {

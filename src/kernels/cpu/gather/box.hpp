@@ -1,4 +1,4 @@
-// The runs of a box of short axes in src and in the buffer, for the offer and for box-inl.hpp.
+// The src runs of a box of short axes, and their copy in the buffer. For the offer and for box-inl.hpp.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@ namespace cornerturn::kernels::cpu {
 struct box_of_runs {
   std::int64_t run = 1;  // words of a src run
   fused_axes runs;       // the axes that lead from one src run to the next
-  fused_axes rows;       // the rows of the box, with the buffer, src run after src run, as src
-  bool whole = true;     // every column lies inside a src run, and src runs overlap nowhere
+  fused_axes rows;       // the rows of the box; src strides are strides in the buffer, where src runs are contiguous
+  bool whole = true;     // every column is inside a src run, and src runs do not overlap
 };
 
-// The axes of rows and cols that are contiguous in src are a src run.
+// A src run is made of the axes of rows and cols that are contiguous in src.
 inline box_of_runs runs_of_box(const blocking& work) noexcept {
   box_of_runs box;
   box.rows = work.rows;
@@ -38,7 +38,8 @@ inline box_of_runs runs_of_box(const blocking& work) noexcept {
   std::int64_t words = box.run;
   for (int k = 0; k < box.rows.rank; ++k) {
     axis& one = box.rows.axes[k];
-    if (in_run[static_cast<std::size_t>(k)]) continue;  // the same in the buffer
+    if (in_run[static_cast<std::size_t>(k)])
+      continue;  // inside a src run: the stride in the buffer is the stride in src
     box.whole = box.whole && base::magnitude(one.src_stride) >= box.run;
     box.runs.axes[box.runs.rank++] = one;
     box.runs.total *= one.extent;

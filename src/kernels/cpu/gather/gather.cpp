@@ -1,7 +1,7 @@
-// The family gather: what register blocks cannot take.
+// The family gather: problems that register blocks cannot take.
 //   elements  any size and src stride, one at a time, dst in whole lines   policy/panels-inl.hpp
 //   packed    short dst runs of such elements, put together                policy/packed-inl.hpp
-//   box       short axes that alternate on the two sides                   box-inl.hpp
+//   box       short axes that alternate in src and dst                     box-inl.hpp
 //   strided   dst has no unit stride: one word at a time
 #include "kernels/cpu/targets.hpp"  // before Highway
 
@@ -34,7 +34,7 @@ struct copy_one {
   HWY_INLINE void operator()(std::byte* to, const std::byte* from) const { std::memcpy(to, from, Bytes); }
 };
 
-// Any size from Chunk to 2 * Chunk: two copies that may overlap.
+// Elements of Chunk to 2 * Chunk bytes: two copies of Chunk bytes that may overlap.
 template <std::size_t Chunk>
 struct copy_two {
   std::int64_t rest;  // size - Chunk

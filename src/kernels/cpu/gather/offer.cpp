@@ -1,4 +1,4 @@
-// Elements that register blocks cannot take, and boxes of short axes.
+// Offers for elements that register blocks cannot take, and for boxes of short axes.
 #include <algorithm>
 
 #include "kernels/cpu/gather/args.hpp"
@@ -9,7 +9,8 @@
 namespace cornerturn::kernels::cpu::gather {
 namespace {
 
-// Words of an element: an inner run that is contiguous on both sides, or one. 0: no axis continues the dst run.
+// Words of an element: the length of an inner run that is contiguous in src and dst, else 1. 0: no axis continues the dst
+// run.
 std::int64_t unit_of(const facts& known) noexcept {
   if (known.form.empty || is_one_run(known.form) || known.dst_unit() == nullptr) return 0;
   const std::int64_t unit = known.dst_unit()->src_stride == 1 ? known.dst_unit()->extent : 1;
@@ -28,7 +29,8 @@ bool contains(const fused_axes& all, const axis& one) noexcept {
   return std::find(all.axes.data(), all.axes.data() + all.rank, one) != all.axes.data() + all.rank;
 }
 
-// A box: runs of a line at least on both sides, of four if that many fit. False where there is none.
+// Finds a box whose runs are at least one line long in src and in dst, and four lines if such a box fits box_bytes. False if
+// there is none.
 bool find_box(box_args& work, const facts& known, const cpu_costs& costs) noexcept {
   const axis_pool axes(known.form);
   const std::int64_t word = known.form.word_bytes;
@@ -90,7 +92,7 @@ bool offer_box(const facts& known, const target& on, const kernel& row, offer& m
   work.group = work.row_chunk = work.rows.total;
   work.prefetch_bytes = costs.lines_ahead_bytes;
   share_out(made, known, costs, work.outer.total);
-  // Where src runs are a line long without the box, a walk over rows and columns does better.
+  // If src runs are a line long without a box, a walk over rows and columns is faster.
   made.time =
       costs.times.box + (src_run_bytes(known) >= 64 ? 4 : 0) + (work.streaming ? 0 : costs.times.buffered_in_cache);
   made.binds = bound::requests;

@@ -78,10 +78,10 @@ HWY_INLINE void shuffle_times(D d, hn::VFromD<D> (&v)[N]) {
   }
 }
 
-// A piece of 16 bytes of few rows or columns: which byte each of its bytes comes from.
+// A lookup table for a piece of 16 bytes: the source of each of its bytes.
 using piece_order = std::array<std::uint8_t, 16>;
 
-// Turn<Word, Words> transposes up to Words columns, or rows. This picks the narrowest that fits.
+// Turn<Word, Words> transposes up to Words columns, or rows. turner_for() picks the smallest Words that holds `count`.
 template <template <std::size_t, std::size_t> class Turn, std::size_t Word>
 struct piece_turner {
   decltype(&Turn<Word, 16 / Word>::move) move;
@@ -96,15 +96,15 @@ HWY_INLINE piece_turner<Turn, Word> turner_for(std::int64_t count) {
   return {&Turn<Word, Words>::move, Turn<Word, Words>::order_for(count)};
 }
 
-// Rows that are `pitch` bytes apart: fewer registers than a pointer for each.
+// Rows that are `pitch` bytes apart. They need fewer registers than one pointer for each row.
 struct even_rows {
   const std::byte* first;
   std::int64_t pitch;
   HWY_INLINE const std::byte* operator[](std::size_t k) const { return first + static_cast<std::int64_t>(k) * pitch; }
 };
 
-// A block reads `cols` words at byte `offset` of each of `rows` rows and writes `cols` runs of `rows` words, `pitch`
-// bytes apart.
+// A block loads `cols` words at byte `offset` of each of `rows` rows and stores `cols` runs of `rows` words, `pitch` bytes
+// apart.
 template <std::size_t Word, std::size_t Vector>
 struct tall_block {
   static constexpr std::size_t n = 16 / Word;
@@ -114,7 +114,7 @@ struct tall_block {
   using T = typename word_of<Word>::type;
   using Tag = hn::FixedTag<T, Vector / sizeof(T)>;
 
-  // 16 bytes of row i and of each n-th one after it.
+  // 16 bytes of each of the rows i, i + n, i + 2n ...
   template <class D, class Rows>
   static HWY_INLINE hn::VFromD<D> gather(D d, const Rows& row, std::size_t i, std::int64_t offset) {
     constexpr std::size_t bytes = hn::MaxLanes(D()) * sizeof(T);
@@ -126,7 +126,7 @@ struct tall_block {
     }
   }
 
-  // The runs, in registers.
+  // Transposes into registers: v[c] is run c.
   template <class Rows>
   static HWY_INLINE void turn(const Rows& row, std::int64_t offset, hn::VFromD<Tag> (&v)[n]) {
     const Tag d;
@@ -158,7 +158,7 @@ struct wide_block {
     move_halves(row, offset, to, to + static_cast<std::int64_t>(n) * pitch, pitch);
   }
 
-  // The runs of the upper half of the columns begin elsewhere.
+  // The runs of the upper half of the columns begin at `to_upper`.
   template <class Rows>
   static HWY_INLINE void move_halves(const Rows& row, std::int64_t offset, std::byte* to,
                                      [[maybe_unused]] std::byte* to_upper, std::int64_t pitch) {
@@ -182,7 +182,8 @@ struct wide_block {
   }
 };
 
-// The block of choice for a word size, and the smallest one, for what is left over.
+// For each word size, the fastest block (best) and the smallest block (small), which takes rows and columns that are left
+// over.
 template <std::size_t Word>
 struct blocks {
   using best = tall_block<Word, vector_bytes>;
@@ -205,7 +206,7 @@ template <std::size_t Word>
 struct line_block {
   static constexpr std::size_t side = 64 / Word;
   using block = typename blocks<Word>::best;
-  static constexpr std::size_t parts = 64 / Word / block::cols;  // that go through registers on their own
+  static constexpr std::size_t parts = 64 / Word / block::cols;  // groups of columns, each transposed on its own
 
   static HWY_INLINE void move(const std::byte* const* row, std::int64_t offset, std::byte* const (&to)[4],
                               std::int64_t pitch) {
@@ -224,7 +225,7 @@ struct line_block {
     }
   }
 
-  // One part; its lines go to `to`, `pitch` bytes apart.
+  // Transposes one part. Its lines go to `to`, `pitch` bytes apart.
   static HWY_INLINE void move_part(const std::byte* const* row, std::int64_t offset, std::byte* to,
                                    std::int64_t pitch) {
     for (std::size_t r = 0; r < side; r += block::rows) {
@@ -258,7 +259,7 @@ HWY_INLINE void fill_rows(const Rows& row, std::int64_t cols, std::byte* to, std
   if (c < cols) Block::move(row, (cols - step) * word, to + (cols - step) * pitch, pitch);
 }
 
-// Rows r ... rows of a matrix, a block of them at a time; there are a block's rows and columns at least.
+// Transposes rows [r, rows) of a matrix, one block of rows at a time. The matrix has at least a block's rows and columns.
 template <std::size_t Word, class Ahead = no_prefetch>
 HWY_INLINE void rows_of_blocks(const std::byte* from, std::int64_t src_pitch, std::int64_t rows, std::int64_t r,
                                std::int64_t cols, std::byte* to, std::int64_t dst_pitch, const Ahead& ahead = {}) {
@@ -270,7 +271,7 @@ HWY_INLINE void rows_of_blocks(const std::byte* from, std::int64_t src_pitch, st
     const even_rows even{from + r * src_pitch, src_pitch};
     if constexpr (best::rows <= 8) {
       fill_rows<best, Word>(even, cols, to + r * word, dst_pitch, ahead);
-    } else {  // a block of so many rows wants its pointers made beforehand
+    } else {  // blocks of 16 rows are faster with precomputed pointers
       const std::byte* row[best::rows];
       HWY_UNROLL(16)
       for (std::size_t k = 0; k < best::rows; ++k) row[k] = even[k];
@@ -279,8 +280,8 @@ HWY_INLINE void rows_of_blocks(const std::byte* from, std::int64_t src_pitch, st
   }
 }
 
-// The read-ahead of a strip, seen from one block of its rows. A lambda would do, were it not for g++ 12, which finds
-// that a function that only prefetches has no effect and drops the call.
+// Calls the read_ahead of a strip for one block of its rows. A struct and not a lambda: g++ 12 drops calls of a lambda that
+// only prefetches, because it finds no effect in it.
 template <std::size_t Rows, class Ahead>
 struct ahead_of_rows {
   const Ahead& ahead;
@@ -296,11 +297,12 @@ struct plain_rows {
   }
 };
 
-// Effect  as fill_rows, for `rows` rows from byte `offset` on; wrap(pointers of a block's rows) are the rows of a block
+// Effect  calls fill_rows for each block of the `rows` rows, from byte `offset` on. wrap() makes the rows object of a block
+//         from the pointers to its rows
 // Shape   rows is a multiple of Block::rows.
-//         last_first: blocks of rows go last first, the columns of each in order. Where runs are contiguous and the last
-//         block holds rows too many, the next store overwrites what it stores past its run. Else rows go in order, as
-//         the hardware prefetcher likes them
+//         last_first: the blocks of rows are transposed in reverse order, the columns of each block in order. If runs are
+//         contiguous and the last block has too many rows, later stores overwrite the surplus behind its runs. Otherwise
+//         blocks are in order, which the hardware prefetcher follows best
 template <class Block, std::size_t Word, class Ahead, class Wrap = plain_rows>
 HWY_INLINE void fill_strip(const std::byte* const* row, int rows, std::int64_t offset, std::int64_t cols, std::byte* to,
                            std::int64_t pitch, bool last_first, const Ahead& ahead, const Wrap& wrap = {}) {

@@ -1,4 +1,4 @@
-// How rows of words become runs in a buffer: by register blocks.
+// Register blocks transpose rows of words into runs in a buffer.
 #if defined(CORNERTURN_FILL_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_FILL_INL
 #undef CORNERTURN_FILL_INL
@@ -14,13 +14,14 @@
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
-// Reads some way ahead in the rows of a strip, one line of each, and where they end in the rows that come next.
+// Prefetches `distance` bytes ahead in the rows of a strip, one line of each row. Beyond the end of the rows it continues in
+// the next strip.
 struct read_ahead {
   const strip& rows;
   std::int64_t distance;
-  std::int64_t end;  // of the panel's rows, in bytes
+  std::int64_t end;  // bytes of the panel's rows
 
-  // The line at `offset` of each of the next rows.
+  // Prefetches the line at `offset` of each of the next rows.
   HWY_INLINE void line_of_next(std::int64_t offset) const {
     if (rows.next == nullptr) return;
     for (int k = 0; k < rows.count; ++k) __builtin_prefetch(rows.next[k] + rows.step + offset, 0, 2);
@@ -35,15 +36,15 @@ struct read_ahead {
       if (rows.next == nullptr) return;
       row = rows.next;
       ahead -= end;
-      if (ahead >= end) ahead = offset;  // what comes next is shorter than the distance
+      if (ahead >= end) ahead = offset;  // the next rows are shorter than the distance
       ahead += rows.step;
     }
     for (std::size_t k = 0; k < Rows; ++k) __builtin_prefetch(row[static_cast<std::size_t>(first) + k] + ahead, 0, 2);
   }
 };
 
-// Fills columns by the register blocks of Set. readable_end: a block may read beyond the end of a row up to here; null: it
-// may not.
+// Transposes with the register blocks of Set. readable_end: a block may load beyond the end of a row up to this address.
+// Null: it may not.
 template <std::size_t Word, class Set = blocks<Word>, class Wrap = plain_rows>
 struct column_fill {
   using best = typename Set::best;
@@ -54,8 +55,8 @@ struct column_fill {
   const std::byte* readable_end = nullptr;
   Wrap wrap = {};
 
-  // Words c ... c + cols of each row become runs at `to`, `pitch` bytes apart. Not inlined: the one copy of the shuffles
-  // of this word size. A call moves hundreds of bytes or more.
+  // Transposes words [c, c + cols) of each row into runs at `to`, `pitch` bytes apart. Not inlined, so that the shuffles of
+  // each word size exist once. A call transposes hundreds of bytes or more.
   HWY_NOINLINE void columns(const strip& rows, std::int64_t c, std::int64_t cols, std::byte* to, std::int64_t pitch,
                             bool last_first, const read_ahead& ahead) const {
     if (cols >= static_cast<std::int64_t>(best::cols) && rows.count > static_cast<int>(small::rows)) {
@@ -78,11 +79,12 @@ struct column_fill {
     return (count + step - 1) / step * step;
   }
 
-  // Fewer columns than a block has: the block reads on into the next row where it may, else through a copy.
+  // Transposes fewer columns than a block has. The block loads beyond the end of the rows if readable_end permits it. Else
+  // the rows are copied first.
   HWY_NOINLINE void few_columns(const strip& rows, std::int64_t c, std::int64_t cols, std::byte* to, std::int64_t pitch,
                                 bool last_first) const {
     const std::int64_t offset = c * word;
-    // The last row need not be the highest: a later axis of the rows may run backwards in src.
+    // The last row is not always the highest address: an outer axis of the rows may have a negative src stride.
     if (readable_end != nullptr &&
         *std::max_element(&rows.row[0], &rows.row[0] + rows.count) + offset + 16 <= readable_end) {
       return fill_strip<small, Word>(rows.row, whole<small>(rows.count), offset, small::cols, to, pitch, last_first,
@@ -100,7 +102,7 @@ struct column_fill {
   }
 };
 
-// The fill of a problem: rows that follow one another in src may be read beyond their ends.
+// column_fill for a whole problem. If rows are contiguous one after another in src, blocks may load beyond the end of a row.
 template <std::size_t Word>
 struct block_fill : column_fill<Word> {
   static constexpr std::int64_t word = Word;
@@ -124,7 +126,8 @@ struct block_fill : column_fill<Word> {
   }
 
  protected:
-  // Short rows: what comes next is elsewhere. Long rows go on where they are, which the hardware sees by itself.
+  // Prefetches the next rows of short runs, which are at other addresses. Long rows continue in place, so the hardware
+  // prefetches them.
   HWY_INLINE void fetch_short_rows(const strip& rows, std::int64_t cols, std::int64_t pitch) const {
     if (Word > 8 || pitch != rows.count * word || cols * word > 4 * line_bytes) return;
     for (std::int64_t k = 0; k < cols * word; k += line_bytes) read_ahead{rows, 0, 0}.line_of_next(k);

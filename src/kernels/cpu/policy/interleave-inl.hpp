@@ -1,10 +1,10 @@
 // A few columns (2, 3, 4, 8, 16) or a few rows (2, 3, 4, 8): arrays of structures to structures of arrays and back, at
 // full vectors.
 //
-// For a power of two the shuffle rounds of block-inl.hpp do both ways, with C vectors instead of N: contiguous words
-// whose index is [row bits][column bits] come out as [column bits][row bits] after log2(N) rounds, and the other way
-// round after log2(C). Three columns go through Highway's interleaved loads and stores; with AVX-512 and words of 2
-// bytes or more any line of three is two instructions.
+// If C is a power of two, the shuffle rounds of block-inl.hpp work on C vectors instead of N. After log2(N) rounds, words with
+// index [row bits][column bits] have the index [column bits][row bits]: columns are split. log2(C) rounds are the inverse:
+// rows are joined. Three columns use Highway's interleaved loads and stores. With AVX-512 and words of 2 bytes or more, each
+// of the three lines takes two instructions.
 #if defined(CORNERTURN_NARROW_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_NARROW_INL
 #undef CORNERTURN_NARROW_INL
@@ -20,7 +20,7 @@ HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
 #if HWY_TARGET <= HWY_AVX3
-// For each word of a line the number of the word that it is made of.
+// For each word of a line, the number of its source word.
 template <std::size_t Word, class Source>
 constexpr auto words_of_lines(const Source& source) {
   using lane = typename word_of<Word>::type;
@@ -29,7 +29,7 @@ constexpr auto words_of_lines(const Source& source) {
   return index;
 }
 
-// Words of two lines make one.
+// Selects the words of one line from two lines.
 template <std::size_t Word>
 class line_picker {
  public:
@@ -45,7 +45,8 @@ class line_picker {
   __m512i index_;
 };
 
-// Words of three lines make three: every third word (Split), or one word of each line after the other.
+// Selects three lines from three lines. Split: each result line is every third word. Else the words of the three lines are
+// interleaved.
 template <std::size_t Word, bool Split>
 class three_lines {
  public:
@@ -80,8 +81,8 @@ class three_lines {
 };
 #endif
 
-// Effect  word c of row r, contiguous rows of C words at `from`, goes to word r of the run at to + c * pitch
-// Shape   moves rows in whole vectors and returns how many it moved
+// Effect  copies word c of row r to word r of the run at to + c * pitch. The rows have C words and are contiguous at `from`
+// Shape   takes only rows that fill whole vectors, and returns their number
 template <std::size_t Word, std::size_t C>
 HWY_INLINE std::int64_t split_columns(const std::byte* from, std::int64_t rows, std::byte* to, std::int64_t pitch) {
   using T = typename word_of<Word>::type;
@@ -127,8 +128,8 @@ HWY_INLINE std::int64_t split_columns(const std::byte* from, std::int64_t rows, 
   return r;
 }
 
-// Effect  word j of row k, k < C, goes to word k of the j-th group of C words at `to`
-// Shape   moves columns in whole vectors and returns how many it moved
+// Effect  copies word j of row k, k < C, to word k of the j-th group of C words at `to`
+// Shape   takes only columns that fill whole vectors, and returns their number
 template <std::size_t Word, std::size_t C>
 HWY_INLINE std::int64_t join_rows(const std::byte* const* row, std::int64_t cols, std::byte* to) {
   using T = typename word_of<Word>::type;

@@ -1,12 +1,12 @@
-// Matrices in the cache, by AVX-512: tiles of 64 / Word rows, so that each store fills a whole line of a dst run.
+// Matrices in the cache, with AVX-512: tiles of 64 / Word rows, so that each store fills a whole line of a dst run.
 //
-//   1. pieces of distant rows are combined while they are loaded, at no cost for the one port that
-//      moves words of 64-byte vectors: 16 bytes of four rows, or 32 bytes of two
-//   2. the shuffle rounds of block-inl.hpp. Words of 4 bytes take 32 bytes of two rows; five of their twelve exchanges of
-//      two vectors are one shuffle and two blends, so that both ports have as much to do
+//   1. pieces of distant rows are combined while they are loaded: 16 bytes of four rows, or 32 bytes of two rows. This does
+//      not use the only port that shuffles 64-byte vectors
+//   2. the shuffle rounds of block-inl.hpp follow. Words of 4 bytes take 32 bytes of two rows. Five of their twelve exchanges
+//      of two vectors are one shuffle and two blends, so that two ports share the work
 //
-// float32 64 x 64, throw-away loops, ns: blocks of 32-byte vectors 310 to 350, 16 bytes of four rows 297, 32 bytes of
-// two by shuffles alone 324, with blends 257 to 270; a copy 107 (Intel Xeon, 2 MiB of L2, 2.4 GHz, 2026-11-22).
+// float32 64 x 64 takes 257 to 270 ns with blends, 324 ns with shuffles alone, and 310 to 350 ns with blocks of 32-byte
+// vectors (Intel Xeon, 2 MiB of L2, 2.4 GHz, 2026-11-22).
 #if defined(CORNERTURN_LINE_TILE_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_LINE_TILE_INL
 #undef CORNERTURN_LINE_TILE_INL
@@ -20,14 +20,14 @@
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
-// 16 bytes of each n-th row: a column of 16-byte blocks becomes a vector.
+// A vector is 16 bytes of each of four rows that are n apart: one column of 16-byte blocks.
 template <std::size_t Word>
 struct line_tile {
   static constexpr std::size_t n = 16 / Word;
   static constexpr std::size_t rows = 64 / Word;
   static constexpr std::size_t cols = n;
 
-  // A line of each column.
+  // Transposes into registers: line[c] is the line of column c.
   static HWY_INLINE void turn(const std::byte* from, std::int64_t src_pitch, __m512i (&line)[cols]) {
     using lane = typename word_of<Word>::type;
     const hn::FixedTag<lane, 64 / sizeof(lane)> d;
@@ -54,7 +54,7 @@ struct line_tile {
   }
 };
 
-// Rows r and r + 8 share a vector: eight of them are 16 rows x 8 columns.
+// Words of 4 bytes: rows r and r + 8 share a vector, so eight vectors are 16 rows x 8 columns.
 template <>
 struct line_tile<4> {
   static constexpr std::size_t rows = 16;
@@ -64,15 +64,15 @@ struct line_tile<4> {
     const hn::FixedTag<std::uint8_t, 32> half;
     return _mm512_inserti64x4(_mm512_castsi256_si512(load(half, upper).raw), load(half, lower).raw, 1);
   }
-  // a0 a1 | b0 b1 -> a0 b0 | a1 b1 of words, pairs of words, and fours of them
+  // Three exchanges a0 a1 | b0 b1 -> a0 b0 | a1 b1, where a0 is a word, a pair of words, or four words.
   static HWY_INLINE void trade_words(__m512i& a, __m512i& b) {
     const __m512 x = _mm512_castsi512_ps(a), y = _mm512_castsi512_ps(b);
     a = _mm512_castps_si512(_mm512_mask_moveldup_ps(x, 0xAAAA, y));
     b = _mm512_castps_si512(_mm512_mask_movehdup_ps(y, 0x5555, x));
   }
-  static HWY_INLINE void trade_pairs(__m512i& a, __m512i& b) {  // the pairs that move, by one shuffle
+  static HWY_INLINE void trade_pairs(__m512i& a, __m512i& b) {  // one shuffle for all pairs that change places
     __m512i between = _mm512_castpd_si512(_mm512_shuffle_pd(_mm512_castsi512_pd(a), _mm512_castsi512_pd(b), 0x55));
-    asm("" : "+v"(between));  // g++ would make two shuffles of it
+    asm("" : "+v"(between));  // keeps g++ from using two shuffles instead
     a = _mm512_mask_blend_epi64(0xAA, a, between);
     b = _mm512_mask_blend_epi64(0xAA, between, b);
   }
@@ -92,7 +92,7 @@ struct line_tile<4> {
 
   static HWY_INLINE void turn(const std::byte* from, std::int64_t src_pitch, __m512i (&v)[cols]) {
     const std::byte* at[] = {from, from + 4 * src_pitch, from + 8 * src_pitch, from + 12 * src_pitch};
-    // g++ 12 would address all from one pointer, by more multiples of the pitch than there are registers.
+    // Without this, g++ 12 addresses all rows from one pointer, and needs more multiples of the pitch than it has registers.
     asm("" : "+r"(at[0]), "+r"(at[1]), "+r"(at[2]), "+r"(at[3]));
     HWY_UNROLL(8)
     for (std::size_t k = 0; k < 8; ++k) {
@@ -110,7 +110,7 @@ struct line_tile<4> {
 
   static HWY_INLINE void move(const std::byte* from, std::int64_t src_pitch, std::byte* to, std::int64_t dst_pitch) {
     std::byte* run[] = {to, to + 4 * dst_pitch};
-    asm("" : "+r"(run[0]), "+r"(run[1]));  // as above
+    asm("" : "+r"(run[0]), "+r"(run[1]));  // limits the multiples of the pitch, as in turn()
     __m512i v[cols];
     turn(from, src_pitch, v);
     HWY_UNROLL(8)
@@ -120,8 +120,8 @@ struct line_tile<4> {
   }
 };
 
-// The rows of one tile. Not inlined: g++ 12 keeps every multiple of a pitch that a loop around it could share, and
-// spills.
+// Transposes one strip of tiles, along the columns. Not inlined: g++ 12 would keep all multiples of the pitch for the
+// surrounding loop, and spill registers.
 template <std::size_t Word>
 HWY_NOINLINE void strip_of_tiles(const std::byte* from, std::int64_t src_pitch, std::byte* to, std::int64_t dst_pitch,
                                  std::int64_t cols) {

@@ -1,14 +1,14 @@
-// Whole cache lines: how a dst run that starts anywhere is written with aligned non-temporal stores.
+// Whole cache lines: how a dst run at any address is written with aligned non-temporal stores.
 //
-// A piece of a run lies in the buffer with room for a line in front:
+// A piece of a run is stored in the buffer behind room for one line:
 //
 //        room             piece
 //   |..............|xxxxxxxxxxxxxxxxxxxxxxxxxxx|      buffer, `data` points at the first x
 //           ^ data - a                                a = dst mod 64
 //
-// The last a bytes of the piece before, the carry, are put back in front of it, and the lines that end inside the piece
-// are stored from data - a on; what is left becomes the next carry. Only the first and the last line of a run are
-// stored byte-wise, so no line is ever fetched for ownership in the middle of a run. Where a is 0 there is nothing to
+// The carry is the last a bytes of the piece before. It is copied in front of the piece, and all lines that end inside the
+// piece are stored, from data - a on. The bytes that are left become the next carry. Only the first and the last line of a
+// run are stored byte-wise, so the cache never fetches a line for ownership in the middle of a run. If a is 0, there is no
 // carry.
 #if defined(CORNERTURN_LINES_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_LINES_INL
@@ -38,13 +38,13 @@ HWY_INLINE void stream_line(const std::byte* from, std::byte* to) {
   }
 }
 
-// Effect  writes the piece of `bytes` at `data` to `to`, as drawn above
-// Shape   `carry`: 64 bytes that this run keeps from piece to piece. first/last: of its run. A first piece that is not
-//         the last has at least 64 bytes
+// Effect  writes the piece of `bytes` at `data` to `to`, as the figure shows
+// Shape   `carry`: 64 bytes that the run keeps from piece to piece. first, last: the piece is the first or the last one of
+//         its run. A first piece that is not the last has at least 64 bytes
 HWY_INLINE void stream_piece(std::byte* data, std::byte* to, std::int64_t bytes, std::byte* carry, bool first,
                              bool last) {
   const auto a = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % line_bytes);
-  std::int64_t done = -a;  // bytes of the piece that are stored; negative: of the carry, not yet stored
+  std::int64_t done = -a;  // bytes of the piece that are stored; negative: bytes of the carry that are not yet stored
   if (a != 0) {
     if (first) {
       done = HWY_MIN(line_bytes - a, bytes);
@@ -61,8 +61,8 @@ HWY_INLINE void stream_piece(std::byte* data, std::byte* to, std::int64_t bytes,
   }
 }
 
-// Effect  as stream_piece for a piece that lies behind its own carry: where it is not the first, `data` is
-//         `front` + 64, and the carry of the next piece is left at `front`
+// Effect  stream_piece for a window: the carry is stored in front of the piece, at `front`. If the piece is not the first
+//         one, `data` is `front` + 64. The carry of the next piece is stored at `front`
 HWY_INLINE void stream_window(const std::byte* data, std::byte* to, std::int64_t bytes, std::byte* front, bool first,
                               bool last) {
   const auto a = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % line_bytes);
@@ -83,7 +83,7 @@ HWY_INLINE void stream_window(const std::byte* data, std::byte* to, std::int64_t
   }
 }
 
-// As stream_window for a whole window of so many bytes, at front + 64, in the middle of its run.
+// stream_window for a whole window of Bytes bytes in the middle of its run. The data is at front + 64.
 template <std::int64_t Bytes>
 HWY_INLINE void stream_whole_window(std::byte* front, std::byte* to) {
   const auto a = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % line_bytes);
@@ -94,7 +94,7 @@ HWY_INLINE void stream_whole_window(std::byte* front, std::byte* to) {
   if (a != 0) std::memcpy(front, front + Bytes, line_bytes);
 }
 
-// As stream_piece for a piece that is neither the first nor the last.
+// stream_piece for a piece that is neither the first nor the last of its run.
 HWY_INLINE void stream_middle_piece(std::byte* data, std::byte* to, std::int64_t bytes, std::byte* carry) {
   const auto a = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % line_bytes);
   if (a != 0) std::memcpy(data - line_bytes, carry, line_bytes);
@@ -110,7 +110,7 @@ HWY_INLINE void store_piece(const std::byte* data, std::byte* to, std::int64_t b
   std::memcpy(to, data, static_cast<std::size_t>(bytes));
 }
 
-// Writes contiguous runs to dst in whole lines; a run that begins where the last one ended shares its line.
+// Writes contiguous runs to dst in whole lines. A run that begins at the end of the run before completes its last line.
 class run_writer {
  public:
   HWY_INLINE void write(const std::byte* from, std::byte* to, std::int64_t bytes) {
@@ -122,7 +122,7 @@ class run_writer {
     const auto a = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % line_bytes);
     if (a != 0) {
       const std::int64_t head = HWY_MIN(line_bytes - a, bytes);
-      if (kept_ == 0) {  // a line that something else begins
+      if (kept_ == 0) {  // the begin of this line is not ours to write
         std::memcpy(to, from, static_cast<std::size_t>(head));
       } else {
         std::memcpy(line_ + a, from, static_cast<std::size_t>(head));
@@ -149,7 +149,7 @@ class run_writer {
 
  private:
   std::byte* end_ = nullptr;
-  std::int64_t kept_ = 0;  // bytes of line_, from its begin on, that are not in dst yet
+  std::int64_t kept_ = 0;  // the first kept_ bytes of line_ are not in dst yet
   alignas(64) std::byte line_[line_bytes];
 };
 

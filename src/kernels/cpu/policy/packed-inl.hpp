@@ -1,5 +1,5 @@
-// Short runs of dst that are contiguous with their neighbours: a panel of them is gathered in a buffer and written as one
-// run when the buffer is full. `fill` says how rows become runs in the buffer.
+// Short dst runs that are contiguous with their neighbours: panels of them are collected in a buffer, which is written as one
+// run when it is full. `fill` transposes rows into runs in the buffer.
 #if defined(CORNERTURN_PACKED_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_PACKED_INL
 #undef CORNERTURN_PACKED_INL
@@ -15,9 +15,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
-inline constexpr std::int64_t packed_buffer = 2048;  // reads and stores overlap only when they alternate this often
+inline constexpr std::int64_t packed_buffer = 2048;  // loads and stores overlap only when they alternate this often
 
-// The units of a packed problem, panel by panel and then outer index by outer index: the order of dst.
+// Walks the units of a packed problem in the order of dst: all panels of an outer index, then the next outer index.
 class packed_walk {
  public:
   packed_walk(const blocking& work, std::int64_t unit) noexcept
@@ -25,7 +25,7 @@ class packed_walk {
         per_outer_(work.panels()),
         panel_(unit % per_outer_),
         outer_(work.outer, work.word_bytes, unit / per_outer_, false) {}
-  // The first panel of where the odometer is, and on.
+  // Starts at the first panel of the outer index of `outer`.
   packed_walk(const blocking& work, const odometer& outer) noexcept
       : work_(&work), per_outer_(work.panels()), panel_(0), outer_(outer) {}
 
@@ -53,7 +53,7 @@ void move_packed(const packed_blocking& work, const std::byte* src, std::byte* d
   const std::int64_t run_bytes = work.rows.total * work.element_bytes;  // of one column
   const std::int64_t piece = run_bytes * work.panel;
   const std::int64_t capacity =
-      HWY_MAX(packed_buffer, piece + line_bytes);  // what is flushed early is more than a line
+      HWY_MAX(packed_buffer, piece + line_bytes);  // so an early flush writes more than a line: see stream_piece
   std::byte* const memory = scratch(line_bytes + capacity + slack_bytes + (Fill::spare_cols + 1) * run_bytes);
   if (memory == nullptr || work.rows.total > packed_rows) return move_without_buffer(work, src, dst, begin, end);
   std::byte* const buffer = memory + line_bytes;
@@ -64,7 +64,7 @@ void move_packed(const packed_blocking& work, const std::byte* src, std::byte* d
   for (std::int64_t r = 0; r < work.rows.total; ++r, each_row.next())
     offset[static_cast<std::size_t>(r)] = each_row.src();
 
-  std::byte* run = nullptr;  // dst place of the buffer's first byte
+  std::byte* run = nullptr;  // the address in dst of the buffer's first byte
   std::int64_t filled = 0;
   bool first = true;
   alignas(64) std::byte carry[line_bytes] = {};
@@ -107,7 +107,7 @@ void move_packed(const packed_blocking& work, const std::byte* src, std::byte* d
     const auto rows = static_cast<std::size_t>(work.rows.total);
     for (std::size_t r = 0; r < rows; ++r) row[r] = from + offset[r];
     for (std::size_t r = rows; Fill::pads && r % strip_rows != 0; ++r) row[r] = row[rows - 1];
-    // Strips last first, for the same reason as in fill_strip.
+    // Strips in reverse order, so that later stores overwrite surplus rows: see last_first in block-inl.hpp.
     for (std::int64_t r = top_strip; r >= 0; r -= strip_rows) {
       const int count = static_cast<int>(HWY_MIN(std::int64_t{strip_rows}, work.rows.total - r));
       fill.packed({row.data() + r, work.prefetches_pages ? nullptr : row.data() + r, step, count}, cols,

@@ -1,9 +1,9 @@
-// The panel walk: `fill` says how rows become runs in the buffer.
+// The panel walk. `fill` transposes rows into runs in the buffer.
 //
-//   1. a unit is a panel of columns times a chunk of rows; its dst runs are `panel` places in dst, written side by side
-//   2. the rows are taken in groups, as many as make a piece of a dst run that is worth a visit
-//   3. a group is read 64 bytes of each row at a time into the buffer, strip by strip (16 rows): one row of the buffer
-//      is one dst run's piece
+//   1. a unit is a panel of columns times a chunk of rows. Its `panel` dst runs are written side by side
+//   2. the rows are taken in groups: `group` rows make a piece of each dst run that is long enough to store efficiently
+//   3. a group is loaded into the buffer 64 bytes of each row at a time, strip by strip (16 rows). A row of the buffer is
+//      the piece of one dst run
 //   4. the pieces are written while they are in L1
 #if defined(CORNERTURN_PANELS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_PANELS_INL
@@ -17,10 +17,11 @@
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
-// The pieces of a panel's dst runs on their way: a buffer of some columns, a carry and a place of each column.
+// Memory of a panel: a buffer for the pieces of some columns, and for each column a carry and its address in dst.
 class panel_buffer {
  public:
-  // Null memory: there is none. With room for `spare_cols` columns that a block stores too many, and `more` bytes.
+  // Makes room for `spare_cols` surplus columns that a block may store, and for `more` bytes of the caller. If there is no
+  // memory, data() is null.
   panel_buffer(const blocking& work, std::int64_t spare_cols, std::int64_t more) noexcept
       : block_(work.panel * work.element_bytes <= short_row_bytes
                    ? work.panel
@@ -44,7 +45,7 @@ class panel_buffer {
   [[nodiscard]] HWY_INLINE std::byte** place() const noexcept { return place_; }
   [[nodiscard]] HWY_INLINE std::byte* more() const noexcept { return more_; }
 
-  // Columns c ... c + cols of the panel, which begin the buffer, `bytes` of each.
+  // Writes `bytes` bytes of each of the columns [c, c + cols) of the panel. Column c is at the begin of the buffer.
   HWY_INLINE void write(std::int64_t c, std::int64_t cols, std::int64_t bytes, bool first, bool last) const {
     std::byte* data = data_;
     std::byte** to = place_ + c;

@@ -1,4 +1,4 @@
-// The rows of a group or a strip, and the place of a unit in src and dst, for all walks over rows and columns.
+// Helpers of all walks over rows and columns: the row pointers of a group or a strip, and the rows and columns of a unit.
 #if defined(CORNERTURN_UNITS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_UNITS_INL
 #undef CORNERTURN_UNITS_INL
@@ -21,19 +21,19 @@
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
-inline constexpr std::int64_t slack_bytes = 64;       // a padded strip stores up to a vector too much behind a run
-inline constexpr std::int64_t short_row_bytes = 512;  // rows up to here are read whole, one after the other
+inline constexpr std::int64_t slack_bytes = 64;       // a padded strip stores up to one surplus vector behind a run
+inline constexpr std::int64_t short_row_bytes = 512;  // rows up to this length are read whole, one after another
 
-// Up to strip_rows rows of a group. The pointers beyond `count` repeat the last row, so that a block can always read
-// whole.
+// Up to strip_rows rows of a group. The pointers beyond `count` repeat the last row, so that a whole block can always be
+// loaded.
 struct strip {
   const std::byte* const* row;
-  const std::byte* const* next;  // next[k] + step is where reading goes on when row k ends; null when nothing is known
+  const std::byte* const* next;  // loads continue at next[k] + step after the end of row k; null: unknown
   std::int64_t step;
   int count;
 };
 
-// The row pointers of a group and of the one after it.
+// The row pointers of a group and of the group after it.
 class group_rows {
  public:
   // `memory` holds 2 * (group + strip_rows) pointers.
@@ -49,7 +49,7 @@ class group_rows {
     next_count_ = list(next_);
   }
 
-  // On to the next group; its number of rows, 0 at the end.
+  // Goes to the next group. Returns its number of rows, 0 at the end.
   HWY_INLINE std::int64_t advance() noexcept {
     std::swap(now_, next_);
     count_ = next_count_;
@@ -82,7 +82,7 @@ class group_rows {
 
   odometer walk_;
   const std::byte* src_;
-  std::int64_t stride_;  // of the only axis; 0 when there are more
+  std::int64_t stride_;  // src stride of the only row axis, in bytes; 0: there are several
   std::int64_t left_;
   std::int64_t group_;
   std::int64_t done_ = 0;
@@ -92,8 +92,8 @@ class group_rows {
   std::int64_t next_count_ = 0;
 };
 
-// Runs of rows that follow one another in src: the innermost row axis, piece by piece. For panels of very few columns,
-// where a pointer for each row would be more traffic than the row.
+// Runs of rows along the innermost row axis, piece by piece. For panels of very few columns: a pointer for each row would be
+// more memory traffic than the row.
 class row_runs {
  public:
   row_runs(const blocking& work, const std::byte* src, std::int64_t row) noexcept
@@ -130,7 +130,7 @@ class row_runs {
   odometer outer_{fused_axes{}, 1, 0, true};
 };
 
-// One unit of work: where it lies in src and dst.
+// The rows and columns of one unit of work.
 struct unit_place {
   std::int64_t col = 0;  // first column
   std::int64_t cols = 0;
@@ -166,7 +166,7 @@ HWY_INLINE void move_without_buffer(const blocking& work, const std::byte* src, 
   }
 }
 
-// The places in dst where the runs of a panel go.
+// Fills `place` with the dst addresses of the runs of a panel.
 HWY_INLINE void run_places(const blocking& work, std::int64_t col, std::int64_t cols, std::byte* dst,
                            std::byte** place) noexcept {
   odometer walk(work.cols, work.word_bytes, col, true);
@@ -176,19 +176,20 @@ HWY_INLINE void run_places(const blocking& work, std::int64_t col, std::int64_t 
   }
 }
 
-// A strip of a unit: up to Side rows. One that is not full repeats its last row, so that a block can always read whole.
+// A strip of a unit: up to Side rows. A strip with fewer rows repeats its last row, so that a whole block can always be
+// loaded.
 template <std::size_t Side>
 struct strip_of_rows {
   const std::byte* row[Side];
-  std::int64_t count = 0;      // 0: behind the end
-  std::int64_t row_bytes = 0;  // of the panel
-  std::int64_t number = 0;     // in its unit
-  bool last = false;           // in its unit
+  std::int64_t count = 0;      // 0: there are no more strips
+  std::int64_t row_bytes = 0;  // bytes of a row of the panel
+  std::int64_t number = 0;     // strips of the unit before this one
+  bool last = false;           // the last strip of its unit
   unit_place unit;
   std::int64_t outer_dst = 0;
 };
 
-// The strips of the units [begin, end) one after the other.
+// Walks the strips of the units [begin, end), one after another.
 template <std::size_t Side>
 class strip_walk {
  public:
@@ -247,7 +248,7 @@ class strip_walk {
   std::int64_t per_outer_;
   std::int64_t inner_;
   std::int64_t left_;
-  std::int64_t stride_;  // of the only axis of the rows; 0 when there are more
+  std::int64_t stride_;  // src stride of the only row axis, in bytes; 0: there are several
   odometer outer_;
   odometer rows_;
   unit_place unit_;
@@ -256,8 +257,8 @@ class strip_walk {
   const std::byte* from_ = nullptr;
 };
 
-// A block that is cut off by the panel's end: quarter by quarter, the last one through a copy where it must not read
-// on.
+// Transposes a block that the end of the panel cuts off, quarter by quarter. The last quarter goes through a copy if it must
+// not load beyond the end of the rows.
 template <std::size_t Word>
 HWY_NOINLINE void part_of_block(const std::byte* const* row, std::int64_t offset, std::int64_t cols,
                                 std::byte* const (&to)[4], std::int64_t pitch, const std::byte* readable_end) {

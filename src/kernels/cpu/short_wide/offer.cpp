@@ -1,4 +1,4 @@
-// Few rows, whose columns are contiguous in dst.
+// Offers for few rows whose columns are contiguous in dst.
 #include "kernels/cpu/short_wide/args.hpp"
 
 #include <algorithm>
@@ -21,14 +21,15 @@ bool offer_any(const facts& known, const target& on, const kernel& row, offer& m
   work.group = work.rows.total;
   work.panel = std::min(work.cols.total, costs.short_wide_panel_bytes / word);
   share_out(made, known, costs, work.units());
-  // Whole lines of 8-byte words are better end to end: 8 rows 0.97 so, 0.86 here; 16 rows 0.90 and 0.76 (SPR, 2026-11-22).
-  // 32 rows of 4 bytes or more are better stored from registers: see stream/strips-inl.hpp.
+  // For columns of 8-byte words that fill whole lines, end_to_end is faster: 8 rows reach 0.97 of a copy with it and 0.86
+  // here (SPR, 2026-11-22). For 32 rows or more of 4 bytes or more, stream/strips-inl.hpp stores from registers and is
+  // faster.
   const bool strips = word >= 4 && work.rows.total >= 32;
   made.time = (work.rows.total > 16 ? costs.times.short_wide_many : costs.times.short_wide) +
               (word == 8 && work.rows.total % 8 == 0 ? 0.2
                : strips                              ? 0.15
                                                      : 0);
-  if (word >= 4 && work.rows.total <= 6) made.time += 0.03;  // a block of 8 rows is used almost whole
+  if (word >= 4 && work.rows.total <= 6) made.time += 0.03;  // few rows leave blocks of 8 rows part empty
   made.reason = "few long rows, whose columns are contiguous in dst: pieces of 16 bytes are shuffled into columns";
   return true;
 }

@@ -1,15 +1,15 @@
-// Any number of few rows, whose columns are contiguous in dst: structures of arrays to arrays of structures.
+// Few rows, any number, whose columns are contiguous in dst: structures of arrays become arrays of structures.
 //
-//   1. two neighbouring lines of each row are read together, and fetched some way ahead in the same row; of more rows
-//      than the core follows, tile by tile into L2: 2 KiB of 16 of them in turn, then of the next 16
-//   2. the shuffle rounds of block-inl.hpp make pieces of 16 bytes of them: as many columns as fit, each a power of two
-//      of words, or a part of one column. Columns that are shorter than that move together in their piece
+//   1. two neighbouring lines of each row are loaded together, and prefetched some way ahead in the same row. If there are
+//      more rows than the core follows, they are prefetched into L2 by tiles: 2 KiB of 16 rows in turn, then of the next 16
+//   2. the shuffle rounds of block-inl.hpp make pieces of 16 bytes from them. A piece is several columns, each padded to a
+//      power of two of words, or a part of one column. A byte lookup then removes the padding inside the piece
 //
 //        3 rows of 2 bytes    a0 b0 c0 .. a1 b1 c1 .. -> a0 b0 c0 a1 b1 c1 . .
 //
-//   3. pieces go to a buffer in the order of dst, so that each is stored over what the one before it has too much; the
-//      last block of rows overlaps its neighbour
-//   4. the buffer is written, whole lines behind what the group before it left of one (lines-inl.hpp)
+//   3. pieces are stored to a buffer in the order of dst, so that each piece overwrites the surplus bytes of the piece before
+//      it. The last block of rows overlaps its neighbour
+//   4. the buffer is written in whole lines, behind the unfinished line of the group before (lines-inl.hpp)
 #if defined(CORNERTURN_SHORT_WIDE_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_SHORT_WIDE_INL
 #undef CORNERTURN_SHORT_WIDE_INL
@@ -27,28 +27,30 @@
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
-inline constexpr std::int64_t group_rows_least = 8;    // of fewer rows more is read at a time
-inline constexpr std::int64_t row_ahead_bytes = 1024;  // 512 and 2048: the same
-inline constexpr std::int64_t row_tile_bytes = 2048;   // 4 KiB: the same; 1 KiB and 512 bytes 0.9 and 0.7 of that
-// The core follows no more: 56 of 2 bytes, two threads, have 0.49 of a copy side by side, 0.86 by tiles (Intel Xeon, 2
-// MiB of L2, 2026-11-23).
+inline constexpr std::int64_t group_rows_least = 8;    // fewer rows than this: a group takes more bytes of each row
+inline constexpr std::int64_t row_ahead_bytes = 1024;  // 512 and 2048 bytes make no difference
+inline constexpr std::int64_t row_tile_bytes =
+    2048;  // 4 KiB makes no difference; 1 KiB and 512 bytes: 0.9 and 0.7 of it
+// The core follows at most this many rows. With 56 rows of 2-byte elements, two threads reach 0.49 of a copy when they
+// prefetch in all rows, and 0.86 by tiles (Intel Xeon, 2 MiB of L2, 2026-11-23).
 inline constexpr std::int64_t rows_followed = 32;
-inline constexpr std::int64_t rows_of_tile = 16;  // that are fetched in turn: 4 and 32 lose a tenth
+inline constexpr std::int64_t rows_of_tile = 16;  // rows that are prefetched in turn: 4 and 32 are a tenth slower
 
-// Prefetches while rows are read.
+// Prefetches while rows are loaded.
 class row_prefetcher {
  public:
-  // offset: of each row
+  // offset: the src offset of each row
   row_prefetcher(const std::int64_t* offset, std::int64_t rows) noexcept
       : offset_(offset), rows_(rows), by_tiles_(rows > rows_followed), first_(rows) {}
 
-  // The tile that is fetched from now on.
+  // Sets the tile that the next calls of fetch() prefetch.
   void aim(const std::byte* tile) noexcept {
     tile_ = tile;
     first_ = row_ = done_ = 0;
   }
 
-  // `step` bytes of each of some rows are read, `done` of the group's were.
+  // The caller loads `step` bytes of each row of `row`, and has already loaded `done` bytes of the group. Prefetches an equal
+  // number of bytes.
   template <std::size_t Rows>
   HWY_INLINE void fetch(const std::byte* const (&row)[Rows], std::int64_t done, std::int64_t step) noexcept {
     constexpr auto rows = static_cast<std::int64_t>(Rows);
@@ -62,7 +64,7 @@ class row_prefetcher {
   }
 
  private:
-  static constexpr std::int64_t piece = 4 * line_bytes;  // of a row
+  static constexpr std::int64_t piece = 4 * line_bytes;  // bytes of a row that are prefetched together
 
   HWY_INLINE void fetch_tile(std::int64_t bytes) noexcept {
     for (owed_ += bytes; owed_ >= piece; owed_ -= piece) {
@@ -82,23 +84,23 @@ class row_prefetcher {
   std::int64_t rows_;
   bool by_tiles_;
   const std::byte* tile_ = nullptr;
-  std::int64_t first_;     // of the rows that are fetched in turn
-  std::int64_t row_ = 0;   // of them, the next one
-  std::int64_t done_ = 0;  // bytes of each
-  std::int64_t owed_ = 0;  // bytes that were read and not fetched for
+  std::int64_t first_;     // the first of the rows that are prefetched in turn
+  std::int64_t row_ = 0;   // the next of these rows
+  std::int64_t done_ = 0;  // bytes of each that are prefetched
+  std::int64_t owed_ = 0;  // bytes that were loaded, minus bytes that were prefetched in return
 };
 
-// Two lines of each row become columns: Words rows at a time, a power of two.
+// Transposes a group of row_group_bytes of each row into columns, Words rows at a time. Words is a power of two.
 template <std::size_t Word, std::size_t Words>
 class row_turn {
  public:
-  // Effect  the words at `offset` of the rows, of so many bytes of each, go to columns of `rows` words, end to end at
-  //         `to`; as many bytes are fetched
-  // Shape   bytes: a multiple of two lines. row has Words pointers at least. Writes up to 15 bytes behind the columns
+  // Effect  transposes `bytes` bytes from `offset` on of each row into columns of `rows` words, which are contiguous at
+  //         `to`. Prefetches an equal number of bytes
+  // Shape   bytes: a multiple of two lines. `row` has at least Words pointers. Stores up to 15 bytes behind the columns
   static HWY_NOINLINE void move(const std::byte* const* row, std::int64_t rows, std::int64_t offset, std::int64_t bytes,
                                 std::byte* to, const piece_order& order, row_prefetcher& all_rows) {
     const tag d;
-    row_prefetcher prefetcher = all_rows;  // in registers: a byte that is stored might be one of its own
+    row_prefetcher prefetcher = all_rows;  // a local copy in registers: byte stores might alias the original
     const hn::FixedTag<std::uint8_t, vector_bytes> each_byte;
     const auto join = hn::LoadDup128(each_byte, order.data());
     const std::int64_t column = rows * word;
@@ -127,7 +129,7 @@ class row_turn {
     all_rows = prefetcher;
   }
 
-  // Where the bytes of a piece of columns of `rows` words come from.
+  // The lookup table of a piece of columns of `rows` words: the source of each byte.
   static piece_order order_for(std::int64_t rows) noexcept {
     piece_order from{};
     const std::size_t column = static_cast<std::size_t>(rows) * Word;
@@ -144,7 +146,7 @@ class row_turn {
   static constexpr auto step = static_cast<std::int64_t>(vector_bytes);
   static constexpr std::size_t cols_of_piece = 16 / Word / Words;
 
-  // The first 128-bit block of each vector, then the second. Returns where the next one goes.
+  // Stores the first 128-bit block of each vector, then the second block. Returns the address of the next block.
   template <class D>
   static HWY_INLINE std::byte* store_blocks(D d, const hn::VFromD<D> (&v)[Words], std::byte* to, std::int64_t pitch) {
     if constexpr (vector_bytes == 16) {
@@ -172,7 +174,8 @@ void move_short_wide(const blocking& work, const std::byte* src, std::byte* dst,
   const std::int64_t buffer_bytes = line_bytes + group * column + line_bytes;
   std::byte* const front = scratch(buffer_bytes + rows * group_bytes);
   if (front == nullptr || rows > packed_rows) return move_without_buffer(work, src, dst, begin, end);
-  std::byte* const copy = front + buffer_bytes;  // of what is left of the rows at the end of a unit
+  std::byte* const copy =
+      front + buffer_bytes;  // a copy of the rows' last columns in a unit, if they are no whole group
   const piece_turner<row_turn, Word> turn = turner_for<row_turn, Word>(rows);
 
   std::array<std::int64_t, packed_rows> offset;
@@ -180,7 +183,7 @@ void move_short_wide(const blocking& work, const std::byte* src, std::byte* dst,
   std::array<const std::byte*, packed_rows> copied;
   odometer each_row(work.rows, work.word_bytes, 0, true);
   for (std::int64_t r = 0; r < HWY_MAX(rows, most); ++r) {
-    const std::int64_t real = HWY_MIN(r, rows - 1);  // a block repeats the last one
+    const std::int64_t real = HWY_MIN(r, rows - 1);  // a block with too few rows repeats the last row
     offset[static_cast<std::size_t>(r)] = each_row.src();
     copied[static_cast<std::size_t>(r)] = copy + real * group_bytes;
     if (r < rows - 1) each_row.next();

@@ -8,11 +8,11 @@ namespace cornerturn::kernels::cpu::stream {
 using panels_args = blocking;
 
 struct lines_args : blocking {
-  std::int64_t lines = 1;  // of a dst run that are staged and written together; a power of two
+  std::int64_t lines = 1;  // lines of a dst run that are staged and written together; a power of two
 };
 
 struct strips_args : blocking {
-  std::int64_t lines = 2;
+  std::int64_t lines = 2;  // lines of a dst run that are written together
 };
 
 }  // namespace cornerturn::kernels::cpu::stream

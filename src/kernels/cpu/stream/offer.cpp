@@ -1,4 +1,4 @@
-// Large matrices: which of the three ways to stage lines of dst, and how the rows and columns are cut for it.
+// Offers for large matrices: three ways to stage lines of dst, and how each one cuts the rows and columns.
 #include <algorithm>
 
 #include "kernels/cpu/block.hpp"
@@ -23,16 +23,16 @@ void finish(offer& made, blocking& work, const facts& known, const cpu_costs& co
   made.binds = work.streaming ? bound::dram : bound::issue;
 }
 
-// Lines of a dst run that are written together. One, where neighbouring runs are in different slices of the last-level
-// cache, through which every store goes: a slice is bits 6 to 8 of the address. Where all runs are in one slice, four
-// lines use four slices; where they do not begin at lines, a carry is spread over two.
+// Lines of a dst run that are written together. Every store goes through a slice of the last-level cache, which bits 6 to 8
+// of the address select. If neighbouring runs are in different slices, one line is enough. If all runs are in one slice,
+// several lines use several slices. If runs begin inside lines, two lines share the cost of a carry.
 std::int64_t lines_together(const blocking& work, const cpu_costs& costs) noexcept {
   const std::int64_t pitch = work.cols.rank == 0 ? 0 : work.cols.axes[0].dst_stride * work.word_bytes;
   if (pitch % 64 != 0) return work.element_bytes == 2 || work.element_bytes == 4 ? costs.carried_lines : 1;
   return pitch % 512 == 0 ? costs.staged_lines : 1;
 }
 
-// Runs whole pages apart share a few sets of the TLB.
+// True when runs are whole pages apart: they share a few sets of the TLB.
 bool pages_apart(const blocking& work) noexcept {
   return work.cols.rank > 0 && work.cols.axes[0].dst_stride * work.word_bytes % 4096 == 0;
 }
@@ -87,7 +87,7 @@ bool offer_strips(const facts& known, const target& on, const kernel& row, offer
   if (!whole_registers) time += static_cast<double>(row_bytes % strip_block_bytes) / static_cast<double>(row_bytes);
   if (row_bytes < 64) time += 0.14;
   finish(made, work, known, costs, time);
-  // Two lines are written at once, so runs of that length are not short.
+  // Strips write two lines at once, so this takes back the penalty that with_short_runs adds for short dst runs.
   made.time -= 32 / static_cast<double>(work.rows.total * e) * short_reads(known);
   made.reason = "register blocks of two lines of 32 rows, written two lines of a dst run at a time";
   return true;

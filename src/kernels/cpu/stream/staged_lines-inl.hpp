@@ -1,20 +1,21 @@
-// The walk of large matrices: whole lines on both sides, staged until a few of one dst run are together.
+// A walk of large matrices: whole lines of src are loaded, and lines of dst are staged until a few lines of one dst run are
+// complete.
 //
 //   1. a unit is a panel of columns times a chunk of rows. It is cut into blocks of 64 / word rows and columns: one
 //      line of each row, which becomes one line of each column. A strip is a row of blocks
-//   2. a strip is walked along the columns; each block goes through registers into the tile, where every column has
-//      room for `lines` lines and, in front of them, for a carry (lines-inl.hpp)
-//   3. before a column's room is filled anew its lines are written. Columns take turns: quarter q of the columns,
-//      16 bytes of a src row wide, is full at the strips s with (s + q) % lines == 0, so that each block of reads
-//      comes with one quarter's worth of stores:
+//   2. a strip is walked along the columns. Each block goes through registers into the tile. There every column has
+//      a window of `lines` lines and, in front of it, room for a carry (lines-inl.hpp)
+//   3. before a window is filled again, its lines are written. A quarter is 16 bytes of a src row. The windows of quarter q
+//      are full before the strips s with (s + q) % lines == 0. So the quarters take turns, and with four lines the loads of
+//      each block come with the stores of one quarter:
 //
 //        strip 0   1   2   3   4   5         lines = 4; a letter is a line of a column, capitals close a window
 //      q 0     a   b   c   D | a   b
-//      q 1     a   b   C | a   b   c         |  written here, as one piece
+//      q 1     a   b   C | a   b   c         |  the window is written here, as one piece
 //      q 2     a   B | a   b   c   D
 //      q 3     A | a   b   c   D | a
 //
-//   4. a prefetcher is some blocks ahead; it fetches one line for each line that is stored
+//   4. a prefetcher is some blocks ahead. It loads one line for each line that is stored
 #if defined(CORNERTURN_STAGED_LINES_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_STAGED_LINES_INL
 #undef CORNERTURN_STAGED_LINES_INL
@@ -33,26 +34,26 @@
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
-// The staged lines of a panel's columns: `lines` of each, behind room for a carry.
+// The staged lines of a panel's columns: `lines` lines of each column, behind room for a carry.
 struct column_tile {
   std::byte* memory;
-  std::byte** place;  // where the columns' runs begin in dst
+  std::byte** place;  // the dst addresses of the columns' runs
   std::int64_t quarter_cols;
   std::int64_t lines;
   bool streaming;
-  bool direct = false;  // one line, and every run begins at one: stored as soon as it is there
+  bool direct = false;  // lines == 1, and every run begins at a line: each line is stored as soon as it is complete
 
   [[nodiscard]] HWY_INLINE std::int64_t pitch() const noexcept { return line_bytes * (lines + 1); }
   [[nodiscard]] HWY_INLINE std::int64_t slot(std::int64_t strip, std::int64_t quarter) const noexcept {
     return (strip + quarter) & (lines - 1);
   }
-  // Where the line of `quarter`'s first column goes at `strip`.
+  // The place in the tile for the line that `strip` adds to the first column of `quarter`.
   [[nodiscard]] HWY_INLINE std::byte* line(std::int64_t strip, std::int64_t quarter) const noexcept {
     return memory + quarter * quarter_cols * pitch() + line_bytes * (slot(strip, quarter) + 1);
   }
 
-  // Effect  the window of `quarter` that ends before `strip` goes to dst. run_bytes: of the whole run if that is its
-  //         end, else 0
+  // Effect  writes the windows of `quarter` that end before `strip` to dst. run_bytes: the length of the whole run if the
+  //         windows end it, else 0
   HWY_NOINLINE void write(std::int64_t strip, std::int64_t quarter, std::int64_t cols,
                           std::int64_t run_bytes) const noexcept {
     const std::int64_t last_slot = slot(strip - 1, quarter);
@@ -74,8 +75,8 @@ struct column_tile {
   }
 };
 
-// Effect  the blocks [first, end) of a strip in the middle of its unit: writes the quarters that are due, each a
-//         window of Lines lines, and fetches from `ahead` on, 64 bytes further with each block
+// Effect  transposes the blocks [first, end) of a strip in the middle of its unit. Writes the quarters that are full, each
+//         a window of Lines lines. Prefetches from `ahead` on, 64 bytes further with each block
 template <std::size_t Word, std::int64_t Lines>
 HWY_NOINLINE void middle_blocks(const std::byte* const* row, std::int64_t first, std::int64_t end,
                                 const column_tile& tile, std::int64_t strip, const std::byte* const* ahead,
@@ -113,7 +114,7 @@ HWY_NOINLINE void middle_blocks(const std::byte* const* row, std::int64_t first,
   }
 }
 
-// The blocks where every line of dst is a line of a block: nothing is staged, each part of a block is stored at once.
+// Transposes blocks whose lines are whole lines of dst: nothing is staged, and each part of a block is stored at once.
 template <std::size_t Word>
 HWY_NOINLINE void direct_blocks(const std::byte* const* row, std::int64_t first, std::int64_t end,
                                 const column_tile& tile, std::int64_t strip, const std::byte* const* ahead,
@@ -145,7 +146,7 @@ void middle_blocks(const std::byte* const* row, std::int64_t first, std::int64_t
   direct_blocks<Word>(row, first, end, tile, strip, ahead, ahead_offset);
 }
 
-// The strip in work and those that follow: where the lines are that are fetched meanwhile.
+// The current strip and the strips after it. It finds the lines that are to be prefetched.
 template <std::size_t Side>
 class strip_queue {
  public:
@@ -163,9 +164,9 @@ class strip_queue {
   struct target {
     const std::byte* const* row;
     std::int64_t offset;
-    std::int64_t blocks;  // from there to the end of the strip, at least 1
+    std::int64_t blocks;  // blocks from there to the end of the strip, at least 1
   };
-  // The block that is `block` after the front's first one, or the last one that is known.
+  // The block that is `block` blocks after the first block of the front strip, or the last known block.
   [[nodiscard]] HWY_INLINE target find(std::int64_t block) const noexcept {
     std::size_t at = front_;
     std::int64_t blocks = base::ceil_div(strips_[at].row_bytes, line_bytes);
@@ -188,7 +189,7 @@ class strip_queue {
   std::size_t front_ = 0;
 };
 
-// readable_end: how far a block may read beyond the end of a row; null: not at all.
+// readable_end: a block may load beyond the end of a row up to this address. Null: it may not.
 template <std::size_t Word>
 void move_staged_lines(const stream::lines_args& work, const std::byte* src, std::byte* dst, std::int64_t begin,
                        std::int64_t end, const std::byte* readable_end) {
@@ -197,7 +198,7 @@ void move_staged_lines(const stream::lines_args& work, const std::byte* src, std
   constexpr std::int64_t quarter_cols = 16 / word;
   column_tile tile{nullptr, nullptr, quarter_cols, work.lines, work.streaming};
   tile.direct = work.streaming && work.lines == 1 && runs_begin_at_lines(work, dst);
-  // The last quarter may be stored whole though it has fewer columns.
+  // The last quarter may have fewer columns, but whole quarters are stored to the tile.
   const std::int64_t tile_bytes = (work.panel + quarter_cols) * tile.pitch();
   tile.memory = scratch(tile_bytes + work.panel * static_cast<std::int64_t>(sizeof(std::byte*)));
   if (tile.memory == nullptr) return move_without_buffer(work, src, dst, begin, end);
@@ -220,7 +221,7 @@ void move_staged_lines(const stream::lines_args& work, const std::byte* src, std
       }
     }
     for (; block * line_bytes < now.row_bytes; ++block) {
-      const std::int64_t first = 4 * block;  // quarter
+      const std::int64_t first = 4 * block;  // the first quarter of the block
       const std::int64_t cols = panel_cols - first * quarter_cols;
       const std::int64_t last = first + HWY_MIN(base::ceil_div(cols, quarter_cols), std::int64_t{4});
       for (std::int64_t q = first; q < last; ++q) {

@@ -1,5 +1,5 @@
-// The family stream, compiled once for each SIMD target that this build knows. Three ways to stage what is written:
-//   panels  pieces of 256 bytes of a dst run are put together in L1            policy/panels-inl.hpp
+// The family stream, compiled once for each SIMD target of this build. It has three ways to stage lines of dst:
+//   panels  pieces of a dst run are put together in L1                          policy/panels-inl.hpp
 //   lines   blocks of whole lines, a few of each dst run staged in L2           staged_lines-inl.hpp
 //   strips  blocks of two lines of 32 rows, stored from registers with AVX-512  strips-inl.hpp
 #include "kernels/cpu/targets.hpp"  // before Highway

@@ -1,9 +1,9 @@
-// The blocks of strips-inl.hpp: how they are fetched, transposed, and stored from registers.
+// The blocks of strips-inl.hpp: how they are prefetched, transposed, and stored from registers.
 //
-// Strips of words of 1 or 2 bytes fill a quarter or a half of the windows of their columns, two lines each. With AVX-512
-// words that are staged for the last strip of a window are in the order of the blocks, not of the windows, so that a line of the
-// L2 is written once and read once: 9984 x 7040 bytes 0.51 of a copy by windows, 0.66 so (Intel Xeon, 2 MiB of L2, one
-// thread, 2026-11-22).
+// A window holds two lines of a column. A strip fills a quarter of it with words of 1 byte, and half of it with words of 2
+// bytes. With AVX-512, the first strips of a window are staged in the order of blocks, not of windows, until the last strip
+// completes them. So each line in L2 is written once and read once: 9984 x 7040 bytes reach 0.66 of a copy, and 0.51 with
+// windows (Intel Xeon, 2 MiB of L2, one thread, 2026-11-22).
 #if defined(CORNERTURN_STRIP_BLOCKS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_STRIP_BLOCKS_INL
 #undef CORNERTURN_STRIP_BLOCKS_INL
@@ -21,13 +21,13 @@
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
-// A block that is fetched, a share of its rows with each 16 bytes of the block in work.
+// A block that is prefetched, a share of its rows with each 16 bytes of the current block.
 template <std::size_t Side>
 struct block_ahead {
   const std::byte* const* row;
-  page_prefetcher* pages;  // where src is read in order; else null
+  page_prefetcher* pages;  // prefetches instead if src is read in order; else null
 
-  // `distance` bytes further in the strip in work, or as far into the next one.
+  // The block is `distance` bytes ahead in the current strip. Beyond its end it is in the next strip.
   HWY_INLINE block_ahead(const strip_of_rows<Side>& now, const strip_of_rows<Side>& next, std::int64_t offset,
                          std::int64_t distance, std::int64_t block_bytes, page_prefetcher* prefetcher) noexcept
       : row(now.row), pages(prefetcher), offset_(offset + distance), share_(strip_rows_a_step(block_bytes)) {
@@ -49,7 +49,7 @@ struct block_ahead {
       for (std::int64_t k = first; k < end; ++k) fetch_row(row[k]);
     }
   }
-  // For a block that is not whole, of so many bytes.
+  // Prefetches for a partial block of `bytes` bytes.
   HWY_INLINE void fetch_all(std::int64_t bytes) const noexcept {
     if (pages != nullptr) return pages->fetch(bytes);
     for (std::size_t k = 0; k < Side; ++k) fetch_row(row[k]);
@@ -68,7 +68,7 @@ struct block_ahead {
   std::int64_t share_;
 };
 
-// A whole block of narrow words: longer pieces of its columns than the blocks of other walks store.
+// Transposes a whole block of narrow words. It stores longer pieces of columns than the blocks of other walks.
 template <std::size_t Word, std::size_t Side>
 HWY_NOINLINE void turn_whole_block(const std::byte* const* row, std::int64_t offset, std::byte* to, std::int64_t pitch,
                                    const block_ahead<Side>& ahead) {
@@ -87,14 +87,14 @@ HWY_NOINLINE void turn_whole_block(const std::byte* const* row, std::int64_t off
 #if HWY_TARGET <= HWY_AVX3
 inline constexpr bool lines_in_registers = true;
 
-// Lines of a run that begins inside a line, put together in registers: no load meets a store under way.
+// Aligns the lines of a run that begins inside a line. It works in registers, so that no load waits for a store in flight.
 template <std::size_t Word>
 class splicer {
  public:
-  // a: bytes from the begin of a line to that of the run; a multiple of the word, or of 8
+  // a: bytes from the begin of a line to the begin of the run; a multiple of the word, or of 8
   explicit HWY_INLINE splicer(std::int64_t a) noexcept
       : index_(_mm512_loadu_si512(lanes_of_two.data() + lanes - a / static_cast<std::int64_t>(sizeof(lane)))) {}
-  // The last a bytes of one line and what precedes the last a bytes of the next.
+  // The last a bytes of `before`, followed by all but the last a bytes of `after`.
   HWY_INLINE __m512i operator()(__m512i before, __m512i after) const noexcept {
     if constexpr (Word == 2) return _mm512_permutex2var_epi16(before, index_, after);
     if constexpr (Word == 4) return _mm512_permutex2var_epi32(before, index_, after);
@@ -109,12 +109,12 @@ class splicer {
     for (std::size_t k = 0; k < all.size(); ++k) all[k] = static_cast<lane>(k);
     return all;
   }
-  // In memory: the port that broadcasts is the one that shuffles.
+  // A table in memory: computing the indices would need broadcasts, which use the port of the shuffles.
   alignas(64) static constexpr std::array<lane, 2 * lanes> lanes_of_two = numbers();
   __m512i index_;
 };
 
-// Any number of bytes: words of 8 that begin there or before, and those after them, shifted together.
+// Bytes, any offset a: two selections of 8-byte words, one word apart, are shifted and joined.
 template <>
 class splicer<1> {
  public:
@@ -139,8 +139,8 @@ HWY_INLINE void stream_register(__m512i line, std::byte* to) {
   _mm512_stream_si512(reinterpret_cast<__m512i*>(to), line);
 }
 
-// Two lines of a run from registers to dst. kept: the line before them, and afterwards the last of them; first/last: of
-// the run.
+// Stores two lines of a run from registers to dst. kept: holds the line before them, and receives the second of them.
+// first, last: the lines are the first or the last ones of the run.
 template <std::size_t Word, bool AtLines>
 HWY_INLINE void write_two(__m512i one, __m512i two, std::byte* to, std::byte* kept, bool first, bool last) {
   if constexpr (AtLines) {
@@ -165,7 +165,7 @@ HWY_INLINE void write_two(__m512i one, __m512i two, std::byte* to, std::byte* ke
   }
 }
 
-// A block from src to dst, two lines of each column. Width: its bytes if they are known, else 0.
+// Transposes a block from src to dst, two lines of each column. Width: its bytes if the compiler knows them, else 0.
 template <std::size_t Word, bool AtLines, std::int64_t Width, class Math>
 HWY_NOINLINE void stream_whole_block(const std::byte* const* row, std::int64_t offset, std::int64_t bytes,
                                      std::byte* const* place, std::int64_t from, std::byte* kept, bool first, bool last,
@@ -190,11 +190,12 @@ HWY_NOINLINE void stream_whole_block(const std::byte* const* row, std::int64_t o
   }
 }
 
-// Pieces of two columns of 2n rows, in turn: of either vector to a line of the one, of the other.
+// turn_pairs makes vectors whose 16-byte pieces belong to two columns in turn. left_pieces joins the pieces of the first column
+// from two vectors to one line, right_pieces the pieces of the second column.
 HWY_INLINE __m512i left_pieces(__m512i upper, __m512i lower) { return _mm512_shuffle_i64x2(upper, lower, 0x88); }
 HWY_INLINE __m512i right_pieces(__m512i upper, __m512i lower) { return _mm512_shuffle_i64x2(upper, lower, 0xdd); }
 
-// 32 bytes of each of 2n rows, n = 16 / Word, become pieces of columns c and c + n: vector c.
+// Transposes 32 bytes of each of 2n rows, n = 16 / Word. Vector c holds the pieces of columns c and c + n in turn.
 template <std::size_t Word>
 HWY_INLINE void turn_pairs(const std::byte* const* row, std::int64_t offset, __m512i* to) {
   constexpr std::size_t n = 16 / Word;
@@ -210,8 +211,8 @@ HWY_INLINE void turn_pairs(const std::byte* const* row, std::int64_t offset, __m
   for (std::size_t i = 0; i < n; ++i) to[i] = v[i].raw;
 }
 
-// The staged part of a strip, from byte k of the block's columns on: 32 bytes of columns as 16 vectors, which are lines of
-// words of 2 bytes, or pieces of two columns of bytes.
+// Transposes 32 bytes of each row of a block, from byte k on, into 16 vectors. With words of 2 bytes, a vector is a line of
+// one column. With bytes, it holds pieces of two columns.
 inline constexpr std::size_t strip_vectors = 16;
 template <std::size_t Word>
 struct moved_rows {
@@ -239,16 +240,16 @@ struct moved_rows {
   }
 };
 
-// A whole block of words of 1 or 2 bytes that is staged for the last strip of its windows, two lines each. Apart: columns from
-// one to the other of those that share a vector of bytes.
+// A whole block of words of 1 or 2 bytes that is staged until the last strip of its windows, which have two lines each.
+// Apart: the distance between the two columns that share a vector of bytes.
 template <std::size_t Word, std::size_t Apart>
 struct waiting_block {
-  static constexpr std::int64_t strips = 4 / static_cast<std::int64_t>(Word);  // of a window
+  static constexpr std::int64_t strips = 4 / static_cast<std::int64_t>(Word);  // strips that fill a window
   static constexpr std::int64_t cols = strip_block_bytes / static_cast<std::int64_t>(Word);
   static constexpr std::int64_t strip_bytes = rows_of_strip(Word) * strip_block_bytes;
   static constexpr std::int64_t bytes = (strips - 1) * strip_bytes + cols * line_bytes;
 
-  std::byte* memory;  // the strips, and behind them the last line of each column that was written
+  std::byte* memory;  // the staged strips, and behind them the last line of each column that was stored to dst
 
   [[nodiscard]] HWY_INLINE std::byte* kept() const noexcept { return memory + (strips - 1) * strip_bytes; }
 
@@ -263,7 +264,7 @@ struct waiting_block {
     }
   }
 
-  // The last strip of the window; from: where the window begins in its run.
+  // Takes the last strip of the window, and writes the window to dst. from: offset of the window in its run.
   template <bool AtLines, class Rows>
   HWY_NOINLINE void close(const Rows& rows, std::byte* const* place, std::int64_t from, bool first,
                           bool last) const noexcept {
@@ -293,7 +294,8 @@ struct waiting_block {
     }
   }
 
-  // Effect  the strips [first, end) of the window, and the lines before it, go to windows `pitch` apart
+  // Effect  copies the staged strips [first, end), and the line before them of each column, to column windows that are
+  //         `pitch` bytes apart. For a partial strip, which cannot be staged by blocks
   HWY_NOINLINE void to_windows(std::int64_t first, std::int64_t end, std::byte* front,
                                std::int64_t pitch) const noexcept {
     for (std::int64_t c = 0; c < cols; ++c, front += pitch) {

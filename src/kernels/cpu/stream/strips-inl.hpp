@@ -1,13 +1,14 @@
-// The walk of large matrices on cores that follow 16 to 32 rows at a time and have megabytes of L2: two neighbouring
-// lines of a row are read together, and rows are followed as far as the windows of their columns fit the L2.
+// A walk of large matrices for cores that follow 16 to 32 rows at a time and have megabytes of L2. Two neighbouring lines of
+// a row are loaded together. A panel is as wide as the windows of its columns fit the L2.
 //
-//   1. a unit is a panel of columns times a chunk of rows; a strip of it is as many rows as are read side by side
-//   2. a strip is walked in blocks of 128 bytes of each row, fetched some way ahead in the same rows. A block goes
-//      through registers into the windows of its columns: `lines` lines each, behind room for a carry (lines-inl.hpp)
-//   3. a window is written when it is full, before it is filled anew. Blocks take turns, so that every strip comes with
-//      its share of stores: block b is full after the strips s with (s + b + 1) % (strips of a window) == 0. Where a
-//      second array is read, all are written together, so that its pieces are fetched in one go
-//   4. with AVX-512 windows of two lines are written from registers, and narrow words are staged for that by blocks:
+//   1. a unit is a panel of columns times a chunk of rows. A strip is rows_of_strip() rows of it, which are loaded side by
+//      side
+//   2. a strip is walked in blocks of 128 bytes of each row, which are prefetched some way ahead in the same rows. A block
+//      goes through registers into the windows of its columns: `lines` lines each, behind room for a carry (lines-inl.hpp)
+//   3. a window is written when it is full. Blocks take turns, so that every strip comes with its share of stores: block b is
+//      full after the strips s with (s + b + 1) % (strips of a window) == 0. If a second array is read, all windows are
+//      written together, so that its pieces are prefetched in one go
+//   4. with AVX-512, windows of two lines are written from registers. Narrow words are staged by blocks for this purpose:
 //      strip_blocks-inl.hpp
 #if defined(CORNERTURN_STRIPS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_STRIPS_INL
@@ -27,7 +28,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
-// Elements that do not change: see apply/strips_math-inl.hpp.
+// No arithmetic. apply/strips_math-inl.hpp has the alternatives.
 struct no_math {
   static constexpr std::size_t pairs_apart = 16;  // see waiting_block
   static constexpr bool computes_rows = false;
@@ -36,27 +37,28 @@ struct no_math {
   static constexpr bool computes_blocks = false;
 };
 
-// Of a dst run, as long as a window or what is left of it.
+// A piece of a dst run: a whole window, or the bytes that are left at the end of the run.
 struct piece_of_run {
   std::int64_t from;
   std::int64_t bytes;
   bool last;
 };
 
-// The windows of a panel's columns; of one block's where each strip fills them.
+// The windows of a panel's columns. If each strip fills its windows, there are only windows for one block of columns.
 struct column_windows {
   std::byte* memory;
-  std::byte* carry;     // a line of each column where a strip fills a window; else it is kept in front of the window
-  std::byte** place;    // where the columns' runs begin in dst
+  std::byte*
+      carry;  // if each strip fills its windows: one line for each column. Else carries are in front of the windows
+  std::byte** place;    // the dst addresses of the columns' runs
   std::int64_t strip;   // bytes that a strip adds to a run
-  std::int64_t strips;  // of a window; a power of two
+  std::int64_t strips;  // strips that fill a window; a power of two
   std::int64_t block_cols;
   bool streaming;
   std::int64_t first_block = 0;  // blocks before it are staged elsewhere
 
   [[nodiscard]] HWY_INLINE std::int64_t window() const noexcept { return strip * strips; }
   [[nodiscard]] HWY_INLINE std::int64_t pitch() const noexcept { return line_bytes + window(); }
-  // A run's first window is whole lines too.
+  // The strip's number inside its window. The first window of a run may be shorter than the others, but is whole lines too.
   [[nodiscard]] HWY_INLINE std::int64_t slot(std::int64_t number, std::int64_t block) const noexcept {
     return (number + block * HWY_MAX(line_bytes / strip, std::int64_t{1})) & (strips - 1);
   }
@@ -64,8 +66,8 @@ struct column_windows {
     return memory + (strips == 1 ? 0 : (block - first_block) * block_cols * pitch());
   }
 
-  // Effect  the window of `block`, one of a panel of so many columns, that ends with strip `number` goes to dst.
-  //         run_bytes: of the whole run if that is its end, else 0
+  // Effect  writes the windows of `block`, which end with strip `number`, to dst. The panel has `panel_cols` columns.
+  //         run_bytes: the length of the whole run if the windows end it, else 0
   template <class Math>
   HWY_NOINLINE void write(std::int64_t number, std::int64_t block, std::int64_t panel_cols, std::int64_t run_bytes,
                           const Math& math) const noexcept {
@@ -108,15 +110,15 @@ struct column_windows {
   }
 };
 
-// Where a block of columns goes: to windows, or two lines of each straight to its run.
+// The destination of a block of columns: windows, or two lines of each column straight to its run.
 struct column_lines {
   std::byte* window;
   std::int64_t pitch;
   std::byte* const* run;
-  std::int64_t from;  // in its run
+  std::int64_t from;  // offset of the two lines in their run
   std::byte* kept;    // a line of each column
-  bool last;          // of their runs
-  bool closes;        // windows of two lines, of which the first one is staged there
+  bool last;          // the lines end their runs
+  bool closes;        // the block completes windows of two lines, whose first line is staged in the window
 };
 
 template <std::size_t Word, class Fill, class Math = no_math>
@@ -140,7 +142,7 @@ void move_strips(const stream::strips_args& work, const std::byte* src, std::byt
   using pending = waiting_block<Word, Math::pairs_apart>;
   const bool waits = narrow && by_lines;
 
-  // A block of registers may be stored whole though it has fewer columns.
+  // The last block may have fewer columns, but whole register blocks are stored to the windows.
   const std::int64_t columns = all.strips == 1 ? block_cols : waits ? 2 * block_cols : work.panel;
   const std::int64_t tile_bytes = (columns + Fill::spare_cols) * all.pitch();
   const std::int64_t carry_bytes = all.strips == 1 ? work.panel * line_bytes : 0;
@@ -158,7 +160,8 @@ void move_strips(const stream::strips_args& work, const std::byte* src, std::byt
 
   const bool at_lines = runs_begin_at_lines(work, dst);
 
-  // Rows that are pages apart share a set of the L1, which does not hold a line of each: they are copied side by side.
+  // Rows that are a multiple of 2 KiB apart share a few sets of the L1, which cannot hold a line of each row. These rows are
+  // copied side by side before the transpose.
   const bool together = work.rows.axes[0].src_stride * word % 2048 == 0;
   alignas(64) std::byte copied[side * strip_block_bytes];
   std::array<std::byte*, side> copies;
@@ -168,7 +171,7 @@ void move_strips(const stream::strips_args& work, const std::byte* src, std::byt
   strip_of_rows<side> strips[2];
   for (auto& one : strips) walk.next(one);
   page_prefetcher prefetcher = strips[0].count == 0 ? page_prefetcher() : page_prefetcher(strips[0].row[0]);
-  page_prefetcher nothing;  // rows that are computed fetch by themselves
+  page_prefetcher nothing;  // math.rows() prefetches its rows itself
   page_prefetcher* const pages = work.prefetches_pages ? &prefetcher : nullptr;
   for (std::size_t turn = 0; strips[turn].count != 0; walk.next(strips[turn]), turn ^= 1) {
     const strip_of_rows<side>& now = strips[turn];
@@ -244,7 +247,7 @@ void move_strips(const stream::strips_args& work, const std::byte* src, std::byt
         continue;
       }
       const column_windows* windows = &all;
-      column_windows alone = all;  // of one staged block
+      column_windows alone = all;  // the windows of one staged block
       if constexpr (narrow) {
         if (waits && cols == block_cols) {
           if (parks) {

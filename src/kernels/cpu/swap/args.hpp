@@ -12,8 +12,9 @@ namespace cornerturn::kernels::cpu {
 
 namespace swap {
 
-// A pair of axes of the problem is one digit of two numbers X and Y: the element at (X, Y) belongs at (Y, X). src strides
-// belong to X's digits, dst strides to Y's.
+// A place of the array has two numbers, X and Y, and the swap exchanges the elements at (X, Y) and (Y, X). Each pair of axes
+// of the problem is one digit of X and one digit of Y: its src stride belongs to the digit of X, its dst stride to the digit
+// of Y.
 struct args {
   std::int64_t word_bytes = 1;
   std::int64_t element_bytes = 1;
@@ -24,15 +25,15 @@ struct args {
 
 }  // namespace swap
 
-// Indices of a block of elements that are swapped one by one: 256 bytes of each row, 128 rows at most.
+// Side of a block of elements that are swapped one by one: 256 bytes of each row, but at most 128 elements.
 [[nodiscard]] constexpr std::int64_t swap_block(std::int64_t element_bytes) noexcept {
   return element_bytes == 1 ? 128 : std::max<std::int64_t>(256 / element_bytes, 1);
 }
 
-// Tiles of words go through buffers when this is all of their rows, or less: see turn_through in swap.cpp.
+// Tiles of words go through buffers if their rows have at most this many bytes: see turn_through in swap.cpp.
 inline constexpr std::int64_t swap_buffered_bytes = 256;
 
-// rows x cols elements and the cols x rows that mirror them. Nothing: no rows.
+// A tile of rows x cols elements (upper) and its mirror image of cols x rows elements (lower). rows == 0: no tile.
 struct mirrored {
   std::byte* upper = nullptr;
   std::byte* lower = nullptr;
@@ -40,7 +41,7 @@ struct mirrored {
   std::int64_t cols = 0;
 };
 
-// Where unit `u` of a triangle of n x n block numbers begins: the row, and how far into it.
+// A unit in the upper triangle of n x n blocks: the row and the column of its block.
 struct block_pair {
   std::int64_t down = 0;
   std::int64_t across = 0;
@@ -59,7 +60,8 @@ struct block_pair {
   return {low, low + unit - (low * n - low * (low - 1) / 2)};
 }
 
-// Effect  for each unit Turn::diagonal(a tile, what comes next), whose upper and lower are one, or Turn::pair(the same)
+// Effect  for each unit calls turn.diagonal(tile, next tile) if the tile is its own mirror image, else turn.pair(tile, next
+//         tile)
 template <class Turn>
 void each_block_pair(const swap::args& work, std::byte* data, std::int64_t begin, std::int64_t end, Turn& turn) {
   if (begin >= end) return;

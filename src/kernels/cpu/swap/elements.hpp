@@ -11,7 +11,7 @@ namespace cornerturn::kernels::cpu {
 template <class Swap>
 struct swap_elements {
   std::int64_t pitch;
-  std::int64_t step;  // from one column to the next
+  std::int64_t step;  // bytes from one column to the next
   Swap swap;
 
   void diagonal(const mirrored& all, const mirrored& /*next*/) const {
@@ -20,7 +20,7 @@ struct swap_elements {
     }
   }
   void pair(const mirrored& all, const mirrored& next) const {
-    // Rows of the next pair, where elements are so close that a row is a few lines.
+    // Prefetches the rows of the next pair if elements are close together, so that a row is a few lines.
     const bool near = step <= 4 * 64 && next.rows == all.rows && next.cols == all.cols;
     for (std::int64_t r = 0; r < all.rows; ++r) {
       std::byte* a = all.upper + r * pitch;

@@ -1,4 +1,4 @@
-// In place: pairs of places are swapped.
+// In place: offers for permutations that swap pairs of elements.
 #include <algorithm>
 
 #include "kernels/cpu/split.hpp"
@@ -18,7 +18,7 @@ bool fill(args& work, const facts& known) noexcept {
   return true;
 }
 
-// Returns the units of tiles of so many indices of the fastest digit
+// Effect  sets the side of the tiles: `panel` indices of the fastest digit. Returns the number of units
 std::int64_t cut(args& work, std::int64_t panel) noexcept {
   const std::int64_t extent = work.pairs.axes[0].extent;
   const std::int64_t tiles = work.pairs.total / extent * base::ceil_div(extent, panel);
@@ -40,12 +40,12 @@ bool offer_blocks(const facts& known, const target& on, const kernel& row, offer
   if (known.in_place->unit != 1 || work.pairs.axes[0].dst_stride != 1 || row.element_bytes != work.word_bytes)
     return false;
   const cpu_costs& costs = costs_of(*on.cpu);
-  // Rows so far apart share few sets of L2: 8192 x 8192 float32 has 0.33 to 0.36 of a rewrite with the larger tiles, 0.40
-  // to 0.43 so (SPR, 2026-11-22).
+  // Rows that are a multiple of 8 KiB apart share few sets of the L2, so tiles are small: 8192 x 8192 float32 reaches 0.40 to
+  // 0.43 of a rewrite, and 0.33 to 0.36 with larger tiles (SPR, 2026-11-22).
   const bool few_sets = work.pairs.axes[0].src_stride * work.element_bytes % 8192 == 0;
   const std::int64_t tile_bytes = few_sets ? swap_buffered_bytes : costs.swap_bytes;
   std::int64_t units = cut(work, tile_bytes / work.element_bytes);
-  // Units are as unequal as tiles are ragged, and units of the diagonal are half as large.
+  // Smaller tiles balance the threads: units at the border have partial tiles, and units of the diagonal are half as large.
   const int threads = threads_for(2 * known.bytes, known.threads, costs);
   while (threads > 1 && units < 16 * threads && work.panel * work.element_bytes > 64) units = cut(work, work.panel / 2);
   finish(made, known, costs, units);

@@ -1,16 +1,16 @@
-// Mirrored tiles are swapped. A pair of axes of the problem is one more digit of two numbers X and Y: the element at
-// the place of (X, Y) belongs to that of (Y, X). Tiles of `panel` indices of the fastest digit make tile numbers I and
-// J; a unit is a pair I <= J, numbered row by row, once for each index of the outer axes.
+// In place: an upper tile U and its mirror image L are transposed and exchanged. The elements at (X, Y) and (Y, X) are
+// swapped; args.hpp defines X and Y. A tile has `panel` indices of the fastest digit of X and of Y, so X and Y have tile
+// numbers I and J. A unit is a pair I <= J. Units are numbered row by row, once for each index of the outer axes.
 //
-//           J            1. some columns of the upper tile, and as many rows of the lower one, at a time
-//     . U U U U          2. a strip of a line's worth of rows of U, block by block of one line a row: each is transposed
-//   I . . U U U             into a buffer in L1, the block of L that mirrors it is transposed into its place, and the
-//     . L . U U             buffer is stored where that was
-//     . L L . U          3. the next strip of U, and its share of the rows of L that come next, are fetched into L2
-//                           meanwhile: two lines of each of 16 rows in turn, so that the hardware fetches too
+//           J            1. up to `most` columns of U, and the same number of rows of L, are taken at a time
+//     . U U U U          2. a strip of U has one line's worth of rows. It is taken in blocks of one line of each row. A
+//   I . . U U U             block of U is transposed into a buffer in L1, its mirror block of L is transposed into the place
+//     . L . U U             of the block of U, and the buffer is stored to the place of the block of L
+//     . L L . U          3. meanwhile the next strip of U, and a share of the next rows of L, are prefetched into L2: two
+//                           lines of each of 16 rows in turn, so that the hardware prefetches too
 //
-// Lines of L are met again strip after strip, so they are in long pieces, `panel` words, and stay in L2. Ordinary stores:
-// what is written was read just before, so no line is fetched for ownership. Non-temporal ones lose a quarter.
+// Each strip of U uses the lines of L again. So L has long rows, `panel` words, and stays in L2. Stores are ordinary: the
+// lines were loaded just before, so none is fetched for ownership. Non-temporal stores are a quarter slower.
 #include "kernels/cpu/targets.hpp"  // before Highway
 
 #undef HWY_TARGET_INCLUDE
@@ -29,14 +29,14 @@
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
-// Fetches the pieces of rows of up to two areas. A struct and not a lambda: see ahead_of_rows.
+// Prefetches the rows of up to two areas. A class and not a lambda: see ahead_of_rows.
 class row_prefetcher {
  public:
   HWY_INLINE void add(const std::byte* from, std::int64_t pitch, std::int64_t rows, std::int64_t bytes) {
     if (rows <= 0) return;
     areas_[count_++] = {from, pitch, rows, bytes};
   }
-  // As many bytes are moved now.
+  // Prefetches as many bytes as the caller transposes.
   HWY_INLINE void fetch(std::int64_t bytes) {
     for (owed_ += bytes; owed_ >= at_once; owed_ -= at_once) step();
   }
@@ -45,9 +45,9 @@ class row_prefetcher {
   }
 
  private:
-  static constexpr std::int64_t at_once = 128;  // lines come in pairs
-  static constexpr std::int64_t together = 16;  // rows in turn: 1 0.66 to 0.88, 4 0.76 to 1.0, 16 0.78 to 1.08 (Intel
-                                                // Xeon, model 143, 2026-11-22, shares of a rewrite)
+  static constexpr std::int64_t at_once = 128;  // two neighbouring lines
+  static constexpr std::int64_t together = 16;  // rows in turn: 16 rows reach 0.78 to 1.08 of a rewrite, 1 row 0.66 to
+                                                // 0.88 (Intel Xeon, model 143, 2026-11-22)
   struct area {
     const std::byte* from = nullptr;
     std::int64_t pitch = 0;
@@ -84,7 +84,7 @@ struct fetch_ahead {
   HWY_INLINE void operator()(std::int64_t /*column*/) const { prefetcher.fetch(Bytes); }
 };
 
-// to[c][r] = from[r][c] for words; pitches in bytes
+// to[c][r] = from[r][c] for words. Pitches are in bytes.
 template <std::size_t Word>
 HWY_INLINE void turn_block(const std::byte* from, std::int64_t pitch, std::int64_t rows, std::int64_t cols,
                            std::byte* to, std::int64_t to_pitch, row_prefetcher& prefetcher) {
@@ -112,12 +112,12 @@ HWY_INLINE void store_block(const std::byte* from, std::int64_t from_pitch, std:
   }
 }
 
-// The first digit's columns are contiguous.
+// Swaps tiles of words. The columns of the fastest digit are contiguous.
 template <std::size_t Word>
 struct turn_words {
   static constexpr auto word = static_cast<std::int64_t>(Word);
-  static constexpr std::int64_t side = 64 / word;  // of a block: one line
-  // Columns of U, and rows of L, at a time: 256 are 2 to 20 points slower.
+  static constexpr std::int64_t side = 64 / word;  // words of a row of a block: one line
+  // Columns of U, and rows of L, that are taken at a time: 256 are 2 to 20 points slower.
   static constexpr std::int64_t most = 128;
   std::int64_t pitch;
 
@@ -130,14 +130,16 @@ struct turn_words {
       store_block(of_upper, 64, lower, pitch, side, 64);
       return;
     }
-    alignas(64) std::byte of_lower[side * 64];  // blocks may overlap their neighbours, which must not have moved
+    // Register blocks at the border overlap their neighbours. So all loads come before the first store.
+    alignas(64) std::byte of_lower[side * 64];
     turn_block<Word>(upper, pitch, rows, cols, of_upper, 64, prefetcher);
     turn_block<Word>(lower, pitch, cols, rows, of_lower, 64, prefetcher);
     store_block(of_upper, 64, lower, pitch, cols, rows * word);
     store_block(of_lower, 64, upper, pitch, rows, cols * word);
   }
 
-  // While strip k of so many is moved: the first rows of `next`, or of the next strip, and a share of its lower rows.
+  // The prefetcher for strip k of `strips`: it loads the next strip, or after the last strip the first rows of `next`, and a
+  // share of the lower rows of `next`.
   HWY_INLINE row_prefetcher ahead(std::int64_t k, std::int64_t strips, const std::byte* next_strip, std::int64_t rows,
                                   std::int64_t cols, const mirrored& next) const {
     row_prefetcher prefetcher;
@@ -166,7 +168,7 @@ struct turn_words {
     }
   }
 
-  // The same where U is L: a strip begins at the diagonal.
+  // Transposes a tile of the diagonal, where U and L are one tile: each strip begins at the diagonal.
   HWY_NOINLINE void strips_of_diagonal(const mirrored& all, const mirrored& next) const {
     const std::int64_t count = (all.rows + side - 1) / side;
     for (std::int64_t k = 0; k < count; ++k) {
@@ -206,18 +208,19 @@ struct turn_words {
   }
 };
 
-// The same for small tiles: where rows are a large power of two apart, the rows of a large tile evict each other from L2.
-// So few are touched at a time, and the rest is staged in buffers whose rows are contiguous:
+// Swaps small tiles of words through two buffers. If rows are a large power of two apart, the rows of a tile evict each other
+// from L2. So the kernel touches few rows at a time, and stages whole tiles in buffers A and B, whose rows are contiguous:
 //
-//   U, group by group of rows, into buffer A; what B holds of the tile before goes back to where its U was
-//   L, group by group, into B, each group overwritten from A while it is in L1
+//   1. U is transposed into A, one group of rows at a time. After each group, rows of B (the transposed L of the tile before)
+//      are stored to the place of the U before
+//   2. L is transposed into B, one group of rows at a time. After each group, its place receives rows of A, while it is in L1
 template <std::size_t Word>
 class turn_through {
  public:
   static constexpr auto word = static_cast<std::int64_t>(Word);
   static constexpr std::int64_t group = 64 / word;
 
-  // panel: indices of a tile; buffer: of buffer_bytes(panel)
+  // panel: the side of a tile. buffer: buffer_bytes(panel) bytes
   turn_through(std::int64_t pitch, std::int64_t panel, std::byte* buffer)
       : pitch_(pitch), line_(panel * word + 64), a_(buffer), b_(buffer + panel * line_) {}
   static constexpr std::int64_t buffer_bytes(std::int64_t panel) { return 2 * panel * (panel * word + 64); }
@@ -243,7 +246,7 @@ class turn_through {
   void finish() { give_back(0, waiting_.rows); }
 
  private:
-  // Rows from r on; what comes after them, in this matrix of so many rows or behind it, is fetched.
+  // Transposes a group of rows from r on. Prefetches the next group or, after the last group, `next_rows` rows at `next`.
   HWY_INLINE void turn_group(const std::byte* from, std::int64_t r, std::int64_t rows, std::int64_t cols, std::byte* to,
                              const std::byte* next, std::int64_t next_rows, std::int64_t next_cols) {
     const std::int64_t mine = HWY_MIN(group, rows - r);
@@ -258,7 +261,7 @@ class turn_through {
     turn_block<Word>(at, pitch_, mine, cols, to + r * word, line_, prefetcher);
     prefetcher.finish();
   }
-  // Rows [begin, end) of the U that is staged in B.
+  // Stores rows [begin, end) of B to the place of the U of the tile before.
   HWY_INLINE void give_back(std::int64_t begin, std::int64_t end) {
     end = HWY_MIN(end, waiting_.rows);
     if (begin >= end) return;
@@ -266,7 +269,8 @@ class turn_through {
   }
 
   std::int64_t pitch_;
-  std::int64_t line_;  // of a buffer, in bytes: rows are not in one set of the L1
+  std::int64_t
+      line_;  // bytes from one row of a buffer to the next; padded, so that rows do not share one set of the L1
   std::byte* a_;
   std::byte* b_;
   mirrored waiting_;

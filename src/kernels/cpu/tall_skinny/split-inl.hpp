@@ -15,7 +15,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
-inline constexpr std::int64_t short_run_bytes = 4096;  // of src; and how far ahead such runs are fetched
+inline constexpr std::int64_t short_run_bytes = 4096;  // src runs up to this length are prefetched, this far ahead
 
 template <std::size_t Word>
 HWY_NOINLINE void split_rows(const block_fill<Word>& fill, const row_runs::run& run, std::int64_t cols, std::byte* to,
@@ -44,7 +44,7 @@ void move_split(const blocking& work, const std::byte* src, std::byte* dst, std:
   const std::int64_t cols = work.cols.total;
   const panel_buffer buffer(work, block_fill<Word>::spare_cols, 0);
   if (buffer.data() == nullptr) return move_without_buffer(work, src, dst, begin, end);
-  // The hardware does not guess where a short run goes on.
+  // The hardware cannot predict the address of the next short run.
   const std::int64_t run_bytes = base::magnitude(work.rows.axes[0].extent * work.rows.axes[0].src_stride) * word;
   const bool short_runs =
       work.streaming && !work.prefetches_pages && work.rows.rank > 1 && run_bytes <= short_run_bytes;

@@ -1,16 +1,16 @@
-// Any number of few columns, whose rows are contiguous in src: arrays of structures to structures of arrays.
+// Few columns, any number, whose rows are contiguous in src: arrays of structures become structures of arrays.
 //
-//   1. src is read in its order; where it is one run, four pages of it are fetched in turn (pages.hpp)
-//   2. a group of rows, two lines of each column, is taken as pieces of 16 bytes. A piece is as many rows as fit, each
-//      spread to a power of two of words, or a part of one row; the last part of a row overlaps the one before it
+//   1. src is read in its order. If it is one run, four pages of it are prefetched in turn (page_prefetcher.hpp)
+//   2. a group of rows makes two lines of each column. It is loaded as pieces of 16 bytes. A piece is several rows, each
+//      padded to a power of two of words, or a part of one row. The last part of a row overlaps the part before it
 //
 //        3 columns of 4 bytes    a0 b0 c0 a1 -> a0 b0 c0 ..   one row
 //        3 columns of 2 bytes    a0 b0 c0 a1 b1 c1 a2 b2 -> a0 b0 c0 .. a1 b1 c1 ..
 //
-//   3. the shuffle rounds of block-inl.hpp turn pieces into columns, which go to windows of two lines, each behind room
+//   3. the shuffle rounds of block-inl.hpp transpose the pieces. The columns go to windows of two lines, each behind room
 //      for a carry (lines-inl.hpp)
-//   4. all windows are written. Reads and stores overlap only when they alternate so often: groups of 4 lines lose 2
-//      to 5 points, of 8 lines 5 to 10 (Intel Xeon, 2 MiB of L2, 2026-11-22)
+//   4. all windows are written. Loads and stores overlap only when they alternate this often: groups of 4 lines are 2 to 5
+//      points slower, groups of 8 lines 5 to 10 (Intel Xeon, 2 MiB of L2, 2026-11-22)
 #if defined(CORNERTURN_TALL_SKINNY_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_TALL_SKINNY_INL
 #undef CORNERTURN_TALL_SKINNY_INL
@@ -29,17 +29,17 @@
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
-// The rows of a group become the windows of their columns: Words of each row at a time, a power of two.
+// Transposes the rows of a group into the windows of the columns, Words words of each row at a time. Words is a power of two.
 template <std::size_t Word, std::size_t Words>
 class column_turn {
  public:
-  // Effect  word c of the contiguous rows at `from`, of `cols` words each, goes to the window at to + c *
-  //         pitch; as many bytes as are read are fetched
-  // Shape   reads up to 15 bytes behind the rows and writes up to Words - 1 windows behind the columns
+  // Effect  copies word c of each row to the window at to + c * pitch. The rows have `cols` words and are contiguous at
+  //         `from`. Prefetches as many bytes as it loads
+  // Shape   loads up to 15 bytes behind the rows, and stores up to Words - 1 windows behind the columns
   static HWY_NOINLINE void move(const std::byte* from, std::int64_t cols, std::byte* to, std::int64_t pitch,
                                 const piece_order& order, page_prefetcher& all_pages) {
     const tag d;
-    page_prefetcher pages = all_pages;  // in registers: a byte that is stored might be one of its own
+    page_prefetcher pages = all_pages;  // a local copy in registers: byte stores might alias the original
     const hn::Repartition<std::uint8_t, tag> bytes;
     const auto spread = hn::LoadDup128(bytes, order.data());
     const std::int64_t piece = cols * static_cast<std::int64_t>(Word * rows_of_piece);
@@ -66,7 +66,7 @@ class column_turn {
     all_pages = pages;
   }
 
-  // Where the bytes of a piece of rows of `cols` words come from.
+  // The lookup table of a piece of rows of `cols` words: the source of each byte.
   static piece_order order_for(std::int64_t cols) noexcept {
     piece_order from{};
     for (std::size_t k = 0; k < from.size(); ++k) {
@@ -83,16 +83,16 @@ class column_turn {
   using tag = hn::FixedTag<lane, static_cast<std::size_t>(vector) / Word>;
   static constexpr auto word = static_cast<std::int64_t>(Word);
   static constexpr auto words = static_cast<std::int64_t>(Words);
-  static constexpr std::int64_t rows = vector / word;  // at a time
+  static constexpr std::int64_t rows = vector / word;  // rows that one vector of a column holds
   static constexpr std::size_t rows_of_piece = 16 / Word / Words;
 
-  // Pieces that are `pitch` bytes apart, one in each 128-bit block.
+  // A vector with one piece in each 128-bit block. The pieces are `pitch` bytes apart.
   template <class D>
   static HWY_INLINE hn::VFromD<D> gather(D d, const std::byte* from, std::int64_t pitch) {
     if constexpr (hn::MaxLanes(D()) * Word == 16) {
       return load(d, from);
 #if HWY_TARGET <= HWY_AVX3
-    } else if constexpr (hn::MaxLanes(D()) * Word == 64) {  // without the moves that g++ 12 makes of Combine
+    } else if constexpr (hn::MaxLanes(D()) * Word == 64) {  // g++ 12 compiles Combine to extra moves
       const hn::FixedTag<std::uint8_t, 16> block;
       __m512i all = _mm512_castsi128_si512(load(block, from).raw);
       all = _mm512_inserti32x4(all, load(block, from + pitch).raw, 1);
@@ -116,7 +116,7 @@ void move_tall_skinny(const blocking& work, const std::byte* src, std::byte* dst
   const std::int64_t cols = work.cols.total;
   const std::int64_t row_bytes = cols * word;
   const std::int64_t windows_bytes = (cols + 16 / word) * pitch;
-  // A group that src does not hold in one piece, and what is read behind it.
+  // Room for a copy of a group that is not contiguous in src, and for the 15 bytes that are loaded behind it.
   const std::int64_t copy_bytes = base::ceil_div(group * row_bytes + 16, line_bytes) * line_bytes;
   std::byte* const windows = scratch(windows_bytes + copy_bytes + cols * static_cast<std::int64_t>(sizeof(std::byte*)));
   if (windows == nullptr) return move_without_buffer(work, src, dst, begin, end);
