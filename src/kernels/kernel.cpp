@@ -7,9 +7,9 @@ namespace cornerturn::kernels {
 
 // The offers of the families.
 namespace cpu {
-#define CPU_ROW(name, family, policy, element_bytes, note, ...)                               \
+#define CPU_ROW(name, family, answer, element_bytes, note, ...)                               \
   namespace family {                                                                          \
-  bool policy(const facts& known, const target& on, const kernel& row, offer& made) noexcept; \
+  bool answer(const facts& known, const target& on, const kernel& row, offer& made) noexcept; \
   }
 #define CPU_IN_PLACE_ROW CPU_ROW
 #define CPU_ARITHMETIC_ROW CPU_ROW
@@ -26,32 +26,46 @@ namespace {
 #else
 #define CORNERTURN_LAUNCH(name) nullptr
 #endif
-#define GPU_TABLE_ROW(name, family, kind, src_bytes, dst_bytes, tile_rows, tile_cols, shared_bytes, limits, note) \
-  {#name,                                                                                                         \
-   "cuda",                                                                                                        \
-   #family,                                                                                                       \
-   kind,                                                                                                          \
-   src_bytes,                                                                                                     \
-   dst_bytes,                                                                                                     \
-   note,                                                                                                          \
-   &gpu::offers::family,                                                                                          \
-   nullptr,                                                                                                       \
-   &gpu::descriptions::family,                                                                                    \
-   CORNERTURN_LAUNCH(name),                                                                                       \
-   tile_rows,                                                                                                     \
-   tile_cols,                                                                                                     \
-   shared_bytes,                                                                                                  \
-   gpu::limits},
+#define GPU_TABLE_ROW(row_name, row_family, row_kind, src_bytes, dst_bytes, rows, cols, shared, launch_limits, text) \
+  {.name = #row_name,                                                                                                \
+   .backend = "cuda",                                                                                                \
+   .family = #row_family,                                                                                            \
+   .kind = row_kind,                                                                                                 \
+   .element_bytes = src_bytes,                                                                                       \
+   .dst_element_bytes = dst_bytes,                                                                                   \
+   .note = text,                                                                                                     \
+   .offer = &gpu::offers::row_family,                                                                                \
+   .run = nullptr,                                                                                                   \
+   .describe = &gpu::descriptions::row_family,                                                                       \
+   .launch = CORNERTURN_LAUNCH(row_name),                                                                            \
+   .tile_rows = rows,                                                                                                \
+   .tile_cols = cols,                                                                                                \
+   .shared_bytes = shared,                                                                                           \
+   .limits = gpu::launch_limits},
 
-#define CPU_TABLE_ROW(name, family, kind, policy, bytes, note) \
-  {#name, "cpu", #family, kind, bytes, bytes, note, &cpu::family::policy, &name, nullptr, nullptr, 0, 0, 0, 0},
+#define CPU_TABLE_ROW(row_name, row_family, row_kind, answer, bytes, text) \
+  {.name = #row_name,                                                      \
+   .backend = "cpu",                                                       \
+   .family = #row_family,                                                  \
+   .kind = row_kind,                                                       \
+   .element_bytes = bytes,                                                 \
+   .dst_element_bytes = bytes,                                             \
+   .note = text,                                                           \
+   .offer = &cpu::row_family::answer,                                      \
+   .run = &row_name,                                                       \
+   .describe = nullptr,                                                    \
+   .launch = nullptr,                                                      \
+   .tile_rows = 0,                                                         \
+   .tile_cols = 0,                                                         \
+   .shared_bytes = 0,                                                      \
+   .limits = 0},
 
 constexpr kernel table[] = {
-#define CPU_ROW(name, family, policy, bytes, note, ...) CPU_TABLE_ROW(name, family, row_kind::move, policy, bytes, note)
-#define CPU_IN_PLACE_ROW(name, family, policy, bytes, note, ...) \
-  CPU_TABLE_ROW(name, family, row_kind::in_place, policy, bytes, note)
-#define CPU_ARITHMETIC_ROW(name, family, policy, bytes, note, ...) \
-  CPU_TABLE_ROW(name, family, row_kind::arithmetic, policy, bytes, note)
+#define CPU_ROW(name, family, answer, bytes, note, ...) CPU_TABLE_ROW(name, family, row_kind::move, answer, bytes, note)
+#define CPU_IN_PLACE_ROW(name, family, answer, bytes, note, ...) \
+  CPU_TABLE_ROW(name, family, row_kind::in_place, answer, bytes, note)
+#define CPU_ARITHMETIC_ROW(name, family, answer, bytes, note, ...) \
+  CPU_TABLE_ROW(name, family, row_kind::arithmetic, answer, bytes, note)
 #define GPU_ROW(name, family, bytes, tile_rows, tile_cols, shared, limits, note, ...) \
   GPU_TABLE_ROW(name, family, row_kind::move, bytes, bytes, tile_rows, tile_cols, shared, limits, note)
 #define GPU_BATCH_ROW(name, family, bytes, tile_rows, tile_cols, shared, limits, note, ...) \

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/checked.hpp"
-#include "kernels/cpu/block.hpp"
+#include "kernels/cpu/block_sizes.hpp"
 #include "kernels/cpu/costs.hpp"
 #include "kernels/cpu/register_tile/args.hpp"
 

@@ -54,7 +54,7 @@ TEST_P(costs, predicted_times_are_no_shorter_than_a_copy) {
   }
 }
 
-// policy/lines-inl.hpp: a piece that is not the last of its run must not end before the first line does.
+// policy/line_stores-inl.hpp: a piece that is not the last of its run must not end before the first line does.
 TEST_P(costs, pieces_are_longer_than_a_line_for_every_element_size) {
   for (std::int64_t e = 1; e <= 256; ++e) {
     const std::int64_t step = std::max<std::int64_t>(row.piece_bytes / e, 1);

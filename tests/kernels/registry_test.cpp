@@ -17,7 +17,7 @@
 
 #include "api/check.hpp"
 #include "cases.hpp"
-#include "kernels/cpu/block.hpp"
+#include "kernels/cpu/block_sizes.hpp"
 #include "kernels/cpu/short_wide/args.hpp"
 #include "kernels/cpu/split.hpp"
 #include "kernels/cpu/stream/args.hpp"
@@ -131,7 +131,7 @@ void cut_again(kernels::offer& made, dice& roll) {
   constexpr std::int64_t panels[] = {1, 2, 3, 5, 16, 31, 64, 65, 130};
   auto& work = args_of<kernels::cpu::blocking>(made);
   work.panel = std::min(work.cols.total, roll.of(panels));
-  // A piece that is not the last of its run is longer than a line: see policy/lines-inl.hpp.
+  // A piece that is not the last of its run is longer than a line: see policy/line_stores-inl.hpp.
   const std::int64_t step = (64 + work.element_bytes) / work.element_bytes;
   work.group = std::min(work.rows.total, (1 + roll.below(3)) * step);
   work.row_chunk = std::min(work.rows.total, (1 + roll.below(3)) * work.group);

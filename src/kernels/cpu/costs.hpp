@@ -107,9 +107,4 @@ struct cpu_costs {
 // A dst up to this size is written with ordinary stores: it stays in the cache for the next reader.
 [[nodiscard]] std::int64_t cached_limit_bytes(const base::machine& machine) noexcept;
 
-// Number of threads that pay for a problem of `bytes`, at most `most`.
-[[nodiscard]] inline int threads_for(std::int64_t bytes, int most, const cpu_costs& costs) noexcept {
-  return static_cast<int>(std::clamp<std::int64_t>(bytes / (costs.thread_bytes / 2), 1, std::max(most, 1)));
-}
-
 }  // namespace cornerturn::kernels::cpu

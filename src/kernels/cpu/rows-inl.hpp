@@ -8,7 +8,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
-#define CPU_ROW(name, family, policy, element_bytes, note, ...)                          \
+#define CPU_ROW(name, family, answer, element_bytes, note, ...)                          \
   void name(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) { \
     __VA_ARGS__(args, all, begin, end);                                                  \
   }

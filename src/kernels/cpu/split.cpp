@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/block.hpp"
+#include "kernels/cpu/block_sizes.hpp"
 #include "kernels/kernel.hpp"
 
 namespace cornerturn::kernels::cpu {
@@ -138,7 +138,8 @@ bool reads_in_order(const blocking& work, std::int64_t bytes) noexcept {
   return words * work.word_bytes >= bytes;
 }
 
-void cut_rows(blocking& work, int threads) noexcept {
+void cut_rows(blocking& work, const facts& known, const cpu_costs& costs) noexcept {
+  const int threads = threads_for(known.bytes, known.threads, costs);
   work.row_chunk = work.rows.total;
   const std::int64_t whole = work.outer.total * work.panels();
   if (threads > 1 && whole < std::int64_t{16} * threads && whole % threads != 0) {

@@ -64,8 +64,8 @@ void split(blocking& work, const facts& known, const target& on, std::int64_t un
 // True when consecutive units read `bytes` bytes or more of src from begin to end. Inside 16 KiB the order is free.
 [[nodiscard]] bool reads_in_order(const blocking& work, std::int64_t bytes) noexcept;
 
-// Effect  cuts the rows into chunks when there are fewer panels than the threads need
-void cut_rows(blocking& work, int threads) noexcept;
+// Effect  cuts the rows into chunks when there are fewer panels than threads_for() needs
+void cut_rows(blocking& work, const facts& known, const cpu_costs& costs) noexcept;
 
 // Effect  sets panel, group and prefetch_bytes for policy/panels-inl.hpp
 void cut_panels(blocking& work, const cpu_costs& costs) noexcept;
@@ -93,7 +93,12 @@ void order_prefetches(const fused_axes& outer, bool tiled, std::int64_t piece_by
 // Bytes of a src run: the columns, and the rows too when they continue it.
 [[nodiscard]] std::int64_t src_run_bytes(const facts& known) noexcept;
 
-// Effect  sets units and threads of an offer
+// Number of threads that pay for a problem of `bytes`, at most `most`.
+[[nodiscard]] inline int threads_for(std::int64_t bytes, int most, const cpu_costs& costs) noexcept {
+  return static_cast<int>(std::clamp<std::int64_t>(bytes / (costs.thread_bytes / 2), 1, std::max(most, 1)));
+}
+
+// Effect  sets units and threads of an offer: threads_for() of its bytes, never more than units
 void share_out(offer& made, const facts& known, const cpu_costs& costs, std::int64_t units) noexcept;
 
 // The rows, columns and panels of an offer. Null when its family has none.

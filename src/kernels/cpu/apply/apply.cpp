@@ -27,7 +27,8 @@
 #include "kernels/cpu/apply/walk.hpp"
 #include "kernels/cpu/policy/block-inl.hpp"
 #include "kernels/cpu/policy/fill-inl.hpp"
-#include "kernels/cpu/policy/lines-inl.hpp"
+#include "kernels/cpu/policy/line_stores-inl.hpp"
+#include "kernels/cpu/policy/panels-inl.hpp"
 #include "kernels/cpu/policy/units-inl.hpp"
 #include "kernels/kernel.hpp"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "kernels/cpu/apply/args.hpp"
-#include "kernels/cpu/block.hpp"
+#include "kernels/cpu/block_sizes.hpp"
 #include "kernels/cpu/split.hpp"
 
 namespace cornerturn::kernels::cpu::apply {
@@ -91,7 +91,7 @@ bool walks_strips(const args& work, const facts& known) noexcept {
 bool offer_tiles(const facts& known, const target& on, offer& made, bool along_src, double time) noexcept {
   auto& work = made.emplace<args>();
   if (!fill_tiles(work, known, on, along_src)) return false;
-  cut_rows(work, threads_for(known.bytes, known.threads, costs_of(*on.cpu)));
+  cut_rows(work, known, costs_of(*on.cpu));
   finish(made, work, known, on, time, bound::issue);
   return true;
 }
@@ -110,7 +110,7 @@ bool offer_strips(const facts& known, const target& on, const kernel& /*row*/, o
     work.lines = summed_piece_bytes / 64;
     work.group = std::min(summed_piece_bytes / work.dst_word_bytes, work.rows.total);
   }
-  cut_rows(work, threads_for(known.bytes, known.threads, costs));
+  cut_rows(work, known, costs);
   const double in_cache = is_large(known, on) ? 0 : costs.times.buffered_in_cache;
   finish(made, work, known, on, costs.times.strips + 0.2 + in_cache, bound::issue);
   made.reason = "register blocks of two lines of 32 rows are computed on their way to dst";

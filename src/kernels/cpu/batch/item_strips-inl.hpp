@@ -12,9 +12,9 @@
 #define CORNERTURN_ITEM_STRIPS_INL
 #endif
 
-#include "kernels/cpu/block.hpp"
+#include "kernels/cpu/block_sizes.hpp"
+#include "kernels/cpu/policy/line_stores-inl.hpp"
 #include "kernels/cpu/policy/line_tile-inl.hpp"
-#include "kernels/cpu/policy/lines-inl.hpp"
 #include "kernels/cpu/register_tile/args.hpp"
 #include "kernels/cpu/stream/strip_blocks-inl.hpp"
 

@@ -12,7 +12,7 @@
 #include "kernels/cpu/batch/item_strips-inl.hpp"
 #include "kernels/cpu/batch/items.hpp"
 #include "kernels/cpu/policy/block-inl.hpp"
-#include "kernels/cpu/policy/lines-inl.hpp"
+#include "kernels/cpu/policy/line_stores-inl.hpp"
 #include "kernels/cpu/register_tile/args.hpp"
 #include "kernels/cpu/scratch.hpp"
 

@@ -9,7 +9,7 @@
 #include "kernels/cpu/copy/args.hpp"
 #include "kernels/cpu/odometer.hpp"
 #include "kernels/cpu/page_prefetcher.hpp"
-#include "kernels/cpu/policy/lines-inl.hpp"
+#include "kernels/cpu/policy/line_stores-inl.hpp"
 #include "kernels/kernel.hpp"
 
 HWY_BEFORE_NAMESPACE();

@@ -16,7 +16,7 @@
 
 #include <bit>
 
-#include "kernels/cpu/block.hpp"
+#include "kernels/cpu/block_sizes.hpp"
 #include "kernels/cpu/end_to_end/args.hpp"
 #include "kernels/cpu/page_prefetcher.hpp"
 #include "kernels/cpu/policy/fill-inl.hpp"

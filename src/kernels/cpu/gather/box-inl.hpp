@@ -18,7 +18,7 @@
 
 #include "kernels/cpu/gather/box.hpp"
 #include "kernels/cpu/odometer.hpp"
-#include "kernels/cpu/policy/lines-inl.hpp"
+#include "kernels/cpu/policy/line_stores-inl.hpp"
 #include "kernels/cpu/policy/units-inl.hpp"
 #include "kernels/cpu/scratch.hpp"
 

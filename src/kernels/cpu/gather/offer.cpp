@@ -60,7 +60,7 @@ bool offer_elements(const facts& known, const target& on, const kernel& /*row*/,
   auto& work = made.emplace<elements_args>();
   split(work, known, on, unit, true);
   cut_panels(work, costs);
-  cut_rows(work, threads_for(known.bytes, known.threads, costs));
+  cut_rows(work, known, costs);
   finish(made, work, known, costs, 0);
   made.reason = unit > 1 ? "short inner runs that are contiguous on both sides: each is copied as one wide element"
                          : "elements are copied one by one, and dst is written in whole lines";

@@ -280,43 +280,6 @@ HWY_INLINE void rows_of_blocks(const std::byte* from, std::int64_t src_pitch, st
   }
 }
 
-// Calls the read_ahead of a strip for one block of its rows. A struct and not a lambda: g++ 12 drops calls of a lambda that
-// only prefetches, because it finds no effect in it.
-template <std::size_t Rows, class Ahead>
-struct ahead_of_rows {
-  const Ahead& ahead;
-  int first;
-  std::int64_t offset;
-  HWY_INLINE void operator()(std::int64_t column) const { ahead.template rows_from<Rows>(first, offset + column); }
-};
-
-struct plain_rows {
-  template <std::size_t Rows>
-  HWY_INLINE const std::byte* const (&operator()(const std::byte* const (&row)[Rows]) const)[Rows] {
-    return row;
-  }
-};
-
-// Effect  calls fill_rows for each block of the `rows` rows, from byte `offset` on. wrap() makes the rows object of a block
-//         from the pointers to its rows
-// Shape   rows is a multiple of Block::rows.
-//         last_first: the blocks of rows are transposed in reverse order, the columns of each block in order. If runs are
-//         contiguous and the last block has too many rows, later stores overwrite the surplus behind its runs. Otherwise
-//         blocks are in order, which the hardware prefetcher follows best
-template <class Block, std::size_t Word, class Ahead, class Wrap = plain_rows>
-HWY_INLINE void fill_strip(const std::byte* const* row, int rows, std::int64_t offset, std::int64_t cols, std::byte* to,
-                           std::int64_t pitch, bool last_first, const Ahead& ahead, const Wrap& wrap = {}) {
-  constexpr auto at_once = static_cast<int>(Block::rows);
-  for (int done = 0; done < rows; done += at_once) {
-    const int r = last_first ? rows - at_once - done : done;
-    const std::byte* mine[Block::rows];  // in registers along the columns
-    HWY_UNROLL(16)
-    for (std::size_t k = 0; k < Block::rows; ++k) mine[k] = row[r + static_cast<int>(k)] + offset;
-    fill_rows<Block, Word>(wrap(mine), cols, to + r * static_cast<std::int64_t>(Word), pitch,
-                           ahead_of_rows<Block::rows, Ahead>{ahead, r, offset});
-  }
-}
-
 }  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif  // per target

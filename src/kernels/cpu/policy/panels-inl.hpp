@@ -17,18 +17,77 @@
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
+// The row pointers of a group and of the group after it.
+class group_rows {
+ public:
+  // `memory` holds 2 * (group + strip_rows) pointers.
+  group_rows(const blocking& work, const std::byte* src, std::int64_t row, std::int64_t rows,
+             std::byte* memory) noexcept
+      : walk_(work.rows, work.word_bytes, row, true),
+        src_(src),
+        stride_(work.rows.rank == 1 ? work.rows.axes[0].src_stride * work.word_bytes : 0),
+        left_(rows),
+        group_(work.group),
+        now_(reinterpret_cast<const std::byte**>(memory)),
+        next_(now_ + work.group + strip_rows) {
+    next_count_ = list(next_);
+  }
+
+  // Goes to the next group. Returns its number of rows, 0 at the end.
+  HWY_INLINE std::int64_t advance() noexcept {
+    std::swap(now_, next_);
+    count_ = next_count_;
+    next_count_ = list(next_);
+    return count_;
+  }
+
+  [[nodiscard]] HWY_INLINE bool last() const noexcept { return next_count_ == 0; }
+  [[nodiscard]] HWY_INLINE strip at(std::int64_t row) const noexcept {
+    const bool known = row + strip_rows <= next_count_;
+    return {now_ + row, known ? next_ + row : nullptr, 0,
+            static_cast<int>(HWY_MIN(std::int64_t{strip_rows}, count_ - row))};
+  }
+
+ private:
+  HWY_INLINE std::int64_t list(const std::byte** into) noexcept {
+    const std::int64_t count = HWY_MIN(group_, left_);
+    left_ -= count;
+    if (rank_one()) {
+      const std::byte* const base = src_ + walk_.src() + done_ * stride_;
+      for (std::int64_t k = 0; k < count; ++k) into[k] = base + k * stride_;
+      done_ += count;
+    } else {
+      for (std::int64_t k = 0; k < count; ++k, walk_.next()) into[k] = src_ + walk_.src();
+    }
+    for (int k = 0; k < (count == 0 ? 0 : strip_rows); ++k) into[count + k] = into[count - 1];
+    return count;
+  }
+  [[nodiscard]] HWY_INLINE bool rank_one() const noexcept { return stride_ != 0; }
+
+  odometer walk_;
+  const std::byte* src_;
+  std::int64_t stride_;  // src stride of the only row axis, in bytes; 0: there are several
+  std::int64_t left_;
+  std::int64_t group_;
+  std::int64_t done_ = 0;
+  const std::byte** now_;
+  const std::byte** next_;
+  std::int64_t count_ = 0;
+  std::int64_t next_count_ = 0;
+};
+
 // Memory of a panel: a buffer for the pieces of some columns, and for each column a carry and its address in dst.
 class panel_buffer {
  public:
   // Makes room for `spare_cols` surplus columns that a block may store, and for `more` bytes of the caller. If there is no
   // memory, data() is null.
   panel_buffer(const blocking& work, std::int64_t spare_cols, std::int64_t more) noexcept
-      : block_(work.panel * work.element_bytes <= short_row_bytes
-                   ? work.panel
-                   : HWY_MAX(line_bytes / work.element_bytes, std::int64_t{1})),
+      : cols_(work.panel * work.element_bytes <= short_row_bytes
+                  ? work.panel
+                  : HWY_MAX(line_bytes / work.element_bytes, std::int64_t{1})),
         pitch_((line_bytes + work.group * work.element_bytes + slack_bytes - 1) / 64 * 64 + 64),
         streaming_(work.streaming) {
-    const std::int64_t buffer_bytes = (block_ + spare_cols) * pitch_;
+    const std::int64_t buffer_bytes = (cols_ + spare_cols) * pitch_;
     const std::int64_t carry_bytes = work.panel * line_bytes;
     const std::int64_t place_bytes = work.panel * static_cast<std::int64_t>(sizeof(std::byte*));
     std::byte* const memory = scratch(buffer_bytes + carry_bytes + place_bytes + more);
@@ -39,7 +98,7 @@ class panel_buffer {
     more_ = carry_ + carry_bytes + place_bytes;
   }
 
-  [[nodiscard]] HWY_INLINE std::int64_t block() const noexcept { return block_; }  // columns that the buffer holds
+  [[nodiscard]] HWY_INLINE std::int64_t cols() const noexcept { return cols_; }  // columns that the buffer holds
   [[nodiscard]] HWY_INLINE std::int64_t pitch() const noexcept { return pitch_; }
   [[nodiscard]] HWY_INLINE std::byte* data() const noexcept { return data_; }
   [[nodiscard]] HWY_INLINE std::byte** place() const noexcept { return place_; }
@@ -68,7 +127,7 @@ class panel_buffer {
   }
 
  private:
-  std::int64_t block_;
+  std::int64_t cols_;
   std::int64_t pitch_;
   bool streaming_;
   std::byte* data_ = nullptr;
@@ -77,6 +136,9 @@ class panel_buffer {
   std::byte* more_ = nullptr;
 };
 
+// Fill has
+//   part(rows, c, cols, panel_cols, to, pitch)   transposes words [c, c + cols) of each row of the strip into runs in the buffer
+//   spare_cols                                   surplus columns that its last block may store
 template <class Fill>
 void move_panels(const blocking& work, const std::byte* src, std::byte* dst, std::int64_t begin, std::int64_t end,
                  const Fill& fill) {
@@ -93,8 +155,8 @@ void move_panels(const blocking& work, const std::byte* src, std::byte* dst, std
     group_rows rows(work, src + outer.src() + here.col * work.src_col_bytes, here.row, here.rows, buffer.more());
     bool first = true;
     while (const std::int64_t group = rows.advance()) {
-      for (std::int64_t c = 0; c < here.cols; c += buffer.block()) {
-        const std::int64_t some = HWY_MIN(buffer.block(), here.cols - c);
+      for (std::int64_t c = 0; c < here.cols; c += buffer.cols()) {
+        const std::int64_t some = HWY_MIN(buffer.cols(), here.cols - c);
         for (std::int64_t r = 0; r < group; r += strip_rows) {
           fill.part(rows.at(r), c, some, here.cols, buffer.data() + r * e, buffer.pitch());
         }

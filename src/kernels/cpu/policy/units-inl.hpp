@@ -10,11 +10,11 @@
 #include <array>
 #include <utility>
 
-#include "kernels/cpu/block.hpp"
+#include "kernels/cpu/block_sizes.hpp"
 #include "kernels/cpu/blocking.hpp"
 #include "kernels/cpu/odometer.hpp"
 #include "kernels/cpu/policy/block-inl.hpp"
-#include "kernels/cpu/policy/lines-inl.hpp"
+#include "kernels/cpu/policy/line_stores-inl.hpp"
 #include "kernels/cpu/scratch.hpp"
 #include "kernels/kernel.hpp"
 
@@ -31,65 +31,6 @@ struct strip {
   const std::byte* const* next;  // loads continue at next[k] + step after the end of row k; null: unknown
   std::int64_t step;
   int count;
-};
-
-// The row pointers of a group and of the group after it.
-class group_rows {
- public:
-  // `memory` holds 2 * (group + strip_rows) pointers.
-  group_rows(const blocking& work, const std::byte* src, std::int64_t row, std::int64_t rows,
-             std::byte* memory) noexcept
-      : walk_(work.rows, work.word_bytes, row, true),
-        src_(src),
-        stride_(work.rows.rank == 1 ? work.rows.axes[0].src_stride * work.word_bytes : 0),
-        left_(rows),
-        group_(work.group),
-        now_(reinterpret_cast<const std::byte**>(memory)),
-        next_(now_ + work.group + strip_rows) {
-    next_count_ = list(next_);
-  }
-
-  // Goes to the next group. Returns its number of rows, 0 at the end.
-  HWY_INLINE std::int64_t advance() noexcept {
-    std::swap(now_, next_);
-    count_ = next_count_;
-    next_count_ = list(next_);
-    return count_;
-  }
-
-  [[nodiscard]] HWY_INLINE bool last() const noexcept { return next_count_ == 0; }
-  [[nodiscard]] HWY_INLINE strip at(std::int64_t row) const noexcept {
-    const bool known = row + strip_rows <= next_count_;
-    return {now_ + row, known ? next_ + row : nullptr, 0,
-            static_cast<int>(HWY_MIN(std::int64_t{strip_rows}, count_ - row))};
-  }
-
- private:
-  HWY_INLINE std::int64_t list(const std::byte** into) noexcept {
-    const std::int64_t count = HWY_MIN(group_, left_);
-    left_ -= count;
-    if (rank_one()) {
-      const std::byte* const base = src_ + walk_.src() + done_ * stride_;
-      for (std::int64_t k = 0; k < count; ++k) into[k] = base + k * stride_;
-      done_ += count;
-    } else {
-      for (std::int64_t k = 0; k < count; ++k, walk_.next()) into[k] = src_ + walk_.src();
-    }
-    for (int k = 0; k < (count == 0 ? 0 : strip_rows); ++k) into[count + k] = into[count - 1];
-    return count;
-  }
-  [[nodiscard]] HWY_INLINE bool rank_one() const noexcept { return stride_ != 0; }
-
-  odometer walk_;
-  const std::byte* src_;
-  std::int64_t stride_;  // src stride of the only row axis, in bytes; 0: there are several
-  std::int64_t left_;
-  std::int64_t group_;
-  std::int64_t done_ = 0;
-  const std::byte** now_;
-  const std::byte** next_;
-  std::int64_t count_ = 0;
-  std::int64_t next_count_ = 0;
 };
 
 // Runs of rows along the innermost row axis, piece by piece. For panels of very few columns: a pointer for each row would be

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/block.hpp"
+#include "kernels/cpu/block_sizes.hpp"
 #include "kernels/cpu/dispatch.hpp"
 #include "kernels/cpu/split.hpp"
 

@@ -7,8 +7,8 @@
 
 #include "kernels/cpu/odometer.hpp"
 #include "kernels/cpu/policy/block-inl.hpp"
+#include "kernels/cpu/policy/line_stores-inl.hpp"
 #include "kernels/cpu/policy/line_tile-inl.hpp"
-#include "kernels/cpu/policy/lines-inl.hpp"
 #include "kernels/cpu/register_tile/args.hpp"
 #include "kernels/kernel.hpp"
 

@@ -9,7 +9,7 @@
 //
 //   3. pieces are stored to a buffer in the order of dst, so that each piece overwrites the surplus bytes of the piece before
 //      it. The last block of rows overlaps its neighbour
-//   4. the buffer is written in whole lines, behind the unfinished line of the group before (lines-inl.hpp)
+//   4. the buffer is written in whole lines, behind the unfinished line of the group before (line_stores-inl.hpp)
 #if defined(CORNERTURN_SHORT_WIDE_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_SHORT_WIDE_INL
 #undef CORNERTURN_SHORT_WIDE_INL
@@ -19,9 +19,9 @@
 
 #include <array>
 
-#include "kernels/cpu/block.hpp"
+#include "kernels/cpu/block_sizes.hpp"
 #include "kernels/cpu/policy/block-inl.hpp"
-#include "kernels/cpu/policy/lines-inl.hpp"
+#include "kernels/cpu/policy/line_stores-inl.hpp"
 #include "kernels/cpu/policy/packed-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();

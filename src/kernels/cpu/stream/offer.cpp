@@ -1,7 +1,7 @@
 // Offers for large matrices: three ways to stage lines of dst, and how each one cuts the rows and columns.
 #include <algorithm>
 
-#include "kernels/cpu/block.hpp"
+#include "kernels/cpu/block_sizes.hpp"
 #include "kernels/cpu/split.hpp"
 #include "kernels/cpu/stream/args.hpp"
 #include "kernels/kernel.hpp"
@@ -16,8 +16,7 @@ bool takes(const facts& known, const kernel& row) noexcept {
 }
 
 void finish(offer& made, blocking& work, const facts& known, const cpu_costs& costs, double time) noexcept {
-  cut_rows(work, threads_for(known.bytes, known.threads, costs));
-  work.prefetches_pages = reads_in_order(work, costs.page_prefetch_bytes);
+  cut_rows(work, known, costs);
   share_out(made, known, costs, work.units());
   made.time = with_short_runs(time, work, known) + (work.streaming ? 0 : costs.times.buffered_in_cache);
   made.binds = work.streaming ? bound::dram : bound::issue;
@@ -81,6 +80,7 @@ bool offer_strips(const facts& known, const target& on, const kernel& row, offer
   if (row_bytes < strip_block_bytes && !whole_registers) return false;
   work.lines = 2;
   cut_strips(work, e, costs);
+  work.prefetches_pages = reads_in_order(work, costs.page_prefetch_bytes);
   // Partial blocks and narrow elements go through windows in L2.
   double time = costs.times.strips;
   if (e <= 2) time += 0.3;

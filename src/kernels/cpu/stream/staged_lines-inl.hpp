@@ -4,7 +4,7 @@
 //   1. a unit is a panel of columns times a chunk of rows. It is cut into blocks of 64 / word rows and columns: one
 //      line of each row, which becomes one line of each column. A strip is a row of blocks
 //   2. a strip is walked along the columns. Each block goes through registers into the tile. There every column has
-//      a window of `lines` lines and, in front of it, room for a carry (lines-inl.hpp)
+//      a window of `lines` lines and, in front of it, room for a carry (line_stores-inl.hpp)
 //   3. before a window is filled again, its lines are written. A quarter is 16 bytes of a src row. The windows of quarter q
 //      are full before the strips s with (s + q) % lines == 0. So the quarters take turns, and with four lines the loads of
 //      each block come with the stores of one quarter:
@@ -27,7 +27,7 @@
 #include <array>
 
 #include "kernels/cpu/policy/block-inl.hpp"
-#include "kernels/cpu/policy/lines-inl.hpp"
+#include "kernels/cpu/policy/line_stores-inl.hpp"
 #include "kernels/cpu/policy/units-inl.hpp"
 #include "kernels/cpu/stream/args.hpp"
 

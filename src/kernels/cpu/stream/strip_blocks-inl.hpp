@@ -13,7 +13,7 @@
 
 #include <array>
 
-#include "kernels/cpu/block.hpp"
+#include "kernels/cpu/block_sizes.hpp"
 #include "kernels/cpu/page_prefetcher.hpp"
 #include "kernels/cpu/policy/block-inl.hpp"
 #include "kernels/cpu/policy/units-inl.hpp"

@@ -4,7 +4,7 @@
 //   1. a unit is a panel of columns times a chunk of rows. A strip is rows_of_strip() rows of it, which are loaded side by
 //      side
 //   2. a strip is walked in blocks of 128 bytes of each row, which are prefetched some way ahead in the same rows. A block
-//      goes through registers into the windows of its columns: `lines` lines each, behind room for a carry (lines-inl.hpp)
+//      goes through registers into the windows of its columns: `lines` lines each, behind room for a carry (line_stores-inl.hpp)
 //   3. a window is written when it is full. Blocks take turns, so that every strip comes with its share of stores: block b is
 //      full after the strips s with (s + b + 1) % (strips of a window) == 0. If a second array is read, all windows are
 //      written together, so that its pieces are prefetched in one go
@@ -19,7 +19,7 @@
 
 #include <array>
 
-#include "kernels/cpu/block.hpp"
+#include "kernels/cpu/block_sizes.hpp"
 #include "kernels/cpu/page_prefetcher.hpp"
 #include "kernels/cpu/policy/units-inl.hpp"
 #include "kernels/cpu/stream/args.hpp"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/block.hpp"
+#include "kernels/cpu/block_sizes.hpp"
 #include "kernels/cpu/split.hpp"
 #include "kernels/kernel.hpp"
 
@@ -17,7 +17,7 @@ bool contiguous_rows(args& work, const facts& known, const target& on, const ker
 }
 
 void finish(offer& made, args& work, const facts& known, const cpu_costs& costs, double time) noexcept {
-  cut_rows(work, threads_for(known.bytes, known.threads, costs));
+  cut_rows(work, known, costs);
   work.prefetches_pages = reads_in_order(work, costs.page_prefetch_bytes);
   share_out(made, known, costs, work.units());
   made.time = with_short_runs(time, work, known) + (work.streaming ? 0 : costs.times.buffered_in_cache);

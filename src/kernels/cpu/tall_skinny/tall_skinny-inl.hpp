@@ -8,7 +8,7 @@
 //        3 columns of 2 bytes    a0 b0 c0 a1 b1 c1 a2 b2 -> a0 b0 c0 .. a1 b1 c1 ..
 //
 //   3. the shuffle rounds of block-inl.hpp transpose the pieces. The columns go to windows of two lines, each behind room
-//      for a carry (lines-inl.hpp)
+//      for a carry (line_stores-inl.hpp)
 //   4. all windows are written. Loads and stores overlap only when they alternate this often: groups of 4 lines are 2 to 5
 //      points slower, groups of 8 lines 5 to 10 (Intel Xeon, 2 MiB of L2, 2026-11-22)
 #if defined(CORNERTURN_TALL_SKINNY_INL) == defined(HWY_TARGET_TOGGLE)
@@ -20,10 +20,10 @@
 
 #include <array>
 
-#include "kernels/cpu/block.hpp"
+#include "kernels/cpu/block_sizes.hpp"
 #include "kernels/cpu/page_prefetcher.hpp"
 #include "kernels/cpu/policy/block-inl.hpp"
-#include "kernels/cpu/policy/lines-inl.hpp"
+#include "kernels/cpu/policy/line_stores-inl.hpp"
 #include "kernels/cpu/policy/units-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();

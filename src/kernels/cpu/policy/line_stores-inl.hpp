@@ -10,11 +10,11 @@
 // piece are stored, from data - a on. The bytes that are left become the next carry. Only the first and the last line of a
 // run are stored byte-wise, so the cache never fetches a line for ownership in the middle of a run. If a is 0, there is no
 // carry.
-#if defined(CORNERTURN_LINES_INL) == defined(HWY_TARGET_TOGGLE)
-#ifdef CORNERTURN_LINES_INL
-#undef CORNERTURN_LINES_INL
+#if defined(CORNERTURN_LINE_STORES_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef CORNERTURN_LINE_STORES_INL
+#undef CORNERTURN_LINE_STORES_INL
 #else
-#define CORNERTURN_LINES_INL
+#define CORNERTURN_LINE_STORES_INL
 #endif
 
 #include <hwy/cache_control.h>
