@@ -12,7 +12,7 @@ namespace cornerturn::bench {
 
 namespace {
 
-// An ad-hoc shape up to here is timed in cache.
+// An ad-hoc shape of up to this many bytes is timed in cache.
 constexpr std::int64_t hot_bytes = 256 * 1024, hot_bytes_gpu = 16 << 20;
 
 bench_case ad_hoc(const std::string& shape, std::int64_t element_bytes, std::vector<int> axes, machine on) {

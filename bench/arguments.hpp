@@ -1,4 +1,4 @@
-// What `cornerturn bench` was asked for, and the cases that are meant by it.
+// The options of `cornerturn bench`, and the cases that they select.
 #pragma once
 
 #include <string>
@@ -25,26 +25,26 @@ struct arguments {
   int placements = 1;
   double min_time = 0;
   bool huge = false, list = false, bars = false, regret = false;
-  random_options random;  // of the set `random`
+  random_options random;  // options of the set `random`
   std::string size;
 
   [[nodiscard]] bool is_random() const { return sets == std::vector<std::string>{"random"}; }
 };
 
-// Effect  the options of the command; `given` must outlive the parsing
+// Effect  declares the options of the command; `given` must outlive the parsing
 void declare(CLI::App& app, arguments& given);
 
-// Effect  -1 for auto and cpu; N for cuda:N, 0 for cuda
-// Errors  std::invalid_argument: none of these
+// Effect  returns -1 for auto and cpu, N for cuda:N, and 0 for cuda
+// Errors  std::invalid_argument: `device` is none of these
 [[nodiscard]] int gpu_ordinal(const std::string& device);
 
-// Effect  the ad-hoc shapes, then the rows of the table that are in a chosen set and match the pattern; or the random
-//         cases that match it
-// Errors  std::invalid_argument: a shape, a list of axes or a set that makes no sense; an option that the set `random`
-//         does not have, or that it alone has
+// Effect  returns the ad-hoc shapes, then the cases of the table that are in a chosen set and match the pattern. For the set
+//         `random`: the random cases that match the pattern
+// Errors  std::invalid_argument: a shape, a list of axes or a set is invalid; an option that the set `random` does not
+//         accept, or an option that only this set accepts
 [[nodiscard]] std::vector<bench_case> chosen_cases(const arguments& given, machine on);
 
-// Effect  the cases for other programs: names, extents, axes, strides
+// Effect  returns the cases as JSON for other programs: names, extents, axes, strides
 [[nodiscard]] std::string case_list_json(const std::vector<bench_case>& cases);
 
 }  // namespace cornerturn::bench

@@ -1,4 +1,4 @@
-// The bars of bars.inc against results. A wrong result never passes a bar.
+// Checks results against the bars of bars.inc. A wrong result never passes a bar.
 #include "bench/bars.hpp"
 
 #include <fmt/format.h>
@@ -59,7 +59,7 @@ bar_line check_geomean(const std::vector<result>& results, int threads, const ch
           mean >= bar ? verdict::pass : verdict::falls_short};
 }
 
-// On a GPU: each case's value against the bar, from below or from above.
+// On a GPU: compares the value of each case with the bar. at_least: the bar is the least value, else the greatest.
 template <class Value>
 bar_line check_each(const std::vector<result>& results, const std::string& set, const char* what, double bar,
                     bool at_least, const Value& value) {

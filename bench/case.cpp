@@ -18,7 +18,7 @@ std::string joined_extents(const std::vector<std::int64_t>& extents) {
     const std::size_t repeats = run - i;
     if (!text.empty()) text += 'x';
     text += std::to_string(extents[i]);
-    if (repeats >= 5) {  // 2^15x512 reads better than fifteen twos
+    if (repeats >= 5) {  // 2^15x512 is shorter than fifteen twos
       text.append("^").append(std::to_string(repeats));
       i = run;
     } else {

@@ -1,4 +1,4 @@
-// One interface for all that is timed: the library, the copies of the roof, and the peers.
+// One interface for everything that is timed: the library, the copies of the roof, and the peers.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace cornerturn::bench {
 
-// A contender made ready for one case: plans are built, threads are chosen.
+// A contender that is prepared for one case: plans are built, and threads are chosen.
 class runner {
  public:
   runner() = default;
@@ -28,10 +28,10 @@ class runner {
 
 struct setup {
   const bench_case& original;
-  view what;            // what this runner is to move; smaller than the case when the bench slices it
+  view what;            // the elements that this runner permutes; a part of the case when the bench slices it
   int threads;          // 1 for a single-threaded contender
   buffer_pair scratch;  // for planners that measure; the bench refills the source afterwards
-  std::string kernel;   // --kernel, or the row of a contender for --regret; ours only
+  std::string kernel;   // --kernel, or the forced kernel for --regret; only for the library
 };
 
 enum class role { ours, roof, peer, row };  // row: one kernel forced by its name, for --regret
@@ -39,36 +39,39 @@ enum class role { ours, roof, peer, row };  // row: one kernel forced by its nam
 struct contender {
   std::string name;
   role part = role::peer;
-  bool threaded = false;  // false: the bench slices the case over threads, and says so
+  bool threaded = false;  // false: the bench slices the case over threads, and marks the result as sliced
   std::function<std::unique_ptr<runner>(const setup& how)> prepare;  // returns null: this case is not supported
 };
 
-// Effect  what the library is asked to do
+// Effect  returns the problem that the library solves for this case
 [[nodiscard]] problem problem_of(const bench_case& one);
 
-// Effect  the name of the kernel that a call with pointers of this alignment runs: where a plan for a GPU holds a second
-//         kernel for misaligned pointers, plan::kernel() names the first
+// Effect  returns the name of the kernel that runs for pointers of this alignment. A plan for a GPU may hold a second kernel
+//         for misaligned pointers, but plan::kernel() only names the first one
 [[nodiscard]] std::string kernel_for(const plan& made, int alignment);
 
-// Effect  the same from the parts of a plan: what plan::kernel() and plan::explain() say
+// Effect  returns the result of kernel_for from the texts of a plan: `explanation` is plan::explain(), `aligned` is
+//         plan::kernel()
 [[nodiscard]] std::string kernel_in(const std::string& explanation, const std::string& aligned, int alignment);
 
-// Effect  the names of the kernels of one backend that --regret tries: all but the reference
+// Effect  returns the names of the kernels of one backend that --regret tries: all but the reference
 [[nodiscard]] std::vector<std::string> row_names(const std::string& backend);
 
-// Effect  true where an error says that a forced kernel does not take this problem, or pointers of this alignment
+// Effect  returns true when the error means that a forced kernel does not support this problem, or pointers of this
+//         alignment
 [[nodiscard]] bool is_refusal(const error& failure);
 
-// Effect  the library through a plan
+// Effect  returns the contender for the library, through a plan
 [[nodiscard]] contender ours();
 
-// Effect  one contender for each kernel that can be forced for this case, but not `chosen`; its prepare never refuses
+// Effect  returns one contender for each kernel that can be forced for this case, except `chosen`. Their `prepare` never
+//         refuses
 [[nodiscard]] std::vector<contender> row_contenders(const setup& how, const std::string& chosen);
 
-// Effect  one contender for each row of copies(), or of rewrites() where the case is in place
+// Effect  returns one contender for each row of copies(), or of rewrites() if the case is in place
 [[nodiscard]] std::vector<contender> roof_contenders(const bench_case& one);
 
-// Effect  the peers this build links; empty without CORNERTURN_PEERS
+// Effect  returns the peers that this build links; empty without CORNERTURN_PEERS
 [[nodiscard]] std::vector<contender> peers();
 
 // Effect  prepares for `how.threads` threads: directly, or one runner per slice of the longest axis. Null: unsupported.

@@ -1,6 +1,6 @@
-// Copies. A non-temporal copy of s streams cuts its piece into s parts and visits them in turn, a block of whole lines
-// at a time: more pages are open in DRAM and more hardware prefetchers run than for one stream.
-// Tried and lost (AMD Zen 4, 2026-11-21): 2 and 8 streams (-3 %, -8 % of 4), 4 streams of 4 KiB visits (-12 %).
+// Copies. A non-temporal copy with s streams cuts its piece into s parts and copies a block of whole lines of each part in
+// turn: more pages are open in DRAM and more hardware prefetchers run than with one stream. 4 streams are the best number: 2
+// streams are 3 % slower and 8 streams 8 % (AMD Zen 4, 2026-11-21).
 #include "bench/copies.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ void copy_memcpy(const std::byte* src, std::byte* dst, std::int64_t bytes) {
   std::memcpy(dst, src, static_cast<std::size_t>(bytes));
 }
 
-// Every byte inverted where it lies; src is not looked at.
+// Inverts each byte of dst in place. src is not read.
 void rewrite_plain(const std::byte* /*src*/, std::byte* dst, std::int64_t bytes) {
   for (std::int64_t i = 0; i < bytes; ++i) dst[i] = ~dst[i];
 }
@@ -48,7 +48,7 @@ __attribute__((target("avx512f"))) void rewrite_avx512(const std::byte* src, std
   rewrite_plain(src, dst + i, bytes - i);
 }
 
-// One block each way: 256 bytes. Src may be unaligned, dst is aligned to 64.
+// Copies one block of 256 bytes. src may be unaligned; dst is aligned to 64 bytes.
 __attribute__((target("avx512f"), always_inline)) inline void block_avx512_nt(const std::byte* src, std::byte* dst) {
   const __m512i a = _mm512_loadu_si512(src), b = _mm512_loadu_si512(src + 64);
   const __m512i c = _mm512_loadu_si512(src + 128), d = _mm512_loadu_si512(src + 192);
@@ -75,12 +75,12 @@ __attribute__((target("avx2"), always_inline)) inline void block_avx2(const std:
   }
 }
 
-// The same with what is read next fetched ahead, for cores whose own prefetchers fall behind.
+// Copies with software prefetch, for cores whose hardware prefetchers are too slow.
 template <int Bytes>
 __attribute__((always_inline)) inline void fetch_ahead(const std::byte* src) {
   for (int i = 0; i < 256; i += 64) __builtin_prefetch(src + Bytes + i, 0, 3);
 }
-// A line of each of the four pages after the 16 KiB in work: their begins are waited for together.
+// Prefetches one line of each of the four pages after the current 16 KiB, so that the stalls at their begins overlap.
 __attribute__((always_inline)) inline void fetch_pages(const std::byte* src) {
   constexpr std::uintptr_t four_pages = 16384;
   const std::uintptr_t inside = reinterpret_cast<std::uintptr_t>(src) % four_pages;
@@ -100,8 +100,8 @@ __attribute__((target("avx2"), always_inline)) inline void block_avx2_ahead(cons
   block_avx2_nt(src, dst);
 }
 
-// The text is the same for each target and store; only the block and the number of streams differ. A macro, because a
-// function with a target attribute is not inlined through a template parameter.
+// One copy for a target, a kind of block and a number of streams. A macro, because a function with a target attribute is not
+// inlined through a template parameter.
 #define STREAMED_COPY(name, isa, block, streams)                                                     \
   __attribute__((target(isa))) void name(const std::byte* src, std::byte* dst, std::int64_t bytes) { \
     const std::int64_t part = bytes / (streams) / 256 * 256;                                         \

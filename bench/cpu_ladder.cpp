@@ -1,4 +1,4 @@
-// The CPU's ladder as contenders of one case: the roof, the rungs and the library alternate, and all are checked.
+// The CPU ladder as contenders of one case: the roof, the rungs and the library run in turn, and all are checked.
 #include <fmt/format.h>
 
 #include <algorithm>

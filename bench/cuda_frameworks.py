@@ -1,7 +1,7 @@
-"""PyTorch, CuPy and JAX behind one face, for cuda_peers.py. None of them is imported before it is asked for.
+"""PyTorch, CuPy and JAX behind one interface, for cuda_peers.py. A framework is imported when it is first used.
 
 A framework: name, version, method, l2_bytes, has_strides, free_bytes(), prepare(task, pairs), free(), close().
-A work is one case made ready: calls, pairs, clock, warm_up(n), sample(n) -> seconds per call, read_src(offsets) and
+A work is one prepared case: calls, pairs, clock, warm_up(n), sample(n) -> seconds per call, read_src(offsets) and
 read_dst(offsets) -> words as integers, release().
 
 Cold: each call takes the next of the pairs. The result of a pair is dropped just before its next call, so the
@@ -14,8 +14,8 @@ import time
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 UNIT = 2 << 20
-CHUNK = (64 << 20) - 4096 + 16  # random bytes that are made; the rest repeats them, out of step with any pitch
-LEAD = 1 << 30  # bytes set before the timed calls: the host runs ahead meanwhile, and L2 holds nothing of ours
+CHUNK = (64 << 20) - 4096 + 16  # random bytes that are generated and repeated; the length is no multiple of a usual pitch
+LEAD = 1 << 30  # bytes set before the timed calls: the host runs ahead meanwhile, and no data of a case stays in L2
 
 
 class Unsupported(Exception):
@@ -27,19 +27,19 @@ def slot(task):
 
 
 def arena_bytes(tasks, l2_bytes, free_bytes):
-    """For the sources of the largest case, and never more than 40 % of what is free."""
+    """Enough for the sources of the largest case, but at most 40 % of the free memory."""
     wanted = (slot(task) * (1 if task.hot else max(3, math.ceil(2 * l2_bytes / task.bytes) + 1)) for task in tasks)
     return min(max(wanted), int(free_bytes * 0.4) // UNIT * UNIT)
 
 
-def wake_up(framework):  # the clocks of an idle device rise while it works: a fifth of a second
+def wake_up(framework):  # the clocks of an idle device rise slowly: a fifth of a second of untimed work
     for _ in range(800):
         framework.lead()
     framework.wait()
 
 
 class EventWork:
-    """What PyTorch and CuPy share: events on either side of each sample, all enqueued before the first ends."""
+    """The base of PyTorch and CuPy: an event before and after each sample. All are enqueued before the first one ends."""
     clock = "events"
 
     def __init__(self, owner, task, pairs):
@@ -48,7 +48,7 @@ class EventWork:
         if self.pairs == 0:
             raise Unsupported("it does not fit")
         self.sources = [owner.source(task, i) for i in range(self.pairs)]
-        reuses = task.hot or not task.is_packed  # otherwise the call allocates its result, as users write it
+        reuses = task.hot or not task.is_packed  # otherwise the call allocates its result, as in usual code
         self.results = [owner.destination(task) if reuses else None for _ in range(self.pairs)]
         self.call_one = owner.into if reuses else owner.made
         self.next, self.calls, self.graph = 0, 1, None
@@ -266,7 +266,7 @@ class CuPy:
 
 
 class JaxWork:
-    """Wall time of a row of calls that are waited for together at its end, over their number."""
+    """Wall time of several calls, divided by their number. The host waits once, after the last call."""
     clock = "wall"
 
     def __init__(self, owner, task, pairs):
@@ -320,7 +320,7 @@ class Jax:
         if not any(device.platform == "gpu" for device in jax.devices()):
             raise RuntimeError("it finds no CUDA device")
         self.jax, self.numpy, self.version = jax, numpy, jax.__version__
-        self.lender = None  # who owns the sources, and says how much memory there is
+        self.lender = None  # the framework that owns the sources and reports the free memory
         for make in (Torch, CuPy):
             try:
                 self.lender = make([task for task in tasks if task.is_packed] or tasks)
@@ -332,7 +332,7 @@ class Jax:
         self.kinds = {1: "uint8", 2: "float16", 4: "float32", 8: "float64", 16: "complex128"}
 
     def free_bytes(self):
-        # What JAX freed stays with its pool: as much as it holds now is free to it.
+        # Memory that JAX freed stays in its pool, so the unused part of the pool is free for JAX.
         stats = self.jax.devices()[0].memory_stats() or {}
         own = stats.get("pool_bytes", 0) - stats.get("bytes_in_use", 0)
         return (8 << 30 if self.lender is None else self.lender.free_bytes()) + max(own, 0)
@@ -350,7 +350,7 @@ class Jax:
         return JaxWork(self, task, pairs)
 
     def words(self, array, task, offsets):
-        if self.lender is not None:  # on the device: the whole array is long on its way to the host
+        if self.lender is not None:  # selected on the device: copying the whole array to the host takes long
             return self.lender.words(self.lender.borrowed(array), task, offsets)
         flat = self.numpy.asarray(array).reshape(-1).view(self.integers[task.word])
         return flat[self.numpy.asarray(halves(task, offsets))].tolist()

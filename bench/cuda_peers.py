@@ -5,7 +5,8 @@
     bench/cuda_peers.py cases.json --json peers.json --seconds 90
     bench/merge.py RESULT.json... --peers peers.json --out bench/results/NAME.json
 
-What is not installed is named and left out. The cases go round the sets, so that an early end leaves some of each.
+A framework that is not installed is listed and left out. The cases alternate between the sets, so that each set has some
+results after an early end.
 """
 import argparse
 import functools
@@ -21,8 +22,8 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cuda_frameworks  # noqa: E402  (beside this file)
 
-ALL_PLACES = 65536  # elements up to which each is checked
-SOME_PLACES = 1024  # and how many of more
+ALL_PLACES = 65536  # in arrays of up to this many elements, all elements are checked
+SOME_PLACES = 1024  # in larger arrays, this many
 WARM_CALLS = 3
 
 
@@ -35,7 +36,7 @@ def span(extents, strides):
 
 
 class Task:
-    """A case in words of 1 to 16 bytes: what is left of an odd element is one more axis, last on both sides."""
+    """A case in words of 1 to 16 bytes. Several words of an element are one more axis, the last one of src and dst."""
 
     def __init__(self, case):
         self.name, self.set, self.hot, self.bytes = case["name"], case["set"], case["hot"], case["bytes"]
@@ -56,7 +57,7 @@ class Task:
 
     @functools.cached_property
     def places(self):
-        """Offsets in src and in dst of the words to compare: by division, nothing of a framework is used."""
+        """Offsets in src and in dst of the words to compare, computed by division without any framework."""
         count = math.prod(self.extents)
         if count <= ALL_PLACES:
             chosen = range(count)
@@ -78,7 +79,7 @@ class Task:
 
 
 def wanted_pairs(task, l2_bytes, free_bytes):
-    """At least three, and 4 x L2 of other traffic before one is met again; what fits, 0 for none."""
+    """At least three pairs, and enough for 4 x L2 of other traffic before a pair is used again; fewer if memory is short."""
     wanted = 1 if task.hot else max(3, math.ceil(4 * l2_bytes / (2 * task.bytes)) + 1)
     each = (task.src_span + task.dst_span) * task.word + (4 << 20)
     return max(0, min(wanted, int(free_bytes * 0.85) // each))
@@ -112,7 +113,7 @@ def row_of(task, samples, verified, checked, work):
 
 
 def measure(task, framework, rounds):
-    """One row; raises cuda_frameworks.Unsupported, or what the framework raises."""
+    """One row. Raises cuda_frameworks.Unsupported, or any exception of the framework."""
     if not task.is_packed and not framework.has_strides:
         raise cuda_frameworks.Unsupported("it has no strides")
     pairs = wanted_pairs(task, framework.l2_bytes, framework.free_bytes())
@@ -154,7 +155,7 @@ def run(framework, tasks, rounds, deadline, clock=time.monotonic, say=print):
 
 
 def run_all(makers, tasks, given, clock=time.monotonic, say=print):
-    """Each framework gets an even share of the time that is left; what one does not need goes to the next."""
+    """Each framework gets an equal share of the remaining time. Time that one does not need goes to the next ones."""
     begin = clock()
     results, absent = [], {}
     for i, (name, make) in enumerate(makers):

@@ -1,5 +1,5 @@
-// The result file. `context` and `benchmarks` are what Google Benchmark's compare.py reads; times are medians per call.
-// `cornerturn` is ours: format [major, minor, patch], a new major when a reader has to change.
+// The result file. Google Benchmark's compare.py reads `context` and `benchmarks`; times are medians per call. The block
+// `cornerturn` is our own; it has a format [major, minor, patch]. A new major version means that readers have to change.
 #include <unistd.h>
 
 #include <chrono>
@@ -66,7 +66,8 @@ ordered_json context_of(const run_facts& facts, const cpu_info& cpu_here) {
   };
 }
 
-// All that a planner knows of a case, for tools that fit its constants: axes are those of dst, outermost first.
+// Everything that a planner knows about a case, for tools that fit the planner's constants. Axes are in the order of dst,
+// outermost first.
 ordered_json problem_json(const bench_case& what) {
   ordered_json axes = ordered_json::array();
   for (const view_axis& axis : full_view(what).axes) {
@@ -82,7 +83,7 @@ ordered_json problem_json(const bench_case& what) {
           {"dst_shift_bytes", what.shift.dst}};
 }
 
-// The offers of the GPU's planner by kernel: the prediction beside the measurement.
+// The offers of the GPU planner, by kernel. They are written next to the measured times.
 std::map<std::string, plan_offer> predictions_of(const result& one) {
   std::map<std::string, plan_offer> found;
   if (one.device.empty()) return found;
@@ -91,12 +92,12 @@ std::map<std::string, plan_offer> predictions_of(const result& one) {
     wanted.alignment = static_cast<int>(base_alignment(one.what));
     for (const plan_offer& offer : offers(problem_of(one.what), wanted)) found.emplace(offer.kernel, offer);
   } catch (const error&) {
-    found.clear();  // a result without predictions is one all the same
+    found.clear();  // a result without predictions is still valid
   }
   return found;
 }
 
-// The chosen kernel first. One sample: it was so slow that it was run once. No ns: it failed.
+// All kernels, the chosen one first. A kernel with one sample was so slow that it ran once. A kernel without ns failed.
 ordered_json kernels_json(const result& one) {
   ordered_json rows = ordered_json::array();
   const std::map<std::string, plan_offer> predicted = predictions_of(one);

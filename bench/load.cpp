@@ -1,4 +1,4 @@
-// /proc/stat against our own CPU time.
+// Compares /proc/stat with the CPU time of this process.
 #include "bench/load.hpp"
 
 #include <unistd.h>

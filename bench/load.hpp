@@ -1,4 +1,4 @@
-// How busy others kept this machine while we measured: a stranger on a core halves a two-thread result.
+// The load of other processes during the measurement: another process on one core halves a two-thread result.
 #pragma once
 
 #include <chrono>
@@ -9,8 +9,8 @@ class load_watch {
  public:
   load_watch();
 
-  // Effect  CPUs that other processes (and the hypervisor, where it says so) kept busy since construction, on average;
-  //         -1 where the system does not tell
+  // Effect  returns the average number of CPUs that other processes kept busy since construction, with the hypervisor's
+  //         stolen time if it reports that. -1: the system does not report its load
   [[nodiscard]] double other_cpus() const;
 
  private:
@@ -19,6 +19,6 @@ class load_watch {
   std::chrono::steady_clock::time_point begin_;
 };
 
-inline constexpr double busy_limit = 0.15;  // more than this is marked in the table: 7 % of a 2-core machine
+inline constexpr double busy_limit = 0.15;  // CPUs; the table marks larger loads: 7 % of a 2-core machine
 
 }  // namespace cornerturn::bench

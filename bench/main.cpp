@@ -64,8 +64,8 @@ int report_bars(const std::vector<result>& results, machine on) {
   return missed ? exit_failure : 0;
 }
 
-// Few, as the cases are many. A multiple of the 3 pairs of buffers that a large case has on a GPU: all contenders then
-// visit each place in memory equally often.
+// Few rounds, because there are many cases. A large case on a GPU has 3 buffer pairs; a multiple of 3 lets each contender run
+// equally often on each pair.
 constexpr int rounds_of_random = 6;
 
 int rounds_of(const arguments& given, int usual) {
@@ -73,7 +73,7 @@ int rounds_of(const arguments& given, int usual) {
   return given.is_random() ? rounds_of_random : usual;
 }
 
-// The tables after the last case.
+// Prints the tables after the last case.
 void print_summary(const std::vector<result>& results, const arguments& given, machine on) {
   if (given.is_random()) {
     fmt::print("{}", random_summary(results));
@@ -87,7 +87,7 @@ void print_summary(const std::vector<result>& results, const arguments& given, m
              on == machine::cpu ? "" : " --device " + given.device, given.regret ? " --regret" : "");
 }
 
-// Where the result file goes: to the path of --json, and to whoever called main().
+// The destinations of the result file: the path of --json, and the string that the caller of main() passed.
 struct sink {
   std::ofstream file;
   std::string path;
@@ -185,7 +185,7 @@ int run(const arguments& given, const std::vector<std::string>& argv, std::strin
   const int ordinal = gpu_ordinal(given.device);
   const machine on = ordinal < 0 ? machine::cpu : machine::gpu;
   const std::vector<bench_case> cases = chosen_cases(given, on);
-  // Opened before minutes of measuring, not after.
+  // Opened first, so that a bad path fails before minutes of measuring.
   sink report{{}, given.json, result_file};
   if (!given.json.empty()) report.file.open(given.json);
   if (!report.file) throw std::runtime_error("--json: cannot write '" + given.json + "'");
@@ -212,7 +212,7 @@ int main(int argc, const char* const* argv, std::string* result_file) {
   std::vector<std::string> words(argv, argv + argc), recorded{"cornerturn", "bench"};
   recorded.insert(recorded.end(), words.begin(), words.end());
   try {
-    std::reverse(words.begin(), words.end());  // as CLI11 wants them
+    std::reverse(words.begin(), words.end());  // CLI11 expects the arguments in reverse order
     app.parse(words);
     return run(given, recorded, result_file);
   } catch (const CLI::ParseError& failure) {
@@ -246,7 +246,7 @@ double copy_roof_gb_s(std::int64_t bytes, int threads) {
   std::size_t next = 0;
   double best = 0;
   std::vector<series> all(copies().size());
-  for (int round = -1; round < 7; ++round) {  // the round -1 warms up
+  for (int round = -1; round < 7; ++round) {  // round -1 is the warm-up
     for (std::size_t i = 0; i < all.size(); ++i) {
       const buffer_pair& on = pairs[next++ % pairs.size()];
       const auto begin = std::chrono::steady_clock::now();

@@ -1,6 +1,9 @@
-// One case, cold: 1 prepare every contender; 2 a warm-up run each, checked; 3 rounds in rotating order, each run on the
-// next pair of the pool; in the last round each destination is poisoned before and checked after. Hot: the same on one
-// pair, a sample being a loop of calls.
+// The steps of one cold case:
+//   1. prepare every contender
+//   2. run each contender once to warm up, and check its result
+//   3. time rounds in rotating order, each run on the next pair of the pool. In the last round each destination is poisoned
+//      before the run and checked after it
+// A hot case uses one pair, and a sample is a loop of calls.
 #include "bench/measure.hpp"
 
 #include <algorithm>
@@ -16,7 +19,7 @@ namespace cornerturn::bench {
 
 namespace {
 
-// A slow peer gets fewer rounds: as many as fit here, three at least, one when a run alone takes longer than this.
+// A slow peer gets fewer rounds, so that they fit this budget, but at least three; or one round, if one run exceeds it.
 constexpr double slow_peer_budget = 1.0;  // seconds per case
 constexpr double hot_sample = 60e-6;      // seconds: 2000 times the cost of reading the clock (~30 ns)
 constexpr int hot_samples = 60;
@@ -52,7 +55,7 @@ timing time_calls(runner& who, const buffer_pair& on, std::int64_t calls) {
   return {wall / static_cast<double>(calls), (cpu_now() - watch.cpu) / static_cast<double>(calls)};
 }
 
-// A copy moves packed bytes between aligned addresses; all others get the addresses of the case.
+// Copies of the roof get packed, aligned buffers. All other contenders get the addresses of the case.
 buffer_pair addresses(role part, const bench_case& what, const buffer_pair& slot) {
   if (part == role::roof) return slot;
   return {slot.src + what.shift.src, slot.dst + what.shift.dst};
@@ -61,7 +64,7 @@ std::int64_t dst_bytes(role part, const bench_case& what) {
   return part == role::roof ? what.bytes() : what.dst_span_bytes();
 }
 
-// Before a run that is checked. `on` is what addresses() says.
+// Prepares dst for a run that is checked. `on` is the result of addresses().
 void make_ready(role part, const bench_case& what, const buffer_pair& on) {
   memory::poison(on.dst, dst_bytes(part, what));
   if (!what.in_place()) return;
@@ -70,12 +73,13 @@ void make_ready(role part, const bench_case& what, const buffer_pair& on) {
     return;
   }
   const std::int64_t row = what.extents.back() * what.element_bytes, ld = row + what.ld.src * what.element_bytes;
-  for (std::int64_t at = 0; at < what.dst_span_bytes(); at += ld) {  // the poison between rows stays
+  for (std::int64_t at = 0; at < what.dst_span_bytes(); at += ld) {  // padding between rows keeps the poison
     std::memcpy(on.dst + at, on.src + at, static_cast<std::size_t>(row));
   }
 }
 
-// The roof moves bytes in order, or inverts them where they lie; all others must reach the permutation.
+// Checks a result. The roof copies bytes in order, or inverts them in place; all other contenders must produce the
+// permutation.
 std::string check(const series& entry, runner& who, const bench_case& what, const view& moved, const buffer_pair& on) {
   const std::int64_t bytes = dst_bytes(entry.part, what);
   if (entry.part == role::roof && what.in_place()) {
@@ -107,7 +111,7 @@ std::vector<entrant> enter_all(const bench_case& what, int threads, memory& pool
   const setup how{what, full_view(what), threads, scratch, options.kernel};
   enter(ours(), how, pool, into, entrants);
   for (const contender& who : roof_contenders(what)) enter(who, how, pool, into, entrants);
-  if (options.with_peers && !what.in_place()) {  // no peer is asked to work in place
+  if (options.with_peers && !what.in_place()) {  // peers do not run cases in place
     for (const contender& who : peers()) enter(who, how, pool, into, entrants);
   }
   for (const contender& who : options.more) enter(who, how, pool, into, entrants);
@@ -118,7 +122,8 @@ std::vector<entrant> enter_all(const bench_case& what, int threads, memory& pool
   return entrants;
 }
 
-bool runs_in(int round, int rounds, int planned) {  // `planned` of `rounds`, spread, the last one always among them
+// Spreads `planned` runs evenly over `rounds` rounds. The last round always has one.
+bool runs_in(int round, int rounds, int planned) {
   return static_cast<std::int64_t>(round + 1) * planned / rounds > static_cast<std::int64_t>(round) * planned / rounds;
 }
 
@@ -250,7 +255,7 @@ result measure_hot(const bench_case& what, memory& pool, const measure_options& 
       series& entry = outcome.entries[i];
       const bool last = sample == samples - 1;
       if (last) memory::poison(on.dst, what.bytes());
-      entrants[i].ready->run(on.src, on.dst);  // the caches hold the pair again
+      entrants[i].ready->run(on.src, on.dst);  // loads the pair into the caches again
       const timing took = time_calls(*entrants[i].ready, on, entry.calls_per_sample);
       entry.seconds.push_back(took.wall);
       entry.cpu_seconds.push_back(took.cpu);

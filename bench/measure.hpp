@@ -11,16 +11,16 @@
 
 namespace cornerturn::bench {
 
-// What one contender did in one case.
+// The results of one contender in one case.
 struct series {
   std::string name;
   role part = role::peer;
-  std::string detail;                 // the kernel, for ours
+  std::string detail;                 // the kernel, for the library
   bool sliced = false;                // the bench split the case over threads for it
   std::int64_t calls_per_sample = 1;  // more than 1 for hot cases
   std::vector<double> seconds;        // per call, one per sample
   std::vector<double> cpu_seconds;    // per call, of the whole process; empty on a GPU
-  std::vector<int> places;            // on a GPU: which pair, of which placement, each sample ran on
+  std::vector<int> places;            // on a GPU, for each sample: a number of its buffer pair and placement
   std::string wrong;                  // "" when the first and the last result were right everywhere
 
   [[nodiscard]] quartiles time() const { return quartiles_of(seconds); }
@@ -30,36 +30,37 @@ struct series {
 struct result {
   bench_case what;
   int threads = 1;
-  std::size_t pairs = 0;        // in the rotation; 1 for hot cases
-  std::vector<series> entries;  // ours first, then the roof, then peers; in a cold case on request then forced kernels
+  std::size_t pairs = 0;        // buffer pairs in the rotation; 1 for hot cases
+  std::vector<series> entries;  // the library, then the roof, then peers, then forced kernels (cold cases, on request)
   double other_cpus = 0;        // CPUs that other processes used meanwhile: see load.hpp
   std::string device = "";      // "cuda:0"; "" is the CPU. threads is 0 on a GPU
 
   [[nodiscard]] const series& ours() const { return entries.front(); }
-  [[nodiscard]] const series* best(role part) const;  // fastest right one by median; null when there is none
+  [[nodiscard]] const series* best(role part) const;  // the fastest correct one by median; null: there is none
   [[nodiscard]] double median_gb_s(const series& entry) const { return entry.gb_s(what.bytes()).median; }
   [[nodiscard]] double roof_gb_s() const;
-  [[nodiscard]] quartiles share() const;         // ours over the best roof median
-  [[nodiscard]] quartiles place_shares() const;  // ours by place, each by its median: lowest, median, highest
+  [[nodiscard]] quartiles share() const;         // speed of the library over the best roof median
+  [[nodiscard]] quartiles place_shares() const;  // lowest, median and highest of the medians of single places
   [[nodiscard]] bool any_wrong() const;
-  [[nodiscard]] const series& fastest_kernel() const;  // ours, or a forced kernel that is right and faster
-  [[nodiscard]] double regret() const;                 // our time over that of fastest_kernel(); 0: none is right
+  [[nodiscard]] const series& fastest_kernel()
+      const;                            // the chosen kernel, or a forced kernel that is correct and faster
+  [[nodiscard]] double regret() const;  // time of the chosen kernel over fastest_kernel(); 0: its result is wrong
 };
 
 struct measure_options {
   int rounds = 9;
-  double min_time = 0;  // seconds of our own runs, at least
+  double min_time = 0;  // least total seconds of the library's runs
   bool with_peers = false;
   std::string kernel;
   std::vector<contender> more{};  // besides the library, the roof and the peers
-  bool regret = false;            // cold cases: every kernel that can be forced too
+  bool regret = false;            // in cold cases, also times every kernel that can be forced
 };
 
-// A forced kernel whose first run takes this many times the fastest run so far is not timed again: it has one sample.
+// A forced kernel is not timed again if its first run takes this many times the fastest run so far. It then has one sample.
 inline constexpr double hopeless = 3;
 
 // Effect  measures out of cache: GB/s against the roof
-// Errors  those of the library's plan and execute
+// Errors  all errors of making a plan and of plan::execute
 [[nodiscard]] result measure_cold(const bench_case& what, int threads, memory& pool, const measure_options& options);
 
 // Effect  measures in cache: one pair reused, one thread, loops of calls long enough for the clock

@@ -1,8 +1,8 @@
-// The pool: two anonymous mappings, cut into slots a page apart. Sources are random once; destinations are poisoned.
+// The pool: two anonymous mappings, cut into slots that are a page apart. Sources are filled with random bytes once;
+// destinations are poisoned.
 //
-// Source bytes are (random & 0x9f) | 0x20: read as any IEEE format they are finite and normal, so a peer that
-// multiplies by alpha = 1 is neither slowed by denormals nor changed by signalling NaNs. The poison 0x5a is none of
-// them.
+// Source bytes are (random & 0x9f) | 0x20: in every IEEE format they are finite and normal numbers. So a peer that
+// multiplies by alpha = 1 is not slowed by denormals, and no signalling NaN changes. No source byte is the poison 0x5a.
 #include "bench/memory.hpp"
 
 #include <sys/mman.h>
@@ -80,7 +80,7 @@ void memory::release() {
 memory::plan memory::plan_for(std::int64_t bytes) const {
   const std::int64_t unit = huge_ ? huge_page : page;
   const std::int64_t stride = round_up(bytes + guard_bytes, unit) + unit;
-  // A small pair counts as some pages, or the pool would take all memory there is for a matrix of a few elements.
+  // A small pair counts as some pages. Otherwise the pool would take all memory for a matrix of a few elements.
   const std::int64_t traffic = 2 * std::max(bytes, 4 * page);
   const std::int64_t wanted = (rotation_bytes_ + traffic - 1) / traffic + 1;
   const std::int64_t fitting = (limit_ / 2 - unit) / stride;

@@ -1,4 +1,5 @@
-// The pool of source and destination buffers that a case rotates through, so that none is met again while cached.
+// The pool of source and destination buffers that a case rotates through. So no buffer is still in the cache when it is used
+// again.
 #pragma once
 
 #include <cstddef>
@@ -22,27 +23,27 @@ class memory {
   memory(const memory&) = delete;
   memory& operator=(const memory&) = delete;
 
-  // Effect  the pairs for one case: enough that max(4 x LLC, 1 GiB) of other traffic passes before one is met again,
-  //         fewer if that would take more than 40 % of the memory that was free at construction
+  // Effect  returns the pairs for one case. Before a pair is used again, other pairs cause max(4 x LLC, 1 GiB) of traffic.
+  //         There are fewer pairs if they would take more than 40 % of the memory that was free at construction
   // Errors  std::runtime_error when not even one pair fits
   [[nodiscard]] std::vector<buffer_pair> pairs(std::int64_t bytes);
 
-  // Effect  one pair, for a case that stays in cache
+  // Effect  returns one pair, for a case that stays in cache
   [[nodiscard]] buffer_pair pair(std::int64_t bytes);
 
   // Effect  grows the pool once for the largest of many cases
   void reserve(const std::vector<std::int64_t>& sizes);
 
-  // Effect  writes the random bytes of this place of the pool again (a planner may have destroyed them)
+  // Effect  writes the random bytes of a source again, because a planner may have overwritten them
   void refill(std::byte* src, std::int64_t bytes) const;
 
-  // Effect  fills a destination and its guards with a byte that no source holds, past the cache where the CPU can
+  // Effect  fills a destination and its guards with a byte that no source holds. With non-temporal stores if the CPU has them
   static void poison(std::byte* dst, std::int64_t bytes);
 
-  // Effect  true when the bytes round the destination still hold the poison
+  // Effect  returns true when the guards of the destination still hold the poison
   [[nodiscard]] static bool guards_intact(const std::byte* dst, std::int64_t bytes);
 
-  // Effect  how many of the bytes of a destination hold the poison: those that nothing was written to
+  // Effect  returns the number of bytes of a destination that hold the poison: nothing was written to them
   [[nodiscard]] static std::int64_t poisoned_bytes(const std::byte* dst, std::int64_t bytes);
 
   [[nodiscard]] std::int64_t rotation_bytes() const { return rotation_bytes_; }

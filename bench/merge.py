@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Makes one small result file of several processes' on one GPU, with the peers of cuda_peers.py, and checks the bars.
+"""Merges the result files of several processes on one GPU and the file of cuda_peers.py, and checks the bars.
 
     bench/merge.py RUN1.json ... RUN5.json --peers PEERS.json --out bench/results/NAME.json --check
     bench/merge.py bench/results/NAME.json --check                      # the bars of gpu_bars.inc, once more
 
-A share is the median of the processes' shares, each of the roof of its own process; `worst` is the lowest median of
-one process, or of one place of one process. A wrong result in one process makes the case wrong. --check lists what
-misses each bar; a miss, or fewer than five processes, is exit code 1.
+A share is the median of the shares of all processes; each is relative to the roof of its own process. `worst` is the lowest
+median of one process, or of one place of one process. A wrong result in one process makes the case wrong. --check lists the
+cases that miss each bar. A miss, or fewer than five processes, gives exit code 1.
 """
 import argparse
 import json
@@ -48,7 +48,7 @@ def named(case, name):
 
 
 def contender(found, role, wrong):
-    """Of one name, from each process; where one was wrong there is no number."""
+    """The merged row of one contender from all processes. If one result was wrong, it has no speed."""
     row = {"name": found[0]["name"], "role": role, "gb_s": {"median": 0.0 if wrong else median_gb_s(found)}}
     if wrong:
         row.update(verified=False, wrong=wrong)
@@ -60,7 +60,7 @@ def wrongs(found):
 
 
 def merged_case(cases):
-    """cases: the same one of each process."""
+    """cases: one case, as each process measured it."""
     first = cases[0]
     ours = [case["contenders"][0] for case in cases]
     wrong = wrongs(ours)
@@ -86,7 +86,7 @@ def merged_case(cases):
 
 
 def add_peers(rows, files):
-    """Each framework's cases, the median over the files that have them."""
+    """Adds the cases of each framework: the median over the files that have the case."""
     methods = {}
     by_name = {row["name"]: row for row in rows}
     found = {}
@@ -124,7 +124,7 @@ def merged(runs, peer_files):
 
 
 def text_of(whole):
-    """One case a line, so that a file stays small and a change of it can be read."""
+    """One case a line, so that files stay small and their diffs are readable."""
     head = json.dumps({**whole, "cornerturn": {**whole["cornerturn"], "cases": []}}, indent=1)
     cut = head.rindex("[]")
     lines = ",\n".join(json.dumps(row, separators=(",", ":")) for row in whole["cornerturn"]["cases"])

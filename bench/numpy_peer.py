@@ -4,7 +4,8 @@
     bench/numpy_peer.py --set quick --json numpy.json
     bench/compare RESULT.json numpy.json
 
-One thread (numpy has no more here). No roof: bench/compare joins the file with a result of the same machine by name.
+One thread, because numpy.copyto uses no more. There is no roof: bench/compare joins the file by names of cases with a
+result of the same machine.
 """
 import argparse
 import json
@@ -72,7 +73,7 @@ def fill(buffer, seed):
 
 
 def right(case, src, dst):
-    """Every element against an index walk in slabs: numpy.take along each axis, not transpose."""
+    """Checks every element against a walk over indices, slab by slab, which does not use transpose."""
     expected_shape = [case["extents"][a] for a in case["axes"]]
     if list(dst.shape) != expected_shape:
         return False

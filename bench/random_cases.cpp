@@ -1,8 +1,11 @@
-// One case: 1 an element size and a size in bytes, log-uniform; 2 extents and axes of its kind; 3 padding and base
-// offsets; 4 drawn again unless the size is in the range, as extents are whole numbers.
+// The steps of one case:
+//   1. draw an element size, and a size in bytes (log-uniform)
+//   2. draw extents and axes of the kind
+//   3. draw padding and base offsets
+//   4. extents are whole numbers, so the size may be outside of the range: then draw again
 //
-// Only integers, IEEE products and square roots are used, which round alike everywhere: std::exp and the distributions
-// of <random> differ between libraries.
+// The code uses only integers, IEEE products and square roots, whose results are equal on all platforms. std::exp and the
+// distributions of <random> differ between libraries.
 #include "bench/random_cases.hpp"
 
 #include <algorithm>
@@ -36,7 +39,7 @@ class generator {
   std::int64_t between(std::int64_t first, std::int64_t last) { return first + below(last - first + 1); }
   bool one_of(std::int64_t many) { return below(many) == 0; }
 
-  // In [first, last]: first * (last / first)^u, the power as a product of square roots of square roots.
+  // A log-uniform number in [first, last]: first * (last / first)^u. The power is a product of repeated square roots.
   std::int64_t log_uniform(std::int64_t first, std::int64_t last) {
     if (last <= first) return first;
     const std::uint64_t u = next();
@@ -48,8 +51,8 @@ class generator {
     return std::clamp(static_cast<std::int64_t>(product), first, last);
   }
 
-  // An extent in [first, last], log-uniform; a quarter each is any number, or rounded down to a multiple of 8, to one of
-  // 64, or to a power of two: those are the extents of real arrays.
+  // A log-uniform extent in [first, last]. As in real arrays, a quarter of the extents each is: any number, a multiple of 8, a
+  // multiple of 64, a power of two.
   std::int64_t extent(std::int64_t first, std::int64_t last) {
     const std::int64_t any = log_uniform(first, last);
     std::int64_t unit = 1;
@@ -85,7 +88,8 @@ std::int64_t root_of(std::int64_t value) {
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::sqrt(static_cast<double>(value))));
 }
 
-// The largest number whose `power`-th power is at most value^2: products round alike everywhere, std::pow does not.
+// The largest number whose `power`-th power is at most value^2. Made of products, because std::pow rounds differently between
+// libraries.
 std::int64_t root_of_square(std::int64_t value, int power) {
   const double square = static_cast<double>(value) * static_cast<double>(value);
   std::int64_t first = 1, last = value;
@@ -98,8 +102,8 @@ std::int64_t root_of_square(std::int64_t value, int power) {
   return first;
 }
 
-// Extents whose product is about `elements`, in random order. Each is at most the square of the geometric mean of those
-// that are left: with a wider range the first takes nearly all, and the others are 2.
+// Extents whose product is about `elements`, in random order. Each extent is at most the square of the geometric mean of the
+// extents that are left. With a wider range the first extent would take nearly everything, and all others would be 2.
 std::vector<std::int64_t> split(generator& random, std::int64_t elements, int rank) {
   std::vector<std::int64_t> extents;
   std::int64_t left = elements;
@@ -113,7 +117,8 @@ std::vector<std::int64_t> split(generator& random, std::int64_t elements, int ra
   return extents;
 }
 
-// 2. Each fills extents and axes; one that makes no case of its kind is refused by is_of_kind(), and drawn again.
+// Step 2: the make_ functions fill extents and axes. is_of_kind() refuses results that are not of the kind, and they are drawn
+// again.
 
 void make_matrix(generator& random, bench_case& one, std::int64_t elements) {
   const std::int64_t batch = random.one_of(4) ? random.log_uniform(2, 16) : 1;
@@ -197,7 +202,7 @@ bool is_of_kind(const bench_case& one, const std::string& kind) {
   return is_copy || folded(full_view(one)).axes.size() >= 2;
 }
 
-// 3. At most an eighth of what it follows, so that rows stay most of what is moved.
+// Step 3: the padding behind a run of `elements`, at most an eighth of its length, so that most of the memory is elements.
 std::int64_t gap(generator& random, std::int64_t elements, std::int64_t element_bytes) {
   if (elements * element_bytes < least_padded_bytes) return 0;
   return random.log_uniform(1, std::max<std::int64_t>(1, std::min<std::int64_t>(elements / 8, 512)));
@@ -206,7 +211,7 @@ std::int64_t gap(generator& random, std::int64_t elements, std::int64_t element_
 void pad(generator& random, bench_case& one, std::int64_t one_of) {
   const bool square = one.extents[one.extents.size() - 1] == one.extents[one.extents.size() - 2];
   const std::int64_t src_row = one.extents.back(), dst_row = one.extents[static_cast<std::size_t>(one.axes.back())];
-  if (one.in_place()) {  // a square matrix may have any leading dimension, the same on both sides; a rectangle none
+  if (one.in_place()) {  // a square may be padded, equally in src and dst; a rectangle in place must be packed
     if (square && random.one_of(one_of)) one.ld.src = one.ld.dst = gap(random, src_row, one.element_bytes);
     return;
   }
@@ -221,7 +226,7 @@ void pad(generator& random, bench_case& one, std::int64_t one_of) {
 void misalign(generator& random, bench_case& one) {
   const std::int64_t bytes = one.element_bytes;
   const bool odd = (bytes & (bytes - 1)) != 0;
-  const std::int64_t unit = odd ? bytes & -bytes : bytes;  // the word that divides an odd element
+  const std::int64_t unit = odd ? bytes & -bytes : bytes;  // the largest power of two that divides an odd element
   if (!random.one_of(3)) return;
   const std::int64_t which = random.between(1, 3);
   if ((which & 1) != 0) one.shift.src = unit * random.between(1, 31);

@@ -17,7 +17,7 @@ constexpr std::size_t listed_kernel_width = 34;
 
 using group = std::vector<const result*>;
 
-// "1 thread", "2 threads", "cuda:0": what the cases of one table have in common.
+// "1 thread", "2 threads" or "cuda:0": all cases of one table share it.
 std::string place_of(const result& one) {
   if (!one.device.empty()) return one.device;
   return fmt::format("{} thread{}", one.threads, one.threads == 1 ? "" : "s");
@@ -27,7 +27,7 @@ std::string name_and_note(const bench_case& what) {
   return what.note.empty() ? what.name() : what.name() + "  (" + what.note + ")";
 }
 
-// In order of appearance: by place, and within it by set.
+// Groups of results in order of appearance: by place, and within a place by set.
 struct tables {
   std::vector<std::string> places;
   std::map<std::string, std::vector<std::string>> sets;
@@ -114,7 +114,7 @@ std::string random_summary(const std::vector<result>& results) {
 
 std::string regret_summary(const std::vector<result>& results) {
   std::string text;
-  std::vector<result> cold;  // that have a regret
+  std::vector<result> cold;  // results that have a regret
   for (const result& one : results) {
     if (!one.what.hot && one.regret() > 0) cold.push_back(one);
   }

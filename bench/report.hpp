@@ -1,4 +1,4 @@
-// What the bench says: a table for people, JSON for tools.
+// The output of the bench: a table for people, JSON for tools.
 #pragma once
 
 #include <optional>
@@ -23,27 +23,30 @@ struct run_facts {
 // The median share of the roof; 0 for a wrong result, so that it is listed among the worst.
 [[nodiscard]] inline double share_of(const result& one) { return one.ours().wrong.empty() ? one.share().median : 0; }
 
-// At most `width` of a text.
+// The text, cut to at most `width` characters.
 [[nodiscard]] std::string fitted(const std::string& text, std::size_t width);
 
 [[nodiscard]] std::string table_head(const std::string& set, bool with_peers, std::size_t name_width);
 [[nodiscard]] std::string table_row(const result& one, bool with_peers, std::size_t name_width);
 
-// Effect  geometric means of GB/s and share per set and thread count, and the wrong results one by one
+// Effect  returns the geometric means of GB/s and of shares for each set and thread count, and lists all wrong results
 [[nodiscard]] std::string summary(const std::vector<result>& results);
 
-// The same for results of a GPU. The summary has a line for each bar: geometric mean, worst share and its case.
+// The table and the summary for results of a GPU. The summary has a line for each bar: geometric mean, worst share and its
+// case.
 [[nodiscard]] std::string gpu_table_head(const std::string& set, bool with_peers, std::size_t name_width);
 [[nodiscard]] std::string gpu_table_row(const result& one, bool with_peers, std::size_t name_width);
 [[nodiscard]] std::string gpu_summary(const std::vector<result>& results);
 
-// Effect  of random cases, by kind: geometric mean, median, worst, the ten worst with their kernels; all wrong results
+// Effect  summarizes random cases by kind: geometric mean, median, worst, and the ten worst cases with their kernels; then all
+//         wrong results
 [[nodiscard]] std::string random_summary(const std::vector<result>& results);
 
-// Effect  of cases measured with all kernels: the chosen one's time over the fastest one's, and the ten largest of these
+// Effect  summarizes cases that were measured with all kernels: the time of the chosen kernel over the fastest one, and the ten
+//         largest of these ratios
 [[nodiscard]] std::string regret_summary(const std::vector<result>& results);
 
-// Effect  a result file: Google Benchmark's `context` and `benchmarks`, and our own versioned block `cornerturn`
+// Effect  returns a result file: Google Benchmark's `context` and `benchmarks`, and our own versioned block `cornerturn`
 [[nodiscard]] std::string json_text(const std::vector<result>& results, const run_facts& facts);
 
 }  // namespace cornerturn::bench

@@ -1,9 +1,9 @@
-// cornerturn_rows: the GPU rows on problems that tools/ncu_check counts.
+// cornerturn_rows: runs the GPU kernels on problems whose memory accesses tools/ncu_check counts.
 //
 //   cornerturn_rows --predict [--row TEXT] [--count N] [--arch NAME]   a line of CSV for each launch; needs no GPU
 //   cornerturn_rows --profile [--row TEXT] [--count N] [--arch NAME]   starts the same kernels once each, in the same order
 //
-// TEXT is a part of a row's name. N cases for each row, 3 unless said otherwise.
+// TEXT is a part of a kernel's name. N is the number of cases for each kernel, 3 by default.
 #include <charconv>
 #include <iostream>
 #include <memory>
@@ -57,7 +57,7 @@ options read(int argc, char** argv) {
   return asked;
 }
 
-// Calls each(case) for the cases of every row that is asked for. Rows without cases are named on stderr.
+// Calls each(case) for the cases of every requested kernel row. Prints rows without cases to stderr.
 template <class Each>
 int for_each_case(const options& asked, const Each& each) {
   const model::architecture* const machine = model::find_architecture(asked.arch);

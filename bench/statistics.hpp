@@ -1,4 +1,4 @@
-// Medians, quartiles and geometric means: the only statistics the bench quotes.
+// Medians, quartiles and geometric means: the only statistics that the bench prints.
 #pragma once
 
 #include <vector>
@@ -11,10 +11,11 @@ struct quartiles {
   double q3 = 0;
 };
 
-// Effect  linear interpolation between order statistics, as numpy.percentile does; zeros for no sample
+// Effect  returns quartiles by linear interpolation between order statistics, as numpy.percentile does. Zeros if there is no
+//         sample
 [[nodiscard]] quartiles quartiles_of(std::vector<double> samples);
 
-// Effect  exp(mean(log(x))); zero for no sample or any x <= 0
+// Effect  returns exp(mean(log(x))). Zero if there is no sample or any x <= 0
 [[nodiscard]] double geometric_mean(const std::vector<double>& samples);
 
 }  // namespace cornerturn::bench

@@ -1,4 +1,4 @@
-// The table on the terminal.
+// Prints the table on the terminal.
 #include <fmt/format.h>
 
 #include <map>

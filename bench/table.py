@@ -84,7 +84,7 @@ def short_table(own, sets, date):
     return "\n".join(lines) + "\n"
 
 
-GROUPS = {  # of gpu_cases.inc, as a reader would name them
+GROUPS = {  # readable names for the sets of gpu_cases.inc
     "pow2": "matrices, powers of two and multiples of 64",
     "odd": "matrices, odd sides or leading dimensions, 4 to 16 bytes",
     "odd_small": "the same, 1 and 2 bytes",

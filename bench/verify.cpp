@@ -1,6 +1,8 @@
-// The independent walk. 1: fold, and take a run that is contiguous on both sides as one element. 2: two axes are walked
-// in 64 x 64 tiles: the last of dst, and the one that is shortest in src. 3: the other axes and the tiles are one
-// counter, split over the threads. 4: a tile compares all its elements and remembers whether any differed.
+// The independent walk:
+//   1. fold the view, and take a run that is contiguous in src and dst as one element
+//   2. walk two axes in 64 x 64 tiles: the last axis of dst, and the axis with the smallest stride in src
+//   3. make one counter of all other axes and the tiles, and split it over the threads
+//   4. compare all elements of a tile, and remember whether any differs
 #include "bench/verify.hpp"
 
 #include <algorithm>
@@ -15,8 +17,8 @@ constexpr std::int64_t tile = 64;
 
 struct walk {
   std::int64_t element_bytes = 0;
-  view_axis row{1, 0, 0};         // walked in tiles; short in src
-  view_axis col{1, 0, 0};         // walked in tiles; the last of dst
+  view_axis row{1, 0, 0};         // walked in tiles; the smallest stride in src
+  view_axis col{1, 0, 0};         // walked in tiles; the last axis of dst
   std::vector<view_axis> others;  // in any order
 };
 
@@ -49,7 +51,7 @@ walk make_walk(const view& what) {
   return result;
 }
 
-// Bytes is the element's size when the compiler may know it, 0 when it may not.
+// Bytes is the size of an element if it is a compile-time constant, else 0.
 template <std::size_t Bytes>
 std::int64_t first_difference(const walk& way, const std::byte* src, const std::byte* dst) {
   const auto bytes = Bytes != 0 ? static_cast<std::int64_t>(Bytes) : way.element_bytes;

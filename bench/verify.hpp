@@ -1,4 +1,4 @@
-// The check of every element of a result, by a walk of its own: nothing of the library is used.
+// Checks every element of a result by an independent walk: it uses no code of the library.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 
 namespace cornerturn::bench {
 
-// Effect  "" when dst[dst offset] == src[src offset], byte for byte, at every index; else where the first difference
-//         that was found lies
-// Cost    one tiled pass over both sides, on all threads
+// Effect  returns "" when dst[dst offset] == src[src offset], byte for byte, at every index. Else the text names the place of
+//         the first difference that was found
+// Cost    one tiled pass over src and dst, on all threads
 [[nodiscard]] std::string difference(const view& what, const std::byte* src, const std::byte* dst);
 
 }  // namespace cornerturn::bench

@@ -37,7 +37,7 @@ const char* name_of(operation what, bool amd = false) {
   return "";
 }
 
-// A tile that lies wholly inside the matrix, whatever its shape; the first one.
+// The first tile, as a whole one: the kernel's full tile size, even if the matrix is smaller.
 model::tile_part whole_tile(const model::program& kernel, const ladder::matrix_shape& shape, operation what) {
   const std::int64_t line = what == operation::global_store && kernel.turns ? shape.rows : shape.cols;
   return {kernel.tile_rows, kernel.tile_cols, 0, line * kernel.word_bytes};

@@ -1,4 +1,4 @@
-// The peers. One file each; a file is compiled only where CMake found its library.
+// The peers, one file each. A file is compiled only if CMake found its library.
 #pragma once
 
 #include <vector>
@@ -18,7 +18,8 @@ struct matrix_loop {
   std::int64_t rows = 0, cols = 0, src_ld = 0, dst_ld = 0;
   std::vector<view_axis> batch;
 
-  // Effect  false when the folded view has no matrix in it (a copy, or an element that does not lie at stride 1)
+  // Effect  fills `out`. Returns false when the folded view has no matrix in it: it is a copy, it has no unit stride in src
+  //         or dst, or its rows overlap
   [[nodiscard]] static bool from(const view& what, matrix_loop& out);
 
   // Effect  calls body(src offset, dst offset), in elements, once for each matrix

@@ -47,7 +47,7 @@ std::unique_ptr<runner> prepare_matrix(const setup& how) {
   }
 }
 
-// The packed case itself, extents in the order of src with adjacent axes joined.
+// The packed case. Extents are in the order of src, and axes that stay adjacent are joined.
 template <class T, int Rank>
 class shuffle_runner final : public runner {
  public:

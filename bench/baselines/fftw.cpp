@@ -1,6 +1,6 @@
-// FFTW rank-0 guru plans, float and double (and complex double for 16 bytes), ESTIMATE and MEASURE; plain copies by the
-// planner's choice. Single-threaded here: its own threads split loops only, so the bench slices. FFTW is GPL: a build
-// with CORNERTURN_PEERS is for measuring, not for handing on.
+// FFTW guru plans of rank 0, which are copies: float, double, and complex double for 16 bytes; ESTIMATE and MEASURE. Single-
+// threaded here: FFTW's own threads only split loops, so the bench slices the case. FFTW is GPL: a build with
+// CORNERTURN_PEERS is for measuring, not for distribution.
 #include <fftw3.h>
 
 #include <mutex>
@@ -11,7 +11,7 @@ namespace cornerturn::bench {
 
 namespace {
 
-constexpr double plan_seconds = 1.0;  // the limit of one MEASURE search; it runs the case several times
+constexpr double plan_seconds = 1.0;  // the limit of one MEASURE search, which runs the case several times
 
 template <class Dim>
 std::vector<Dim> dims_of(const view& what) {
@@ -78,7 +78,7 @@ class double_runner final : public runner {
 
 template <unsigned Flags>
 std::unique_ptr<runner> prepare_fftw(const setup& how) {
-  const unsigned flags = Flags | FFTW_UNALIGNED;  // slices start anywhere
+  const unsigned flags = Flags | FFTW_UNALIGNED;  // slices may start at unaligned addresses
   if (how.what.element_bytes == 4) {
     auto made = std::make_unique<float_runner>(how, flags);
     if (made->ready()) return made;

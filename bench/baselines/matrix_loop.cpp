@@ -1,4 +1,4 @@
-// Finds the matrix in a view, for peers that only know matrices.
+// Finds the matrices in a view, for peers that only transpose matrices.
 #include "bench/baselines/baselines.hpp"
 
 namespace cornerturn::bench {

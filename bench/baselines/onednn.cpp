@@ -55,7 +55,7 @@ std::unique_ptr<runner> prepare_onednn(const setup& how) {
     dst_strides.push_back(axis.dst_stride);
   }
   const int before = omp_get_max_threads();
-  omp_set_num_threads(how.threads);  // the plan looks at it
+  omp_set_num_threads(how.threads);  // the plan is made for this number of threads
   std::unique_ptr<runner> made;
   try {
     made = std::make_unique<onednn_runner>(dnnl::memory::desc(dims, element, src_strides),

@@ -1,4 +1,4 @@
-# Links the peers that are found and says which. Each is one file and one definition.
+# Links the peers that CMake finds, and prints their names. A peer is one source file and one definition.
 set(cornerturn_peers_found "")
 
 function(cornerturn_peer name definition libraries includes)

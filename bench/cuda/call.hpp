@@ -1,4 +1,4 @@
-// Calls of the CUDA runtime that must succeed, and what they hand out, owned.
+// Calls of the CUDA runtime that must succeed, and classes that own streams, events and other resources.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -8,7 +8,7 @@ namespace cornerturn::bench::cuda {
 
 namespace {
 
-// Memory of the device for a rectangle in place, so that nothing is allocated while it is timed.
+// Device memory for the workspace of a rectangle in place. It is allocated before the timed runs.
 class device_bytes {
  public:
   explicit device_bytes(std::int64_t bytes) : bytes_(static_cast<std::size_t>(bytes)) {
@@ -60,7 +60,7 @@ class copy_runner final : public device_runner {
   std::int64_t bytes_;
 };
 
-// A kernel that takes the problem may still refuse misaligned pointers: enqueue() throws then.
+// A kernel that supports the problem may still refuse misaligned pointers. In this case enqueue() throws.
 void enter_rows(const bench_case& what, const std::string& chosen, std::vector<entrant>& list) {
   for (const std::string& name : row_names("cuda")) {
     if (name == chosen) continue;

@@ -1,4 +1,4 @@
-// What runs on a stream: the library, the copies of the roof, and the peers that this process can load.
+// The contenders that run on a stream: the library, the copies of the roof, and the peers that this process can load.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -11,7 +11,7 @@
 
 namespace cornerturn::bench::cuda {
 
-// A contender made ready for one case.
+// A contender that is prepared for one case.
 class device_runner {
  public:
   device_runner() = default;
@@ -32,14 +32,14 @@ struct entrant {
 struct entry_options {
   bool with_peers = false;
   std::string kernel;
-  bool with_rows = false;  // every kernel that plan() accepts for this case, but the chosen one
+  bool with_rows = false;  // add every kernel that plan() accepts for this case, except the chosen one
 };
 
-// Effect  ours first, then the copies, then the peers that support this case, then the kernels
+// Effect  returns the library, then the copies, then the peers that support this case, then the forced kernels
 [[nodiscard]] std::vector<entrant> enter_all(const bench_case& what, const entry_options& options);
 
-// Effect  cuBLAS geam for matrices of 4, 8 and 16 bytes and for a few of them in a loop; null when it does not apply,
-//         or when the library is not found. CORNERTURN_CUBLAS names its file
+// Effect  returns cuBLAS geam, for elements of 4, 8 and 16 bytes: one matrix, or some matrices in a loop. Null when it does
+//         not support the case, or when cuBLAS is not found. The environment variable CORNERTURN_CUBLAS names its file
 [[nodiscard]] std::unique_ptr<device_runner> cublas_geam(const bench_case& what);
 [[nodiscard]] bool cublas_is_found();
 

@@ -1,4 +1,4 @@
-// Each thread loads all its vectors before it stores the first, so as many loads are in flight.
+// Each thread loads all of its vectors before it stores the first one, so that all these loads are in flight together.
 #include "bench/cuda/call.hpp"
 #include "bench/cuda/copies.hpp"
 

@@ -14,8 +14,9 @@ struct device_copy {
   void (*enqueue)(const std::byte* src, std::byte* dst, std::int64_t bytes, cudaStream_t on);
 };
 
-// Effect  cudaMemcpyAsync, and kernels of 1, 2, 4 and 8 vectors of 16 bytes a thread, of 256 and 512 threads, with and
-//         without the hint that nothing is met again (_cs). Both sides are aligned to 16
+// Effect  returns cudaMemcpyAsync, and kernels with 1, 2, 4 and 8 vectors of 16 bytes a thread, with 256 and 512 threads, with
+//         and without streaming loads and stores (_cs)
+// Shape   src and dst are aligned to 16 bytes
 [[nodiscard]] const std::vector<device_copy>& device_copies();
 
 }  // namespace cornerturn::bench::cuda

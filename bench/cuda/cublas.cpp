@@ -1,5 +1,5 @@
 // cuBLAS ?geam: C = alpha op(A) + beta op(B), column-major. Our row-major rows x cols source is a column-major cols x
-// rows one, so C is rows x cols with op(A) = A^T. The library is loaded at run time: the same binary runs without it.
+// rows matrix, so C is rows x cols with op(A) = A^T. The library is loaded at run time, so the binary also runs without it.
 #include <dlfcn.h>
 
 #include <cstdlib>
@@ -13,7 +13,7 @@ namespace cornerturn::bench::cuda {
 namespace {
 
 constexpr int not_transposed = 0, transposed = 1;  // cublasOperation_t
-constexpr std::int64_t most_matrices = 128;        // more calls than this measure launches, not moves
+constexpr std::int64_t most_matrices = 128;        // with more calls, the time would be launch overhead
 
 struct library {
   using handle = void*;
@@ -58,7 +58,7 @@ struct library {
 };
 
 const library& cublas() {
-  static const library loaded;  // never unloaded: its own destructors run after the driver's otherwise
+  static const library loaded;  // never unloaded: otherwise its destructors would run after the driver's destructors
   return loaded;
 }
 

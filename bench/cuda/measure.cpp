@@ -1,9 +1,12 @@
-// One case on a GPU: 1 each contender once into a poisoned dst, checked, with the clock of --regret, which leaves out
-// forced kernels that are hopeless; 2 two more rounds to warm up; 3 the timed rounds, all enqueued before the first
-// ends, events on either side of each run; 4 each once more, checked. L2-resident cases: the same, a run being a graph
-// of calls on one pair.
+// The steps of one case on a GPU:
+//   1. run each contender once into a poisoned dst, and check its result. With --regret this run is timed, and forced
+//      kernels that are far too slow are left out of the next steps
+//   2. run two more rounds to warm up
+//   3. run the timed rounds, with an event before and after each run. All runs are enqueued before the first one ends
+//   4. run each contender once more, and check its result
+// For a case that stays in L2, a run is a graph of calls on one pair of buffers.
 //
-// Contenders change places from round to round, and go through the pairs so that each visits all of them.
+// The order of contenders changes from round to round, and each contender visits all pairs.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -24,15 +27,15 @@ namespace {
 
 constexpr int warm_rounds = 2;
 constexpr int graph_rounds = 21;
-constexpr std::int64_t host_lead = 100000;  // nanoseconds that the host is given to run ahead
+constexpr std::int64_t host_lead = 100000;  // nanoseconds for the host to run ahead
 
-// Calls in one graph: half a millisecond of them, at 2 us and 3.5 TB/s each.
+// Number of calls in one graph, which takes about half a millisecond: a call takes about 2 us plus its bytes at 3.5 TB/s.
 std::int64_t calls_in_graph(std::int64_t bytes) {
   const double each = 2e-6 + 2.0 * static_cast<double>(bytes) / 3.5e12;
   return std::clamp(static_cast<std::int64_t>(5e-4 / each), std::int64_t{8}, std::int64_t{200});
 }
 
-// Some calls of one contender, as one thing to launch.
+// Several calls of one contender in one CUDA graph.
 class call_graph {
  public:
   call_graph(device_runner& who, const buffer_pair& pair, std::int64_t calls, cudaStream_t on) {
@@ -66,7 +69,7 @@ class call_graph {
   cudaGraphExec_t ready_ = nullptr;
 };
 
-// Two findings for each contender: of the first and of the last checked run.
+// Two findings for each contender: one of its first checked run, one of its last.
 class findings {
  public:
   findings(std::size_t contenders, cudaStream_t on) : count_(2 * contenders), on_(on) {
@@ -79,7 +82,7 @@ class findings {
   [[nodiscard]] finding* at(std::size_t contender, int which) const {
     return static_cast<finding*>(on_device_) + 2 * contender + static_cast<std::size_t>(which);
   }
-  [[nodiscard]] std::vector<std::string> sentences() const {  // one for each contender; waits
+  [[nodiscard]] std::vector<std::string> sentences() const {  // one for each contender; waits for the device
     std::vector<finding> found(count_);
     must(cudaMemcpyAsync(found.data(), on_device_, count_ * sizeof(finding), cudaMemcpyDeviceToHost, on_), "findings");
     must(cudaStreamSynchronize(on_), "cudaStreamSynchronize");
@@ -146,7 +149,7 @@ class meter {
  private:
   [[nodiscard]] bool runs(std::size_t i) const { return outcome_.entries[i].wrong.empty(); }
 
-  // A contender that fails is out; a device that fails ends it all.
+  // If a contender fails, it is left out. If the device fails, the measurement ends.
   template <class Body>
   void guarded(std::size_t i, const Body& body) {
     if (!runs(i)) return;
@@ -169,7 +172,7 @@ class meter {
     });
   }
 
-  // A copy moves packed bytes between aligned addresses; all others get the addresses of the case.
+  // Copies of the roof get packed, aligned buffers. All other contenders get the addresses of the case.
   [[nodiscard]] buffer_pair addresses(std::size_t i, const buffer_pair& slot) const {
     if (entrants_[i].part == role::roof) return slot;
     return {slot.src + what_.shift.src, slot.dst + what_.shift.dst};
@@ -184,7 +187,7 @@ class meter {
     entrants_[i].ready->enqueue(at.src, at.dst, on_);
   }
 
-  // dst of a case in place begins as src; the poison between its rows stays.
+  // In a case in place, dst starts as a copy of src. Padding between its rows keeps the poison.
   void prepare_dst(std::size_t i, const buffer_pair& at) {
     const bool is_roof = entrants_[i].part == role::roof;
     fill_poison(at.dst, is_roof ? what_.bytes() : what_.dst_span_bytes(), on_);
@@ -217,7 +220,7 @@ class meter {
     });
   }
 
-  // Forced kernels that are far slower than the fastest one keep their first time, and are not run again.
+  // Leaves out forced kernels that are far slower than the fastest one. They keep the time of their first run.
   void leave_out_hopeless() {
     must(cudaStreamSynchronize(on_), "cudaStreamSynchronize");
     double fastest = 1e300;
@@ -251,7 +254,8 @@ class meter {
       if (runs(i) && !left_out_[i]) active.push_back(i);
     }
     const std::size_t n = active.size(), pairs = pairs_.size();
-    // By how much the order turns each round: so that n - step and the pairs have no common divisor.
+    // The order of contenders rotates by `step` in each round. n - step and the number of pairs have no common divisor, so
+    // each contender visits all pairs.
     std::size_t step = 1;
     while (step < n && std::gcd(n - step, pairs) != 1) ++step;
     std::size_t next = 0;
@@ -302,7 +306,7 @@ class meter {
   std::vector<event> events_;                                    // two for each sample: before and after
   std::map<std::size_t, std::pair<event, event>> first_clocks_;  // of --regret: the first run of each contender
   std::vector<bool> refused_;   // a kernel that takes the problem, but not pointers of this alignment
-  std::vector<bool> left_out_;  // of the timed rounds
+  std::vector<bool> left_out_;  // contenders without timed rounds
   view moved_, copied_;
   result outcome_;
 };
@@ -318,7 +322,7 @@ result refused(const bench_case& what, const std::string& why) {
   return outcome;
 }
 
-// The clocks of an idle device rise while it works: a fifth of a second of copies, untimed.
+// The clocks of an idle device rise slowly. This case is for a fifth of a second of untimed copies before the first timed run.
 const bench_case& alarm() {
   static const bench_case some{"", 4, {8192, 8192}, {1, 0}, true, false, ""};
   return some;
@@ -339,7 +343,7 @@ void join(result& into, result&& more) {
   for (std::size_t i = 0; i < into.entries.size() && i < more.entries.size(); ++i) {
     series& one = into.entries[i];
     series& other = more.entries[i];
-    if (other.name != one.name) continue;  // a kernel that only one placement has times of
+    if (other.name != one.name) continue;  // only one placement has timed this kernel
     one.seconds.insert(one.seconds.end(), other.seconds.begin(), other.seconds.end());
     one.places.insert(one.places.end(), other.places.begin(), other.places.end());
     if (one.wrong.empty()) one.wrong = std::move(other.wrong);

@@ -1,4 +1,4 @@
-// Slots begin on 2 MiB, as large allocations of their own would, with a gap of 2 MiB before each for the guards.
+// Slots begin at multiples of 2 MiB, as separate large allocations would. A gap of 2 MiB before each slot holds the guards.
 #include "bench/cuda/pool.hpp"
 
 #include <algorithm>
@@ -57,7 +57,8 @@ void device_pool::reserve(const std::vector<bench_case>& cases) {
 
 void device_pool::move(int placement) {
   release();
-  // A spacer in front pushes the arena to other pages than those just freed; without the room for one, so be it.
+  // A spacer in front makes the arena use other pages than the pages that were just freed. If there is no room for a spacer,
+  // the arena may get the same pages.
   const std::int64_t spare = std::max<std::int64_t>(limit_ - capacity_, 0);
   const std::int64_t wish = placement * (std::int64_t{1700} << 20) + placement * placement * unit;
   const std::int64_t spacer = spare == 0 ? 0 : wish % spare / unit * unit;

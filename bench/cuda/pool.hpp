@@ -18,18 +18,19 @@ class device_pool {
   device_pool(const device_pool&) = delete;
   device_pool& operator=(const device_pool&) = delete;
 
-  // Effect  allocates once for the largest of these cases; those that do not fit are left to pairs() to refuse
+  // Effect  allocates once for the largest of these cases that fits. pairs() refuses cases that do not fit
   void reserve(const std::vector<bench_case>& cases);
 
-  // Effect  gives the memory back and takes it elsewhere: other physical pages, another offset
+  // Effect  frees the memory and allocates it again at other physical pages and another offset
   void move(int placement);
 
-  // Effect  pairs with fresh random sources. Three or more, so that their places differ, and enough that 4 x L2 of
-  //         other traffic passes before one is met again; fewer where memory ends; one for a case that stays in L2
+  // Effect  returns pairs with fresh random sources. There are at least three, at different addresses. Before a pair is used
+  //         again, other pairs cause 4 x L2 of traffic. There are fewer pairs if memory is short, and one for a case that
+  //         stays in L2
   // Errors  std::runtime_error when not even one pair fits
   [[nodiscard]] std::vector<buffer_pair> pairs(const bench_case& what);
 
-  // Effect  what pairs() filled the source of pair `i` with: bytes from its begin, and the seed
+  // Effect  return the number of random bytes in a source of pairs(), and the seed of the source of pair `i`
   [[nodiscard]] static std::int64_t source_bytes(const bench_case& what) { return what.buffer_bytes(); }
   [[nodiscard]] static std::uint64_t source_seed(std::size_t i) { return static_cast<std::uint64_t>(i) << 40; }
 

@@ -1,5 +1,7 @@
-// One thread for each place of dst's span, in order: 1 its indices, by division through the strides of dst; 2 a place
-// where an index is past its extent is padding and must hold the poison; 3 every other must hold its source.
+// One thread checks each place in the span of dst:
+//   1. it computes the indices of the place by division by the strides of dst
+//   2. if an index exceeds its extent, the place is padding and must hold the poison
+//   3. otherwise the place must hold its element of src
 #include <algorithm>
 
 #include "bench/cuda/call.hpp"
@@ -94,7 +96,7 @@ void start(const view& what, const std::byte* src, const std::byte* dst, std::in
   }
 }
 
-// Words of a power of two; what is left of an element is one more axis.
+// The view in words of a power of two. If an element has several words, they are one more axis.
 view in_words(const view& what) {
   std::int64_t word = 16;
   while (what.element_bytes % word != 0) word /= 2;

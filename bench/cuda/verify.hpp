@@ -1,4 +1,4 @@
-// The check of every element on the device, by a naive walk of its own: nothing of the library is used.
+// Checks every element on the device by a simple independent walk: it uses no code of the library.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -11,19 +11,19 @@
 
 namespace cornerturn::bench::cuda {
 
-// What a check found: places are byte offsets from dst, or src, the lowest that was met; none where it was right.
+// The findings of a check. Each is the lowest byte offset of a fault in dst or src, or `none`.
 struct finding {
   static constexpr unsigned long long none = ~0ULL;
   unsigned long long element;  // an element differs
-  unsigned long long outside;  // a byte that is no element's was written: padding or a guard; + device_guard_bytes
+  unsigned long long outside;  // padding or a guard of dst was written; the offset is from the begin of the first guard
   unsigned long long source;   // src itself was written
 };
 
-// Effect  enqueues the comparison of each element and of each byte of dst's span that is none; `into` is on the device
-// Shape   the axes are those of dst, outermost first, each inside the one before it
+// Effect  enqueues the comparison of each element, and the check of the padding in the span of dst. `into` is on the device
+// Shape   the axes are in the order of dst, outermost first. In dst each axis is inside one step of the axis before it
 void compare(const view& what, const std::byte* src, const std::byte* dst, finding* into, cudaStream_t on);
 
-// Effect  "" for a right result
+// Effect  returns a sentence about the first fault, or "" for a correct result
 [[nodiscard]] std::string sentence(const finding& found);
 
 }  // namespace cornerturn::bench::cuda

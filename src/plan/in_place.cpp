@@ -1,10 +1,11 @@
-// Programs for problems whose src is their dst; each of their moves goes through choose().
-//   swapped     pairs of places are swapped: the cheapest row of the family swap
-//   buffered    a rectangle that fits the workspace: out of place and back
-//   cycles      a rectangle of long items
-//   row_strips  strips of rows are transposed out of place, each into the room of the one before; columns of strips are
-//               items that follow cycles then: strips.hpp
-//   col_strips  the same backwards
+// Programs for problems whose src is also their dst. choose() picks the kernel of each move of a program.
+//   swapped     pairs of elements are swapped: the cheapest row of the family swap
+//   buffered    a rectangle that fits the workspace: it is transposed out of place and copied back
+//   cycles      a rectangle of long items, which follow their cycles
+//   row_strips  strips of rows are transposed out of place, each into the room of the strip before it. Then columns of strips
+//               follow cycles: strips.hpp
+//   col_strips  the inverse steps in the opposite order: rows of strips of columns follow cycles, then the strips are
+//               transposed
 #include "plan/in_place.hpp"
 
 #include <algorithm>
@@ -19,7 +20,7 @@
 namespace cornerturn::planning {
 namespace {
 
-// The flags of cutting.hpp's workspace are enough.
+// So cutting.hpp reserves enough workspace for the flags: it counts parts of realigned_part_bytes.
 static_assert(kernels::cpu::cycle_part_bytes >= realigned_part_bytes);
 
 using base::ceil_div;
@@ -47,10 +48,10 @@ const char* reason_of(in_place_way way) noexcept {
   }
 }
 
-// The workspace of a large rectangle is a twentieth of it, and a tenth of that for what waits there.
+// The workspace of a large rectangle is a twentieth of its size, plus a tenth of the workspace for the staged columns.
 constexpr std::int64_t workspace_parts = 20;
 constexpr std::int64_t least_room = 4096;
-// Shorter elements are turned in strips, so that items are longer.
+// Shorter elements are transposed in strips, so that the items that follow cycles are longer.
 constexpr std::int64_t long_item_bytes = 1024;
 
 bool takes(const cpu_request& wanted, std::string_view name) noexcept {
@@ -84,7 +85,7 @@ class builder {
     wanted_.kernel = {};
   }
 
-  // The same move out of place from and to one or more places, in order.
+  // Adds one out-of-place problem and its steps, in order: each step has its own offsets in src and in dst.
   void move(const problem& what, const std::vector<in_place_step>& steps) {
     std::int64_t bytes = what.element_bytes;
     for (int k = 0; k < what.rank; ++k) bytes *= what.axes[k].extent;
@@ -93,7 +94,7 @@ class builder {
     }
     add(choose(map::canonicalize(what), wanted_, machine_), steps);
   }
-  // `count` runs of bytes.
+  // Adds a copy of `count` runs of `bytes` bytes.
   void copy(std::int64_t bytes, const in_place_step& step, std::int64_t count = 1, std::int64_t src_stride = 0,
             std::int64_t dst_stride = 0) {
     problem what{.element_bytes = 1, .rank = 2};
@@ -180,7 +181,7 @@ in_place_choice rectangle_of(const map::canonical& form, const map::in_place_for
   const rectangle all{places.rows, places.cols, places.unit * form.word_bytes};
   const bool follow = wanted.kernel == "cpu_cycles";
   if (!wanted.kernel.empty() && !follow) return made;
-  // What stays in the caches of the threads costs no second pass over memory.
+  // A rectangle that fits the caches of the threads may be copied back without a second pass over memory.
   const std::int64_t cached = cached_limit_bytes(machine) * std::max(wanted.threads, 1);
   const std::int64_t room = std::max({all.bytes() / workspace_parts, cached, least_room});
   if (all.bytes() <= room && !follow) {
