@@ -181,7 +181,7 @@ cornerturn_status cornerturn_tune(const cornerturn_problem* problem, const corne
                                   void* dst, double seconds, const char* file, void* stream, const char** kernel);
 /* Effect  later plans use the kernels that the file names */
 cornerturn_status cornerturn_load_tuning(const char* file);
-/* Effect  later plans use the kernels that the decision list picks */
+/* Effect  later plans use the kernels whose offers are the cheapest */
 void cornerturn_forget_tuning(void);
 
 const char* cornerturn_last_error(void); /* "" when the last call on this thread succeeded */

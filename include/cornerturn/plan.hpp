@@ -84,7 +84,7 @@ class plan {
   // Errors  as execute; invalid_argument: second, second_dst or scale is null but needed, or not null but unused
   void execute(const operands& all, void* stream = nullptr) const;
 
-  // Effect  returns a text: the problem, its canonical form, the line of the decision list that fired, and the blocking
+  // Effect  returns a text: the problem, its canonical form, all offers with their predicted times, and the blocking
   [[nodiscard]] std::string explain() const;
 
   [[nodiscard]] const char* kernel() const noexcept;        // its name in kernels.inc

@@ -26,7 +26,7 @@ struct tune_trial {
 
 struct tune_result {
   std::vector<tune_trial> trials;  // fastest first; later plans use trials[0]
-  const char* listed = "";         // the choice of the decision list
+  const char* listed = "";         // the kernel whose offer is the cheapest
   std::string machine;             // the CPU or the GPU
   std::string file;                // the file that was written; "": none
 };
@@ -47,7 +47,7 @@ tune_result tune(const problem& what, const void* src, void* dst, const tune_opt
 // Errors  invalid_argument: the file cannot be read or has a malformed line; then all findings of the file are ignored
 int load_tuning(const std::string& file);
 
-// Effect  later plans use the rows that the decision list picks
+// Effect  later plans use the rows whose offers are the cheapest
 void forget_tuning();
 
 }  // namespace cornerturn

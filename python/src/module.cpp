@@ -256,7 +256,7 @@ NB_MODULE(_core, m) {
            "Permute an array with the layout of the plan; see `permute_dims`.")
       .def(
           "explain", [](const planned& self) { return self.how.explain(); },
-          "Return a text: the problem, its canonical form, and the line of the decision list that fired.")
+          "Return a text: the problem, its canonical form, and all offers with their predicted times.")
       .def_prop_ro(
           "axes", [](const planned& self) { return to_tuple(self.axes); }, nb::sig("def axes(self) -> tuple[int, ...]"),
           "Axis ``k`` of the result is axis ``axes[k]`` of `x`.")

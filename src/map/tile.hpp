@@ -33,24 +33,24 @@ struct tile_map {
   }
   CORNERTURN_HOST_DEVICE static constexpr int block_col(int thread) { return thread % Side; }  // Threads % Side == 0
 
-  // 1. The element (row, first column) that `thread` loads as its chunk `step`.
+  // Load from src: the element (row, first column) that `thread` loads as its chunk `step`.
   CORNERTURN_HOST_DEVICE static constexpr int src_row(int thread, int step) {
     return block_row(thread, step) * v + step % v;
   }
   CORNERTURN_HOST_DEVICE static constexpr int src_col(int thread) { return block_col(thread) * v; }
 
-  // 2. The byte offset at which `thread` stores column step % v of its block step / v.
+  // Store to shared memory: the byte offset at which `thread` stores column step % v of its block step / v.
   CORNERTURN_HOST_DEVICE static constexpr int smem_store(int thread, int step) {
     return chunk_place(block_col(thread) * v + step % v, block_row(thread, step));
   }
 
-  // 4. The element (column, first row) that `thread` stores to dst as its chunk `step`.
+  // Store to dst: the element (column, first row) that `thread` stores as its chunk `step`.
   CORNERTURN_HOST_DEVICE static constexpr int dst_col(int thread, int step) {
     return step * (Threads / Side) + thread / Side;
   }
   CORNERTURN_HOST_DEVICE static constexpr int dst_row(int thread) { return thread % Side * v; }
 
-  // 3. The byte offset from which `thread` loads its chunk `step` of dst.
+  // Load from shared memory: the byte offset from which `thread` loads its chunk `step` of dst.
   CORNERTURN_HOST_DEVICE static constexpr int smem_load(int thread, int step) {
     return chunk_place(dst_col(thread, step), thread % Side);
   }

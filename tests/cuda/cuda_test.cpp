@@ -154,7 +154,7 @@ TEST(cuda_rows_together, every_row_has_moved_something) {
 
 // ---- execute --------------------------------------------------------------------------------------------------------
 
-// One of each family, and what the decision list makes of it.
+// One problem for each family, and the family whose offer is the cheapest.
 std::vector<problem> samples() {
   const auto permuted = [](std::vector<std::int64_t> shape, std::vector<int> axes, std::int64_t bytes) {
     return permute_problem(shape, axes, bytes);

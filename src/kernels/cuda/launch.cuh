@@ -34,7 +34,7 @@ template <auto Kernel, std::uint64_t Limits>
 const char* start(const void* args, std::uint32_t blocks, int shared_bytes, void* stream) noexcept {
   cudaError_t failed = allow_shared<Kernel, gpu::shared_percent_of(Limits)>(shared_bytes);
   void* arguments[] = {const_cast<void*>(args)};
-  if (failed == cudaSuccess && blocks == 0) {
+  if (failed == cudaSuccess && blocks == 0) {  // to load the kernel: see launch_function
     cudaFuncAttributes about{};
     failed = cudaFuncGetAttributes(&about, Kernel);
   } else if (failed == cudaSuccess) {

@@ -41,8 +41,9 @@ double sector_waste(std::int64_t run_bytes, std::int64_t alignment) noexcept {
   const double step = static_cast<double>(std::min<std::int64_t>(alignment, 32));
   const double whole = std::ceil(static_cast<double>(run_bytes) / sector) * sector;
   const double rounded = whole - static_cast<double>(run_bytes);
-  // The chance that a run at a random multiple of `step` spans one sector more, times the bytes of a sector.
-  const double more = step >= sector ? 0 : std::max(0.0, (sector - step - rounded) / (sector - step) * (sector - step));
+  // A run begins at a random multiple of `step`. The chance that it spans one sector more is
+  // (sector - step - rounded) / sector; times the bytes of a sector, this is the average of the bytes more.
+  const double more = std::max(0.0, sector - step - rounded);
   return (rounded + more) / static_cast<double>(run_bytes);
 }
 

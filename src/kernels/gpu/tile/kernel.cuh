@@ -3,7 +3,7 @@
 //   2. it transposes the block in registers
 //   3. it stores V chunks, one for each column, to shared memory; a XOR maps eight threads to eight bank groups
 //   4. after a barrier it copies V chunks of 16 bytes to dst                      (16 threads: 256 bytes of a dst run)
-// map::tile_map has the addresses of all four phases. Tables in shared memory hold the offsets of rows and columns that
+// map::tile_map has the addresses of 1, 3 and 4. Tables in shared memory hold the offsets of rows and columns that
 // are fused axes. A tile at an edge takes the same path; only the chunk that the edge cuts is copied by elements.
 #pragma once
 
