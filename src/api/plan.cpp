@@ -102,12 +102,7 @@ plan_state::~plan_state() {
 
 void plan_state::choose_for_cpu(int threads) {
   if (threads == 0) threads = base::default_threads();
-  if (computes_) {
-    chosen_ = planning::choose(form_, math_, {.threads = threads, .kernel = kernel_}, base::this_machine());
-    if (chosen_.row == nullptr) refuse_kernel(kernel_);
-    return;
-  }
-  if (findings_ == findings::use) {
+  if (findings_ == findings::use && !computes_) {
     if (const api::tuned_row known = api::find_tuned(key_on_cpu(threads)); known.kernel != nullptr) {
       const int limited = std::clamp(known.threads, 1, threads);
       chosen_ = planning::choose(form_, {.threads = limited, .kernel = known.kernel}, base::this_machine());
@@ -115,7 +110,8 @@ void plan_state::choose_for_cpu(int threads) {
       if (tuned_) return;
     }
   }
-  chosen_ = planning::choose(form_, {.threads = threads, .kernel = kernel_}, base::this_machine());
+  chosen_ = planning::choose(form_, {.threads = threads, .kernel = kernel_, .math = computes_ ? &math_ : nullptr},
+                             base::this_machine());
   if (chosen_.row == nullptr) refuse_kernel(kernel_);
 }
 
