@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/contender.hpp"
 #include "bench/memory.hpp"
 #include "bench/statistics.hpp"
+#include "cornerturn/plan.hpp"
 
 namespace cornerturn::bench {
 
@@ -34,6 +36,7 @@ struct result {
   std::vector<series> entries;  // ours first, then the roof, then peers; in a cold case on request then forced kernels
   double other_cpus = 0;        // CPUs that other processes used meanwhile: see load.hpp
   std::string device = "";      // "cuda:0"; "" is the CPU. threads is 0 on a GPU
+  std::vector<plan_offer> offers{};  // the planner's predictions; a rectangle in place has none
 
   [[nodiscard]] const series& ours() const { return entries.front(); }
   [[nodiscard]] const series* best(role part) const;  // fastest right one by median; null when there is none
@@ -41,6 +44,8 @@ struct result {
   [[nodiscard]] double roof_gb_s() const;
   [[nodiscard]] quartiles share() const;         // ours over the best roof median
   [[nodiscard]] quartiles place_shares() const;  // ours by place, each by its median: lowest, median, highest
+  [[nodiscard]] const plan_offer* offer_of(std::string_view kernel) const;  // null: the planner predicts no time
+  [[nodiscard]] double predicted_share() const;                             // of a copy, for ours; 0: no prediction
   [[nodiscard]] bool any_wrong() const;
   [[nodiscard]] const series& fastest_kernel() const;  // ours, or a forced kernel that is right and faster
   [[nodiscard]] double regret() const;                 // our time over that of fastest_kernel(); 0: none is right
@@ -57,6 +62,9 @@ struct measure_options {
 
 // A forced kernel whose first run takes this many times the fastest run so far is not timed again: it has one sample.
 inline constexpr double hopeless = 3;
+
+// Effect  predicts the time of each kernel, without a measurement; `on` a GPU: the current device
+[[nodiscard]] std::vector<plan_offer> offers_for(const bench_case& what, int threads, machine on);
 
 // Effect  measures out of cache: GB/s against the roof
 // Errors  those of the library's plan and execute
