@@ -62,13 +62,13 @@ plan_state::plan_state(const problem& what, const plan_options& options, finding
     static_cast<void>(gpu_plan_for(device_));
     return;
   }
+  const int threads = options.threads == 0 ? base::default_threads() : options.threads;
   if (what.in_place) {
-    const int threads = options.threads == 0 ? base::hardware_threads() : options.threads;
     in_place_ =
         planning::choose_in_place(form_, permutation, {.threads = threads, .kernel = kernel_}, base::this_machine());
     if (in_place_->kernel == nullptr) refuse_kernel(kernel_);
   } else {
-    choose_for_cpu(options.threads);
+    choose_for_cpu(threads);
     prepare_fast_path();
   }
   if (on_ != device::automatic) return;
@@ -87,7 +87,6 @@ plan_state::~plan_state() {
 }
 
 void plan_state::choose_for_cpu(int threads) {
-  if (threads == 0) threads = base::default_threads();
   if (findings_ == findings::use && !computes_) {
     if (const api::tuned_row known = api::find_tuned(key_on_cpu(threads)); known.kernel != nullptr) {
       const int limited = std::clamp(known.threads, 1, threads);
