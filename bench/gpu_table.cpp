@@ -22,9 +22,9 @@ double lowest_place(const result& one) { return one.ours().wrong.empty() ? one.p
 }  // namespace
 
 std::string gpu_table_head(const std::string& set, bool with_peers, std::size_t name_width) {
-  return fmt::format("\n{}\n{:<{}} {:>3} {:>7} {:<{}} {:>9} {:>6} {:>6}  {:<21} {:<11} {:<15}{}\n", set, "case",
+  return fmt::format("\n{}\n{:<{}} {:>3} {:>7} {:<{}} {:>9} {:>6} {:>6}  {:<21} {:>9} {:<11} {:<15}{}\n", set, "case",
                      name_width, "B", "MiB", "kernel", gpu_kernel_width, "time us", "GB/s", "roof", "share (q1-q3)",
-                     "places", "best copy", with_peers ? " best peer" : "");
+                     "predicted", "places", "best copy", with_peers ? " best peer" : "");
 }
 
 std::string gpu_table_row(const result& one, bool with_peers, std::size_t name_width) {
@@ -34,10 +34,10 @@ std::string gpu_table_row(const result& one, bool with_peers, std::size_t name_w
   if (one.ours().seconds.empty()) return line + "WRONG  " + one.ours().wrong + "\n";
   const quartiles share = one.share(), places = one.place_shares();
   const series* roof = one.best(role::roof);
-  line += fmt::format("{:>9.2f} {:>6.0f} {:>6.0f}  {:<21} {:.3f}-{:.3f} {:<15}", one.ours().time().median * 1e6,
+  line += fmt::format("{:>9.2f} {:>6.0f} {:>6.0f}  {:<21} {:>9} {:.3f}-{:.3f} {:<15}", one.ours().time().median * 1e6,
                       one.median_gb_s(one.ours()), one.roof_gb_s(),
-                      fmt::format("{:.3f} ({:.3f}-{:.3f})", share.median, share.q1, share.q3), places.q1, places.q3,
-                      roof == nullptr ? "-" : roof->name);
+                      fmt::format("{:.3f} ({:.3f}-{:.3f})", share.median, share.q1, share.q3), predicted_text(one),
+                      places.q1, places.q3, roof == nullptr ? "-" : roof->name);
   if (with_peers) {
     const series* peer = one.best(role::peer);
     line += peer == nullptr ? " -" : fmt::format(" {} {:.3f}", peer->name, one.median_gb_s(*peer) / one.roof_gb_s());

@@ -4,12 +4,9 @@
 
 #include <chrono>
 #include <ctime>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "bench/report.hpp"
-#include "cornerturn/error.hpp"
-#include "cornerturn/plan.hpp"
 #include "cornerturn/system.hpp"
 
 namespace cornerturn::bench {
@@ -83,24 +80,9 @@ ordered_json problem_json(const bench_case& what) {
           {"dst_shift_bytes", what.shift.dst}};
 }
 
-// The offers of the GPU planner, by kernel. They are written next to the measured times.
-std::map<std::string, plan_offer> predictions_of(const result& one) {
-  std::map<std::string, plan_offer> found;
-  if (one.device.empty()) return found;
-  try {
-    offer_options wanted;
-    wanted.alignment = static_cast<int>(base_alignment(one.what));
-    for (const plan_offer& offer : offers(problem_of(one.what), wanted)) found.emplace(offer.kernel, offer);
-  } catch (const error&) {
-    found.clear();  // a result without predictions is still valid
-  }
-  return found;
-}
-
 // All kernels, the chosen one first. A kernel with one sample was so slow that it ran once. A kernel without ns failed.
 ordered_json kernels_json(const result& one) {
   ordered_json rows = ordered_json::array();
-  const std::map<std::string, plan_offer> predicted = predictions_of(one);
   for (const series& entry : one.entries) {
     if (entry.part != role::ours && entry.part != role::row) continue;
     ordered_json row{{"kernel", entry.part == role::ours ? entry.detail : entry.name},
@@ -111,10 +93,9 @@ ordered_json kernels_json(const result& one) {
       row["ns_q1"] = took.q1 * 1e9;
       row["ns_q3"] = took.q3 * 1e9;
     }
-    const auto known = predicted.find(row["kernel"].get<std::string>());
-    if (known != predicted.end()) {
-      row["predicted"] = known->second.time;
-      row["counts"] = known->second.counts;
+    if (const plan_offer* known = one.offer_of(row["kernel"].get<std::string>()); known != nullptr) {
+      row["predicted"] = known->time;
+      if (!one.device.empty()) row["counts"] = known->counts;
     }
     row["samples"] = entry.seconds.size();
     row["verified"] = entry.wrong.empty();

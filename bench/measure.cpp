@@ -108,6 +108,7 @@ void enter(const contender& who, const setup& how, memory& pool, result& into, s
 std::vector<entrant> enter_all(const bench_case& what, int threads, memory& pool, const measure_options& options,
                                const buffer_pair& scratch, result& into) {
   std::vector<entrant> entrants;
+  into.offers = offers_for(what, threads, machine::cpu);
   const setup how{what, full_view(what), threads, scratch, options.kernel};
   enter(ours(), how, pool, into, entrants);
   for (const contender& who : roof_contenders(what)) enter(who, how, pool, into, entrants);
@@ -182,8 +183,29 @@ double result::regret() const {
   return ours().time().median / fastest_kernel().time().median;
 }
 
+const plan_offer* result::offer_of(std::string_view kernel) const {
+  const auto found =
+      std::find_if(offers.begin(), offers.end(), [kernel](const plan_offer& one) { return kernel == one.kernel; });
+  return found == offers.end() ? nullptr : &*found;
+}
+
+double result::predicted_share() const {
+  const plan_offer* const offer = offer_of(ours().detail);
+  return offer == nullptr || offer->time <= 0 ? 0 : 1 / offer->time;
+}
+
 bool result::any_wrong() const {
   return std::any_of(entries.begin(), entries.end(), [](const series& entry) { return !entry.wrong.empty(); });
+}
+
+std::vector<plan_offer> offers_for(const bench_case& what, int threads, machine on) {
+  try {
+    return offers(problem_of(what), {.machine = on == machine::cpu ? "cpu" : "",
+                                     .alignment = static_cast<int>(base_alignment(what)),
+                                     .threads = threads});
+  } catch (const error&) {
+    return {};  // the library refuses the case, and its runner reports the error
+  }
 }
 
 result measure_cold(const bench_case& what, int threads, memory& pool, const measure_options& options) {

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/contender.hpp"
 #include "bench/memory.hpp"
 #include "bench/statistics.hpp"
+#include "cornerturn/plan.hpp"
 
 namespace cornerturn::bench {
 
@@ -34,6 +36,7 @@ struct result {
   std::vector<series> entries;  // the library, then the roof, then peers, then forced kernels (cold cases, on request)
   double other_cpus = 0;        // CPUs that other processes used meanwhile: see load.hpp
   std::string device = "";      // "cuda:0"; "" is the CPU. threads is 0 on a GPU
+  std::vector<plan_offer> offers{};  // the planner's predictions; a rectangle in place has none
 
   [[nodiscard]] const series& ours() const { return entries.front(); }
   [[nodiscard]] const series* best(role part) const;  // the fastest correct one by median; null: there is none
@@ -41,6 +44,8 @@ struct result {
   [[nodiscard]] double roof_gb_s() const;
   [[nodiscard]] quartiles share() const;         // speed of the library over the best roof median
   [[nodiscard]] quartiles place_shares() const;  // lowest, median and highest of the medians of single places
+  [[nodiscard]] const plan_offer* offer_of(std::string_view kernel) const;  // null: the planner predicts no time
+  [[nodiscard]] double predicted_share() const;                             // of a copy, for ours; 0: no prediction
   [[nodiscard]] bool any_wrong() const;
   [[nodiscard]] const series& fastest_kernel()
       const;                            // the chosen kernel, or a forced kernel that is correct and faster
@@ -58,6 +63,9 @@ struct measure_options {
 
 // A forced kernel is not timed again if its first run takes this many times the fastest run so far. It then has one sample.
 inline constexpr double hopeless = 3;
+
+// Effect  predicts the time of each kernel, without a measurement; `on` a GPU: the current device
+[[nodiscard]] std::vector<plan_offer> offers_for(const bench_case& what, int threads, machine on);
 
 // Effect  measures out of cache: GB/s against the roof
 // Errors  all errors of making a plan and of plan::execute

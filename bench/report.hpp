@@ -26,6 +26,9 @@ struct run_facts {
 // The text, cut to at most `width` characters.
 [[nodiscard]] std::string fitted(const std::string& text, std::size_t width);
 
+// The predicted share of a result, with three digits; "-" without a prediction.
+[[nodiscard]] std::string predicted_text(const result& one);
+
 [[nodiscard]] std::string table_head(const std::string& set, bool with_peers, std::size_t name_width);
 [[nodiscard]] std::string table_row(const result& one, bool with_peers, std::size_t name_width);
 

@@ -18,10 +18,14 @@ std::string fitted(const std::string& text, std::size_t width) {
   return text.size() <= width ? text : text.substr(0, width - 2) + "..";
 }
 
+std::string predicted_text(const result& one) {
+  return one.predicted_share() > 0 ? fmt::format("{:.3f}", one.predicted_share()) : "-";
+}
+
 std::string table_head(const std::string& set, bool with_peers, std::size_t name_width) {
-  return fmt::format("\n{}\n{:<{}} {:>3} {:>7} {:<{}} {:>2} {:>9} {:>7} {:>7}  {:<21}{}\n", set, "case", name_width,
-                     "B", "MiB", "kernel", kernel_width, "t", "time", "GB/s", "roof", "share (q1-q3)",
-                     with_peers ? "best peer" : "");
+  return fmt::format("\n{}\n{:<{}} {:>3} {:>7} {:<{}} {:>2} {:>9} {:>7} {:>7}  {:<21} {:>9}{}\n", set, "case",
+                     name_width, "B", "MiB", "kernel", kernel_width, "t", "time", "GB/s", "roof", "share (q1-q3)",
+                     "predicted", with_peers ? " best peer" : "");
 }
 
 std::string table_row(const result& one, bool with_peers, std::size_t name_width) {
@@ -31,15 +35,15 @@ std::string table_row(const result& one, bool with_peers, std::size_t name_width
                            : seconds < 1e-3 ? fmt::format("{:.1f} us", seconds * 1e6)
                                             : fmt::format("{:.2f} ms", seconds * 1e3);
   const double mib = static_cast<double>(one.what.bytes()) / 1048576.0;
-  std::string line =
-      fmt::format("{:<{}} {:>3} {:>7} {:<{}} {:>2} {:>9} {:>7.2f} {:>7.2f}  {:<21}", one.what.shape(), name_width,
-                  one.what.element_bytes, mib < 1 ? fmt::format("{:.3f}", mib) : fmt::format("{:.0f}", mib),
-                  fitted(one.ours().detail, kernel_width), kernel_width, one.threads, time, one.median_gb_s(one.ours()),
-                  one.roof_gb_s(), fmt::format("{:.3f} ({:.3f}-{:.3f})", share.median, share.q1, share.q3));
+  std::string line = fmt::format(
+      "{:<{}} {:>3} {:>7} {:<{}} {:>2} {:>9} {:>7.2f} {:>7.2f}  {:<21} {:>9}", one.what.shape(), name_width,
+      one.what.element_bytes, mib < 1 ? fmt::format("{:.3f}", mib) : fmt::format("{:.0f}", mib),
+      fitted(one.ours().detail, kernel_width), kernel_width, one.threads, time, one.median_gb_s(one.ours()),
+      one.roof_gb_s(), fmt::format("{:.3f} ({:.3f}-{:.3f})", share.median, share.q1, share.q3), predicted_text(one));
   if (with_peers) {
     const series* peer = one.best(role::peer);
-    line += peer == nullptr ? "-"
-                            : fmt::format("{}{} {:.3f}", peer->name, peer->sliced ? " (sliced)" : "",
+    line += peer == nullptr ? " -"
+                            : fmt::format(" {}{} {:.3f}", peer->name, peer->sliced ? " (sliced)" : "",
                                           one.median_gb_s(*peer) / one.roof_gb_s());
   }
   if (one.other_cpus > busy_limit) line += fmt::format("  busy {:.2f}", one.other_cpus);

@@ -113,7 +113,8 @@ void add_explain(CLI::App& app, command_line& chosen) {
       ->type_name("N");
   command
       ->add_option("--machine", options->machine,
-                   "The plan for a GPU of the cost table, which need not be present: H200. Default: this machine")
+                   "The plan for \"cpu\", or for a GPU of the cost table, which need not be present: H200. Default: "
+                   "this machine")
       ->type_name("NAME");
   CLI::Option* all = command->add_flag("--all", options->all, "Compare all rungs of the ladder in one table");
   add_shape(command->add_option_function<std::string>("--shape", shape_reader(options->matrix, "--shape"),

@@ -23,7 +23,7 @@ int run_explain(const explain_options& options) {
     what = permute_problem(options.shape, axes, options.element_bytes);
   }
   if (!options.machine.empty()) {
-    fmt::print("{}", explain(what, offer_options{.machine = options.machine}));
+    fmt::print("{}", explain(what, offer_options{.machine = options.machine, .threads = options.threads}));
     return exit_ok;
   }
   plan_options how;

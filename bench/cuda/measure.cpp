@@ -118,6 +118,7 @@ class meter {
   result measure() {
     outcome_.what = what_;
     outcome_.pairs = pairs_.size();
+    outcome_.offers = offers_for(what_, 0, machine::gpu);
     for (const entrant& who : entrants_) {
       series entry;
       entry.name = who.name;

@@ -104,22 +104,25 @@ struct plan_offer {
   double time = 0;          // predicted; 1 is the time of a copy of the same bytes
   const char* bound = "";   // the resource that it exhausts first: "DRAM", "requests", "shared memory", "instructions"
   const char* reason = "";  // one sentence
-  double counts[5] = {};    // relative to a copy: traffic, wasted DRAM sectors, requests, shared-memory wavefronts,
-                            // instructions; the prediction is the sum of each times a constant of the kernel
+  double counts[5] = {};  // GPU, relative to a copy: traffic, wasted DRAM sectors, requests, shared-memory wavefronts,
+                          // instructions; the prediction is the sum of each times a constant of the kernel
 };
 
+// "cpu" is this computer's: the planner predicts a CPU from its caches, which no table holds for other CPUs.
 struct offer_options {
-  std::string machine;  // a row of the cost table, such as "H200"; "": the GPU that is the current device
-  int alignment = 16;   // of both pointers, in bytes: a power of two up to 16
+  std::string machine;  // "cpu"; a GPU of the cost table, such as "H200"; "": the current GPU, or the CPU without one
+  int alignment = 16;   // GPU: of both pointers, in bytes: a power of two up to 16
+  int threads = 0;      // CPU: as in plan_options
 };
 
-// Effect  predicts the time of every GPU kernel that accepts the problem, cheapest first
-// Errors  as plan::plan. invalid_argument: machine is in no row of the table (the sentence lists the rows), or
-//         alignment is no power of two up to 16. no_device: machine is empty and there is no GPU
-// Cost    microseconds; a machine of the table need not be present
+// Effect  predicts the time of each kernel that accepts the problem, cheapest first. A rectangle in place has no offers:
+//         it runs several kernels
+// Errors  as plan::plan. invalid_argument: machine is not "cpu" and in no row of the table (the sentence lists the rows),
+//         or alignment is no power of two up to 16
+// Cost    microseconds; a GPU of the table need not be present
 [[nodiscard]] std::vector<plan_offer> offers(const problem& what, const offer_options& options = {});
 
-// Effect  plan::explain() for a GPU of the table, which need not be present
+// Effect  returns the text of plan::explain() for that machine
 // Errors  as offers()
 [[nodiscard]] std::string explain(const problem& what, const offer_options& options);
 

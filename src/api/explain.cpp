@@ -91,10 +91,9 @@ std::string plan_state::explain() const {
   if (tuned_) out << "tuned      the fastest of all rows by measurement\n";
   if (!kernel_.empty()) out << "forced     by options.kernel\n";
   out << "reason     " << chosen_.reason << '\n';
-  kernels::facts known = kernels::facts_of(form_, math_);
-  known.threads = chosen_.threads;
-  print_offers(out,
-               planning::offers(known, {.cpu = &base::this_machine()}, {.kind = chosen_.row->kind, .kernel = kernel_}));
+  print_offers(out, planning::offers(
+                        form_, {.threads = chosen_.threads, .kernel = kernel_, .math = computes_ ? &math_ : nullptr},
+                        base::this_machine()));
   if (const auto* work = kernels::cpu::blocking_of(chosen_); work != nullptr) print_blocking(out, *work);
   out << "threads    " << chosen_.threads << " over " << chosen_.units << " units\n";
   out << "bytes      " << bytes_moved() << " (read once, written once)\n";

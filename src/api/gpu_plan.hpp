@@ -29,6 +29,11 @@ struct gpu_variant {
 struct gpu_plan {
   gpu_variant aligned;
   gpu_variant element_aligned;
+
+  // The pointers may be less aligned than the result.
+  [[nodiscard]] const gpu_variant& for_alignment(int alignment) const noexcept {
+    return alignment >= aligned.alignment ? aligned : element_aligned;
+  }
 };
 
 // kernel: forces this row; empty: the cheapest offer wins.

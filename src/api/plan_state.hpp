@@ -61,6 +61,7 @@ class plan_state {
   void check_operands(const operands& all) const;
   void execute_on_cpu(const kernels::arrays& all) const;
   void execute_in_place(void* data, std::span<std::byte> workspace) const;
+  const gpu_variant& variant_of_call(int device, int alignment, gpu_plan& made) const;
   void execute_on_gpu(int device, const void* src, void* dst, void* stream, std::span<std::byte> workspace) const;
   const char* start_rectangle(int device, const planning::gpu_rectangle& all, std::byte* data,
                               std::span<std::byte> workspace, void* stream) const;

@@ -18,6 +18,21 @@ void copy(choice& to, const choice& from) noexcept {
 // times into their offers, whose small differences are meant.
 constexpr double tie_on_gpu = 0.985;
 
+kernels::facts facts_of(const map::canonical& form, const cpu_request& wanted) noexcept {
+  kernels::facts known = wanted.math == nullptr ? kernels::facts_of(form) : kernels::facts_of(form, *wanted.math);
+  known.threads = std::max(wanted.threads, 1);
+  known.beside_bytes = wanted.beside_bytes;
+  known.in_place = wanted.in_place;
+  return known;
+}
+
+request request_of(const cpu_request& wanted) noexcept {
+  return {.kind = wanted.math != nullptr       ? kernels::row_kind::arithmetic
+                  : wanted.in_place != nullptr ? kernels::row_kind::in_place
+                                               : kernels::row_kind::move,
+          .kernel = wanted.kernel};
+}
+
 }  // namespace
 
 bool is_asked(const kernels::kernel& row, const kernels::target& on, const request& wanted) noexcept {
@@ -35,26 +50,16 @@ choice choose(const kernels::facts& known, const kernels::target& on, const requ
   return best;
 }
 
-std::vector<choice> offers(const kernels::facts& known, const kernels::target& on, const request& wanted) {
+choice choose(const map::canonical& form, const cpu_request& wanted, const base::machine& machine) noexcept {
+  return choose(facts_of(form, wanted), {.cpu = &machine}, request_of(wanted));
+}
+
+std::vector<choice> offers(const map::canonical& form, const cpu_request& wanted, const base::machine& machine) {
   std::vector<choice> all;
-  ask(known, on, wanted, [&](const choice& made) { copy(all.emplace_back(), made); });
+  ask(facts_of(form, wanted), {.cpu = &machine}, request_of(wanted),
+      [&](const choice& made) { copy(all.emplace_back(), made); });
   std::stable_sort(all.begin(), all.end(), [](const choice& a, const choice& b) { return a.time < b.time; });
   return all;
-}
-
-choice choose(const map::canonical& form, const cpu_request& wanted, const base::machine& machine) noexcept {
-  kernels::facts known = kernels::facts_of(form);
-  known.threads = std::max(wanted.threads, 1);
-  known.beside_bytes = wanted.beside_bytes;
-  return choose(known, {.cpu = &machine}, {.kernel = wanted.kernel});
-}
-
-choice choose(const map::canonical& form, const kernels::op& math, const cpu_request& wanted,
-              const base::machine& machine) noexcept {
-  kernels::facts known = kernels::facts_of(form, math);
-  known.threads = std::max(wanted.threads, 1);
-  known.beside_bytes = wanted.beside_bytes;
-  return choose(known, {.cpu = &machine}, {.kind = kernels::row_kind::arithmetic, .kernel = wanted.kernel});
 }
 
 kernels::target target_of(int arch, int multiprocessors, std::int64_t shared_bytes) noexcept {

@@ -39,20 +39,19 @@ void ask(const kernels::facts& known, const kernels::target& on, const request& 
 // Returns  the cheapest offer; the earlier row wins a tie
 [[nodiscard]] choice choose(const kernels::facts& known, const kernels::target& on, const request& wanted) noexcept;
 
-// Returns all offers, cheapest first
-[[nodiscard]] std::vector<choice> offers(const kernels::facts& known, const kernels::target& on, const request& wanted);
-
 // On the CPU.
 struct cpu_request {
-  int threads = 1;                // upper bound
-  std::string_view kernel = {};   // force this row
-  std::int64_t beside_bytes = 0;  // written by the same call besides dst: the cache would have to hold them too
+  int threads = 1;                    // upper bound
+  std::string_view kernel = {};       // force this row
+  std::int64_t beside_bytes = 0;      // written by the same call besides dst: the cache would have to hold them too
+  const kernels::op* math = nullptr;  // of a problem that computes
+  const map::in_place_form* in_place = nullptr;  // of a problem in place whose elements are swapped
 };
 [[nodiscard]] choice choose(const map::canonical& form, const cpu_request& wanted,
                             const base::machine& machine) noexcept;
-// Requires  form is of a problem with that math
-[[nodiscard]] choice choose(const map::canonical& form, const kernels::op& math, const cpu_request& wanted,
-                            const base::machine& machine) noexcept;
+// Returns all offers, cheapest first
+[[nodiscard]] std::vector<choice> offers(const map::canonical& form, const cpu_request& wanted,
+                                         const base::machine& machine);
 
 // The target of a GPU.
 [[nodiscard]] kernels::target target_of(int arch, int multiprocessors, std::int64_t shared_bytes) noexcept;

@@ -61,10 +61,7 @@ bool takes(const cpu_request& wanted, std::string_view name) noexcept {
 in_place_choice swapped(const map::canonical& form, const map::in_place_form& places, const cpu_request& wanted,
                         const base::machine& machine) {
   in_place_choice made;
-  kernels::facts known = kernels::facts_of(form);
-  known.threads = std::max(wanted.threads, 1);
-  known.in_place = &places;
-  const choice best = choose(known, {.cpu = &machine}, {.kind = kernels::row_kind::in_place, .kernel = wanted.kernel});
+  const choice best = choose(form, {.threads = wanted.threads, .kernel = wanted.kernel, .in_place = &places}, machine);
   made.kernel = best.row;
   if (made.kernel == nullptr) return made;
   made.way = in_place_way::swapped;

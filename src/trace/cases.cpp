@@ -86,9 +86,9 @@ std::vector<named_case> ways_of(const shape& one, std::int64_t element_bytes, st
       std::accumulate(one.extents.begin(), one.extents.end(), element_bytes, std::multiplies<>());
   if (bytes > most_bytes_in_place) return made;
   std::string text;
-  for (const std::int64_t extent : one.extents) text += (text.empty() ? "" : "x") + std::to_string(extent);
+  for (const std::int64_t extent : one.extents) text.append(text.empty() ? "" : "x").append(std::to_string(extent));
   text += "/";
-  for (const int axis : one.axes) text += (text.back() == '/' ? "" : ",") + std::to_string(axis);
+  for (const int axis : one.axes) text.append(text.back() == '/' ? "" : ",").append(std::to_string(axis));
   const auto add = [&](const problem& what, const std::string& more) -> named_case& {
     named_case now;
     now.what = what;
@@ -124,7 +124,7 @@ std::vector<named_case> ways_of(const shape& one, std::int64_t element_bytes, st
   }
   for (const int items : {40, 1000, 6000}) {
     if (bytes * items > most_batch_bytes) continue;
-    named_case& batch = add(plain, "#" + std::to_string(items));
+    named_case& batch = add(plain, std::string("#").append(std::to_string(items)));
     batch.row.clear();
     batch.items = items;
   }

@@ -1,6 +1,7 @@
-// offers() for a GPU of the cost table, which need not be present.
+// offers() for the CPU, and for a GPU of the cost table, which need not be present.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,11 +52,49 @@ TEST(offers, explain_marks_one_as_chosen) {
   EXPECT_NE(text.find("H200, sm_90, 132 multiprocessors"), std::string::npos) << text;
 }
 
+TEST(offers, of_the_cpu_are_sorted_and_the_plan_takes_the_first) {
+  const problem square = transpose_problem(2000, 2000, 4);
+  problem converts = square;
+  converts.math = {.src = element_type::float32, .dst = element_type::float16};
+  problem in_place = square;
+  in_place.in_place = true;
+  const problem permuted = permute_problem(std::vector<std::int64_t>{30, 40, 50}, std::vector<int>{2, 0, 1}, 2);
+  for (const problem& what : {square, converts, in_place, permuted}) {
+    const std::vector<plan_offer> all = offers(what, {.machine = "cpu", .threads = 1});
+    ASSERT_FALSE(all.empty());
+    const plan chosen(what, {.on = device::cpu, .threads = 1});
+    EXPECT_STREQ(all[0].kernel, chosen.kernel());
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      EXPECT_TRUE(std::string_view(all[k].kernel).starts_with("cpu_")) << all[k].kernel;
+      EXPECT_GT(all[k].time, 0) << all[k].kernel;
+      EXPECT_STRNE(all[k].bound, "") << all[k].kernel;
+      EXPECT_STRNE(all[k].reason, "") << all[k].kernel;
+      if (k > 0) {
+        EXPECT_LE(all[k - 1].time, all[k].time);
+      }
+    }
+    const std::string text = explain(what, {.machine = "cpu", .threads = 1});
+    EXPECT_EQ(text, chosen.explain());
+  }
+}
+
+TEST(offers, of_a_rectangle_in_place_do_not_exist) {
+  problem what = transpose_problem(300, 500, 4);
+  what.in_place = true;
+  EXPECT_TRUE(offers(what, {.machine = "cpu"}).empty());
+  EXPECT_TRUE(offers(what, h200).empty());
+  what.axes[0].src_stride = 7;
+  EXPECT_NE(refusal(what, {.machine = "cpu"}).find("in_place is set, but "), std::string::npos);
+  EXPECT_NE(refusal(what, h200).find("in_place is set, but "), std::string::npos);
+}
+
 TEST(offers, need_a_machine_of_the_table_and_an_alignment) {
   const problem what = transpose_problem(64, 64, 4);
-  EXPECT_NE(refusal(what, {.machine = "abacus", .alignment = 16}).find("machine is \"abacus\", wanted one of: "),
+  EXPECT_NE(refusal(what, {.machine = "abacus", .alignment = 16}).find("machine is \"abacus\", wanted one of: cpu, "),
             std::string::npos);
   EXPECT_NE(refusal(what, {.machine = "H200", .alignment = 3}).find("alignment is 3, wanted 1, 2, 4, 8 or 16"),
+            std::string::npos);
+  EXPECT_NE(refusal(what, {.machine = "cpu", .threads = -1}).find("threads is -1, wanted 0 (all) or more"),
             std::string::npos);
 }
 

@@ -1,6 +1,7 @@
 #include "cornerturn/plan.hpp"
 
 #include <gtest/gtest.h>
+#include <omp.h>
 
 #include <atomic>
 #include <string>
@@ -189,6 +190,16 @@ TEST(plan, forced_kernels_move_what_they_accept) {
       }
     }
   }
+}
+
+TEST(plan, a_limit_of_openmp_holds_in_place_too) {
+  const int before = omp_get_max_threads();
+  omp_set_num_threads(1);
+  problem what = transpose_problem(4096, 4096, 4);
+  EXPECT_EQ(plan(what, {.on = device::cpu}).threads(), 1);
+  what.in_place = true;
+  EXPECT_EQ(plan(what, {.on = device::cpu}).threads(), 1);
+  omp_set_num_threads(before);
 }
 
 }  // namespace

@@ -43,6 +43,15 @@ TEST(json, has_the_shape_of_google_benchmark_and_our_own_block) {
   }
 }
 
+TEST(json, kernels_of_a_random_case_have_predictions) {
+  result one = tiny_result();
+  one.what.set = "random_matrix";
+  const auto whole = nlohmann::json::parse(json_text({one}, {{}, false, 1, "abc", {}}));
+  const auto& chosen = whole.at("cornerturn").at("cases").at(0).at("kernels").at(0);
+  EXPECT_EQ(chosen.at("predicted").get<double>(), one.offers.front().time);
+  EXPECT_FALSE(chosen.contains("counts")) << "only GPU rows are counted";
+}
+
 TEST(door, exit_codes) {
   const auto call = [](std::vector<const char*> words) { return main(static_cast<int>(words.size()), words.data()); };
   EXPECT_EQ(call({"--list", "--set", "all"}), 0);

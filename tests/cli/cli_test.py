@@ -460,6 +460,12 @@ class Usage(Case):
         self.assertEqual(report["bytes_moved"], 2 * 4 * 4096 * 2048)
         self.run_command("explain", "64x56x56x256", "--axes", "0,3,1,2", "--bytes", "2", "--threads", "1")
         self.run_command("explain", "100x200", "--src-ld", "256", "--dst-ld", "128")
+        on_cpu = self.run_command("explain", "100x200", "--machine", "cpu", "--threads", "1").stdout
+        self.assertIn("offers     time: predicted, relative to a copy of as many bytes", on_cpu)
+        self.assertIn("threads    1 over", on_cpu)
+        self.assertIn("H200, sm_90", self.run_command("explain", "100x200", "--machine", "H200").stdout)
+        done = self.run_command("explain", "100x200", "--machine", "abacus", code=1)
+        self.assertIn('machine is "abacus", wanted one of: cpu, H200', done.stderr)
         done = self.run_command("explain", "100x200", "--src-ld", "100", code=1)
         self.assertIn("src_ld", done.stderr)
         done = self.run_command("explain", "3x4", "--axes", "0,0", code=1)

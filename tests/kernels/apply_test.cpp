@@ -45,7 +45,7 @@ class apply_rows : public ::testing::TestWithParam<parameter> {
          {machine_with(0, true), machine_with(2 << 20, false), machine_with(std::int64_t{1} << 40, true)}) {
       const std::int64_t beside = machine.amd ? 0 : machine.l2_bytes;
       const planning::choice made =
-          planning::choose(form, how, {.kernel = std::get<0>(GetParam()), .beside_bytes = beside}, machine);
+          planning::choose(form, {.kernel = std::get<0>(GetParam()), .beside_bytes = beside, .math = &how}, machine);
       if (made.row == nullptr) continue;
       ++accepted_;
       if (made.row->name == std::string_view("cpu_apply_strips")) ++strips_;
@@ -164,9 +164,9 @@ TEST_P(apply_rows, make_every_bfloat16_a_byte_by_any_scale) {
       problem what = transpose_problem(side, side, 2);
       what.math = {.src = bfloat16, .dst = to, .saturate = saturate, .scaled = true};
       const kernels::op how = kernels::op_of(what.math, 2);
-      const planning::choice made =
-          planning::choose(map::canonicalize(what), how, {.kernel = std::get<0>(GetParam()), .beside_bytes = 2 << 20},
-                           machine_with(2 << 20, false));
+      const planning::choice made = planning::choose(
+          map::canonicalize(what), {.kernel = std::get<0>(GetParam()), .beside_bytes = 2 << 20, .math = &how},
+          machine_with(2 << 20, false));
       if (made.row == nullptr) return;
       for (const float scale : scales) {
         kernels::arrays those;

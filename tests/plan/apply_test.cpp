@@ -26,9 +26,12 @@ base::machine any_machine() {
   return made;
 }
 
-choice chosen(problem what, const arithmetic& math, const cpu_request& wanted = {}) {
+choice chosen(problem what, const arithmetic& math, cpu_request wanted = {},
+              const base::machine& machine = any_machine()) {
   what.math = math;
-  return choose(map::canonicalize(what), kernels::op_of(math, what.element_bytes), wanted, any_machine());
+  const kernels::op how = kernels::op_of(math, what.element_bytes);
+  wanted.math = &how;
+  return choose(map::canonicalize(what), wanted, machine);
 }
 
 problem with_second(problem what, std::int64_t first, std::int64_t last) {
@@ -63,11 +66,9 @@ TEST(choose_apply, each_row_has_its_problem) {
   of_dst.second = second_array::none;
   expect(chosen(turned, of_dst), "cpu_apply_tile");
   expect(chosen(lying, of_dst), "cpu_apply_runs");
-  problem large = transpose_problem(3000, 5000, 4);
-  large.math = to_half;
   base::machine larger_l2 = any_machine();
   larger_l2.l2_bytes = 2 << 20;
-  expect(choose(map::canonicalize(large), kernels::op_of(to_half, 4), {}, larger_l2), "cpu_apply_strips");
+  expect(chosen(transpose_problem(3000, 5000, 4), to_half, {}, larger_l2), "cpu_apply_strips");
 }
 
 TEST(choose_apply, rows_that_are_asked_for) {
@@ -107,10 +108,7 @@ TEST(choose_apply, every_axis_is_walked_once) {
     const map::canonical form = map::canonicalize(what);
     const kernels::op how = kernels::op_of(math, what.element_bytes);
     if (form.empty) continue;
-    kernels::facts known = kernels::facts_of(form, how);
-    known.threads = 3;
-    const base::machine machine = any_machine();
-    for (const choice& made : offers(known, {.cpu = &machine}, {.kind = kernels::row_kind::arithmetic})) {
+    for (const choice& made : offers(form, {.threads = 3, .math = &how}, any_machine())) {
       const auto& work = made.as<kernels::cpu::blocking>();
       const std::string text = testing::to_text(what, math) + ", " + made.row->name;
       std::multiset<std::int64_t> left, found;

@@ -309,9 +309,7 @@ TEST(rows, every_row_is_the_cheapest_for_some_problem) {
 TEST(offers, are_sorted_and_the_first_is_chosen) {
   for (const problem& what : {transpose_problem(3000, 3001, 4), transpose_problem(64, 64, 4),
                               transpose_problem(1000000, 3, 1), permuted({8, 2048, 32, 64}, {0, 2, 1, 3}, 2)}) {
-    kernels::facts known = kernels::facts_of(map::canonicalize(what));
-    known.threads = 2;
-    const std::vector<choice> all = offers(known, {.cpu = &usual}, {});
+    const std::vector<choice> all = offers(map::canonicalize(what), {.threads = 2}, usual);
     ASSERT_GE(all.size(), 2U);
     EXPECT_EQ(all.front().row, choose_for(what, {.threads = 2}).row);
     for (std::size_t k = 0; k < all.size(); ++k) {
@@ -327,9 +325,9 @@ TEST(offers, are_sorted_and_the_first_is_chosen) {
 }
 
 TEST(offers, of_a_forced_row_are_its_own) {
-  const kernels::facts known = kernels::facts_of(map::canonicalize(transpose_problem(3000, 3001, 4)));
+  const map::canonical form = map::canonicalize(transpose_problem(3000, 3001, 4));
   for (const char* row : {"cpu_gather", "cpu_reference", "cpu_stream_panels_b4"}) {
-    const std::vector<choice> all = offers(known, {.cpu = &usual}, {.kernel = row});
+    const std::vector<choice> all = offers(form, {.kernel = row}, usual);
     ASSERT_EQ(all.size(), 1U) << row;
     EXPECT_STREQ(all[0].row->name, row);
   }
@@ -431,9 +429,9 @@ void expect_sane(const problem& what, const choice& made, int threads) {
 
 // Every row that accepts the problem, not the cheapest alone.
 void expect_sane_offers(const problem& what, int threads) {
-  kernels::facts known = kernels::facts_of(map::canonicalize(what));
-  known.threads = threads;
-  for (const choice& one : offers(known, {.cpu = &usual}, {})) expect_sane(what, one, threads);
+  for (const choice& one : offers(map::canonicalize(what), {.threads = threads}, usual)) {
+    expect_sane(what, one, threads);
+  }
 }
 
 TEST(units, cover_everything_whatever_the_threads_are) {

@@ -1,6 +1,5 @@
 // Structures of a few elements to arrays (deinterleave), and arrays to structures (interleave).
 #include <algorithm>
-#include <array>
 
 #include "kernels/gpu/interleave/args.hpp"
 #include "kernels/gpu/policy/costs.hpp"
@@ -37,16 +36,15 @@ bool offers::interleave(const kernels::facts& known, const kernels::target& on, 
   }
   // Short runs of structures continue along any other axes, if no chunk of 16 bytes spans two runs.
   const std::int64_t extent = std::max(row.tile_rows, row.tile_cols);
-  std::array<int, map::max_axes> along{static_cast<int>(first - form.axes.data())};
-  int rank = 1;
-  std::int64_t total = first->extent;
+  tile_side along;
+  along.add(static_cast<int>(first - form.axes.data()), first->extent);
   const bool lengthens = !unaligned && first->extent * word % 16 == 0;
-  for (int k = form.rank - 1; k >= 0 && total < 16 * extent && lengthens; --k) {
+  for (int k = form.rank - 1; k >= 0 && along.total < 16 * extent && lengthens; --k) {
     if (&form.axes[k] == member || &form.axes[k] == first) continue;
-    if (form.axes[k].extent > most_blocks / (total * member->extent)) continue;
-    along[rank++] = k;
-    total *= form.axes[k].extent;
+    if (form.axes[k].extent > most_blocks / (along.total * member->extent)) continue;
+    along.add(k, form.axes[k].extent);
   }
+  const std::int64_t total = along.total;
   if (fill(total, extent) < 0.6) return false;
   if (!unaligned && total * member->extent > most_blocks) return false;  // the kernel counts chunks with 32 bits
 
@@ -61,7 +59,7 @@ bool offers::interleave(const kernels::facts& known, const kernels::target& on, 
     number.add(ceil_div(counted, extent), 0, 1, 0, 0);
     for (int k = form.rank - 1; k >= 0; --k) {
       const axis& one = form.axes[k];
-      if (&one == member || std::find(along.begin(), along.begin() + rank, k) != along.begin() + rank) continue;
+      if (&one == member || along.has(k)) continue;
       number.add(one.extent, -1, 0, one.src_stride, one.dst_stride);
     }
     return finish(made, number, row);
@@ -71,18 +69,19 @@ bool offers::interleave(const kernels::facts& known, const kernels::target& on, 
     made.reason = "few elements are contiguous on one side, strided at any address on the other: regrouped, realigned";
   } else {
     auto& args = made.emplace<interleave_args>();
-    if (rank > 1) {
-      std::array<int, map::max_axes> rest{};
-      std::copy(along.begin() + 1, along.begin() + rank, rest.begin());
-      args.arrays = fuse(form, along, rank, arrays);
-      args.runs = fuse(form, rest, rank - 1, structures);
+    if (along.rank > 1) {
+      tile_side rest;
+      for (int k = 1; k < along.rank; ++k) rest.add(along.axes[k], form.axes[along.axes[k]].extent);
+      args.arrays = fuse(form, along, arrays);
+      args.runs = fuse(form, rest, structures);
       args.run_chunks = map::fast_divisor(static_cast<std::uint32_t>(first->extent * member->extent * word / 16));
     }
     if (!fill_args(args)) return false;
     made.reason = "few elements are contiguous on one side and strided on the other: regrouped in registers";
   }
   predict(known, on, row,
-          {.dram = rank > 1 ? sector_waste(first->extent * word, 16) : 0, .issue = 1 / fill(total, extent) - 1}, made);
+          {.dram = along.rank > 1 ? sector_waste(first->extent * word, 16) : 0, .issue = 1 / fill(total, extent) - 1},
+          made);
   return true;
 }
 

@@ -29,20 +29,15 @@ int chunks_log2(std::int64_t bytes) noexcept {
 
 // Takes the axis that continues the side, if there is one and a 32-bit index can still count the side.
 bool continue_side(const map::canonical& form, transpose_axes& found, std::int64_t axis::*stride,
-                   std::array<int, map::max_axes>& axes, int& rank, std::int64_t& total) noexcept {
-  const axis& last = form.axes[axes[rank - 1]];
+                   tile_side& side) noexcept {
+  const axis& last = form.axes[side.axes[side.rank - 1]];
   std::int64_t continued = 0;
   if (!base::checked_mul(last.*stride, last.extent, continued)) return false;
   const int k = find_axis(form, found, stride, continued);
-  if (k < 0 || form.axes[k].extent > most_blocks / total) return false;
-  axes[rank++] = k;
-  total *= form.axes[k].extent;
+  if (k < 0 || form.axes[k].extent > most_blocks / side.total) return false;
+  side.add(k, form.axes[k].extent);
   found.taken[k] = true;
   return true;
-}
-
-bool holds(const std::array<int, map::max_axes>& axes, int rank, int k) noexcept {
-  return std::find(axes.begin(), axes.begin() + rank, k) != axes.begin() + rank;
 }
 
 }  // namespace
@@ -51,36 +46,33 @@ bool find_transpose_axes(const map::canonical& form, transpose_axes& found) noex
   const int row = find_axis(form, found, &axis::dst_stride, 1);
   const int col = find_axis(form, found, &axis::src_stride, 1);
   if (row < 0 || col < 0 || row == col) return false;
-  found.rows[found.row_rank++] = row;
-  found.cols[found.col_rank++] = col;
-  found.row_total = form.axes[row].extent;
-  found.col_total = form.axes[col].extent;
+  found.rows.add(row, form.axes[row].extent);
+  found.cols.add(col, form.axes[col].extent);
   found.taken[row] = found.taken[col] = true;
   const std::int64_t enough = 16 * 256 / form.word_bytes;
   for (bool grown = true; grown;) {
     grown = false;
-    if (found.row_total < enough && fill(found.row_total, 256 / form.word_bytes) < 0.97) {
-      grown = continue_side(form, found, &axis::dst_stride, found.rows, found.row_rank, found.row_total);
+    if (found.rows.total < enough && fill(found.rows.total, 256 / form.word_bytes) < 0.97) {
+      grown = continue_side(form, found, &axis::dst_stride, found.rows);
     }
-    if (found.col_total < enough && fill(found.col_total, 256 / form.word_bytes) < 0.97) {
-      grown = continue_side(form, found, &axis::src_stride, found.cols, found.col_rank, found.col_total) || grown;
+    if (found.cols.total < enough && fill(found.cols.total, 256 / form.word_bytes) < 0.97) {
+      grown = continue_side(form, found, &axis::src_stride, found.cols) || grown;
     }
   }
   for (int k = 0; k < form.rank; ++k) {
     // A column axis is contiguous in src and a row axis in dst. Every other stride must keep the alignment.
-    const bool in_cols = holds(found.cols, found.col_rank, k), in_rows = holds(found.rows, found.row_rank, k);
-    if (!in_cols && form.axes[k].src_stride * form.word_bytes % 16 != 0) found.src_aligned = false;
-    if (!in_rows && form.axes[k].dst_stride * form.word_bytes % 16 != 0) found.dst_aligned = false;
+    const axis& one = form.axes[k];
+    if (!found.cols.has(k) && one.src_stride * form.word_bytes % 16 != 0) found.src_aligned = false;
+    if (!found.rows.has(k) && one.dst_stride * form.word_bytes % 16 != 0) found.dst_aligned = false;
   }
   return true;
 }
 
-fused_axes fuse(const map::canonical& form, const std::array<int, map::max_axes>& axes, int rank,
-                std::int64_t axis::*stride) noexcept {
+fused_axes fuse(const map::canonical& form, const tile_side& side, std::int64_t axis::*stride) noexcept {
   fused_axes made;
-  made.rank = rank;
-  for (int i = 0; i < rank; ++i) {
-    const axis& one = form.axes[axes[i]];
+  made.rank = side.rank;
+  for (int i = 0; i < side.rank; ++i) {
+    const axis& one = form.axes[side.axes[i]];
     made.axes[i].count = map::fast_divisor(static_cast<std::uint32_t>(std::min<std::int64_t>(one.extent, most_blocks)));
     made.axes[i].stride_bytes = one.*stride * form.word_bytes;
   }
@@ -102,23 +94,22 @@ int whole_side_log2(std::int64_t total, std::int64_t word_bytes) noexcept {
   return size >= 0 && total * word_bytes == std::int64_t{16} << size ? size : -1;
 }
 
-bool lengthen(const map::canonical& form, transpose_axes& found, std::int64_t axis::*stride,
-              std::array<int, map::max_axes>& axes, int& rank, std::int64_t& total, std::int64_t enough) noexcept {
+bool lengthen(const map::canonical& form, transpose_axes& found, std::int64_t axis::*stride, tile_side& side,
+              std::int64_t enough) noexcept {
   // Pieces of less than a sector on the side that is not contiguous lose to a gather. Shares of a copy, here and by
   // gather: 4 x 4 float32 0.63 and 0.81, 4 x 4 of 8 bytes 0.88 and 0.96, 8 x 8 of 2 bytes 0.35 and 0.47. Pieces that
   // begin within a sector lose, too: 16 x 16 float32 with a gap of 16 bytes 0.65 and 0.80 (H200, 2026-11-21).
   const std::int64_t word = form.word_bytes;
-  if (total * word % 16 != 0 || total * word < (word == 8 ? 64 : 32)) return false;
+  if (side.total * word % 16 != 0 || side.total * word < (word == 8 ? 64 : 32)) return false;
   bool loose = false;
-  while (total < enough) {
+  while (side.total < enough) {
     int best = -1;
     for (int k = 0; k < form.rank; ++k) {
-      if (found.taken[k] || form.axes[k].extent > most_blocks / total) continue;
+      if (found.taken[k] || form.axes[k].extent > most_blocks / side.total) continue;
       if (best < 0 || magnitude(form.axes[k].*stride) < magnitude(form.axes[best].*stride)) best = k;
     }
     if (best < 0 || (word >= 4 && form.axes[best].*stride * word % 32 != 0)) break;
-    axes[rank++] = best;
-    total *= form.axes[best].extent;
+    side.add(best, form.axes[best].extent);
     found.taken[best] = true;
     loose = true;
   }

@@ -14,8 +14,8 @@ using base::magnitude;
 // The axis of the smallest dst stride that counts small matrices; -1: there is none, or it is too short.
 int find_matrices(const map::canonical& form, const transpose_axes& axes) noexcept {
   if (form.rank < 3 || !axes.aligned() || axes.fused()) return -1;
-  const int down = whole_side_log2(axes.row_total, form.word_bytes),
-            across = whole_side_log2(axes.col_total, form.word_bytes);
+  const int down = whole_side_log2(axes.rows.total, form.word_bytes),
+            across = whole_side_log2(axes.cols.total, form.word_bytes);
   if (down < 0 || across < 0) return -1;
   int best = -1;
   for (int k = 0; k < form.rank; ++k) {
@@ -35,12 +35,12 @@ bool offer_many(const kernels::facts& known, const kernels::target& on, const ke
   auto& args = made.emplace<many_small_args>();
   const std::int64_t word = form.word_bytes;
   const axis& matrices = form.axes[along];
-  args.src_row_bytes = form.axes[axes.rows[0]].src_stride * word;
-  args.dst_col_bytes = form.axes[axes.cols[0]].dst_stride * word;
+  args.src_row_bytes = form.axes[axes.rows.axes[0]].src_stride * word;
+  args.dst_col_bytes = form.axes[axes.cols.axes[0]].dst_stride * word;
   args.src_matrix_bytes = matrices.src_stride * word;
   args.dst_matrix_bytes = matrices.dst_stride * word;
-  args.down_log2 = whole_side_log2(axes.row_total, word);
-  args.across_log2 = whole_side_log2(axes.col_total, word);
+  args.down_log2 = whole_side_log2(axes.rows.total, word);
+  args.across_log2 = whole_side_log2(axes.cols.total, word);
   const std::int64_t at_a_time = units_of_tile(word) >> (args.down_log2 + args.across_log2);
   args.blocks.extent[1] = matrices.extent;
   args.blocks.tile[1] = static_cast<std::int32_t>(at_a_time);
@@ -63,16 +63,16 @@ bool offer_one(const kernels::facts& known, const kernels::target& on, const ker
   const transpose_axes& axes = *known.axes();
   const std::int64_t word = form.word_bytes, chunk = 16 / word;
   if (form.rank != 2 || !axes.aligned() || known.bytes > on.gpu->small_bytes) return false;
-  if (axes.row_total % chunk != 0 || axes.col_total % chunk != 0) return false;
-  if (axes.row_total < row.tile_rows || axes.col_total < row.tile_cols) return false;
+  if (axes.rows.total % chunk != 0 || axes.cols.total % chunk != 0) return false;
+  if (axes.rows.total < row.tile_rows || axes.cols.total < row.tile_cols) return false;
   auto& args = made.emplace<small_args>();
-  args.src_row_bytes = form.axes[axes.rows[0]].src_stride * word;
-  args.dst_col_bytes = form.axes[axes.cols[0]].dst_stride * word;
-  args.rows = static_cast<std::int32_t>(axes.row_total);
-  args.cols = static_cast<std::int32_t>(axes.col_total);
-  const std::int64_t down = ceil_div(axes.row_total, row.tile_rows);
+  args.src_row_bytes = form.axes[axes.rows.axes[0]].src_stride * word;
+  args.dst_col_bytes = form.axes[axes.cols.axes[0]].dst_stride * word;
+  args.rows = static_cast<std::int32_t>(axes.rows.total);
+  args.cols = static_cast<std::int32_t>(axes.cols.total);
+  const std::int64_t down = ceil_div(axes.rows.total, row.tile_rows);
   args.down = map::fast_divisor(static_cast<std::uint32_t>(down));
-  made.blocks = static_cast<std::uint32_t>(down * ceil_div(axes.col_total, row.tile_cols));
+  made.blocks = static_cast<std::uint32_t>(down * ceil_div(axes.cols.total, row.tile_cols));
   made.shared_bytes = row.shared_bytes;
   made.reason = "one matrix that stays in L2, every address and extent a multiple of 16 bytes: the fewest instructions";
   // Each thread has one load and one store, so a block takes as long as a block of a copy.

@@ -29,8 +29,8 @@ fused_axes one_axis(std::int64_t extent, std::int64_t stride_bytes) noexcept {
 bool fuse_all(const kernels::facts& known, strips_args& args) noexcept {
   const transpose_axes& axes = *known.axes();
   if (axes.fused()) {
-    args.rows = fuse(known.form, axes.rows, axes.row_rank, &axis::src_stride);
-    args.cols = fuse(known.form, axes.cols, axes.col_rank, &axis::dst_stride);
+    args.rows = fuse(known.form, axes.rows, &axis::src_stride);
+    args.cols = fuse(known.form, axes.cols, &axis::dst_stride);
     return true;
   }
   int cuts = 0;
@@ -95,7 +95,7 @@ bool offers::strips(const kernels::facts& known, const kernels::target& on, cons
   const bool unaligned = kernels::is_variant(row, "_unaligned");
   if (!unaligned && (known.alignment != 16 || !axes->aligned())) return false;
   if (row.shared_bytes > on.shared_bytes) return false;
-  const double filled = fill(axes->col_total, row.tile_cols) * fill(axes->row_total, row.tile_rows);
+  const double filled = fill(axes->cols.total, row.tile_cols) * fill(axes->rows.total, row.tile_rows);
   // For emptier tiles, one launch for each strip by another family is faster.
   if (filled < (unaligned ? 0.7 : 0.45)) return false;
 

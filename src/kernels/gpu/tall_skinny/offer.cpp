@@ -12,35 +12,10 @@ using base::ceil_div;
 
 bool offer_aligned(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
                    kernels::offer& made) noexcept {
-  const map::canonical& form = known.form;
-  transpose_axes axes = *known.axes();
-  if (!axes.aligned() || std::max(axes.row_total, axes.col_total) > most_blocks) return false;
-  const std::int64_t word = form.word_bytes, v = 16 / word;
-  if (short_side_log2(axes.col_total, word) < 0 || v << short_side_log2(axes.col_total, word) != row.tile_cols)
-    return false;
-  const std::int64_t long_side = 16384 / word;  // elements: enough rows for a tile of 1024 chunks of 16 bytes
-  const bool loose = lengthen(form, axes, &axis::dst_stride, axes.rows, axes.row_rank, axes.row_total, long_side);
-  if (axes.row_total * axes.col_total * 2 < long_side) return false;
-
   auto& args = made.emplace<tall_skinny_args>();
-  args.src_row_bytes = form.axes[axes.rows[0]].src_stride * word;
-  args.dst_col_bytes = form.axes[axes.cols[0]].dst_stride * word;
-  if (axes.row_rank > 1) args.rows = fuse(form, axes.rows, axes.row_rank, &axis::src_stride);
-  if (axes.col_rank > 1) args.cols = fuse(form, axes.cols, axes.col_rank, &axis::dst_stride);
-  if (loose) args.rows_dst = fuse(form, axes.rows, axes.row_rank, &axis::dst_stride);
-  args.blocks.extent[0] = axes.col_total;
-  args.blocks.extent[1] = axes.row_total;
-  args.blocks.tile[0] = row.tile_cols;
-  args.blocks.tile[1] = row.tile_rows;
-  grid_builder number(args.blocks, word);
-  number.add(ceil_div(axes.row_total, row.tile_rows), 1, 1, 0, 0);
-  number_others(form, axes, number);
-  if (!finish(made, number, row)) return false;
   made.reason =
       "every address is a multiple of 16 bytes and columns are few: rows are copied to shared memory unchanged";
-  predict(known, on, row,
-          {.issue = 1 / (fill(axes.col_total, row.tile_cols) * fill(axes.row_total, row.tile_rows)) - 1}, made);
-  return true;
+  return offer_skinny_tiles(known, on, row, 1, args, args.rows_dst, made);
 }
 
 bool offer_unaligned(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
@@ -48,29 +23,24 @@ bool offer_unaligned(const kernels::facts& known, const kernels::target& on, con
   const map::canonical& form = known.form;
   const transpose_axes& axes = *known.axes();
   const std::int64_t word = form.word_bytes, v = 16 / word;
-  const int narrow_log2 = unaligned_short_side_log2(axes.col_total, word);
+  const int narrow_log2 = unaligned_short_side_log2(axes.cols.total, word);
   // The halo is a block of rows. With 16 chunks a row, it is a 16th of a tile: 1171873 x 64 float32 reaches 0.79 of a
   // copy here, 0.90 in unaligned tiles (H200, 2026-11-22).
-  if (!axes.src_aligned || axes.col_rank != 1 || narrow_log2 < 0 || narrow_log2 > (word == 8 ? 4 : 3)) return false;
+  if (!axes.src_aligned || axes.cols.rank != 1 || narrow_log2 < 0 || narrow_log2 > (word == 8 ? 4 : 3)) return false;
   const std::int64_t wide = units_of_tile(word) >> narrow_log2;  // blocks down a tile
-  if (axes.row_total < 2 * wide * v) return false;
+  if (axes.rows.total < 2 * wide * v) return false;
 
   auto& args = made.emplace<unaligned_tall_skinny_args>();
   args.narrow_log2 = narrow_log2;
-  args.src_row_bytes = form.axes[axes.rows[0]].src_stride * word;
-  args.dst_col_bytes = form.axes[axes.cols[0]].dst_stride * word;
-  if (axes.row_rank > 1) args.rows = fuse(form, axes.rows, axes.row_rank, &axis::src_stride);
-  args.blocks.extent[0] = axes.col_total;
-  args.blocks.extent[1] = axes.row_total;
-  args.blocks.tile[0] = static_cast<std::int32_t>(axes.col_total);
-  args.blocks.tile[1] = static_cast<std::int32_t>((wide - 1) * v);
+  set_tile(form, axes, axes.cols.total, (wide - 1) * v, args);
+  if (axes.rows.rank > 1) args.rows = fuse(form, axes.rows, &axis::src_stride);
   grid_builder number(args.blocks, word);
   // A line may begin up to v - 1 rows into a chunk.
-  number.add((axes.row_total + v - 2) / v / (wide - 1) + 1, 1, 1, 0, 0);
+  number.add((axes.rows.total + v - 2) / v / (wide - 1) + 1, 1, 1, 0, 0);
   number_others(form, axes, number);
   if (!finish(made, number, row)) return false;
   made.reason = "columns are few and every address of src is a multiple of 16 bytes: columns of dst are realigned";
-  predict(known, on, row, {.issue = 1 / (fill(axes.col_total, v << narrow_log2)) - 1}, made);
+  predict(known, on, row, {.issue = 1 / (fill(axes.cols.total, v << narrow_log2)) - 1}, made);
   return true;
 }
 

@@ -13,16 +13,7 @@ bool offers::tile(const kernels::facts& known, const kernels::target& on, const 
   const transpose_axes* const axes = known.axes();
   if (axes == nullptr || known.alignment != 16 || !axes->aligned() || row.element_bytes != known.form.word_bytes)
     return false;
-  const bool fused = kernels::is_variant(row, "_fused");
-  if (fused != axes->fused() || row.shared_bytes > on.shared_bytes) return false;
-  if (fused) {
-    auto& args = made.emplace<fused_tile_args>();
-    args.rows = fuse(known.form, axes->rows, axes->row_rank, &axis::src_stride);
-    args.cols = fuse(known.form, axes->cols, axes->col_rank, &axis::dst_stride);
-    if (!number_tiles(known, row, on.gpu->band_bytes, args, made)) return false;
-  } else if (!number_tiles(known, row, on.gpu->band_bytes, made.emplace<tile_args>(), made)) {
-    return false;
-  }
+  if (!place_tiles(known, on, row, made)) return false;
   const std::int64_t side_bytes = std::int64_t{row.tile_rows} * row.element_bytes;
   const bool large = side_bytes > 128;
   made.reason = large ? "every address is a multiple of 16 bytes: register blocks, 256 bytes of each row and column"
@@ -31,7 +22,7 @@ bool offers::tile(const kernels::facts& known, const kernels::target& on, const 
       known, on, row,
       {.dram = tile_waste(known, side_bytes, side_bytes),
        .requests = cut_tiles(*axes, row, false),
-       .shared = static_cast<double>(row.tile_rows) / static_cast<double>(std::min(axes->row_total, axes->col_total)),
+       .shared = static_cast<double>(row.tile_rows) / static_cast<double>(std::min(axes->rows.total, axes->cols.total)),
        .issue = empty_part(*axes, row)},
       made);
   return true;

@@ -11,20 +11,11 @@ bool offers::unaligned_tile(const kernels::facts& known, const kernels::target& 
                             kernels::offer& made) noexcept {
   const transpose_axes* const axes = known.axes();
   if (axes == nullptr || row.element_bytes != known.form.word_bytes) return false;
-  const bool fused = kernels::is_variant(row, "_fused");
-  if (fused != axes->fused() || row.shared_bytes > on.shared_bytes) return false;
-  if (fused) {
-    auto& args = made.emplace<fused_tile_args>();
-    args.rows = fuse(known.form, axes->rows, axes->row_rank, &axis::src_stride);
-    args.cols = fuse(known.form, axes->cols, axes->col_rank, &axis::dst_stride);
-    if (!number_tiles(known, row, on.gpu->band_bytes, args, made)) return false;
-  } else if (!number_tiles(known, row, on.gpu->band_bytes, made.emplace<tile_args>(), made)) {
-    return false;
-  }
+  if (!place_tiles(known, on, row, made)) return false;
   made.reason = "some address is no multiple of 16 bytes: granules are realigned, dst is stored in whole sectors";
   predict(known, on, row,
           {.requests = cut_tiles(*axes, row, true),
-           .shared = axes->row_total <= row.tile_rows ? 1.0 : 0.0,  // the last tile of a column takes one more chunk
+           .shared = axes->rows.total <= row.tile_rows ? 1.0 : 0.0,  // the last tile of a column takes one more chunk
            .issue = empty_part(*axes, row)},
           made);
   return true;

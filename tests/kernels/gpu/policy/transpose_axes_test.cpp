@@ -10,8 +10,8 @@ map::canonical form_of(const problem& what, std::int64_t word = 16) { return map
 TEST(transpose_axes_of, rows_are_contiguous_in_dst_and_columns_in_src) {
   transpose_axes found;
   ASSERT_TRUE(find_transpose_axes(form_of(transpose_problem(100, 200, 4)), found));
-  EXPECT_EQ(found.row_total, 100);
-  EXPECT_EQ(found.col_total, 200);
+  EXPECT_EQ(found.rows.total, 100);
+  EXPECT_EQ(found.cols.total, 200);
   EXPECT_FALSE(found.fused());
   EXPECT_TRUE(found.aligned());
 }
