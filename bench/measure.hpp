@@ -47,8 +47,7 @@ struct result {
   [[nodiscard]] const plan_offer* offer_of(std::string_view kernel) const;  // null: the planner predicts no time
   [[nodiscard]] double predicted_share() const;                             // of a copy, for ours; 0: no prediction
   [[nodiscard]] bool any_wrong() const;
-  [[nodiscard]] const series& fastest_kernel()
-      const;                            // the chosen kernel, or a forced kernel that is correct and faster
+  [[nodiscard]] const series& fastest_kernel() const;  // of the chosen kernel and the correct forced ones
   [[nodiscard]] double regret() const;  // time of the chosen kernel over fastest_kernel(); 0: its result is wrong
 };
 
