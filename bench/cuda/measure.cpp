@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "bench/cuda/call.hpp"
+#include "bench/cuda/call_graph.hpp"
 #include "bench/cuda/contender.hpp"
 #include "bench/cuda/copies.hpp"
 #include "bench/cuda/fill.hpp"
@@ -34,40 +35,6 @@ std::int64_t calls_in_graph(std::int64_t bytes) {
   const double each = 2e-6 + 2.0 * static_cast<double>(bytes) / 3.5e12;
   return std::clamp(static_cast<std::int64_t>(5e-4 / each), std::int64_t{8}, std::int64_t{200});
 }
-
-// Several calls of one contender in one CUDA graph.
-class call_graph {
- public:
-  call_graph(device_runner& who, const buffer_pair& pair, std::int64_t calls, cudaStream_t on) {
-    cudaGraph_t graph = nullptr;
-    must(cudaStreamBeginCapture(on, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-    try {
-      for (std::int64_t i = 0; i < calls; ++i) who.enqueue(pair.src, pair.dst, on);
-    } catch (...) {
-      cudaStreamEndCapture(on, &graph);
-      if (graph != nullptr) cudaGraphDestroy(graph);
-      cudaGetLastError();
-      throw;
-    }
-    const cudaError_t captured = cudaStreamEndCapture(on, &graph);
-    if (captured != cudaSuccess) {
-      cudaGetLastError();
-      throw std::runtime_error(std::string("cannot be captured in a graph: ") + cudaGetErrorString(captured));
-    }
-    const cudaError_t made = cudaGraphInstantiate(&ready_, graph, 0);
-    cudaGraphDestroy(graph);
-    must(made, "cudaGraphInstantiate");
-  }
-  ~call_graph() {
-    if (ready_ != nullptr) cudaGraphExecDestroy(ready_);
-  }
-  call_graph(const call_graph&) = delete;
-  call_graph& operator=(const call_graph&) = delete;
-  void launch(cudaStream_t on) const { must(cudaGraphLaunch(ready_, on), "cudaGraphLaunch"); }
-
- private:
-  cudaGraphExec_t ready_ = nullptr;
-};
 
 // Two findings for each contender: one of its first checked run, one of its last.
 class findings {

@@ -20,16 +20,6 @@ namespace {
 constexpr int enough_failures = 4;
 using parameter = std::tuple<std::string, std::string>;
 
-base::machine machine_with(std::int64_t l2_bytes, bool amd) {
-  base::machine made;
-  made.amd = amd;
-  made.l1d_bytes = 32 << 10;
-  made.l2_bytes = l2_bytes;
-  made.l3_bytes = 8 * l2_bytes;
-  made.page_bytes = 4096;
-  return made;
-}
-
 class apply_rows : public ::testing::TestWithParam<parameter> {
  protected:
   void SetUp() override { ASSERT_TRUE(kernels::force_simd_target(std::get<1>(GetParam()))); }

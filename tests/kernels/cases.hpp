@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <numeric>
 #include <vector>
 
+#include "base/machine.hpp"
 #include "cornerturn/problem.hpp"
 #include "kernels/cpu/split.hpp"
 #include "plan/choose.hpp"
@@ -38,6 +40,27 @@ inline constexpr std::int64_t element_sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 12, 16,
 
 // Sizes around every power of two that a register block, a strip, a line or a flush can have, and primes.
 inline constexpr std::int64_t edges[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 11, 15, 16, 17, 31, 32, 33, 64, 67};
+
+inline base::machine machine_with(std::int64_t l2_bytes, bool amd = false) {
+  base::machine made;
+  made.amd = amd;
+  made.l1d_bytes = 32 << 10;
+  made.l2_bytes = l2_bytes;
+  made.l3_bytes = 8 * l2_bytes;
+  made.page_bytes = 4096;
+  return made;
+}
+
+inline problem permuted(std::initializer_list<std::int64_t> extents, std::initializer_list<int> axes,
+                        std::int64_t element_bytes) {
+  return permute_problem(std::vector(extents), std::vector(axes), element_bytes);
+}
+
+inline problem strided(std::int64_t element_bytes, std::initializer_list<axis> axes) {
+  problem what{.element_bytes = element_bytes, .rank = static_cast<int>(axes.size())};
+  std::copy(axes.begin(), axes.end(), what.axes.begin());
+  return what;
+}
 
 // A matrix whose paddings, batch and signs follow from its size.
 inline problem matrix(std::int64_t rows, std::int64_t cols, std::int64_t element_bytes, std::int64_t variant) {

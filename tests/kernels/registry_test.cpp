@@ -59,16 +59,6 @@ void say_where(int signal) {
   std::raise(signal);
 }
 
-base::machine machine_with(std::int64_t l2_bytes, bool amd) {
-  base::machine made;
-  made.amd = amd;
-  made.l1d_bytes = 32 << 10;
-  made.l2_bytes = l2_bytes;
-  made.l3_bytes = 8 * l2_bytes;
-  made.page_bytes = 4096;
-  return made;
-}
-
 class bench_of_one_problem {
  public:
   bench_of_one_problem(const problem& what, const map::canonical& form, dice& roll)

@@ -19,6 +19,8 @@
 namespace cornerturn::planning::choose_gpu_test {
 namespace {
 
+using testing::permuted;
+using testing::strided;
 using testing::to_text;
 
 // A large device, and pointers that are multiples of 16 bytes.
@@ -48,16 +50,6 @@ gpu_wish forced(std::string_view row) {
   gpu_wish wanted = usual;
   wanted.kernel = row;
   return wanted;
-}
-
-problem permuted(std::initializer_list<std::int64_t> extents, std::initializer_list<int> axes,
-                 std::int64_t element_bytes) {
-  return permute_problem(std::vector(extents), std::vector(axes), element_bytes);
-}
-problem strided(std::int64_t element_bytes, std::initializer_list<axis> axes) {
-  problem what{.element_bytes = element_bytes, .rank = static_cast<int>(axes.size())};
-  std::copy(axes.begin(), axes.end(), what.axes.begin());
-  return what;
 }
 
 void expect_row(const problem& what, const std::string& kernel, const gpu_wish& wanted = usual) {

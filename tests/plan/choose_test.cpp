@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <limits>
 #include <set>
 #include <string>
 
@@ -12,8 +11,6 @@
 #include "kernels/cpu/copy/args.hpp"
 #include "kernels/cpu/costs.hpp"
 #include "kernels/cpu/dispatch.hpp"
-#include "kernels/cpu/gather/args.hpp"
-#include "kernels/cpu/register_tile/args.hpp"
 #include "kernels/cpu/split.hpp"
 
 namespace cornerturn::planning::choose_test {
@@ -21,16 +18,10 @@ namespace {
 
 using kernels::cpu::blocking;
 using kernels::cpu::blocking_of;
+using testing::machine_with;
+using testing::permuted;
+using testing::strided;
 
-base::machine machine_with(std::int64_t l2_bytes, bool amd = false) {
-  base::machine made;
-  made.amd = amd;
-  made.l1d_bytes = 32 << 10;
-  made.l2_bytes = l2_bytes;
-  made.l3_bytes = 32 << 20;
-  made.page_bytes = 4096;
-  return made;
-}
 const base::machine usual = machine_with(1 << 20);
 
 choice choose_for(const problem& what, const cpu_request& wanted = {}, const base::machine& machine = usual) {
@@ -40,17 +31,6 @@ choice choose_for(const problem& what, const cpu_request& wanted = {}, const bas
 
 std::string row_for(const problem& what, const base::machine& machine = usual) {
   return choose_for(what, {}, machine).row->name;
-}
-
-problem permuted(std::initializer_list<std::int64_t> extents, std::initializer_list<int> axes,
-                 std::int64_t element_bytes) {
-  return permute_problem(std::vector(extents), std::vector(axes), element_bytes);
-}
-
-problem strided(std::int64_t element_bytes, std::initializer_list<axis> axes) {
-  problem what{.element_bytes = element_bytes, .rank = static_cast<int>(axes.size())};
-  std::copy(axes.begin(), axes.end(), what.axes.begin());
-  return what;
 }
 
 void expect_row(const problem& what, const std::string& row, const base::machine& machine = usual) {
@@ -353,136 +333,6 @@ TEST(forced, every_row_is_taken_at_its_word) {
     const choice made = choose_for(what, {.kernel = row});
     ASSERT_NE(made.row, nullptr) << row;
     EXPECT_STREQ(made.row->name, row);
-  }
-}
-
-std::int64_t total(const kernels::fused_axes& one) {
-  std::int64_t product = 1;
-  for (int k = 0; k < one.rank; ++k) product *= one.axes[static_cast<std::size_t>(k)].extent;
-  return product;
-}
-
-// The assumptions of the kernels about their arguments.
-void expect_sane(const problem& what, const choice& made, int threads) {
-  const std::string text = testing::to_text(what) + " for " + std::to_string(threads) + " threads: " + made.row->name;
-  const map::canonical form = map::canonicalize(what);
-  const std::int64_t bytes = map::words(form) * form.word_bytes;
-  EXPECT_GE(made.threads, 1) << text;
-  EXPECT_LE(made.threads, threads) << text;
-  EXPECT_LE(made.threads, std::max<std::int64_t>(made.units, 1)) << text;
-  const std::string_view family = made.row->family, row = made.row->name;
-  if (row == "cpu_copy") return;
-  if (row == "cpu_copy_runs") {
-    const auto& work = made.as<kernels::cpu::copy::runs_args>();
-    EXPECT_EQ(work.run_bytes * total(work.outer), bytes) << text;
-    EXPECT_EQ(made.units, total(work.outer)) << text;
-    EXPECT_EQ(total(work.read_order), made.units) << text;
-    return;
-  }
-  if (row == "cpu_gather_strided") {
-    EXPECT_EQ(made.units, total(made.as<kernels::cpu::gather::strided_args>().outer)) << text;
-    return;
-  }
-  if (family == "register_tile") {
-    const auto& work = made.as<kernels::cpu::register_tile::args>();
-    EXPECT_EQ(work.rows * work.cols * total(work.outer) * work.word_bytes, bytes) << text;
-    EXPECT_EQ(made.units, work.outer.total) << text;
-    return;
-  }
-  ASSERT_NE(blocking_of(made), nullptr) << text;
-  const blocking& work = *blocking_of(made);
-  EXPECT_EQ(work.src_end_bytes, map::src_span(form).hi - form.src_offset * form.word_bytes) << text;
-  EXPECT_EQ(work.outer.total, total(work.outer)) << text;
-  EXPECT_EQ(work.rows.total, total(work.rows)) << text;
-  EXPECT_EQ(work.cols.total, total(work.cols)) << text;
-  EXPECT_EQ(work.rows.total * work.cols.total * work.outer.total * work.element_bytes, bytes) << text;
-  for (int k = 0; k < work.rows.rank; ++k) {  // contiguous in dst
-    const auto at = static_cast<std::size_t>(k);
-    const std::int64_t unit = work.element_bytes / work.word_bytes;
-    EXPECT_EQ(work.rows.axes[at].dst_stride,
-              k == 0 ? unit : work.rows.axes[at - 1].dst_stride * work.rows.axes[at - 1].extent)
-        << text;
-  }
-  if (row.starts_with("cpu_gather_box")) {
-    EXPECT_LE(work.rows.total * work.cols.total * work.word_bytes, kernels::cpu::costs_of(usual).box_bytes) << text;
-    EXPECT_EQ(made.units, work.outer.total) << text;
-    return;
-  }
-  for (std::size_t k = 1; k < static_cast<std::size_t>(work.cols.rank); ++k) {  // of one pitch in src
-    EXPECT_EQ(work.cols.axes[k].src_stride, work.cols.axes[k - 1].src_stride * work.cols.axes[k - 1].extent) << text;
-  }
-  if (family != "gather") {
-    EXPECT_EQ(work.src_col_bytes, work.element_bytes) << text;
-  }
-  EXPECT_EQ(made.units, work.units()) << text;
-  EXPECT_GE(work.panel, 1) << text;
-  EXPECT_GE(work.group, 1) << text;
-  EXPECT_GE(work.row_chunk, 1) << text;
-  if (family == "end_to_end" || family == "short_wide" || row == "cpu_gather_packed") {
-    EXPECT_EQ(work.row_chunks(), 1) << text;
-    EXPECT_TRUE(kernels::cpu::columns_end_to_end(work)) << text;
-    return;
-  }
-  EXPECT_TRUE(work.row_chunk == work.rows.total || work.row_chunk % work.group == 0) << text;
-  EXPECT_TRUE(work.group == work.rows.total || work.group * work.element_bytes >= 64) << text;
-}
-
-// Every row that accepts the problem, not the cheapest alone.
-void expect_sane_offers(const problem& what, int threads) {
-  for (const choice& one : offers(map::canonicalize(what), {.threads = threads}, usual)) {
-    expect_sane(what, one, threads);
-  }
-}
-
-TEST(units, cover_everything_whatever_the_threads_are) {
-  for (const std::int64_t element_bytes : testing::element_sizes) {
-    testing::for_each_problem(element_bytes, 3, 1, usual, [&](const problem& what) {
-      for (const int threads : {1, 7}) expect_sane_offers(what, threads);
-    });
-  }
-}
-
-// A plan needs no data, so these problems have real sizes.
-TEST(units, cover_large_problems) {
-  for (const std::int64_t element_bytes : testing::element_sizes) {
-    for (const std::int64_t rows : {2, 3, 17, 999, 4096, 50021, 1 << 20}) {
-      for (const std::int64_t cols : {2, 5, 16, 1000, 8192, 50021, 1 << 20}) {
-        for (const int threads : {1, 2, 3, 16, 64, 192}) {
-          for (const problem& what :
-               {transpose_problem(rows, cols, element_bytes),
-                transpose_problem(rows, cols, element_bytes, cols + 1, rows + 3),
-                batched(transpose_problem(rows, cols, element_bytes), 5, rows * cols, rows * cols)}) {
-            expect_sane_offers(what, threads);
-          }
-        }
-      }
-    }
-  }
-}
-
-TEST(units, more_threads_than_any_machine_has) {
-  const int threads = std::numeric_limits<int>::max();
-  for (const problem& what :
-       {transpose_problem(std::int64_t{1} << 30, std::int64_t{1} << 30, 4),
-        transpose_problem(7, std::int64_t{1} << 40, 4), transpose_problem(std::int64_t{1} << 40, 7, 12)}) {
-    expect_sane(what, choose_for(what, {.threads = threads}), threads);
-  }
-}
-
-// Problems of 2^63 - 1 bytes are allowed, so the planner must not compute twice their bytes.
-TEST(units, the_largest_problems) {
-  const std::int64_t half = std::int64_t{1} << 61;
-  for (const problem& what :
-       {transpose_problem(half, 2, 1), transpose_problem(2, half, 1), transpose_problem(half / 4, 7, 2),
-        transpose_problem(3, half / 4, 4), strided(1, {{INT64_MAX, 1, 1}}), strided(1, {{INT64_MAX - 1, 0, 1}}),
-        strided(1, {{4, half, 2}, {2, 1, 1}}), strided(1, {{4, 3, half}, {3, 1, 1}}),
-        strided(1, {{3, half, 1}, {3, half / 2, 4}})}) {
-    for (const int threads : {1, 16}) {
-      SCOPED_TRACE(testing::to_text(what));
-      const choice made = choose_for(what, {.threads = threads});
-      ASSERT_NE(made.row, nullptr);
-      EXPECT_GT(made.units, 0);
-    }
   }
 }
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <numeric>
 
 #include "base/checked.hpp"
+#include "kernels/gpu/gather/pitch.hpp"
 
 namespace cornerturn::gpu {
 namespace {
@@ -160,75 +160,6 @@ class cutter {
   int others_ = 0;
   bool other_is_cut_ = false;
 };
-
-// log2 of the lanes of a warp that walk one line of `words` words; the warp walks `lines` lines at most.
-int lanes_along(std::int64_t words, std::int64_t lines, int most) noexcept {
-  int along = 0;
-  while (along < most && (1 << along) < words) ++along;
-  while (along < 5 && lines < 1 << (5 - along)) ++along;
-  return along;
-}
-
-// Counts the bank conflicts of the first warp that loads from shared memory in phase 4, for every padding and skew. It
-// keeps the pitch with the fewest conflicts, and of two equal ones the pitch that allows chunks of 16 bytes. Returns
-// the conflicts.
-// by_row: the smem_stride of a dst axis still counts rows, not bytes.
-int choose_pitch(gather_args& args, int word, int row_bytes, const std::array<bool, max_gather_axes>& by_row,
-                 bool chunks) noexcept {
-  const int packed = word < 4 && args.line_is_contiguous != 0 ? 4 / word : 1;
-  const int along = args.line_lanes;
-  struct at {
-    std::int64_t row = 0;
-    std::int64_t byte = 0;  // in the row
-  };
-  std::array<at, 32> lanes{};
-  for (int lane = 0; lane < 32; ++lane) {
-    auto element = static_cast<std::uint32_t>(std::min((lane & ((1 << along) - 1)) * packed, args.line_elements - 1));
-    auto line = static_cast<std::uint32_t>(std::min(lane >> along, args.lines - 1));
-    for (int k = 0; k < args.dst_rank; ++k) {
-      std::uint32_t& rest = k < args.line_axes ? element : line;
-      if (rest == 0) continue;  // true for most axes, because a warp has only 32 lanes
-      const std::uint32_t index = rest % args.dst_axes[k].tile.divisor;
-      rest /= args.dst_axes[k].tile.divisor;
-      const std::int64_t stride = magnitude(args.dst_axes[k].smem_stride);
-      (by_row[k] ? lanes[lane].row : lanes[lane].byte) += index * stride;
-    }
-  }
-  const int cell_bytes = std::max(word, 4), cell_log2 = std::countr_zero(static_cast<unsigned>(cell_bytes));
-  const int group = 128 / cell_bytes;  // lanes that are served at once: 32, 16 or 8
-  int best = INT32_MAX;
-  const auto consider = [&](int unit, int dense, int pads, bool in_chunks) {
-    for (int skew = 0; skew <= (word < 4 ? 0 : unit); skew += unit) {
-      for (int pad = 0; pad < pads; ++pad) {
-        if (best == 1 && (args.in_chunks != 0 || !in_chunks)) return;
-        const int pitch = dense + pad * unit;
-        int worst = 0;
-        for (int first = 0; first < 32; first += group) {
-          std::array<int, 32> depth{};
-          std::array<std::int64_t, 32> seen{};
-          for (int lane = first; lane < first + group; ++lane) {
-            std::int64_t offset = lanes[lane].row * pitch + lanes[lane].byte;
-            offset += (offset >> 7) * skew;
-            const std::int64_t cell = offset >> cell_log2;
-            const auto bank = static_cast<std::size_t>(cell & (group - 1));
-            if (depth[bank] > 0 && seen[bank] == cell) continue;
-            seen[bank] = cell;
-            worst = std::max(worst, ++depth[bank]);
-          }
-        }
-        if (worst < best || (worst == best && in_chunks && args.in_chunks == 0)) {
-          best = worst;
-          args.pitch = pitch;
-          args.skew = skew;
-          args.in_chunks = in_chunks ? 1 : 0;
-        }
-      }
-    }
-  };
-  consider(cell_bytes, static_cast<int>(ceil_div(row_bytes, cell_bytes)) * cell_bytes, 5, false);
-  if (chunks) consider(16, static_cast<int>(ceil_div(row_bytes + 16 - word, 16)) * 16, 4, true);
-  return best;
-}
 
 // Runs of narrow elements may be cut into rows of whole words, with padding after each row.
 box cutter::finish(std::int64_t most_shared_bytes) const noexcept {
