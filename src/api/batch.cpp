@@ -190,7 +190,7 @@ void batch_state::prepare_gpu(const batch_list& all) {
                                        reinterpret_cast<std::uintptr_t>(one.dst));
     const auto found = known.try_emplace({one.which, alignment}, static_cast<std::uint32_t>(variants_.size()));
     if (found.second) {
-      variants_.push_back(prepare(all.problems()[one.which], on, alignment, ""));
+      variants_.push_back(choose_variant(all.problems()[one.which], on, alignment, ""));
       of_item(all.first()[one.which], [&] { check_fits(variants_.back()); });
     }
     own_launches_.push_back({found.first->second, one});
@@ -204,7 +204,7 @@ void batch_state::run(int thread) const {
   std::size_t count = 0;
   for (std::size_t k = begin.move; k < moves_.size() && k <= end.move; ++k) {
     const planning::batch_move& one = moves_[k];
-    const planning::choice& how = cpu_shares_.problems[one.which];
+    const kernels::offer& how = cpu_shares_.problems[one.which];
     const auto* const src = static_cast<const std::byte*>(one.src) + parts_[one.which].src_start;
     std::byte* const dst = static_cast<std::byte*>(one.dst) + parts_[one.which].dst_start;
     if (cpu_shares_.small[one.which]) {

@@ -109,11 +109,10 @@ int plan_state::device_of_call(const operands& all) const {
 
 // The stored variant for pointers of this alignment, or one that is made for this call alone, in `made`.
 const gpu_variant& plan_state::variant_of_call(int device, int alignment, gpu_plan& made) const {
-  if (device >= most_devices) made = make_gpu_plan(device);
-  const gpu_plan& known = device < most_devices ? *gpu_plan_for(device) : made;
+  const gpu_plan& known = *gpu_plan_for(device);
   const gpu_variant* variant = &known.for_alignment(alignment);
   if (alignment < variant->alignment) {
-    made.aligned = prepare(what_, gpu::info(device), alignment, kernel_);
+    made.aligned = choose_variant(what_, gpu::info(device), alignment, kernel_);
     variant = &made.aligned;
   }
   if (variant->chosen.row == nullptr) refuse_alignment(kernel_, alignment);
@@ -187,7 +186,7 @@ void plan_state::execute_on_cpu(const kernels::arrays& all) const {
   } together{this, all};
   const auto body = [](void* argument, int task) {
     const team& mine = *static_cast<team*>(argument);
-    const planning::choice& chosen = mine.self->chosen_;
+    const kernels::offer& chosen = mine.self->chosen_;
     const std::int64_t units = chosen.units;
     // A static share: consecutive units, and task sizes differ by at most one.
     const std::int64_t begin = units / chosen.threads * task + std::min<std::int64_t>(task, units % chosen.threads);

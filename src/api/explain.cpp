@@ -29,9 +29,9 @@ void print_fused_axes(std::ostream& out, const char* name, const kernels::fused_
   out << "  " << meaning << '\n';
 }
 
-void print_offers(std::ostream& out, const std::vector<planning::choice>& all) {
+void print_offers(std::ostream& out, const std::vector<kernels::offer>& all) {
   out << "offers     time: predicted, relative to a copy of as many bytes\n";
-  for (const planning::choice& one : all) {
+  for (const kernels::offer& one : all) {
     out << "  " << std::left << std::setw(28) << one.row->name << " time " << std::fixed << std::setprecision(2)
         << one.time << ", bound by " << kernels::name(one.binds);
     if (&one != &all.front() && all.front().time > 0) out << ", " << one.time / all.front().time << " of the first";
@@ -52,7 +52,7 @@ void print_blocking(std::ostream& out, const kernels::cpu::blocking& work) {
 }  // namespace
 
 void plan_state::explain_gpu_plans(std::ostream& out) const {
-  for (int device = 0; device < most_devices; ++device) {
+  for (int device = 0; device < gpu::most_devices; ++device) {
     const gpu_plan* known = gpu_plans_[static_cast<std::size_t>(device)].load(std::memory_order_acquire);
     if (known != nullptr) out << "for pointers to GPU memory\n" << detail::explain(what_, *known, gpu::info(device));
   }

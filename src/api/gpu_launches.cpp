@@ -139,7 +139,7 @@ void for_each_launch(const problem& what, const gpu_machine& on, std::string_vie
         all.second == nullptr ? nullptr : all.second + form.second_offset * form.dst_word_bytes, all.scale};
     alignment = alignment_of(form, arrays);
   }
-  const gpu_variant way = prepare(what, machine, alignment, row);
+  const gpu_variant way = choose_variant(what, machine, alignment, row);
   if (way.chosen.row == nullptr) {
     throw error(status::invalid_argument, "kernel: \"" + name + "\" cannot move this problem");
   }

@@ -19,19 +19,14 @@ int element_alignment(const problem& what) noexcept {
   return static_cast<int>(std::min<std::int64_t>(bytes & -bytes, 16));
 }
 
-}  // namespace
-
-namespace {
-
-// Calls take(known) with the facts of a way that is one launch.
-template <class Take>
-void with_facts(const problem& what, const map::canonical& form, const map::in_place_form& places, int alignment,
-                const Take& take) {
+// The facts of a problem that one launch solves. They point to `places`.
+kernels::facts facts_for(const problem& what, const map::canonical& form, const map::in_place_form& places,
+                         int alignment) noexcept {
   kernels::facts known =
       kernels::facts_of(form, map::only_moves(what) ? kernels::op{} : kernels::op_of(what.math, what.element_bytes));
   known.alignment = alignment;
   if (what.in_place) known.in_place = &places;
-  take(known);
+  return known;
 }
 
 // Shorter words are taken if their predicted time is less than this share of the longer words' time. The predictions are not
@@ -48,7 +43,7 @@ planning::request request_of(const problem& what, const map::in_place_form& plac
 
 }  // namespace
 
-gpu_variant prepare(const problem& what, const gpu::device_info& on, int alignment, std::string_view kernel) {
+gpu_variant choose_variant(const problem& what, const gpu::device_info& on, int alignment, std::string_view kernel) {
   // A row that is asked for by name gets words of its own size where the problem has longer ones.
   const kernels::kernel* const forced = kernel.empty() ? nullptr : kernels::find(kernel);
   std::int64_t word = alignment;
@@ -67,10 +62,9 @@ gpu_variant prepare(const problem& what, const gpu::device_info& on, int alignme
     variant.rectangle = std::move(made);
     return variant;
   }
-  with_facts(what, variant.form, places, alignment, [&](kernels::facts& known) {
-    if (what.in_place && places.kind == map::in_place_kind::nothing) known.form.empty = true;
-    variant.chosen = planning::choose(known, target, request_of(what, places, kernel));
-  });
+  kernels::facts known = facts_for(what, variant.form, places, alignment);
+  if (what.in_place && places.kind == map::in_place_kind::nothing) known.form.empty = true;
+  variant.chosen = planning::choose(known, target, request_of(what, places, kernel));
   // Elements of several words may be gathered faster in shorter words, which fill DRAM sectors more evenly: 22794 x 1380 of
   // 6 bytes 0.44 of a copy in words of 2 bytes, 0.68 in bytes (H200, 2026-11-23).
   const bool gathers = kernel.empty() && variant.chosen.row != nullptr && map::only_moves(what) && !what.in_place &&
@@ -79,20 +73,18 @@ gpu_variant prepare(const problem& what, const gpu::device_info& on, int alignme
     const std::int64_t words_of = variant.form.word_bytes / 2;
     if (words_of == 0) break;
     const map::canonical form = map::canonicalize(what, words_of);
-    with_facts(what, form, places, alignment, [&](kernels::facts& known) {
-      const kernels::offer made = planning::choose(known, target, {.family = "gather"});
-      if (made.row != nullptr && made.time < (words_of == 1 ? bytes_gain : shorter_words_gain) * variant.chosen.time) {
-        variant.chosen = made;
-        variant.form = form;
-      }
-    });
-    if (variant.form.word_bytes != words_of) break;
+    const kernels::offer made =
+        planning::choose(facts_for(what, form, places, alignment), target, {.family = "gather"});
+    const double gain = words_of == 1 ? bytes_gain : shorter_words_gain;
+    if (made.row == nullptr || made.time >= gain * variant.chosen.time) break;
+    variant.chosen = made;
+    variant.form = form;
   }
   return variant;
 }
 
-gpu_plan prepare(const problem& what, const gpu::device_info& on, std::string_view kernel) {
-  return {prepare(what, on, 16, kernel), prepare(what, on, element_alignment(what), kernel)};
+gpu_plan choose_variants(const problem& what, const gpu::device_info& on, std::string_view kernel) {
+  return {choose_variant(what, on, 16, kernel), choose_variant(what, on, element_alignment(what), kernel)};
 }
 
 int alignment_of(const map::canonical& form, std::uint64_t src, std::uint64_t dst) noexcept {
@@ -181,6 +173,10 @@ const char* start(const planning::gpu_rectangle& all, std::byte* data, std::byte
 }
 
 void check_loaded(int device) {
+  if (device >= gpu::most_devices) {
+    throw error(status::device_error, "the memory is of GPU " + std::to_string(device) + ". Wanted: one of the first " +
+                                          std::to_string(gpu::most_devices) + " GPUs of the process");
+  }
   const char* const message = gpu::load_kernels(device);
   if (message == nullptr) return;
   const gpu::device_info& on = gpu::info(device);
@@ -223,27 +219,16 @@ void print_program(std::ostream& out, const planning::gpu_rectangle& all) {
 
 // Every offer, fastest first: the prediction, what binds it, and by how much it lost.
 void print_offers(std::ostream& out, const problem& what, const gpu_variant& variant, const kernels::target& on) {
-  struct line {
-    const char* name;
-    double time;
-    kernels::bound binds;
-    const char* reason;
-  };
-  std::vector<line> lines;
   map::in_place_form places;
   if (what.in_place) places = map::in_place(variant.form);
-  with_facts(what, variant.form, places, variant.alignment, [&](kernels::facts& known) {
-    planning::ask(known, on, request_of(what, places, ""), [&](const kernels::offer& made) {
-      lines.push_back({made.row->name, made.time, made.binds, made.reason});
-    });
-  });
-  std::stable_sort(lines.begin(), lines.end(), [](const line& a, const line& b) { return a.time < b.time; });
+  const std::vector<kernels::offer> lines =
+      planning::offers(facts_for(what, variant.form, places, variant.alignment), on, request_of(what, places, ""));
   out << "offers     predicted time, 1 = a copy of the same bytes; what binds it\n";
-  for (const line& one : lines) {
+  for (const kernels::offer& one : lines) {
     char text[40];
     std::snprintf(text, sizeof text, "%6.2f  %-13s ", one.time, kernels::name(one.binds));
-    out << "  " << text << one.name;
-    if (one.name == variant.chosen.row->name) {
+    out << "  " << text << one.row->name;
+    if (one.row == variant.chosen.row) {
       out << "  (chosen)";
     } else if (one.time > lines[0].time) {
       std::snprintf(text, sizeof text, "  (%.2f times the fastest)", one.time / lines[0].time);

@@ -25,7 +25,7 @@ struct gpu_variant {
 
 // Two variants. `aligned`: the pointers are multiples of 16 bytes. `element_aligned`: they are multiples of the largest
 // power of two that divides the element size, or the larger element size if math converts elements.
-// For other pointers execute calls prepare(), which only allocates for a rectangle in place.
+// For other pointers execute calls choose_variants(), which only allocates for a rectangle in place.
 struct gpu_plan {
   gpu_variant aligned;
   gpu_variant element_aligned;
@@ -38,9 +38,9 @@ struct gpu_plan {
 
 // kernel: forces this row; empty: the cheapest offer wins.
 // Returns chosen.row null if the row does not accept the problem
-[[nodiscard]] gpu_variant prepare(const problem& what, const gpu::device_info& on, int alignment,
-                                  std::string_view kernel);
-[[nodiscard]] gpu_plan prepare(const problem& what, const gpu::device_info& on, std::string_view kernel);
+[[nodiscard]] gpu_variant choose_variant(const problem& what, const gpu::device_info& on, int alignment,
+                                         std::string_view kernel);
+[[nodiscard]] gpu_plan choose_variants(const problem& what, const gpu::device_info& on, std::string_view kernel);
 
 // Returns the largest power of two, up to 16, that divides both addresses of index 0.
 [[nodiscard]] int alignment_of(const map::canonical& form, std::uint64_t src, std::uint64_t dst) noexcept;

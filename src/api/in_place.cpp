@@ -25,14 +25,14 @@ bool has_partner(const problem& what, int k) {
   return std::find(what.axes.begin(), what.axes.begin() + what.rank, wanted) != what.axes.begin() + what.rank;
 }
 
-void run(const planning::choice& how, const kernels::arrays& all, const executor& parallel) {
+void run(const kernels::offer& how, const kernels::arrays& all, const executor& parallel) {
   struct team {
-    const planning::choice& how;
+    const kernels::offer& how;
     const kernels::arrays& all;
   } together{how, all};
   const auto body = [](void* argument, int task) {
     const team& mine = *static_cast<team*>(argument);
-    const planning::choice& its = mine.how;
+    const kernels::offer& its = mine.how;
     const std::int64_t begin = its.units / its.threads * task + std::min<std::int64_t>(task, its.units % its.threads);
     const std::int64_t end = begin + its.units / its.threads + (task < its.units % its.threads ? 1 : 0);
     its.row->run(its.args, mine.all, begin, end);
@@ -63,7 +63,7 @@ void run_in_place(const planning::in_place_choice& chosen, std::byte* data, std:
     for (std::int64_t repeat = 0; repeat < program.repeat.total; ++repeat, at.next()) {
       std::byte* const array = data + program.begin + at.src();
       for (const in_place_step& step : program.steps) {
-        const planning::choice& how = chosen.moves[static_cast<std::size_t>(step.move)];
+        const kernels::offer& how = chosen.moves[static_cast<std::size_t>(step.move)];
         if (how.row->family == std::string_view("cycles")) {
           const auto& work = how.as<kernels::cpu::cycles::args>();
           std::memset(kernels::cpu::cycle_flags(work, workspace), 0,
@@ -87,7 +87,7 @@ std::string explain(const planning::in_place_choice& chosen) {
       const in_place_step& step = program.steps[k];
       std::size_t times = 1;
       while (k + times < program.steps.size() && program.steps[k + times].move == step.move) ++times;
-      const planning::choice& how = chosen.moves[static_cast<std::size_t>(step.move)];
+      const kernels::offer& how = chosen.moves[static_cast<std::size_t>(step.move)];
       out << "  step     ";
       if (times > 1) out << times << " x ";
       out << how.row->name;

@@ -41,7 +41,7 @@ std::optional<gpu::device_info> gpu_of(const offer_options& options) {
   throw error(status::invalid_argument, "machine is \"" + options.machine + "\", wanted one of: " + known);
 }
 
-plan_offer offer_of(const planning::choice& made) {
+plan_offer offer_of(const kernels::offer& made) {
   plan_offer one{made.row->name, made.time, kernels::name(made.binds), made.reason};
   std::copy(std::begin(made.counts), std::end(made.counts), one.counts);
   return one;
@@ -60,7 +60,7 @@ std::vector<plan_offer> offers_of_cpu(const problem& what, int threads) {
     wanted.in_place = &places;
   }
   std::vector<plan_offer> found;
-  for (const planning::choice& made : planning::offers(form, wanted, base::this_machine())) {
+  for (const kernels::offer& made : planning::offers(form, wanted, base::this_machine())) {
     found.push_back(offer_of(made));
   }
   return found;
@@ -71,7 +71,7 @@ std::vector<plan_offer> offers_of_gpu(const problem& what, const gpu::device_inf
   for (const kernels::kernel& row : kernels::all()) {
     if (!kernels::is_of_gpu(row) || row.kind == kernels::row_kind::batch) continue;
     if (what.in_place && row.kind == kernels::row_kind::in_place && row.family == std::string_view("cycles")) continue;
-    const detail::gpu_variant made = detail::prepare(what, on, alignment, row.name);
+    const detail::gpu_variant made = detail::choose_variant(what, on, alignment, row.name);
     if (made.chosen.row != nullptr && made.rectangle == nullptr) found.push_back(offer_of(made.chosen));
   }
   std::stable_sort(found.begin(), found.end(),
@@ -91,7 +91,7 @@ std::string explain(const problem& what, const offer_options& options) {
   check(what);
   const std::optional<gpu::device_info> on = gpu_of(options);
   if (!on) return plan(what, {.on = device::cpu, .threads = options.threads}).explain();
-  const detail::gpu_variant made = detail::prepare(what, *on, options.alignment, {});
+  const detail::gpu_variant made = detail::choose_variant(what, *on, options.alignment, {});
   return detail::explain(what, {made, made}, *on);
 }
 

@@ -111,12 +111,12 @@ void plan_state::prepare_fast_path() noexcept {
 
 gpu_plan plan_state::make_gpu_plan(int device) const {
   check_loaded(device);
-  gpu_plan made = prepare(what_, gpu::info(device), kernel_);
+  gpu_plan made = choose_variants(what_, gpu::info(device), kernel_);
   for (gpu_variant* variant : {&made.aligned, &made.element_aligned}) {
     if (findings_ == findings::ignore || computes_) break;
     const api::tuned_row known = api::find_tuned(key_on_gpu(device, variant->alignment));
     if (known.kernel == nullptr) continue;
-    gpu_variant found = prepare(what_, gpu::info(device), variant->alignment, known.kernel);
+    gpu_variant found = choose_variant(what_, gpu::info(device), variant->alignment, known.kernel);
     if (found.chosen.row == nullptr) continue;
     *variant = found;
     variant->tuned = true;
@@ -130,6 +130,7 @@ gpu_plan plan_state::make_gpu_plan(int device) const {
 
 // Several threads may make the plan concurrently; the first stored plan is kept.
 const gpu_plan* plan_state::gpu_plan_for(int device) const {
+  if (device >= gpu::most_devices) check_loaded(device);
   std::atomic<const gpu_plan*>& slot = gpu_plans_[device];
   if (const gpu_plan* known = slot.load(std::memory_order_acquire); known != nullptr) return known;
   auto made = std::make_unique<const gpu_plan>(make_gpu_plan(device));
@@ -165,7 +166,7 @@ int plan_state::alignment_of(const void* src, const void* dst) const noexcept {
 }
 
 const gpu_variant& plan_state::variant_for(int device, const void* src, const void* dst) const {
-  return gpu_plan_for(device % most_devices)->for_alignment(alignment_of(src, dst));
+  return gpu_plan_for(device)->for_alignment(alignment_of(src, dst));
 }
 
 std::int64_t plan_state::workspace_bytes() const noexcept {

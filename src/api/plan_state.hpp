@@ -37,7 +37,7 @@ class plan_state {
     return on_gpu_only() ? 0 : in_place_ ? in_place_->threads : chosen_.threads;
   }
   [[nodiscard]] std::int64_t workspace_bytes() const noexcept;
-  [[nodiscard]] const planning::choice& chosen() const noexcept { return chosen_; }
+  [[nodiscard]] const kernels::offer& chosen() const noexcept { return chosen_; }
   [[nodiscard]] std::int64_t bytes_moved() const noexcept;
 
   // For tune(). device_of_call returns api::on_cpu or the number of a GPU, and throws the errors of execute.
@@ -52,8 +52,6 @@ class plan_state {
   [[nodiscard]] int alignment_of(const void* src, const void* dst) const noexcept;
 
  private:
-  static constexpr int most_devices = 16;  // a plan stores the choices for this number of devices
-
   [[nodiscard]] bool on_gpu_only() const noexcept { return on_ == device::cuda; }
   void choose_for_cpu(int threads);
   void prepare_fast_path() noexcept;
@@ -79,10 +77,11 @@ class plan_state {
   bool computes_ = false;  // math changes elements, or there is a second destination
   kernels::op math_;
   map::canonical form_;
-  planning::choice chosen_;                            // for the CPU; no kernel if on_ is cuda
+  kernels::offer chosen_;                              // for the CPU; no kernel if on_ is cuda
   std::optional<planning::in_place_choice> in_place_;  // replaces chosen_ for a problem in place
-  mutable std::array<std::atomic<const gpu_plan*>, most_devices> gpu_plans_{};  // one per device, made by any thread
-  int device_ = 0;  // the current device at the plan's creation, if on_ is cuda
+  mutable std::array<std::atomic<const gpu_plan*>, gpu::most_devices>
+      gpu_plans_{};  // one per device, made by any thread
+  int device_ = 0;   // the current device at the plan's creation, if on_ is cuda
   executor parallel_;
   map::byte_span src_span_;  // relative to the caller's pointers
   map::byte_span dst_span_;

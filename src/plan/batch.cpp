@@ -20,14 +20,14 @@ std::int64_t bytes_of(const map::canonical& form) noexcept { return map::words(f
 // 0.43 with all of the item (Intel Xeon with 2 MiB of L2, one thread, 2026-11-22).
 constexpr std::int64_t panel_bytes = 8 << 10;
 
-const kernels::cpu::register_tile::args* matrix_of(const choice& one) noexcept {
+const kernels::cpu::register_tile::args* matrix_of(const kernels::offer& one) noexcept {
   if (std::string_view(one.row->family) != "register_tile") return nullptr;
   const auto& work = one.as<kernels::cpu::register_tile::args>();
   return work.outer.total == 1 ? &work : nullptr;
 }
 
 // The bytes of the panels in which a matrix goes, the last one no narrower than a block; 0 for what is none.
-std::int64_t panel_of(const choice& one) noexcept {
+std::int64_t panel_of(const kernels::offer& one) noexcept {
   const auto* const work = matrix_of(one);
   if (work == nullptr) return 0;
   const std::int64_t block = kernels::cpu::block_cols(work->word_bytes);
@@ -41,7 +41,7 @@ std::int64_t panel_of(const choice& one) noexcept {
 
 // More than a line of each of some columns. Bytes lose: 8 to 300 0.40, in panels 0.42; float32 0.65 and 0.55 (Intel Xeon
 // with 2 MiB of L2, one thread, 2026-11-23).
-bool goes_by_strips(const choice& one) noexcept {
+bool goes_by_strips(const kernels::offer& one) noexcept {
   const auto* const work = matrix_of(one);
   return work != nullptr && work->word_bytes > 1 && work->rows * work->word_bytes > 64 &&
          work->cols >= kernels::cpu::line_tile_cols(work->word_bytes) && work->cols <= kernels::cpu::item_strip_cols;

@@ -22,12 +22,12 @@ struct batch_choice {
     std::size_t move = 0;
     std::int64_t unit = 0;  // of that move's problem
   };
-  std::vector<choice> problems;      // of each problem
-  std::vector<bool> small;           // ... its items go through kernels::cpu::move_items, whole
-  std::vector<std::int64_t> panels;  // ... bytes of its items that are turned at a time; 0: all
-  std::vector<bool> strips;          // ... may go by kernels/cpu/batch/item_strips-inl.hpp
-  std::vector<position> begins;      // where each thread begins, and after them the end
-  std::int64_t bytes = 0;            // that all moves write; INT64_MAX when there are more
+  std::vector<kernels::offer> problems;  // of each problem
+  std::vector<bool> small;               // ... its items go through kernels::cpu::move_items, whole
+  std::vector<std::int64_t> panels;      // ... bytes of its items that are turned at a time; 0: all
+  std::vector<bool> strips;              // ... may go by kernels/cpu/batch/item_strips-inl.hpp
+  std::vector<position> begins;          // where each thread begins, and after them the end
+  std::int64_t bytes = 0;                // that all moves write; INT64_MAX when there are more
   [[nodiscard]] int threads() const noexcept { return static_cast<int>(begins.size()) - 1; }
 };
 

@@ -8,9 +8,9 @@
 namespace cornerturn::planning {
 namespace {
 
-// All but the arguments that are not used: most are a fraction of the room for them.
-void copy(choice& to, const choice& from) noexcept {
-  std::memcpy(static_cast<void*>(&to), &from, offsetof(choice, args) + from.args_bytes);
+// Copies an offer without the unused end of its arguments: most take a fraction of the room.
+void copy(kernels::offer& to, const kernels::offer& from) noexcept {
+  std::memcpy(static_cast<void*>(&to), &from, offsetof(kernels::offer, args) + from.args_bytes);
 }
 
 // Predictions for a GPU that differ by less count as equal, and the earlier row wins. Geometric mean of chosen over best time
@@ -33,33 +33,51 @@ request request_of(const cpu_request& wanted) noexcept {
           .kernel = wanted.kernel};
 }
 
-}  // namespace
-
 bool is_asked(const kernels::kernel& row, const kernels::target& on, const request& wanted) noexcept {
   if (row.kind != wanted.kind || row.offer == nullptr || kernels::is_of_gpu(row) != (on.cpu == nullptr)) return false;
   if (!wanted.family.empty() && wanted.family != row.family) return false;
   return wanted.kernel.empty() ? std::string_view(row.family) != "reference" : wanted.kernel == row.name;
 }
 
-choice choose(const kernels::facts& known, const kernels::target& on, const request& wanted) noexcept {
-  choice best;
+// Calls take(offer) for each row that accepts the problem, in the order of the list.
+template <class Take>
+void ask(const kernels::facts& known, const kernels::target& on, const request& wanted, const Take& take) {
+  kernels::offer made;
+  for (const kernels::kernel& row : kernels::all()) {
+    if (!is_asked(row, on, wanted)) continue;
+    made.row = &row;
+    made.binds = kernels::bound::dram;
+    made.reason = "";
+    if (row.offer(known, on, row, made)) take(static_cast<const kernels::offer&>(made));
+  }
+}
+
+}  // namespace
+
+kernels::offer choose(const kernels::facts& known, const kernels::target& on, const request& wanted) noexcept {
+  kernels::offer best;
   const double tie = on.cpu == nullptr ? tie_on_gpu : 1;
-  ask(known, on, wanted, [&](const choice& made) {
+  ask(known, on, wanted, [&](const kernels::offer& made) {
     if (best.row == nullptr || made.time < tie * best.time) copy(best, made);
   });
   return best;
 }
 
-choice choose(const map::canonical& form, const cpu_request& wanted, const base::machine& machine) noexcept {
+std::vector<kernels::offer> offers(const kernels::facts& known, const kernels::target& on, const request& wanted) {
+  std::vector<kernels::offer> all;
+  ask(known, on, wanted, [&](const kernels::offer& made) { copy(all.emplace_back(), made); });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const kernels::offer& a, const kernels::offer& b) { return a.time < b.time; });
+  return all;
+}
+
+kernels::offer choose(const map::canonical& form, const cpu_request& wanted, const base::machine& machine) noexcept {
   return choose(facts_of(form, wanted), {.cpu = &machine}, request_of(wanted));
 }
 
-std::vector<choice> offers(const map::canonical& form, const cpu_request& wanted, const base::machine& machine) {
-  std::vector<choice> all;
-  ask(facts_of(form, wanted), {.cpu = &machine}, request_of(wanted),
-      [&](const choice& made) { copy(all.emplace_back(), made); });
-  std::stable_sort(all.begin(), all.end(), [](const choice& a, const choice& b) { return a.time < b.time; });
-  return all;
+std::vector<kernels::offer> offers(const map::canonical& form, const cpu_request& wanted,
+                                   const base::machine& machine) {
+  return offers(facts_of(form, wanted), {.cpu = &machine}, request_of(wanted));
 }
 
 kernels::target target_of(int arch, int multiprocessors, std::int64_t shared_bytes) noexcept {

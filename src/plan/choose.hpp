@@ -12,8 +12,6 @@
 
 namespace cornerturn::planning {
 
-using choice = kernels::offer;  // its row is null where no row accepts the problem
-
 // The rows that are asked: CPU rows if the target has a CPU, else CUDA rows.
 struct request {
   kernels::row_kind kind = kernels::row_kind::move;
@@ -21,23 +19,13 @@ struct request {
   std::string_view family = {};  // of this family only; empty: of all
 };
 
-[[nodiscard]] bool is_asked(const kernels::kernel& row, const kernels::target& on, const request& wanted) noexcept;
+// Returns  the cheapest offer; the earlier row wins a tie. Its row is null where no row accepts the problem
+[[nodiscard]] kernels::offer choose(const kernels::facts& known, const kernels::target& on,
+                                    const request& wanted) noexcept;
 
-// Effect  calls take(offer) for each row that accepts the problem, in the order of the list
-template <class Take>
-void ask(const kernels::facts& known, const kernels::target& on, const request& wanted, const Take& take) {
-  choice made;
-  for (const kernels::kernel& row : kernels::all()) {
-    if (!is_asked(row, on, wanted)) continue;
-    made.row = &row;
-    made.binds = kernels::bound::dram;
-    made.reason = "";
-    if (row.offer(known, on, row, made)) take(static_cast<const choice&>(made));
-  }
-}
-
-// Returns  the cheapest offer; the earlier row wins a tie
-[[nodiscard]] choice choose(const kernels::facts& known, const kernels::target& on, const request& wanted) noexcept;
+// Returns all offers, cheapest first
+[[nodiscard]] std::vector<kernels::offer> offers(const kernels::facts& known, const kernels::target& on,
+                                                 const request& wanted);
 
 // On the CPU.
 struct cpu_request {
@@ -47,11 +35,11 @@ struct cpu_request {
   const kernels::op* math = nullptr;  // of a problem that computes
   const map::in_place_form* in_place = nullptr;  // of a problem in place whose elements are swapped
 };
-[[nodiscard]] choice choose(const map::canonical& form, const cpu_request& wanted,
-                            const base::machine& machine) noexcept;
+[[nodiscard]] kernels::offer choose(const map::canonical& form, const cpu_request& wanted,
+                                    const base::machine& machine) noexcept;
 // Returns all offers, cheapest first
-[[nodiscard]] std::vector<choice> offers(const map::canonical& form, const cpu_request& wanted,
-                                         const base::machine& machine);
+[[nodiscard]] std::vector<kernels::offer> offers(const map::canonical& form, const cpu_request& wanted,
+                                                 const base::machine& machine);
 
 // The target of a GPU.
 [[nodiscard]] kernels::target target_of(int arch, int multiprocessors, std::int64_t shared_bytes) noexcept;

@@ -61,7 +61,8 @@ bool takes(const cpu_request& wanted, std::string_view name) noexcept {
 in_place_choice swapped(const map::canonical& form, const map::in_place_form& places, const cpu_request& wanted,
                         const base::machine& machine) {
   in_place_choice made;
-  const choice best = choose(form, {.threads = wanted.threads, .kernel = wanted.kernel, .in_place = &places}, machine);
+  const kernels::offer best =
+      choose(form, {.threads = wanted.threads, .kernel = wanted.kernel, .in_place = &places}, machine);
   made.kernel = best.row;
   if (made.kernel == nullptr) return made;
   made.way = in_place_way::swapped;
@@ -100,7 +101,7 @@ class builder {
     move(what, {step});
   }
   void follow(const kernels::item_cycles& items, std::int64_t item_bytes) {
-    choice how;
+    kernels::offer how;
     how.row = kernels::find("cpu_cycles");
     kernels::cpu::cycles::fill(how, items, item_bytes, wanted_.threads, costs_of(machine_));
     want(items.flags_at + kernels::cpu::cycle_flags_bytes(how.as<kernels::cpu::cycles::args>()) + 7);
@@ -114,7 +115,7 @@ class builder {
 
  private:
   void want(std::int64_t bytes) { made_.workspace_bytes = std::max(made_.workspace_bytes, bytes); }
-  void add(const choice& how, const std::vector<in_place_step>& steps) {
+  void add(const kernels::offer& how, const std::vector<in_place_step>& steps) {
     made_.threads = std::max(made_.threads, how.threads);
     for (in_place_step one : steps) {
       one.move = static_cast<int>(made_.moves.size());

@@ -31,7 +31,7 @@ enum class in_place_way : std::uint8_t {
 };
 
 struct in_place_choice {
-  std::vector<choice> moves;
+  std::vector<kernels::offer> moves;
   std::vector<in_place_program> programs;
   const kernels::kernel* kernel = nullptr;  // the row in place, or the row that transposes; null: none
   in_place_way way = in_place_way::none;

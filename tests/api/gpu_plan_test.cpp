@@ -31,7 +31,9 @@ const gpu::device_info turing = {.name = "An old GPU",
                                  .l2_bytes = 4 << 20,
                                  .memory_bytes = std::int64_t{16} << 30};
 
-std::string explained(const problem& what, const char* row) { return explain(what, prepare(what, h200, row), h200); }
+std::string explained(const problem& what, const char* row) {
+  return explain(what, choose_variants(what, h200, row), h200);
+}
 
 void expect_parts(const std::string& text, std::initializer_list<const char*> parts) {
   for (const char* part : parts)
@@ -46,7 +48,7 @@ TEST(gpu_plan, has_a_way_for_aligned_pointers_and_one_for_those_of_an_element) {
   for (const auto& one : wanted) {
     for (const problem& what :
          {transpose_problem(640, 480, one.element_bytes), transpose_problem(1, 77, one.element_bytes)}) {
-      const gpu_plan made = prepare(what, h200, "");
+      const gpu_plan made = choose_variants(what, h200, "");
       EXPECT_EQ(made.aligned.alignment, 16);
       EXPECT_EQ(made.element_aligned.alignment, one.narrow) << one.element_bytes;
       for (const gpu_variant* variant : {&made.aligned, &made.element_aligned}) {
@@ -79,7 +81,7 @@ TEST(gpu_plan, alignment_is_that_of_index_0) {
 TEST(gpu_plan, with_math_has_a_way_for_pointers_that_are_multiples_of_their_elements) {
   problem what = transpose_problem(9999, 7001, 8);
   what.math = {.src = element_type::float64, .dst = element_type::float32};
-  const gpu_plan made = prepare(what, h200, "");
+  const gpu_plan made = choose_variants(what, h200, "");
   EXPECT_EQ(made.element_aligned.alignment, 8);
   ASSERT_NE(made.element_aligned.chosen.row, nullptr);
   EXPECT_STREQ(made.element_aligned.chosen.row->name, "cuda_apply_b8_b4_unaligned");
@@ -94,7 +96,7 @@ TEST(gpu_plan, with_math_has_a_way_for_pointers_that_are_multiples_of_their_elem
   EXPECT_EQ(alignment(4096, 8192, 16384 + 4), 8);
   EXPECT_EQ(alignment(4096 + 4, 8192), 4);
   EXPECT_EQ(alignment(4096, 8192, 16384 + 2), 2);
-  EXPECT_STREQ(prepare(what, h200, 4, "").chosen.row->name, "cuda_apply_b8_any");
+  EXPECT_STREQ(choose_variant(what, h200, 4, "").chosen.row->name, "cuda_apply_b8_any");
 }
 
 TEST(gpu_plan, no_choice_wants_more_shared_memory_than_a_block_may_have) {
@@ -105,7 +107,7 @@ TEST(gpu_plan, no_choice_wants_more_shared_memory_than_a_block_may_have) {
             transpose_problem(100000, 3, element_bytes),
             batched(transpose_problem(31, 33, element_bytes), 9999, 1023, 1023),
             permuted({50, 60, 70, 80}, {3, 1, 2, 0}, element_bytes)}) {
-        const gpu_plan made = prepare(what, *on, "");
+        const gpu_plan made = choose_variants(what, *on, "");
         for (const gpu_variant* variant : {&made.aligned, &made.element_aligned}) {
           ASSERT_NE(variant->chosen.row, nullptr);
           EXPECT_LE(variant->chosen.shared_bytes, on->shared_bytes) << variant->chosen.row->name << ", sm_" << on->arch;
@@ -116,7 +118,7 @@ TEST(gpu_plan, no_choice_wants_more_shared_memory_than_a_block_may_have) {
 }
 
 TEST(gpu_plan, nothing_to_move_starts_nothing) {
-  const gpu_plan made = prepare(transpose_problem(0, 5, 4), h200, "");
+  const gpu_plan made = choose_variants(transpose_problem(0, 5, 4), h200, "");
   EXPECT_EQ(made.aligned.chosen.blocks, 0U);
   EXPECT_EQ(start(made.aligned, {}, nullptr, nullptr, nullptr), nullptr);
 }
@@ -136,7 +138,7 @@ TEST(gpu_plan, explain_tells_the_tile_the_order_and_the_device) {
 }
 
 TEST(gpu_plan, a_row_that_cannot_move_it_is_none) {
-  const gpu_plan made = prepare(transpose_problem(64, 64, 4), h200, "cuda_gather_b8");
+  const gpu_plan made = choose_variants(transpose_problem(64, 64, 4), h200, "cuda_gather_b8");
   EXPECT_EQ(made.aligned.chosen.row, nullptr);
   expect_parts(explain(transpose_problem(64, 64, 4), made, h200), {"kernel     none"});
 }
@@ -154,9 +156,9 @@ TEST(gpu_plan, costs_microseconds) {
   };
   const double host = microseconds([](int k) { plan how(transpose_problem(1000 + k, 777, 4)); });
   const double matrix =
-      microseconds([](int k) { static_cast<void>(prepare(transpose_problem(1000 + k, 777, 4), h200, "")); });
+      microseconds([](int k) { static_cast<void>(choose_variants(transpose_problem(1000 + k, 777, 4), h200, "")); });
   const double boxes = microseconds([](int k) {
-    static_cast<void>(prepare(permuted({9, 14 + k, 5, 13, 7}, {2, 4, 0, 3, 1}, 2), h200, ""));
+    static_cast<void>(choose_variants(permuted({9, 14 + k, 5, 13, 7}, {2, 4, 0, 3, 1}, 2), h200, ""));
   });
   std::printf("the CPU's half %.2f us, the GPU's %.2f us (a matrix), %.2f us (five axes)\n", host, matrix, boxes);
   RecordProperty("cpu_half_us", std::to_string(host));
@@ -170,7 +172,7 @@ TEST(gpu_plan, costs_microseconds) {
 TEST(gpu_plan, moves_in_place_what_trades_places) {
   problem what = transpose_problem(640, 640, 4);
   what.in_place = true;
-  const gpu_plan made = prepare(what, h200, "");
+  const gpu_plan made = choose_variants(what, h200, "");
   expect_parts(explain(what, made, h200),
                {"cuda_swap_b4_64x64_r4_xor", "cuda_swap_b4_unaligned", "in place   tiles of 64 x 64"});
   problem rectangle = transpose_problem(640, 480, 4);
@@ -181,15 +183,15 @@ TEST(gpu_plan, moves_in_place_what_trades_places) {
 TEST(gpu_plan, moves_rectangles_in_place_by_programs) {
   problem what = transpose_problem(10007, 8009, 4);
   what.in_place = true;
-  const gpu_plan made = prepare(what, h200, "");
+  const gpu_plan made = choose_variants(what, h200, "");
   expect_parts(explain(what, made, h200),
                {"cuda_cycles_b4_short: ", "strips of rows", "program    1 time", " to the workspace", "cycles     ",
                 " items of ", "passes     2", "workspace  "});
   ASSERT_NE(made.element_aligned.rectangle, nullptr);
   EXPECT_EQ(made.aligned.rectangle->workspace_bytes, made.element_aligned.rectangle->workspace_bytes);
-  EXPECT_STREQ(prepare(what, h200, 4, "cuda_cycles_b1").chosen.row->name, "cuda_cycles_b1");
-  EXPECT_EQ(prepare(what, h200, 4, "cuda_cycles_b16").chosen.row, nullptr);
-  EXPECT_EQ(prepare(what, h200, 16, "cuda_swap_b4_64x64_r4_xor").chosen.row, nullptr);
+  EXPECT_STREQ(choose_variant(what, h200, 4, "cuda_cycles_b1").chosen.row->name, "cuda_cycles_b1");
+  EXPECT_EQ(choose_variant(what, h200, 4, "cuda_cycles_b16").chosen.row, nullptr);
+  EXPECT_EQ(choose_variant(what, h200, 16, "cuda_swap_b4_64x64_r4_xor").chosen.row, nullptr);
 }
 
 }  // namespace

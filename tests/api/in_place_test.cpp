@@ -119,7 +119,7 @@ TEST(in_place, units_in_any_ranges_make_the_whole) {
     const planning::in_place_choice made =
         planning::choose_in_place(form, places, {.threads = 1}, with_cache(roll.one_in(2) ? 0 : 2 << 20));
     if (made.way == planning::in_place_way::nothing) continue;
-    const planning::choice& how = made.moves[0];
+    const kernels::offer& how = made.moves[0];
     one_memory memory(what, 3);
     std::byte* const at = memory.data() + form.src_offset * form.word_bytes;
     for (std::int64_t end = how.units; end > 0;) {

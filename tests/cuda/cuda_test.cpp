@@ -69,11 +69,11 @@ class cuda_rows : public ::testing::TestWithParam<std::int64_t> {
     const gpu::device_info& here = gpu::info(gpu::current_device());
     std::vector<const char*> names = {nullptr};
     for (const kernels::kernel* row : gpu_rows()) {
-      const detail::gpu_variant way = detail::prepare(what, here, 16, row->name);
+      const detail::gpu_variant way = detail::choose_variant(what, here, 16, row->name);
       if (way.chosen.row == nullptr) continue;
       const int alignment = detail::alignment_of(way.form, reinterpret_cast<std::uintptr_t>(bench.src()),
                                                  reinterpret_cast<std::uintptr_t>(bench.dst()));
-      if (alignment < 16 && detail::prepare(what, here, alignment, row->name).chosen.row == nullptr) continue;
+      if (alignment < 16 && detail::choose_variant(what, here, alignment, row->name).chosen.row == nullptr) continue;
       names.push_back(row->name);
     }
     bool good = true;

@@ -38,9 +38,8 @@ inline std::string to_text(const gpu_setting& one) {
                      std::to_string(one.dst_misalignment) + ", " + orders[static_cast<int>(one.threads)] + ", seed " +
                      std::to_string(one.seed) + ", " + std::to_string(one.resident) + " blocks at a time, " +
                      std::to_string(one.multiprocessors) + " multiprocessors of " + std::to_string(one.shared_bytes) +
-                     " bytes; geometry: pieces of " + std::to_string(one.tuned.piece_words) + ", bands of " +
-                     std::to_string(one.tuned.band_bytes) + ", sides of " + std::to_string(one.tuned.side_bytes) +
-                     ", boxes of";
+                     " bytes; geometry: pieces of " + std::to_string(one.tuned.piece_words) + ", sides of " +
+                     std::to_string(one.tuned.side_bytes) + ", boxes of";
   for (const std::int64_t bytes : one.tuned.gather_bytes) text.append(" ").append(std::to_string(bytes));
   return text;
 }
@@ -67,7 +66,6 @@ inline gpu_setting any_setting(dice& roll, const problem& what) {
   made.seed = static_cast<std::uint64_t>(roll.below(1 << 30));
   if (roll.one_in(2)) {
     made.tuned.piece_words = std::int64_t{1} << roll.below(11);
-    made.tuned.band_bytes = roll.below(3) * 4096;
     made.tuned.side_bytes = std::int64_t{8} << roll.below(7);
     for (int k = 0; k < 5; ++k) made.tuned.gather_bytes[k] = std::max<std::int64_t>(64 << k, part) << roll.below(6);
   }

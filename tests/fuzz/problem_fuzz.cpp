@@ -112,7 +112,7 @@ void run_in_two_ranges(const problem& what, testing::workbench& bench, std::uint
   base::machine none;
   none.amd = (cut & 1) != 0;
   const map::canonical form = map::canonicalize(what);
-  const planning::choice made = planning::choose(form, planning::cpu_request{}, none);
+  const kernels::offer made = planning::choose(form, planning::cpu_request{}, none);
   const std::byte* src = bench.src() + form.src_offset * form.word_bytes;
   std::byte* dst = bench.dst() + form.dst_offset * form.word_bytes;
   const std::int64_t middle = made.units * cut / 256;

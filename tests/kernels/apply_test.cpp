@@ -34,7 +34,7 @@ class apply_rows : public ::testing::TestWithParam<parameter> {
     for (const base::machine& machine :
          {machine_with(0, true), machine_with(2 << 20, false), machine_with(std::int64_t{1} << 40, true)}) {
       const std::int64_t beside = machine.amd ? 0 : machine.l2_bytes;
-      const planning::choice made =
+      const kernels::offer made =
           planning::choose(form, {.kernel = std::get<0>(GetParam()), .beside_bytes = beside, .math = &how}, machine);
       if (made.row == nullptr) continue;
       ++accepted_;
@@ -154,7 +154,7 @@ TEST_P(apply_rows, make_every_bfloat16_a_byte_by_any_scale) {
       problem what = transpose_problem(side, side, 2);
       what.math = {.src = bfloat16, .dst = to, .saturate = saturate, .scaled = true};
       const kernels::op how = kernels::op_of(what.math, 2);
-      const planning::choice made = planning::choose(
+      const kernels::offer made = planning::choose(
           map::canonicalize(what), {.kernel = std::get<0>(GetParam()), .beside_bytes = 2 << 20, .math = &how},
           machine_with(2 << 20, false));
       if (made.row == nullptr) return;

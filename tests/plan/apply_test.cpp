@@ -26,8 +26,8 @@ base::machine any_machine() {
   return made;
 }
 
-choice chosen(problem what, const arithmetic& math, cpu_request wanted = {},
-              const base::machine& machine = any_machine()) {
+kernels::offer chosen(problem what, const arithmetic& math, cpu_request wanted = {},
+                      const base::machine& machine = any_machine()) {
   what.math = math;
   const kernels::op how = kernels::op_of(math, what.element_bytes);
   wanted.math = &how;
@@ -50,7 +50,7 @@ TEST(choose_apply, each_row_has_its_problem) {
   gaps.axes[1].dst_stride = 2;
   EXPECT_STREQ(chosen(transpose_problem(0, 5, 4), to_half).row->name, "cpu_apply_gather");
   EXPECT_EQ(chosen(transpose_problem(0, 5, 4), to_half).units, 0);
-  const auto expect = [](const choice& made, const char* row) { EXPECT_STREQ(made.row->name, row); };
+  const auto expect = [](const kernels::offer& made, const char* row) { EXPECT_STREQ(made.row->name, row); };
   expect(chosen(lying, to_half), "cpu_apply_runs");
   expect(chosen(transpose_problem(1, 1, 4), to_half), "cpu_apply_runs");
   expect(chosen(gaps, to_half), "cpu_apply_gather");
@@ -74,7 +74,7 @@ TEST(choose_apply, each_row_has_its_problem) {
 TEST(choose_apply, rows_that_are_asked_for) {
   const problem turned = transpose_problem(300, 500, 4);
   for (const char* name : {"cpu_apply_tile", "cpu_apply_tile_src", "cpu_apply_gather", "cpu_apply_reference"}) {
-    const choice made = chosen(turned, to_half, {.kernel = name});
+    const kernels::offer made = chosen(turned, to_half, {.kernel = name});
     ASSERT_NE(made.row, nullptr) << name;
     EXPECT_STREQ(made.row->name, name);
   }
@@ -90,7 +90,7 @@ TEST(choose_apply, large_results_are_streamed) {
 
 TEST(choose_apply, threads_are_no_more_than_there_is_work_for) {
   EXPECT_EQ(chosen(transpose_problem(30, 50, 4), to_half, {.threads = 8}).threads, 1);
-  const choice made = chosen(transpose_problem(30000, 5000, 4), to_half, {.threads = 8});
+  const kernels::offer made = chosen(transpose_problem(30000, 5000, 4), to_half, {.threads = 8});
   EXPECT_EQ(made.threads, 8);
   EXPECT_GE(made.units, 8);
 }
@@ -108,7 +108,7 @@ TEST(choose_apply, every_axis_is_walked_once) {
     const map::canonical form = map::canonicalize(what);
     const kernels::op how = kernels::op_of(math, what.element_bytes);
     if (form.empty) continue;
-    for (const choice& made : offers(form, {.threads = 3, .math = &how}, any_machine())) {
+    for (const kernels::offer& made : offers(form, {.threads = 3, .math = &how}, any_machine())) {
       const auto& work = made.as<kernels::cpu::blocking>();
       const std::string text = testing::to_text(what, math) + ", " + made.row->name;
       std::multiset<std::int64_t> left, found;

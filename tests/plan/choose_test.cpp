@@ -24,7 +24,7 @@ using testing::strided;
 
 const base::machine usual = machine_with(1 << 20);
 
-choice choose_for(const problem& what, const cpu_request& wanted = {}, const base::machine& machine = usual) {
+kernels::offer choose_for(const problem& what, const cpu_request& wanted = {}, const base::machine& machine = usual) {
   api::check(what);
   return choose(map::canonicalize(what), wanted, machine);
 }
@@ -34,7 +34,7 @@ std::string row_for(const problem& what, const base::machine& machine = usual) {
 }
 
 void expect_row(const problem& what, const std::string& row, const base::machine& machine = usual) {
-  const choice made = choose_for(what, {}, machine);
+  const kernels::offer made = choose_for(what, {}, machine);
   ASSERT_NE(made.row, nullptr);
   EXPECT_EQ(made.row->name, row) << testing::to_text(what);
   EXPECT_STRNE(made.reason, "");
@@ -48,7 +48,7 @@ const base::machine zen4 = machine_with(1 << 20, true);
 TEST(short_runs, tile_the_orders_of_dst_and_src) {
   // tokens x heads x 128 to heads x tokens x 128: eight tokens of a head, then of the next one
   for (const base::machine& machine : {with_larger_l2, zen4}) {
-    const choice made = choose_for(permuted({8, 2048, 32, 128}, {0, 2, 1, 3}, 2), {}, machine);
+    const kernels::offer made = choose_for(permuted({8, 2048, 32, 128}, {0, 2, 1, 3}, 2), {}, machine);
     ASSERT_STREQ(made.row->name, "cpu_copy_runs");
     const kernels::fused_axes& outer = made.as<kernels::cpu::copy::runs_args>().outer;
     ASSERT_EQ(outer.rank, 4);
@@ -63,7 +63,7 @@ TEST(short_runs, tile_the_orders_of_dst_and_src) {
 
 TEST(short_runs, stay_in_the_order_of_dst_where_nothing_divides_them_or_they_are_long) {
   const auto tiled = [](const problem& what, const base::machine& machine) {
-    const choice made = choose_for(what, {}, machine);
+    const kernels::offer made = choose_for(what, {}, machine);
     EXPECT_STREQ(made.row->name, "cpu_copy_runs");
     return made.as<kernels::cpu::copy::runs_args>().outer.rank == 4;
   };
@@ -75,7 +75,7 @@ TEST(short_runs, stay_in_the_order_of_dst_where_nothing_divides_them_or_they_are
 
 TEST(pages, are_fetched_ahead_where_src_is_read_in_order) {
   const auto by_pages = [](const problem& what) {
-    const choice made = choose_for(what, {}, with_larger_l2);
+    const kernels::offer made = choose_for(what, {}, with_larger_l2);
     const blocking* const work = blocking_of(made);
     return work != nullptr && work->prefetches_pages;
   };
@@ -189,7 +189,7 @@ TEST(rows, long_inner_runs) {
 TEST(rows, short_inner_runs_are_wide_elements) {
   for (const std::int64_t element_bytes : {3, 5, 6, 7, 12, 24, 40, 48})
     expect_row(transpose_problem(100, 100, element_bytes), "cpu_gather");
-  const choice made = choose_for(transpose_problem(100, 100, 24));
+  const kernels::offer made = choose_for(transpose_problem(100, 100, 24));
   const blocking& work = *blocking_of(made);
   EXPECT_EQ(work.element_bytes, 24);
   EXPECT_EQ(work.rows.total, 100);
@@ -243,9 +243,9 @@ TEST(rows, large_matrices) {
 
 TEST(rows, stores_are_non_temporal_from_the_cached_limit_on) {
   const std::int64_t limit = kernels::cpu::cached_limit_bytes(usual);
-  const choice fits = choose_for(transpose_problem(64, limit / 64, 1), {.kernel = "cpu_stream_lines_b1"});
+  const kernels::offer fits = choose_for(transpose_problem(64, limit / 64, 1), {.kernel = "cpu_stream_lines_b1"});
   EXPECT_FALSE(blocking_of(fits)->streaming);
-  const choice larger = choose_for(transpose_problem(64, limit / 64 + 1, 1));
+  const kernels::offer larger = choose_for(transpose_problem(64, limit / 64 + 1, 1));
   EXPECT_TRUE(blocking_of(larger)->streaming);
   EXPECT_EQ(row_for(transpose_problem(64, limit / 64, 1)), "cpu_register_tile_b1");
 }
@@ -289,7 +289,7 @@ TEST(rows, every_row_is_the_cheapest_for_some_problem) {
 TEST(offers, are_sorted_and_the_first_is_chosen) {
   for (const problem& what : {transpose_problem(3000, 3001, 4), transpose_problem(64, 64, 4),
                               transpose_problem(1000000, 3, 1), permuted({8, 2048, 32, 64}, {0, 2, 1, 3}, 2)}) {
-    const std::vector<choice> all = offers(map::canonicalize(what), {.threads = 2}, usual);
+    const std::vector<kernels::offer> all = offers(map::canonicalize(what), {.threads = 2}, usual);
     ASSERT_GE(all.size(), 2U);
     EXPECT_EQ(all.front().row, choose_for(what, {.threads = 2}).row);
     for (std::size_t k = 0; k < all.size(); ++k) {
@@ -307,7 +307,7 @@ TEST(offers, are_sorted_and_the_first_is_chosen) {
 TEST(offers, of_a_forced_row_are_its_own) {
   const map::canonical form = map::canonicalize(transpose_problem(3000, 3001, 4));
   for (const char* row : {"cpu_gather", "cpu_reference", "cpu_stream_panels_b4"}) {
-    const std::vector<choice> all = offers(form, {.kernel = row}, usual);
+    const std::vector<kernels::offer> all = offers(form, {.kernel = row}, usual);
     ASSERT_EQ(all.size(), 1U) << row;
     EXPECT_STREQ(all[0].row->name, row);
   }
@@ -330,7 +330,7 @@ TEST(forced, every_row_is_taken_at_its_word) {
   const problem what = transpose_problem(64, 64, 4);
   for (const char* row :
        {"cpu_reference", "cpu_register_tile_b4", "cpu_stream_lines_b4", "cpu_gather", "cpu_gather_strided"}) {
-    const choice made = choose_for(what, {.kernel = row});
+    const kernels::offer made = choose_for(what, {.kernel = row});
     ASSERT_NE(made.row, nullptr) << row;
     EXPECT_STREQ(made.row->name, row);
   }

@@ -69,7 +69,7 @@ TEST(in_place_ways, threads_stay_below_what_was_asked) {
                                 transpose_problem(3001, 4001, 4), transpose_problem(30, 40, 4)}) {
       const in_place_choice made = choose_for(placed(what), {.threads = threads});
       EXPECT_LE(made.threads, threads);
-      for (const choice& how : made.moves) {
+      for (const kernels::offer& how : made.moves) {
         EXPECT_LE(how.threads, made.threads);
         EXPECT_LE(how.threads, how.units);
       }

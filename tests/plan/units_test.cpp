@@ -29,7 +29,7 @@ std::int64_t total(const kernels::fused_axes& one) {
 }
 
 // The assumptions of the kernels about their arguments.
-void expect_sane(const problem& what, const choice& made, int threads) {
+void expect_sane(const problem& what, const kernels::offer& made, int threads) {
   const std::string text = testing::to_text(what) + " for " + std::to_string(threads) + " threads: " + made.row->name;
   const map::canonical form = map::canonicalize(what);
   const std::int64_t bytes = map::words(form) * form.word_bytes;
@@ -95,7 +95,7 @@ void expect_sane(const problem& what, const choice& made, int threads) {
 
 // Every row that accepts the problem, not the cheapest alone.
 void expect_sane_offers(const problem& what, int threads) {
-  for (const choice& one : offers(map::canonicalize(what), {.threads = threads}, usual)) {
+  for (const kernels::offer& one : offers(map::canonicalize(what), {.threads = threads}, usual)) {
     expect_sane(what, one, threads);
   }
 }
@@ -145,7 +145,7 @@ TEST(units, the_largest_problems) {
         strided(1, {{3, half, 1}, {3, half / 2, 4}})}) {
     for (const int threads : {1, 16}) {
       SCOPED_TRACE(testing::to_text(what));
-      const choice made = choose(map::canonicalize(what), {.threads = threads}, usual);
+      const kernels::offer made = choose(map::canonicalize(what), {.threads = threads}, usual);
       ASSERT_NE(made.row, nullptr);
       EXPECT_GT(made.units, 0);
     }

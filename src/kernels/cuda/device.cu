@@ -17,7 +17,6 @@ namespace cornerturn::gpu {
 namespace {
 
 constexpr const char* driver_name = "libcuda.so.1";
-constexpr int most_devices = 64;
 
 // Functions of the driver, if it is loaded in this process. It is never unloaded.
 struct driver_functions {

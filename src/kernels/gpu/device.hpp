@@ -9,6 +9,8 @@
 
 namespace cornerturn::gpu {
 
+inline constexpr int most_devices = 64;  // of one process
+
 struct device_info {
   std::string name;  // "NVIDIA H200"
   int arch = 0;      // compute capability: 90 for sm_90

@@ -19,7 +19,6 @@ struct device_costs {
   // Geometry.
   std::int64_t side_bytes;       // of a run and of a line of a gather box
   std::int64_t gather_bytes[5];  // of a box, by word size 1, 2, 4, 8, 16
-  std::int64_t band_bytes;       // of src that one column of tiles may span before the next column begins; 0: all rows
   std::int64_t piece_words;      // of one run that a block copies, at most
   std::int64_t small_bytes;      // of one side of a matrix that is bound by latency, at most
 

@@ -59,7 +59,7 @@ void set_tile(const map::canonical& form, const transpose_axes& axes, std::int64
   args.blocks.tile[1] = static_cast<std::int32_t>(down);
 }
 
-bool number_tiles(const kernels::facts& known, const kernels::kernel& row, std::int64_t band_bytes, tile_args& args,
+bool number_tiles(const kernels::facts& known, const kernels::kernel& row, tile_args& args,
                   kernels::offer& made) noexcept {
   const map::canonical& form = known.form;
   const transpose_axes& axes = *known.axes();
@@ -68,18 +68,9 @@ bool number_tiles(const kernels::facts& known, const kernels::kernel& row, std::
   const std::int64_t col_stride = form.axes[axes.cols.axes[0]].dst_stride;
   const bool fused = axes.fused();
   set_tile(form, axes, across, down, args);
-  const std::int64_t tiles = ceil_div(axes.rows.total, down);
-  std::int64_t bands = 1;
-  if (band_bytes != 0 && !fused) {
-    std::int64_t reach = 0;
-    if (!base::checked_mul(base::magnitude(args.src_row_bytes), axes.rows.total, reach)) reach = INT64_MAX;
-    bands = std::clamp<std::int64_t>(reach / band_bytes, 1, tiles);
-  }
-  const std::int64_t band = ceil_div(tiles, bands);
-  grid_builder number(args.blocks, form.word_bytes);
-  number.add(band, 1, 1, fused ? 0 : down * row_stride, down);
+  grid_builder number(args.blocks, form.word_bytes);  // count, slot, tiles, src step, dst step
+  number.add(ceil_div(axes.rows.total, down), 1, 1, fused ? 0 : down * row_stride, down);
   number.add(ceil_div(axes.cols.total, across), 0, 1, across, fused ? 0 : across * col_stride);
-  number.add(ceil_div(tiles, band), 1, band, fused ? 0 : band * down * row_stride, band * down);
   number_others(form, axes, number);
   return finish(made, number, row);
 }
@@ -89,11 +80,11 @@ bool place_tiles(const kernels::facts& known, const kernels::target& on, const k
   const transpose_axes& axes = *known.axes();
   const bool fused = kernels::is_variant(row, "_fused");
   if (fused != axes.fused() || row.shared_bytes > on.shared_bytes) return false;
-  if (!fused) return number_tiles(known, row, on.gpu->band_bytes, made.emplace<tile_args>(), made);
+  if (!fused) return number_tiles(known, row, made.emplace<tile_args>(), made);
   auto& args = made.emplace<fused_tile_args>();
   args.rows = fuse(known.form, axes.rows, &axis::src_stride);
   args.cols = fuse(known.form, axes.cols, &axis::dst_stride);
-  return number_tiles(known, row, on.gpu->band_bytes, args, made);
+  return number_tiles(known, row, args, made);
 }
 
 bool offer_skinny_tiles(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,

@@ -27,8 +27,8 @@ void set_tile(const map::canonical& form, const transpose_axes& axes, std::int64
 
 // Fills strides and grid for tiles of the row's size. Blocks walk down a column of tiles first, so that consecutive
 // blocks complete the same runs of dst. Returns false when the grid would be too large.
-[[nodiscard]] bool number_tiles(const kernels::facts& known, const kernels::kernel& row, std::int64_t band_bytes,
-                                tile_args& args, kernels::offer& made) noexcept;
+[[nodiscard]] bool number_tiles(const kernels::facts& known, const kernels::kernel& row, tile_args& args,
+                                kernels::offer& made) noexcept;
 
 // Makes tile_args, or fused_tile_args for a row "_fused", and numbers the tiles. Returns false when the row is not for
 // fused axes, or only for them.

@@ -100,7 +100,7 @@ bool offers::strips(const kernels::facts& known, const kernels::target& on, cons
   if (filled < (unaligned ? 0.7 : 0.45)) return false;
 
   auto& args = made.emplace<strips_args>();
-  if (!number_tiles(known, row, 0, args, made)) return false;
+  if (!number_tiles(known, row, args, made)) return false;
   if (args.blocks.rank == 0) return false;
   const grid_axis& slowest = args.blocks.axes[args.blocks.rank - 1];
   if (slowest.count.divisor != steps->count || slowest.tiles[0] + slowest.tiles[1] != 0 ||
