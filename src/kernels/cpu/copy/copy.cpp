@@ -31,6 +31,10 @@ void copy_run(const void* args, const arrays& all, std::int64_t begin, std::int6
   finish_streaming();
 }
 
+// A prefetch of a page that is not in the TLB may be dropped, so a long run begins with a load. Runs of 4 KiB, whole pages
+// apart, reach 20 GB/s without the load and 26 with it; runs of 128 bytes 27 and 10 (AMD EPYC 4th generation, 2026-11-23).
+constexpr std::int64_t touched_bytes = 1024;
+
 // Copies runs in the order of dst. Lines of later runs are prefetched meanwhile, because the hardware cannot predict where
 // the next run begins.
 void copy_runs(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
@@ -46,9 +50,9 @@ void copy_runs(const void* args, const arrays& all, std::int64_t begin, std::int
   odometer prefetcher(work.read_order, work.word_bytes, first, false);
   run_writer writer;
   for (std::int64_t unit = begin; unit < end; ++unit, outer.next(), prefetcher.next()) {
-    for (std::int64_t k = 0; k < work.fetched_bytes; k += line_bytes) {
-      __builtin_prefetch(all.src + prefetcher.src() + k, 0, 2);
-    }
+    const std::byte* const next = all.src + prefetcher.src();
+    if (work.fetched_bytes >= touched_bytes) static_cast<void>(*static_cast<const volatile std::byte*>(next));
+    for (std::int64_t k = 0; k < work.fetched_bytes; k += line_bytes) __builtin_prefetch(next + k, 0, 2);
     writer.write(all.src + outer.src(), all.dst + outer.dst(), work.run_bytes);
   }
   writer.finish();
