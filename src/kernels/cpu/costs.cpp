@@ -24,6 +24,7 @@ constexpr cpu_costs generic = {.name = "generic",
                                .short_wide_panel_bytes = 16 << 10,
                                .long_run_bytes = 512,
                                .end_to_end_bytes = 256,
+                               .narrow_end_to_end_bytes = 256,
                                .end_to_end_panel_bytes = 2048,
                                .run_ahead_bytes = 4096,
                                .tiled_outer_bytes = 0,
@@ -40,9 +41,11 @@ constexpr cpu_costs generic = {.name = "generic",
                                          .buffered_in_cache = 2.0,
                                          .panels = 2.0,
                                          .panels_carried = 2.2,
+                                         .panels_src_bytes = 0,
                                          .staged_lines = 1.5,
                                          .staged_lines_carried = 1.7,
                                          .strips = 2.6,
+                                         .strips_b16 = 2.6,
                                          .end_to_end = 1.4,
                                          .narrow_rows = 14,
                                          .whole_lines = 1.2,
@@ -75,11 +78,15 @@ constexpr cpu_costs zen4 = [] {
   row.name = "amd, 1 MiB of L2";
   row.panel_bytes = 4096;
   row.tiled_outer_bytes = 2048;
+  row.narrow_end_to_end_bytes = 128;
+  row.end_to_end_bytes = 240;  // runs of 256 bytes: 8 x 256 x 23272 bytes 0.19, staged lines 0.35 (2026-11-23)
   row.times.panels = 1.8;
   row.times.panels_carried = 2.4;
+  row.times.panels_src_bytes = 400;
   row.times.staged_lines = 2.5;
   row.times.staged_lines_carried = 2.1;
   row.times.strips = 3.0;
+  row.times.strips_b16 = 1.6;
   return row;
 }();
 
@@ -87,13 +94,13 @@ constexpr cpu_costs spr = [] {
   cpu_costs row = generic;
   row.name = "generic, 2 MiB of L2";
   row.strip_bytes = 8192;
-  row.end_to_end_bytes = 128;
+  row.end_to_end_bytes = row.narrow_end_to_end_bytes = 128;
   row.page_prefetch_bytes = 64 << 10;
   row.tiled_outer_bytes = row.tiled_near_bytes = 2048;
   row.line_tiles = true;
   row.narrow_buffer = 4096;
   row.swap_bytes = 1024;
-  row.times.strips = 1.1;
+  row.times.strips = row.times.strips_b16 = 1.1;
   row.times.staged_lines = 2.6;
   row.times.staged_lines_carried = 2.6;
   row.times.panels_carried = 2.7;

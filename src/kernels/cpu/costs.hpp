@@ -23,9 +23,11 @@ struct cpu_times {
   double buffered_in_cache;  // added to walks through a buffer when dst fits the cache: they copy twice
   double panels;             // stream, panels: runs of dst begin at cache lines
   double panels_carried;     // runs begin inside lines, so each piece leaves part of a line for the next one
+  double panels_src_bytes;   // added, divided by the bytes of a src run: 408 bytes 0.31, staged lines 0.46 (Zen 4)
   double staged_lines;       // stream, staged lines: runs of dst begin at cache lines
   double staged_lines_carried;
   double strips;
+  double strips_b16;      // words of 16 bytes take no shuffle: 150830 x 9 0.59, staged lines 0.31 (Zen 4, 2026-11-23)
   double end_to_end;      // short dst runs, contiguous with their neighbours
   double narrow_rows;     // added for 1-byte elements, divided by the rows: few rows leave blocks of 16 rows part empty
   double whole_lines;     // short dst runs that fill cache lines
@@ -35,7 +37,7 @@ struct cpu_times {
   double tall_skinny_many;  // more than 32 columns: 64 columns of bytes 0.33 of a copy, staged lines 0.64 (Zen 4)
   double split;             // 2, 3, 4, 8 or 16 columns
   double short_wide;        // few rows, any number: 5 x 5625000 bytes 0.54 of a copy, packed 0.23 (Zen 4, 2026-11-23)
-  double short_wide_many;   // more than 16 rows: 24 rows of float32 0.36 of a copy, packed 0.53 (Zen 4)
+  double short_wide_many;   // more than 16 rows of 4 or 8 bytes: 24 rows of float32 0.36 of a copy, packed 0.53 (Zen 4)
   double join;              // 2, 3, 4 or 8 rows
   double box;               // boxes of short axes
   double gather;            // the offer adds gather_bytes, divided by the bytes of an element
@@ -80,7 +82,9 @@ struct cpu_costs {
                                   // reaches 0.10 without this limit and 0.45 with it (Zen 3, 2026-11-21)
   std::int64_t end_to_end_bytes;  // a dst run up to this long is gathered with its neighbours, and they are written
                                   // as one
-  std::int64_t end_to_end_panel_bytes;  // bytes of such neighbours that are read at a time
+  std::int64_t narrow_end_to_end_bytes;  // this limit for 1- and 2-byte elements: 80 rows of 2 bytes 0.14, panels 0.28
+                                         // (Zen 4, 2026-11-23)
+  std::int64_t end_to_end_panel_bytes;   // bytes of such neighbours that are read at a time
   // Runs.
   std::int64_t run_ahead_bytes;      // prefetch distance
   std::int64_t tiled_outer_bytes;    // bytes of consecutive dst runs that are copied before the runs beside them in

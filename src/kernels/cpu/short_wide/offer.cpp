@@ -25,7 +25,7 @@ bool offer_any(const facts& known, const target& on, const kernel& row, offer& m
   // here (SPR, 2026-11-22). For 32 rows or more of 4 bytes or more, stream/strips-inl.hpp stores from registers and is
   // faster.
   const bool strips = word >= 4 && work.rows.total >= 32;
-  made.time = (work.rows.total > 16 ? costs.times.short_wide_many : costs.times.short_wide) +
+  made.time = (work.rows.total > 16 && work.element_bytes >= 4 ? costs.times.short_wide_many : costs.times.short_wide) +
               (word == 8 && work.rows.total % 8 == 0 ? 0.2
                : strips                              ? 0.15
                                                      : 0);

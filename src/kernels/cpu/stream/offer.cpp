@@ -44,7 +44,9 @@ bool offer_panels(const facts& known, const target& on, const kernel& row, offer
   auto& work = made.emplace<panels_args>();
   split(work, known, on, 1, true);
   cut_panels(work, costs);
-  finish(made, work, known, costs, runs_at_lines(work) ? costs.times.panels : costs.times.panels_carried);
+  const double time = runs_at_lines(work) ? costs.times.panels : costs.times.panels_carried;
+  const auto src_run = static_cast<double>(work.cols.total * work.element_bytes);
+  finish(made, work, known, costs, time + costs.times.panels_src_bytes / src_run);
   made.reason = "register blocks through a buffer in L1: pieces of each dst run are written in whole lines";
   return true;
 }
@@ -82,7 +84,7 @@ bool offer_strips(const facts& known, const target& on, const kernel& row, offer
   cut_strips(work, e, costs);
   work.prefetches_pages = reads_in_order(work, costs.page_prefetch_bytes);
   // Partial blocks and narrow elements go through windows in L2.
-  double time = costs.times.strips;
+  double time = e == 16 ? costs.times.strips_b16 : costs.times.strips;
   if (e <= 2) time += 0.3;
   if (!whole_registers) time += static_cast<double>(row_bytes % strip_block_bytes) / static_cast<double>(row_bytes);
   if (row_bytes < 64) time += 0.14;
