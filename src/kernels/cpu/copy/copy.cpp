@@ -53,6 +53,8 @@ void copy_runs(const void* args, const arrays& all, std::int64_t begin, std::int
     const std::byte* const next = all.src + prefetcher.src();
     if (work.fetched_bytes >= touched_bytes) static_cast<void>(*static_cast<const volatile std::byte*>(next));
     for (std::int64_t k = 0; k < work.fetched_bytes; k += line_bytes) __builtin_prefetch(next + k, 0, 2);
+    // A run that begins inside a line touches one line more. 128 bytes from address 16 on: 5.7 GB/s without, 14 with it.
+    __builtin_prefetch(next + work.fetched_bytes - 1, 0, 2);
     writer.write(all.src + outer.src(), all.dst + outer.dst(), work.run_bytes);
   }
   writer.finish();
