@@ -130,7 +130,7 @@ gpu_plan plan_state::make_gpu_plan(int device) const {
 
 // Several threads may make the plan concurrently; the first stored plan is kept.
 const gpu_plan* plan_state::gpu_plan_for(int device) const {
-  if (device >= gpu::most_devices) check_loaded(device);
+  if (device >= gpu::most_devices) check_loaded(device);  // throws
   std::atomic<const gpu_plan*>& slot = gpu_plans_[device];
   if (const gpu_plan* known = slot.load(std::memory_order_acquire); known != nullptr) return known;
   auto made = std::make_unique<const gpu_plan>(make_gpu_plan(device));

@@ -1,15 +1,6 @@
 #include "emulate/rows.hpp"
 
-// The functions that the instances define, compiled with -Dcornerturn=cornerturn_text.
-namespace cornerturn_text::kernels {
-#define GPU_ROW(name, ...) \
-  const char* name(const void* args, std::uint32_t blocks, int shared_bytes, void* stream) noexcept;
-#define GPU_BATCH_ROW GPU_ROW
-#define GPU_IN_PLACE_ROW GPU_ROW
-#define GPU_ARITHMETIC_ROW GPU_ROW
-#include "kernels/kernels.inc"
-#undef GPU_ROW
-}  // namespace cornerturn_text::kernels
+#include "emulate/text_rows.hpp"
 
 namespace cornerturn::emulated {
 

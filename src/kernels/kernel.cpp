@@ -11,12 +11,7 @@ namespace cpu {
   namespace family {                                                                          \
   bool answer(const facts& known, const target& on, const kernel& row, offer& made) noexcept; \
   }
-#define CPU_IN_PLACE_ROW CPU_ROW
-#define CPU_ARITHMETIC_ROW CPU_ROW
 #include "kernels/kernels.inc"
-#undef CPU_ROW
-#undef CPU_IN_PLACE_ROW
-#undef CPU_ARITHMETIC_ROW
 }  // namespace cpu
 
 namespace {
@@ -35,7 +30,6 @@ namespace {
    .dst_element_bytes = dst_bytes,                                                                                   \
    .note = text,                                                                                                     \
    .offer = &gpu::offers::row_family,                                                                                \
-   .run = nullptr,                                                                                                   \
    .describe = &gpu::descriptions::row_family,                                                                       \
    .launch = CORNERTURN_LAUNCH(row_name),                                                                            \
    .tile_rows = rows,                                                                                                \
@@ -52,13 +46,7 @@ namespace {
    .dst_element_bytes = bytes,                                             \
    .note = text,                                                           \
    .offer = &cpu::row_family::answer,                                      \
-   .run = &row_name,                                                       \
-   .describe = nullptr,                                                    \
-   .launch = nullptr,                                                      \
-   .tile_rows = 0,                                                         \
-   .tile_cols = 0,                                                         \
-   .shared_bytes = 0,                                                      \
-   .limits = 0},
+   .run = &row_name},
 
 constexpr kernel table[] = {
 #define CPU_ROW(name, family, answer, bytes, note, ...) CPU_TABLE_ROW(name, family, row_kind::move, answer, bytes, note)

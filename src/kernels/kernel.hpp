@@ -56,13 +56,13 @@ struct kernel {
   int dst_element_bytes;  // differs where a row converts
   const char* note;
   offer_function offer;
-  run_function run;            // on the CPU, or null
-  describe_function describe;  // null: no geometry to tell
-  launch_function launch;      // on a GPU, or null
-  int tile_rows;               // of a GPU kernel whose tile has a fixed size, else 0
-  int tile_cols;
-  int shared_bytes;      // that its tile takes
-  std::uint64_t limits;  // GPU: kernels/gpu/policy/limits.hpp
+  run_function run = nullptr;            // on the CPU
+  describe_function describe = nullptr;  // null: no geometry to tell
+  launch_function launch = nullptr;      // on a GPU
+  int tile_rows = 0;                     // of a GPU kernel whose tile has a fixed size
+  int tile_cols = 0;
+  int shared_bytes = 0;      // that its tile takes
+  std::uint64_t limits = 0;  // GPU: kernels/gpu/policy/limits.hpp
 };
 
 // Every row of every backend. In a build without a backend, its rows have a null `launch`, and the planner still asks
@@ -88,19 +88,7 @@ bool force_simd_target(std::string_view name);
 
 #define CPU_ROW(name, ...) \
   void name(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) noexcept;
-#define CPU_IN_PLACE_ROW CPU_ROW
-#define CPU_ARITHMETIC_ROW CPU_ROW
 #define GPU_ROW(name, ...) const char* name(const void* args, std::uint32_t blocks, int shared, void* stream) noexcept;
-#define GPU_BATCH_ROW GPU_ROW
-#define GPU_IN_PLACE_ROW GPU_ROW
-#define GPU_ARITHMETIC_ROW GPU_ROW
 #include "kernels/kernels.inc"
-#undef CPU_ROW
-#undef CPU_IN_PLACE_ROW
-#undef CPU_ARITHMETIC_ROW
-#undef GPU_ROW
-#undef GPU_BATCH_ROW
-#undef GPU_IN_PLACE_ROW
-#undef GPU_ARITHMETIC_ROW
 
 }  // namespace cornerturn::kernels

@@ -230,14 +230,10 @@ TEST(rows, large_matrices) {
     expect_row(what, "cpu_stream_strips_b" + bytes, with_larger_l2);
     // Pieces of whole lines through L1, unless runs of dst begin inside lines or elements are single bytes. Elements of 16
     // bytes take no shuffle, so strips are faster.
-    expect_row(transpose_problem(3008, 3008, word),
-               (word == 1    ? "cpu_stream_lines_b"
-                : word == 16 ? "cpu_stream_strips_b"
-                             : "cpu_stream_panels_b") +
-                   bytes,
-               zen4);
-    expect_row(transpose_problem(3001, 3001, word), (word == 16 ? "cpu_stream_strips_b" : "cpu_stream_lines_b") + bytes,
-               zen4);
+    const std::string carried = word == 16 ? "strips_b" : "lines_b";
+    const std::string at_lines = word == 1 || word == 16 ? carried : "panels_b";
+    expect_row(transpose_problem(3008, 3008, word), "cpu_stream_" + at_lines + bytes, zen4);
+    expect_row(transpose_problem(3001, 3001, word), "cpu_stream_" + carried + bytes, zen4);
     expect_row(transpose_problem(64, 64, word), (word <= 4 ? "cpu_end_to_end_lines_b" : "cpu_stream_lines_b") + bytes,
                machine_with(1));
   }

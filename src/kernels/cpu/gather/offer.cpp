@@ -92,8 +92,8 @@ bool offer_box(const facts& known, const target& on, const kernel& row, offer& m
   work.group = work.row_chunk = work.rows.total;
   work.prefetch_bytes = costs.lines_ahead_bytes;
   share_out(made, known, costs, work.outer.total);
-  // A piece of dst that ends inside a line is not stored past the cache there, which takes the time of 16 lines: dst runs of
-  // 240 bytes of 16-byte words 0.16, staged lines 0.48 (Zen 4, 2026-11-23).
+  // A piece of dst that begins or ends inside a line takes the time of 16 lines more: parts of lines go through the cache.
+  // Runs of 240 bytes of 16-byte words reach 0.16, staged lines 0.48 (Zen 4, 2026-11-23).
   const bool at_lines = runs_at_lines(work) && work.rows.total * work.word_bytes % 64 == 0;
   const std::int64_t piece = work.rows.total * (columns_end_to_end(work) ? work.cols.total : 1) * work.word_bytes;
   const double cut_lines = at_lines ? 0 : 16.0 * 64 / static_cast<double>(piece);

@@ -13,11 +13,4 @@
   namespace cornerturn::gpu::descriptions {                                                       \
   std::string family(const kernels::offer& made);                                                 \
   }
-#define GPU_BATCH_ROW GPU_ROW
-#define GPU_IN_PLACE_ROW GPU_ROW
-#define GPU_ARITHMETIC_ROW GPU_ROW
 #include "kernels/kernels.inc"
-#undef GPU_ROW
-#undef GPU_BATCH_ROW
-#undef GPU_IN_PLACE_ROW
-#undef GPU_ARITHMETIC_ROW
