@@ -31,7 +31,7 @@ cudaError_t allow_shared(int bytes) noexcept {
 }
 
 template <auto Kernel, std::uint64_t Limits>
-const char* start(const void* args, std::uint32_t blocks, int shared_bytes, void* stream) noexcept {
+const char* launch_kernel(const void* args, std::uint32_t blocks, int shared_bytes, void* stream) noexcept {
   cudaError_t failed = allow_shared<Kernel, gpu::shared_percent_of(Limits)>(shared_bytes);
   void* arguments[] = {const_cast<void*>(args)};
   if (failed == cudaSuccess && blocks == 0) {  // to load the kernel: see launch_function
@@ -50,7 +50,7 @@ const char* start(const void* args, std::uint32_t blocks, int shared_bytes, void
 #define GPU_ROW(name, family, element_bytes, tile_rows, tile_cols, shared_bytes, limits, note, kernel, ...) \
   const char* name(const void* args, std::uint32_t blocks, int shared, void* stream) noexcept {             \
     using namespace gpu;                                                                                    \
-    return start<kernel<__VA_ARGS__ __VA_OPT__(, ) limits>, limits>(args, blocks, shared, stream);          \
+    return launch_kernel<kernel<__VA_ARGS__ __VA_OPT__(, ) limits>, limits>(args, blocks, shared, stream);  \
   }
 #define GPU_BATCH_ROW GPU_ROW
 #define GPU_IN_PLACE_ROW GPU_ROW

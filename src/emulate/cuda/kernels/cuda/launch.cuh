@@ -18,17 +18,17 @@ void call(void (*kernel)(Job), const void* job) {
 }
 
 template <auto Kernel, std::uint64_t Limits>
-const char* start(const void* args, std::uint32_t blocks, int shared_bytes, void* stream) noexcept {
+const char* launch_kernel(const void* args, std::uint32_t blocks, int shared_bytes, void* stream) noexcept {
   return launch([](const void* of) { call(Kernel, of); }, args, job_bytes_of(Kernel), gpu::threads_of(Limits), blocks,
                 shared_bytes, stream);
 }
 
 }  // namespace cornerturn::emulated
 
-#define GPU_ROW(name, family, element_bytes, tile_rows, tile_cols, shared_bytes, limits, note, kernel, ...)  \
-  const char* name(const void* args, std::uint32_t blocks, int shared, void* stream) noexcept {              \
-    using namespace gpu;                                                                                     \
-    return emulated::start<kernel<__VA_ARGS__ __VA_OPT__(, ) limits>, limits>(args, blocks, shared, stream); \
+#define GPU_ROW(name, family, element_bytes, tile_rows, tile_cols, shared_bytes, limits, note, kernel, ...)          \
+  const char* name(const void* args, std::uint32_t blocks, int shared, void* stream) noexcept {                      \
+    using namespace gpu;                                                                                             \
+    return emulated::launch_kernel<kernel<__VA_ARGS__ __VA_OPT__(, ) limits>, limits>(args, blocks, shared, stream); \
   }
 #define GPU_BATCH_ROW GPU_ROW
 #define GPU_IN_PLACE_ROW GPU_ROW
