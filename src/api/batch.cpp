@@ -242,12 +242,12 @@ void batch_state::execute(void* stream) const {
     const char* const message = planning::with_args(one, table_.get(), [&](const void* job) {
       return one.kernel->launch(job, one.blocks, one.shared_bytes, stream);
     });
-    check_start(message, device_, one.kernel->name);
+    check_launched(message, device_, one.kernel->name);
   }
   for (const own_launch& one : own_launches_) {
     const gpu_variant& variant = variants_[one.variant];
-    check_start(start(variant, parts_[one.item.which].src_span, one.item.src, one.item.dst, stream), device_,
-                variant.chosen.row->name);
+    check_launched(start_move(variant, parts_[one.item.which].src_span, one.item.src, one.item.dst, stream), device_,
+                   variant.chosen.row->name);
   }
 }
 

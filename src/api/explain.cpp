@@ -1,11 +1,15 @@
-// plan::explain(): prints the problem, its canonical form, every offer and the blocking of the cheapest.
+// plan::explain(): prints the problem, its canonical form and every offer.
+// For the CPU it also prints the blocking of the cheapest offer, for a GPU the launch of each variant.
+#include <cstdio>
 #include <iomanip>
 #include <sstream>
+#include <vector>
 
 #include "api/apply.hpp"
 #include "api/plan_state.hpp"
 #include "kernels/cpu/costs.hpp"
 #include "kernels/cpu/split.hpp"
+#include "kernels/gpu/policy/costs.hpp"
 
 namespace cornerturn::detail {
 namespace {
@@ -29,7 +33,7 @@ void print_fused_axes(std::ostream& out, const char* name, const kernels::fused_
   out << "  " << meaning << '\n';
 }
 
-void print_offers(std::ostream& out, const std::vector<kernels::offer>& all) {
+void print_cpu_offers(std::ostream& out, const std::vector<kernels::offer>& all) {
   out << "offers     time: predicted, relative to a copy of as many bytes\n";
   for (const kernels::offer& one : all) {
     out << "  " << std::left << std::setw(28) << one.row->name << " time " << std::fixed << std::setprecision(2)
@@ -39,7 +43,7 @@ void print_offers(std::ostream& out, const std::vector<kernels::offer>& all) {
   }
 }
 
-void print_blocking(std::ostream& out, const kernels::cpu::blocking& work) {
+void print_cpu_blocking(std::ostream& out, const kernels::cpu::blocking& work) {
   out << "blocking   cost row \"" << kernels::cpu::costs_of(base::this_machine()).name << "\"\n";
   print_fused_axes(out, "rows", work.rows, "contiguous in dst");
   print_fused_axes(out, "cols", work.cols,
@@ -49,7 +53,74 @@ void print_blocking(std::ostream& out, const kernels::cpu::blocking& work) {
       << (work.streaming ? "non-temporal" : "ordinary") << " stores\n";
 }
 
+void print_gpu_program(std::ostream& out, const planning::gpu_rectangle& all) {
+  for (const planning::gpu_program& program : all.programs) {
+    out << "program    " << program.repeat.total << (program.repeat.total == 1 ? " time\n" : " times\n");
+    for (std::size_t k = 0, next = 0; k < program.steps.size(); k = next) {
+      const planning::gpu_step& step = program.steps[k];
+      while (next < program.steps.size() && program.steps[next].move == step.move) ++next;
+      const planning::gpu_move& move = all.moves[static_cast<std::size_t>(step.move)];
+      const kernels::offer& chosen = move.chosen;
+      out << "  step     ";
+      if (next - k > 1) out << next - k << " x ";
+      out << chosen.row->name << (step.from_workspace ? " from the workspace" : "")
+          << (step.to_workspace ? " to the workspace" : "") << ", " << chosen.blocks
+          << (chosen.blocks == 1 ? " block" : " blocks") << "\n           " << chosen.row->describe(chosen);
+    }
+  }
+  out << "passes     " << all.passes << " over the array\n";
+  out << "workspace  " << all.workspace_bytes << " bytes\n";
+}
+
+// Every offer, fastest first: the prediction, what binds it, and by how much it lost.
+void print_gpu_offers(std::ostream& out, const problem& what, const gpu_variant& variant, const kernels::target& on) {
+  const std::vector<kernels::offer> lines = offers_of(what, variant, on);
+  out << "offers     predicted time, 1 = a copy of the same bytes; what binds it\n";
+  for (const kernels::offer& one : lines) {
+    char text[40];
+    std::snprintf(text, sizeof text, "%6.2f  %-13s ", one.time, kernels::name(one.binds));
+    out << "  " << text << one.row->name;
+    if (one.row == variant.chosen.row) {
+      out << "  (chosen)";
+    } else if (one.time > lines[0].time) {
+      std::snprintf(text, sizeof text, "  (%.2f times the fastest)", one.time / lines[0].time);
+      out << text;
+    }
+    out << '\n';
+  }
+}
+
 }  // namespace
+
+std::string explain(const problem& what, const gpu_plan& plan, const gpu::device_info& on) {
+  std::ostringstream out;
+  const kernels::target target = planning::target_of(on.arch, on.multiprocessors, on.shared_bytes);
+  out << "device     " << on.name << ", sm_" << on.arch << ", " << on.multiprocessors << " multiprocessors, costs of \""
+      << target.gpu->name << "\"\n";
+  for (const gpu_variant* variant : {&plan.aligned, &plan.element_aligned}) {
+    if (variant == &plan.element_aligned && variant->alignment == plan.aligned.alignment) break;
+    const kernels::offer& chosen = variant->chosen;
+    out << "pointers   multiples of " << variant->alignment << (variant->alignment == 1 ? " byte" : " bytes")
+        << (variant == &plan.element_aligned ? " only\n" : "\n");
+    if (chosen.row == nullptr) {
+      out << "kernel     none: the row that was asked for cannot move it\n";
+      continue;
+    }
+    out << "kernel     " << chosen.row->name << ": " << chosen.row->note << '\n';
+    if (variant->tuned) out << "tuned      measured to be the fastest of all rows here\n";
+    out << "reason     " << chosen.reason << '\n';
+    if (variant->rectangle != nullptr) {
+      print_gpu_program(out, *variant->rectangle);
+      continue;
+    }
+    print_gpu_offers(out, what, *variant, target);
+    if (chosen.blocks == 0) continue;
+    out << chosen.row->describe(chosen);
+    out << "grid       " << chosen.blocks << (chosen.blocks == 1 ? " block, " : " blocks, ") << chosen.shared_bytes
+        << " bytes of shared memory each, of " << on.shared_bytes << " that a block may have\n";
+  }
+  return out.str();
+}
 
 void plan_state::explain_gpu_plans(std::ostream& out) const {
   for (int device = 0; device < gpu::most_devices; ++device) {
@@ -91,10 +162,11 @@ std::string plan_state::explain() const {
   if (tuned_) out << "tuned      the fastest of all rows by measurement\n";
   if (!kernel_.empty()) out << "forced     by options.kernel\n";
   out << "reason     " << chosen_.reason << '\n';
-  print_offers(out, planning::offers(
-                        form_, {.threads = chosen_.threads, .kernel = kernel_, .math = computes_ ? &math_ : nullptr},
-                        base::this_machine()));
-  if (const auto* work = kernels::cpu::blocking_of(chosen_); work != nullptr) print_blocking(out, *work);
+  print_cpu_offers(
+      out,
+      planning::offers(form_, {.threads = chosen_.threads, .kernel = kernel_, .math = computes_ ? &math_ : nullptr},
+                       base::this_machine()));
+  if (const auto* work = kernels::cpu::blocking_of(chosen_); work != nullptr) print_cpu_blocking(out, *work);
   out << "threads    " << chosen_.threads << " over " << chosen_.units << " units\n";
   out << "bytes      " << bytes_moved() << " (read once, written once)\n";
   explain_gpu_plans(out);

@@ -1,23 +1,70 @@
+// A plan on a GPU, and a call there:
+//   1. the plan of a device: two variants, each with its canonical form and the kernel that the planner chooses
+//   2. a call: takes the variant for the alignment of its pointers
+//   3. the launch: puts the pointers into the kernel's arguments and launches its row
+//   4. the errors of a GPU
+// plan.cpp calls gpu_plan_for() for 1, and execute_on_gpu() or compute_on_gpu() for 2.
 #include "api/gpu_plan.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
-#include <sstream>
-#include <vector>
 
+#include "api/device.hpp"
+#include "api/plan_state.hpp"
 #include "cornerturn/error.hpp"
 #include "kernels/gpu/apply/args.hpp"
-#include "kernels/gpu/policy/costs.hpp"
 #include "plan/choose.hpp"
 
 namespace cornerturn::detail {
+
+// 1. The plan of a device.
+
+// Several threads may make the plan concurrently; the first stored plan is kept.
+const gpu_plan* plan_state::gpu_plan_for(int device) const {
+  if (device >= gpu::most_devices) check_loaded(device);  // throws
+  std::atomic<const gpu_plan*>& slot = gpu_plans_[device];
+  if (const gpu_plan* known = slot.load(std::memory_order_acquire); known != nullptr) return known;
+  auto made = std::make_unique<const gpu_plan>(make_gpu_plan(device));
+  const gpu_plan* before = nullptr;
+  if (!slot.compare_exchange_strong(before, made.get(), std::memory_order_acq_rel)) return before;
+  return made.release();
+}
+
+gpu_plan plan_state::make_gpu_plan(int device) const {
+  check_loaded(device);
+  gpu_plan made = choose_variants(what_, gpu::info(device), kernel_);
+  for (gpu_variant* variant : {&made.aligned, &made.element_aligned}) {
+    if (findings_ == findings::ignore || computes_) break;
+    const api::tuned_row known = api::find_tuned(key_on_gpu(device, variant->alignment));
+    if (known.kernel == nullptr) continue;
+    gpu_variant found = choose_variant(what_, gpu::info(device), variant->alignment, known.kernel);
+    if (found.chosen.row == nullptr) continue;
+    *variant = found;
+    variant->tuned = true;
+  }
+  if (made.aligned.chosen.row == nullptr) {
+    if (!kernel_.empty()) refuse_kernel(kernel_);
+    check_fits(made.aligned);
+  }
+  return made;
+}
+
 namespace {
 
 int element_alignment(const problem& what) noexcept {
   const std::int64_t bytes = std::max(what.element_bytes, map::only_moves(what) ? 1 : bytes_of(what.math.dst));
   return static_cast<int>(std::min<std::int64_t>(bytes & -bytes, 16));
 }
+
+}  // namespace
+
+gpu_plan choose_variants(const problem& what, const gpu::device_info& on, std::string_view kernel) {
+  // A plan does not know the pointers of its calls. One variant is for multiples of 16 bytes, one for multiples of the
+  // element.
+  return {choose_variant(what, on, 16, kernel), choose_variant(what, on, element_alignment(what), kernel)};
+}
+
+namespace {
 
 // The facts of a problem that one launch solves. They point to `places`.
 kernels::facts facts_for(const problem& what, const map::canonical& form, const map::in_place_form& places,
@@ -29,16 +76,35 @@ kernels::facts facts_for(const problem& what, const map::canonical& form, const 
   return known;
 }
 
-// Shorter words are taken if their predicted time is less than this share of the longer words' time. The predictions are not
-// exact: bytes instead of 2-byte words took 1.26 times as long for 2097152 x 8 x 8 at a predicted 0.95 (H200, 2026-11-23).
-constexpr double shorter_words_gain = 0.97, bytes_gain = 0.94;
-
 planning::request request_of(const problem& what, const map::in_place_form& places, std::string_view kernel) noexcept {
   const bool swaps = what.in_place && places.kind != map::in_place_kind::nothing;
   return {.kind = !map::only_moves(what) ? kernels::row_kind::arithmetic
                   : swaps                ? kernels::row_kind::in_place
                                          : kernels::row_kind::move,
           .kernel = kernel};
+}
+
+// Shorter words are taken if their predicted time is less than this share of the longer words' time. The predictions are not
+// exact: bytes instead of 2-byte words took 1.26 times as long for 2097152 x 8 x 8 at a predicted 0.95 (H200, 2026-11-23).
+constexpr double shorter_words_gain = 0.97, bytes_gain = 0.94;
+
+// Elements of several words may be gathered faster in shorter words, which fill DRAM sectors more evenly: 22794 x 1380 of
+// 6 bytes 0.44 of a copy in words of 2 bytes, 0.68 in bytes (H200, 2026-11-23).
+void gather_in_shorter_words(gpu_variant& variant, const problem& what, const map::in_place_form& places,
+                             const kernels::target& target) {
+  const bool gathers = variant.chosen.row != nullptr && map::only_moves(what) && !what.in_place &&
+                       variant.chosen.row->family == std::string_view("gather");
+  for (int shorter = 2; gathers && shorter <= 4 && variant.chosen.row->element_bytes >= shorter; shorter *= 2) {
+    const std::int64_t words_of = variant.form.word_bytes / 2;
+    if (words_of == 0) break;
+    const map::canonical form = map::canonicalize(what, words_of);
+    const kernels::offer made =
+        planning::choose(facts_for(what, form, places, variant.alignment), target, {.family = "gather"});
+    const double gain = words_of == 1 ? bytes_gain : shorter_words_gain;
+    if (made.row == nullptr || made.time >= gain * variant.chosen.time) break;
+    variant.chosen = made;
+    variant.form = form;
+  }
 }
 
 }  // namespace
@@ -50,7 +116,7 @@ gpu_variant choose_variant(const problem& what, const gpu::device_info& on, int 
   if (forced != nullptr && forced->element_bytes > 0) word = std::min<std::int64_t>(word, forced->element_bytes);
   gpu_variant variant;
   variant.alignment = alignment;
-  variant.form = map::canonicalize(what, word);
+  variant.form = map::canonicalize(what, word);  // the words of the form in plan.cpp may be longer than the alignment
   const kernels::target target = planning::target_of(on.arch, on.multiprocessors, on.shared_bytes);
   map::in_place_form places;
   if (what.in_place) places = map::in_place(variant.form);
@@ -65,26 +131,79 @@ gpu_variant choose_variant(const problem& what, const gpu::device_info& on, int 
   kernels::facts known = facts_for(what, variant.form, places, alignment);
   if (what.in_place && places.kind == map::in_place_kind::nothing) known.form.empty = true;
   variant.chosen = planning::choose(known, target, request_of(what, places, kernel));
-  // Elements of several words may be gathered faster in shorter words, which fill DRAM sectors more evenly: 22794 x 1380 of
-  // 6 bytes 0.44 of a copy in words of 2 bytes, 0.68 in bytes (H200, 2026-11-23).
-  const bool gathers = kernel.empty() && variant.chosen.row != nullptr && map::only_moves(what) && !what.in_place &&
-                       variant.chosen.row->family == std::string_view("gather");
-  for (int shorter = 2; gathers && shorter <= 4 && variant.chosen.row->element_bytes >= shorter; shorter *= 2) {
-    const std::int64_t words_of = variant.form.word_bytes / 2;
-    if (words_of == 0) break;
-    const map::canonical form = map::canonicalize(what, words_of);
-    const kernels::offer made =
-        planning::choose(facts_for(what, form, places, alignment), target, {.family = "gather"});
-    const double gain = words_of == 1 ? bytes_gain : shorter_words_gain;
-    if (made.row == nullptr || made.time >= gain * variant.chosen.time) break;
-    variant.chosen = made;
-    variant.form = form;
-  }
+  if (kernel.empty()) gather_in_shorter_words(variant, what, places, target);
   return variant;
 }
 
-gpu_plan choose_variants(const problem& what, const gpu::device_info& on, std::string_view kernel) {
-  return {choose_variant(what, on, 16, kernel), choose_variant(what, on, element_alignment(what), kernel)};
+std::vector<kernels::offer> offers_of(const problem& what, const gpu_variant& variant, const kernels::target& on) {
+  map::in_place_form places;
+  if (what.in_place) places = map::in_place(variant.form);
+  return planning::offers(facts_for(what, variant.form, places, variant.alignment), on, request_of(what, places, ""));
+}
+
+api::tuned_key plan_state::key_on_gpu(int device, int alignment) const {
+  return {.form = &form_, .align = alignment, .limit = 0, .machine = gpu::info(device).name};
+}
+
+// 2. A call.
+
+void plan_state::execute_on_gpu(int device, const void* src, void* dst, void* stream,
+                                std::span<std::byte> workspace) const {
+  const gpu::device_guard guard(device);
+  gpu_plan made;
+  const gpu_variant& variant = variant_of_call(device, alignment_of(src, dst), made);
+  const char* const message =
+      variant.rectangle == nullptr
+          ? start_move(variant, src_span_, src, dst, stream)
+          : start_rectangle(device, *variant.rectangle, static_cast<std::byte*>(dst) + dst_start_, workspace, stream);
+  check_launched(message, device, variant.chosen.row->name);
+}
+
+void plan_state::compute_on_gpu(int device, const operands& all, void* stream) const {
+  const gpu::device_guard guard(device);
+  gpu_arrays arrays = {.src = static_cast<const std::byte*>(all.src) + src_start_,
+                       .dst = static_cast<std::byte*>(all.dst) + dst_start_,
+                       .scale = all.scale};
+  if (math_.reads_second()) {
+    // const_cast: the kernel only reads this array.
+    void* const second = what_.math.second == second_array::source ? const_cast<void*>(all.second) : all.dst;
+    arrays.second = static_cast<std::byte*>(second) + second_start_;
+  } else if (math_.second == second_array::destination) {
+    arrays.second = static_cast<std::byte*>(all.second_dst) + second_start_;
+  }
+  gpu_plan made;
+  const gpu_variant& variant = variant_of_call(device, detail::alignment_of(form_, arrays), made);
+  check_launched(start_arithmetic(variant, arrays, stream), device, variant.chosen.row->name);
+}
+
+namespace {
+
+[[noreturn]] void refuse_alignment(const std::string& kernel, int alignment) {
+  throw error(status::invalid_argument, "kernel is \"" + kernel +
+                                            "\", which does not accept this problem with pointers that are " +
+                                            "multiples of only " + std::to_string(alignment) + " bytes");
+}
+
+}  // namespace
+
+// The stored variant for pointers of this alignment, or one that is made for this call alone, in `made`.
+const gpu_variant& plan_state::variant_of_call(int device, int alignment, gpu_plan& made) const {
+  const gpu_plan& known = *gpu_plan_for(device);
+  const gpu_variant* variant = &known.for_alignment(alignment);
+  if (alignment < variant->alignment) {
+    made.aligned = choose_variant(what_, gpu::info(device), alignment, kernel_);
+    variant = &made.aligned;
+  }
+  if (variant->chosen.row == nullptr) refuse_alignment(kernel_, alignment);
+  return *variant;
+}
+
+const gpu_variant& plan_state::variant_for(int device, const void* src, const void* dst) const {
+  return gpu_plan_for(device)->for_alignment(alignment_of(src, dst));
+}
+
+int plan_state::alignment_of(const void* src, const void* dst) const noexcept {
+  return detail::alignment_of(form_, reinterpret_cast<std::uintptr_t>(src), reinterpret_cast<std::uintptr_t>(dst));
 }
 
 int alignment_of(const map::canonical& form, std::uint64_t src, std::uint64_t dst) noexcept {
@@ -92,6 +211,14 @@ int alignment_of(const map::canonical& form, std::uint64_t src, std::uint64_t ds
   const std::uint64_t both = (src + static_cast<std::uint64_t>(form.src_offset) * word) |
                              (dst + static_cast<std::uint64_t>(form.dst_offset) * word) | 16;
   return static_cast<int>(both & -both);
+}
+
+int alignment_of(const map::canonical& form, const gpu_arrays& all) noexcept {
+  const auto number = [](const void* at) { return reinterpret_cast<std::uintptr_t>(at); };
+  const std::uintptr_t each = number(all.src) | number(all.dst) | number(all.second) | 16;
+  const auto common = static_cast<int>(each & -each);
+  const auto larger = static_cast<int>(std::max(form.word_bytes, form.dst_word_bytes));
+  return common < larger && has_whole_elements(form, all) ? larger : common;
 }
 
 bool has_whole_elements(const map::canonical& form, const gpu_arrays& all) noexcept {
@@ -102,13 +229,7 @@ bool has_whole_elements(const map::canonical& form, const gpu_arrays& all) noexc
          is_whole(all.second, form.dst_word_bytes);
 }
 
-int alignment_of(const map::canonical& form, const gpu_arrays& all) noexcept {
-  const auto number = [](const void* at) { return reinterpret_cast<std::uintptr_t>(at); };
-  const std::uintptr_t each = number(all.src) | number(all.dst) | number(all.second) | 16;
-  const auto common = static_cast<int>(each & -each);
-  const auto larger = static_cast<int>(std::max(form.word_bytes, form.dst_word_bytes));
-  return common < larger && has_whole_elements(form, all) ? larger : common;
-}
+// 3. The launch.
 
 namespace {
 
@@ -124,8 +245,8 @@ class launch_args {
   alignas(16) std::byte bytes_[kernels::max_args_bytes];
 };
 
-const char* launch(const map::canonical& form, const kernels::offer& chosen, const map::byte_span& src_span,
-                   const void* src, void* dst, std::uint32_t* flags, void* stream) noexcept {
+const char* launch_row(const map::canonical& form, const kernels::offer& chosen, const map::byte_span& src_span,
+                       const void* src, void* dst, std::uint32_t* flags, void* stream) noexcept {
   if (chosen.blocks == 0) return nullptr;
   launch_args args(chosen);
   gpu::array_args& arrays = args.arrays();
@@ -140,7 +261,12 @@ const char* launch(const map::canonical& form, const kernels::offer& chosen, con
 
 }  // namespace
 
-const char* start(const gpu_variant& variant, const gpu_arrays& all, void* stream) noexcept {
+const char* start_move(const gpu_variant& variant, const map::byte_span& src_span, const void* src, void* dst,
+                       void* stream) noexcept {
+  return launch_row(variant.form, variant.chosen, src_span, src, dst, nullptr, stream);
+}
+
+const char* start_arithmetic(const gpu_variant& variant, const gpu_arrays& all, void* stream) noexcept {
   const kernels::offer& chosen = variant.chosen;
   if (chosen.blocks == 0) return nullptr;
   launch_args args(chosen);
@@ -158,19 +284,38 @@ const char* start(const gpu_variant& variant, const gpu_arrays& all, void* strea
   return chosen.row->launch(args.get(), chosen.blocks, chosen.shared_bytes, stream);
 }
 
-const char* start(const gpu_variant& variant, const map::byte_span& src_span, const void* src, void* dst,
-                  void* stream) noexcept {
-  return launch(variant.form, variant.chosen, src_span, src, dst, nullptr, stream);
-}
+namespace {
 
-const char* start(const planning::gpu_rectangle& all, std::byte* data, std::byte* workspace, void* stream) noexcept {
+const char* launch_rectangle(const planning::gpu_rectangle& all, std::byte* data, std::byte* workspace,
+                             void* stream) noexcept {
   return planning::run(
       all, data, workspace,
       [&](const planning::gpu_move& move, const std::byte* from, std::byte* to, std::uint32_t* flags) {
-        return launch(move.form, move.chosen, map::src_span(move.form), from, to, flags, stream);
+        return launch_row(move.form, move.chosen, map::src_span(move.form), from, to, flags, stream);
       },
       [&](std::uint32_t* flags, std::int64_t bytes) { return gpu::clear(flags, bytes, stream); });
 }
+
+}  // namespace
+
+const char* start_rectangle(int device, const planning::gpu_rectangle& all, std::byte* data,
+                            std::span<std::byte> workspace, void* stream) {
+  if (!workspace.empty()) {
+    check_workspace(workspace, all.workspace_bytes);
+    api::check_access(device, "workspace", gpu::where(workspace.data()));
+    return launch_rectangle(all, data, workspace.data(), stream);
+  }
+  void* const own = gpu::allocate(all.workspace_bytes, stream);
+  if (own == nullptr) {
+    throw error(status::out_of_memory, "no memory on GPU " + std::to_string(device) + " for a workspace of " +
+                                           std::to_string(all.workspace_bytes) + " bytes");
+  }
+  const char* const message = launch_rectangle(all, data, static_cast<std::byte*>(own), stream);
+  gpu::release(own, stream);
+  return message;
+}
+
+// 4. The errors of a GPU.
 
 void check_loaded(int device) {
   if (device >= gpu::most_devices) {
@@ -189,85 +334,11 @@ void check_fits(const gpu_variant& variant) {
   throw error(status::overflow, "the problem needs more thread blocks than a GPU's grid allows (2^31 - 1)");
 }
 
-void check_start(const char* message, int device, const char* kernel) {
+void check_launched(const char* message, int device, const char* kernel) {
   if (message == nullptr) return;
   gpu::clear_error();
   throw error(status::device_error,
               std::string("GPU ") + std::to_string(device) + " did not start " + kernel + ": " + message);
-}
-
-namespace {
-
-void print_program(std::ostream& out, const planning::gpu_rectangle& all) {
-  for (const planning::gpu_program& program : all.programs) {
-    out << "program    " << program.repeat.total << (program.repeat.total == 1 ? " time\n" : " times\n");
-    for (std::size_t k = 0, next = 0; k < program.steps.size(); k = next) {
-      const planning::gpu_step& step = program.steps[k];
-      while (next < program.steps.size() && program.steps[next].move == step.move) ++next;
-      const planning::gpu_move& move = all.moves[static_cast<std::size_t>(step.move)];
-      const kernels::offer& chosen = move.chosen;
-      out << "  step     ";
-      if (next - k > 1) out << next - k << " x ";
-      out << chosen.row->name << (step.from_workspace ? " from the workspace" : "")
-          << (step.to_workspace ? " to the workspace" : "") << ", " << chosen.blocks
-          << (chosen.blocks == 1 ? " block" : " blocks") << "\n           " << chosen.row->describe(chosen);
-    }
-  }
-  out << "passes     " << all.passes << " over the array\n";
-  out << "workspace  " << all.workspace_bytes << " bytes\n";
-}
-
-// Every offer, fastest first: the prediction, what binds it, and by how much it lost.
-void print_offers(std::ostream& out, const problem& what, const gpu_variant& variant, const kernels::target& on) {
-  map::in_place_form places;
-  if (what.in_place) places = map::in_place(variant.form);
-  const std::vector<kernels::offer> lines =
-      planning::offers(facts_for(what, variant.form, places, variant.alignment), on, request_of(what, places, ""));
-  out << "offers     predicted time, 1 = a copy of the same bytes; what binds it\n";
-  for (const kernels::offer& one : lines) {
-    char text[40];
-    std::snprintf(text, sizeof text, "%6.2f  %-13s ", one.time, kernels::name(one.binds));
-    out << "  " << text << one.row->name;
-    if (one.row == variant.chosen.row) {
-      out << "  (chosen)";
-    } else if (one.time > lines[0].time) {
-      std::snprintf(text, sizeof text, "  (%.2f times the fastest)", one.time / lines[0].time);
-      out << text;
-    }
-    out << '\n';
-  }
-}
-
-}  // namespace
-
-std::string explain(const problem& what, const gpu_plan& plan, const gpu::device_info& on) {
-  std::ostringstream out;
-  const kernels::target target = planning::target_of(on.arch, on.multiprocessors, on.shared_bytes);
-  out << "device     " << on.name << ", sm_" << on.arch << ", " << on.multiprocessors << " multiprocessors, costs of \""
-      << target.gpu->name << "\"\n";
-  for (const gpu_variant* variant : {&plan.aligned, &plan.element_aligned}) {
-    if (variant == &plan.element_aligned && variant->alignment == plan.aligned.alignment) break;
-    const kernels::offer& chosen = variant->chosen;
-    out << "pointers   multiples of " << variant->alignment << (variant->alignment == 1 ? " byte" : " bytes")
-        << (variant == &plan.element_aligned ? " only\n" : "\n");
-    if (chosen.row == nullptr) {
-      out << "kernel     none: the row that was asked for cannot move it\n";
-      continue;
-    }
-    out << "kernel     " << chosen.row->name << ": " << chosen.row->note << '\n';
-    if (variant->tuned) out << "tuned      measured to be the fastest of all rows here\n";
-    out << "reason     " << chosen.reason << '\n';
-    if (variant->rectangle != nullptr) {
-      print_program(out, *variant->rectangle);
-      continue;
-    }
-    print_offers(out, what, *variant, target);
-    if (chosen.blocks == 0) continue;
-    out << chosen.row->describe(chosen);
-    out << "grid       " << chosen.blocks << (chosen.blocks == 1 ? " block, " : " blocks, ") << chosen.shared_bytes
-        << " bytes of shared memory each, of " << on.shared_bytes << " that a block may have\n";
-  }
-  return out.str();
 }
 
 }  // namespace cornerturn::detail

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cornerturn/problem.hpp"
 #include "kernels/gpu/device.hpp"
@@ -25,7 +26,7 @@ struct gpu_variant {
 
 // Two variants. `aligned`: the pointers are multiples of 16 bytes. `element_aligned`: they are multiples of the largest
 // power of two that divides the element size, or the larger element size if math converts elements.
-// For other pointers execute calls choose_variants(), which only allocates for a rectangle in place.
+// For other pointers execute calls choose_variant(), which only allocates for a rectangle in place.
 struct gpu_plan {
   gpu_variant aligned;
   gpu_variant element_aligned;
@@ -41,6 +42,10 @@ struct gpu_plan {
 [[nodiscard]] gpu_variant choose_variant(const problem& what, const gpu::device_info& on, int alignment,
                                          std::string_view kernel);
 [[nodiscard]] gpu_plan choose_variants(const problem& what, const gpu::device_info& on, std::string_view kernel);
+
+// Returns all offers for the variant, cheapest first
+[[nodiscard]] std::vector<kernels::offer> offers_of(const problem& what, const gpu_variant& variant,
+                                                    const kernels::target& on);
 
 // Returns the largest power of two, up to 16, that divides both addresses of index 0.
 [[nodiscard]] int alignment_of(const map::canonical& form, std::uint64_t src, std::uint64_t dst) noexcept;
@@ -60,22 +65,24 @@ struct gpu_arrays {
 
 // Effect  starts the kernel on the current device
 // Returns null, or the driver's message
-[[nodiscard]] const char* start(const gpu_variant& variant, const gpu_arrays& all, void* stream) noexcept;
-[[nodiscard]] const char* start(const gpu_variant& variant, const map::byte_span& src_span, const void* src, void* dst,
-                                void* stream) noexcept;
-// Effect  starts all kernels of a rectangle in place; data points at index 0
+[[nodiscard]] const char* start_move(const gpu_variant& variant, const map::byte_span& src_span, const void* src,
+                                     void* dst, void* stream) noexcept;
+[[nodiscard]] const char* start_arithmetic(const gpu_variant& variant, const gpu_arrays& all, void* stream) noexcept;
+// Effect  starts all kernels of a rectangle in place on the current device; data points at index 0. With an empty
+//         workspace, it allocates one in the stream
 // Returns null, or the driver's message
-[[nodiscard]] const char* start(const planning::gpu_rectangle& all, std::byte* data, std::byte* workspace,
-                                void* stream) noexcept;
+// Errors  invalid_argument: the workspace is too small, or the device cannot access it. out_of_memory
+[[nodiscard]] const char* start_rectangle(int device, const planning::gpu_rectangle& all, std::byte* data,
+                                          std::span<std::byte> workspace, void* stream);
 
 // Errors  device_error: the kernels do not load on that device
 void check_loaded(int device);
 // Errors  overflow: the problem exceeds the size of a GPU grid
 void check_fits(const gpu_variant& variant);
-// Errors  device_error: start() returned a message
-void check_start(const char* message, int device, const char* kernel);
+// Errors  device_error: the launch returned a message
+void check_launched(const char* message, int device, const char* kernel);
 
-// Returns the GPU part of plan.explain().
+// Returns the GPU part of plan.explain(). explain.cpp defines it.
 [[nodiscard]] std::string explain(const problem& what, const gpu_plan& plan, const gpu::device_info& on);
 
 }  // namespace cornerturn::detail

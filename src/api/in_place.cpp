@@ -1,10 +1,15 @@
+// Problems in place on the CPU: the check of their permutation, the call and the programs.
 #include "api/in_place.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <sstream>
 #include <string_view>
 
+#include "api/plan_state.hpp"
+#include "base/checked.hpp"
 #include "base/parallel.hpp"
 #include "cornerturn/error.hpp"
 #include "kernels/cpu/cycles/args.hpp"
@@ -104,3 +109,24 @@ std::string explain(const planning::in_place_choice& chosen) {
 }
 
 }  // namespace cornerturn::api
+
+namespace cornerturn::detail {
+
+void plan_state::execute_in_place(void* data, std::span<std::byte> workspace) const {
+  const std::int64_t wanted = in_place_->workspace_bytes;
+  std::byte* const at = static_cast<std::byte*>(data) + dst_start_;
+  if (!workspace.empty()) check_workspace(workspace, wanted);
+  if (!workspace.empty() || wanted == 0) return api::run_in_place(*in_place_, at, workspace.data(), parallel_);
+  struct release {
+    void operator()(std::byte* memory) const { std::free(memory); }
+  };
+  // Uninitialized: the threads that use the pages touch them first.
+  const std::unique_ptr<std::byte, release> own(
+      static_cast<std::byte*>(std::aligned_alloc(4096, static_cast<std::size_t>(base::ceil_div(wanted, 4096) * 4096))));
+  if (own == nullptr) {
+    throw error(status::out_of_memory, "no memory for a workspace of " + std::to_string(wanted) + " bytes");
+  }
+  api::run_in_place(*in_place_, at, own.get(), parallel_);
+}
+
+}  // namespace cornerturn::detail

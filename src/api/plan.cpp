@@ -1,20 +1,106 @@
-// plan: check -> canonicalise -> choose. execute.cpp runs it.
+// The calls of all devices, and the whole way of a transpose on the CPU:
+//   1. the public calls: a one-line call finds its plan in a cache, or makes it
+//   2. a new plan checks the problem, brings it to canonical form and chooses a kernel
+//   3. execute() checks the pointers and finds their device
+//   4. the CPU's kernel runs, on one thread or on several
+//   5. the properties of a plan
+// gpu_plan.cpp chooses and starts the kernels of a GPU. in_place.cpp runs a problem in place on the CPU.
 #include "cornerturn/plan.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <new>
+#include <optional>
 
+#include "api/apply.hpp"
 #include "api/check.hpp"
 #include "api/device.hpp"
 #include "api/plan_state.hpp"
 #include "base/checked.hpp"
 #include "base/parallel.hpp"
 #include "cornerturn/error.hpp"
+#include "cornerturn/transpose.hpp"
 #include "kernels/gpu/device.hpp"
 
 namespace cornerturn {
+
+// 1. The public calls.
+
+namespace {
+
+// The plans of the one-line calls. Each thread has a cache, so that a hit costs a comparison and no lock.
+// 16 plans, recently used plans first. A linear search of more plans would cost more than making a plan.
+class plan_cache {
+ public:
+  const plan& get(const problem& what) {
+    // tune() may have found faster kernels.
+    if (const std::uint64_t now = api::tuned_generation(); now != generation_) {
+      for (auto& one : entries_) one.reset();
+      count_ = 0;
+      generation_ = now;
+    }
+    for (std::size_t k = 0; k < count_; ++k) {
+      if (entries_[k]->what == what) {
+        if (k > 0) std::swap(entries_[k], entries_[k - 1]);
+        return entries_[k > 0 ? k - 1 : 0]->how;
+      }
+    }
+    entry fresh{what, plan(what)};
+    const std::size_t slot = count_ < entries_.size() ? count_++ : count_ - 1;
+    entries_[slot].emplace(std::move(fresh));
+    return entries_[slot]->how;
+  }
+
+ private:
+  struct entry {
+    problem what;
+    plan how;
+  };
+  std::array<std::optional<entry>, 16> entries_;
+  std::size_t count_ = 0;
+  std::uint64_t generation_ = 0;
+};
+
+// If src is dst, the plan is for the problem in place.
+const plan& plan_for(const problem& what, const void* src, const void* dst) {
+  static thread_local plan_cache cache;
+  if (src != dst) return cache.get(what);
+  problem in_place = what;
+  in_place.in_place = true;
+  return cache.get(in_place);
+}
+
+}  // namespace
+
+void move(const problem& what, const void* src, void* dst, void* stream) {
+  plan_for(what, src, dst).execute(src, dst, stream);
+}
+
+void move(const problem& what, const operands& all, void* stream) {
+  plan_for(what, all.src, all.dst).execute(all, stream);
+}
+
+plan::plan(const problem& what, const plan_options& options) try
+    : state_(std::make_shared<const detail::plan_state>(what, options)) {
+} catch (const std::bad_alloc&) {
+  throw error(status::out_of_memory, "no memory for a plan");
+}
+
+void plan::execute(const void* src, void* dst, void* stream) const {
+  if (!state_->try_fast_path(src, dst)) state_->execute(src, dst, stream);
+}
+void plan::execute(const void* src, void* dst, std::span<std::byte> workspace, void* stream) const {
+  if (state_->try_fast_path(src, dst)) return;
+  if (workspace.empty()) detail::check_workspace(workspace, state_->workspace_bytes());
+  state_->execute(src, dst, stream, workspace);
+}
+void plan::execute(const operands& all, void* stream) const { state_->execute(all, stream); }
+
 namespace detail {
+
+// 2. A new plan.
+
 namespace {
 
 // Returns the device of the row that options.kernel names, or `on` without such a name.
@@ -33,10 +119,6 @@ device device_of(device on, const char* kernel) {
   return its;
 }
 
-[[noreturn]] void refuse_kernel(const std::string& kernel) {
-  throw error(status::invalid_argument, "kernel is \"" + kernel + "\", which does not accept this problem");
-}
-
 }  // namespace
 
 plan_state::plan_state(const problem& what, const plan_options& options, findings tune_results)
@@ -45,10 +127,13 @@ plan_state::plan_state(const problem& what, const plan_options& options, finding
       kernel_(options.kernel == nullptr ? "" : options.kernel),
       findings_(options.kernel == nullptr ? tune_results : findings::ignore),
       parallel_(options.parallel) {
-  api::check(what);
+  api::check(what);  // fields are in range, bytes fit 63 bits, math is supported, elements of dst share no address
   api::check_device(on_, options.threads);
   computes_ = !map::only_moves(what);
   math_ = kernels::op_of(what.math, what.element_bytes);
+  // This form serves the checks of pointers, the spans and the CPU. gpu_plan.cpp canonicalises again: there, the alignment
+  // of the pointers limits the words. Example: float32, rows x cols. Words have 4 bytes. The axes {extent, src stride,
+  // dst stride} are {cols, 1, rows}, {rows, cols, 1}: the largest dst stride is first.
   form_ = map::canonicalize(what);
   src_span_ = map::src_span(form_);
   dst_span_ = map::dst_span(form_);
@@ -62,6 +147,8 @@ plan_state::plan_state(const problem& what, const plan_options& options, finding
     static_cast<void>(gpu_plan_for(device_));
     return;
   }
+  // `automatic` makes a CPU plan now, and a GPU plan now or at the first call with pointers to that GPU's memory.
+  // execute() takes the plan for its pointers.
   const int threads = options.threads == 0 ? base::default_threads() : options.threads;
   if (what.in_place) {
     in_place_ =
@@ -72,7 +159,7 @@ plan_state::plan_state(const problem& what, const plan_options& options, finding
     prepare_fast_path();
   }
   if (on_ != device::automatic) return;
-  // If this process uses a GPU already, its plan is made here, so that later calls need not make it.
+  // If this process uses a GPU already, its plan is made now, so that later calls need not make it.
   if (const int device = gpu::device_in_use(); device >= 0 && gpu::load_kernels(device) == nullptr) {
     try {
       static_cast<void>(gpu_plan_for(device));
@@ -109,35 +196,130 @@ void plan_state::prepare_fast_path() noexcept {
   fast_path_.overlap_bytes = bytes(src_span_) + bytes(dst_span_) - 1;
 }
 
-gpu_plan plan_state::make_gpu_plan(int device) const {
-  check_loaded(device);
-  gpu_plan made = choose_variants(what_, gpu::info(device), kernel_);
-  for (gpu_variant* variant : {&made.aligned, &made.element_aligned}) {
-    if (findings_ == findings::ignore || computes_) break;
-    const api::tuned_row known = api::find_tuned(key_on_gpu(device, variant->alignment));
-    if (known.kernel == nullptr) continue;
-    gpu_variant found = choose_variant(what_, gpu::info(device), variant->alignment, known.kernel);
-    if (found.chosen.row == nullptr) continue;
-    *variant = found;
-    variant->tuned = true;
-  }
-  if (made.aligned.chosen.row == nullptr) {
-    if (!kernel_.empty()) refuse_kernel(kernel_);
-    check_fits(made.aligned);
-  }
-  return made;
+void refuse_kernel(const std::string& kernel) {
+  throw error(status::invalid_argument, "kernel is \"" + kernel + "\", which does not accept this problem");
 }
 
-// Several threads may make the plan concurrently; the first stored plan is kept.
-const gpu_plan* plan_state::gpu_plan_for(int device) const {
-  if (device >= gpu::most_devices) check_loaded(device);  // throws
-  std::atomic<const gpu_plan*>& slot = gpu_plans_[device];
-  if (const gpu_plan* known = slot.load(std::memory_order_acquire); known != nullptr) return known;
-  auto made = std::make_unique<const gpu_plan>(make_gpu_plan(device));
-  const gpu_plan* before = nullptr;
-  if (!slot.compare_exchange_strong(before, made.get(), std::memory_order_acq_rel)) return before;
-  return made.release();
+// 3. A call: the checks of its pointers, and their device.
+
+bool plan_state::try_fast_path(const void* src, void* dst) const {
+  const std::uint64_t distance = reinterpret_cast<std::uintptr_t>(dst) - reinterpret_cast<std::uintptr_t>(src);
+  const bool valid = src != nullptr && dst != nullptr && distance - fast_path_.lowest >= fast_path_.overlap_bytes;
+  if (fast_path_.run == nullptr || !valid || gpu::driver_is_loaded()) return false;
+  fast_path_.run(
+      chosen_.args,
+      {.src = static_cast<const std::byte*>(src) + src_start_, .dst = static_cast<std::byte*>(dst) + dst_start_}, 0,
+      fast_path_.units);
+  return true;
 }
+
+void plan_state::execute(const void* src, void* dst, void* stream, std::span<std::byte> workspace) const {
+  if (computes_) {
+    operands all;
+    all.src = src;
+    all.dst = dst;
+    return execute(all, stream);
+  }
+  if (form_.empty) return;
+  const int device = device_of_call(src, dst);
+  if (in_place_ && device == api::on_cpu) return execute_in_place(dst, workspace);
+  if (device == api::on_cpu) {
+    return execute_on_cpu(
+        {.src = static_cast<const std::byte*>(src) + src_start_, .dst = static_cast<std::byte*>(dst) + dst_start_});
+  }
+  execute_on_gpu(device, src, dst, stream, workspace);
+}
+
+void plan_state::execute(const operands& all, void* stream) const {
+  check_operands(all);
+  if (!computes_) return execute(all.src, all.dst, stream, all.workspace);
+  if (form_.empty) return;
+  if (const int device = device_of_call(all); device != api::on_cpu) return compute_on_gpu(device, all, stream);
+  kernels::arrays arrays = {.src = static_cast<const std::byte*>(all.src) + src_start_,
+                            .dst = static_cast<std::byte*>(all.dst) + dst_start_,
+                            .scale = all.scale == nullptr ? 1.0F : *all.scale};
+  const void* const second = what_.math.second == second_array::source ? all.second : all.dst;
+  if (math_.reads_second()) arrays.second = static_cast<const std::byte*>(second) + second_start_;
+  if (math_.second == second_array::destination) {
+    arrays.second_dst = static_cast<std::byte*>(all.second_dst) + second_start_;
+  }
+  execute_on_cpu(arrays);
+}
+
+int plan_state::device_of_call(const void* src, const void* dst) const {
+  if (form_.empty) return api::on_cpu;
+  if (src == nullptr || dst == nullptr) {
+    throw error(status::invalid_argument,
+                std::string(src == nullptr ? "src" : "dst") + " is null, but the problem is not empty");
+  }
+  check_overlap(src, dst);
+  if (on_ != device::cuda && !gpu::driver_is_loaded()) return api::on_cpu;
+  // Query the first accessed byte: with negative strides the pointer itself may be outside of its allocation.
+  const gpu::location from = gpu::where(static_cast<const std::byte*>(src) + src_span_.lo);
+  const gpu::location to = gpu::where(static_cast<const std::byte*>(dst) + dst_span_.lo);
+  const int device = api::device_of_call(on_, from, to);
+  return device == api::on_current_gpu ? std::max(gpu::current_device(), 0) : device;
+}
+
+// The device of src and dst must be able to access every other array.
+int plan_state::device_of_call(const operands& all) const {
+  const int device = device_of_call(all.src, all.dst);
+  const auto check = [&](const char* what, const void* at, std::int64_t lo) {
+    if (at == nullptr || (device == api::on_cpu && !gpu::driver_is_loaded())) return;
+    api::check_access(device, what, gpu::where(static_cast<const std::byte*>(at) + lo));
+  };
+  const std::int64_t lo = map::second_span(form_).lo;
+  if (math_.reads_second()) check("second", all.second, lo);
+  check("second_dst", all.second_dst, lo);
+  check("scale", all.scale, 0);
+  return device;
+}
+
+void plan_state::check_overlap(const void* src, const void* dst) const {
+  const auto src_at = reinterpret_cast<std::uintptr_t>(src);
+  const auto dst_at = reinterpret_cast<std::uintptr_t>(dst);
+  if (what_.in_place) {
+    if (src == dst) return;
+    throw error(status::invalid_argument, "the problem is in place, but dst - src is " +
+                                              std::to_string(static_cast<std::int64_t>(dst_at - src_at)) +
+                                              " bytes. Wanted: one pointer for both");
+  }
+  api::check_apart(src, dst, src_span_, dst_span_, ". To run in place, set in_place in the problem");
+}
+
+void plan_state::check_operands(const operands& all) const {
+  api::check_operands(all, what_.math);
+  if (!form_.empty && computes_) api::check_overlap_of_second(all, math_, form_);
+}
+
+void check_workspace(std::span<std::byte> workspace, std::int64_t wanted) {
+  if (static_cast<std::int64_t>(workspace.size()) >= wanted) return;
+  throw error(status::invalid_argument, "workspace has " + std::to_string(workspace.size()) + " bytes, wanted " +
+                                            std::to_string(wanted) + " or more");
+}
+
+// 4. The kernel of the CPU.
+
+void plan_state::execute_on_cpu(const kernels::arrays& all) const {
+  if (chosen_.threads == 1) return chosen_.row->run(chosen_.args, all, 0, chosen_.units);
+
+  struct team {
+    const plan_state* self;
+    const kernels::arrays& all;
+  } together{this, all};
+  const auto body = [](void* argument, int task) {
+    const team& mine = *static_cast<team*>(argument);
+    const kernels::offer& chosen = mine.self->chosen_;
+    const std::int64_t units = chosen.units;
+    // A static share: consecutive units, and task sizes differ by at most one.
+    const std::int64_t begin = units / chosen.threads * task + std::min<std::int64_t>(task, units % chosen.threads);
+    const std::int64_t end = begin + units / chosen.threads + (task < units % chosen.threads ? 1 : 0);
+    chosen.row->run(chosen.args, mine.all, begin, end);
+  };
+  base::parallel_for(parallel_, chosen_.threads, body, &together);
+}
+
+// 5. The properties of a plan.
 
 const char* plan_state::kernel() const noexcept {
   if (in_place_) return in_place_->kernel->name;
@@ -153,22 +335,6 @@ std::int64_t plan_state::bytes_moved() const noexcept {
   return bytes;
 }
 
-api::tuned_key plan_state::key_on_cpu(int threads) const {
-  return {.form = &form_, .align = 0, .limit = threads, .machine = base::this_machine().cpu_model};
-}
-
-api::tuned_key plan_state::key_on_gpu(int device, int alignment) const {
-  return {.form = &form_, .align = alignment, .limit = 0, .machine = gpu::info(device).name};
-}
-
-int plan_state::alignment_of(const void* src, const void* dst) const noexcept {
-  return detail::alignment_of(form_, reinterpret_cast<std::uintptr_t>(src), reinterpret_cast<std::uintptr_t>(dst));
-}
-
-const gpu_variant& plan_state::variant_for(int device, const void* src, const void* dst) const {
-  return gpu_plan_for(device)->for_alignment(alignment_of(src, dst));
-}
-
 std::int64_t plan_state::workspace_bytes() const noexcept {
   if (!what_.in_place) return 0;
   std::int64_t most = in_place_ ? in_place_->workspace_bytes : 0;
@@ -181,13 +347,11 @@ std::int64_t plan_state::workspace_bytes() const noexcept {
   return most;
 }
 
-}  // namespace detail
-
-plan::plan(const problem& what, const plan_options& options) try
-    : state_(std::make_shared<const detail::plan_state>(what, options)) {
-} catch (const std::bad_alloc&) {
-  throw error(status::out_of_memory, "no memory for a plan");
+api::tuned_key plan_state::key_on_cpu(int threads) const {
+  return {.form = &form_, .align = 0, .limit = threads, .machine = base::this_machine().cpu_model};
 }
+
+}  // namespace detail
 
 std::string plan::explain() const { return state_->explain(); }
 const char* plan::kernel() const noexcept { return state_->kernel(); }

@@ -53,21 +53,23 @@ class plan_state {
 
  private:
   [[nodiscard]] bool on_gpu_only() const noexcept { return on_ == device::cuda; }
-  void choose_for_cpu(int threads);
-  void prepare_fast_path() noexcept;
   void check_overlap(const void* src, const void* dst) const;
   void check_operands(const operands& all) const;
+  [[nodiscard]] int device_of_call(const operands& all) const;
+
+  // On the CPU: plan.cpp, and in_place.cpp for execute_in_place.
+  void choose_for_cpu(int threads);
+  void prepare_fast_path() noexcept;
   void execute_on_cpu(const kernels::arrays& all) const;
   void execute_in_place(void* data, std::span<std::byte> workspace) const;
+
+  // On a GPU: gpu_plan.cpp, and explain.cpp for explain_gpu_plans.
+  const gpu_plan* gpu_plan_for(int device) const;
+  [[nodiscard]] gpu_plan make_gpu_plan(int device) const;
   const gpu_variant& variant_of_call(int device, int alignment, gpu_plan& made) const;
   void execute_on_gpu(int device, const void* src, void* dst, void* stream, std::span<std::byte> workspace) const;
-  const char* start_rectangle(int device, const planning::gpu_rectangle& all, std::byte* data,
-                              std::span<std::byte> workspace, void* stream) const;
   void compute_on_gpu(int device, const operands& all, void* stream) const;
-  [[nodiscard]] int device_of_call(const operands& all) const;
   void explain_gpu_plans(std::ostream& out) const;
-  [[nodiscard]] gpu_plan make_gpu_plan(int device) const;
-  const gpu_plan* gpu_plan_for(int device) const;
 
   problem what_;
   device on_;           // also cuda if options.kernel names a GPU row
@@ -97,5 +99,10 @@ class plan_state {
     std::uint64_t overlap_bytes = 0;
   } fast_path_;
 };
+
+// Errors  invalid_argument: the workspace has fewer bytes than wanted
+void check_workspace(std::span<std::byte> workspace, std::int64_t wanted);
+// Errors  invalid_argument, always: the row that options.kernel names does not accept the problem
+[[noreturn]] void refuse_kernel(const std::string& kernel);
 
 }  // namespace cornerturn::detail

@@ -120,7 +120,7 @@ TEST(gpu_plan, no_choice_wants_more_shared_memory_than_a_block_may_have) {
 TEST(gpu_plan, nothing_to_move_starts_nothing) {
   const gpu_plan made = choose_variants(transpose_problem(0, 5, 4), h200, "");
   EXPECT_EQ(made.aligned.chosen.blocks, 0U);
-  EXPECT_EQ(start(made.aligned, {}, nullptr, nullptr, nullptr), nullptr);
+  EXPECT_EQ(start_move(made.aligned, {}, nullptr, nullptr, nullptr), nullptr);
 }
 
 TEST(gpu_plan, explain_tells_the_tile_the_order_and_the_device) {
