@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <string>
 
 #include "api/check.hpp"
@@ -173,6 +174,12 @@ void for_each_batch_launch(const problem& what, std::span<const std::byte* const
   const planning::gpu_batch made =
       planning::lay_out(problems, moves, planning::target_of(on.arch, on.multiprocessors, on.shared_bytes));
   if (!made.alone.empty()) throw error(status::invalid_argument, "an item of this batch has a launch of its own");
+  // In a GPU's memory the table begins at a multiple of 256 bytes, on which its sectors depend.
+  std::vector<std::byte> room(made.table.size() + 256);
+  void* table = room.data();
+  std::size_t space = room.size();
+  std::align(256, made.table.size(), table, space);
+  std::copy(made.table.begin(), made.table.end(), static_cast<std::byte*>(table));
   for (const planning::gpu_batch::launch& one : made.launches) {
     gpu_launch launch;
     launch.row = one.kernel->name;
@@ -180,8 +187,8 @@ void for_each_batch_launch(const problem& what, std::span<const std::byte* const
     launch.shared_bytes = one.shared_bytes;
     launch.src = all_src;
     launch.dst = all_dst;
-    launch.table = {made.table.data(), made.table.data() + made.table.size()};
-    planning::with_args(one, made.table.data(), [&](const void* args) {
+    launch.table = {static_cast<std::byte*>(table), static_cast<std::byte*>(table) + made.table.size()};
+    planning::with_args(one, table, [&](const void* args) {
       launch.arguments = args;
       each(launch);
     });

@@ -81,6 +81,45 @@ int cycles_of(const warp_access& access, lane_mask phase) noexcept {
 
 }  // namespace
 
+namespace {
+
+// Does every active lane agree with the lane beside it, or every one with the lane two further? An inactive lane agrees.
+bool lanes_agree(const warp_access& access, lane_mask lanes) noexcept {
+  const lane_mask active = access.active & lanes;
+  for (const int apart : {1, 2}) {
+    bool agree = true;
+    for (lane_mask rest = active; rest != 0 && agree; rest &= rest - 1) {
+      const auto lane = static_cast<std::size_t>(std::countr_zero(rest)),
+                 partner = lane ^ static_cast<std::size_t>(apart);
+      agree = (active >> partner & 1) == 0 || access.address[lane] == access.address[partner];
+    }
+    if (agree) return true;
+  }
+  return false;
+}
+
+bool merge(const warp_access& access, lane_mask lanes) noexcept {
+  return lanes_agree(access, lanes) && cycles_of(access, lanes) <= 1;
+}
+
+// `taken` by the phases of a load of 8 or 16 bytes, or less where phases merge.
+int merged_cycles(const warp_access& access, int taken) noexcept {
+  if (access.lane_bytes == 8) {
+    const int even = cycles_of(access, every_other_pair);
+    const int odd = cycles_of(access, every_other_pair << 2);
+    if (even <= 1 && odd <= 1) taken = std::min(taken, even + odd);
+    return merge(access, phases_of_32[0]) ? std::min(taken, 1) : taken;
+  }
+  taken = 0;
+  for (std::size_t half = 0; half < 2; ++half) {
+    const int apart = cycles_of(access, phases_of_8[2 * half]) + cycles_of(access, phases_of_8[2 * half + 1]);
+    taken += merge(access, phases_of_16[half]) ? std::min(apart, 1) : apart;
+  }
+  return taken;
+}
+
+}  // namespace
+
 bank_cycles shared_cycles(const warp_access& access, const memory_rules& rules) noexcept {
   bank_cycles made;
   const bool idle_phases_cost = rules.phases == phase_rule::amd && access.active != 0;
@@ -89,10 +128,8 @@ bank_cycles shared_cycles(const warp_access& access, const memory_rules& rules) 
     made.taken += idle_phases_cost ? std::max(most, 1) : most;
     made.conflicts += std::max(most - 1, 0);
   }
-  if (rules.phases == phase_rule::nvidia && access.lane_bytes == 8 && !access.stores) {
-    const int even = cycles_of(access, every_other_pair);
-    const int odd = cycles_of(access, every_other_pair << 2);
-    if (even <= 1 && odd <= 1) made.taken = std::min(made.taken, even + odd);
+  if (rules.phases == phase_rule::nvidia && access.lane_bytes >= 8 && !access.stores) {
+    made.taken = merged_cycles(access, made.taken);
   }
   return made;
 }

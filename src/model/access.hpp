@@ -24,8 +24,11 @@ inline constexpr int bank_bytes = 4;
 using lane_mask = std::uint64_t;
 
 // NVIDIA: a phase has 32, 16 or 8 adjacent lanes, for accesses of up to 4, 8 and 16 bytes. A phase without active lanes
-// takes no cycle. An 8-byte load has a second grouping: lanes 0, 1, 4, 5, ... and lanes 2, 3, 6, 7, .... If neither
-// group has conflicts, the load takes at most two cycles (counted on an H200, 2026-11-21).
+// takes no cycle. Wide loads without conflicts are served in fewer cycles (counted on an H200, 2026-11-21 and 2026-11-23):
+//   8 bytes   the whole warp is one phase if each lane reads the address of lane ^ 1, or if each reads the address of
+//             lane ^ 2. An inactive lane has any address
+//   16 bytes  a half-warp is one phase on the same condition
+//   8 bytes   lanes 0, 1, 4, 5, ... and lanes 2, 3, 6, 7, ... may be the two phases
 //
 // AMD: a phase also has 32, 16 or 8 lanes. They are adjacent, except in 16-byte loads (ds_read_b128): lanes 0-3 with
 // 20-23, 4-7 with 16-19, 8-11 with 28-31, 12-15 with 24-27. Lanes 32 to 63 repeat this. A phase without active lanes

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <functional>
 #include <map>
@@ -104,6 +105,26 @@ TEST(access, loads_of_8_bytes_are_served_by_half_warps_or_by_every_other_pair) {
   EXPECT_EQ(of_halves(3, 8, true), 2);     // a store
   EXPECT_EQ(of_halves(7, 8, false), 2);    // the third lane is of the other pair
   EXPECT_EQ(of_halves(1, 128, false), 2);  // one bank, two words
+}
+
+TEST(access, wide_loads_of_lanes_that_share_addresses_merge_phases) {
+  const auto taken = [](int lane_bytes, const std::function<std::int64_t(int)>& address, bool stores = false) {
+    warp_access access = made(lane_bytes, address);
+    access.stores = stores;
+    return shared_cycles(access).taken;
+  };
+  const auto half = [](int lane) { return std::int64_t{32} * (lane / 16); };
+  EXPECT_EQ(taken(8, half), 1);  // two words: one for each half-warp
+  EXPECT_EQ(taken(8, half, true), 2);
+  EXPECT_EQ(taken(16, half), 2);  // a half-warp is one phase
+  EXPECT_EQ(taken(16, half, true), 4);
+  EXPECT_EQ(taken(8, [](int lane) { return 8 * (lane / 2); }), 1);                 // lane ^ 1
+  EXPECT_EQ(taken(8, [](int lane) { return 8 * (lane / 4 * 2 + lane % 2); }), 1);  // lane ^ 2
+  EXPECT_EQ(taken(8, [](int lane) { return 8 * (lane < 2 ? 0 : lane / 2); }), 1);  // of two lanes, either condition
+  EXPECT_EQ(taken(8, [](int lane) { return 8 * (lane / 8 * 4 + lane % 4); }), 2);  // lane ^ 4: no phases merge
+  EXPECT_EQ(taken(8, [](int lane) { return 128 * (lane / 16); }), 2);              // one bank, two words
+  EXPECT_EQ(taken(16, [](int lane) { return 16 * (lane / 2); }), 2);
+  EXPECT_EQ(taken(16, [](int lane) { return 16 * lane; }), 4);
 }
 
 TEST(access, wavefronts_of_64_lanes_touch_cache_lines) {
@@ -235,6 +256,17 @@ TEST(access, agrees_with_the_definition) {
       }
       return sum;
     };
+    const auto agree = [&](int first, int count) {
+      return std::ranges::any_of(std::array{1, 2}, [&](int apart) {
+        for (int lane = first; lane < first + count; ++lane) {
+          const int partner = lane ^ apart;
+          if ((active >> lane & 1) == 0 || (active >> partner & 1) == 0) continue;
+          if (access.address[static_cast<std::size_t>(lane)] != access.address[static_cast<std::size_t>(partner)])
+            return false;
+        }
+        return true;
+      });
+    };
     std::set<std::int64_t> touched;
     for (int lane = 0; lane < rules.lanes; ++lane) {
       for (int byte = 0; (active >> lane & 1) != 0 && byte < lane_bytes; ++byte) {
@@ -245,7 +277,8 @@ TEST(access, agrees_with_the_definition) {
     for (const bool stores : {true, false}) {
       access.stores = stores;
       const bank_cycles found = shared_cycles(access, rules), wanted = counted(stores);
-      if (stores || lane_bytes != 8 || rules.phases == phase_rule::amd) {
+      const bool merges = lane_bytes == 16 ? agree(0, 16) || agree(16, 16) : lane_bytes == 8;
+      if (stores || !merges || rules.phases == phase_rule::amd) {
         ASSERT_EQ(found.taken, wanted.taken) << "round " << round;
       }
       ASSERT_EQ(found.conflicts, wanted.conflicts) << "round " << round;

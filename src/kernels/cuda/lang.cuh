@@ -69,6 +69,11 @@ GPU_INLINE void store_global(void* to, Word value) {
 }
 
 // Shared memory. A word is one access.
+// A word in shared memory: the compiler loads the parts that are used.
+template <class Word>
+GPU_INLINE const Word& view_shared(const Word* from) {
+  return *from;
+}
 template <class Word>
 GPU_INLINE Word load_shared(const void* from) {
   return *static_cast<const Word*>(from);

@@ -109,6 +109,11 @@ template <class Word>
 GPU_INLINE void store_global(void* to, Word value) {
   store_whole(to, value);
 }
+// A word in shared memory: the compiler loads the parts that are used.
+template <class Word>
+GPU_INLINE const Word& view_shared(const Word* from) {
+  return *from;
+}
 template <class Word>
 GPU_INLINE Word load_shared(const void* from) {
   return load_whole<Word>(from);

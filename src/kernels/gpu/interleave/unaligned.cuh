@@ -96,7 +96,7 @@ unaligned_deinterleave_kernel(GPU_PARAMETER tile_args args) {
     if (!units.overlaps(row, at::v, units.total)) continue;
     const word_t<16>* const low = chunks + k * at::threads + thread - (before == 0 ? 0 : 1);
     uint32_t words[4];
-    realign<WordBytes>(words, low[0], chunks[k * at::threads + thread], 16 - before & 15);
+    realign<WordBytes>(words, view_shared(low), view_shared(&chunks[k * at::threads + thread]), 16 - before & 15);
     unsigned char* const to = line + row * WordBytes;
     if (units.contains(row, at::v, units.total)) {
       store_global(to, word_t<16>{words[0], words[1], words[2], words[3]});
@@ -132,7 +132,8 @@ unaligned_interleave_kernel(GPU_PARAMETER tile_args args) {
   const int next = thread + 1 < at::threads ? thread + 1 : thread;  // the next block stores the last unit
   GPU_UNROLL for (int k = 0; k < Count; ++k) {                      // 2.
     uint32_t taken[4];
-    realign<WordBytes>(taken, chunks[k * at::threads + thread], chunks[k * at::threads + next], before[k]);
+    realign<WordBytes>(taken, view_shared(chunks + k * at::threads + thread),
+                       view_shared(chunks + k * at::threads + next), before[k]);
     GPU_UNROLL for (int w = 0; w < 4; ++w) rows[4 * k + w] = taken[w];
   }
   regroup<WordBytes, Count, false>(rows, mine);

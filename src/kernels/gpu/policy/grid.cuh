@@ -8,7 +8,7 @@ namespace cornerturn::gpu {
 struct tile_origin {
   const unsigned char* src;
   unsigned char* dst;
-  int64_t left[2];  // <= 0: the block is past the end of a partial band
+  int64_t left[2];  // columns and rows from here to the edges of the matrix; <= 0: past the end of a partial band
 };
 
 // Few grids have more axes. These are loaded from fixed addresses of constant memory, without a loop.

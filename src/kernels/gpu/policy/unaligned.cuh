@@ -74,8 +74,7 @@ GPU_INLINE void store_rows(unsigned char* address, const uint32_t (&words)[4], i
 }
 
 // Returns bytes [first, first + 16) of two chunks, 0 <= first < 16. With first = 0, `high` is unused. The lanes of a
-//         warp
-// should have few different values of `first`, because they branch on it.
+// warp should have few different values of `first`, because they branch on it.
 template <int WordBytes>
 GPU_INLINE void realign(uint32_t (&taken)[4], const word_t<16>& low, const word_t<16>& high, uint32_t first) {
   const uint32_t all[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};

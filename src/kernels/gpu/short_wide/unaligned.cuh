@@ -51,7 +51,8 @@ unaligned_short_wide_kernel(GPU_PARAMETER unaligned_short_wide_args args) {
     uint32_t line = low_word(first) + (unit >> wide_log2) * V * static_cast<uint32_t>(args.src_row_bytes);
     GPU_UNROLL for (int k = 0; k < V; ++k) {
       const uint32_t before = line & 15;
-      realign<WordBytes>(block[b].row[k], chunks[low], chunks[before == 0 ? low : low + 1], before);
+      realign<WordBytes>(block[b].row[k], view_shared(chunks + low),
+                         view_shared(chunks + (before == 0 ? low : low + 1)), before);
       low += wide + 1;
       line += static_cast<uint32_t>(args.src_row_bytes);
     }

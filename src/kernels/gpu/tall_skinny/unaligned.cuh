@@ -70,7 +70,8 @@ unaligned_tall_skinny_kernel(GPU_PARAMETER unaligned_tall_skinny_args args) {
     if (row >= below || row + V <= above) return;
     const int low = before == 0 ? index + 1 : index;
     uint32_t words[4];
-    realign<WordBytes>(words, chunks[low], chunks[before == 0 ? low : low + 1], 16 - before & 15);
+    realign<WordBytes>(words, view_shared(chunks + low), view_shared(chunks + (before == 0 ? low : low + 1)),
+                       16 - before & 15);
     unsigned char* const to = line + row * WordBytes;
     if (row >= above && row + V <= below) {
       store_global(to, word_t<16>{words[0], words[1], words[2], words[3]});

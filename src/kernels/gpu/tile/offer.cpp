@@ -13,11 +13,14 @@ bool offers::tile(const kernels::facts& known, const kernels::target& on, const 
   const transpose_axes* const axes = known.axes();
   if (axes == nullptr || known.alignment != 16 || !axes->aligned() || row.element_bytes != known.form.word_bytes)
     return false;
+  // Refuses a _fused row for axes that are not fused, and the reverse. Consecutive blocks go down the rows of src.
   if (!place_tiles(known, on, row, made)) return false;
   const std::int64_t side_bytes = std::int64_t{row.tile_rows} * row.element_bytes;
   const bool large = side_bytes > 128;
   made.reason = large ? "every address is a multiple of 16 bytes: register blocks, 256 bytes of each row and column"
                       : "every address is a multiple of 16 bytes: register blocks, 128 bytes of each row and column";
+  // All counts of a large matrix of whole tiles are near 0. Then the rows' constants of `copy` (costs_h200.inc) decide, and
+  // of rows within 1.5 % the earlier one wins (plan/choose.cpp).
   predict(
       known, on, row,
       {.dram = tile_waste(known, side_bytes, side_bytes),
