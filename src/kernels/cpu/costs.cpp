@@ -1,3 +1,4 @@
+// The tables of costs.hpp, which says what each number is and why.
 #include "kernels/cpu/costs.hpp"
 
 namespace cornerturn::kernels::cpu {

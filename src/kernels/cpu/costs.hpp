@@ -1,4 +1,5 @@
-// Every tuned number of the CPU families: one row per kind of machine, each number with its reason.
+// The tuned numbers of the CPU families that differ by machine: one row per kind of machine, each number with its reason.
+// Numbers that hold for all machines are in the offer.cpp that adds them.
 //
 // A time is relative to a copy of equal size: 2.0 means half the speed of the copy. A share is its inverse: 0.5. Machines of
 // the measurements:
@@ -19,7 +20,7 @@ struct cpu_times {
   double copy_runs;          // the offer adds near_run_bytes or far_run_bytes, divided by the bytes of a run
   double near_run_bytes;     // overhead of a run whose neighbour in dst is within a page of src
   double far_run_bytes;      // overhead of any other run
-  double register_tile;      // dst fits the cache
+  double register_tile;      // dst fits the cache; the offer adds 5 if it does not
   double buffered_in_cache;  // added to walks through a buffer when dst fits the cache: they copy twice
   double panels;             // stream, panels: runs of dst begin at cache lines
   double panels_carried;     // runs begin inside lines, so each piece leaves part of a line for the next one

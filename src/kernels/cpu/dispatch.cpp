@@ -20,7 +20,7 @@ bool stores_lines_from_registers() noexcept {
 #endif
 }
 
-void dispatched::choose(function best) noexcept {
+void dispatched::remember(function best) noexcept {
   chosen_.store(best, std::memory_order_relaxed);
   if (listed_.exchange(true, std::memory_order_relaxed)) return;
   next_ = chosen.load(std::memory_order_relaxed);

@@ -20,7 +20,7 @@ class dispatched {
   void operator()(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) const {
     chosen_.load(std::memory_order_relaxed)(args, all, begin, end);
   }
-  void choose(function best) noexcept;
+  void remember(function best) noexcept;
   static void forget_all() noexcept;  // after it, the next call of each row chooses anew
 
  private:

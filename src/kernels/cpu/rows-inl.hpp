@@ -28,7 +28,7 @@ namespace cornerturn::kernels {
     static constinit dispatched code([](const void* a, const arrays& those, std::int64_t b, std::int64_t e) { \
       hwy::GetChosenTarget().Update(hwy::SupportedTargets());                                                 \
       const dispatched::function best = &HWY_DYNAMIC_DISPATCH(name);                                          \
-      code.choose(best);                                                                                      \
+      code.remember(best);                                                                                    \
       best(a, those, b, e);                                                                                   \
     });                                                                                                       \
     code(args, all, begin, end);                                                                              \

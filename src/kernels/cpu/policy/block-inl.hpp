@@ -247,8 +247,8 @@ struct no_prefetch {
 // Shape   cols >= Block::cols. The last block may overlap its neighbour: every byte read and written belongs to the
 // rows
 template <class Block, std::size_t Word, class Rows, class Ahead = no_prefetch>
-HWY_INLINE void fill_rows(const Rows& row, std::int64_t cols, std::byte* to, std::int64_t pitch,
-                          const Ahead& ahead = {}) {
+HWY_INLINE void row_of_blocks(const Rows& row, std::int64_t cols, std::byte* to, std::int64_t pitch,
+                              const Ahead& ahead = {}) {
   constexpr auto step = static_cast<std::int64_t>(Block::cols);
   constexpr auto word = static_cast<std::int64_t>(Word);
   std::int64_t c = 0;
@@ -270,12 +270,12 @@ HWY_INLINE void rows_of_blocks(const std::byte* from, std::int64_t src_pitch, st
     r = HWY_MIN(r, rows - least);  // the last block may overlap its neighbour
     const even_rows even{from + r * src_pitch, src_pitch};
     if constexpr (best::rows <= 8) {
-      fill_rows<best, Word>(even, cols, to + r * word, dst_pitch, ahead);
+      row_of_blocks<best, Word>(even, cols, to + r * word, dst_pitch, ahead);
     } else {  // blocks of 16 rows are faster with precomputed pointers
       const std::byte* row[best::rows];
       HWY_UNROLL(16)
       for (std::size_t k = 0; k < best::rows; ++k) row[k] = even[k];
-      fill_rows<best, Word>(row, cols, to + r * word, dst_pitch, ahead);
+      row_of_blocks<best, Word>(row, cols, to + r * word, dst_pitch, ahead);
     }
   }
 }

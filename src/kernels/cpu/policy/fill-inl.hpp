@@ -61,7 +61,7 @@ struct plain_rows {
   }
 };
 
-// Effect  calls fill_rows for each block of the `rows` rows, from byte `offset` on. wrap() makes the rows object of a block
+// Effect  calls row_of_blocks for each block of the `rows` rows, from byte `offset` on. wrap() makes the rows object of a block
 //         from the pointers to its rows
 // Shape   rows is a multiple of Block::rows.
 //         last_first: the blocks of rows are transposed in reverse order, the columns of each block in order. If runs are
@@ -76,8 +76,8 @@ HWY_INLINE void fill_strip(const std::byte* const* row, int rows, std::int64_t o
     const std::byte* mine[Block::rows];  // in registers along the columns
     HWY_UNROLL(16)
     for (std::size_t k = 0; k < Block::rows; ++k) mine[k] = row[r + static_cast<int>(k)] + offset;
-    fill_rows<Block, Word>(wrap(mine), cols, to + r * static_cast<std::int64_t>(Word), pitch,
-                           ahead_of_rows<Block::rows, Ahead>{ahead, r, offset});
+    row_of_blocks<Block, Word>(wrap(mine), cols, to + r * static_cast<std::int64_t>(Word), pitch,
+                               ahead_of_rows<Block::rows, Ahead>{ahead, r, offset});
   }
 }
 

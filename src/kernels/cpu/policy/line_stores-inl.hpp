@@ -94,18 +94,6 @@ HWY_INLINE void stream_whole_window(std::byte* front, std::byte* to) {
   if (a != 0) std::memcpy(front, front + Bytes, line_bytes);
 }
 
-// stream_piece for a piece that is neither the first nor the last of its run.
-HWY_INLINE void stream_middle_piece(std::byte* data, std::byte* to, std::int64_t bytes, std::byte* carry) {
-  const auto a = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % line_bytes);
-  if (a != 0) std::memcpy(data - line_bytes, carry, line_bytes);
-  const std::byte* from = data - a;
-  std::byte* line = to - a;
-  for (std::int64_t left = bytes + a; left >= line_bytes; left -= line_bytes, from += line_bytes, line += line_bytes) {
-    stream_line(from, line);
-  }
-  if (line != to + bytes) std::memcpy(carry, data + bytes - line_bytes, line_bytes);
-}
-
 HWY_INLINE void store_piece(const std::byte* data, std::byte* to, std::int64_t bytes) {
   std::memcpy(to, data, static_cast<std::size_t>(bytes));
 }

@@ -3,8 +3,8 @@
 //   1. a unit is a panel of columns times a chunk of rows. Its `panel` dst runs are written side by side
 //   2. the rows are taken in groups: `group` rows make a piece of each dst run that is long enough to store efficiently
 //   3. a group is loaded into the buffer 64 bytes of each row at a time, strip by strip (16 rows). A row of the buffer is
-//      the piece of one dst run
-//   4. the pieces are written while they are in L1
+//      the piece of one dst run. block_fill::part (fill-inl.hpp) cuts a strip into the register blocks of block-inl.hpp
+//   4. the pieces are written while they are in L1: write() below
 #if defined(CORNERTURN_PANELS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_PANELS_INL
 #undef CORNERTURN_PANELS_INL
@@ -76,12 +76,26 @@ class group_rows {
   std::int64_t next_count_ = 0;
 };
 
+// 4. Streams a piece that is neither the first nor the last of its run. `carry` keeps the part of its last line for the next
+// piece.
+HWY_INLINE void stream_middle_piece(std::byte* data, std::byte* to, std::int64_t bytes, std::byte* carry) {
+  const auto a = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % line_bytes);
+  if (a != 0) std::memcpy(data - line_bytes, carry, line_bytes);
+  const std::byte* from = data - a;
+  std::byte* line = to - a;
+  for (std::int64_t left = bytes + a; left >= line_bytes; left -= line_bytes, from += line_bytes, line += line_bytes) {
+    stream_line(from, line);
+  }
+  if (line != to + bytes) std::memcpy(carry, data + bytes - line_bytes, line_bytes);
+}
+
 // Memory of a panel: a buffer for the pieces of some columns, and for each column a carry and its address in dst.
 class panel_buffer {
  public:
   // Makes room for `spare_cols` surplus columns that a block may store, and for `more` bytes of the caller. If there is no
   // memory, data() is null.
   panel_buffer(const blocking& work, std::int64_t spare_cols, std::int64_t more) noexcept
+      // Columns that are filled at once: all of a short row, one line of a longer one.
       : cols_(work.panel * work.element_bytes <= short_row_bytes
                   ? work.panel
                   : HWY_MAX(line_bytes / work.element_bytes, std::int64_t{1})),
@@ -136,7 +150,7 @@ class panel_buffer {
   std::byte* more_ = nullptr;
 };
 
-// Fill has
+// Fill is block_fill or another class of fill-inl.hpp. It has
 //   part(rows, c, cols, panel_cols, to, pitch)   transposes words [c, c + cols) of each row of the strip into runs in the buffer
 //   spare_cols                                   surplus columns that its last block may store
 template <class Fill>

@@ -1,4 +1,4 @@
-// Helpers of all walks over rows and columns: the row pointers of a group or a strip, and the rows and columns of a unit.
+// Helpers of all walks over rows and columns: the rows of a strip, runs of rows, and the rows and columns of a unit.
 #if defined(CORNERTURN_UNITS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_UNITS_INL
 #undef CORNERTURN_UNITS_INL

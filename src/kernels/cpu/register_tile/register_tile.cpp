@@ -49,7 +49,7 @@ HWY_NOINLINE void paired_blocks(const register_tile::args& work, const std::byte
 template <std::size_t Word>
 HWY_NOINLINE void one_row_of_blocks(const register_tile::args& work, const std::byte* src, std::byte* dst) {
   const even_rows rows{src, work.src_pitch};
-  fill_rows<typename blocks<Word>::best, Word>(rows, work.cols, dst, work.dst_pitch);
+  row_of_blocks<typename blocks<Word>::best, Word>(rows, work.cols, dst, work.dst_pitch);
 }
 
 // Stores blocks straight to dst. Rows and cols are one axis each, at least a block long.

@@ -42,7 +42,7 @@ bool offer_panels(const facts& known, const target& on, const kernel& row, offer
   if (!takes(known, row)) return false;
   const cpu_costs& costs = costs_of(*on.cpu);
   auto& work = made.emplace<panels_args>();
-  split(work, known, on, 1, true);
+  split(work, known, on, 1, true);  // also decides `streaming`: dst is too large for the cache
   cut_panels(work, costs);
   const double time = runs_at_lines(work) ? costs.times.panels : costs.times.panels_carried;
   const auto src_run = static_cast<double>(work.cols.total * work.element_bytes);
