@@ -87,12 +87,13 @@ struct offer {
   const kernel* row = nullptr;
   double time = 0;  // predicted; 1: the time of a copy of as many bytes
   bound binds = bound::dram;
-  const char* reason = "";   // one sentence
-  float counts[5] = {};      // of the prediction: see gpu/policy/costs.hpp
-  std::int64_t units = 0;    // CPU: units of work, which are independent
-  int threads = 1;           // CPU
-  std::uint32_t blocks = 0;  // GPU
-  int shared_bytes = 0;      // GPU: of a block
+  const char* reason = "";    // one sentence
+  float counts[5] = {};       // of the prediction: see gpu/policy/costs.hpp
+  std::int64_t units = 0;     // CPU: units of work, which are independent
+  int threads = 1;            // CPU
+  std::uint32_t blocks = 0;   // GPU
+  int shared_bytes = 0;       // GPU: of a block
+  bool has_blocking = false;  // CPU: the arguments begin with a cpu::blocking
   std::uint32_t args_bytes = 0;
   alignas(16) std::byte args[max_args_bytes];  // the struct of the family's args.hpp
 
@@ -101,6 +102,7 @@ struct offer {
   Args& emplace() noexcept {
     static_assert(std::is_trivially_copyable_v<Args> && sizeof(Args) <= max_args_bytes && alignof(Args) <= 16);
     args_bytes = sizeof(Args);
+    has_blocking = requires { Args::is_blocking; };
     return *new (args) Args{};
   }
   template <class Args>

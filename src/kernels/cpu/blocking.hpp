@@ -16,8 +16,9 @@
 namespace cornerturn::kernels::cpu {
 
 struct blocking {
-  std::int64_t word_bytes = 1;     // strides count words
-  std::int64_t element_bytes = 1;  // size of one (row, column): a word, or a whole inner run
+  static constexpr bool is_blocking = true;  // also of structs that begin with it
+  std::int64_t word_bytes = 1;               // strides count words
+  std::int64_t element_bytes = 1;            // size of one (row, column): a word, or a whole inner run
   fused_axes rows;
   fused_axes cols;
   fused_axes outer;

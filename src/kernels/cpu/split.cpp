@@ -233,12 +233,7 @@ double with_short_runs(double time, const blocking& work, const facts& known) no
   return (time + 32 / dst_run) * short_reads(known);
 }
 
-const blocking* blocking_of(const offer& made) noexcept {
-  const std::string_view family = made.row->family, name = made.row->name;
-  const bool has = family == "stream" || family == "end_to_end" || family == "tall_skinny" || family == "short_wide" ||
-                   (family == "gather" && name != "cpu_gather_strided") || (family == "apply");
-  return has ? &made.as<blocking>() : nullptr;
-}
+const blocking* blocking_of(const offer& made) noexcept { return made.has_blocking ? &made.as<blocking>() : nullptr; }
 
 void share_out(offer& made, const facts& known, const cpu_costs& costs, std::int64_t units) noexcept {
   made.units = units;

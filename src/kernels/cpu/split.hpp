@@ -101,7 +101,7 @@ void order_prefetches(const fused_axes& outer, bool tiled, std::int64_t piece_by
 // Effect  sets units and threads of an offer: threads_for() of its bytes, never more than units
 void share_out(offer& made, const facts& known, const cpu_costs& costs, std::int64_t units) noexcept;
 
-// The rows, columns and panels of an offer. Null when its family has none.
+// The rows, columns and panels of an offer; null: its arguments have none.
 [[nodiscard]] const blocking* blocking_of(const offer& made) noexcept;
 
 }  // namespace cornerturn::kernels::cpu
