@@ -10,37 +10,12 @@
 #include "cornerturn/error.hpp"
 #include "kernels/gpu/apply/args.hpp"
 #include "kernels/gpu/cycles/args.hpp"
-#include "kernels/gpu/gather/args.hpp"
-#include "kernels/gpu/policy/tile_args.hpp"
-#include "kernels/gpu/small/args.hpp"
+#include "kernels/gpu/policy/grid.hpp"
 #include "kernels/kernel.hpp"
 #include "plan/batch_gpu.hpp"
 
 namespace cornerturn::detail {
 namespace {
-
-template <class Grid>
-std::vector<std::uint32_t> digits_of(const Grid& blocks) {
-  std::vector<std::uint32_t> digits;
-  for (int k = 0; k < blocks.rank; ++k) digits.push_back(blocks.axes[k].count.divisor);
-  return digits;
-}
-
-// Of grids that are numbered axis by axis; empty for others.
-std::vector<std::uint32_t> digits_of(const kernels::offer& chosen) {
-  const std::string_view family = chosen.row->family;
-  constexpr std::string_view of_tiles[] = {"tile",       "unaligned_tile", "interleave", "pixel",
-                                           "short_wide", "tall_skinny",    "strips"};
-  if (std::find(std::begin(of_tiles), std::end(of_tiles), family) != std::end(of_tiles)) {
-    return digits_of(chosen.as<gpu::tile_args>().blocks);
-  }
-  if (family == "gather") return digits_of(chosen.as<gpu::gather_args>().blocks);
-  if (family == "apply") return digits_of(chosen.as<gpu::apply_args>().blocks);
-  if (family == "small" && chosen.args_bytes == sizeof(gpu::many_small_args)) {
-    return digits_of(chosen.as<gpu::many_small_args>().blocks);
-  }
-  return {};
-}
 
 byte_range range_of(const map::byte_span& span, const std::byte* first) { return {first + span.lo, first + span.hi}; }
 
@@ -56,7 +31,7 @@ class teller {
     launch.row = chosen.row->name;
     launch.blocks = chosen.blocks;
     launch.shared_bytes = chosen.shared_bytes;
-    launch.digits = digits_of(chosen);
+    if (chosen.grid_extents != nullptr) launch.digits = chosen.grid_extents(chosen);
     alignas(16) std::byte args[kernels::max_args_bytes];
     std::memcpy(args, chosen.args, chosen.args_bytes);
     auto& mine = *std::launder(reinterpret_cast<gpu::array_args*>(args));

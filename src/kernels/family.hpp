@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <new>
 #include <type_traits>
+#include <vector>
 
 #include "kernels/gpu/policy/transpose_axes.hpp"
 #include "kernels/op.hpp"
@@ -87,12 +88,14 @@ struct offer {
   const kernel* row = nullptr;
   double time = 0;  // predicted; 1: the time of a copy of as many bytes
   bound binds = bound::dram;
-  const char* reason = "";    // one sentence
-  float counts[5] = {};       // of the prediction: see gpu/policy/costs.hpp
-  std::int64_t units = 0;     // CPU: units of work, which are independent
-  int threads = 1;            // CPU
-  std::uint32_t blocks = 0;   // GPU
-  int shared_bytes = 0;       // GPU: of a block
+  const char* reason = "";   // one sentence
+  float counts[5] = {};      // of the prediction: see gpu/policy/costs.hpp
+  std::int64_t units = 0;    // CPU: units of work, which are independent
+  int threads = 1;           // CPU
+  std::uint32_t blocks = 0;  // GPU
+  int shared_bytes = 0;      // GPU: of a block
+  // GPU: the axes of the grid, fastest first, of offers whose blocks are numbered axis by axis. Null: they are not.
+  std::vector<std::uint32_t> (*grid_extents)(const offer& made) = nullptr;
   bool has_blocking = false;  // CPU: the arguments begin with a cpu::blocking
   std::uint32_t args_bytes = 0;
   alignas(16) std::byte args[max_args_bytes];  // the struct of the family's args.hpp
@@ -103,11 +106,22 @@ struct offer {
     static_assert(std::is_trivially_copyable_v<Args> && sizeof(Args) <= max_args_bytes && alignof(Args) <= 16);
     args_bytes = sizeof(Args);
     has_blocking = requires { Args::is_blocking; };
+    grid_extents = nullptr;
+    if constexpr (requires(const Args& of) { of.blocks.axes[0].count.divisor; }) grid_extents = &extents_of_grid<Args>;
     return *new (args) Args{};
   }
   template <class Args>
   [[nodiscard]] const Args& as() const noexcept {
     return *std::launder(reinterpret_cast<const Args*>(args));
+  }
+
+ private:
+  template <class Args>
+  static std::vector<std::uint32_t> extents_of_grid(const offer& made) {
+    const auto& blocks = made.as<Args>().blocks;
+    std::vector<std::uint32_t> extents;
+    for (int k = 0; k < blocks.rank; ++k) extents.push_back(blocks.axes[k].count.divisor);
+    return extents;
   }
 };
 
