@@ -116,7 +116,9 @@ gpu_variant choose_variant(const problem& what, const gpu::device_info& on, int 
   if (forced != nullptr && forced->element_bytes > 0) word = std::min<std::int64_t>(word, forced->element_bytes);
   gpu_variant variant;
   variant.alignment = alignment;
-  variant.form = map::canonicalize(what, word);  // the words of the form in plan.cpp may be longer than the alignment
+  // At most `word`: a float32 transpose keeps words of 4 bytes. The words of the form in plan.cpp may be longer than the
+  // alignment.
+  variant.form = map::canonicalize(what, word);
   const kernels::target target = planning::target_of(on.arch, on.multiprocessors, on.shared_bytes);
   map::in_place_form places;
   if (what.in_place) places = map::in_place(variant.form);
@@ -233,7 +235,7 @@ bool has_whole_elements(const map::canonical& form, const gpu_arrays& all) noexc
 
 namespace {
 
-// The arguments of an offer with the pointers of one call.
+// The arguments of an offer, which begin with array_args in every GPU family, with the pointers of one call.
 class launch_args {
  public:
   explicit launch_args(const kernels::offer& chosen) noexcept { std::memcpy(bytes_, chosen.args, chosen.args_bytes); }

@@ -2,7 +2,7 @@
 //   1. the public calls: a one-line call finds its plan in a cache, or makes it
 //   2. a new plan checks the problem, brings it to canonical form and chooses a kernel
 //   3. execute() checks the pointers and finds their device
-//   4. the CPU's kernel runs, on one thread or on several
+//   4. the CPU's kernel runs, on one thread or on several. The fast path of 3 starts it at once if it needs one thread
 //   5. the properties of a plan
 // gpu_plan.cpp chooses and starts the kernels of a GPU. in_place.cpp runs a problem in place on the CPU.
 #include "cornerturn/plan.hpp"
@@ -204,6 +204,7 @@ void refuse_kernel(const std::string& kernel) {
 
 bool plan_state::try_fast_path(const void* src, void* dst) const {
   const std::uint64_t distance = reinterpret_cast<std::uintptr_t>(dst) - reinterpret_cast<std::uintptr_t>(src);
+  // The arrays overlap if dst - src is one of the overlap_bytes distances from `lowest` on.
   const bool valid = src != nullptr && dst != nullptr && distance - fast_path_.lowest >= fast_path_.overlap_bytes;
   if (fast_path_.run == nullptr || !valid || gpu::driver_is_loaded()) return false;
   fast_path_.run(

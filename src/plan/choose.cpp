@@ -1,3 +1,4 @@
+// The planner: every row is asked about the facts of a problem, and the cheapest offer wins.
 #include "plan/choose.hpp"
 
 #include <algorithm>

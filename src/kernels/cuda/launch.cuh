@@ -1,4 +1,4 @@
-// Makes an instance the launch function of its row of kernels.inc.
+// Makes an instance the launch function of its row.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -34,7 +34,7 @@ template <auto Kernel, std::uint64_t Limits>
 const char* launch_kernel(const void* args, std::uint32_t blocks, int shared_bytes, void* stream) noexcept {
   cudaError_t failed = allow_shared<Kernel, gpu::shared_percent_of(Limits)>(shared_bytes);
   void* arguments[] = {const_cast<void*>(args)};
-  if (failed == cudaSuccess && blocks == 0) {  // to load the kernel: see launch_function
+  if (failed == cudaSuccess && blocks == 0) {  // to load the kernel: see launch_function in kernels/kernel.hpp
     cudaFuncAttributes about{};
     failed = cudaFuncGetAttributes(&about, Kernel);
   } else if (failed == cudaSuccess) {
@@ -46,7 +46,7 @@ const char* launch_kernel(const void* args, std::uint32_t blocks, int shared_byt
 
 }  // namespace cornerturn::kernels
 
-// A row of a family's rows.inc becomes its launch function.
+// A row of a family's rows.inc becomes its launch function, which kernels/kernel.cpp puts into the table of rows.
 #define GPU_ROW(name, family, element_bytes, tile_rows, tile_cols, shared_bytes, limits, note, kernel, ...) \
   const char* name(const void* args, std::uint32_t blocks, int shared, void* stream) noexcept {             \
     using namespace gpu;                                                                                    \

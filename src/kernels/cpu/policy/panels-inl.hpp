@@ -17,7 +17,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
-// The row pointers of a group and of the group after it.
+// The row pointers of a group, and of the group after it for prefetches.
 class group_rows {
  public:
   // `memory` holds 2 * (group + strip_rows) pointers.
@@ -163,18 +163,18 @@ void move_panels(const blocking& work, const std::byte* src, std::byte* dst, std
   const std::int64_t per_outer = work.panels() * work.row_chunks();
   odometer outer(work.outer, work.word_bytes, begin / per_outer, false);
   std::int64_t inner = begin % per_outer;
-  for (std::int64_t unit = begin; unit < end; ++unit) {
+  for (std::int64_t unit = begin; unit < end; ++unit) {  // 1.
     const unit_place here = place_of(work, inner);
     run_places(work, here.col, here.cols, dst + outer.dst() + here.row * e, buffer.place());
     group_rows rows(work, src + outer.src() + here.col * work.src_col_bytes, here.row, here.rows, buffer.more());
     bool first = true;
-    while (const std::int64_t group = rows.advance()) {
+    while (const std::int64_t group = rows.advance()) {  // 2.
       for (std::int64_t c = 0; c < here.cols; c += buffer.cols()) {
         const std::int64_t some = HWY_MIN(buffer.cols(), here.cols - c);
-        for (std::int64_t r = 0; r < group; r += strip_rows) {
+        for (std::int64_t r = 0; r < group; r += strip_rows) {  // 3.
           fill.part(rows.at(r), c, some, here.cols, buffer.data() + r * e, buffer.pitch());
         }
-        buffer.write(c, some, group * e, first, rows.last());
+        buffer.write(c, some, group * e, first, rows.last());  // 4.
       }
       first = false;
     }

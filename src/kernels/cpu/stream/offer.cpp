@@ -1,4 +1,5 @@
-// Offers for large matrices: three ways to stage lines of dst, and how each one cuts the rows and columns.
+// Offers for large matrices: three ways to stage lines of dst, and how each one cuts the rows and columns. Times are relative
+// to a copy; cpu/costs.cpp has those that differ by machine.
 #include <algorithm>
 
 #include "kernels/cpu/block_sizes.hpp"

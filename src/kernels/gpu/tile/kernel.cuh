@@ -5,7 +5,7 @@
 //   4. after a barrier it copies V chunks of 16 bytes to dst                      (16 threads: 256 bytes of a dst run)
 //
 // map::tile_map has the addresses of 1, 3 and 4. In b4_64x64, thread t loads rows 4 (t / 16) to 4 (t / 16) + 3 at columns
-// 4 (t % 16) to 4 (t % 16) + 3. In each step of 4 it stores column 16 step + t / 16 at rows 4 (t % 16) to 4 (t % 16) + 3.
+// 4 (t % 16) to 4 (t % 16) + 3. In each step of phase 4 it stores column 16 step + t / 16 at rows 4 (t % 16) to 4 (t % 16) + 3.
 // Tables in shared memory hold the offsets of rows and columns that are fused axes. A tile at an edge takes the same path;
 // only the chunk that the edge cuts is copied by elements.
 #pragma once
@@ -62,7 +62,8 @@ GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
 tile_kernel(GPU_PARAMETER tile_args_t<Fused> args) {
   static_assert(threads_of(Limits) == map::tile_map<WordBytes, Side>::threads);
   constexpr int extent = map::tile_map<WordBytes, Side>::extent;
-  // Pointers to the tile's first element on both sides, and the columns and rows from there to the edges of the matrix.
+  // Pointers to the tile's first element on both sides, and the columns and rows from there to the edges of the matrix. Of
+  // 16384 x 16384 float32, block b has the rows from 64 (b % 256) and the columns from 64 (b / 256).
   const tile_origin here = find_origin(args.blocks, args.src, args.dst);
   if (here.left[1] <= 0) return;
   if (here.left[0] >= extent && here.left[1] >= extent) {
