@@ -11,6 +11,7 @@ constexpr cpu_costs generic = {.name = "generic",
                                .panel_bytes = 2048,
                                .prefetch_bytes = 256,
                                .narrow_buffer = 2048,
+                               .strips_b8_run_bytes = 0,
                                .staged_lines = 4,
                                .carried_lines = 2,
                                .direct_cols = 704,
@@ -46,6 +47,8 @@ constexpr cpu_costs generic = {.name = "generic",
                                          .staged_lines = 1.5,
                                          .staged_lines_carried = 1.7,
                                          .strips = 2.6,
+                                         .strips_b8 = 0,
+                                         .strips_b8_src_bytes = 0,
                                          .strips_b16 = 2.6,
                                          .end_to_end = 1.4,
                                          .narrow_rows = 14,
@@ -72,8 +75,8 @@ constexpr cpu_costs zen3 = [] {
 }();
 
 // Panels with pieces of 256 bytes win when runs begin at cache lines: float32 10000 x 6992 runs at 24 GB/s, and at 17 with
-// staged lines (2026-11-21). With odd pitches panels lose: 18.2 GB/s, and 20.8 with staged lines. Strips lose
-// everywhere: float32 10000 x 7000 reaches 0.33 of a copy, another walk 0.55 (2026-11-23).
+// staged lines (2026-11-21). With odd pitches panels lose: 18.2 GB/s, and 20.8 with staged lines. Strips of up to 4-byte
+// words lose everywhere: float32 10000 x 7000 reaches 0.33 of a copy, another walk 0.55 (2026-11-23).
 constexpr cpu_costs zen4 = [] {
   cpu_costs row = zen3;
   row.name = "amd, 1 MiB of L2";
@@ -87,6 +90,9 @@ constexpr cpu_costs zen4 = [] {
   row.times.staged_lines = 2.5;
   row.times.staged_lines_carried = 2.1;
   row.times.strips = 3.0;
+  row.strips_b8_run_bytes = 4096;
+  row.times.strips_b8 = 1.65;  // 256 x 37235: 0.71, panels 0.45 (2026-11-23)
+  row.times.strips_b8_src_bytes = 1200;
   row.times.strips_b16 = 1.6;
   return row;
 }();

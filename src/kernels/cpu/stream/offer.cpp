@@ -86,6 +86,9 @@ bool offer_strips(const facts& known, const target& on, const kernel& row, offer
   work.prefetches_pages = reads_in_order(work, costs.page_prefetch_bytes);
   // Partial blocks and narrow elements go through windows in L2.
   double time = e == 16 ? costs.times.strips_b16 : costs.times.strips;
+  if (e == 8 && runs_at_lines(work) && work.rows.total * e <= costs.strips_b8_run_bytes) {
+    time = costs.times.strips_b8 + costs.times.strips_b8_src_bytes / static_cast<double>(row_bytes);
+  }
   if (e <= 2) time += 0.3;
   if (!whole_registers) time += static_cast<double>(row_bytes % strip_block_bytes) / static_cast<double>(row_bytes);
   if (row_bytes < 64) time += 0.14;
