@@ -61,6 +61,7 @@ constexpr cpu_costs generic = {.name = "generic",
                                          .short_wide_many = 2.6,
                                          .join = 1.25,
                                          .box = 1.7,
+                                         .box_bytes = 0,
                                          .gather = 1.6,
                                          .gather_bytes = 16}};
 
@@ -94,6 +95,8 @@ constexpr cpu_costs zen4 = [] {
   row.times.strips_b8 = 1.65;  // 256 x 37235: 0.71, panels 0.45 (2026-11-23)
   row.times.strips_b8_src_bytes = 1200;
   row.times.strips_b16 = 1.6;
+  row.times.box = 2.0;  // boxes of 13 problems took 15 times a copy with bytes, 8 with 2, 6 with 4, 5 with 8, 3 with 16
+  row.times.box_bytes = 13;
   return row;
 }();
 

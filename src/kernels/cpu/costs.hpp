@@ -43,7 +43,8 @@ struct cpu_times {
   double short_wide;        // few rows, any number: 5 x 5625000 bytes 0.54 of a copy, packed 0.23 (Zen 4, 2026-11-23)
   double short_wide_many;   // more than 16 rows of 4 or 8 bytes: 24 rows of float32 0.36 of a copy, packed 0.53 (Zen 4)
   double join;              // 2, 3, 4 or 8 rows
-  double box;               // boxes of short axes
+  double box;               // boxes of short axes; the offer adds 4 where src runs fill a line without a box
+  double box_bytes;         // added, divided by the bytes of an element
   double gather;            // the offer adds gather_bytes, divided by the bytes of an element
   double gather_bytes;
 };

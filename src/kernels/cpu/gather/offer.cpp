@@ -98,8 +98,8 @@ bool offer_box(const facts& known, const target& on, const kernel& row, offer& m
   const std::int64_t piece = work.rows.total * (columns_end_to_end(work) ? work.cols.total : 1) * work.word_bytes;
   const double cut_lines = at_lines ? 0 : 16.0 * 64 / static_cast<double>(piece);
   // If src runs are a line long without a box, a walk over rows and columns is faster.
-  made.time = costs.times.box + cut_lines + (src_run_bytes(known) >= 64 ? 4 : 0) +
-              (work.streaming ? 0 : costs.times.buffered_in_cache);
+  made.time = costs.times.box + costs.times.box_bytes / static_cast<double>(work.word_bytes) + cut_lines +
+              (src_run_bytes(known) >= 64 ? 4 : 0) + (work.streaming ? 0 : costs.times.buffered_in_cache);
   made.binds = bound::requests;
   made.reason = "short axes alternate in src and dst: boxes of both are gathered in the cache";
   return true;
