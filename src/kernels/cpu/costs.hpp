@@ -60,9 +60,8 @@ struct cpu_costs {
   std::int64_t narrow_buffer;        // buffer of a panel with few columns. Loads and stores overlap only when they
                                      // alternate often: float32 8500000 x 2 reaches 0.67 with 4 KiB and 0.79 with 2 KiB
                                      // (Zen 4, 2026-11-21)
-  // dst runs of so many bytes have times.strips_b8: 512 x 9000 float64 strips 0.66, panels 0.47; 4096 x 4096 0.43, 0.52
-  // (Zen 4, 2026-11-23).
-  std::int64_t strips_b8_run_bytes;
+  std::int64_t strips_b8_run_bytes;  // longest dst runs with times.strips_b8. 512 x 9000 float64: strips 0.66, panels
+                                     // 0.47. 4096 x 4096: 0.43 and 0.52 (Zen 4, 2026-11-23)
   // Staged lines. Shares of a copy on one core of Zen 3, 2026-11-21.
   std::int64_t staged_lines;   // lines of a dst run that are written together when all runs begin in one slice of the
                                // last-level cache: float32, dst pitch 10 KiB: 1 line 0.33, 2 0.62, 4 0.75, 8 0.58
