@@ -31,8 +31,15 @@ struct gpu_options {
 // Errors  std::runtime_error: there is no such device, or no driver
 [[nodiscard]] gpu_facts look_at_gpu(int ordinal);
 
-// Effect  returns false when cuBLAS, the peer of this process, is not found or does not start
-[[nodiscard]] bool gpu_peers_are_found();
+// A library that --peers on times in this process.
+struct gpu_peer {
+  std::string name;     // of its results: "cutensor"
+  std::string version;  // "" if the library does not tell it
+  std::string absence;  // the reason why it is not timed; "" if it is
+};
+
+// Effect  loads the peers of this process on the current device, and returns all of them, found or not
+[[nodiscard]] std::vector<gpu_peer> gpu_peers();
 
 // Effect  measures each case, and calls done(result, placement) after each. Results of several placements are joined. If the
 //         device fails, it stops early and sets `failure` to the reason

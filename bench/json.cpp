@@ -206,6 +206,12 @@ std::string json_text(const std::vector<result>& results, const run_facts& facts
                              {"runtime", facts.gpu->runtime},
                              {"driver", facts.gpu->driver}};
     own["method"]["placements"] = facts.placements;
+    for (const gpu_peer& peer : facts.peers) {
+      ordered_json& known = own["machine"]["gpu"]["peers"][peer.name];
+      known = ordered_json::object();
+      if (!peer.version.empty()) known["version"] = peer.version;
+      if (!peer.absence.empty()) known["absence"] = peer.absence;
+    }
   }
   return ordered_json{{"context", context_of(facts, cpu_here)}, {"benchmarks", benchmarks}, {"cornerturn", own}}.dump(
              2) +

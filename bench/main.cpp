@@ -145,8 +145,14 @@ int run_on_gpu(const arguments& given, int ordinal, const std::vector<bench_case
   }
   fmt::print("{}, {}, {} multiprocessors, L2 {} MiB, CUDA {}, driver for {}, revision {}\n", facts.name, facts.arch,
              facts.multiprocessors, facts.l2_bytes >> 20, facts.runtime, facts.driver, CORNERTURN_BENCH_REVISION);
-  if (options.with_peers && !gpu_peers_are_found()) {
-    fmt::print(stderr, "cornerturn bench: --peers on: libcublas is not found; CORNERTURN_CUBLAS may name its file\n");
+  std::vector<gpu_peer> peers_here;
+  if (options.with_peers) peers_here = gpu_peers();
+  for (const gpu_peer& peer : peers_here) {
+    if (peer.absence.empty()) {
+      fmt::print("peer {}{}{}\n", peer.name, peer.version.empty() ? "" : " ", peer.version);
+    } else {
+      fmt::print(stderr, "cornerturn bench: --peers on: no {}: {}\n", peer.name, peer.absence);
+    }
   }
   std::size_t name_width = 12;
   for (const bench_case& one : cases) name_width = std::max(name_width, one.shape().size());
@@ -167,8 +173,8 @@ int run_on_gpu(const arguments& given, int ordinal, const std::vector<bench_case
   if (given.is_random()) fmt::print("{} cases took {:.0f} s\n", results.size(), took.count());
   measure_options method{options.rounds, 0, options.with_peers, options.kernel};
   method.regret = options.regret;
-  report.write(json_text(
-      results, {argv, false, 4 * facts.l2_bytes, CORNERTURN_BENCH_REVISION, method, facts, options.placements}));
+  report.write(json_text(results, {argv, false, 4 * facts.l2_bytes, CORNERTURN_BENCH_REVISION, method, facts,
+                                   options.placements, peers_here}));
   const int code = verdict_of(results, given, machine::gpu);
   if (failure.empty()) return code;
   fmt::print(stderr, "cornerturn bench: the device failed at {}\n", failure);

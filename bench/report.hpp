@@ -18,6 +18,7 @@ struct run_facts {
   measure_options options;
   std::optional<gpu_facts> gpu{};
   int placements = 1;
+  std::vector<gpu_peer> peers{};  // of a GPU, found or not
 };
 
 // The median share of the roof; 0 for a wrong result, so that it is listed among the worst.

@@ -95,7 +95,8 @@ GROUPS = {  # readable names for the sets of gpu_cases.inc
     "odd_elements": "elements of 3 to 40 bytes",
     "small": "256 x 256 to 4096 x 4096 in a CUDA graph",
 }
-PEERS = {"cublas_geam": "cuBLAS", "pytorch": "PyTorch", "cupy": "CuPy", "jax": "JAX"}
+PEERS = {"cublas_geam": "cuBLAS", "cutensor": "cuTENSOR", "cutensor_jit": "cuTENSOR JIT", "pytorch": "PyTorch",
+         "cupy": "CuPy", "jax": "JAX"}
 
 
 def gb_s(case, role, name=None):
@@ -115,7 +116,9 @@ def group_table(own, sets, date):
     """One line a set: ours, and each peer's geometric mean."""
     gpu, processes = own["machine"]["gpu"], own["merged"]
     peers = [name for name in PEERS if any(gb_s(case, "peer", name) for case in own["cases"])]
-    versions = ", ".join(f"{PEERS.get(name, name)} {peer['version']}" for name, peer in own["peers"].items())
+    known = {**gpu.get("peers", {}), **own["peers"]}  # of the process of the library, and of cuda_peers.py
+    versions = ", ".join(f"{PEERS.get(name, name)} {known[name]['version']}" for name in known
+                         if known[name].get("version") and not known[name].get("absence"))
     lines = [f"Share of the copy roof, {gpu['name']}, CUDA {gpu['runtime']}, {date}, cold L2, median of {processes} "
              f"processes ({versions + '; ' if versions else ''}a peer's is its geometric mean, in brackets of how many "
              "cases where not of all):", "",

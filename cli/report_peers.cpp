@@ -45,6 +45,8 @@ std::string row_of(const peer& one, double longest) {
 std::string peer_title(const std::string& name) {
   static const std::map<std::string, const char*> words = {
       {"cublas_geam", "cuBLAS geam"},
+      {"cutensor", "cuTENSOR"},
+      {"cutensor_jit", "cuTENSOR JIT"},
       {"pytorch", "PyTorch"},
       {"cupy", "CuPy"},
       {"jax", "JAX"},

@@ -1,5 +1,8 @@
 #include "bench/cuda/contender.hpp"
 
+#include <functional>
+#include <stdexcept>
+
 #include "bench/cuda/call.hpp"
 #include "bench/cuda/copies.hpp"
 #include "cornerturn/plan.hpp"
@@ -72,6 +75,19 @@ void enter_rows(const bench_case& what, const std::string& chosen, std::vector<e
   }
 }
 
+void enter_peers(const bench_case& what, std::vector<entrant>& list) {
+  const auto enter = [&](const char* name, const std::function<std::unique_ptr<device_runner>()>& prepare) {
+    try {
+      if (auto ready = prepare()) list.push_back({name, role::peer, std::move(ready), ""});
+    } catch (const std::runtime_error& failure) {
+      list.push_back({name, role::peer, nullptr, failure.what()});
+    }
+  };
+  enter("cublas_geam", [&] { return cublas_geam(what); });
+  enter("cutensor", [&] { return cutensor_permute(what, cutensor_kernels::shipped); });
+  enter("cutensor_jit", [&] { return cutensor_permute(what, cutensor_kernels::compiled); });
+}
+
 }  // namespace
 
 std::vector<entrant> enter_all(const bench_case& what, const entry_options& options) {
@@ -85,9 +101,7 @@ std::vector<entrant> enter_all(const bench_case& what, const entry_options& opti
   for (const device_copy& kind : device_copies()) {
     list.push_back({kind.name, role::roof, std::make_unique<copy_runner>(kind, what.bytes()), ""});
   }
-  if (options.with_peers) {
-    if (auto geam = cublas_geam(what)) list.push_back({"cublas_geam", role::peer, std::move(geam), ""});
-  }
+  if (options.with_peers && !what.in_place()) enter_peers(what, list);  // peers do not run cases in place
   if (options.with_rows) enter_rows(what, list.front().ready == nullptr ? "" : list.front().ready->detail(), list);
   return list;
 }

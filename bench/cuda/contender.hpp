@@ -43,4 +43,17 @@ struct entry_options {
 [[nodiscard]] std::unique_ptr<device_runner> cublas_geam(const bench_case& what);
 [[nodiscard]] bool cublas_is_found();
 
+// The kernels that a plan of cuTENSOR may choose from. The values come from cutensorJitMode_t.
+enum class cutensor_kernels : int { shipped = 0, compiled = 1 };
+
+// Effect  returns cuTENSOR's permutation, for elements of 2, 4, 8 and 16 bytes. Its plan is made here, outside the timed runs.
+//         `compiled` lets cuTENSOR compile a kernel for this case. Null when cuTENSOR does not support the case or cannot be
+//         used. The environment variable CORNERTURN_CUTENSOR names its file
+// Errors  std::runtime_error: cuTENSOR fails to plan. With `compiled` this is null too
+[[nodiscard]] std::unique_ptr<device_runner> cutensor_permute(const bench_case& what, cutensor_kernels which);
+
+// Effect  returns the reason why cuTENSOR cannot be used, or cannot compile kernels; "" if it can
+[[nodiscard]] std::string cutensor_absence(cutensor_kernels which);
+[[nodiscard]] std::string cutensor_version();  // "2.8.0"; "" if it is not found
+
 }  // namespace cornerturn::bench::cuda

@@ -52,6 +52,17 @@ TEST(json, kernels_of_a_random_case_have_predictions) {
   EXPECT_FALSE(chosen.contains("counts")) << "only GPU rows are counted";
 }
 
+TEST(json, peers_of_a_gpu_have_a_version_or_a_reason) {
+  run_facts facts{{}, false, 1, "abc", {}};
+  facts.gpu = gpu_facts{"NVIDIA H200", "sm_90", 132, 1, 1, "13.0", "13.0"};
+  facts.peers = {{"cublas_geam", "", ""}, {"cutensor", "2.8.0", ""}, {"cutensor_jit", "", "it is off"}};
+  const auto whole = nlohmann::json::parse(json_text({}, facts));
+  const auto& peers = whole.at("cornerturn").at("machine").at("gpu").at("peers");
+  EXPECT_EQ(peers,
+            nlohmann::json::parse(
+                R"({"cublas_geam": {}, "cutensor": {"version": "2.8.0"}, "cutensor_jit": {"absence": "it is off"}})"));
+}
+
 TEST(door, exit_codes) {
   const auto call = [](std::vector<const char*> words) { return main(static_cast<int>(words.size()), words.data()); };
   EXPECT_EQ(call({"--list", "--set", "all"}), 0);

@@ -138,8 +138,20 @@ class Files(unittest.TestCase):
         rivals = [peers(*[(name % i, 2000.0, True) for i in range(280)], name=peer) for peer in table.PEERS]
         whole = merge.merged(runs, rivals[1:])
         text = merge.text_of(whole)
-        self.assertLess(len(text), 200_000)
+        self.assertLess(len(text), 250_000)
         self.assertEqual(json.loads(text), whole)
+
+    def test_versions_of_peers_in_the_same_process(self):
+        runs = five(*[0.97] * 5)
+        for one_run in runs:
+            one_run["cornerturn"]["machine"]["gpu"]["peers"] = {
+                "cublas_geam": {}, "cutensor": {"version": "2.8.0"}, "cutensor_jit": {"version": "2.8.0", "absence": "off"}}
+            contenders = one_run["cornerturn"]["cases"][0]["contenders"]
+            contenders.append(one("cutensor", "peer", 2000.0))
+        text = table.group_table(merge.merged(runs, [])["cornerturn"], None, "2026-11-21")
+        self.assertIn("5 processes (cuTENSOR 2.8.0; a peer's", text)
+        self.assertIn("| cuBLAS | cuTENSOR |\n", text)
+        self.assertIn("| 0.25 | 0.50 |", text)
 
     def test_table_and_compare(self):
         whole = merge.merged(five(*[0.97] * 5), [peers(("pow2/b4/8192x8192", 2000.0, True))])
