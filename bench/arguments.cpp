@@ -85,12 +85,14 @@ void declare(CLI::App& app, arguments& given) {
 
 namespace {
 
-void check_random(const arguments& given) {
+void check_random(const arguments& given, machine on) {
   const bool named = std::find(given.sets.begin(), given.sets.end(), "random") != given.sets.end();
   if (named && (!given.is_random() || !given.shapes.empty())) {
     throw std::invalid_argument("--set: 'random' goes with no other set and no --shape");
   }
-  if (named && given.peers == "on") throw std::invalid_argument("--peers: 'on' does not go with --set random");
+  if (named && given.peers == "on" && on == machine::cpu) {
+    throw std::invalid_argument("--peers: 'on' goes with --set random only on a GPU");
+  }
   if (named && given.bars) throw std::invalid_argument("--check-bars: there are no bars for --set random");
   const random_options& random = given.random;
   const bool only_random = random.seed != 1 || random.count != random_options{}.count || random.index >= 0 ||
@@ -104,7 +106,7 @@ void check_random(const arguments& given) {
 
 std::vector<bench_case> chosen_cases(const arguments& given, machine on) {
   std::vector<bench_case> chosen;
-  check_random(given);
+  check_random(given, on);
   if (given.is_random()) {
     random_options options = given.random;
     if (!given.size.empty()) parse_size_range(given.size, options);

@@ -82,9 +82,10 @@ void print_summary(const std::vector<result>& results, const arguments& given, m
   }
   if (given.regret) fmt::print("{}", regret_summary(results));
   if (!given.is_random()) return;
-  fmt::print("\none case again: cornerturn bench --set random --seed {} --kinds KIND --index INDEX{}{}{}\n",
+  fmt::print("\none case again: cornerturn bench --set random --seed {} --kinds KIND --index INDEX{}{}{}{}\n",
              given.random.seed, given.size.empty() ? "" : " --size " + given.size,
-             on == machine::cpu ? "" : " --device " + given.device, given.regret ? " --regret" : "");
+             on == machine::cpu ? "" : " --device " + given.device, given.regret ? " --regret" : "",
+             given.peers == "on" ? " --peers on" : "");
 }
 
 // The destinations of the result file: the path of --json, and the string that the caller of main() passed.

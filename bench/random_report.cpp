@@ -1,8 +1,9 @@
-// The tables after a random set: shares by kind with the worst cases, and the regret.
+// The tables after a random set: shares by kind with the worst cases, the peers, and the regret.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 
 #include "bench/load.hpp"
@@ -79,7 +80,73 @@ std::string regret_line(const std::string& name, const group& cases) {
                      *std::max_element(regrets.begin(), regrets.end()), alone);
 }
 
+// Speed of a peer over ours; 0 if one of them has no correct result.
+double lead_of(const result& one, const series* peer) {
+  if (peer == nullptr || !one.ours().wrong.empty() || one.ours().seconds.empty()) return 0;
+  return one.median_gb_s(*peer) / one.median_gb_s(one.ours());
+}
+
+const series* peer_named(const result& one, const std::string& name) {
+  for (const series& entry : one.entries) {
+    if (entry.part == role::peer && entry.name == name && entry.wrong.empty() && !entry.seconds.empty()) return &entry;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> peer_names(const group& cases) {
+  std::vector<std::string> names;
+  for (const result* one : cases) {
+    for (const series& entry : one->entries) {
+      if (entry.part != role::peer) continue;
+      if (std::find(names.begin(), names.end(), entry.name) == names.end()) names.push_back(entry.name);
+    }
+  }
+  return names;
+}
+
+std::string peer_line(const std::string& name, const group& cases) {
+  std::vector<double> theirs, ours;
+  std::size_t ahead = 0;
+  for (const result* one : cases) {
+    const series* const peer = peer_named(*one, name);
+    const double lead = lead_of(*one, peer);
+    if (lead <= 0 || one->roof_gb_s() <= 0) continue;
+    theirs.push_back(one->median_gb_s(*peer) / one->roof_gb_s());
+    ours.push_back(share_of(*one));
+    ahead += lead > 1 ? 1U : 0U;
+  }
+  return fmt::format("{:<18} {:>5} {:>9.3f} {:>7.3f} {:>7}\n", name, theirs.size(), geometric_mean(theirs),
+                     geometric_mean(ours), ahead);
+}
+
 }  // namespace
+
+std::string peers_summary(const std::vector<result>& results) {
+  std::string text;
+  const tables by(results);
+  const auto best_lead = [](const result& one) { return lead_of(one, one.best(role::peer)); };
+  for (const std::string& place : by.places) {
+    const group all = by.all(place);
+    const std::vector<std::string> names = peer_names(all);
+    if (names.empty()) continue;
+    text += fmt::format("\n{:<18} {:>5} {:>9} {:>7} {:>7}   share of the best copy, and ours in the peer's cases, {}\n",
+                        "peer", "cases", "geo.mean", "ours", "ahead", place);
+    for (const std::string& name : names) text += peer_line(name, all);
+    group compared, ahead;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(compared),
+                 [&](const result* one) { return best_lead(*one) > 0; });
+    std::copy_if(compared.begin(), compared.end(), std::back_inserter(ahead),
+                 [&](const result* one) { return best_lead(*one) > 1; });
+    text += fmt::format("\na peer is ahead in {} of {} cases, {}\n", ahead.size(), compared.size(), place);
+    for (const result* one : lowest(ahead, [&](const result& each) { return -best_lead(each); })) {
+      const series& peer = *one->best(role::peer);
+      const double share = one->roof_gb_s() > 0 ? one->median_gb_s(peer) / one->roof_gb_s() : 0;
+      text += fmt::format("  {:.3f}  {:.3f} {:<14}  {:.3f} {:<{}}  {}\n", best_lead(*one), share, peer.name,
+                          share_of(*one), one->ours().detail, listed_kernel_width, name_and_note(one->what));
+    }
+  }
+  return text;
+}
 
 std::string random_summary(const std::vector<result>& results) {
   std::string text;
@@ -97,6 +164,7 @@ std::string random_summary(const std::vector<result>& results) {
       }
     }
   }
+  text += peers_summary(results);
   std::size_t busy = 0;
   for (const result& one : results) busy += one.other_cpus > busy_limit ? 1 : 0;
   if (busy > 0) {

@@ -42,9 +42,13 @@ struct run_facts {
 [[nodiscard]] std::string gpu_table_row(const result& one, bool with_peers, std::size_t name_width);
 [[nodiscard]] std::string gpu_summary(const std::vector<result>& results);
 
-// Effect  summarizes random cases by kind: geometric mean, median, worst, and the ten worst cases with their kernels; then all
-//         wrong results
+// Effect  summarizes random cases by kind: geometric mean, median, worst, and the ten worst cases with their kernels. Then
+//         peers_summary, and all wrong results
 [[nodiscard]] std::string random_summary(const std::vector<result>& results);
+
+// Effect  compares each peer with the library on the cases that the peer supports, and lists the ten cases in which the fastest
+//         peer is furthest ahead. "" without peers. Wrong results do not count
+[[nodiscard]] std::string peers_summary(const std::vector<result>& results);
 
 // Effect  summarizes cases that were measured with all kernels: the time of the chosen kernel over the fastest one, and the ten
 //         largest of these ratios

@@ -12,6 +12,7 @@
 #include <set>
 
 #include "api/gpu_plan.hpp"
+#include "bench/arguments.hpp"
 #include "bench/bench.hpp"
 #include "bench/contender.hpp"
 #include "bench/measure.hpp"
@@ -333,6 +334,54 @@ TEST(regret, is_the_chosen_time_over_the_fastest_right_one) {
   EXPECT_NE(random_summary({one}).find("WRONG"), std::string::npos);
   one.entries[0].wrong = "differs";
   EXPECT_EQ(one.regret(), 0);
+}
+
+TEST(peers, that_are_ahead_are_counted_and_listed) {
+  const auto measured = [](double peer, double jit, std::uint64_t index) {
+    result one;
+    one.what = {"random_rank", 4, {100, 70}, {1, 0}, false, false, "seed 1 index " + std::to_string(index)};
+    one.device = "cuda:0";
+    one.entries = {timed("cornerturn", role::ours, 2e-6), timed("copy", role::roof, 1e-6),
+                   timed("cutensor", role::peer, peer), timed("cutensor_jit", role::peer, jit)};
+    return one;
+  };
+  std::vector<result> results = {measured(4e-6, 4e-6, 0), measured(1.6e-6, 1.25e-6, 1), measured(1e-6, 4e-6, 2)};
+  EXPECT_EQ(random_summary({}), peers_summary({}));
+  std::string text = peers_summary(results);
+  EXPECT_NE(random_summary(results).find(text), std::string::npos) << "the summary has this part";
+  EXPECT_NE(text.find("cutensor               3     0.539   0.500       2\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("cutensor_jit           3     0.368   0.500       1\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("a peer is ahead in 2 of 3 cases, cuda:0\n  2.000  1.000 cutensor        0.500 chosen_kernel"),
+            std::string::npos)
+      << text;
+  const std::size_t second = text.find("  1.600  0.800 cutensor_jit    0.500 chosen_kernel");
+  ASSERT_NE(second, std::string::npos) << text;
+  EXPECT_NE(text.find("(seed 1 index 1)", second), std::string::npos) << text;
+
+  results[2].entries[2].wrong = "differs";
+  text = peers_summary(results);
+  EXPECT_NE(text.find("cutensor               2     0.395   0.500       1\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("a peer is ahead in 1 of 3 cases"), std::string::npos) << text;
+  results[1].entries[0].wrong = "differs";
+  EXPECT_NE(peers_summary(results).find("a peer is ahead in 0 of 2 cases"), std::string::npos);
+
+  results.clear();
+  for (std::uint64_t i = 0; i < 14; ++i) results.push_back(measured(1e-6, 4e-6, i));
+  text = peers_summary(results);
+  EXPECT_NE(text.find("a peer is ahead in 14 of 14 cases"), std::string::npos) << text;
+  EXPECT_NE(text.find("(seed 1 index 9)"), std::string::npos) << "ten are listed";
+  EXPECT_EQ(text.find("(seed 1 index 10)"), std::string::npos) << "ten are listed";
+  for (result& one : results) one.entries.resize(2);
+  EXPECT_EQ(peers_summary(results), "");
+}
+
+TEST(random_set, has_peers_on_a_gpu_only) {
+  arguments given;
+  given.sets = {"random"};
+  given.random.count = 3;
+  given.peers = "on";
+  EXPECT_EQ(chosen_cases(given, machine::gpu).size(), 3U);
+  EXPECT_THROW(static_cast<void>(chosen_cases(given, machine::cpu)), std::invalid_argument);
 }
 
 TEST(random_set, measures_checks_and_writes_every_row) {
