@@ -91,7 +91,8 @@ const char* launch(kernel_call call, const void* job, std::size_t job_bytes, int
 void barrier(unsigned line) noexcept;
 void load_global(void* value, const void* from, int size) noexcept;
 void store_global(void* to, const void* value, int size) noexcept;
-void start_copy(void* shared, const void* global, int size) noexcept;
+// The text uses the bytes [first, end) of the copy. The others arrive with any contents, and reading them is no race.
+void start_copy(void* shared, const void* global, int size, int first, int end) noexcept;
 void wait_for_copies() noexcept;
 // Copies a word as one access on each side that is global or shared memory.
 void copy_word(void* to, const void* from, int size) noexcept;

@@ -108,9 +108,11 @@ GPU_INLINE void wait_for_flag(const uint32_t* flag, uint32_t value) { emulated::
 template <int Bytes>
 GPU_INLINE void start_copy(void* shared, const void* global) {
   static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
-  emulated::start_copy(shared, global, Bytes);
+  emulated::start_copy(shared, global, Bytes, 0, Bytes);
 }
-GPU_INLINE void start_line_copy(void* shared, const void* global) { start_copy<16>(shared, global); }
+GPU_INLINE void start_line_copy(void* shared, const void* global, int32_t first = 0, int32_t end = 16) {
+  emulated::start_copy(shared, global, 16, first, end);
+}
 GPU_INLINE void wait_for_copies() { emulated::wait_for_copies(); }
 
 // By the conversions of kernels/element.hpp: what the kernels do round the vendor's is then run too.

@@ -34,6 +34,7 @@ struct copy {
   unsigned char* to;
   const unsigned char* from;
   int size;
+  int first, end;  // the bytes that the text uses
 };
 
 enum class state { ready, at_barrier, at_flag, done };
@@ -135,7 +136,7 @@ class machine {
     count_store(to, size);
     std::memcpy(to, value, static_cast<std::size_t>(size));
   }
-  void start_copy(void* shared, const void* global, int size) {
+  void start_copy(void* shared, const void* global, int size, int first, int end) {
     expect_aligned(global, size);
     expect_aligned(shared, size);
     if (!may_be_read(global, size)) {
@@ -144,15 +145,19 @@ class machine {
     if (!within(shared, size, in_->shared, in_->shared_end)) {
       return fault("starts a copy of ", size, " bytes outside of shared memory, at ", place(shared));
     }
-    count_read(global, size);
+    const copy made = {static_cast<unsigned char*>(shared), static_cast<const unsigned char*>(global), size, first,
+                       end};
+    count_read(made.from + first, end - first);
     write_shared(shared, size, true);
-    here().copies.push_back({static_cast<unsigned char*>(shared), static_cast<const unsigned char*>(global), size});
+    here().copies.push_back(made);
   }
   void wait_for_copies() {
     for (const copy& one : here().copies) {
-      if (loads_dst_) count_read(one.from, one.size);  // again: the copy may read as late as this
+      const int used = one.end - one.first;
+      if (loads_dst_) count_read(one.from + one.first, used);  // again: the copy may read as late as this
       write_shared(one.to, one.size, false);
-      std::memcpy(one.to, one.from, static_cast<std::size_t>(one.size));
+      std::memset(one.to, 0xa5, static_cast<std::size_t>(one.size));
+      std::memcpy(one.to + one.first, one.from + one.first, static_cast<std::size_t>(used));
     }
     here().copies.clear();
   }

@@ -21,10 +21,10 @@ void store_global(void* to, const void* value, int size) noexcept {
   the_machine.log(__builtin_return_address(0), access::global_store, to, size);
   the_machine.store_global(to, value, size);
 }
-void start_copy(void* shared, const void* global, int size) noexcept {
+void start_copy(void* shared, const void* global, int size, int first, int end) noexcept {
   const machine::at_work guard(the_machine);
   the_machine.log(__builtin_return_address(0), access::async_copy, global, size, shared);
-  the_machine.start_copy(shared, global, size);
+  the_machine.start_copy(shared, global, size, first, end);
 }
 void wait_for_copies() noexcept {
   const machine::at_work guard(the_machine);

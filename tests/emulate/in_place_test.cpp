@@ -28,6 +28,8 @@ moved move_in_place(const problem& what, gpu_setting setting) {
   running.src = running.dst = {memory.data() + span.lo, memory.data() + span.hi};
   auto& args = args_of<gpu::array_args>(made);
   args.src = args.dst = memory.data() + form.src_offset * form.word_bytes;
+  args.src_begin = reinterpret_cast<std::uint64_t>(running.src.begin);
+  args.src_end = reinterpret_cast<std::uint64_t>(running.src.end);
   if (made.blocks > 0) made.row->launch(made.args, made.blocks, made.shared_bytes, &running);
   result.fault = running.fault.empty() ? memory.difference() : running.fault;
   return result;
@@ -35,13 +37,37 @@ moved move_in_place(const problem& what, gpu_setting setting) {
 
 // A square matrix of about a tile, batched or not; every address is a multiple of 16 bytes, or not.
 problem any_square(dice& roll, std::int64_t element_bytes) {
-  constexpr std::int64_t sides[] = {1, 3, 16, 17, 31, 32, 33, 48, 63, 64, 65, 100, 127, 128, 129, 150, 192, 200, 257};
+  constexpr std::int64_t sides[] = {1,  3,  16, 17, 31, 32,  33,  46,  47,  48,  49,  50,  63,  64,  65,  66,
+                                    67, 68, 70, 71, 72, 100, 127, 128, 129, 142, 143, 144, 150, 192, 200, 257};
   const std::int64_t n = std::min(roll.of(sides), 260 / std::max<std::int64_t>(element_bytes / 8, 1));
   const std::int64_t unit = roll.one_in(3) ? 1 : 16 / std::min<std::int64_t>(element_bytes & -element_bytes, 16);
   const std::int64_t ld = (n + unit - 1) / unit * unit + unit * roll.below(3);
   problem what = transpose_problem(n, n, element_bytes, ld, ld);
   if (roll.one_in(4)) what = batched(what, 2, n * ld + unit, n * ld + unit);
   return placed(what);
+}
+
+// Small square matrices that are packed one after another, in one run or in two.
+problem any_items(dice& roll, std::int64_t element_bytes) {
+  const std::int64_t most = 30000 / element_bytes + 30;
+  std::int64_t n = 2 + roll.below(roll.one_in(2) ? 12 : 60);
+  while (n > 2 && n * n > most) n /= 2;
+  const std::int64_t count = 1 + roll.below(std::max<std::int64_t>(most / (n * n), 2));
+  problem what = batched(transpose_problem(n, n, element_bytes), count, n * n, n * n);
+  const std::int64_t run = count * n * n + roll.below(20);
+  if (roll.one_in(4)) what = batched(what, 2, run, run);
+  return placed(what);
+}
+
+problem any_in_place(dice& roll, std::int64_t element_bytes) {
+  switch (roll.below(4)) {
+    case 0:
+      return any_items(roll, element_bytes);
+    case 1:
+      return any_square(roll, element_bytes);
+    default:
+      return any_involution(roll, element_bytes, 30000 / element_bytes + 300);
+  }
 }
 
 class emulated_in_place : public ::testing::TestWithParam<std::string> {};
@@ -54,8 +80,8 @@ TEST_P(emulated_in_place, moves_what_trades_places) {
   for (int k = 0; k < 3000 && moves < wanted && failures < 4; ++k) {
     constexpr std::int64_t sizes[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 40, 272};
     const std::int64_t element_bytes = roll.one_in(2) ? row.element_bytes : roll.of(sizes);
-    const problem what = roll.one_in(2) ? any_square(roll, element_bytes)
-                                        : any_involution(roll, element_bytes, 30000 / element_bytes + 300);
+    const problem what =
+        row.tile_rows > 0 && roll.one_in(2) ? any_square(roll, element_bytes) : any_in_place(roll, element_bytes);
     api::check(what);
     gpu_setting setting = any_setting(roll, what);
     setting.row = GetParam();
@@ -84,15 +110,38 @@ TEST(emulated_in_place_list, moves_whatever_trades_places) {
   std::map<std::string, int> met;
   for (int k = 0; k < 150 / slower; ++k) {
     const std::int64_t element_bytes = roll.of(element_sizes);
-    const problem what = roll.one_in(2) ? any_square(roll, element_bytes)
-                                        : any_involution(roll, element_bytes, 30000 / element_bytes + 300);
+    const problem what = any_in_place(roll, element_bytes);
     const gpu_setting setting = any_setting(roll, what);
     const moved result = move_in_place(what, setting);
     ASSERT_NE(result.row, "") << to_text(what) << "\n" << to_text(setting);
     ASSERT_EQ(result.fault, "") << result.row << " " << to_text(what) << "\n" << to_text(setting);
     ++met[result.row];
   }
-  EXPECT_GE(met.size(), 5U);
+  EXPECT_GE(met.size(), 8U);
+}
+
+// Sides around the tile of each row, with packed and padded rows, at addresses of every misalignment.
+TEST(emulated_in_place_list, unaligned_squares_of_every_side) {
+  for (const std::int64_t element_bytes : {1, 2, 3, 4, 6, 8, 12, 16, 24}) {
+    const std::int64_t word = element_bytes & -element_bytes;
+    gpu_setting setting;
+    setting.row = "cuda_swap_b" + std::to_string(word) + "_unaligned";
+    setting.alignment = word;
+    const gpu_way usual = plan_of(placed(transpose_problem(10007, 10007, element_bytes)), setting);
+    ASSERT_EQ(usual.chosen.row->name, setting.row);
+    const std::int64_t tile = usual.chosen.as<gpu::swap_args>().tile;
+    int turn = 0;
+    for (const std::int64_t n : {std::int64_t{2}, tile - 1, tile, tile + 1, 2 * tile - 1, 2 * tile + 1}) {
+      for (const std::int64_t pad : {0, 1, 2}) {
+        const problem what = placed(transpose_problem(n, n, element_bytes, n + pad, n + pad));
+        setting.dst_misalignment = static_cast<std::size_t>((5 * turn + 1) * word % 48);
+        setting.threads = static_cast<emulated::order>(turn++ % 3);
+        const moved result = move_in_place(what, setting);
+        EXPECT_EQ(result.row, setting.row) << to_text(what);
+        EXPECT_EQ(result.fault, "") << to_text(what) << "\n" << to_text(setting);
+      }
+    }
+  }
 }
 
 // The emulator must find a tile that is written before all of it is read.

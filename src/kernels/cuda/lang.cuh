@@ -121,8 +121,9 @@ GPU_INLINE void start_copy(void* shared, const void* global) {
 #endif
 }
 // Starts a copy of 16 bytes of a cache line of 128 bytes. Other lanes copy its other bytes next, so L2 fetches the
-// line.
-GPU_INLINE void start_line_copy(void* shared, const void* global) {
+// line. The kernel uses the bytes [first, end) of the copy. Other blocks may write the others meanwhile: the emulator checks
+// that no thread uses them.
+GPU_INLINE void start_line_copy(void* shared, const void* global, int32_t /*first*/ = 0, int32_t /*end*/ = 16) {
 #if __CUDA_ARCH__ >= 800
   const auto to = static_cast<uint32_t>(__cvta_generic_to_shared(shared));
   asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");

@@ -46,6 +46,40 @@ GPU_INLINE void fetch_part(const unaligned_source& src, unsigned char* to, const
   }
 }
 
+// As fetch_part, of a granule of which the kernel uses the bytes [first, end). They must be within [src.begin, src.end).
+// Other blocks may write the others meanwhile.
+GPU_INLINE void fetch_used(const array_args& args, unsigned char* to, const unsigned char* from, int32_t first,
+                           int32_t end) {
+  const auto address = reinterpret_cast<std::uint64_t>(from);
+  if (address >= args.src_begin && address + 16 <= args.src_end) return start_line_copy(to, from, first, end);
+  GPU_UNROLL_BY(1) for (int32_t k = first; k < end; ++k) to[k] = from[k];  // rare, so not unrolled
+}
+
+// Element k, at offset[k] + further of shared memory, becomes bytes k * WordBytes and up of four words.
+template <int WordBytes>
+GPU_INLINE void gather_words(uint32_t* words, const int* offset, int further) {
+  word_t<WordBytes> value[16 / WordBytes];
+  GPU_UNROLL for (int k = 0; k < 16 / WordBytes; ++k) {
+    value[k] = *reinterpret_cast<const word_t<WordBytes>*>(shared_memory() + offset[k] + further);
+  }
+  if constexpr (WordBytes == 16) {
+    words[0] = value[0].x, words[1] = value[0].y, words[2] = value[0].z, words[3] = value[0].w;
+  } else if constexpr (WordBytes == 8) {
+    words[0] = value[0].x, words[1] = value[0].y, words[2] = value[1].x, words[3] = value[1].y;
+  } else {
+    GPU_UNROLL for (int k = 0; k < 4; ++k) {
+      if constexpr (WordBytes == 4) {
+        words[k] = value[k];
+      } else if constexpr (WordBytes == 2) {
+        words[k] = byte_permute(value[2 * k], value[2 * k + 1], 0x5410);
+      } else {
+        words[k] = byte_permute(byte_permute(value[4 * k], value[4 * k + 1], 0x0040),
+                                byte_permute(value[4 * k + 2], value[4 * k + 3], 0x0040), 0x5410);
+      }
+    }
+  }
+}
+
 // Rotates 16 bytes down: their lowest `bytes` become the highest ones.
 template <int WordBytes>
 GPU_INLINE void rotate_down(uint32_t (&words)[4], uint32_t bytes) {

@@ -4,8 +4,16 @@
 
 namespace cornerturn::gpu {
 
-inline constexpr int unaligned_swap_threads = 256;
-inline constexpr int unaligned_swap_bytes = 20 << 10;  // of a tile, at most: two of them fit 48 KiB
+inline constexpr int swap_threads = 256;               // of all rows but the aligned ones
+inline constexpr int any_swap_bytes = 20 << 10;        // of a tile of the _any rows, at most: two of them fit 48 KiB
+inline constexpr int unaligned_swap_bytes = 56 << 10;  // of both tiles: four blocks fit a multiprocessor of sm_90
+inline constexpr int swap_items_bytes = 48 << 10;      // of one item, at most
+
+// An axis with equal strides on both sides.
+struct swap_outer_axis {
+  map::fast_divisor count;
+  std::int64_t stride_bytes = 0;
+};
 
 // src is dst. The problem swaps axes in pairs. Each pair is a digit of two numbers X and Y, and the kernel swaps the
 // elements (X, Y) and (Y, X). The first digit is cut into tiles. Blocks are the pairs I <= J of n tile numbers, a
@@ -26,10 +34,28 @@ struct swap_args : array_args {
     std::int64_t row_bytes = 0;
     std::int64_t col_bytes = 0;
   } digits[map::max_axes];  // fastest first: tiles of the first digit, then the others
-  struct outer_axis {
-    map::fast_divisor count;
-    std::int64_t stride_bytes = 0;
-  } outer[map::max_axes];
+  swap_outer_axis outer[map::max_axes];
+
+  // The _unaligned rows. Row k of a tile begins at k / group * group_bytes + k % group * pitch in shared memory.
+  map::fast_divisor granules;  // of a row, at most
+  map::fast_divisor element;   // words
+  std::int32_t pitch = 0;
+  std::int32_t group_bytes = 0;
+  std::int32_t tile_bytes = 0;
+};
+
+// Square matrices that are packed one after another. A block swaps the elements of a few of them.
+struct swap_items_args : array_args {
+  map::fast_divisor groups;      // blocks of one run of items
+  std::int64_t items = 1;        // of one run
+  std::int32_t group_items = 1;  // of one block
+  map::fast_divisor item;        // words
+  map::fast_divisor element;     // words
+  map::fast_divisor side;        // elements
+  std::int32_t item_bytes = 0;
+  std::int32_t element_bytes = 0;
+  std::int32_t outer_rank = 0;
+  swap_outer_axis outer[map::max_axes];
 };
 
 }  // namespace cornerturn::gpu

@@ -1,12 +1,9 @@
 // Swap, in place: a tile and its mirror image are swapped. A tile on the diagonal is its own mirror image. See
 // swap_args.
 //   1. the block number is converted to a pair of tile numbers I <= J, and the pair to two addresses
-//   2. both tiles are copied to shared memory; the aligned kernel transposes them in registers, as tile/kernel.cuh does
+//   2. both tiles are copied to shared memory, transposed in registers as in tile/kernel.cuh
 //   3. after a barrier each tile is stored, transposed, to the address of the other one
-// swap_kernel: every address is a multiple of 16 bytes, elements are one word, columns are contiguous. V x V register
-// blocks.
-// unaligned_swap_kernel: anything else, word by word. Each row of a tile has a word of padding in shared memory, so
-// that loads down a column use different banks.
+// Every address is a multiple of 16 bytes, elements are one word, columns are contiguous. V x V register blocks.
 #pragma once
 
 #include "kernels/gpu/policy/chunk.cuh"
@@ -54,7 +51,7 @@ GPU_INLINE tile_pair find_tiles(const swap_args& args) {
   return found;
 }
 
-// 2. of swap_kernel.
+// 2.
 template <class Map, bool Whole>
 GPU_INLINE void load_transposed(const swap_args& args, const unsigned char* from, int64_t rows, int64_t cols,
                                 unsigned char* tile) {
@@ -77,7 +74,7 @@ GPU_INLINE void load_transposed(const swap_args& args, const unsigned char* from
   }
 }
 
-// 3. of swap_kernel.
+// 3.
 template <class Map, bool Whole>
 GPU_INLINE void store_columns(const swap_args& args, const unsigned char* tile, int64_t rows, int64_t cols,
                               unsigned char* to) {
@@ -115,61 +112,6 @@ swap_kernel(GPU_PARAMETER swap_args args) {
   } else {
     swap_tiles<at, false>(args, here);
   }
-}
-
-// Word k of the element (row, col) of a tile.
-struct tile_word {
-  int32_t row, col, word;
-};
-GPU_INLINE tile_word tile_word_of(const swap_args& args, int32_t i) {
-  const int32_t length = args.tile * args.words;
-  const int32_t row = i / length, rest = i - row * length;
-  const int32_t col = rest / args.words;
-  return {row, col, rest - col * args.words};
-}
-
-// 2. of unaligned_swap_kernel.
-template <int WordBytes>
-GPU_INLINE void load_words(const swap_args& args, const unsigned char* from, int64_t rows, int64_t cols,
-                           word_t<WordBytes>* tile) {
-  const int32_t pitch = args.tile * args.words + 1;
-  for (int32_t i = static_cast<int32_t>(thread_index()); i < args.tile * args.tile * args.words;
-       i += unaligned_swap_threads) {
-    const tile_word at = tile_word_of(args, i);
-    if (at.row >= rows || at.col >= cols) continue;
-    tile[at.row * pitch + at.col * args.words + at.word] =
-        load_global<word_t<WordBytes>>(from + at.row * args.row_bytes + at.col * args.col_bytes + at.word * WordBytes);
-  }
-}
-
-// 3. of unaligned_swap_kernel. rows, cols: of the tile in shared memory, which is stored transposed.
-template <int WordBytes>
-GPU_INLINE void store_words(const swap_args& args, const word_t<WordBytes>* tile, int64_t rows, int64_t cols,
-                            unsigned char* to) {
-  const int32_t pitch = args.tile * args.words + 1;
-  for (int32_t i = static_cast<int32_t>(thread_index()); i < args.tile * args.tile * args.words;
-       i += unaligned_swap_threads) {
-    const tile_word at = tile_word_of(args, i);
-    if (at.row >= cols || at.col >= rows) continue;
-    store_global(to + at.row * args.row_bytes + at.col * args.col_bytes + at.word * WordBytes,
-                 tile[at.col * pitch + at.row * args.words + at.word]);
-  }
-}
-
-template <int WordBytes, std::uint64_t Limits>
-GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
-unaligned_swap_kernel(GPU_PARAMETER swap_args args) {
-  static_assert(threads_of(Limits) == unaligned_swap_threads);
-  const tile_pair here = find_tiles(args);  // 1.
-  auto* const upper_tile = reinterpret_cast<word_t<WordBytes>*>(shared_memory());
-  auto* const lower_tile = upper_tile + args.tile * (args.tile * args.words + 1);
-  load_words<WordBytes>(args, here.upper, here.rows, here.cols, upper_tile);  // 2.
-  if (!here.diagonal) load_words<WordBytes>(args, here.lower, here.cols, here.rows, lower_tile);
-  // The barrier orders the writes to shared memory in 2 before their reads in 3. It also orders the reads of both tiles in
-  // 2 before the writes to them in 3.
-  block_barrier();
-  store_words<WordBytes>(args, upper_tile, here.rows, here.cols, here.lower);  // 3.
-  if (!here.diagonal) store_words<WordBytes>(args, lower_tile, here.cols, here.rows, here.upper);
 }
 
 }  // namespace cornerturn::gpu

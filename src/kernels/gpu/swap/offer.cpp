@@ -1,6 +1,10 @@
-// In place, if elements swap in pairs: a tile and its mirror image, by register blocks or, at any address, word by
-// word.
+// In place, if elements swap in pairs.
+//   tiles by register blocks, if every address is a multiple of 16 bytes
+//   _unaligned   tiles in granules, if columns are contiguous
+//   _items       many small matrices that are packed one after another
+//   _any         tiles word by word, for all else
 #include <algorithm>
+#include <array>
 
 #include "base/checked.hpp"
 #include "kernels/gpu/policy/costs.hpp"
@@ -11,9 +15,19 @@
 namespace cornerturn::gpu {
 namespace {
 
-constexpr std::int64_t most_numbers = 65535;  // tiles of a side: their pairs fit 31 bits
-constexpr std::int64_t widest_tile = 64;      // of the unaligned rows: elements of a side
-constexpr std::int64_t piece_bytes = 256;     // of a long element that is swapped at once
+using base::ceil_div;
+
+constexpr std::int64_t most_numbers = 65535;    // tiles of a side: their pairs fit 31 bits
+constexpr std::int64_t widest_any_tile = 64;    // elements of a side
+constexpr std::int64_t any_piece_bytes = 256;   // of a long element that is swapped at once
+constexpr std::int64_t chunks_at_once = 8;      // of a line, by a warp of the _unaligned rows
+constexpr std::int64_t group_bytes = 24 << 10;  // of the items of a block: six blocks fit a multiprocessor of sm_90
+constexpr std::int64_t least_group = 4 << 10;   // bytes, if larger groups would leave multiprocessors idle
+constexpr double block_bytes = 4096;            // a block costs as much as a copy of so many bytes
+
+// The chunks of a line of a whole tile, by word size 1, 2, 4, 8 and 16, for elements of one word. Tiles of 17853 x 17853
+// bytes and 15805 x 15805 of 2 bytes were fastest with lines of about 192 bytes, of 128, 192 and 256 (H200, 2026-11-22).
+constexpr std::int64_t line_chunks[] = {8, 8, 16, 24, 32};
 
 bool is_aligned(const kernels::facts& known, const kernels::kernel& row) noexcept {
   const map::in_place_form& swaps = *known.in_place;
@@ -28,10 +42,23 @@ bool is_aligned(const kernels::facts& known, const kernels::kernel& row) noexcep
   return swaps.pairs[0].extent >= row.tile_rows / 4;
 }
 
+bool grow(std::int64_t& total, std::int64_t by, std::int64_t most) noexcept {
+  return by <= most / total && (total *= by, true);
+}
+
+// Returns false when there would be too many blocks.
+template <class Args>
+bool add_outer(Args& args, std::int64_t& total, std::int64_t count, std::int64_t stride_bytes) noexcept {
+  if (count == 1) return true;
+  if (!grow(total, count, INT32_MAX)) return false;
+  args.outer[args.outer_rank++] = {map::fast_divisor(static_cast<std::uint32_t>(count)), stride_bytes};
+  return true;
+}
+
 // Fills args and blocks. Returns false when the grid would be too large.
-bool number_pairs(const kernels::facts& known, std::int64_t tile, std::int64_t words, kernels::offer& made) noexcept {
+bool number_pairs(const kernels::facts& known, std::int64_t tile, std::int64_t words, swap_args& args,
+                  kernels::offer& made) noexcept {
   const map::in_place_form& swaps = *known.in_place;
-  auto& args = made.emplace<swap_args>();
   const std::int64_t word = known.form.word_bytes;
   const axis& first = swaps.pairs[0];
   args.extent = first.extent;
@@ -41,26 +68,17 @@ bool number_pairs(const kernels::facts& known, std::int64_t tile, std::int64_t w
   args.words = static_cast<std::int32_t>(words);
   std::int64_t numbers = 1;
   std::int64_t outer = 1;
-  const auto grow = [](std::int64_t& total, std::int64_t by, std::int64_t most) {
-    return by <= most / total && (total *= by, true);
-  };
   for (int k = 0; k < swaps.pair_count; ++k) {
     const axis& one = swaps.pairs[k];
-    const std::int64_t count = k == 0 ? base::ceil_div(one.extent, tile) : one.extent;
+    const std::int64_t count = k == 0 ? ceil_div(one.extent, tile) : one.extent;
     if (!grow(numbers, count, most_numbers)) return false;
     const std::int64_t step = k == 0 ? tile * word : word;
     args.digits[args.digit_count++] = {map::fast_divisor(static_cast<std::uint32_t>(count)), one.src_stride * step,
                                        one.dst_stride * step};
   }
-  const auto add_outer = [&](std::int64_t count, std::int64_t stride_bytes) {
-    if (count == 1) return true;
-    if (!grow(outer, count, INT32_MAX)) return false;
-    args.outer[args.outer_rank++] = {map::fast_divisor(static_cast<std::uint32_t>(count)), stride_bytes};
-    return true;
-  };
-  if (!add_outer(swaps.unit / words, words * word)) return false;
+  if (!add_outer(args, outer, swaps.unit / words, words * word)) return false;
   for (int k = swaps.fixed_count - 1; k >= 0; --k) {
-    if (!add_outer(swaps.fixed[k].extent, swaps.fixed[k].src_stride * word)) return false;
+    if (!add_outer(args, outer, swaps.fixed[k].extent, swaps.fixed[k].src_stride * word)) return false;
   }
   std::int64_t blocks = numbers * (numbers + 1) / 2;
   args.numbers = static_cast<std::uint32_t>(numbers);
@@ -71,6 +89,187 @@ bool number_pairs(const kernels::facts& known, std::int64_t tile, std::int64_t w
   return true;
 }
 
+bool offer_aligned(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
+                   kernels::offer& made) noexcept {
+  if (!is_aligned(known, row) || !number_pairs(known, row.tile_rows, 1, made.emplace<swap_args>(), made)) return false;
+  made.shared_bytes = row.shared_bytes;
+  made.reason = "elements swap in pairs and every address is a multiple of 16 bytes: register blocks of mirrored tiles";
+  predict(known, on, row, {.issue = 1 / fill(known.in_place->pairs[0].extent, row.tile_rows) - 1}, made);
+  return true;
+}
+
+bool offer_any(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
+               kernels::offer& made) noexcept {
+  const map::in_place_form& swaps = *known.in_place;
+  // Elements longer than a piece are cut into pieces, which are swapped independently.
+  std::int64_t words = std::min(swaps.unit, std::max<std::int64_t>(any_piece_bytes / known.form.word_bytes, 1));
+  while (swaps.unit % words != 0) --words;
+  const auto bytes = [&](std::int64_t tile) { return tile * (tile * words + 1) * known.form.word_bytes; };
+  std::int64_t tile = 1;
+  while (tile < std::min(widest_any_tile, swaps.pairs[0].extent) && bytes(2 * tile) <= any_swap_bytes) tile *= 2;
+  if (!number_pairs(known, tile, words, made.emplace<swap_args>(), made)) return false;
+  made.shared_bytes = static_cast<int>(2 * bytes(tile));
+  made.reason = "elements swap in pairs, word by word, for any size, stride and address";
+  predict(known, on, row, {}, made);
+  return true;
+}
+
+// The layout of a tile of the _unaligned rows in shared memory.
+struct tile_layout {
+  std::int64_t pitch = 0;
+  std::int64_t group = 0;
+  std::int64_t bytes = 0;
+};
+
+// Wavefronts of the first warp of the _unaligned rows, which stores 8 chunks of 4 lines. Elements have several words.
+int wavefronts(std::int64_t word, std::int64_t words, std::int64_t row_bytes, std::int64_t pitch) noexcept {
+  const std::int64_t n = 16 / word, across = std::min<std::int64_t>(n, 4), cell = std::max<std::int64_t>(word, 4);
+  const std::int64_t lanes_at_once = 128 / cell;
+  int total = 0;
+  for (std::int64_t k = 0; k < n; ++k) {
+    for (std::int64_t first = 0; first < 32; first += lanes_at_once) {
+      std::array<std::array<std::int64_t, 32>, 32> cells{};  // of each bank
+      std::array<int, 32> depth{};
+      int most = 0;
+      for (std::int64_t lane = first; lane < first + lanes_at_once; ++lane) {
+        const std::int64_t line = lane / 8 % across * (n / across) + lane / 8 / across * n;
+        const std::int64_t at = ((-line * row_bytes % 16 + 16) % 16) / word + lane % 8 * n + k;
+        const std::int64_t here = (at / words * pitch + (at % words + line * words) * word) / cell;
+        const auto bank = static_cast<std::size_t>(here % lanes_at_once);
+        const auto end = cells[bank].begin() + depth[bank];
+        if (std::find(cells[bank].begin(), end, here) != end) continue;
+        *end = here;
+        most = std::max(most, ++depth[bank]);
+      }
+      total += most;
+    }
+  }
+  return total;
+}
+
+tile_layout layout_of(std::int64_t tile, std::int64_t word, std::int64_t words, std::int64_t row_bytes) noexcept {
+  const std::int64_t line = tile * words * word;
+  const auto congruent = [](std::int64_t least, std::int64_t to) { return least + ((to - least) % 16 + 16) % 16; };
+  tile_layout made;
+  made.pitch = congruent(line + 15, row_bytes);  // no granule has bytes of two rows
+  if (words == 1) {
+    const std::int64_t rows = 16 / word;
+    made.group = ceil_div((rows - 1) * made.pitch + line + 15, 16);
+    made.group = (made.group + 1 - made.group % 2) * 16;  // an odd number of granules
+    const std::int64_t whole = (tile - 1) / rows;
+    made.bytes = whole * made.group + (tile - 1 - whole * rows) * made.pitch;
+  } else {
+    made.bytes = (tile - 1) * made.pitch;
+  }
+  made.bytes = ceil_div(made.bytes + line + 15 + 15, 16) * 16;
+  return made;
+}
+
+// The largest tile of the _unaligned rows: its lines are whole steps of a warp, if shared memory allows.
+std::int64_t widest_tile(std::int64_t word, std::int64_t words, std::int64_t row_bytes, std::int64_t shared) noexcept {
+  const std::int64_t element = word * words;
+  const auto elements = [&](std::int64_t chunks) { return (chunks * 16 + 16 - word) / element; };
+  if (words == 1) {
+    const auto fits = [&](std::int64_t tile) { return 2 * layout_of(tile, word, 1, row_bytes).bytes <= shared; };
+    std::int64_t chunks = line_chunks[log2_of_word(word)];
+    while (chunks > chunks_at_once && !fits(elements(chunks))) chunks -= chunks_at_once;
+    std::int64_t tile = elements(chunks);
+    while (tile > 1 && !fits(tile)) --tile;
+    return tile;
+  }
+  std::int64_t best = 0;
+  for (std::int64_t chunks = chunks_at_once;; chunks += chunks_at_once) {
+    const std::int64_t tile = elements(chunks);
+    if (tile > 0 && 2 * layout_of(tile, word, words, row_bytes).bytes > shared) return best;
+    best = tile;
+  }
+}
+
+bool offer_unaligned(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
+                     kernels::offer& made) noexcept {
+  const map::in_place_form& swaps = *known.in_place;
+  const std::int64_t word = known.form.word_bytes, words = swaps.unit;
+  const axis& first = swaps.pairs[0];
+  if (first.dst_stride != words || words > unaligned_swap_bytes / word) return false;
+  const std::int64_t row_bytes = first.src_stride * word;
+  const std::int64_t shared = std::min<std::int64_t>(on.shared_bytes, unaligned_swap_bytes);
+  std::int64_t tile = widest_tile(word, words, row_bytes, shared);
+  if (tile == 0) return false;
+  // Parts of equal size, so that no tile is nearly empty.
+  tile = ceil_div(first.extent, ceil_div(first.extent, tile));
+  tile_layout layout = layout_of(tile, word, words, row_bytes);
+  auto& args = made.emplace<swap_args>();
+  if (2 * layout.bytes > shared || !number_pairs(known, tile, words, args, made)) return false;
+  if (words > 1) {
+    std::int64_t best = layout.pitch;
+    int least = wavefronts(word, words, row_bytes, best);
+    for (std::int64_t pad = 16; pad <= 48; pad += 16) {
+      const std::int64_t pitch = layout.pitch + pad, more = (tile - 1) * pad;
+      const int here = wavefronts(word, words, row_bytes, pitch);
+      if (here < least && 2 * (layout.bytes + more) <= shared) least = here, best = pitch;
+    }
+    layout.bytes += ceil_div((tile - 1) * (best - layout.pitch), 16) * 16;
+    layout.pitch = best;
+  }
+  args.granules = map::fast_divisor(static_cast<std::uint32_t>((tile * words * word + 30) / 16));
+  args.element = map::fast_divisor(static_cast<std::uint32_t>(words));
+  args.pitch = static_cast<std::int32_t>(layout.pitch);
+  args.group_bytes = static_cast<std::int32_t>(layout.group);
+  args.tile_bytes = static_cast<std::int32_t>(layout.bytes);
+  made.shared_bytes = static_cast<int>((args.numbers == 1 ? 1 : 2) * layout.bytes);
+  made.reason = "elements swap in pairs: the granules of mirrored tiles, for any side, stride and address";
+  const double of_block = static_cast<double>(known.bytes) / made.blocks;
+  predict(known, on, row,
+          {.dram = sector_waste(tile * words * word, word),
+           .requests = block_bytes / of_block,
+           .issue = 1 / fill(first.extent, tile) - 1},
+          made);
+  return true;
+}
+
+bool offer_items(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
+                 kernels::offer& made) noexcept {
+  const map::in_place_form& swaps = *known.in_place;
+  const std::int64_t word = known.form.word_bytes, words = swaps.unit;
+  const axis& side = swaps.pairs[0];
+  const std::int64_t most_words = std::min<std::int64_t>(on.shared_bytes - 16, swap_items_bytes) / word;
+  if (swaps.pair_count != 1 || side.dst_stride != words || side.src_stride != side.extent * words) return false;
+  if (words > most_words || side.extent > most_words || side.extent * side.extent > most_words / words) return false;
+  const std::int64_t item_words = side.extent * side.extent * words, item_bytes = item_words * word;
+
+  auto& args = made.emplace<swap_items_args>();
+  std::int64_t outer = 1;
+  for (int k = swaps.fixed_count - 1; k >= 0; --k) {
+    const axis& fixed = swaps.fixed[k];
+    if (args.items == 1 && fixed.src_stride == item_words) {
+      args.items = fixed.extent;
+    } else if (!add_outer(args, outer, fixed.extent, fixed.src_stride * word)) {
+      return false;
+    }
+  }
+  // Eight blocks for each multiprocessor, if they are not too small.
+  const std::int64_t share = known.bytes / (8 * on.multiprocessors);
+  std::int64_t group = std::clamp(share, least_group, group_bytes) / item_bytes;
+  group = std::clamp<std::int64_t>(group, 1, args.items);
+  if (group > 32) group -= group % 32;  // whole sectors, if the first group begins at one
+  std::int64_t blocks = ceil_div(args.items, group);
+  if (blocks > INT32_MAX) return false;
+  args.groups = map::fast_divisor(static_cast<std::uint32_t>(blocks));
+  if (!grow(blocks, outer, INT32_MAX)) return false;
+  made.blocks = static_cast<std::uint32_t>(blocks);
+  args.group_items = static_cast<std::int32_t>(group);
+  args.item = map::fast_divisor(static_cast<std::uint32_t>(item_words));
+  args.element = map::fast_divisor(static_cast<std::uint32_t>(words));
+  args.side = map::fast_divisor(static_cast<std::uint32_t>(side.extent));
+  args.item_bytes = static_cast<std::int32_t>(item_bytes);
+  args.element_bytes = static_cast<std::int32_t>(words * word);
+  made.shared_bytes = static_cast<int>(ceil_div(group * item_bytes + 15, 16) * 16);
+  made.reason = "small square matrices, packed one after another: a block swaps whole matrices";
+  const double of_block = static_cast<double>(known.bytes) / made.blocks;
+  predict(known, on, row, {.requests = block_bytes / of_block}, made);
+  return true;
+}
+
 }  // namespace
 
 bool offers::swap(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
@@ -78,32 +277,24 @@ bool offers::swap(const kernels::facts& known, const kernels::target& on, const 
   const map::in_place_form* const swaps = known.in_place;
   if (swaps == nullptr || swaps->kind != map::in_place_kind::involution) return false;
   if (row.element_bytes != known.form.word_bytes || row.shared_bytes > on.shared_bytes) return false;
-  if (!kernels::is_variant(row, "_unaligned")) {
-    if (!is_aligned(known, row) || !number_pairs(known, row.tile_rows, 1, made)) return false;
-    made.shared_bytes = row.shared_bytes;
-    made.reason =
-        "elements swap in pairs and every address is a multiple of 16 bytes: register blocks of mirrored tiles";
-    predict(known, on, row, {.issue = 1 / fill(swaps->pairs[0].extent, row.tile_rows) - 1}, made);
-    return true;
-  }
-  // Elements longer than a piece are cut into pieces, which are swapped independently.
-  std::int64_t words = std::min(swaps->unit, std::max<std::int64_t>(piece_bytes / known.form.word_bytes, 1));
-  while (swaps->unit % words != 0) --words;
-  const auto bytes = [&](std::int64_t tile) { return tile * (tile * words + 1) * known.form.word_bytes; };
-  std::int64_t tile = 1;
-  while (tile < std::min(widest_tile, swaps->pairs[0].extent) && bytes(2 * tile) <= unaligned_swap_bytes) tile *= 2;
-  if (!number_pairs(known, tile, words, made)) return false;
-  made.shared_bytes = static_cast<int>(2 * bytes(tile));
-  made.reason = "elements swap in pairs, word by word, for any size, stride and address";
-  predict(known, on, row, {}, made);
-  return true;
+  if (kernels::is_variant(row, "_unaligned")) return offer_unaligned(known, on, row, made);
+  if (kernels::is_variant(row, "_items")) return offer_items(known, on, row, made);
+  if (kernels::is_variant(row, "_any")) return offer_any(known, on, row, made);
+  return offer_aligned(known, on, row, made);
 }
 
 std::string descriptions::swap(const kernels::offer& made) {
+  const std::string word_bytes = std::to_string(made.row->element_bytes) + "-byte words";
+  if (kernels::is_variant(*made.row, "_items")) {
+    const auto& args = made.as<swap_items_args>();
+    const std::string side = std::to_string(args.side.divisor);
+    return "in place   " + std::to_string(args.group_items) + " matrices of " + side + " x " + side + " elements of " +
+           std::to_string(args.element.divisor) + " " + word_bytes + " in a block, " +
+           std::to_string(args.groups.divisor) + " blocks in a run\n";
+  }
   const auto& args = made.as<swap_args>();
   return "in place   tiles of " + std::to_string(args.tile) + " x " + std::to_string(args.tile) + " elements of " +
-         std::to_string(args.words) + " " + std::to_string(made.row->element_bytes) + "-byte words, " +
-         std::to_string(args.numbers) + " along a side\n";
+         std::to_string(args.words) + " " + word_bytes + ", " + std::to_string(args.numbers) + " along a side\n";
 }
 
 }  // namespace cornerturn::gpu

@@ -87,29 +87,6 @@ GPU_INLINE void fetch_unaligned(const unaligned_source& src, const int64_t* row_
   }
 }
 
-// 3. Element k, at offset[k] + further of shared memory, becomes bytes k * WordBytes and up of four words.
-template <int WordBytes>
-GPU_INLINE void gather_words(uint32_t* words, const int* offset, int further) {
-  word_t<WordBytes> value[16 / WordBytes];
-  GPU_UNROLL for (int k = 0; k < 16 / WordBytes; ++k) {
-    value[k] = *reinterpret_cast<const word_t<WordBytes>*>(shared_memory() + offset[k] + further);
-  }
-  if constexpr (WordBytes == 8) {
-    words[0] = value[0].x, words[1] = value[0].y, words[2] = value[1].x, words[3] = value[1].y;
-  } else {
-    GPU_UNROLL for (int k = 0; k < 4; ++k) {
-      if constexpr (WordBytes == 4) {
-        words[k] = value[k];
-      } else if constexpr (WordBytes == 2) {
-        words[k] = byte_permute(value[2 * k], value[2 * k + 1], 0x5410);
-      } else {
-        words[k] = byte_permute(byte_permute(value[4 * k], value[4 * k + 1], 0x0040),
-                                byte_permute(value[4 * k + 2], value[4 * k + 3], 0x0040), 0x5410);
-      }
-    }
-  }
-}
-
 // One chunk of a column: its rows, its rotation and the shared-memory offsets of its elements.
 template <class At>
 struct unaligned_chunk {

@@ -45,7 +45,21 @@ TEST(swap_offer, takes_aligned_and_unaligned) {
   expect_row(transpose_problem(1000, 1000, 4), "cuda_swap_b4_unaligned", with_alignment(4));
   expect_row(transpose_problem(1000, 1000, 16), "cuda_swap_b16_unaligned");
   expect_row(transpose_problem(1000, 1000, 12), "cuda_swap_b4_unaligned");
-  expect_row(transpose_problem(8, 8, 4), "cuda_swap_b4_unaligned");
+  expect_row(transpose_problem(8, 8, 4), "cuda_swap_b4_items");
+  expect_row(transpose_problem(1000, 1000, 3), "cuda_swap_b1_unaligned");
+  expect_row(batched(transpose_problem(7, 7, 1), 1525836, 49, 49), "cuda_swap_b1_items");
+  expect_row(batched(transpose_problem(35, 35, 1), 230051, 35 * 35, 35 * 35), "cuda_swap_b1_items");
+  expect_row(batched(transpose_problem(8, 8, 4), 2334928, 64, 64), "cuda_swap_b4_items");
+  expect_row(batched(transpose_problem(10, 10, 12), 373799, 100, 100), "cuda_swap_b4_items");
+  expect_row(batched(transpose_problem(300, 300, 4), 1000, 90000, 90000), "cuda_swap_b4_64x64_r4_xor");
+  expect_row(batched(transpose_problem(301, 301, 4), 1000, 90601, 90601), "cuda_swap_b4_unaligned");
+  // Columns that are not contiguous.
+  problem what = transpose_problem(1000, 1000, 4, 2001, 2001);
+  for (int k = 0; k < what.rank; ++k) {
+    for (std::int64_t* const stride : {&what.axes[k].src_stride, &what.axes[k].dst_stride})
+      *stride = *stride == 1 ? 2 : *stride;
+  }
+  expect_row(what, "cuda_swap_b4_any");
 }
 
 TEST(swap_offer, a_row_that_is_asked_for_is_taken_or_refused) {
@@ -68,7 +82,8 @@ TEST(swap_offer, blocks_fit_a_grid) {
   EXPECT_EQ(choose_for(transpose_problem(1024, 1024, 4)).blocks, 16U * 17 / 2);
   EXPECT_EQ(choose_for(batched(transpose_problem(1024, 1024, 4), 3, 1 << 20, 1 << 20)).blocks, 3 * 16U * 17 / 2);
   EXPECT_NE(choose_for(transpose_problem(65535 * 64, 65535 * 64, 4)).row, nullptr);
-  EXPECT_EQ(choose_for(transpose_problem(65536 * 64, 65536 * 64, 4)).row, nullptr);
+  EXPECT_NE(choose_for(transpose_problem(65536 * 64, 65536 * 64, 4)).row, nullptr);
+  EXPECT_EQ(choose_for(transpose_problem(65536 * 68, 65536 * 68, 4)).row, nullptr);
   EXPECT_EQ(
       choose_for(batched(transpose_problem(65535 * 64, 65535 * 64, 4), 2, std::int64_t{1} << 45, std::int64_t{1} << 45))
           .row,
