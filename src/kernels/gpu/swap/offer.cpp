@@ -89,6 +89,12 @@ bool number_pairs(const kernels::facts& known, std::int64_t tile, std::int64_t w
   return true;
 }
 
+// The cost of starting blocks, relative to a copy. The first block of each multiprocessor is the latency of a launch.
+double block_requests(const kernels::facts& known, const kernels::target& on, const kernels::offer& made) noexcept {
+  return block_bytes * std::max(0.0, static_cast<double>(made.blocks) - on.multiprocessors) /
+         static_cast<double>(known.bytes);
+}
+
 bool offer_aligned(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
                    kernels::offer& made) noexcept {
   if (!is_aligned(known, row) || !number_pairs(known, row.tile_rows, 1, made.emplace<swap_args>(), made)) return false;
@@ -218,10 +224,9 @@ bool offer_unaligned(const kernels::facts& known, const kernels::target& on, con
   args.tile_bytes = static_cast<std::int32_t>(layout.bytes);
   made.shared_bytes = static_cast<int>((args.numbers == 1 ? 1 : 2) * layout.bytes);
   made.reason = "elements swap in pairs: the granules of mirrored tiles, for any side, stride and address";
-  const double of_block = static_cast<double>(known.bytes) / made.blocks;
   predict(known, on, row,
           {.dram = sector_waste(tile * words * word, word),
-           .requests = block_bytes / of_block,
+           .requests = block_requests(known, on, made),
            .issue = 1 / fill(first.extent, tile) - 1},
           made);
   return true;
@@ -265,8 +270,7 @@ bool offer_items(const kernels::facts& known, const kernels::target& on, const k
   args.element_bytes = static_cast<std::int32_t>(words * word);
   made.shared_bytes = static_cast<int>(ceil_div(group * item_bytes + 15, 16) * 16);
   made.reason = "small square matrices, packed one after another: a block swaps whole matrices";
-  const double of_block = static_cast<double>(known.bytes) / made.blocks;
-  predict(known, on, row, {.requests = block_bytes / of_block}, made);
+  predict(known, on, row, {.requests = block_requests(known, on, made)}, made);
   return true;
 }
 

@@ -7,8 +7,8 @@
 //      row k of their groups of N rows together. A group takes an odd number of granules. So eight lanes in eight groups,
 //      and the next eight lanes four bytes further on, use 32 banks for any stride. The chunk is then rotated by the
 //      misalignment of its line
-//   4. the words before and after the whole chunks of a line are stored one by one: the rest of their chunks belongs to
-//      tiles that other blocks may not have read yet
+//   4. the words before and after the whole chunks of a line are stored one by one, because the rest of their chunks
+//      belongs to other tiles
 // Lines whose numbers differ by N are equally misaligned, so a lane computes its offsets once for many lines.
 // Elements of several words have groups of one row. Their chunks are gathered in the order of dst, and never rotated.
 #pragma once

@@ -36,17 +36,17 @@ gpu_wish with_alignment(int alignment) {
 TEST(swap_offer, takes_aligned_and_unaligned) {
   expect_row(transpose_problem(1, 5, 4), "cuda_copy_b4");
   EXPECT_EQ(choose_for(transpose_problem(1, 5, 4)).blocks, 0U);
-  expect_row(transpose_problem(1024, 1024, 1), "cuda_swap_b1_128x128_r16_xor");
-  expect_row(transpose_problem(1024, 1024, 2), "cuda_swap_b2_128x128_r8_xor");
-  expect_row(transpose_problem(1000, 1000, 4), "cuda_swap_b4_64x64_r4_xor");
-  expect_row(transpose_problem(1002, 1002, 8), "cuda_swap_b8_64x64_r2_xor");
-  expect_row(transpose_problem(1001, 1001, 4), "cuda_swap_b4_unaligned");
-  expect_row(transpose_problem(1001, 1001, 4, 1004, 1004), "cuda_swap_b4_64x64_r4_xor");
-  expect_row(transpose_problem(1000, 1000, 4), "cuda_swap_b4_unaligned", with_alignment(4));
-  expect_row(transpose_problem(1000, 1000, 16), "cuda_swap_b16_unaligned");
-  expect_row(transpose_problem(1000, 1000, 12), "cuda_swap_b4_unaligned");
+  expect_row(transpose_problem(4096, 4096, 1), "cuda_swap_b1_128x128_r16_xor");
+  expect_row(transpose_problem(4096, 4096, 2), "cuda_swap_b2_128x128_r8_xor");
+  expect_row(transpose_problem(4000, 4000, 4), "cuda_swap_b4_64x64_r4_xor");
+  expect_row(transpose_problem(4002, 4002, 8), "cuda_swap_b8_64x64_r2_xor");
+  expect_row(transpose_problem(4001, 4001, 4), "cuda_swap_b4_unaligned");
+  expect_row(transpose_problem(4001, 4001, 4, 4004, 4004), "cuda_swap_b4_64x64_r4_xor");
+  expect_row(transpose_problem(4000, 4000, 4), "cuda_swap_b4_unaligned", with_alignment(4));
+  expect_row(transpose_problem(4000, 4000, 16), "cuda_swap_b16_unaligned");
+  expect_row(transpose_problem(4000, 4000, 12), "cuda_swap_b4_unaligned");
   expect_row(transpose_problem(8, 8, 4), "cuda_swap_b4_items");
-  expect_row(transpose_problem(1000, 1000, 3), "cuda_swap_b1_unaligned");
+  expect_row(transpose_problem(4000, 4000, 3), "cuda_swap_b1_unaligned");
   expect_row(batched(transpose_problem(7, 7, 1), 1525836, 49, 49), "cuda_swap_b1_items");
   expect_row(batched(transpose_problem(35, 35, 1), 230051, 35 * 35, 35 * 35), "cuda_swap_b1_items");
   expect_row(batched(transpose_problem(8, 8, 4), 2334928, 64, 64), "cuda_swap_b4_items");
@@ -54,7 +54,7 @@ TEST(swap_offer, takes_aligned_and_unaligned) {
   expect_row(batched(transpose_problem(300, 300, 4), 1000, 90000, 90000), "cuda_swap_b4_64x64_r4_xor");
   expect_row(batched(transpose_problem(301, 301, 4), 1000, 90601, 90601), "cuda_swap_b4_unaligned");
   // Columns that are not contiguous.
-  problem what = transpose_problem(1000, 1000, 4, 2001, 2001);
+  problem what = transpose_problem(4000, 4000, 4, 8001, 8001);
   for (int k = 0; k < what.rank; ++k) {
     for (std::int64_t* const stride : {&what.axes[k].src_stride, &what.axes[k].dst_stride})
       *stride = *stride == 1 ? 2 : *stride;
