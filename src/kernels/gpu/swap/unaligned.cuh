@@ -9,6 +9,7 @@
 //      misalignment of its line
 //   4. the words before and after the whole chunks of a line are stored one by one, because the rest of their chunks
 //      belongs to other tiles
+//
 // Lines whose numbers differ by N are equally misaligned, so a lane computes its offsets once for many lines.
 // Elements of several words have groups of one row. Their chunks are gathered in the order of dst, and never rotated.
 #pragma once
