@@ -15,7 +15,7 @@ struct gather_axis {
   std::int32_t opposite = 0;     // src and dst have opposite directions: shared memory is read from the axis' end
 };
 
-inline constexpr int max_gather_axes = 8;
+inline constexpr int max_gather_axes = max_box_axes;
 inline constexpr int gather_steps = 4;  // words, or chunks, of a lane in one task of its warp
 
 // A number of runs, lines or elements in a block: `each` times the block's indices of the axis that `slot` cuts.

@@ -37,6 +37,8 @@ struct grid {
   grid_axis axes[map::max_axes + 1];
 };
 
+inline constexpr int max_box_axes = 8;  // of a box in shared memory: see box_axes.hpp
+
 // Several axes that one side walks as one, fastest first. A linear index is split over them to find an address of the
 // other side.
 struct fused_axes {
