@@ -69,8 +69,12 @@ bool number_tiles(const kernels::facts& known, const kernels::kernel& row, tile_
   const bool fused = axes.fused();
   set_tile(form, axes, across, down, args);
   grid_builder number(args.blocks, form.word_bytes);  // count, slot, tiles, src step, dst step
-  number.add(ceil_div(axes.rows.total, down), 1, 1, fused ? 0 : down * row_stride, down);
+  const std::int64_t tiles = ceil_div(axes.rows.total, down);
+  const bool banded = !axes.src_aligned && 2 * tiles * across * down * form.word_bytes > banded_bytes;
+  const std::int64_t bands = banded ? ceil_div(tiles, band_tiles) : 1, each = ceil_div(tiles, bands);
+  number.add(each, 1, 1, fused ? 0 : down * row_stride, down);
   number.add(ceil_div(axes.cols.total, across), 0, 1, across, fused ? 0 : across * col_stride);
+  number.add(bands, 1, each, fused ? 0 : each * down * row_stride, each * down);
   number_others(form, axes, number);
   return finish(made, number, row);
 }
