@@ -75,6 +75,7 @@ void expect_moved(const problem& what, std::string_view row, const gpu_setting& 
   const std::uint32_t blocks = way.chosen.blocks;
   dice roll(5);
   std::set<std::uint32_t> some = {0, blocks / 2, blocks - 1};
+  for (std::uint32_t k = 1; k < std::min<std::uint32_t>(blocks, 64); ++k) some.insert(blocks - 1 - k);  // the last band
   for (int k = 0; k < 4; ++k) some.insert(static_cast<std::uint32_t>(roll.below(blocks)));
   // The first and the last tile of the diagonal, for any folding of the triangle.
   const bool in_tiles = what.in_place && !kernels::is_variant(*way.chosen.row, "_items");
@@ -143,7 +144,7 @@ TEST(emulated_large, unaligned_tiles) {
   expect_moved(transpose_problem(65537, 65539, 1), "cuda_unaligned_tile_b1_128x256");
   expect_moved(transpose_problem(60001, 40003, 4), "cuda_unaligned_tile_b4_128x64");
   expect_moved(transpose_problem(40003, 60001, 8), "cuda_unaligned_tile_b8_64x64");
-  expect_moved(permuted({7, 13, 77, 1001, 333}, {4, 3, 0, 2, 1}, 2), "cuda_unaligned_tile_b2_128x128_fused");
+  expect_moved_by(permuted({7, 13, 77, 1001, 333}, {4, 3, 0, 2, 1}, 2), "cuda_unaligned_tile_b2_128x128_fused");
 }
 
 TEST(emulated_large, narrow_tiles) {
@@ -156,7 +157,8 @@ TEST(emulated_large, structures) {
   expect_moved(transpose_problem(5, beyond / 5 / 16 * 16, 4), "cuda_interleave_b4_5");
   expect_moved(transpose_problem(beyond + 1, 3, 1), "cuda_deinterleave_b1_3_unaligned");
   expect_moved(transpose_problem(3, beyond + 1, 2), "cuda_interleave_b2_3_unaligned");
-  expect_moved(transpose_problem(beyond / 2, 9, 1), "cuda_gather_b1");
+  expect_moved_by(transpose_problem(beyond / 2, 9, 1), "cuda_gather_b1");
+  expect_moved_by(transpose_problem(beyond / 2, 9, 1), "cuda_assemble_b1");
 }
 
 TEST(emulated_large, runs) {
@@ -168,10 +170,13 @@ TEST(emulated_large, runs) {
 }
 
 TEST(emulated_large, boxes) {
-  expect_moved(transpose_problem(60000, 40000, 16), "cuda_gather_b16");
+  expect_moved_by(transpose_problem(60000, 40000, 16), "cuda_gather_b16");
+  expect_moved_by(transpose_problem(60000, 40000, 16), "cuda_assemble_b16");
+  expect_moved_by(transpose_problem(60001, 40003, 3), "cuda_assemble_b1x3");
+  expect_moved_by(permuted({50, 7000, 2003}, {1, 0, 2}, 8), "cuda_assemble_b1_runs");
   expect_moved(problem{.element_bytes = 1, .rank = 1, .axes = {{{beyond + 5, 1, 2}}}}, "cuda_gather_b1");
   expect_moved(problem{.element_bytes = 4, .rank = 1, .axes = {{{beyond + 5, 3, 1}}}}, "cuda_gather_b4");
-  expect_moved(permuted({3, 70001, 5, 7, 999}, {3, 1, 4, 2, 0}, 2), "cuda_gather_b2");
+  expect_moved_by(permuted({3, 70001, 5, 7, 999}, {3, 1, 4, 2, 0}, 2), "cuda_gather_b2");
 }
 
 TEST(emulated_large, more_rows_than_32_bits_count) {
@@ -179,7 +184,8 @@ TEST(emulated_large, more_rows_than_32_bits_count) {
   expect_moved_by(transpose_problem(2 * beyond + 64, 16, 1), "cuda_tall_skinny_b1_unaligned");
   expect_moved_by(transpose_problem(16, 2 * beyond + 64, 1), "cuda_short_wide_b1_unaligned");
   expect_moved(transpose_problem(2 * beyond + 64, 128, 1), "cuda_tile_b1_");
-  expect_moved(transpose_problem(2 * beyond + 67, 224, 1), "cuda_unaligned_tile_b1_128x256");
+  expect_moved_by(transpose_problem(2 * beyond + 67, 224, 1), "cuda_unaligned_tile_b1_128x256");
+  expect_moved_by(transpose_problem(2 * beyond + 67, 224, 1), "cuda_assemble_b1");
   expect_moved(transpose_problem(128, 2 * beyond + 64, 1), "cuda_tile_b1_");
 }
 

@@ -15,6 +15,7 @@ constexpr device_costs table[] = {
      .shared_bytes = 232448,
      .side_bytes = 256,
      .gather_bytes = {32768, 32768, 32768, 16384, 16384},
+     .assemble_bytes = 32768,
      .piece_words = 1024,
      .small_bytes = 10 << 20,
      .copy_bytes_per_us = 4.27e6,

@@ -19,6 +19,7 @@ struct device_costs {
   // Geometry.
   std::int64_t side_bytes;       // of a run and of a line of a gather box
   std::int64_t gather_bytes[5];  // of a box, by word size 1, 2, 4, 8, 16
+  std::int64_t assemble_bytes;   // of an assemble box
   std::int64_t piece_words;      // of one run that a block copies, at most
   std::int64_t small_bytes;      // of one side of a matrix that is bound by latency, at most
 

@@ -1,0 +1,58 @@
+#pragma once
+
+#include "kernels/gpu/policy/grid.hpp"
+
+namespace cornerturn::gpu {
+
+inline constexpr int assemble_threads = 256;
+inline constexpr int assemble_halo_bytes = 32;  // a line begins at most so many bytes before its box
+
+// One axis of a list. The last axis of a list is the one that the grid may cut.
+struct assemble_axis {
+  std::int64_t stride_bytes = 0;
+  map::fast_divisor count;
+  std::int32_t smem_stride = 0;  // bytes
+};
+
+// `each` times the indices that a box has of the axis in `slot`; without a slot it is `each`.
+struct assemble_count {
+  std::int32_t each = 1;
+  std::int32_t slot = -1;
+};
+
+// A box is `rows` runs of src, contiguous `run_bytes` each, and `lines` of dst, contiguous `line_bytes` each. An element
+// is one word, or three, or a run of at least 16 bytes that is contiguous on both sides.
+struct assemble_args {
+  array_args arrays;
+  grid blocks;
+  std::int32_t row_rank = 0;
+  std::int32_t line_rank = 0;
+  std::int32_t element_rank = 0;
+  assemble_axis rows[max_box_axes];              // strides of src
+  assemble_axis lines[max_box_axes];             // strides of dst
+  assemble_axis elements[max_box_axes / 2 + 1];  // of a line
+  assemble_count row_count;
+  assemble_count run_bytes;
+  assemble_count line_count;
+  assemble_count line_bytes;
+  map::fast_divisor element;  // bytes of an element that is a run of bytes
+  std::int32_t halo = 0;      // indices before the box, of the axis that cuts lines, that are also loaded
+  std::int64_t halo_src_bytes = 0;
+  std::int64_t span_bytes = 0;  // of src, from the first byte of a whole box to its last
+  // Neighbouring threads copy neighbouring granules of a run: `granule_threads` of them one run.
+  map::fast_divisor granule_threads;
+  std::int32_t rows_at_once = 1;  // of all threads
+  // A warp walks a stack of lines: 2^line_lanes lanes walk one line, in groups of as many chunks. 2^stack_warps warps share
+  // the groups of a stack.
+  std::int32_t line_lanes = 0;
+  std::int32_t stack_warps = 0;
+  std::int32_t whole_groups = 0;  // in lines whose ends are whole sectors; 0: there are none
+  std::int32_t edge_groups = 0;   // in any other lines
+  map::fast_divisor piece;        // entries of the table of elements before it repeats
+  std::int32_t piece_smem_stride = 0;
+  std::int32_t most_rows = 0;
+  std::int32_t most_lines = 0;
+  std::int32_t tables = 0;  // their shared-memory offset
+};
+
+}  // namespace cornerturn::gpu

@@ -1,0 +1,323 @@
+#include "kernels/gpu/assemble/cut.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/gpu/policy/box_axes.hpp"
+#include "kernels/gpu/policy/grid_builder.hpp"
+
+namespace cornerturn::gpu {
+namespace {
+
+using base::ceil_div;
+
+constexpr std::int64_t most_bytes = 65535;    // of a box: a table entry has 16 bits
+constexpr int most_padding = 8;               // times 16 bytes, between runs: then they begin at the same banks again
+constexpr double other_instructions = 24;     // of a chunk, besides loads
+constexpr std::int64_t least_run_bytes = 16;  // a chunk is in two elements at most
+
+// The smallest number that is at least `least` and equal to `like` modulo 16.
+std::int64_t at_least(std::int64_t least, std::int64_t like) noexcept {
+  return least + ((like - least) % 16 + 16) % 16;
+}
+
+// Bytes of shared memory from one index of each axis to the next.
+using smem_strides = std::array<std::int64_t, map::max_axes>;
+
+class layout {
+ public:
+  layout(const box_axes& axes, int words, bool fused) noexcept
+      : axes_(axes), form_(axes.form()), word_(form_.word_bytes), words_(words), fused_(fused) {}
+
+  [[nodiscard]] assemble_box make(std::int64_t most_shared_bytes) noexcept;
+
+ private:
+  [[nodiscard]] int slot_of(int k) const noexcept { return k == cut_run_ ? 0 : k == cut_line_ ? 1 : -1; }
+  [[nodiscard]] std::int64_t loaded(int k) const noexcept { return axes_.tile(k) + (k == halo_axis_ ? halo_ : 0); }
+  // Strides with `pad` * 16 more bytes between runs. Returns the bytes of the box.
+  std::int64_t pitches(int pad, smem_strides& strides) const noexcept;
+  [[nodiscard]] double conflicts_of(const smem_strides& strides, int lanes_log2) const noexcept;
+  void choose_pitch(assemble_box& made, smem_strides& strides) const noexcept;
+  [[nodiscard]] assemble_count count(const box_walk& all, int first, int last) const noexcept;
+  bool number(grid& blocks, std::uint32_t& all) const noexcept;
+
+  const box_axes& axes_;
+  const map::canonical& form_;
+  std::int64_t word_;
+  int words_;
+  bool fused_;
+  box_walk src_{&axis::src_stride};  // all axes of the box, the axes of a run first
+  box_walk dst_{&axis::dst_stride};  // all axes of the box, the axes of a line first
+  int cut_run_ = -1, cut_line_ = -1;
+  int halo_axis_ = -1;  // the axis that cuts lines
+  std::int64_t halo_ = 0;
+};
+
+std::int64_t layout::pitches(int pad, smem_strides& strides) const noexcept {
+  std::int64_t dense = word_, first = axes_.run().count;
+  for (int i = 0; i < first; ++i) {
+    const int k = axes_.run().axes[i];
+    strides[k] = dense;
+    dense *= loaded(k);
+  }
+  // A run may begin anywhere in its first granule, and the next run too.
+  bool alike = true;
+  for (int i = static_cast<int>(first); i < src_.count; ++i) {
+    alike = alike && form_.axes[src_.axes[i]].src_stride * word_ % 16 == 0;
+  }
+  std::int64_t end = dense;
+  dense += (alike ? 15 : 30) + (words_ == 3 && word_ == 1 ? 4 : 0) + 16 * pad;
+  for (int i = static_cast<int>(first); i < src_.count; ++i) {
+    const int k = src_.axes[i];
+    strides[k] = at_least(dense, form_.axes[k].src_stride * word_);
+    end += strides[k] * (loaded(k) - 1);
+    dense = strides[k] * loaded(k);
+  }
+  return ceil_div(15 + end + (words_ == 3 && word_ == 1 ? 4 : 0), 16) * 16;
+}
+
+// The average wavefronts of a load from shared memory by the lanes of a warp, of the first elements of their chunks. Lines
+// that are differently misaligned in dst load different elements.
+double layout::conflicts_of(const smem_strides& strides, int lanes_log2) const noexcept {
+  if (words_ == 0) return 1;
+  const int element = static_cast<int>(word_) * words_;
+  const auto of_line = static_cast<int>(axes_.elements(axes_.line()) / words_);
+  const unsigned group = word_ == 16 ? 8 : word_ == 8 ? 16 : 32;  // lanes that are served at once
+  const int cell_log2 = word_ == 16 ? 4 : word_ == 8 ? 3 : 2;
+  // Adds the offset of `index`, which is split over axes [first, last) of a walk. Most lanes need no division.
+  const auto split = [&](const box_walk& walk, int first, int last, int index, auto add) {
+    for (int i = first; i < last && index > 0; ++i) {
+      const auto tile = static_cast<int>(axes_.tile(walk.axes[i]));
+      const int above = index < tile ? 0 : index / tile;
+      add(walk.axes[i], index - above * tile);
+      index = above;
+    }
+  };
+  int all = 0, loads = 0;
+  for (unsigned first = 0; first < 32; first += group, ++loads) {
+    std::array<std::uint8_t, 32> depth{};
+    std::array<std::int32_t, 32> seen{};
+    int worst = 1;
+    for (unsigned lane = first; lane < first + group; ++lane) {
+      std::int32_t offset = 0;
+      std::int64_t misaligned = 0;
+      split(dst_, axes_.line().count, dst_.count, static_cast<int>(lane >> lanes_log2), [&](int k, int index) {
+        offset += index * static_cast<std::int32_t>(strides[k]);
+        misaligned += index * form_.axes[k].dst_stride * word_;
+      });
+      const int start = static_cast<int>(lane & ((1u << lanes_log2) - 1)) * 16 + assemble_halo_bytes -
+                        static_cast<int>(misaligned & 31);
+      int index = start / element;
+      if (index >= of_line) index %= of_line;
+      split(axes_.line(), words_ == 1 ? 0 : 1, axes_.line().count, index,
+            [&](int k, int mine) { offset += mine * static_cast<std::int32_t>(strides[k]); });
+      const std::int32_t cell = offset >> cell_log2;
+      const std::size_t bank = static_cast<std::uint32_t>(cell) & (group - 1);
+      if (depth[bank] > 0 && seen[bank] == cell) continue;
+      seen[bank] = cell;
+      worst = std::max<int>(worst, ++depth[bank]);
+    }
+    all += worst;
+  }
+  return static_cast<double>(all) / loads;
+}
+
+// Chooses the padding of runs and the lanes along a line. Eight lanes along a line store 128 bytes at a time; fewer may
+// have fewer bank conflicts. A plan takes 15 us at most, so few choices are tried.
+void layout::choose_pitch(assemble_box& made, smem_strides& strides) const noexcept {
+  const double loads = words_ == 0 ? 8 : words_ == 1 ? 16.0 / static_cast<double>(word_) : word_ == 8 ? 6 : 12;
+  std::int64_t lines = 1;
+  for (int i = axes_.line().count; i < dst_.count; ++i) lines *= axes_.tile(dst_.axes[i]);
+  const std::int64_t chunks =
+      std::max<std::int64_t>(1, axes_.elements(axes_.line()) * word_ / 16 + (halo_ > 0 ? 0 : 1));
+  const int most_along = words_ != 0 && lines >= 4 ? 3 : 5, fewest_along = words_ == 0 || lines >= 4 ? 1 : 3;
+  double best = 1e300;
+  for (int pad = 0; pad < most_padding; ++pad) {
+    smem_strides tried{};
+    const std::int64_t bytes = pitches(pad, tried);
+    if (pad > 0 && bytes > most_bytes) break;
+    for (int along = most_along; along >= fewest_along; --along) {
+      const auto lanes = std::int64_t{1} << along;
+      const double used =
+          static_cast<double>(chunks * lines) /
+          static_cast<double>(ceil_div(chunks, lanes) * lanes * ceil_div(lines, 32 / lanes) * (32 / lanes));
+      const auto cost_of = [&](double conflicts) {
+        return (loads * conflicts + static_cast<double>(32 / lanes) + other_instructions) / used + 0.1 * pad;
+      };
+      if (cost_of(1) >= best) continue;
+      const double conflicts = conflicts_of(tried, along), cost = cost_of(conflicts);
+      if (cost < best) {
+        best = cost;
+        strides = tried;
+        made.shared_bytes = static_cast<int>(std::min<std::int64_t>(bytes, INT32_MAX));
+        made.conflicts = conflicts;
+        made.args.line_lanes = along;
+      }
+    }
+  }
+}
+
+assemble_count layout::count(const box_walk& all, int first, int last) const noexcept {
+  assemble_count made;
+  for (int i = first; i < last; ++i) {
+    if (slot_of(all.axes[i]) >= 0) {
+      made.slot = slot_of(all.axes[i]);
+    } else {
+      made.each *= static_cast<std::int32_t>(axes_.tile(all.axes[i]));
+    }
+  }
+  return made;
+}
+
+// The smallest step in dst first, so that consecutive blocks complete lines of dst. Neighbouring runs share a sector of
+// src. So long lines are walked in bands: the next boxes of the runs follow while these sectors are in L2.
+bool layout::number(grid& blocks, std::uint32_t& all) const noexcept {
+  grid_builder builder(blocks, word_);
+  std::array<int, map::max_axes> order{};
+  for (int k = 0; k < form_.rank; ++k) order[k] = k;
+  const auto dst_step = [&](int k) { return axes_.tile(k) * form_.axes[k].dst_stride; };
+  std::stable_sort(order.begin(), order.begin() + form_.rank, [&](int a, int b) { return dst_step(a) < dst_step(b); });
+  std::int64_t bands = 1;
+  const auto add = [&](int k, std::int64_t count, std::int64_t tiles) {
+    const std::int64_t step = axes_.tile(k) * tiles;
+    builder.add(count, slot_of(k), tiles, step * form_.axes[k].src_stride, step * form_.axes[k].dst_stride);
+  };
+  for (int i = 0; i < form_.rank; ++i) {
+    const int k = order[i];
+    const std::int64_t count = ceil_div(form_.axes[k].extent, axes_.tile(k));
+    const int slot = slot_of(k);
+    if (slot >= 0) {
+      blocks.extent[slot] = form_.axes[k].extent;
+      blocks.tile[slot] = static_cast<std::int32_t>(axes_.tile(k));
+    }
+    if (k == halo_axis_ && k != cut_run_ && cut_run_ >= 0 && dst_step(k) < dst_step(cut_run_) &&
+        2 * count * axes_.elements() * word_ > banded_bytes) {
+      bands = ceil_div(count, band_tiles);
+    }
+    add(k, k == halo_axis_ ? ceil_div(count, bands) : count, 1);
+    if (k == cut_run_ && bands > 1) {
+      const std::int64_t lines = ceil_div(form_.axes[halo_axis_].extent, axes_.tile(halo_axis_));
+      add(halo_axis_, bands, ceil_div(lines, bands));
+    }
+  }
+  all = builder.blocks();
+  return all != 0;
+}
+
+assemble_box layout::make(std::int64_t most_shared_bytes) noexcept {
+  assemble_box made;
+  assemble_args& args = made.args;
+  const box_walk &run = axes_.run(), &line = axes_.line();
+  const int skipped = words_ == 1 ? 0 : 1;  // the axis of an element's words
+  if (run.count == 0 || line.count == 0 || !axes_.contiguous(run) || !axes_.contiguous(line)) return made;
+  if (words_ != 1 && run.axes[0] != line.axes[0]) return made;
+  const int inner = line.axes[0];
+  const bool has_runs = run.axes[0] == inner && axes_.tile(inner) * word_ >= least_run_bytes;
+  if (words_ == 3 && (axes_.tile(inner) != 3 || line.count == 1)) return made;
+  if (axes_.line_goes_on()) return made;  // every line would end within sectors
+  if (words_ == 0 && !has_runs) return made;
+  if (words_ == 1 && word_ < 16 && has_runs) return made;  // a chunk takes fewer loads of runs than of words
+  src_ = axes_.whole_order(run);
+  dst_ = axes_.whole_order(line);
+  const bool plain = line.count - skipped == 1 && src_.count - run.count <= 1 && dst_.count - line.count <= 1;
+  if (words_ != 0 && plain == fused_) return made;
+  cut_run_ = axes_.cut_of_run();
+  cut_line_ = axes_.cut_of_line();
+  if (axes_.line_is_cut()) {
+    halo_axis_ = line.axes[line.count - 1];
+    const std::int64_t each = axes_.elements(line) / axes_.tile(halo_axis_) * word_;
+    halo_ = ceil_div(assemble_halo_bytes - word_, each);
+    if (halo_ > axes_.tile(halo_axis_)) return made;
+    args.halo = static_cast<std::int32_t>(halo_);
+    args.halo_src_bytes = halo_ * form_.axes[halo_axis_].src_stride * word_;
+  }
+  smem_strides strides{};
+  choose_pitch(made, strides);
+  made.is_too_large = made.shared_bytes > most_bytes;
+  if (made.is_too_large) return made;
+
+  const auto listed = [&](int k, std::int64_t stride) {
+    return assemble_axis{stride * word_, map::fast_divisor(static_cast<std::uint32_t>(axes_.tile(k))),
+                         static_cast<std::int32_t>(strides[k])};
+  };
+  for (int i = run.count; i < src_.count; ++i) {
+    args.rows[args.row_rank++] = listed(src_.axes[i], form_.axes[src_.axes[i]].src_stride);
+  }
+  for (int i = line.count; i < dst_.count; ++i) {
+    args.lines[args.line_rank++] = listed(dst_.axes[i], form_.axes[dst_.axes[i]].dst_stride);
+  }
+  for (int i = skipped; i < line.count; ++i) args.elements[args.element_rank++] = listed(line.axes[i], 0);
+  args.run_bytes = count(src_, 0, run.count);
+  args.run_bytes.each *= static_cast<std::int32_t>(word_);
+  args.row_count = count(src_, run.count, src_.count);
+  args.line_bytes = count(dst_, 0, line.count);
+  args.line_bytes.each *= static_cast<std::int32_t>(word_);
+  args.element.divisor = 0;
+  if (words_ == 0 && axes_.whole(inner)) {
+    args.element = map::fast_divisor(static_cast<std::uint32_t>(axes_.tile(inner) * word_));
+  }
+  args.line_count = count(dst_, line.count, dst_.count);
+  made.run_bytes = axes_.elements(run) * word_;
+  made.line_bytes = axes_.elements(line) * word_;
+
+  const std::int64_t loaded_run =
+      run.has(halo_axis_) ? made.run_bytes / axes_.tile(halo_axis_) * loaded(halo_axis_) : made.run_bytes;
+  const std::int64_t granules = ceil_div(loaded_run + 15 + (words_ == 3 && word_ == 1 ? 4 : 0), 16);
+  args.granule_threads = map::fast_divisor(static_cast<std::uint32_t>(ceil_div(granules, ceil_div(granules, 32))));
+  args.rows_at_once = assemble_threads / static_cast<std::int32_t>(args.granule_threads.divisor);
+  args.span_bytes = loaded_run;
+  args.most_rows = 1;
+  for (int i = run.count; i < src_.count; ++i) {
+    args.most_rows *= static_cast<std::int32_t>(loaded(src_.axes[i]));
+    args.span_bytes += (loaded(src_.axes[i]) - 1) * form_.axes[src_.axes[i]].src_stride * word_;
+  }
+  args.most_lines = static_cast<std::int32_t>(axes_.elements() / axes_.elements(line));
+  const auto groups = [&](std::int64_t chunks) {
+    return static_cast<std::int32_t>(ceil_div(chunks, std::int64_t{1} << args.line_lanes));
+  };
+  if (halo_ > 0 && made.line_bytes % 32 == 0) args.whole_groups = groups(made.line_bytes / 16);
+  args.edge_groups = groups(ceil_div(made.line_bytes + 31, 16) + 1);
+  const std::int64_t stacks = ceil_div(std::int64_t{args.most_lines}, 32 >> args.line_lanes);
+  const std::int64_t usual = args.whole_groups > 0 ? args.whole_groups : args.edge_groups;
+  std::int64_t fewest = INT64_MAX;
+  for (int warps = 0; warps <= 3; ++warps) {
+    const std::int64_t steps = ceil_div(stacks, 8 >> warps) * ceil_div(usual, std::int64_t{1} << warps);
+    if (steps < fewest) fewest = steps, args.stack_warps = warps;
+  }
+  args.tables = made.shared_bytes;
+  if (fused_) {
+    const std::int64_t last = line.count > skipped ? axes_.tile(line.axes[line.count - 1]) : 1;
+    const std::int64_t each =
+        line.count > skipped ? axes_.elements(line) / (words_ == 1 ? 1 : axes_.tile(inner)) / last : 1;
+    const std::int64_t indices = std::min<std::int64_t>(last, ceil_div(64, each));
+    args.piece = map::fast_divisor(static_cast<std::uint32_t>(each * indices));
+    args.piece_smem_stride = static_cast<std::int32_t>(indices * strides[line.axes[line.count - 1]]);
+    const std::int64_t tables = 12 * std::int64_t{args.most_rows + args.most_lines} + 2 * (each * indices + 16);
+    made.shared_bytes += static_cast<int>(ceil_div(tables, 16) * 16);
+  }
+  made.is_too_large = made.shared_bytes > most_shared_bytes;
+  if (made.is_too_large || !number(args.blocks, made.blocks)) made.blocks = 0;
+  return made;
+}
+
+}  // namespace
+
+assemble_box cut_for_assembly(const map::canonical& form, int words, bool fused, std::int64_t most_shared_bytes,
+                              const device_costs& costs) noexcept {
+  const std::int64_t word = form.word_bytes;
+  assemble_box made;
+  // The padding of many short runs may not fit. Then a smaller box is cut.
+  // Boxes of 24 KiB are faster than 32 KiB if elements are few instructions: words of 4 bytes 0.916 and 0.906 of a copy,
+  // of 8 bytes 0.938 and 0.927 (H200, 2026-11-23).
+  const std::int64_t most = words == 1 && word >= 4 ? costs.assemble_bytes * 3 / 4 : costs.assemble_bytes;
+  for (std::int64_t bytes = most; bytes >= 64 * word; bytes /= 2) {
+    box_axes axes(form, bytes / word);
+    axes.grow(std::max<std::int64_t>(1, costs.side_bytes / word));
+    axes.even_out();
+    made = layout(axes, words, fused).make(most_shared_bytes);
+    if (!made.is_too_large) break;
+  }
+  return made;
+}
+
+}  // namespace cornerturn::gpu

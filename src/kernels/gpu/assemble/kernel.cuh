@@ -1,0 +1,375 @@
+// Assemble: any axes that are contiguous on both sides, at any address that is a multiple of one word. A box is a
+// product of index ranges that fits shared memory: runs of src, and lines of dst. A granule is 16 aligned bytes of src, a
+// chunk 16 aligned bytes of dst.
+//   1. the granules that hold the runs are copied to shared memory unchanged. Each stride in shared memory is equal to
+//      its stride in src modulo 16, so a byte has one offset however its run is misaligned           (runs, granules)
+//   2. Fused: tables have the offsets of runs, lines and elements. The tables of lines and elements are filled while the
+//      copies are in flight
+//   3. after a barrier each lane gathers the elements of one chunk, shifts them to the chunk's start and stores it whole
+//
+// Dst is stored in whole sectors of 32 bytes: a line of a box begins at the last sector border at or before the box. The
+// elements before the box, the halo, are loaded again. Only the ends of a run of dst are parts of a sector.
+#pragma once
+
+#include "kernels/gpu/assemble/args.hpp"
+#include "kernels/gpu/policy/unaligned.cuh"
+
+namespace cornerturn::gpu {
+
+// An element is Words words of WordBytes. A chunk that starts within an element needs parts of `count` elements.
+template <int WordBytes, int Words>
+struct assembled {
+  static constexpr int bytes = WordBytes * Words;
+  static constexpr int log2_bytes = WordBytes == 1   ? 0
+                                    : WordBytes == 2 ? 1
+                                    : WordBytes == 4 ? 2
+                                    : WordBytes == 8 ? 3
+                                                     : 4;                   // of one word
+  static constexpr int spare_bytes = WordBytes == 1 && Words == 3 ? 4 : 0;  // two aligned words hold three bytes
+  static constexpr int count = Words == 1 ? 16 / WordBytes : WordBytes == 1 ? 6 : WordBytes == 2 ? 4 : 2;
+};
+
+// The extents of this block's box, in indices of the two axes that the grid cuts.
+struct box_extents {
+  int32_t indices[2];  // with the halo
+  int32_t halo_slot;
+  int32_t halo;    // indices before the box; 0: lines are not cut
+  int32_t absent;  // indices of the halo that do not exist, because the box is the first one
+  bool last;       // no box continues the lines
+
+  GPU_INLINE explicit box_extents(const assemble_args& args, const tile_origin& here)
+      : halo_slot(args.line_bytes.slot), halo(args.halo), absent(0), last(true) {
+    GPU_UNROLL for (int slot = 0; slot < 2; ++slot) {
+      const int32_t tile = args.blocks.tile[slot];
+      indices[slot] = here.left[slot] < tile ? static_cast<int32_t>(here.left[slot]) : tile;
+      if (slot != halo_slot) continue;
+      last = here.left[slot] <= tile;
+      absent = here.left[slot] == args.blocks.extent[slot] ? halo : 0;
+      indices[slot] += halo;
+    }
+  }
+  GPU_INLINE int32_t of(const assemble_count& number) const {
+    return number.slot < 0 ? number.each : number.each * (number.slot == 0 ? indices[0] : indices[1]);
+  }
+  // True when every line begins and ends with the box, at sectors.
+  GPU_INLINE bool is_whole(const assemble_args& args) const {
+    return halo > 0 && absent == 0 && !last && args.whole_groups > 0;
+  }
+  // `each` times the missing indices, if `number` counts them.
+  GPU_INLINE int32_t absent_of(const assemble_count& number) const {
+    return number.slot >= 0 && number.slot == halo_slot ? number.each * absent : 0;
+  }
+};
+
+// The tables of a box in shared memory.
+struct assemble_tables {
+  int64_t* row_src;        // (rows)
+  int64_t* line_dst;       // (lines)
+  int32_t* row_smem;       // (rows)
+  int32_t* line_smem;      // (lines)
+  std::uint16_t* element;  // (elements of a piece, and as many more as a chunk has)
+
+  GPU_INLINE explicit assemble_tables(const assemble_args& args) {
+    row_src = reinterpret_cast<int64_t*>(shared_memory() + args.tables);
+    line_dst = row_src + args.most_rows;
+    row_smem = reinterpret_cast<int32_t*>(line_dst + args.most_lines);
+    line_smem = row_smem + args.most_rows;
+    element = reinterpret_cast<std::uint16_t*>(line_smem + args.most_lines);
+  }
+};
+
+// Splits `index` over the axes; the last one needs no division.
+GPU_INLINE int64_t split_index(const assemble_axis* axes, int32_t rank, uint32_t index, int32_t& smem_offset) {
+  int64_t offset = 0;
+  smem_offset = 0;
+  GPU_UNROLL_BY(1) for (int32_t k = 0; k < rank; ++k) {
+    const uint32_t above = k == rank - 1 ? 0 : axes[k].count.quotient(index);
+    const uint32_t mine = index - above * axes[k].count.divisor;
+    offset += mine * axes[k].stride_bytes;
+    smem_offset += static_cast<int32_t>(mine) * axes[k].smem_stride;
+    index = above;
+  }
+  return offset;
+}
+
+// 2. The entries past a piece belong to the next one, or to elements that do not exist.
+GPU_INLINE void fill_line_tables(const assemble_args& args, const assemble_tables& at, int32_t lines,
+                                 int32_t spare_entries) {
+  const auto thread = static_cast<int32_t>(thread_index());
+  for (int32_t i = thread; i < lines; i += assemble_threads) {
+    at.line_dst[i] = split_index(args.lines, args.line_rank, static_cast<uint32_t>(i), at.line_smem[i]);
+  }
+  const int32_t entries = static_cast<int32_t>(args.piece.divisor) + spare_entries;
+  for (int32_t i = thread; i < entries; i += assemble_threads) {
+    int32_t smem_offset = 0;
+    split_index(args.elements, args.element_rank, static_cast<uint32_t>(i), smem_offset);
+    at.element[i] = static_cast<std::uint16_t>(smem_offset);
+  }
+}
+
+// 1. Copies a granule; bytes outside [begin, end) are not read.
+GPU_INLINE void fetch_cut_granule(const assemble_args& args, unsigned char* to, const unsigned char* from) {
+  const auto address = reinterpret_cast<std::uint64_t>(from);
+  if (address >= args.arrays.src_begin && address + 16 <= args.arrays.src_end) return start_line_copy(to, from);
+  GPU_UNROLL_BY(1) for (int k = 0; k < 16; ++k) {
+    to[k] = address + k >= args.arrays.src_begin && address + k < args.arrays.src_end ? from[k] : 0;
+  }
+}
+
+// 1. `first` is the address of the halo's first element, `phase` its misalignment. So many spare bytes after each run are
+// copied, too. Inside: every granule is within [begin, end).
+template <bool Fused, bool Inside>
+GPU_INLINE void fetch_box(const assemble_args& args, const assemble_tables& tables, const box_extents& box,
+                          const unsigned char* first, int32_t phase, int32_t spare_bytes) {
+  const auto thread = static_cast<int32_t>(thread_index());
+  const auto threads = static_cast<int32_t>(args.granule_threads.divisor);
+  const auto first_row = static_cast<int32_t>(args.granule_threads.quotient(thread));
+  const int32_t absent_bytes = box.absent_of(args.run_bytes), rows = box.of(args.row_count);
+  // A run needs the granule at byte `at` from its first granule on if at < shift + bytes, its misalignment included.
+  const int32_t first_at = (thread - first_row * threads) * 16;
+  const int32_t bytes = box.of(args.run_bytes) - absent_bytes + spare_bytes;
+  if (first_row >= args.rows_at_once) return;
+  int32_t row = box.absent_of(args.row_count) + first_row;
+  const unsigned char* from = first + absent_bytes + row * args.rows[0].stride_bytes;
+  int32_t smem_offset = phase + absent_bytes + row * args.rows[0].smem_stride;
+  for (; row < rows; row += args.rows_at_once) {
+    if constexpr (Fused) {
+      from = first + absent_bytes + tables.row_src[row];
+      smem_offset = phase + absent_bytes + tables.row_smem[row];
+    }
+    const auto shift = static_cast<int32_t>(low_word(from) & 15);
+    for (int32_t at = first_at; at < shift + bytes; at += threads * 16) {
+      unsigned char* const to = shared_memory() + (smem_offset - shift + at);
+      if constexpr (Inside) {
+        start_line_copy(to, from - shift + at);
+      } else {
+        fetch_cut_granule(args, to, from - shift + at);
+      }
+    }
+    if constexpr (!Fused) {
+      from += args.rows_at_once * args.rows[0].stride_bytes;
+      smem_offset += args.rows_at_once * args.rows[0].smem_stride;
+    }
+  }
+}
+
+// 3. The elements at `from + offset[k]` of shared memory, one after another. Returns bytes [skipped, skipped + 16).
+template <int WordBytes, int Words>
+GPU_INLINE word_t<16> gather_chunk(const unsigned char* from, const int32_t* offset, uint32_t skipped) {
+  constexpr int Count = assembled<WordBytes, Words>::count;
+  if constexpr (WordBytes == 16) return load_shared<word_t<16>>(from + offset[0]);
+  uint32_t made[4] = {};
+  if constexpr (WordBytes == 1 && Words == 3) {
+    uint32_t element[Count];  // three bytes of an aligned word, or of two
+    GPU_UNROLL for (int k = 0; k < Count; ++k) {
+      const unsigned char* const aligned = from + (offset[k] & ~3);
+      element[k] = funnel_shift_right(load_shared<uint32_t>(aligned), load_shared<uint32_t>(aligned + 4),
+                                      static_cast<uint32_t>(offset[k]) * 8);
+    }
+    const uint32_t all[5] = {byte_permute(element[0], element[1], 0x4210), byte_permute(element[1], element[2], 0x5421),
+                             byte_permute(element[2], element[3], 0x6542), byte_permute(element[4], element[5], 0x4210),
+                             element[5] >> 8};
+    GPU_UNROLL for (int k = 0; k < 4; ++k) made[k] = funnel_shift_right(all[k], all[k + 1], skipped * 8);
+  } else if constexpr (WordBytes == 1) {
+    uint32_t byte[16];
+    GPU_UNROLL for (int k = 0; k < 16; ++k) byte[k] = load_shared<unsigned char>(from + offset[k]);
+    GPU_UNROLL for (int k = 0; k < 4; ++k) {
+      made[k] = byte_permute(byte_permute(byte[4 * k], byte[4 * k + 1], 0x0040),
+                             byte_permute(byte[4 * k + 2], byte[4 * k + 3], 0x0040), 0x5410);
+    }
+  } else if constexpr (WordBytes == 2) {
+    uint32_t half[Count * Words];
+    GPU_UNROLL for (int k = 0; k < Count; ++k) {
+      GPU_UNROLL for (int word = 0; word < Words; ++word) {
+        half[k * Words + word] = load_shared<std::uint16_t>(from + offset[k] + word * 2);
+      }
+    }
+    constexpr int Made = Count * Words / 2;
+    uint32_t all[Made];
+    GPU_UNROLL for (int k = 0; k < Made; ++k) all[k] = byte_permute(half[2 * k], half[2 * k + 1], 0x5410);
+    GPU_UNROLL for (int k = 0; k < 4; ++k) {
+      if constexpr (Words == 1) {
+        made[k] = all[k];
+      } else {
+        const uint32_t low = skipped < 4 ? all[k] : all[k + 1], high = all[k + 1];
+        made[k] = funnel_shift_right(low, high, skipped == 2 ? 16 : 0);
+      }
+    }
+  } else if constexpr (WordBytes < 16) {
+    constexpr int Each = WordBytes / 4;
+    uint32_t all[Count * Words * Each];
+    GPU_UNROLL for (int k = 0; k < Count; ++k) {
+      GPU_UNROLL for (int word = 0; word < Words; ++word) {
+        const auto value = load_shared<word_t<WordBytes>>(from + offset[k] + word * WordBytes);
+        if constexpr (WordBytes == 8) {
+          all[(k * Words + word) * 2] = value.x, all[(k * Words + word) * 2 + 1] = value.y;
+        } else {
+          all[k * Words + word] = value;
+        }
+      }
+    }
+    GPU_UNROLL for (int k = 0; k < 4; ++k) {
+      made[k] = all[k];
+      if constexpr (Words == 3) {
+        made[k] = skipped == 0 ? all[k] : skipped == WordBytes ? all[k + Each] : all[k + 2 * Each];
+      }
+    }
+  }
+  return {made[0], made[1], made[2], made[3]};
+}
+
+// 3. Stores bytes [from, to) of a chunk, which are whole words.
+template <int WordBytes>
+GPU_INLINE void store_bytes(unsigned char* chunk, const word_t<16>& value, int32_t from, int32_t to) {
+  const uint32_t words[4] = {value.x, value.y, value.z, value.w};
+  if constexpr (WordBytes == 16) return;  // every chunk is whole
+  if constexpr (WordBytes == 8) {
+    if (from <= 0 && to >= 8) store_global(chunk, word_t<8>{words[0], words[1]});
+    if (from <= 8 && to >= 16) store_global(chunk + 8, word_t<8>{words[2], words[3]});
+    return;
+  }
+  GPU_UNROLL for (int k = 0; k < 4; ++k) {
+    if (from <= 4 * k && to >= 4 * k + 4) {
+      store_global(chunk + 4 * k, words[k]);
+    } else if constexpr (WordBytes < 4) {
+      GPU_UNROLL for (int byte = 4 * k; byte < 4 * k + 4; byte += WordBytes) {
+        if (from <= byte && to > byte) {
+          store_global(chunk + byte, static_cast<word_t<WordBytes>>(words[k] >> (byte - 4 * k) * 8));
+        }
+      }
+    }
+  }
+}
+
+// 3. The shared-memory offsets of the elements that hold a chunk, from `element` on; -1: the chunk starts before the
+// line. Elements that do not exist are replaced by others; their bytes are not stored.
+template <int WordBytes, int Words, bool Fused, bool Whole>
+GPU_INLINE void locate_elements(const assemble_args& args, const assemble_tables& tables, int32_t smem_offset,
+                                int32_t element, int32_t absent, int32_t elements, int32_t* offset) {
+  constexpr bool Exist = Whole && (Words == 1 || WordBytes == 1);
+  int32_t piece_first = 0;
+  if constexpr (Fused) {
+    const auto piece = static_cast<int32_t>(args.piece.quotient(Exist || element > 0 ? element : 0));
+    piece_first = piece * static_cast<int32_t>(args.piece.divisor);
+    smem_offset += piece * args.piece_smem_stride;
+  }
+  GPU_UNROLL for (int k = 0; k < assembled<WordBytes, Words>::count; ++k) {
+    int32_t mine = element + k;
+    if constexpr (!Exist) {
+      mine = mine < elements ? mine : elements - 1;
+      mine = mine < absent ? absent : mine;
+    }
+    offset[k] = smem_offset + (Fused ? tables.element[mine - piece_first] : mine * args.elements[0].smem_stride);
+  }
+}
+
+// 3. One chunk of a line, in bytes counted from the first element of the halo.
+struct assemble_chunk {
+  int32_t smem_offset;  // of the line's first element
+  int32_t start;        // negative: before the line
+};
+
+// 3. Calls gather(chunk) for each chunk of the box's lines, and stores the word that it returns. Whole: the lines begin
+// and end at sectors.
+template <int WordBytes, bool Fused, bool Whole, class Gather>
+GPU_INLINE void write_lines(const assemble_args& args, const assemble_tables& tables, const box_extents& box,
+                            unsigned char* dst, int32_t phase, const Gather& gather) {
+  const int32_t lines = box.of(args.line_count);
+  const int32_t halo_bytes = args.line_bytes.each * box.halo, end_bytes = box.of(args.line_bytes);
+  const auto lane = static_cast<int32_t>(thread_index() & 31), warp = static_cast<int32_t>(thread_index() >> 5);
+  const int32_t groups = Whole ? args.whole_groups : args.edge_groups;
+  const int32_t first_chunk =
+      ((warp & (1 << args.stack_warps) - 1) << args.line_lanes) + (lane & (1 << args.line_lanes) - 1);
+  const int32_t step = 16 << args.line_lanes + args.stack_warps, end = groups << args.line_lanes + 4;
+  int32_t line = (warp >> args.stack_warps << 5 - args.line_lanes) + (lane >> args.line_lanes);
+  const int32_t line_step = assemble_threads >> args.line_lanes + args.stack_warps;
+  for (; line < lines; line += line_step) {
+    unsigned char* const to = dst + (Fused ? tables.line_dst[line] : line * args.lines[0].stride_bytes);
+    const int32_t smem_offset = phase + (Fused ? tables.line_smem[line] : line * args.lines[0].smem_stride);
+    int32_t first = halo_bytes, last = end_bytes;
+    if (Whole || (box.absent == 0 && box.halo > 0)) first -= static_cast<int32_t>(low_word(to + halo_bytes) & 31);
+    if (Whole || !box.last) last -= static_cast<int32_t>(low_word(to + end_bytes) & 31);
+    const int32_t aligned = Whole ? first : first - static_cast<int32_t>(low_word(to + first) & 15);
+    const int32_t stop = last < aligned + end ? last : aligned + end;
+    for (int32_t start = aligned + first_chunk * 16; start < stop; start += step) {
+      const word_t<16> value = gather(assemble_chunk{smem_offset, start});
+      if (Whole || (start >= first && start + 16 <= last)) {
+        store_global(to + start, value);
+      } else {
+        store_bytes<WordBytes>(to + start, value, first - start, last - start);
+      }
+    }
+  }
+}
+
+// 3. The elements of a chunk are words, or three words each.
+template <int WordBytes, int Words, bool Fused, bool Whole>
+struct words_of_chunk {
+  const assemble_args& args;
+  const assemble_tables& tables;
+  int32_t absent;    // elements
+  int32_t elements;  // of a line
+
+  GPU_INLINE words_of_chunk(const assemble_args& all, const assemble_tables& at, const box_extents& box)
+      : args(all),
+        tables(at),
+        absent(box.absent_of(all.line_bytes) / (WordBytes * Words)),
+        elements(box.of(all.line_bytes) / (WordBytes * Words)) {}
+
+  GPU_INLINE word_t<16> operator()(const assemble_chunk& chunk) const {
+    using at = assembled<WordBytes, Words>;
+    const int32_t element =
+        Words == 1 ? chunk.start >> at::log2_bytes
+                   : static_cast<int32_t>(static_cast<uint32_t>(chunk.start + 16 * at::bytes) / at::bytes) - 16;
+    int32_t offset[at::count];
+    locate_elements<WordBytes, Words, Fused, Whole>(args, tables, chunk.smem_offset, element, absent, elements, offset);
+    return gather_chunk<WordBytes, Words>(shared_memory(), offset,
+                                          static_cast<uint32_t>(chunk.start - element * at::bytes));
+  }
+};
+
+// 1. and 2. Returns the misalignment of the first element of the halo.
+template <bool Fused>
+GPU_INLINE int32_t stage_box(const assemble_args& args, const assemble_tables& tables, const box_extents& box,
+                             const unsigned char* src, int32_t spare_entries, int32_t spare_bytes) {
+  src -= args.halo_src_bytes;
+  const auto phase = static_cast<int32_t>(low_word(src) & 15);
+  if constexpr (Fused) {  // 1.
+    for (auto i = static_cast<int32_t>(thread_index()); i < args.most_rows; i += assemble_threads) {
+      tables.row_src[i] = split_index(args.rows, args.row_rank, static_cast<uint32_t>(i), tables.row_smem[i]);
+    }
+    block_barrier();  // orders the writes of the table of rows before their reads
+  }
+  const auto address = reinterpret_cast<std::uint64_t>(src);
+  if (address >= args.arrays.src_begin + 15 && address + args.span_bytes + 15 + spare_bytes <= args.arrays.src_end) {
+    fetch_box<Fused, true>(args, tables, box, src, phase, spare_bytes);
+  } else {
+    fetch_box<Fused, false>(args, tables, box, src, phase, spare_bytes);
+  }
+  if constexpr (Fused) fill_line_tables(args, tables, box.of(args.line_count), spare_entries);  // 2.
+  wait_for_copies();
+  block_barrier();  // orders the granules copied in 1 and the tables written in 2 before their reads in 3
+  return phase;
+}
+
+template <int WordBytes, int Words, bool Fused, std::uint64_t Limits>
+GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
+assemble_kernel(GPU_PARAMETER assemble_args args) {
+  static_assert(threads_of(Limits) == assemble_threads);
+  const tile_origin here = find_origin(args.blocks, args.arrays.src, args.arrays.dst);
+  if (here.left[0] <= 0 || here.left[1] <= 0) return;  // past the end of the last band
+  const box_extents box(args, here);
+  const assemble_tables tables(args);
+  unsigned char* const dst = here.dst - args.line_bytes.each * box.halo;
+  const int32_t phase = stage_box<Fused>(args, tables, box, here.src, assembled<WordBytes, Words>::count - 1,
+                                         assembled<WordBytes, Words>::spare_bytes);
+  if (box.is_whole(args)) {  // 3.
+    write_lines<WordBytes, Fused, true>(args, tables, box, dst, phase,
+                                        words_of_chunk<WordBytes, Words, Fused, true>(args, tables, box));
+  } else {
+    write_lines<WordBytes, Fused, false>(args, tables, box, dst, phase,
+                                         words_of_chunk<WordBytes, Words, Fused, false>(args, tables, box));
+  }
+}
+
+}  // namespace cornerturn::gpu

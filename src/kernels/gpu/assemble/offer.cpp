@@ -1,0 +1,64 @@
+// Any axes that are contiguous on both sides, with words of 1 to 8 bytes at any address.
+#include <algorithm>
+
+#include "kernels/gpu/assemble/cut.hpp"
+#include "kernels/gpu/policy/costs.hpp"
+#include "kernels/gpu/policy/offers.hpp"
+#include "kernels/gpu/policy/tile_grid.hpp"
+
+namespace cornerturn::gpu {
+namespace {
+
+// An innermost axis of three words, contiguous on both sides.
+bool has_triples(const map::canonical& form) noexcept {
+  return std::any_of(form.axes.begin(), form.axes.begin() + form.rank,
+                     [](const axis& one) { return one.extent == 3 && one.src_stride == 1 && one.dst_stride == 1; });
+}
+
+}  // namespace
+
+bool offers::assemble(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
+                      kernels::offer& made) noexcept {
+  const map::canonical& form = known.form;
+  if (form.empty) return false;
+  if (known.src_unit() == nullptr || known.dst_unit() == nullptr) return false;
+  for (int k = 0; k < form.rank; ++k) {
+    if (form.axes[k].src_stride <= 0 || form.axes[k].dst_stride <= 0) return false;
+  }
+  const bool triples = has_triples(form), fused = kernels::is_variant(row, "_fused");
+  const bool runs = kernels::is_variant(row, "_runs");
+  if (runs && known.src_unit_axis != known.dst_unit_axis) return false;
+  if (!runs &&
+      (row.element_bytes != form.word_bytes || triples != kernels::is_variant(row, fused ? "x3_fused" : "x3"))) {
+    return false;
+  }
+  const assemble_box cut = cut_for_assembly(form, runs ? 0 : triples ? 3 : 1, runs || fused, on.shared_bytes, *on.gpu);
+  if (cut.blocks == 0) return false;
+  made.emplace<assemble_args>() = cut.args;
+  made.blocks = cut.blocks;
+  made.shared_bytes = cut.shared_bytes;
+  made.reason = "runs of src are staged unchanged; chunks of 16 bytes of dst are assembled, for any alignment";
+  const assemble_args& args = cut.args;
+  double part = 1;  // of a box that is within the extents, on average
+  for (int slot = 0; slot < 2; ++slot) {
+    if (args.blocks.tile[slot] > 1) part *= fill(args.blocks.extent[slot], args.blocks.tile[slot]);
+  }
+  const double bytes = static_cast<double>(cut.run_bytes);
+  const double granules = bytes + 30;
+  const double chunks = static_cast<double>(args.edge_groups) *
+                        static_cast<double>(std::int64_t{16} << args.line_lanes) / static_cast<double>(cut.line_bytes);
+  predict(known, on, row,
+          {.dram = 64 / bytes + 64 / static_cast<double>(cut.line_bytes),
+           .requests = granules / bytes / part,
+           .shared = chunks * cut.conflicts / part,
+           .issue = chunks / part},
+          made);
+  return true;
+}
+
+std::string descriptions::assemble(const kernels::offer& made) {
+  const auto& args = made.as<assemble_args>();
+  return describe_grid(args.blocks);
+}
+
+}  // namespace cornerturn::gpu

@@ -1,0 +1,101 @@
+// The assumptions of assemble/kernel.cuh about a box. tests/emulate runs the kernels.
+#include "kernels/gpu/assemble/cut.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <vector>
+
+#include "../../cases.hpp"
+#include "../../oracle.hpp"
+
+namespace cornerturn::gpu::assemble_cut_test {
+namespace {
+
+problem permuted(const std::vector<std::int64_t>& extents, const std::vector<int>& axes, std::int64_t element_bytes) {
+  return permute_problem(extents, axes, element_bytes);
+}
+
+constexpr std::int64_t most_shared_bytes = 227 << 10;
+
+assemble_box cut_of(const problem& what, int words, bool fused, int alignment) {
+  return cut_for_assembly(map::canonicalize(what, alignment), words, fused, most_shared_bytes, all_costs()[0]);
+}
+
+// All runs of a whole box with its halo: strides are equal modulo 16 on both sides, no granule belongs to two runs, and the
+// runs end before the tables.
+void expect_runs(const assemble_args& args) {
+  const auto indices = [&](const assemble_count& number) {
+    if (number.slot < 0) return number.each;
+    const std::int32_t halo = number.slot == args.line_bytes.slot ? args.halo : 0;
+    return number.each * (args.blocks.tile[number.slot] + halo);
+  };
+  const std::int32_t bytes = indices(args.run_bytes), rows = indices(args.row_count);
+  EXPECT_EQ(rows, args.most_rows);
+  for (int phase = 0; phase < 16; ++phase) {
+    std::set<std::int32_t> taken;
+    for (std::int32_t row = 0; row < rows; ++row) {
+      std::int32_t offset = phase, rest = row;
+      for (int k = 0; k < args.row_rank; ++k) {
+        const assemble_axis& one = args.rows[k];
+        const auto count = static_cast<std::int32_t>(one.count.divisor);
+        const std::int32_t mine = k == args.row_rank - 1 ? rest : rest % count;
+        EXPECT_EQ((one.smem_stride - one.stride_bytes) % 16, 0);
+        offset += mine * one.smem_stride;
+        rest /= count;
+      }
+      for (std::int32_t granule = offset / 16; granule * 16 < offset + bytes; ++granule) {
+        EXPECT_TRUE(taken.insert(granule).second) << "row " << row << " shares granule " << granule;
+        EXPECT_LE(granule * 16 + 16, args.tables);
+      }
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+TEST(assembly, runs_do_not_share_granules) {
+  for (const std::int64_t rows : {33, 200, 5001}) {
+    for (const std::int64_t cols : {17, 129, 7000}) {
+      for (const std::int64_t gap : {0, 1, 5, 8}) {
+        for (const std::int64_t bytes : {1, 2, 3, 4, 6, 8, 12, 16, 24}) {
+          const bool triples = bytes % 3 == 0;
+          for (const bool fused : {false, true}) {
+            const problem what = transpose_problem(rows, cols, bytes, cols + gap, rows + gap);
+            const assemble_box cut = cut_of(what, triples ? 3 : 1, fused, 16);
+            if (cut.blocks == 0) continue;
+            SCOPED_TRACE(testing::to_text(what));
+            EXPECT_LE(cut.shared_bytes, most_shared_bytes);
+            expect_runs(cut.args);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(assembly, tiles_of_an_axis_are_equally_long) {
+  const assemble_box cut = cut_of(transpose_problem(627, 27579, 1), 1, false, 16);
+  ASSERT_GT(cut.blocks, 0u);
+  for (int slot = 0; slot < 2; ++slot) {
+    const std::int64_t extent = cut.args.blocks.extent[slot], tile = cut.args.blocks.tile[slot];
+    const std::int64_t tiles = (extent + tile - 1) / tile, even = (extent + tiles - 1) / tiles;
+    EXPECT_LT(tile - even, 32) << "slot " << slot;
+  }
+}
+
+TEST(assembly, long_runs_are_elements_of_their_own) {
+  const problem runs = permuted({40, 50, 100}, {1, 0, 2}, 4), words = transpose_problem(400, 300, 4);
+  EXPECT_GT(cut_of(runs, 0, true, 4).blocks, 0u);
+  EXPECT_EQ(cut_of(runs, 1, true, 4).blocks, 0u);
+  EXPECT_EQ(cut_of(words, 0, true, 4).blocks, 0u);
+  EXPECT_GT(cut_of(words, 1, false, 4).blocks, 0u);
+  EXPECT_EQ(cut_of(words, 1, true, 4).blocks, 0u);
+}
+
+TEST(assembly, no_boxes_if_lines_would_end_within_sectors) {
+  // Five axes of 3 are contiguous in dst, and a line has four axes at most.
+  EXPECT_EQ(cut_of(permuted({3, 3, 3, 3, 3, 8192}, {5, 4, 3, 2, 1, 0}, 2), 1, true, 16).blocks, 0u);
+}
+
+}  // namespace
+}  // namespace cornerturn::gpu::assemble_cut_test
