@@ -123,7 +123,7 @@ double layout::conflicts_of(const smem_strides& strides, int lanes_log2) const n
 }
 
 // Chooses the padding of runs and the lanes along a line. Eight lanes along a line store 128 bytes at a time; fewer may
-// have fewer bank conflicts. A plan takes 15 us at most, so few choices are tried.
+// have fewer bank conflicts. A plan takes 20 us at most, so few choices are tried.
 void layout::choose_pitch(assemble_box& made, smem_strides& strides) const noexcept {
   const double loads = words_ == 0 ? 8 : words_ == 1 ? 16.0 / static_cast<double>(word_) : word_ == 8 ? 6 : 12;
   std::int64_t lines = 1;
