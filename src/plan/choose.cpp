@@ -37,7 +37,8 @@ request request_of(const cpu_request& wanted) noexcept {
 bool is_asked(const kernels::kernel& row, const kernels::target& on, const request& wanted) noexcept {
   if (row.kind != wanted.kind || row.offer == nullptr || kernels::is_of_gpu(row) != (on.cpu == nullptr)) return false;
   if (!wanted.family.empty() && wanted.family != row.family) return false;
-  return wanted.kernel.empty() ? std::string_view(row.family) != "reference" : wanted.kernel == row.name;
+  if (!wanted.kernel.empty()) return wanted.kernel == row.name;
+  return kernels::is_of_gpu(row) || std::string_view(row.family) != "reference";
 }
 
 // Calls take(offer) for each row that accepts the problem, in the order of the list.

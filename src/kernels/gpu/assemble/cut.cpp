@@ -12,9 +12,12 @@ namespace {
 using base::ceil_div;
 
 constexpr std::int64_t most_bytes = 65535;    // of a box: a table entry has 16 bits
-constexpr int most_padding = 8;               // times 16 bytes, between runs: then they begin at the same banks again
+constexpr int most_padding = 4;               // times 16 bytes, between runs
 constexpr double other_instructions = 24;     // of a chunk, besides loads
 constexpr std::int64_t least_run_bytes = 16;  // a chunk is in two elements at most
+// Lines that go on in dst end within sectors. Of 162 bytes they reach 0.40 of a copy where another family has 0.66; of
+// 945 bytes 0.69 and 0.49 (H200, 2026-11-24).
+constexpr std::int64_t least_line_bytes = 256;
 
 // The smallest number that is at least `least` and equal to `like` modulo 16.
 std::int64_t at_least(std::int64_t least, std::int64_t like) noexcept {
@@ -23,6 +26,13 @@ std::int64_t at_least(std::int64_t least, std::int64_t like) noexcept {
 
 // Bytes of shared memory from one index of each axis to the next.
 using smem_strides = std::array<std::int64_t, map::max_axes>;
+
+// The indices at which the lanes of a warp begin, of each axis of lines and then of the other axes.
+struct lane_starts {
+  int count = 0;
+  std::array<int, max_box_axes> axes{};
+  std::array<std::array<std::int32_t, max_box_axes>, 32> index{};
+};
 
 class layout {
  public:
@@ -36,7 +46,8 @@ class layout {
   [[nodiscard]] std::int64_t loaded(int k) const noexcept { return axes_.tile(k) + (k == halo_axis_ ? halo_ : 0); }
   // Strides with `pad` * 16 more bytes between runs. Returns the bytes of the box.
   std::int64_t pitches(int pad, smem_strides& strides) const noexcept;
-  [[nodiscard]] double conflicts_of(const smem_strides& strides, int lanes_log2) const noexcept;
+  [[nodiscard]] lane_starts starts_of(int lanes_log2) const noexcept;
+  [[nodiscard]] double conflicts_of(const smem_strides& strides, const lane_starts& starts) const noexcept;
   void choose_pitch(assemble_box& made, smem_strides& strides) const noexcept;
   [[nodiscard]] assemble_count count(const box_walk& all, int first, int last) const noexcept;
   bool number(grid& blocks, std::uint32_t& all) const noexcept;
@@ -76,43 +87,52 @@ std::int64_t layout::pitches(int pad, smem_strides& strides) const noexcept {
   return ceil_div(15 + end + (words_ == 3 && word_ == 1 ? 4 : 0), 16) * 16;
 }
 
-// The average wavefronts of a load from shared memory by the lanes of a warp, of the first elements of their chunks. Lines
-// that are differently misaligned in dst load different elements.
-double layout::conflicts_of(const smem_strides& strides, int lanes_log2) const noexcept {
-  if (words_ == 0) return 1;
-  const int element = static_cast<int>(word_) * words_;
-  const auto of_line = static_cast<int>(axes_.elements(axes_.line()) / words_);
-  const unsigned group = word_ == 16 ? 8 : word_ == 8 ? 16 : 32;  // lanes that are served at once
-  const int cell_log2 = word_ == 16 ? 4 : word_ == 8 ? 3 : 2;
-  // Adds the offset of `index`, which is split over axes [first, last) of a walk. Most lanes need no division.
-  const auto split = [&](const box_walk& walk, int first, int last, int index, auto add) {
+// Lines that are differently misaligned in dst begin with different elements.
+lane_starts layout::starts_of(int lanes_log2) const noexcept {
+  lane_starts made;
+  const int skipped = words_ == 1 ? 0 : 1, line_axes = axes_.line().count;
+  for (int i = skipped; i < dst_.count; ++i) made.axes[made.count++] = dst_.axes[i];
+  // Splits `index` over the axes [first, last) of `made`. Most lanes need no division.
+  const auto split = [&](int index, int first, int last, auto& indices) {
     for (int i = first; i < last && index > 0; ++i) {
-      const auto tile = static_cast<int>(axes_.tile(walk.axes[i]));
+      const auto tile = static_cast<int>(axes_.tile(made.axes[i]));
       const int above = index < tile ? 0 : index / tile;
-      add(walk.axes[i], index - above * tile);
+      indices[i] = index - above * tile;
       index = above;
     }
   };
+  const int element = static_cast<int>(word_) * std::max(words_, 1);
+  const auto of_line = static_cast<int>(axes_.elements(axes_.line()) / std::max(words_, 1));
+  for (int lane = 0; lane < 32; ++lane) {
+    auto& indices = made.index[lane];
+    split(lane >> lanes_log2, line_axes - skipped, made.count, indices);
+    std::int64_t misaligned = 0;
+    for (int i = line_axes - skipped; i < made.count; ++i) {
+      misaligned += indices[i] * (form_.axes[made.axes[i]].dst_stride * word_ & 31);
+    }
+    const int along = lane & ((1 << lanes_log2) - 1);
+    const int index = (along * 16 + assemble_halo_bytes - static_cast<int>(misaligned & 31)) / element;
+    split(index < of_line ? index : index % of_line, 0, line_axes - skipped, indices);
+  }
+  return made;
+}
+
+// The average wavefronts of a load from shared memory by the lanes of a warp, of the first elements of their chunks.
+double layout::conflicts_of(const smem_strides& strides, const lane_starts& starts) const noexcept {
+  const int group = word_ == 16 ? 8 : word_ == 8 ? 16 : 32;  // lanes that are served at once
+  const int cell_log2 = word_ == 16 ? 4 : word_ == 8 ? 3 : 2;
+  std::array<std::int32_t, max_box_axes> stride{};
+  for (int i = 0; i < starts.count; ++i) stride[i] = static_cast<std::int32_t>(strides[starts.axes[i]]);
   int all = 0, loads = 0;
-  for (unsigned first = 0; first < 32; first += group, ++loads) {
+  for (int first = 0; first < 32; first += group, ++loads) {
     std::array<std::uint8_t, 32> depth{};
     std::array<std::int32_t, 32> seen{};
     int worst = 1;
-    for (unsigned lane = first; lane < first + group; ++lane) {
+    for (int lane = first; lane < first + group; ++lane) {
       std::int32_t offset = 0;
-      std::int64_t misaligned = 0;
-      split(dst_, axes_.line().count, dst_.count, static_cast<int>(lane >> lanes_log2), [&](int k, int index) {
-        offset += index * static_cast<std::int32_t>(strides[k]);
-        misaligned += index * form_.axes[k].dst_stride * word_;
-      });
-      const int start = static_cast<int>(lane & ((1u << lanes_log2) - 1)) * 16 + assemble_halo_bytes -
-                        static_cast<int>(misaligned & 31);
-      int index = start / element;
-      if (index >= of_line) index %= of_line;
-      split(axes_.line(), words_ == 1 ? 0 : 1, axes_.line().count, index,
-            [&](int k, int mine) { offset += mine * static_cast<std::int32_t>(strides[k]); });
+      for (int i = 0; i < starts.count; ++i) offset += starts.index[lane][i] * stride[i];
       const std::int32_t cell = offset >> cell_log2;
-      const std::size_t bank = static_cast<std::uint32_t>(cell) & (group - 1);
+      const int bank = cell & (group - 1);
       if (depth[bank] > 0 && seen[bank] == cell) continue;
       seen[bank] = cell;
       worst = std::max<int>(worst, ++depth[bank]);
@@ -123,7 +143,7 @@ double layout::conflicts_of(const smem_strides& strides, int lanes_log2) const n
 }
 
 // Chooses the padding of runs and the lanes along a line. Eight lanes along a line store 128 bytes at a time; fewer may
-// have fewer bank conflicts. A plan takes 20 us at most, so few choices are tried.
+// have fewer bank conflicts. A plan takes 10 us at most, so few choices are tried.
 void layout::choose_pitch(assemble_box& made, smem_strides& strides) const noexcept {
   const double loads = words_ == 0 ? 8 : words_ == 1 ? 16.0 / static_cast<double>(word_) : word_ == 8 ? 6 : 12;
   std::int64_t lines = 1;
@@ -131,28 +151,33 @@ void layout::choose_pitch(assemble_box& made, smem_strides& strides) const noexc
   const std::int64_t chunks =
       std::max<std::int64_t>(1, axes_.elements(axes_.line()) * word_ / 16 + (halo_ > 0 ? 0 : 1));
   const int most_along = words_ != 0 && lines >= 4 ? 3 : 5, fewest_along = words_ == 0 || lines >= 4 ? 1 : 3;
+  std::array<smem_strides, most_padding> padded{};
+  std::array<std::int64_t, most_padding> bytes{};
+  int paddings = 0;
+  while (paddings < most_padding) {
+    bytes[paddings] = pitches(paddings, padded[paddings]);
+    if (paddings > 0 && bytes[paddings] > most_bytes) break;
+    ++paddings;
+  }
   double best = 1e300;
-  for (int pad = 0; pad < most_padding; ++pad) {
-    smem_strides tried{};
-    const std::int64_t bytes = pitches(pad, tried);
-    if (pad > 0 && bytes > most_bytes) break;
-    for (int along = most_along; along >= fewest_along; --along) {
-      const auto lanes = std::int64_t{1} << along;
-      const double used =
-          static_cast<double>(chunks * lines) /
-          static_cast<double>(ceil_div(chunks, lanes) * lanes * ceil_div(lines, 32 / lanes) * (32 / lanes));
-      const auto cost_of = [&](double conflicts) {
-        return (loads * conflicts + static_cast<double>(32 / lanes) + other_instructions) / used + 0.1 * pad;
-      };
-      if (cost_of(1) >= best) continue;
-      const double conflicts = conflicts_of(tried, along), cost = cost_of(conflicts);
-      if (cost < best) {
-        best = cost;
-        strides = tried;
-        made.shared_bytes = static_cast<int>(std::min<std::int64_t>(bytes, INT32_MAX));
-        made.conflicts = conflicts;
-        made.args.line_lanes = along;
-      }
+  for (int along = most_along; along >= fewest_along; --along) {
+    const auto lanes = std::int64_t{1} << along;
+    const double used =
+        static_cast<double>(chunks * lines) /
+        static_cast<double>(ceil_div(chunks, lanes) * lanes * ceil_div(lines, 32 / lanes) * (32 / lanes));
+    const auto cost_of = [&](double conflicts, int pad) {
+      return (loads * conflicts + static_cast<double>(32 / lanes) + other_instructions) / used + 0.1 * pad;
+    };
+    if (cost_of(1, 0) >= best) continue;
+    const lane_starts starts = words_ == 0 ? lane_starts{} : starts_of(along);
+    for (int pad = 0; pad < paddings && cost_of(1, pad) < best; ++pad) {
+      const double conflicts = words_ == 0 ? 1 : conflicts_of(padded[pad], starts), cost = cost_of(conflicts, pad);
+      if (cost >= best) continue;
+      best = cost;
+      strides = padded[pad];
+      made.shared_bytes = static_cast<int>(std::min<std::int64_t>(bytes[pad], INT32_MAX));
+      made.conflicts = conflicts;
+      made.args.line_lanes = along;
     }
   }
 }
@@ -214,7 +239,7 @@ assemble_box layout::make(std::int64_t most_shared_bytes) noexcept {
   const int inner = line.axes[0];
   const bool has_runs = run.axes[0] == inner && axes_.tile(inner) * word_ >= least_run_bytes;
   if (words_ == 3 && (axes_.tile(inner) != 3 || line.count == 1)) return made;
-  if (axes_.line_goes_on()) return made;  // every line would end within sectors
+  if (axes_.line_goes_on() && axes_.elements(line) * word_ < least_line_bytes) return made;
   if (words_ == 0 && !has_runs) return made;
   if (words_ == 1 && word_ < 16 && has_runs) return made;  // a chunk takes fewer loads of runs than of words
   src_ = axes_.whole_order(run);

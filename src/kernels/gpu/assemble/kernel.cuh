@@ -352,24 +352,41 @@ GPU_INLINE int32_t stage_box(const assemble_args& args, const assemble_tables& t
   return phase;
 }
 
-template <int WordBytes, int Words, bool Fused, std::uint64_t Limits>
-GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
-assemble_kernel(GPU_PARAMETER assemble_args args) {
-  static_assert(threads_of(Limits) == assemble_threads);
+// The phases of a block. Elements is a class with the properties of words_of_lines, below.
+template <class Elements>
+GPU_INLINE void assemble_box(const assemble_args& args) {
   const tile_origin here = find_origin(args.blocks, args.arrays.src, args.arrays.dst);
   if (here.left[0] <= 0 || here.left[1] <= 0) return;  // past the end of the last band
   const box_extents box(args, here);
   const assemble_tables tables(args);
   unsigned char* const dst = here.dst - args.line_bytes.each * box.halo;
-  const int32_t phase = stage_box<Fused>(args, tables, box, here.src, assembled<WordBytes, Words>::count - 1,
-                                         assembled<WordBytes, Words>::spare_bytes);
+  const int32_t phase =
+      stage_box<Elements::fused>(args, tables, box, here.src, Elements::spare_entries, Elements::spare_bytes);
   if (box.is_whole(args)) {  // 3.
-    write_lines<WordBytes, Fused, true>(args, tables, box, dst, phase,
-                                        words_of_chunk<WordBytes, Words, Fused, true>(args, tables, box));
+    write_lines<Elements::word_bytes, Elements::fused, true>(
+        args, tables, box, dst, phase, typename Elements::template gather<true>(args, tables, box));
   } else {
-    write_lines<WordBytes, Fused, false>(args, tables, box, dst, phase,
-                                         words_of_chunk<WordBytes, Words, Fused, false>(args, tables, box));
+    write_lines<Elements::word_bytes, Elements::fused, false>(
+        args, tables, box, dst, phase, typename Elements::template gather<false>(args, tables, box));
   }
+}
+
+// The elements of lines are words, or three words each.
+template <int WordBytes, int Words, bool Fused>
+struct words_of_lines {
+  static constexpr int word_bytes = WordBytes;  // of the smallest store
+  static constexpr bool fused = Fused;
+  static constexpr int spare_entries = assembled<WordBytes, Words>::count - 1;  // of the table of elements
+  static constexpr int spare_bytes = assembled<WordBytes, Words>::spare_bytes;
+  template <bool Whole>
+  using gather = words_of_chunk<WordBytes, Words, Fused, Whole>;
+};
+
+template <int WordBytes, int Words, bool Fused, std::uint64_t Limits>
+GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
+assemble_kernel(GPU_PARAMETER assemble_args args) {
+  static_assert(threads_of(Limits) == assemble_threads);
+  assemble_box<words_of_lines<WordBytes, Words, Fused>>(args);
 }
 
 }  // namespace cornerturn::gpu

@@ -72,22 +72,21 @@ struct runs_of_chunk {
   }
 };
 
+// The elements of lines are runs.
+struct runs_of_lines {
+  static constexpr int word_bytes = 1;
+  static constexpr bool fused = true;
+  static constexpr int spare_entries = 0;
+  static constexpr int spare_bytes = 0;
+  template <bool Whole>
+  using gather = runs_of_chunk;
+};
+
 template <std::uint64_t Limits>
 GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
 assemble_runs_kernel(GPU_PARAMETER assemble_args args) {
   static_assert(threads_of(Limits) == assemble_threads);
-  const tile_origin here = find_origin(args.blocks, args.arrays.src, args.arrays.dst);
-  if (here.left[0] <= 0 || here.left[1] <= 0) return;  // past the end of the last band
-  const box_extents box(args, here);
-  const assemble_tables tables(args);
-  unsigned char* const dst = here.dst - args.line_bytes.each * box.halo;
-  const int32_t phase = stage_box<true>(args, tables, box, here.src, 0, 0);
-  const runs_of_chunk gather(args, tables, box);
-  if (box.is_whole(args)) {  // 3.
-    write_lines<1, true, true>(args, tables, box, dst, phase, gather);
-  } else {
-    write_lines<1, true, false>(args, tables, box, dst, phase, gather);
-  }
+  assemble_box<runs_of_lines>(args);
 }
 
 }  // namespace cornerturn::gpu

@@ -49,15 +49,15 @@ void box_axes::even_out() noexcept {
 
 // The axis that continues a walk without a gap; the first axis is the one with the smallest stride. -1: there is none.
 int box_axes::next(const box_walk& one) const noexcept {
+  std::int64_t continued = 0;
+  if (one.count > 0) {
+    const axis& last = form_.axes[one.axes[one.count - 1]];
+    if (!base::checked_mul(magnitude(last.*one.stride), last.extent, continued)) return -1;
+  }
   int best = -1;
   for (int k = 0; k < form_.rank; ++k) {
     const std::int64_t stride = magnitude(form_.axes[k].*one.stride);
-    if (stride == 0 || one.has(k)) continue;
-    if (one.count > 0) {
-      const axis& last = form_.axes[one.axes[one.count - 1]];
-      std::int64_t continued = 0;
-      if (!base::checked_mul(magnitude(last.*one.stride), last.extent, continued) || stride != continued) continue;
-    }
+    if (stride == 0 || (one.count > 0 && stride != continued) || one.has(k)) continue;
     if (best < 0 || stride < magnitude(form_.axes[best].*one.stride)) best = k;
   }
   return best;
@@ -84,8 +84,9 @@ void box_axes::extend(box_walk& one, std::int64_t target) noexcept {
       if (!whole(k)) return;
       continue;
     }
+    if (one.count >= max_box_axes / 2) return;
     const int k = next(one);
-    if (k < 0 || one.count >= max_box_axes / 2) return;
+    if (k < 0) return;
     one.add(k);
   }
 }
