@@ -11,6 +11,8 @@
 
 #include "kernels/cpu/gather/args.hpp"
 #include "kernels/cpu/gather/box-inl.hpp"
+#include "kernels/cpu/gather/widened-inl.hpp"
+#include "kernels/cpu/policy/fill-inl.hpp"
 #include "kernels/cpu/policy/packed-inl.hpp"
 #include "kernels/cpu/policy/panels-inl.hpp"
 #include "kernels/kernel.hpp"
@@ -51,8 +53,48 @@ struct element_fill {
   static constexpr bool pads = false;
   const blocking& work;
 
-  HWY_NOINLINE void part(const strip& rows, std::int64_t c, std::int64_t cols, std::int64_t /*panel_cols*/,
-                         std::byte* to, std::int64_t pitch) const {
+  // The panel takes a line of each row, or less, and then the next rows. No hardware prefetcher follows so many rows.
+  HWY_INLINE void part(const strip& rows, std::int64_t c, std::int64_t cols, std::int64_t panel_cols, std::byte* to,
+                       std::int64_t pitch) const {
+    const read_ahead ahead{rows, work.prefetch_bytes, panel_cols * work.src_col_bytes};
+    ahead.each_row(c * work.src_col_bytes, cols * work.src_col_bytes);
+    transpose<false>(rows, c, cols, to, pitch);
+  }
+  HWY_INLINE void packed(const strip& rows, std::int64_t cols, std::byte* to, std::int64_t pitch) const {
+    const std::int64_t row_bytes = cols * work.src_col_bytes;
+    read_ahead{rows, row_bytes, row_bytes}.each_row(0, row_bytes);
+    transpose<true>(rows, 0, cols, to, pitch);
+  }
+
+ private:
+  template <bool Exact>
+  HWY_NOINLINE void transpose(const strip& rows, std::int64_t c, std::int64_t cols, std::byte* to,
+                              std::int64_t pitch) const {
+    const std::int64_t size = work.element_bytes;
+    if (work.src_col_bytes == size && (c + cols) * size >= 16) {
+      if (size == 3 && cols >= 4) return widened<Exact, 4>(rows, c, cols, to, pitch);
+      if (size >= 5 && size <= 7 && cols >= 2) return widened<Exact, 8>(rows, c, cols, to, pitch);
+      if (size >= 9 && size <= 15) return widened<Exact, 16>(rows, c, cols, to, pitch);
+    }
+    one_by_one(rows, c, cols, to, pitch);
+  }
+
+  template <bool Exact, std::size_t Wide>
+  HWY_INLINE void widened(const strip& rows, std::int64_t c, std::int64_t cols, std::byte* to,
+                          std::int64_t pitch) const {
+    const widened_block<Wide> block(work.element_bytes);
+    constexpr auto n = static_cast<int>(widened_block<Wide>::n);
+    // Only a buffer of panels has room behind the last row.
+    const int whole = Exact ? rows.count / n * n : rows.count;
+    for (int r = 0; r < whole; r += n) {
+      block.template move<Exact>(rows.row + r, c, cols, to + r * work.element_bytes, pitch);
+    }
+    if (whole == rows.count) return;
+    one_by_one({rows.row + whole, nullptr, 0, rows.count - whole}, c, cols, to + whole * work.element_bytes, pitch);
+  }
+
+  HWY_NOINLINE void one_by_one(const strip& rows, std::int64_t c, std::int64_t cols, std::byte* to,
+                               std::int64_t pitch) const {
     const std::int64_t size = work.element_bytes;
     const auto with = [&](const auto& copy) { each_element(work, rows, c, cols, to, pitch, copy); };
     if (size == 1) return with(copy_one<1>{});
@@ -64,9 +106,6 @@ struct element_fill {
     if (size <= 16) return with(copy_two<8>{size - 8});
     if (size <= 32) return with(copy_two<16>{size - 16});
     with([size](std::byte* at, const std::byte* from) { std::memcpy(at, from, static_cast<std::size_t>(size)); });
-  }
-  HWY_INLINE void packed(const strip& rows, std::int64_t cols, std::byte* to, std::int64_t pitch) const {
-    part(rows, 0, cols, cols, to, pitch);
   }
 };
 

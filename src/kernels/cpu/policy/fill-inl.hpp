@@ -28,6 +28,21 @@ struct read_ahead {
     for (int k = 0; k < rows.count; ++k) __builtin_prefetch(rows.next[k] + rows.step + offset, 0, 2);
   }
 
+  // Prefetches `bytes` of each row, `distance` bytes behind `offset`, or as far into the next rows.
+  HWY_INLINE void each_row(std::int64_t offset, std::int64_t bytes) const {
+    if (distance == 0) return;
+    std::int64_t from = offset + distance;
+    const std::byte* const* row = rows.row;
+    if (from >= end) {
+      if (rows.next == nullptr || from - end >= end) return;
+      row = rows.next;
+      from += rows.step - end;
+    }
+    for (int k = 0; k < rows.count; ++k) {
+      for (std::int64_t line = 0; line < bytes; line += 64) __builtin_prefetch(row[k] + from + line, 0, 2);
+    }
+  }
+
   template <std::size_t Rows>
   HWY_INLINE void rows_from(int first, std::int64_t offset) const {
     if (distance == 0 || offset % 64 != 0) return;
