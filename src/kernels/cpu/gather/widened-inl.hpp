@@ -20,51 +20,72 @@
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
-template <std::size_t Wide>
+// The byte shuffles for one size of elements. Made once for a problem.
+struct widening {
+  std::int64_t element_bytes = 0;
+  std::int64_t wide = 0;                     // 4, 8 or 16; 0: elements of this size are not widened
+  std::int64_t surplus = 0;                  // bytes of a load that are not of its elements
+  alignas(16) std::uint8_t first[16] = {};   // widens, surplus bytes behind the elements
+  alignas(16) std::uint8_t later[16] = {};   // widens, surplus bytes in front
+  alignas(16) std::uint8_t narrow[32] = {};  // from byte k on: the narrowed elements without their first k bytes
+
+  explicit widening(std::int64_t size) noexcept : element_bytes(size) {
+    wide = size == 3 ? 4 : size >= 5 && size <= 7 ? 8 : size >= 9 && size <= 15 ? 16 : 0;
+    if (wide == 0) return;
+    surplus = 16 - 16 / wide * size;
+    for (std::int64_t k = 0; k < 16 / wide; ++k) {
+      for (std::int64_t byte = 0; byte < size; ++byte) {
+        first[k * wide + byte] = static_cast<std::uint8_t>(k * size + byte);
+        later[k * wide + byte] = static_cast<std::uint8_t>(k * size + byte + surplus);
+        narrow[k * size + byte] = static_cast<std::uint8_t>(k * wide + byte);
+      }
+    }
+  }
+};
+
+// Chunk is 0 if the buffer has room for 16 bytes at each store. Else the bytes of a run of `count` elements, Chunk to
+// 2 * Chunk, are stored as two chunks that may overlap.
+template <std::size_t Wide, std::size_t Chunk>
 class widened_block {
  public:
   static constexpr std::int64_t n = 16 / static_cast<std::int64_t>(Wide);  // rows and columns
-  static constexpr std::int64_t least_row_bytes = 16;
 
-  explicit widened_block(std::int64_t element_bytes) noexcept : e_(element_bytes), surplus_(16 - n * element_bytes) {
-    alignas(16) std::uint8_t from_first[16] = {}, from_later[16] = {}, back[16] = {};
-    for (std::int64_t k = 0; k < n; ++k) {
-      for (std::int64_t byte = 0; byte < e_; ++byte) {
-        const auto narrow = k * e_ + byte, wide = k * static_cast<std::int64_t>(Wide) + byte;
-        from_first[wide] = static_cast<std::uint8_t>(narrow);
-        from_later[wide] = static_cast<std::uint8_t>(narrow + surplus_);
-        back[narrow] = static_cast<std::uint8_t>(wide);
-      }
-    }
+  // Shape   1 <= count <= n
+  widened_block(const widening& by, std::int64_t count) noexcept
+      : e_(by.element_bytes), surplus_(by.surplus), count_(count) {
     const bytes_tag d;
-    widen_first_ = hn::Load(d, from_first);
-    widen_later_ = hn::Load(d, from_later);
-    narrow_ = hn::Load(d, back);
+    first_ = hn::Load(d, by.first);
+    later_ = hn::Load(d, by.later);
+    narrow_ = hn::Load(d, by.narrow);
+    if constexpr (Chunk > 0) narrow_end_ = hn::LoadU(d, by.narrow + count * e_ - static_cast<std::int64_t>(Chunk));
   }
 
-  // Effect  transposes elements [c, c + cols) of n rows into runs at `to`, `pitch` bytes apart. Exact: no byte behind the n
-  //         elements of a run is written. Else up to 16 bytes are
-  // Shape   the rows have least_row_bytes or more from their begin to column c + cols; cols >= n
-  template <bool Exact>
+  // Effect  transposes elements [c, c + cols) of `count` rows into runs at `to`, `pitch` bytes apart
+  // Shape   the rows have 16 bytes or more from their begin to column c + cols; cols >= n
   HWY_INLINE void move(const std::byte* const* rows, std::int64_t c, std::int64_t cols, std::byte* to,
                        std::int64_t pitch) const {
     const std::byte* row[n];
     HWY_UNROLL(4)
-    for (std::int64_t r = 0; r < n; ++r) row[r] = rows[r] + c * e_;
+    for (std::int64_t r = 0; r < n; ++r) row[r] = rows[HWY_MIN(r, count_ - 1)] + c * e_;
     std::int64_t k = 0;
     if (c * e_ < surplus_) {
-      turn<Exact>(row, 0, widen_first_, to, pitch);
+      turn(row, 0, first_, to, pitch);
       k = n;
     }
-    for (; k + n <= cols; k += n) turn<Exact>(row, k * e_ - surplus_, widen_later_, to + k * pitch, pitch);
-    if (k < cols) turn<Exact>(row, (cols - n) * e_ - surplus_, widen_later_, to + (cols - n) * pitch, pitch);
+    for (; k + n <= cols; k += n) turn(row, k * e_ - surplus_, later_, to + k * pitch, pitch);
+    if (k < cols) turn(row, (cols - n) * e_ - surplus_, later_, to + (cols - n) * pitch, pitch);
   }
 
  private:
   using bytes_tag = hn::FixedTag<std::uint8_t, 16>;
   using vector = hn::VFromD<bytes_tag>;
 
-  template <bool Exact>
+  static HWY_INLINE void store_chunk(vector v, std::byte* to) {
+    using T = typename word_of<HWY_MAX(Chunk, std::size_t{1})>::type;
+    const T low = hn::GetLane(hn::BitCast(hn::FixedTag<T, 16 / sizeof(T)>(), v));
+    std::memcpy(to, &low, sizeof low);
+  }
+
   HWY_INLINE void turn(const std::byte* const (&row)[n], std::int64_t offset, vector widen, std::byte* to,
                        std::int64_t pitch) const {
     using T = typename word_of<Wide>::type;
@@ -78,22 +99,22 @@ class widened_block {
     if constexpr (n > 1) shuffle_times<log2_of(static_cast<std::size_t>(n))>(d, v);
     HWY_UNROLL(4)
     for (std::int64_t k = 0; k < n; ++k) {
-      const vector narrowed =
-          n == 1 ? hn::BitCast(as_bytes, v[k]) : hn::TableLookupBytes(hn::BitCast(as_bytes, v[k]), narrow_);
-      if constexpr (Exact) {
-        alignas(16) std::byte piece[16];
-        store(narrowed, as_bytes, piece);
-        std::memcpy(to + k * pitch, piece, 8);
-        std::memcpy(to + k * pitch + n * e_ - 8, piece + n * e_ - 8, 8);
-      } else {
+      const vector column = hn::BitCast(as_bytes, v[k]);
+      const vector narrowed = n == 1 ? column : hn::TableLookupBytes(column, narrow_);
+      if constexpr (Chunk == 0) {
         store(narrowed, as_bytes, to + k * pitch);
+      } else {
+        store_chunk(narrowed, to + k * pitch);
+        store_chunk(hn::TableLookupBytes(column, narrow_end_),
+                    to + k * pitch + count_ * e_ - static_cast<std::int64_t>(Chunk));
       }
     }
   }
 
   std::int64_t e_;
-  std::int64_t surplus_;  // bytes of a load that are not of its elements
-  vector widen_first_, widen_later_, narrow_;
+  std::int64_t surplus_;
+  std::int64_t count_;
+  vector first_, later_, narrow_, narrow_end_{};
 };
 
 }  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE
