@@ -1,4 +1,5 @@
-// The family register_tile: dst stays in the cache, so register blocks are stored straight to it.
+// The family register_tile: each line of dst stays in the cache until it is complete, so register blocks are stored straight
+// to it.
 #include "kernels/cpu/targets.hpp"  // before Highway
 
 #undef HWY_TARGET_INCLUDE
@@ -10,6 +11,7 @@
 #include "kernels/cpu/policy/line_stores-inl.hpp"
 #include "kernels/cpu/policy/line_tile-inl.hpp"
 #include "kernels/cpu/register_tile/args.hpp"
+#include "kernels/cpu/register_tile/items-inl.hpp"
 #include "kernels/kernel.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -102,6 +104,10 @@ void lines_to_dst(const register_tile::args& work, const std::byte* src, std::by
 template <std::size_t Word>
 void register_tile_blocks(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
   blocks_to_dst<Word>(*static_cast<const register_tile::args*>(args), all.src, all.dst, begin, end);
+}
+template <std::size_t Word>
+void register_tile_items(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
+  turn_items<Word>(*static_cast<const register_tile::items_args*>(args), all.src, all.dst, begin, end);
 }
 // With AVX-512: tiles that fill whole lines. Without it: blocks.
 template <std::size_t Word>
