@@ -277,6 +277,8 @@ TEST(rows, every_row_is_the_cheapest_for_some_problem) {
     }
     reach(transpose_problem(64 / element_bytes, 1000000, element_bytes));
     reach(batched(transpose_problem(20, 30, element_bytes), 100000, 600, 600));
+    reach(batched(transpose_problem(30, 5, element_bytes), 100000, 150, 150));
+    reach(batched(transpose_problem(3, 5, element_bytes), 1000000, 15, 15));
   }
   reach(strided(16, {{1000000, 1, 8}, {7, 1000000, 1}}));
   reach(problem{.element_bytes = 1});

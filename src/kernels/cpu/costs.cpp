@@ -60,6 +60,7 @@ constexpr cpu_costs generic = {.name = "generic",
                                          .short_wide = 1.38,
                                          .short_wide_many = 2.6,
                                          .join = 1.25,
+                                         .unit_bytes = 0,
                                          .box = 1.7,
                                          .box_bytes = 0,
                                          .gather = 1.6,
@@ -82,6 +83,8 @@ constexpr cpu_costs zen4 = [] {
   cpu_costs row = zen3;
   row.name = "amd, 1 MiB of L2";
   row.panel_bytes = 4096;
+  row.swap_bytes =
+      512;  // in place, 3024 x 3024 float64: 14.1 GB/s with 256, 15.8 with 512; 1517 x 1517: 13.7 and 17.0 (2026-11-24)
   row.tiled_outer_bytes = 2048;
   row.narrow_end_to_end_bytes = 128;
   row.end_to_end_bytes = 240;  // runs of 256 bytes: 8 x 256 x 23272 bytes 0.19, staged lines 0.35 (2026-11-23)
@@ -95,6 +98,7 @@ constexpr cpu_costs zen4 = [] {
   row.times.strips_b8 = 1.65;  // 256 x 37235: 0.71, panels 0.45 (2026-11-23)
   row.times.strips_b8_src_bytes = 1200;
   row.times.strips_b16 = 1.6;
+  row.times.unit_bytes = 700;
   row.times.box = 2.0;  // boxes of 13 problems took 15 times a copy with bytes, 8 with 2, 6 with 4, 5 with 8, 3 with 16
   row.times.box_bytes = 13;
   return row;

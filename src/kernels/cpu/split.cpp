@@ -228,6 +228,13 @@ double short_reads(const facts& known) noexcept {
   return read < 64 ? 1 + 64 / read : 1;
 }
 
+double unit_starts(const blocking& work, const cpu_costs& costs) noexcept {
+  const std::int64_t e = work.element_bytes;
+  if (work.panels() > 1 || work.row_chunks() > 1 || work.outer.total == 1) return 0;
+  const double factor = e == 1 ? 3 : e == 16 ? 4 : 1;
+  return factor * costs.times.unit_bytes / static_cast<double>(work.rows.total * work.cols.total * e);
+}
+
 double with_short_runs(double time, const blocking& work, const facts& known) noexcept {
   const double dst_run = static_cast<double>(work.rows.total) * static_cast<double>(work.element_bytes);
   return (time + 32 / dst_run) * short_reads(known);

@@ -88,6 +88,8 @@ void order_prefetches(const fused_axes& outer, bool tiled, std::int64_t piece_by
 // `time` plus the cost of short runs: a src run shorter than a line makes each line be read several times, and a short dst
 // run begins and ends inside a line.
 [[nodiscard]] double with_short_runs(double time, const blocking& work, const facts& known) noexcept;
+// Time that the start of a unit adds if a unit is a whole small matrix.
+[[nodiscard]] double unit_starts(const blocking& work, const cpu_costs& costs) noexcept;
 // Factor of the time for lines that are read several times: 1 when src runs fill lines.
 [[nodiscard]] double short_reads(const facts& known) noexcept;
 // Bytes of a src run: the columns, and the rows too when they continue it.

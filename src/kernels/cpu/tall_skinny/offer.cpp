@@ -24,7 +24,8 @@ void finish(offer& made, args& work, const facts& known, const cpu_costs& costs,
   // copy, shuffled pieces 24, staged lines 23 (Zen 4, 2026-11-23).
   const std::int64_t run_bytes = work.rows.axes[0].extent * work.cols.total * work.word_bytes;
   if (work.rows.rank > 1) time += 256 / static_cast<double>(run_bytes);
-  made.time = with_short_runs(time, work, known) + (work.streaming ? 0 : costs.times.buffered_in_cache);
+  made.time = with_short_runs(time, work, known) + unit_starts(work, costs) +
+              (work.streaming ? 0 : costs.times.buffered_in_cache);
   made.binds = work.streaming ? bound::dram : bound::issue;
 }
 
