@@ -85,13 +85,10 @@ void declare(CLI::App& app, arguments& given) {
 
 namespace {
 
-void check_random(const arguments& given, machine on) {
+void check_random(const arguments& given) {
   const bool named = std::find(given.sets.begin(), given.sets.end(), "random") != given.sets.end();
   if (named && (!given.is_random() || !given.shapes.empty())) {
     throw std::invalid_argument("--set: 'random' goes with no other set and no --shape");
-  }
-  if (named && given.peers == "on" && on == machine::cpu) {
-    throw std::invalid_argument("--peers: 'on' goes with --set random only on a GPU");
   }
   if (named && given.bars) throw std::invalid_argument("--check-bars: there are no bars for --set random");
   const random_options& random = given.random;
@@ -106,7 +103,7 @@ void check_random(const arguments& given, machine on) {
 
 std::vector<bench_case> chosen_cases(const arguments& given, machine on) {
   std::vector<bench_case> chosen;
-  check_random(given, on);
+  check_random(given);
   if (given.is_random()) {
     random_options options = given.random;
     if (!given.size.empty()) parse_size_range(given.size, options);
