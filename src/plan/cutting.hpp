@@ -10,7 +10,7 @@
 namespace cornerturn::planning {
 
 inline constexpr std::int64_t workspace_alignment = 256;
-// The workspace is at most a 20th of a large array and has room for one strip, so there are more than 20 strips.
+// The workspace is at most a 20th of a large array and has room for one strip, so a large array has more than 20 strips.
 inline constexpr std::int64_t workspace_share = 20;
 inline constexpr std::int64_t fewest_pieces = workspace_share + 1;
 inline constexpr std::int64_t most_pieces = 64;

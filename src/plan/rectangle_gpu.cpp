@@ -22,7 +22,7 @@ constexpr const char* reasons[] = {
 };
 
 // Arrays that are transposed into the workspace and copied back have at most so many bytes in one launch: they stay in
-// L2.
+// L2. A workspace may always have so many: with few strips there are few launches, and items are long.
 constexpr std::int64_t small_bytes = 16 << 20;
 // A walker of shorter items has too few bytes in flight. A flag of 4 bytes is nearly a hundredth of a shorter item.
 constexpr std::int64_t long_item_bytes = 512;
@@ -98,7 +98,6 @@ class builder {
   }
   // slots_at: the offset of the slots in the workspace
   void cycles(gpu::cycles_steps& steps, std::int64_t slots_at, std::int64_t flags_at) {
-    steps.alignment = alignment_of(steps.items.row_bytes | steps.items.item_bytes | array_alignment_, 16);
     kernels::facts known;
     known.bytes = steps.slots * steps.items.item_bytes;
     known.cycles = &steps;
@@ -203,8 +202,11 @@ gpu_rectangle choose_rectangle(const map::canonical& form, const map::in_place_f
   if (all.bytes() > small_bytes || forced != nullptr) {
     for (const std::int64_t share : {workspace_share, workspace_share / 2, std::int64_t{1}}) {
       if (cut.pieces > 0 || all.element >= long_item_bytes || (share == 1 && forced == nullptr)) break;
-      const cutting rows = cut_side(true, all.rows, all.cols, all.element, all.bytes() / share, of_gpu);
-      const cutting cols = cut_side(false, all.cols, all.rows, all.element, all.bytes() / share, of_gpu);
+      std::int64_t most = all.bytes() / share;
+      cutting_terms terms = of_gpu;
+      if (all.bytes() > small_bytes) most = std::max(most, small_bytes), terms.fewest_pieces = 2;
+      const cutting rows = cut_side(true, all.rows, all.cols, all.element, most, terms);
+      const cutting cols = cut_side(false, all.cols, all.rows, all.element, most, terms);
       cut = rows.cost <= cols.cost ? rows : cols;
     }
     if (cut.pieces > 0) way = cut.by_rows ? strips_of_rows : strips_of_columns;

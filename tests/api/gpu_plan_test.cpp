@@ -185,12 +185,12 @@ TEST(gpu_plan, moves_rectangles_in_place_by_programs) {
   what.in_place = true;
   const gpu_plan made = choose_variants(what, h200, "");
   expect_parts(explain(what, made, h200),
-               {"cuda_cycles_b4_short: ", "strips of rows", "program    1 time", " to the workspace", "cycles     ",
+               {"cuda_cycles_b1: ", "strips of rows", "program    1 time", " to the workspace", "cycles     ",
                 " items of ", "passes     2", "workspace  "});
   ASSERT_NE(made.element_aligned.rectangle, nullptr);
   EXPECT_EQ(made.aligned.rectangle->workspace_bytes, made.element_aligned.rectangle->workspace_bytes);
   EXPECT_STREQ(choose_variant(what, h200, 4, "cuda_cycles_b1").chosen.row->name, "cuda_cycles_b1");
-  EXPECT_EQ(choose_variant(what, h200, 4, "cuda_cycles_b16").chosen.row, nullptr);
+  EXPECT_EQ(choose_variant(what, h200, 4, "cuda_cycles_b1_short").chosen.row, nullptr);
   EXPECT_EQ(choose_variant(what, h200, 16, "cuda_swap_b4_64x64_r4_xor").chosen.row, nullptr);
 }
 

@@ -218,29 +218,6 @@ GPU_INLINE word_t<16> gather_chunk(const unsigned char* from, const int32_t* off
   return {made[0], made[1], made[2], made[3]};
 }
 
-// 3. Stores bytes [from, to) of a chunk, which are whole words.
-template <int WordBytes>
-GPU_INLINE void store_bytes(unsigned char* chunk, const word_t<16>& value, int32_t from, int32_t to) {
-  const uint32_t words[4] = {value.x, value.y, value.z, value.w};
-  if constexpr (WordBytes == 16) return;  // every chunk is whole
-  if constexpr (WordBytes == 8) {
-    if (from <= 0 && to >= 8) store_global(chunk, word_t<8>{words[0], words[1]});
-    if (from <= 8 && to >= 16) store_global(chunk + 8, word_t<8>{words[2], words[3]});
-    return;
-  }
-  GPU_UNROLL for (int k = 0; k < 4; ++k) {
-    if (from <= 4 * k && to >= 4 * k + 4) {
-      store_global(chunk + 4 * k, words[k]);
-    } else if constexpr (WordBytes < 4) {
-      GPU_UNROLL for (int byte = 4 * k; byte < 4 * k + 4; byte += WordBytes) {
-        if (from <= byte && to > byte) {
-          store_global(chunk + byte, static_cast<word_t<WordBytes>>(words[k] >> (byte - 4 * k) * 8));
-        }
-      }
-    }
-  }
-}
-
 // 3. The shared-memory offsets of the elements that hold a chunk, from `element` on; -1: the chunk starts before the
 // line. Elements that do not exist are replaced by others; their bytes are not stored.
 template <int WordBytes, int Words, bool Fused, bool Whole>

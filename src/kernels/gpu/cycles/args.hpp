@@ -5,11 +5,11 @@
 namespace cornerturn::gpu {
 
 inline constexpr int cycles_threads = 64;
-// Of an item that a walker reads at once: 64 bytes a thread, twice in registers. Of 20 random rectangles in place the
-// median reaches 0.34 of a copy; 0.32 with 32 bytes and four more walkers on a multiprocessor (H200, 2026-11-22).
-inline constexpr int cycles_part_bytes = 4096;
-inline constexpr std::int64_t realigned_part_bytes = cycles_part_bytes - 64;  // its first and last word may be partial
-inline constexpr int cycles_shared_bytes = 16 + cycles_threads;
+inline constexpr int cycles_part_bytes = 4096;  // the buffer of a part of an item; a walker has two
+inline constexpr std::int64_t realigned_bytes =
+    64;  // a buffer holds the chunks around a part, and one before and behind
+inline constexpr std::int64_t realigned_part_bytes = cycles_part_bytes - realigned_bytes;
+inline constexpr int cycles_shared_bytes = 16 + cycles_threads;  // and the buffers
 
 // Words of flags for so many parts of slots: 16 parts share a word.
 CORNERTURN_HOST_DEVICE constexpr std::int64_t flags_of_cycles(std::int64_t parts) { return (parts + 15) / 16; }
@@ -21,6 +21,7 @@ CORNERTURN_HOST_DEVICE constexpr std::int64_t flags_of_cycles(std::int64_t parts
 struct cycles_args : array_args {
   std::int64_t row_bytes = 0;  // from one row of slots to the next; the slots of a row are contiguous
   std::int64_t item_bytes = 0;
+  std::int64_t span_bytes = 0;  // of dst, from the first slot to the end of the last one
   std::int32_t part_bytes = 0;  // of an item that a walker reads at once, at most cycles_part_bytes
   std::uint32_t count = 0;      // of parts of slots, below 2^31
   std::uint32_t walkers = 1;    // blocks
@@ -37,9 +38,8 @@ struct cycles_args : array_args {
 
 // The arguments that depend on the rectangle alone.
 struct cycles_steps {
-  cycles_args items;  // part_bytes, parts, count and walkers are the offer's
+  cycles_args items;  // span_bytes, part_bytes, parts, count and walkers are the offer's
   std::int64_t slots = 0;
-  int alignment = 16;  // of the array and of its row_bytes
 };
 
 }  // namespace cornerturn::gpu

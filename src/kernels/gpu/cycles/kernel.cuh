@@ -8,7 +8,8 @@
 //   3. if it has claimed the target slot of the part, it reads the part there and writes the one that it holds. It
 //      claims the next target while both are in flight
 //   4. if another walker has claimed the target, it waits for the read bit, writes its part, and returns to 1
-// Unaligned addresses are realigned as in copy/kernel.cuh: a part is read in aligned words of its target.
+// A part may have any address: the granules of 16 bytes that hold it are copied to shared memory unchanged. From there
+// it is shifted and stored in aligned chunks of its target.
 #pragma once
 
 #include "kernels/gpu/cycles/args.hpp"
@@ -16,12 +17,13 @@
 
 namespace cornerturn::gpu {
 
-// A part of an item in registers, in aligned words of its target.
-template <int WordBytes, int PartBytes>
+// A part in shared memory. A chunk that begins before the part, or ends behind it, is loaded whole.
+template <int PartBytes>
 struct held_part {
-  static constexpr int bytes = WordBytes == 1 ? 4 : WordBytes;
-  static constexpr int words = PartBytes / cycles_threads / bytes;
-  word_t<bytes> at[words];
+  static constexpr int chunks = PartBytes / cycles_threads / 16;  // of a thread
+  unsigned char* at;
+  int32_t shift = 0;  // of the part's address modulo 16
+  GPU_INLINE explicit held_part(unsigned char* buffer) : at(buffer + 16) {}
 };
 
 // The flag bits of one part of a slot. A word has 16 claimed bits, and 16 read bits above them.
@@ -41,16 +43,24 @@ struct walk {
   uint32_t part;
 };
 
-// The address of the part in a slot, to be read or to be written.
+// The items of slots that are contiguous in the workspace, or all others.
+struct place_of_slot {
+  const unsigned char* begin;
+  const unsigned char* at;  // of the slot
+  int64_t bytes;            // from `begin`: no byte outside is touched
+};
+
 template <bool Written>
-GPU_INLINE unsigned char* address_of(const cycles_args& args, uint32_t slot, const walk& mine) {
+GPU_INLINE place_of_slot place_of(const cycles_args& args, uint32_t slot) {
   const uint32_t in_workspace = slot - args.first_in_workspace;
   if (in_workspace < args.count_in_workspace && (args.writes_workspace != 0) == Written) {
-    return static_cast<unsigned char*>(const_cast<void*>(args.src)) + in_workspace * args.item_bytes + mine.offset;
+    const auto* const begin = static_cast<const unsigned char*>(args.src);
+    return {begin, begin + in_workspace * args.item_bytes, args.count_in_workspace * args.item_bytes};
   }
+  const auto* const begin = static_cast<const unsigned char*>(args.dst);
   const uint32_t row = args.row_slots.quotient(slot);
-  return static_cast<unsigned char*>(args.dst) + row * args.row_bytes +
-         (slot - row * args.row_slots.divisor) * args.item_bytes + mine.offset;
+  return {begin, begin + row * args.row_bytes + (slot - row * args.row_slots.divisor) * args.item_bytes,
+          args.span_bytes};
 }
 
 GPU_INLINE uint32_t target_of(const cycles_args& args, uint32_t slot) {
@@ -62,49 +72,37 @@ GPU_INLINE uint32_t target_of(const cycles_args& args, uint32_t slot) {
   return inner * args.outer + outer;
 }
 
-// 2, 3. Reads the part at `from`, in aligned words of `to`.
-template <int WordBytes, int PartBytes>
-GPU_INLINE void read_part(held_part<WordBytes, PartBytes>& held, const unsigned char* from, const unsigned char* to,
-                          int32_t length) {
-  const int thread = static_cast<int>(thread_index());
-  if constexpr (WordBytes == 1) {
-    const auto shift = static_cast<int32_t>(reinterpret_cast<std::uint64_t>(to) & 3);
-    const auto begin = reinterpret_cast<std::uint64_t>(from);
-    const auto end = begin + static_cast<std::uint32_t>(length);
-    GPU_UNROLL for (int k = 0; k < held.words; ++k) {
-      const int32_t first = (k * cycles_threads + thread) * 4 - shift;
-      if (first < length) held.at[k] = load_unaligned(from + first, begin, end);
-    }
-  } else {
-    GPU_UNROLL for (int k = 0; k < held.words; ++k) {
-      const int32_t first = (k * cycles_threads + thread) * WordBytes;
-      if (first < length) held.at[k] = load_global<word_t<WordBytes>>(from + first);
-    }
+// 2, 3. Starts to read the part at `offset` of a slot.
+template <int PartBytes>
+GPU_INLINE void read_part(held_part<PartBytes>& held, const place_of_slot& place, int64_t offset, int32_t length) {
+  const auto thread = static_cast<int32_t>(thread_index());
+  const unsigned char* const from = place.at + offset;
+  held.shift = static_cast<int32_t>(low_word(from) & 15);
+  const auto begin = reinterpret_cast<std::uint64_t>(place.begin);
+  GPU_UNROLL for (int k = 0; k < held.chunks; ++k) {
+    const int32_t byte = (k * cycles_threads + thread) * 16 - held.shift;  // of the granule, from the part's first one
+    if (byte >= length) continue;
+    fetch_used(begin, begin + place.bytes, held.at + byte + held.shift, from + byte, byte < 0 ? -byte : 0,
+               length - byte < 16 ? length - byte : 16);
   }
 }
 
 // 3, 4.
-template <int WordBytes, int PartBytes>
-GPU_INLINE void write_part(const held_part<WordBytes, PartBytes>& held, unsigned char* to, int32_t length) {
-  const int thread = static_cast<int>(thread_index());
-  if constexpr (WordBytes == 1) {
-    const auto shift = static_cast<int32_t>(reinterpret_cast<std::uint64_t>(to) & 3);
-    GPU_UNROLL for (int k = 0; k < held.words; ++k) {
-      const int32_t first = (k * cycles_threads + thread) * 4 - shift;
-      if (first >= 0 && first + 4 <= length) {
-        store_global(to + first, held.at[k]);
-      } else if (first < length) {
-        GPU_UNROLL for (int byte = 0; byte < 4; ++byte) {
-          if (first + byte >= 0 && first + byte < length) {
-            store_global(to + first + byte, static_cast<word_t<1>>(held.at[k] >> 8 * byte));
-          }
-        }
-      }
-    }
-  } else {
-    GPU_UNROLL for (int k = 0; k < held.words; ++k) {
-      const int32_t first = (k * cycles_threads + thread) * WordBytes;
-      if (first < length) store_global(to + first, held.at[k]);
+template <int PartBytes>
+GPU_INLINE void write_part(const held_part<PartBytes>& held, unsigned char* to, int32_t length) {
+  const auto thread = static_cast<int32_t>(thread_index());
+  const auto before = static_cast<int32_t>(low_word(to) & 15);
+  GPU_UNROLL for (int k = 0; k < held.chunks; ++k) {
+    const int32_t first = (k * cycles_threads + thread) * 16 - before, offset = held.shift + first;
+    if (first >= length) continue;
+    const unsigned char* const aligned = held.at + (offset & ~15);
+    uint32_t words[4];
+    realign<1>(words, load_shared<word_t<16>>(aligned), load_shared<word_t<16>>(aligned + 16), offset & 15);
+    const word_t<16> chunk{words[0], words[1], words[2], words[3]};
+    if (first >= 0 && first + 16 <= length) {
+      store_global(to + first, chunk);
+    } else {
+      store_bytes<1>(to + first, chunk, -first, length - first);
     }
   }
 }
@@ -117,28 +115,32 @@ GPU_INLINE bool broadcast(uint32_t from, bool flag, uint32_t* vote) {
 }
 
 // 2-4. Follows a cycle from a slot that this walker has claimed to one that another walker has claimed.
-template <int WordBytes, int PartBytes>
+template <int PartBytes>
 struct walker {
-  using part = held_part<WordBytes, PartBytes>;
+  using part = held_part<PartBytes>;
   static constexpr uint32_t claiming_thread =
       cycles_threads / 2;  // of the second warp: a claim takes as long as a read
   static constexpr uint32_t no_slot = UINT32_MAX;
   const cycles_args& args;
   const walk& mine;
   uint32_t* const votes;
+  unsigned char* const buffers;                // of parts in shared memory
   uint32_t target = 0;                         // of the part that was read last
-  unsigned char *at = nullptr, *to = nullptr;  // the slot that was read last, and its target
+  unsigned char *at = nullptr, *to = nullptr;  // the part that was read last, and its target
   bool claimed = false;
 
   [[nodiscard]] GPU_INLINE slot_bits bits_of(uint32_t slot) const {
     return {args.flags, slot * args.parts.divisor + mine.part};
   }
 
+  [[nodiscard]] GPU_INLINE unsigned char* written_at(uint32_t slot) const {
+    return const_cast<unsigned char*>(place_of<true>(args, slot).at) + mine.offset;
+  }
   // 2. Reads the part in `slot`, and claims its target. `into`: the address to which the slot is written later
   GPU_INLINE void read(part& held, uint32_t slot, unsigned char* into) {
     target = target_of(args, slot);
-    at = into, to = address_of<true>(args, target, mine);
-    read_part(held, address_of<false>(args, slot, mine), to, mine.length);
+    at = into, to = written_at(target);
+    read_part(held, place_of<false>(args, slot), mine.offset, mine.length);
     claimed = thread_index() == claiming_thread && claim(bits_of(target));
   }
   // Writes `last` to `at`, and reads the part in the target into `last`. The part that was read from `at` is `held`,
@@ -148,8 +150,10 @@ struct walker {
   GPU_INLINE bool step(part& last, int32_t last_length, const part& held, uint32_t first = no_slot) {
     // The barrier in broadcast() orders all threads' reads of `at` before the writes to it, and of slot `first` before
     // its read bit is published.
+    wait_for_copies();
     const bool continues = broadcast(claiming_thread, claimed, votes + Slot);
     write_part(last, at, last_length);
+    block_barrier();                        // orders the reads of the buffer of `last` before it is filled again
     if (continues) read(last, target, to);  // 3.
     if (thread_index() == 0) {
       const slot_bits first_bits = bits_of(first), target_bits = bits_of(target);
@@ -162,14 +166,14 @@ struct walker {
     return false;
   }
   GPU_INLINE void follow(uint32_t slot) {
-    part one, other;  // two, so that the next read can start while the one before is in flight
-    read(one, slot, address_of<true>(args, slot, mine));
+    part one(buffers), other(buffers + PartBytes);  // two: the next read starts while the one before is in flight
+    read(one, slot, written_at(slot));
     if (!step<0>(other, 0, one, slot)) return;
     while (step<1>(one, mine.length, other) && step<0>(other, mine.length, one)) continue;
   }
 };
 
-template <int WordBytes, int PartBytes, std::uint64_t Limits>
+template <int PartBytes, std::uint64_t Limits>
 GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
 cycles_kernel(GPU_PARAMETER cycles_args args) {
   static_assert(threads_of(Limits) == cycles_threads);
@@ -200,7 +204,7 @@ cycles_kernel(GPU_PARAMETER cycles_args args) {
       mine.offset = int64_t{mine.part} * args.part_bytes;
       const int64_t left = args.item_bytes - mine.offset;
       mine.length = left < args.part_bytes ? static_cast<int32_t>(left) : args.part_bytes;
-      walker<WordBytes, PartBytes>{args, mine, votes}.follow(slot);
+      walker<PartBytes>{args, mine, votes, shared_memory() + cycles_shared_bytes}.follow(slot);
     }
   }
 }

@@ -19,13 +19,15 @@ constexpr int walkers_per_multiprocessor = 32;  // blocks that fit a multiproces
 bool offers::cycles(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
                     kernels::offer& made) noexcept {
   const cycles_steps* const steps = known.cycles;
-  if (steps == nullptr || row.element_bytes > steps->alignment) return false;
+  if (steps == nullptr) return false;
   const std::int64_t part_bytes = std::int64_t{row.tile_cols} * row.element_bytes;
   const std::int64_t item = steps->items.item_bytes;
-  if (part_bytes < std::min<std::int64_t>(item, cycles_part_bytes)) return false;
+  const std::int64_t most = part_bytes - realigned_bytes;
+  if (part_bytes < cycles_part_bytes && most < item) return false;
   auto& args = made.emplace<cycles_args>();
   args = steps->items;
-  const std::int64_t most = row.element_bytes == 1 ? realigned_part_bytes : part_bytes;
+  const std::int64_t row_slots = args.row_slots.divisor;
+  args.span_bytes = (ceil_div(steps->slots, row_slots) - 1) * args.row_bytes + std::min(steps->slots, row_slots) * item;
   const std::int64_t parts = ceil_div(item, most);
   const std::int64_t part = std::min(ceil_div(ceil_div(item, parts), 64) * 64, item);
   if (steps->slots >= INT32_MAX / parts) return false;
@@ -34,10 +36,10 @@ bool offers::cycles(const kernels::facts& known, const kernels::target& on, cons
   args.count = static_cast<std::uint32_t>(steps->slots * args.parts.divisor);
   args.walkers = std::min(args.count, static_cast<std::uint32_t>(on.multiprocessors * walkers_per_multiprocessor));
   made.blocks = args.walkers;
-  made.shared_bytes = cycles_shared_bytes;
+  made.shared_bytes = row.shared_bytes;
   made.reason = "items follow their cycles";
-  // No prediction: the time orders the rows. The widest words come first, then the shortest parts that hold an item.
-  made.time = 2 + 0.2 * (4 - log2_of_word(row.element_bytes)) + static_cast<double>(part_bytes) / (1 << 15);
+  // No prediction: the time orders the rows. The shortest parts that hold an item come first.
+  made.time = 2 + static_cast<double>(part_bytes) / (1 << 15);
   made.binds = kernels::bound::dram;
   return true;
 }

@@ -46,12 +46,12 @@ GPU_INLINE void fetch_part(const unaligned_source& src, unsigned char* to, const
   }
 }
 
-// As fetch_part, of a granule of which the kernel uses the bytes [first, end). They must be within [src.begin, src.end).
+// As fetch_part, of a granule of which the kernel uses the bytes [first, end). They must be within [begin, end_of_all).
 // Other blocks may write the others meanwhile.
-GPU_INLINE void fetch_used(const array_args& args, unsigned char* to, const unsigned char* from, int32_t first,
-                           int32_t end) {
+GPU_INLINE void fetch_used(std::uint64_t begin, std::uint64_t end_of_all, unsigned char* to, const unsigned char* from,
+                           int32_t first, int32_t end) {
   const auto address = reinterpret_cast<std::uint64_t>(from);
-  if (address >= args.src_begin && address + 16 <= args.src_end) return start_line_copy(to, from, first, end);
+  if (address >= begin && address + 16 <= end_of_all) return start_line_copy(to, from, first, end);
   GPU_UNROLL_BY(1) for (int32_t k = first; k < end; ++k) to[k] = from[k];  // rare, so not unrolled
 }
 
@@ -103,6 +103,29 @@ GPU_INLINE void store_rows(unsigned char* address, const uint32_t (&words)[4], i
     } else {
       store_global(address + k * WordBytes,
                    static_cast<word_t<WordBytes>>(words[k * WordBytes / 4] >> k * WordBytes % 4 * 8));
+    }
+  }
+}
+
+// Stores bytes [from, to) of a chunk, which are whole words.
+template <int WordBytes>
+GPU_INLINE void store_bytes(unsigned char* chunk, const word_t<16>& value, int32_t from, int32_t to) {
+  const uint32_t words[4] = {value.x, value.y, value.z, value.w};
+  if constexpr (WordBytes == 16) return;  // every chunk is whole
+  if constexpr (WordBytes == 8) {
+    if (from <= 0 && to >= 8) store_global(chunk, word_t<8>{words[0], words[1]});
+    if (from <= 8 && to >= 16) store_global(chunk + 8, word_t<8>{words[2], words[3]});
+    return;
+  }
+  GPU_UNROLL for (int k = 0; k < 4; ++k) {
+    if (from <= 4 * k && to >= 4 * k + 4) {
+      store_global(chunk + 4 * k, words[k]);
+    } else if constexpr (WordBytes < 4) {
+      GPU_UNROLL for (int byte = 4 * k; byte < 4 * k + 4; byte += WordBytes) {
+        if (from <= byte && to > byte) {
+          store_global(chunk + byte, static_cast<word_t<WordBytes>>(words[k] >> (byte - 4 * k) * 8));
+        }
+      }
     }
   }
 }

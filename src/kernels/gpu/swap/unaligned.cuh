@@ -56,7 +56,8 @@ GPU_INLINE void fetch_tile(const swap_args& args, const staged_tile& tile, const
     const int32_t byte = static_cast<int32_t>((i - row * granules) * 16) - static_cast<int32_t>(low_word(start) & 15);
     if (byte >= bytes) continue;
     unsigned char* const to = shared_memory() + tile.smem_offset + staged_row<WordBytes, OneWord>(args, row) + byte;
-    fetch_used(args, to, start + byte, byte < 0 ? -byte : 0, bytes - byte < 16 ? bytes - byte : 16);
+    fetch_used(args.src_begin, args.src_end, to, start + byte, byte < 0 ? -byte : 0,
+               bytes - byte < 16 ? bytes - byte : 16);
   }
 }
 
