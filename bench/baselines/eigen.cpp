@@ -94,6 +94,7 @@ std::unique_ptr<runner> make_shuffle(const std::vector<std::int64_t>& extents, c
 }
 
 std::unique_ptr<runner> prepare_shuffle(const setup& how) {
+  if (!how.original.is_packed()) return nullptr;
   switch (how.original.element_bytes) {
     case 1:
       return make_shuffle<std::uint8_t>(how.original.extents, how.original.axes, how.threads);
