@@ -93,41 +93,50 @@ GPU_INLINE void rotate_down(uint32_t (&words)[4], uint32_t bytes) {
   GPU_UNROLL for (int k = 0; k < 4; ++k) words[k] = (bytes & 8) != 0 ? by_word[(k + 2) % 4] : by_word[k];
 }
 
+GPU_INLINE uint32_t word_of(const word_t<16>& chunk, int32_t index) {
+  return (index & 2) != 0 ? (index & 1) != 0 ? chunk.w : chunk.z : (index & 1) != 0 ? chunk.y : chunk.x;
+}
+
+// Stores bytes [from, to) of a chunk, which are whole words. Bytes at its begin or end are stored in pieces of 8, 4, 2
+// and 1 bytes: each store is a request of its own to L2, and a warp has lanes of both kinds.
+template <int WordBytes>
+GPU_INLINE void store_bytes(unsigned char* chunk, const word_t<16>& value, int32_t from, int32_t to) {
+  if (from <= 0 && to >= 16) return store_global(chunk, value);
+  const auto store_piece = [&](auto size, int32_t at) {
+    constexpr int Size = decltype(size)::value;
+    if constexpr (Size == 8) {
+      store_global(chunk + at, at == 0 ? word_t<8>{value.x, value.y} : word_t<8>{value.z, value.w});
+    } else {
+      store_global(chunk + at, static_cast<word_t<Size>>(word_of(value, at >> 2) >> (at & 3) * 8));
+    }
+  };
+  if (from > 0 && to < 16) {
+    constexpr int Size = WordBytes < 8 ? WordBytes : 4;
+    GPU_UNROLL_BY(1) for (int32_t at = from; at < to; at += Size) store_piece(std::integral_constant<int, Size>(), at);
+    return;
+  }
+  const int32_t bytes = from <= 0 ? to : 16 - from;
+  const auto store_if = [&](auto size) {
+    constexpr int Size = decltype(size)::value;
+    if constexpr (Size >= WordBytes) {
+      const int32_t larger = bytes & 16 - 2 * Size;  // bytes in larger pieces
+      if ((bytes & Size) != 0) store_piece(size, from <= 0 ? larger : 16 - larger - Size);
+    }
+  };
+  if (bytes <= 0) return;
+  store_if(std::integral_constant<int, 8>());
+  store_if(std::integral_constant<int, 4>());
+  store_if(std::integral_constant<int, 2>());
+  store_if(std::integral_constant<int, 1>());
+}
+
 // Stores those elements k of a chunk for which from <= k < to.
 template <int WordBytes>
 GPU_INLINE void store_rows(unsigned char* address, const uint32_t (&words)[4], int64_t from, int64_t to) {
-  GPU_UNROLL for (int k = 0; k < 16 / WordBytes; ++k) {
-    if (k < from || k >= to) continue;
-    if constexpr (WordBytes == 8) {
-      store_global(address + k * 8, word_t<8>{words[2 * k], words[2 * k + 1]});
-    } else {
-      store_global(address + k * WordBytes,
-                   static_cast<word_t<WordBytes>>(words[k * WordBytes / 4] >> k * WordBytes % 4 * 8));
-    }
-  }
-}
-
-// Stores bytes [from, to) of a chunk, which are whole words.
-template <int WordBytes>
-GPU_INLINE void store_bytes(unsigned char* chunk, const word_t<16>& value, int32_t from, int32_t to) {
-  const uint32_t words[4] = {value.x, value.y, value.z, value.w};
-  if constexpr (WordBytes == 16) return;  // every chunk is whole
-  if constexpr (WordBytes == 8) {
-    if (from <= 0 && to >= 8) store_global(chunk, word_t<8>{words[0], words[1]});
-    if (from <= 8 && to >= 16) store_global(chunk + 8, word_t<8>{words[2], words[3]});
-    return;
-  }
-  GPU_UNROLL for (int k = 0; k < 4; ++k) {
-    if (from <= 4 * k && to >= 4 * k + 4) {
-      store_global(chunk + 4 * k, words[k]);
-    } else if constexpr (WordBytes < 4) {
-      GPU_UNROLL for (int byte = 4 * k; byte < 4 * k + 4; byte += WordBytes) {
-        if (from <= byte && to > byte) {
-          store_global(chunk + byte, static_cast<word_t<WordBytes>>(words[k] >> (byte - 4 * k) * 8));
-        }
-      }
-    }
-  }
+  constexpr int V = 16 / WordBytes;
+  const int32_t first = from <= 0 ? 0 : from >= V ? 16 : static_cast<int32_t>(from) * WordBytes;
+  const int32_t end = to <= 0 ? 0 : to >= V ? 16 : static_cast<int32_t>(to) * WordBytes;
+  store_bytes<WordBytes>(address, {words[0], words[1], words[2], words[3]}, first, end);
 }
 
 // Returns bytes [first, first + 16) of two chunks, 0 <= first < 16. With first = 0, `high` is unused. The lanes of a
