@@ -52,7 +52,9 @@ struct assemble_args {
   std::int32_t piece_smem_stride = 0;
   std::int32_t most_rows = 0;
   std::int32_t most_lines = 0;
-  std::int32_t tables = 0;  // their shared-memory offset
+  std::int32_t tables = 0;              // the shared-memory offset of all tables, the bytes of a box
+  std::int32_t row_tables = 0;          // of the tables of rows and lines; the table of elements is before them
+  std::int32_t element_copy_bytes = 0;  // from one copy of the table of elements to the next: see assemble_tables
 };
 
 }  // namespace cornerturn::gpu

@@ -125,16 +125,17 @@ double layout::conflicts_of(const smem_strides& strides, const lane_starts& star
   for (int i = 0; i < starts.count; ++i) stride[i] = static_cast<std::int32_t>(strides[starts.axes[i]]);
   int all = 0, loads = 0;
   for (int first = 0; first < 32; first += group, ++loads) {
-    std::array<std::uint8_t, 32> depth{};
-    std::array<std::int32_t, 32> seen{};
+    std::array<std::uint8_t, 32> depth{};  // different cells of each bank
+    std::array<std::array<std::int32_t, 32>, 32> seen;
     int worst = 1;
     for (int lane = first; lane < first + group; ++lane) {
       std::int32_t offset = 0;
       for (int i = 0; i < starts.count; ++i) offset += starts.index[lane][i] * stride[i];
       const std::int32_t cell = offset >> cell_log2;
       const int bank = cell & (group - 1);
-      if (depth[bank] > 0 && seen[bank] == cell) continue;
-      seen[bank] = cell;
+      const auto begin = seen[bank].begin(), end = begin + depth[bank];
+      if (std::find(begin, end, cell) != end) continue;
+      *end = cell;
       worst = std::max<int>(worst, ++depth[bank]);
     }
     all += worst;
@@ -317,8 +318,10 @@ assemble_box layout::make(std::int64_t most_shared_bytes) noexcept {
     const std::int64_t indices = std::min<std::int64_t>(last, ceil_div(64, each));
     args.piece = map::fast_divisor(static_cast<std::uint32_t>(each * indices));
     args.piece_smem_stride = static_cast<std::int32_t>(indices * strides[line.axes[line.count - 1]]);
-    const std::int64_t tables = 12 * std::int64_t{args.most_rows + args.most_lines} + 2 * (each * indices + 16);
-    made.shared_bytes += static_cast<int>(ceil_div(tables, 16) * 16);
+    // Copies begin in different banks: 8 bytes behind a multiple of 32.
+    args.element_copy_bytes = static_cast<std::int32_t>(ceil_div(2 * (each * indices + 16), 32) * 32 + 8);
+    args.row_tables = args.tables + 4 * args.element_copy_bytes;
+    made.shared_bytes = args.row_tables + static_cast<int>(ceil_div(12 * (args.most_rows + args.most_lines), 16) * 16);
   }
   made.is_too_large = made.shared_bytes > most_shared_bytes;
   if (made.is_too_large || !number(args.blocks, made.blocks)) made.blocks = 0;

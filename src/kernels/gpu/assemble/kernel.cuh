@@ -61,20 +61,31 @@ struct box_extents {
   }
 };
 
-// The tables of a box in shared memory.
+// The tables of a box in shared memory. A lane loads four entries of the table of elements at once, and they may begin at
+// any entry: entry i of copy c is element i + c.
 struct assemble_tables {
-  int64_t* row_src;        // (rows)
-  int64_t* line_dst;       // (lines)
-  int32_t* row_smem;       // (rows)
-  int32_t* line_smem;      // (lines)
-  std::uint16_t* element;  // (elements of a piece, and as many more as a chunk has)
+  static constexpr int copies = 4;
 
-  GPU_INLINE explicit assemble_tables(const assemble_args& args) {
-    row_src = reinterpret_cast<int64_t*>(shared_memory() + args.tables);
+  int64_t* row_src;         // (rows)
+  int64_t* line_dst;        // (lines)
+  int32_t* row_smem;        // (rows)
+  int32_t* line_smem;       // (lines)
+  unsigned char* elements;  // (copies, elements of a piece and as many more as a chunk has), two bytes each
+  int32_t copy_bytes;
+
+  GPU_INLINE explicit assemble_tables(const assemble_args& args) : copy_bytes(args.element_copy_bytes) {
+    elements = shared_memory() + args.tables;
+    row_src = reinterpret_cast<int64_t*>(shared_memory() + args.row_tables);
     line_dst = row_src + args.most_rows;
     row_smem = reinterpret_cast<int32_t*>(line_dst + args.most_lines);
     line_smem = row_smem + args.most_rows;
-    element = reinterpret_cast<std::uint16_t*>(line_smem + args.most_lines);
+  }
+  GPU_INLINE std::uint16_t& entry(int32_t element, int32_t copy) const {
+    return *reinterpret_cast<std::uint16_t*>(elements + copy * copy_bytes + element * 2);
+  }
+  // The entries of elements [element, element + 4), two in a word.
+  GPU_INLINE word_t<8> four_entries(int32_t element) const {
+    return load_shared<word_t<8>>(elements + (element & 3) * copy_bytes + (element & ~3) * 2);
   }
 };
 
@@ -100,10 +111,11 @@ GPU_INLINE void fill_line_tables(const assemble_args& args, const assemble_table
     at.line_dst[i] = split_index(args.lines, args.line_rank, static_cast<uint32_t>(i), at.line_smem[i]);
   }
   const int32_t entries = static_cast<int32_t>(args.piece.divisor) + spare_entries;
-  for (int32_t i = thread; i < entries; i += assemble_threads) {
+  for (int32_t i = thread; i < entries * assemble_tables::copies; i += assemble_threads) {
+    const int32_t copy = i % assemble_tables::copies, element = i / assemble_tables::copies;
     int32_t smem_offset = 0;
-    split_index(args.elements, args.element_rank, static_cast<uint32_t>(i), smem_offset);
-    at.element[i] = static_cast<std::uint16_t>(smem_offset);
+    split_index(args.elements, args.element_rank, static_cast<uint32_t>(element + copy), smem_offset);
+    at.entry(element, copy) = static_cast<std::uint16_t>(smem_offset);
   }
 }
 
@@ -219,24 +231,37 @@ GPU_INLINE word_t<16> gather_chunk(const unsigned char* from, const int32_t* off
 }
 
 // 3. The shared-memory offsets of the elements that hold a chunk, from `element` on; -1: the chunk starts before the
-// line. Elements that do not exist are replaced by others; their bytes are not stored.
-template <int WordBytes, int Words, bool Fused, bool Whole>
+// line. Exist: all of them are in the box. Otherwise others replace those that are not; their bytes are not stored.
+template <int WordBytes, int Words, bool Fused, bool Exist>
 GPU_INLINE void locate_elements(const assemble_args& args, const assemble_tables& tables, int32_t smem_offset,
                                 int32_t element, int32_t absent, int32_t elements, int32_t* offset) {
-  constexpr bool Exist = Whole && (Words == 1 || WordBytes == 1);
+  constexpr int Count = assembled<WordBytes, Words>::count;
   int32_t piece_first = 0;
   if constexpr (Fused) {
     const auto piece = static_cast<int32_t>(args.piece.quotient(Exist || element > 0 ? element : 0));
     piece_first = piece * static_cast<int32_t>(args.piece.divisor);
     smem_offset += piece * args.piece_smem_stride;
   }
-  GPU_UNROLL for (int k = 0; k < assembled<WordBytes, Words>::count; ++k) {
+  if constexpr (Fused && Exist && Count > 1) {
+    const uint32_t both =
+        static_cast<uint32_t>(smem_offset) * 0x10001;  // a box has at most 65535 bytes, so no sum carries
+    GPU_UNROLL for (int k = 0; k < Count; k += 4) {
+      const word_t<8> entries = tables.four_entries(element - piece_first + k);
+      const uint32_t two[2] = {entries.x + both, entries.y + both};
+      GPU_UNROLL for (int i = 0; i < 4 && k + i < Count; ++i) {
+        offset[k + i] = static_cast<int32_t>(i % 2 == 0 ? two[i / 2] & 0xffff : two[i / 2] >> 16);
+      }
+    }
+    return;
+  }
+  GPU_UNROLL for (int k = 0; k < Count; ++k) {
     int32_t mine = element + k;
     if constexpr (!Exist) {
       mine = mine < elements ? mine : elements - 1;
       mine = mine < absent ? absent : mine;
     }
-    offset[k] = smem_offset + (Fused ? tables.element[mine - piece_first] : mine * args.elements[0].smem_stride);
+    offset[k] =
+        smem_offset + (Fused ? int32_t{tables.entry(mine - piece_first, 0)} : mine * args.elements[0].smem_stride);
   }
 }
 
@@ -246,8 +271,8 @@ struct assemble_chunk {
   int32_t start;        // negative: before the line
 };
 
-// 3. Calls gather(chunk) for each chunk of the box's lines, and stores the word that it returns. Whole: the lines begin
-// and end at sectors.
+// 3. Calls gather.get(chunk) for each chunk of the box's lines, and stores the word that it returns: get<true> for chunks
+// that are stored whole. Whole: the lines begin and end at sectors.
 template <int WordBytes, bool Fused, bool Whole, class Gather>
 GPU_INLINE void write_lines(const assemble_args& args, const assemble_tables& tables, const box_extents& box,
                             unsigned char* dst, int32_t phase, const Gather& gather) {
@@ -269,18 +294,18 @@ GPU_INLINE void write_lines(const assemble_args& args, const assemble_tables& ta
     const int32_t aligned = Whole ? first : first - static_cast<int32_t>(low_word(to + first) & 15);
     const int32_t stop = last < aligned + end ? last : aligned + end;
     for (int32_t start = aligned + first_chunk * 16; start < stop; start += step) {
-      const word_t<16> value = gather(assemble_chunk{smem_offset, start});
+      const assemble_chunk chunk{smem_offset, start};
       if (Whole || (start >= first && start + 16 <= last)) {
-        store_global(to + start, value);
+        store_global(to + start, gather.template get<true>(chunk));
       } else {
-        store_bytes<WordBytes>(to + start, value, first - start, last - start);
+        store_bytes<WordBytes>(to + start, gather.template get<false>(chunk), first - start, last - start);
       }
     }
   }
 }
 
 // 3. The elements of a chunk are words, or three words each.
-template <int WordBytes, int Words, bool Fused, bool Whole>
+template <int WordBytes, int Words, bool Fused>
 struct words_of_chunk {
   const assemble_args& args;
   const assemble_tables& tables;
@@ -293,58 +318,64 @@ struct words_of_chunk {
         absent(box.absent_of(all.line_bytes) / (WordBytes * Words)),
         elements(box.of(all.line_bytes) / (WordBytes * Words)) {}
 
-  GPU_INLINE word_t<16> operator()(const assemble_chunk& chunk) const {
+  template <bool Inside>
+  GPU_INLINE word_t<16> get(const assemble_chunk& chunk) const {
     using at = assembled<WordBytes, Words>;
     const int32_t element =
         Words == 1 ? chunk.start >> at::log2_bytes
                    : static_cast<int32_t>(static_cast<uint32_t>(chunk.start + 16 * at::bytes) / at::bytes) - 16;
     int32_t offset[at::count];
-    locate_elements<WordBytes, Words, Fused, Whole>(args, tables, chunk.smem_offset, element, absent, elements, offset);
+    // Three words: the last of the elements may only be needed for another misalignment of the chunk.
+    if (Inside && (Words == 1 || WordBytes == 1 || element + at::count <= elements)) {
+      locate_elements<WordBytes, Words, Fused, true>(args, tables, chunk.smem_offset, element, absent, elements,
+                                                     offset);
+    } else {
+      locate_elements<WordBytes, Words, Fused, false>(args, tables, chunk.smem_offset, element, absent, elements,
+                                                      offset);
+    }
     return gather_chunk<WordBytes, Words>(shared_memory(), offset,
                                           static_cast<uint32_t>(chunk.start - element * at::bytes));
   }
 };
 
-// 1. and 2. Returns the misalignment of the first element of the halo.
+// 1. `src` is the address of the halo's first element.
 template <bool Fused>
-GPU_INLINE int32_t stage_box(const assemble_args& args, const assemble_tables& tables, const box_extents& box,
-                             const unsigned char* src, int32_t spare_entries, int32_t spare_bytes) {
-  src -= args.halo_src_bytes;
-  const auto phase = static_cast<int32_t>(low_word(src) & 15);
-  if constexpr (Fused) {  // 1.
-    for (auto i = static_cast<int32_t>(thread_index()); i < args.most_rows; i += assemble_threads) {
-      tables.row_src[i] = split_index(args.rows, args.row_rank, static_cast<uint32_t>(i), tables.row_smem[i]);
-    }
-    block_barrier();  // orders the writes of the table of rows before their reads
-  }
+GPU_INLINE void fetch_rows(const assemble_args& args, const assemble_tables& tables, const box_extents& box,
+                           const unsigned char* src, int32_t phase, int32_t spare_bytes) {
   const auto address = reinterpret_cast<std::uint64_t>(src);
   if (address >= args.arrays.src_begin + 15 && address + args.span_bytes + 15 + spare_bytes <= args.arrays.src_end) {
     fetch_box<Fused, true>(args, tables, box, src, phase, spare_bytes);
   } else {
     fetch_box<Fused, false>(args, tables, box, src, phase, spare_bytes);
   }
-  if constexpr (Fused) fill_line_tables(args, tables, box.of(args.line_count), spare_entries);  // 2.
-  wait_for_copies();
-  block_barrier();  // orders the granules copied in 1 and the tables written in 2 before their reads in 3
-  return phase;
 }
 
 // The phases of a block. Elements is a class with the properties of words_of_lines, below.
 template <class Elements>
 GPU_INLINE void assemble_box(const assemble_args& args) {
+  constexpr bool Fused = Elements::fused;
   const tile_origin here = find_origin(args.blocks, args.arrays.src, args.arrays.dst);
   if (here.left[0] <= 0 || here.left[1] <= 0) return;  // past the end of the last band
   const box_extents box(args, here);
   const assemble_tables tables(args);
+  if constexpr (Fused) {  // 1.
+    for (auto i = static_cast<int32_t>(thread_index()); i < args.most_rows; i += assemble_threads) {
+      tables.row_src[i] = split_index(args.rows, args.row_rank, static_cast<uint32_t>(i), tables.row_smem[i]);
+    }
+    block_barrier();  // orders the writes of the table of rows before their reads
+  }
+  const unsigned char* const src = here.src - args.halo_src_bytes;
+  const auto phase = static_cast<int32_t>(low_word(src) & 15);
+  fetch_rows<Fused>(args, tables, box, src, phase, Elements::spare_bytes);                                // 1.
+  if constexpr (Fused) fill_line_tables(args, tables, box.of(args.line_count), Elements::spare_entries);  // 2.
+  wait_for_copies();
+  block_barrier();  // orders the granules copied in 1 and the tables written in 2 before their reads in 3
   unsigned char* const dst = here.dst - args.line_bytes.each * box.halo;
-  const int32_t phase =
-      stage_box<Elements::fused>(args, tables, box, here.src, Elements::spare_entries, Elements::spare_bytes);
+  const typename Elements::gather gather(args, tables, box);
   if (box.is_whole(args)) {  // 3.
-    write_lines<Elements::word_bytes, Elements::fused, true>(
-        args, tables, box, dst, phase, typename Elements::template gather<true>(args, tables, box));
+    write_lines<Elements::word_bytes, Fused, true>(args, tables, box, dst, phase, gather);
   } else {
-    write_lines<Elements::word_bytes, Elements::fused, false>(
-        args, tables, box, dst, phase, typename Elements::template gather<false>(args, tables, box));
+    write_lines<Elements::word_bytes, Fused, false>(args, tables, box, dst, phase, gather);
   }
 }
 
@@ -355,8 +386,7 @@ struct words_of_lines {
   static constexpr bool fused = Fused;
   static constexpr int spare_entries = assembled<WordBytes, Words>::count - 1;  // of the table of elements
   static constexpr int spare_bytes = assembled<WordBytes, Words>::spare_bytes;
-  template <bool Whole>
-  using gather = words_of_chunk<WordBytes, Words, Fused, Whole>;
+  using gather = words_of_chunk<WordBytes, Words, Fused>;
 };
 
 template <int WordBytes, int Words, bool Fused, std::uint64_t Limits>

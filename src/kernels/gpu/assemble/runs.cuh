@@ -50,9 +50,10 @@ struct runs_of_chunk {
   }
   GPU_INLINE int32_t offset_of(int32_t element) const {
     const auto piece = static_cast<int32_t>(args.piece.quotient(element));
-    return piece * args.piece_smem_stride + tables.element[element - piece * static_cast<int32_t>(args.piece.divisor)];
+    return piece * args.piece_smem_stride + tables.entry(element - piece * static_cast<int32_t>(args.piece.divisor), 0);
   }
-  GPU_INLINE word_t<16> operator()(const assemble_chunk& chunk) const {
+  template <bool Inside>
+  GPU_INLINE word_t<16> get(const assemble_chunk& chunk) const {
     const int32_t element =
         elements == 1 || chunk.start < 0 ? 0 : static_cast<int32_t>(args.element.quotient(chunk.start));
     const int32_t in_element = chunk.start - element * bytes, until_end = bytes - in_element;
@@ -78,7 +79,6 @@ struct runs_of_lines {
   static constexpr bool fused = true;
   static constexpr int spare_entries = 0;
   static constexpr int spare_bytes = 0;
-  template <bool Whole>
   using gather = runs_of_chunk;
 };
 
