@@ -111,11 +111,12 @@ GPU_INLINE void fill_line_tables(const assemble_args& args, const assemble_table
     at.line_dst[i] = split_index(args.lines, args.line_rank, static_cast<uint32_t>(i), at.line_smem[i]);
   }
   const int32_t entries = static_cast<int32_t>(args.piece.divisor) + spare_entries;
-  for (int32_t i = thread; i < entries * assemble_tables::copies; i += assemble_threads) {
-    const int32_t copy = i % assemble_tables::copies, element = i / assemble_tables::copies;
+  for (int32_t i = thread; i < entries + assemble_tables::copies - 1; i += assemble_threads) {
     int32_t smem_offset = 0;
-    split_index(args.elements, args.element_rank, static_cast<uint32_t>(element + copy), smem_offset);
-    at.entry(element, copy) = static_cast<std::uint16_t>(smem_offset);
+    split_index(args.elements, args.element_rank, static_cast<uint32_t>(i), smem_offset);
+    GPU_UNROLL for (int32_t copy = 0; copy < assemble_tables::copies; ++copy) {
+      if (i >= copy && i - copy < entries) at.entry(i - copy, copy) = static_cast<std::uint16_t>(smem_offset);
+    }
   }
 }
 
