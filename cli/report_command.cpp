@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <optional>
 #include <sstream>
 
 #include "bench/bench.hpp"
@@ -50,7 +51,7 @@ void measure_ladder(report& all, const workload& work, bool on_gpu) {
 }
 
 // Returns the exit code of the bench: 1 for a wrong result. The page also shows wrong results.
-int measure_cases(report& all, const workload& work, bool on_gpu) {
+int measure_cases(report& all, const workload& work, bool on_gpu, output_file* save) {
   std::vector<std::string> words = {"--device", on_gpu ? "cuda:0" : "cpu"};
   words.insert(words.end(), work.bench.begin(), work.bench.end());
   if (on_gpu || !bench::linked_peers().empty()) words.insert(words.end(), {"--peers", "on"});
@@ -60,6 +61,10 @@ int measure_cases(report& all, const workload& work, bool on_gpu) {
   const int code = bench::main(static_cast<int>(argv.size()), argv.data(), &file);
   if (file.empty()) throw failure("nothing was measured", static_cast<exit_code>(code));
   add_result(all, file, "the bench");
+  if (save != nullptr) {
+    save->write_at(file, 0);
+    save->publish();
+  }
   return code;
 }
 
@@ -75,7 +80,16 @@ std::string file_name_of(const std::string& name) { return name.substr(name.find
 }  // namespace
 
 int run_report(const report_options& options) {
-  output_file page(options.output, 0);  // fail before minutes of measuring, not after
+  // Fails before minutes of measuring, not after: the files are opened first.
+  output_file page(options.output, 0);
+  std::optional<output_file> save;
+  if (!options.save.empty()) save.emplace(options.save, 0);
+  const std::string earlier = options.since.empty() ? "" : content_of(options.since);
+  if (!options.since.empty()) {
+    report alone;
+    add_result(alone, earlier, options.since);
+  }
+
   report all;
   int code = exit_ok;
   for (const std::string& name : options.from) {
@@ -86,8 +100,9 @@ int run_report(const report_options& options) {
     const bool on_gpu = ladder::absence().empty();
     const workload work = workload_for(on_gpu, options.quick);
     measure_ladder(all, work, on_gpu);
-    code = measure_cases(all, work, on_gpu);
+    code = measure_cases(all, work, on_gpu, save ? &*save : nullptr);
   }
+  if (!options.since.empty()) add_earlier(all, earlier, options.since);
   const std::string text = page_of(all);
   page.write_at(text, 0);
   page.publish();

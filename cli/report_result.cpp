@@ -1,6 +1,7 @@
 // Reads result files; docs/measuring.md describes their format.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "report.hpp"
@@ -10,6 +11,13 @@ namespace cornerturn::cli {
 namespace {
 
 using nlohmann::json;
+
+// The reason without nlohmann's own prefix, "[json.exception.out_of_range.403] ".
+std::string reason_of(const json::exception& fault) {
+  const std::string text = fault.what();
+  const auto end = text.find("] ");
+  return end == std::string::npos ? text : text.substr(end + 2);
+}
 
 template <class Value>
 Value value_or(const json& from, const char* key, Value otherwise) {
@@ -85,7 +93,14 @@ measured_case case_of(const json& from) {
   made.threads = from.at("threads").get<int>();
   made.hot = from.at("hot").get<bool>();
   made.other_cpus = value_or<double>(from, "other_cpus", 0);
-  made.share = from.at("share").at("median").get<double>();
+  const json& share = from.at("share");
+  made.share = share.at("median").get<double>();
+  made.share_q1 = value_or<double>(share, "q1", made.share);
+  made.share_q3 = value_or<double>(share, "q3", made.share);
+  if (const auto worst = from.find("worst"); worst != from.end()) {
+    made.worst_process = worst->at("process").get<double>();
+    made.worst_place = worst->at("place").get<double>();
+  }
   for (const json& entry : from.at("contenders")) {
     const auto role = entry.at("role").get<std::string>();
     const double rate = entry.at("gb_s").at("median").get<double>();
@@ -93,7 +108,6 @@ measured_case case_of(const json& from) {
     if (role == "ours") {
       made.gigabytes_per_second = rate;
       made.right = right;
-      made.nanoseconds = entry.at("ns").at("median").get<double>();
     } else if (right && role == "roof") {
       made.roof = std::max(made.roof, rate);
     } else if (right && role == "peer") {
@@ -142,9 +156,26 @@ ladder_run ladder_of(const json& file) {
 
 }  // namespace
 
-void add_result(report& all, const std::string& text, const std::string& name) {
+namespace {
+
+// Calls add(parsed text); its errors become sentences that begin with the name of the file.
+template <class Add>
+void add_file(const std::string& text, const std::string& name, const Add& add) {
   try {
-    const json file = json::parse(text);
+    add(json::parse(text));
+  } catch (const json::parse_error&) {
+    throw failure(fmt::format("{}: is not JSON, wanted a result file of `cornerturn bench` or `ladder`", name));
+  } catch (const json::exception& fault) {
+    throw failure(fmt::format("{}: not a result file of this version: {}", name, reason_of(fault)));
+  } catch (const failure& fault) {
+    throw failure(fmt::format("{}: {}", name, fault.what()));
+  }
+}
+
+}  // namespace
+
+void add_result(report& all, const std::string& text, const std::string& name) {
+  add_file(text, name, [&all](const json& file) {
     if (file.contains("cornerturn")) {
       all.benches.push_back(bench_of(file));
     } else if (file.contains("rungs")) {
@@ -153,11 +184,20 @@ void add_result(report& all, const std::string& text, const std::string& name) {
       throw failure(
           "found no bench and no ladder, wanted a file of `cornerturn bench --json` or `cornerturn ladder --json`");
     }
-  } catch (const json::exception& fault) {
-    throw failure(fmt::format("{}: not a result file: {}", name, fault.what()));
-  } catch (const failure& fault) {
-    throw failure(fmt::format("{}: {}", name, fault.what()));
-  }
+  });
+}
+
+void add_earlier(report& all, const std::string& text, const std::string& name) {
+  add_file(text, name, [&all](const json& file) {
+    if (!file.contains("cornerturn")) throw failure("found no bench, wanted a file of `cornerturn bench --json`");
+    bench_run run = bench_of(file);
+    const auto same = [&run](const bench_run& one) { return one.device == run.device && one.arch == run.arch; };
+    if (std::ranges::none_of(all.benches, same)) {
+      const std::string found = all.benches.empty() ? "no device" : all.benches.front().device;
+      throw failure(fmt::format("measured on {}, but the page is about {}", run.device, found));
+    }
+    all.before.push_back(std::move(run));
+  });
 }
 
 }  // namespace cornerturn::cli
