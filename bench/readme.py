@@ -120,6 +120,9 @@ CLASSES = [
 ]
 
 
+RANDOM_WORDS = "These shapes were chosen. `bench --set random` draws shapes, axes, leading dimensions and addresses:\n\n"
+
+
 def class_of(case):
     kind = case["set"].removeprefix("random_")
     return next(name for name, kinds, fits in CLASSES if kind in kinds and fits(case))
@@ -162,7 +165,7 @@ def faster(gpu):
 def blocks(folder):
     gpu = read(folder, GPU)
     made = {"faster": faster(gpu), "table:cases": cases_table(gpu, {name: read(folder, name) for name in CPUS})}
-    made["table:random"] = random_table(read(folder, RANDOM)) if (folder / RANDOM).exists() else ""
+    made["table:random"] = RANDOM_WORDS + random_table(read(folder, RANDOM)) if (folder / RANDOM).exists() else ""
     return made
 
 

@@ -58,6 +58,9 @@ case $how in
     dpkg-deb --extract "$deb" "$scratch/root"
     consume find_package -DCMAKE_PREFIX_PATH="$scratch/root/usr"
     "$scratch/root/usr/bin/cornerturn" --version
+    for page in README.md docs/cli.md docs/learn/README.md docs/figures/speed-light.svg; do
+      ls "$scratch/root/usr/share/doc/cornerturn/$page"
+    done
     ;;
   *)
     echo "check.sh does not know '$how'"
