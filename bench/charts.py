@@ -15,7 +15,7 @@ FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
 
 def picture(width, height, label, body):
     return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-            f'role="img" aria-label="{escape(label)}" font-family="{FONT}" font-size="15">\n'
+            f'role="img" aria-label="{escape(label)}" font-family="{FONT}" font-size="16">\n'
             f"<title>{escape(label)}</title>\n" + "\n".join(body) + "\n</svg>\n")
 
 
@@ -38,37 +38,36 @@ def peers_in_chart(own):
 def speed(own, theme):
     """A bar a library: its mean share of the copy. A tick on the bar: our share in the library's cases."""
     colour, cases = THEMES[theme], cold(own)
-    left, full, top, step, height = 122, 430, 66, 36, 22
+    left, full, top, step, height = 118, 330, 66, 42, 24
     ours = geometric_mean([share(case) for case in cases])
-    rows = [("a copy", 1.0, None, "", "copy"), ("cornerturn", ours, None, f"{len(cases)} cases", "ours")]
-    rows += [(PEERS[one.name], one.theirs, one.ours, f"{one.faster:.1f} x faster, {one.cases} cases", "peer")
+    rows = [("a copy", 1.0, None, "", "", "copy"), ("cornerturn", ours, None, "", f"{len(cases)} cases", "ours")]
+    rows += [(PEERS[one.name], one.theirs, one.ours, f"{one.faster:.1f} x faster", f"{one.cases} cases", "peer")
              for one in peers_in_chart(own)]
     bottom = top + step * len(rows)
     device = own["machine"]["gpu"]["name"]
-    body = [text(0, 20, f"Transposes and permutations on an {device}, relative to a copy", colour["ink"],
-                 'font-size="17" font-weight="600"'),
-            text(left + full + 66, top - 16, "cornerturn is", colour["quiet"])]
+    body = [text(0, 20, f"Transposes on an {device}, relative to a copy", colour["ink"], 'font-size="18" font-weight="600"'),
+            text(left + full + 58, top - 16, "cornerturn is", colour["quiet"])]
     for quarter in range(5):
         x = left + full * quarter / 4
         body.append(f'<path d="M{x:g} {top - 8}V{bottom - 6}" stroke="{colour["line"]}"/>')
         body.append(text(f"{x:g}", top - 16, f"{quarter / 4:g}", colour["quiet"], 'text-anchor="middle"'))
-    for at, (name, mean, mark, words, kind) in enumerate(rows):
+    for at, (name, mean, mark, words, count, kind) in enumerate(rows):
         y = top + step * at
         weight = 'font-weight="600" ' if kind == "ours" else ""
-        body.append(text(left - 12, y + 16, name, colour["ink"], f'{weight}text-anchor="end"'))
+        body.append(text(left - 12, y + (13 if count else 17), name, colour["ink"], f'{weight}text-anchor="end"'))
+        body.append(text(left - 12, y + 30, count, colour["quiet"], 'font-size="13" text-anchor="end"'))
         body.append(rect(left, y, full * mean, height, colour[kind], 'rx="3"'))
         if mark:
             body.append(rect(left + full * mark - 1.5, y - 3, 3, height + 6, colour["ours"]))
-        body.append(text(left + full + 14, y + 16, f"{mean:.2f}", colour["ink"], weight.strip()))
-        body.append(text(left + full + 66, y + 16, words, colour["ink"] if kind == "peer" else colour["quiet"]))
-    body.append(text(0, bottom + 18, "Bar: geometric mean of the library's speed over the speed of the best copy, in the "
-                     "cases that it supports.", colour["quiet"], 'font-size="14"'))
-    body.append(rect(0, bottom + 28, 3, 16, colour["ours"]))
-    body.append(text(10, bottom + 41, f"cornerturn in these cases. Cold L2, median of {own['merged']} processes, {own['date']}.",
-                     colour["quiet"], 'font-size="14"'))
+        body.append(text(left + full + 14, y + 17, f"{mean:.2f}", colour["ink"], weight.strip()))
+        body.append(text(left + full + 58, y + 17, words, colour["ink"]))
+    body.append(text(0, bottom + 20, "Bar: speed over the speed of the best copy, geometric mean of the cases.", colour["quiet"]))
+    body.append(rect(0, bottom + 29, 3, 16, colour["ours"]))
+    body.append(text(10, bottom + 42, f"cornerturn in the same cases. Cold L2, {own['merged']} processes, {own['date']}.",
+                     colour["quiet"]))
     label = f"Share of the copy on an {device}: cornerturn {ours:.2f}; " + "; ".join(
         f"{name} {mean:.2f}" for name, mean, *_ in rows[2:])
-    return picture(830, bottom + 52, label, body)
+    return picture(620, bottom + 52, label, body)
 
 
 def transpose(theme):
@@ -102,7 +101,7 @@ def transpose(theme):
     for y in (70, 224):
         body.append(f'<path d="M268 {y}H318M308 {y - 7}L320 {y}L308 {y + 7}" fill="none" stroke="{colour["quiet"]}" '
                     'stroke-width="2.5" stroke-linecap="round" stroke-linejoin="round"/>')
-    return picture(600, 252, "A 2 x 3 array with rows 0 1 2 and 3 4 5 becomes a 3 x 2 array with rows 0 3, 1 4 and 2 5. "
+    return picture(620, 252, "A 2 x 3 array with rows 0 1 2 and 3 4 5 becomes a 3 x 2 array with rows 0 3, 1 4 and 2 5. "
                    "Its memory changes from 0 1 2 3 4 5 to 0 3 1 4 2 5.", body)
 
 

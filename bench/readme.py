@@ -72,12 +72,11 @@ def machine_lines(title, classes, cases):
 def cases_table(gpu, cpus):
     """One line a class, machine after machine."""
     lines = ["| share of a copy | cases | typical | worst | best other library |", "|---|---:|---:|---:|---|"]
-    title = (f"{gpu['machine']['gpu']['name']}, {gpu['date']}, median of {gpu['merged']} processes, "
-             f"revision {gpu['git_revision']}")
+    title = f"{gpu['machine']['gpu']['name']}, {gpu['merged']} processes, {gpu['date']}, {gpu['git_revision']}"
     lines += machine_lines(title, GPU_CLASSES, gpu["cases"])
     for name, own in cpus.items():
         threads = max(case["threads"] for case in own["cases"])
-        title = f"{CPUS[name]}, {threads} threads, {own['date']}, one process, revision {own['git_revision']}"
+        title = f"{CPUS[name]}, {threads} threads, {own['date']}, {own['git_revision']}"
         lines += machine_lines(title, CPU_CLASSES, [case for case in own["cases"] if case["threads"] == threads])
     return "\n".join(lines) + f"\n\n{ahead(gpu)}"
 
