@@ -34,6 +34,12 @@ std::string mebibytes(const json& from, const char* key) {
   return bytes > 0 ? bytes_text(bytes) : "";
 }
 
+// Highway's word for AVX-512 is AVX3.
+std::string instruction_set_of(const json& machine) {
+  const auto name = value_or<std::string>(machine, "simd", "");
+  return name.starts_with("AVX3") ? "AVX-512" : name;
+}
+
 std::vector<fact> machine_of(const json& machine) {
   std::vector<fact> facts;
   if (machine.contains("gpu")) {
@@ -50,8 +56,8 @@ std::vector<fact> machine_of(const json& machine) {
   }
   const int threads = value_or<int>(machine, "threads", 0);
   add(facts, machine.contains("gpu") ? "Host" : "CPU",
-      fmt::format("{}, {}, {} thread{}", value_or<std::string>(machine, "model", ""),
-                  value_or<std::string>(machine, "simd", ""), threads, threads == 1 ? "" : "s"));
+      fmt::format("{}, {}, {} thread{}", value_or<std::string>(machine, "model", ""), instruction_set_of(machine),
+                  threads, threads == 1 ? "" : "s"));
   add(facts, "Caches",
       fmt::format("L1d {}, L2 {}, L3 {}", mebibytes(machine, "l1d_bytes"), mebibytes(machine, "l2_bytes"),
                   mebibytes(machine, "l3_bytes")));

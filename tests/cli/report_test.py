@@ -204,6 +204,7 @@ class Given(Case):
     def test_a_cpu_has_no_bank_maps(self):
         page = self.check_page(self.report("--from", str(INTEL)))
         self.assertNotIn("Bank maps", page.sections)
+        self.assertIn("Intel(R) Xeon(R) Processor, AVX-512, 2 threads", page.sections["The machine"])
         self.assertIn("The lowest shares on Intel(R) Xeon(R) Processor", page.tables)
         self.assertIn("Spread over the rounds on Intel(R) Xeon(R) Processor", page.tables)
 
