@@ -51,6 +51,7 @@ struct report {
   std::vector<bench_run> before;  // an earlier run on each of these devices, or on none
   std::vector<ladder_run> ladders;
   std::vector<std::string> files;  // sources of the page; empty: measured here
+  std::string measured;            // the text of the last result file of the bench
 };
 
 // Effect  adds a result file of `bench --json` or of `ladder --json`

@@ -25,6 +25,7 @@ const measured_case* same_case(const bench_run& run, const measured_case& as) {
   return found == run.cases.end() ? nullptr : &*found;
 }
 
+// A case of both runs.
 struct change {
   const measured_case* now;
   const measured_case* before;

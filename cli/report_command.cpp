@@ -51,7 +51,7 @@ void measure_ladder(report& all, const workload& work, bool on_gpu) {
 }
 
 // Returns the exit code of the bench: 1 for a wrong result. The page also shows wrong results.
-int measure_cases(report& all, const workload& work, bool on_gpu, output_file* save) {
+int measure_cases(report& all, const workload& work, bool on_gpu) {
   std::vector<std::string> words = {"--device", on_gpu ? "cuda:0" : "cpu"};
   words.insert(words.end(), work.bench.begin(), work.bench.end());
   if (on_gpu || !bench::linked_peers().empty()) words.insert(words.end(), {"--peers", "on"});
@@ -61,10 +61,6 @@ int measure_cases(report& all, const workload& work, bool on_gpu, output_file* s
   const int code = bench::main(static_cast<int>(argv.size()), argv.data(), &file);
   if (file.empty()) throw failure("nothing was measured", static_cast<exit_code>(code));
   add_result(all, file, "the bench");
-  if (save != nullptr) {
-    save->write_at(file, 0);
-    save->publish();
-  }
   return code;
 }
 
@@ -75,23 +71,23 @@ std::string content_of(const std::string& name) {
   return text;
 }
 
+void check_result(const std::string& text, const std::string& name) {
+  report alone;
+  add_result(alone, text, name);
+}
+
 std::string file_name_of(const std::string& name) { return name.substr(name.find_last_of('/') + 1); }
 
 }  // namespace
 
 int run_report(const report_options& options) {
-  // Fails before minutes of measuring, not after: the files are opened first.
-  output_file page(options.output, 0);
+  output_file page(options.output, 0);  // fail before minutes of measuring, not after
+  report all;
+  int code = exit_ok;
   std::optional<output_file> save;
   if (!options.save.empty()) save.emplace(options.save, 0);
   const std::string earlier = options.since.empty() ? "" : content_of(options.since);
-  if (!options.since.empty()) {
-    report alone;
-    add_result(alone, earlier, options.since);
-  }
-
-  report all;
-  int code = exit_ok;
+  if (!options.since.empty()) check_result(earlier, options.since);
   for (const std::string& name : options.from) {
     add_result(all, content_of(name), name);
     all.files.push_back(file_name_of(name));
@@ -100,7 +96,11 @@ int run_report(const report_options& options) {
     const bool on_gpu = ladder::absence().empty();
     const workload work = workload_for(on_gpu, options.quick);
     measure_ladder(all, work, on_gpu);
-    code = measure_cases(all, work, on_gpu, save ? &*save : nullptr);
+    code = measure_cases(all, work, on_gpu);
+  }
+  if (save) {
+    save->write_at(all.measured, 0);
+    save->publish();
   }
   if (!options.since.empty()) add_earlier(all, earlier, options.since);
   const std::string text = page_of(all);

@@ -181,9 +181,10 @@ void add_file(const std::string& text, const std::string& name, const Add& add) 
 }  // namespace
 
 void add_result(report& all, const std::string& text, const std::string& name) {
-  add_file(text, name, [&all](const json& file) {
+  add_file(text, name, [&all, &text](const json& file) {
     if (file.contains("cornerturn")) {
       all.benches.push_back(bench_of(file));
+      all.measured = text;
     } else if (file.contains("rungs")) {
       all.ladders.push_back(ladder_of(file));
     } else {
