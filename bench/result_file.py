@@ -1,4 +1,4 @@
-"""Reads the result files of `cornerturn bench --json` and of merge.py."""
+"""Reads the result files of `cornerturn bench` and of merge.py."""
 import json
 import math
 import sys

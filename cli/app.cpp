@@ -178,7 +178,7 @@ void add_report(CLI::App& app, command_line& chosen) {
   from->type_name("FILE");
   command
       ->add_option("--since", options->since,
-                   "Show the change since this result file of an earlier bench --json or report --save")
+                   "Show the change since this result file of an earlier bench or report --save")
       ->type_name("FILE");
   command->add_option("--save", options->save, "Write the measured cases to this file, for --since and --from")
       ->type_name("FILE")

@@ -54,11 +54,11 @@ struct report {
   std::string measured;            // the text of the last result file of the bench
 };
 
-// Effect  adds a result file of `bench --json` or of `ladder --json`
+// Effect  adds a result file of the bench or of the ladder
 // Errors  failure: the text is no such file; the sentence begins with `name`
 void add_result(report& all, const std::string& text, const std::string& name);
 
-// Effect  adds a result file of `bench --json` as the earlier run of a device in all.benches
+// Effect  adds a result file of the bench as the earlier run of a device in all.benches
 // Errors  failure: as add_result, or no run of that device is in all.benches
 void add_earlier(report& all, const std::string& text, const std::string& name);
 

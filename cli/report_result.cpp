@@ -188,15 +188,14 @@ void add_result(report& all, const std::string& text, const std::string& name) {
     } else if (file.contains("rungs")) {
       all.ladders.push_back(ladder_of(file));
     } else {
-      throw failure(
-          "found no bench and no ladder, wanted a file of `cornerturn bench --json` or `cornerturn ladder --json`");
+      throw failure("found no bench and no ladder, wanted a result file of `cornerturn bench` or `cornerturn ladder`");
     }
   });
 }
 
 void add_earlier(report& all, const std::string& text, const std::string& name) {
   add_file(text, name, [&all](const json& file) {
-    if (!file.contains("cornerturn")) throw failure("found no bench, wanted a file of `cornerturn bench --json`");
+    if (!file.contains("cornerturn")) throw failure("found no bench, wanted a result file of `cornerturn bench`");
     bench_run run = bench_of(file);
     const auto same = [&run](const bench_run& one) { return one.device == run.device && one.arch == run.arch; };
     if (std::ranges::none_of(all.benches, same)) {
