@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the library as a user does, then builds and runs a consumer's project against it.
-#   check.sh find_package|pkg-config|static|FetchContent|deb SOURCE BUILD SCRATCH
+#   check.sh find_package|pkg-config|static|add_subdirectory|deb SOURCE BUILD SCRATCH
 set -euo pipefail
 how=$1 source=$2 build=$3 scratch=$4
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -46,9 +46,9 @@ case $how in
     install_moved "$scratch/static"
     consume find_package -DCMAKE_PREFIX_PATH="$scratch/prefix"
     ;;
-  FetchContent)
+  add_subdirectory)
     # shellcheck disable=SC2086
-    consume FetchContent -DCORNERTURN_SOURCE="$source" ${CORNERTURN_CMAKE:-}
+    consume add_subdirectory -DCORNERTURN_SOURCE="$source" ${CORNERTURN_CMAKE:-}
     ;;
   deb)
     cpack -G DEB --config "$build/CPackConfig.cmake" -B "$scratch/deb" >"$scratch/cpack.log" 2>&1 ||
@@ -56,11 +56,11 @@ case $how in
     deb=$(echo "$scratch"/deb/*.deb)
     dpkg-deb --info "$deb" | grep -E '^ (Package|Version|Architecture|Depends):'
     dpkg-deb --extract "$deb" "$scratch/root"
-    consume find_package -DCMAKE_PREFIX_PATH="$scratch/root/usr"
-    "$scratch/root/usr/bin/cornerturn" --version
     for page in README.md docs/cli.md docs/learn/README.md docs/figures/speed-light.svg; do
       ls "$scratch/root/usr/share/doc/cornerturn/$page"
     done
+    consume find_package -DCMAKE_PREFIX_PATH="$scratch/root/usr"
+    "$scratch/root/usr/bin/cornerturn" --version
     ;;
   *)
     echo "check.sh does not know '$how'"
