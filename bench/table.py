@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Turns a result file of `cornerturn bench` into a markdown table with one line a case.
+"""Turns a result file of `cornerturn bench -o` into a markdown table.
 
     bench/table.py RESULT.json [--set NAME]...
 """

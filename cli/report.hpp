@@ -54,7 +54,7 @@ struct report {
   std::string measured;            // the text of the last result file of the bench
 };
 
-// Effect  adds a result file of the bench or of the ladder
+// Effect  adds a result file of `bench -o` or of `ladder -o`
 // Errors  failure: the text is no such file; the sentence begins with `name`
 void add_result(report& all, const std::string& text, const std::string& name);
 
