@@ -24,6 +24,8 @@ GPU_CLASSES = {  # the sets of bench/gpu_cases.inc
     "skinny": "2 to 64 columns or rows",
     "batched": "batches of 8 x 8 to 128 x 128",
     "rank_n": "permutations of rank 3 to 6",
+    "rank_many": "permutations of rank 7 to 16",
+    "odd_elements": "elements of 3 to 40 bytes",
     "small": "256 x 256 to 4096 x 4096 in a CUDA graph, in L2",
 }
 CPU_CLASSES = {  # the sets of bench/cases.inc
@@ -34,7 +36,9 @@ CPU_CLASSES = {  # the sets of bench/cases.inc
     "skinny": "2 to 64 columns or rows",
     "batched": "batches of small matrices",
     "rank_n": "permutations of rank 3 to 6",
+    "odd_elements": "elements of 3 to 40 bytes",
     "in_place_square": "squares in place, of a rewrite of their bytes",
+    "in_place_rectangle": "rectangles in place, of a rewrite of their bytes",
 }
 
 
@@ -66,6 +70,8 @@ def class_line(title, cases):
 
 def machine_lines(title, classes, cases):
     by_set = {name: [case for case in cases if case["set"] == name] for name in classes}
+    if unknown := {case["set"] for case in cases} - set(classes):
+        sys.exit(f"{title}: the table has no class for the set {', '.join(sorted(unknown))}")
     return [f"| **{title}** | | | | |"] + [class_line(classes[name], some) for name, some in by_set.items() if some]
 
 
@@ -77,7 +83,7 @@ def cases_table(gpu, cpus):
     for name, own in cpus.items():
         threads = max(case["threads"] for case in own["cases"])
         title = f"{CPUS[name]}, {threads} threads, {own['date']}, {own['git_revision']}"
-        lines += machine_lines(title, CPU_CLASSES, [case for case in own["cases"] if case["threads"] == threads])
+        lines += machine_lines(title, CPU_CLASSES, [case for case in own["cases"] if case["threads"] == threads and not case["hot"]])
     return "\n".join(lines) + f"\n\n{ahead(gpu)}"
 
 

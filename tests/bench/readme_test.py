@@ -87,6 +87,11 @@ class Tables(unittest.TestCase):
         gpu["cases"].append(measured("odd/b4/95x99", 0.6))  # a peer of a third of the cases is not named
         self.assertIn("| 3 | **0.60** | 0.40 | cuBLAS 0.60 (2) |", readme.cases_table(gpu, {}))
 
+    def test_no_set_is_left_out(self):
+        gpu = result(measured("new_set/b4/99x99", 0.9))["cornerturn"] | {"date": "2026-11-24"}
+        with self.assertRaisesRegex(SystemExit, "no class for the set new_set"):
+            readme.cases_table(gpu, {})
+
     def test_faster(self):
         cases = [measured("odd/b4/99x99", 0.8, cublas_geam=0.4, jax=0.1), measured("odd/b4/97x99", 0.8, cublas_geam=0.1)]
         gpu = result(*cases)["cornerturn"] | {"date": "2026-11-24"}
