@@ -4,6 +4,8 @@
     bench/merge.py RUN1.json ... RUN5.json --peers PEERS.json --out bench/results/NAME.json --check
     bench/merge.py bench/results/NAME.json --check                      # the bars of gpu_bars.inc, once more
 
+Files of one seed or of several seeds of `--set random` are merged too; bench/readme.py reads random-h200.json.
+
 A share is the median of the shares of all processes; each is relative to the roof of its own process. `worst` is the lowest
 median of one process, or of one place of one process. A wrong result in one process makes the case wrong. --check lists the
 cases that miss each bar. A miss, or fewer than five processes, gives exit code 1.
@@ -19,6 +21,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 LEAST_PROCESSES = 5
 KEPT = ("name", "set", "shape", "element_bytes", "bytes", "hot", "threads")
+KEPT_OF_RANDOM = ("note", "extents", "axes")  # the class of a random case, and how to draw it again
 
 
 def rounded(value):
@@ -64,7 +67,7 @@ def merged_case(cases):
     first = cases[0]
     ours = [case["contenders"][0] for case in cases]
     wrong = wrongs(ours)
-    row = {key: first[key] for key in KEPT}
+    row = {key: first[key] for key in KEPT + (KEPT_OF_RANDOM if first["set"].startswith("random") else ())}
     row["kernel"] = "; ".join(dict.fromkeys(case["kernel"] for case in cases))
     row["processes"] = len(cases)
     shares = [0.0] if wrong else [case["share"]["median"] for case in cases]
@@ -113,7 +116,7 @@ def merged(runs, peer_files):
     by_name = {}
     for one in own:
         for case in one["cases"]:
-            by_name.setdefault(case["name"], []).append(case)
+            by_name.setdefault((case["name"], case.get("note", "")), []).append(case)  # two seeds may draw one problem
     rows = [merged_case(cases) for cases in by_name.values()]
     methods = add_peers(rows, peer_files)
     return {"context": {"date": max(run["context"]["date"] for run in runs),

@@ -176,6 +176,13 @@ void add_report(CLI::App& app, command_line& chosen) {
       "--from", options->from,
       "Show this result file of bench --json or ladder --json instead of measuring; can be repeated");
   from->type_name("FILE");
+  command
+      ->add_option("--since", options->since,
+                   "Show the change since this result file of an earlier bench or report --save")
+      ->type_name("FILE");
+  command->add_option("--save", options->save, "Write the measured cases to this file, for --since and --from")
+      ->type_name("FILE")
+      ->excludes(from);
   command->add_flag("--quick", options->quick, "Small matrices and few rounds: fast, but inaccurate")->excludes(from);
   command->callback([options, &chosen] { chosen.action = [options] { return run_report(*options); }; });
 }

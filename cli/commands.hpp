@@ -65,6 +65,8 @@ struct report_options {
   std::string output;             // a file
   std::vector<std::string> from;  // result files; empty: measure here
   bool quick = false;
+  std::string since;  // result file of an earlier run; empty: none
+  std::string save;   // receives the measurements of the cases; empty: none
 };
 int run_report(const report_options& options);
 

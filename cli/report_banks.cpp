@@ -1,6 +1,9 @@
 // Bank maps of four rungs, from the index maps of the kernels.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
 #include "explain_kernel.hpp"
 #include "report.hpp"
 
@@ -16,9 +19,8 @@ std::string symbols() {
   for (const bool want : {false, true}) {
     for (int bank = 0; bank < model::banks; ++bank) {
       out +=
-          fmt::format("<g id=\"{}{}\"><rect width=\"15\" height=\"15\" fill=\"hsl({} {}% {}%)\"{}/>", want ? 'w' : 'b',
+          fmt::format("<rect id=\"{}{}\" width=\"15\" height=\"15\" fill=\"hsl({} {}% {}%)\"{}/>\n", want ? 'w' : 'b',
                       bank, bank * 45 / 4, want ? 85 : 55, want ? 62 : 80, want ? " class=\"frame\"" : "");
-      out += fmt::format("<text x=\"8\" y=\"11\" class=\"bank{}\">{}</text></g>\n", want ? " want" : "", bank);
     }
   }
   return out + "</defs></svg>\n";
@@ -38,26 +40,43 @@ std::string map_svg(const bank_map& map, const std::string& label) {
   return out + "</svg>\n";
 }
 
+std::string framed_banks(const bank_map& map) {
+  std::set<int> banks;
+  std::size_t framed = 0;
+  for (std::size_t at = 0; at < map.bank.size(); ++at) {
+    if (!map.want[at]) continue;
+    banks.insert(map.bank[at]);
+    ++framed;
+  }
+  return fmt::format("{} elements in {}", framed, count_text(banks.size(), "bank"));
+}
+
 }  // namespace
 
-std::string banks_section(const model::architecture& machine) {
-  std::string body = symbols() + "<div class=\"banks\">\n";
+part banks_part(const report& all) {
+  const bool on_gpu = std::ranges::any_of(all.benches, [](const bench_run& run) { return !run.arch.empty(); }) ||
+                      std::ranges::any_of(all.ladders, [](const ladder_run& run) { return run.where.threads == 0; });
+  part made{
+      "banks", "Bank maps",
+      "A tile of 32 x 32 elements of 4 bytes in a GPU's shared memory. The colour is the bank of an element. A bank "
+      "serves one word per cycle, so framed elements of one bank are served one after another. The model computes "
+      "these maps; <code>cornerturn explain RUNG</code> prints their numbers.",
+      "", true};
+  if (!on_gpu) return made;
+  made.body = symbols() + "<div class=\"banks\">\n";
   for (const char* name : shown) {
     const ladder::description& rung = *ladder::find_rung(name, 4);
-    const kernel_picture picture = picture_of(rung, machine, {2048, 2048});
+    const kernel_picture picture = picture_of(rung, architecture_of(all), {2048, 2048});
+    const bank_map& map = picture.maps.back();
     const std::string counts = fmt::format("{:.0f} conflicts for each shared load, {:.0f} for each shared store",
                                            picture.counts.shared_load.conflicts_per_request(),
                                            picture.counts.shared_store.conflicts_per_request());
-    body += fmt::format("<figure>\n{}<figcaption><b>{}</b>{}. Framed: elements that {}.</figcaption>\n</figure>\n",
-                        map_svg(picture.maps.back(), fmt::format("banks of {}: {}", name, counts)), name, counts,
-                        picture.wanted_by);
+    made.body += fmt::format("<figure>\n{}<figcaption><b>{}</b>{}. Framed: {} that {}.</figcaption>\n</figure>\n",
+                             map_svg(map, fmt::format("banks of {}: {}", name, counts)), name_html(name), counts,
+                             framed_banks(map), picture.wanted_by);
   }
-  return section(
-      "Bank maps",
-      "A tile of 32 x 32 elements of 4 bytes in a GPU's shared memory. The number is the bank of an element. A "
-      "bank serves one word per cycle, so framed cells of one colour are served one after another. The model "
-      "computes these maps; they are equal on every machine.",
-      body + "</div>\n");
+  made.body += "</div>\n";
+  return made;
 }
 
 }  // namespace cornerturn::cli

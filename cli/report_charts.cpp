@@ -121,20 +121,20 @@ std::string chart(const std::vector<const measured_case*>& cases, int width, int
       kind, width, height, cases.size(), axes_of(on), dots_of(on, cases));
 }
 
-struct group {
-  std::string title;
-  std::vector<const measured_case*> cases;
-};
-
-std::vector<group> groups_of(const bench_run& run) {
-  std::vector<group> groups;
-  for (const measured_case& one : run.cases) {
-    const std::string title = set_title(one);
-    auto found = std::ranges::find(groups, title, &group::title);
-    if (found == groups.end()) found = groups.insert(groups.end(), {title, {}});
-    found->cases.push_back(&one);
+// The numbers of the chart.
+std::string numbers_of(const std::vector<const measured_case*>& cases) {
+  std::vector<table_row> rows;
+  for (const measured_case* one : cases) {
+    rows.push_back({name_html(one->shape), fmt::format("{}", one->element_bytes), bytes_text(one->bytes),
+                    rate_text(one->gigabytes_per_second), rate_text(one->roof), percent_text(one->share),
+                    escaped(best_peer_text(*one))});
   }
-  return groups;
+  return "<details><summary>The numbers of the chart</summary>\n" +
+         table_html(
+             "Matrices by size",
+             {{"shape"}, {"bytes"}, {"one side"}, {"GB/s"}, {"copy"}, {"share"}, {"best other library, GB/s", true}},
+             rows) +
+         "</details>\n";
 }
 
 std::string dot_row(const group& of, double longest) {
@@ -148,39 +148,52 @@ std::string dot_row(const group& of, double longest) {
                         one->right ? "" : ", WRONG");
   }
   return fmt::format(
-      "<div class=\"row\"><span class=\"name\">{}<small>{} case{}</small></span><span class=\"value\">{:.1f} %</span>"
-      "<span class=\"value quiet\">{:.1f} %</span><span class=\"lane\"><div class=\"track strip\" "
+      "<div class=\"row\"><span class=\"name\">{}<small>{}</small></span><span class=\"value\">{}</span>"
+      "<span class=\"value quiet\">{}</span><span class=\"lane\"><div class=\"track strip\" "
       "style=\"--one:{:.4f}\">{}<u style=\"left:{:.1f}%\"></u></div></span></div>\n",
-      escaped(of.title), of.cases.size(), of.cases.size() == 1 ? "" : "s", 100 * geometric_mean(shares),
-      100 * *std::ranges::min_element(shares), 1 / longest, dots, 100 * geometric_mean(shares) / longest);
+      escaped(of.title), count_text(of.cases.size(), "case"), percent_text(geometric_mean(shares)),
+      percent_text(*std::ranges::min_element(shares)), 1 / longest, dots, 100 * geometric_mean(shares) / longest);
 }
 
 std::string table_of(const bench_run& run, const std::vector<group>& groups) {
-  std::string out = fmt::format(
-      "<details><summary>All {} cases as a table</summary>\n<div class=\"scroll cases\"><table><tr><th>shape</th>"
-      "<th>bytes</th><th class=\"text\">kernel</th><th>GB/s</th><th>copy</th><th>share</th>"
-      "<th class=\"text\">best peer, GB/s</th></tr>\n",
-      run.cases.size());
+  std::vector<table_row> rows;
   for (const group& of : groups) {
-    out += fmt::format("<tr><th colspan=\"7\">{}</th></tr>\n", escaped(of.title));
+    rows.push_back({escaped(of.title)});
     for (const measured_case* one : of.cases) {
-      const auto best = std::ranges::max_element(one->peers, {}, [](const auto& peer) { return peer.second; });
-      std::string peer = one->right ? "" : "WRONG ";
-      if (best != one->peers.end()) peer += fmt::format("{} {}", peer_title(best->first), rate_text(best->second));
-      out += fmt::format(
-          "<tr><td>{}</td><td>{}</td><td class=\"text\">{}</td><td>{}</td><td>{}</td><td>{:.1f} %</td>"
-          "<td class=\"text\">{}</td></tr>\n",
-          escaped(one->shape), one->element_bytes, escaped(one->kernel), rate_text(one->gigabytes_per_second),
-          rate_text(one->roof), 100 * one->share, escaped(peer));
+      rows.push_back({fmt::format("<span id=\"{}\">{}</span>", row_id(run, *one), name_html(one->shape)),
+                      fmt::format("{}", one->element_bytes), name_html(one->kernel),
+                      rate_text(one->gigabytes_per_second), rate_text(one->roof), percent_text(one->share),
+                      (one->right ? "" : "WRONG ") + escaped(best_peer_text(*one))});
     }
   }
-  return out + "</table></div></details>\n";
+  return fmt::format("<details><summary>All {} cases as a table</summary>\n", run.cases.size()) +
+         table_html("Every case on " + run.device,
+                    {{"shape"},
+                     {"bytes"},
+                     {"kernel", true},
+                     {"GB/s"},
+                     {"copy"},
+                     {"share"},
+                     {"best other library, GB/s", true}},
+                    rows) +
+         "</details>\n";
 }
 
 }  // namespace
 
-std::string sizes_section(const std::vector<bench_run>& runs) {
-  std::string body;
+std::vector<group> groups_of(const bench_run& run) {
+  std::vector<group> groups;
+  for (const measured_case& one : run.cases) {
+    const std::string title = set_title(one);
+    auto found = std::ranges::find(groups, title, &group::title);
+    if (found == groups.end()) found = groups.insert(groups.end(), {title, {}});
+    found->cases.push_back(&one);
+  }
+  return groups;
+}
+
+part sizes_part(const std::vector<bench_run>& runs) {
+  part made{"sizes", "Bandwidth against size", "", "", false};
   for (const bench_run& run : runs) {
     std::set<int> numbers;
     for (const measured_case& one : run.cases) numbers.insert(one.threads);
@@ -188,37 +201,38 @@ std::string sizes_section(const std::vector<bench_run>& runs) {
       const auto cases = matrices_of(run, threads);
       if (cases.empty()) continue;
       const bool peers = std::ranges::any_of(cases, [](const measured_case* one) { return !one->peers.empty(); });
-      if (threads > 0) body += fmt::format("<h3>{} thread{}</h3>\n", threads, threads == 1 ? "" : "s");
-      body += fmt::format(chart_key, peers ? peer_key : "");
-      body += "<figure>\n" + chart(cases, 980, 360, "wide") + chart(cases, 340, 300, "narrow");
-      body += fmt::format(
-          "<figcaption>GB/s, read and written, against the bytes of one side: {} matri{}, all sides of "
+      if (threads > 0)
+        made.body += fmt::format("<h3>{}</h3>\n", count_text(static_cast<std::size_t>(threads), "thread"));
+      made.body += fmt::format(chart_key, peers ? peer_key : "");
+      made.body +=
+          "<figure>\n<div class=\"scroll\">" + chart(cases, 980, 360, "wide") + chart(cases, 340, 300, "narrow");
+      made.body += fmt::format(
+          "</div><figcaption>GB/s, read and written, against the bytes of one side: {} matri{}, all sides of "
           "256 or more, out of cache.</figcaption>\n</figure>\n",
           cases.size(), cases.size() == 1 ? "x" : "ces");
+      made.body += numbers_of(cases);
     }
   }
-  return body.empty() ? "" : section("Bandwidth against size", "", body);
+  return made;
 }
 
-std::string cases_section(const std::vector<bench_run>& runs) {
-  std::string body;
+part cases_part(const std::vector<bench_run>& runs) {
+  part made{"cases", "Every case",
+            "Each dot is the share of one case: its GB/s over the best copy of an equal number of bytes. Lines mark "
+            "quarters of the copy, and the long mark the geometric mean.",
+            "", false};
   for (const bench_run& run : runs) {
     const auto groups = groups_of(run);
     if (groups.empty()) continue;
     double longest = 1;
     for (const measured_case& one : run.cases) longest = std::max(longest, one.share);
-    body +=
+    made.body +=
         "<div class=\"bars\">\n<div class=\"row quiet\"><span class=\"name\">share of the copy</span><span "
-        "class=\"value\">mean</span><span class=\"value\">worst</span><span class=\"lane\"></span></div>\n";
-    for (const group& one : groups) body += dot_row(one, longest);
-    body += "</div>\n" + table_of(run, groups);
+        "class=\"value\">typical</span><span class=\"value\">worst</span><span class=\"lane\"></span></div>\n";
+    for (const group& one : groups) made.body += dot_row(one, longest);
+    made.body += "</div>\n" + table_of(run, groups);
   }
-  if (body.empty()) return "";
-  return section(
-      "Every case",
-      "Each dot is the share of one case: its GB/s over the best copy of an equal number of bytes. Lines mark quarters "
-      "of the copy, and the long mark the geometric mean.",
-      body);
+  return made;
 }
 
 }  // namespace cornerturn::cli

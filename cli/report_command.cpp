@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <optional>
 #include <sstream>
 
 #include "bench/bench.hpp"
@@ -70,6 +71,11 @@ std::string content_of(const std::string& name) {
   return text;
 }
 
+void check_result(const std::string& text, const std::string& name) {
+  report alone;
+  add_result(alone, text, name);
+}
+
 std::string file_name_of(const std::string& name) { return name.substr(name.find_last_of('/') + 1); }
 
 }  // namespace
@@ -78,6 +84,10 @@ int run_report(const report_options& options) {
   output_file page(options.output, 0);  // fail before minutes of measuring, not after
   report all;
   int code = exit_ok;
+  std::optional<output_file> save;
+  if (!options.save.empty()) save.emplace(options.save, 0);
+  const std::string earlier = options.since.empty() ? "" : content_of(options.since);
+  if (!options.since.empty()) check_result(earlier, options.since);
   for (const std::string& name : options.from) {
     add_result(all, content_of(name), name);
     all.files.push_back(file_name_of(name));
@@ -88,6 +98,11 @@ int run_report(const report_options& options) {
     measure_ladder(all, work, on_gpu);
     code = measure_cases(all, work, on_gpu);
   }
+  if (save) {
+    save->write_at(all.measured, 0);
+    save->publish();
+  }
+  if (!options.since.empty()) add_earlier(all, earlier, options.since);
   const std::string text = page_of(all);
   page.write_at(text, 0);
   page.publish();

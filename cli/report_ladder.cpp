@@ -26,7 +26,7 @@ void each_shape(const ladder_run& run, const Body& body) {
 std::string bar(const ladder::timing& one, double roof, double longest) {
   const double rate = one.gigabytes_per_second();
   const bool is_roof = one.rung == "00_copy";
-  std::string name = escaped(one.rung);
+  std::string name = name_html(one.rung);
   if (!one.note.empty()) name += fmt::format("<small>{}</small>", escaped(one.note));
   return fmt::format(
       "<div class=\"row\"><span class=\"name\">{}</span><span class=\"value\" title=\"quartiles {} to {}\">{} "
@@ -52,49 +52,51 @@ const ladder::cpu_rung* cpu_rung_of(const ladder::timing& one) {
 }
 
 // An ordinary store loads its cache line first. The table compares this traffic with the necessary traffic.
-std::string cpu_table(std::span<const ladder::timing> times) {
-  std::string out =
-      "<div class=\"scroll\"><table><tr><th>rung</th><th>lines transferred per line</th><th>predicted: at most</th>"
-      "<th>measured</th></tr>\n";
-  bool any = false;
+std::string cpu_table(std::span<const ladder::timing> times, const std::string& title) {
+  std::vector<table_row> rows;
   for (const ladder::timing& one : times) {
     const ladder::cpu_rung* const rung = cpu_rung_of(one);
     if (rung == nullptr) continue;
-    any = true;
-    out += fmt::format("<tr><td>{}</td><td>{}</td><td>{:.0f} %</td><td>{:.1f} %</td></tr>\n", escaped(one.rung),
-                       rung->lines, 200.0 / rung->lines,
-                       100 * one.gigabytes_per_second() / times.front().gigabytes_per_second());
+    rows.push_back({name_html(one.rung), fmt::format("{}", rung->lines), fmt::format("{:.0f} %", 200.0 / rung->lines),
+                    percent_text(one.gigabytes_per_second() / times.front().gigabytes_per_second())});
   }
-  return any ? out + "</table></div>\n" : "";
+  return rows.empty()
+             ? ""
+             : table_html(title, {{"rung"}, {"lines transferred per line"}, {"predicted: at most"}, {"measured"}},
+                          rows);
 }
 
 std::string sectors_cell(const model::global_count& count, bool by_tensor) {
-  if (by_tensor) return "<td>TMA</td>";
-  return fmt::format("<td>{:.1f} <span class=\"quiet\">{:.0f} %</span></td>", count.lines_per_request(),
-                     100 * count.useful());
+  if (by_tensor) return "TMA";
+  return fmt::format("{:.1f} <span class=\"quiet\">{:.0f} %</span>", count.lines_per_request(), 100 * count.useful());
 }
 
-std::string gpu_table(std::span<const ladder::timing> times, const model::architecture& machine) {
-  const char* const lines = words_of(machine).lines;
-  std::string out = fmt::format(
-      "<div class=\"scroll\"><table><tr><th>rung</th><th>{}, load</th><th>{}, store</th><th>conflicts, load"
-      "</th><th>conflicts, store</th><th>occupancy</th><th>share of the copy</th></tr>\n",
-      lines, lines);
-  bool any = false;
+std::string gpu_table(std::span<const ladder::timing> times, const std::string& title,
+                      const model::architecture& machine) {
+  const std::string lines = words_of(machine).lines;
+  std::vector<table_row> rows;
   for (const ladder::timing& one : times) {
     const ladder::description* const rung = ladder::find_rung(one.rung, one.word_bytes);
     if (rung == nullptr || !ladder::refusal(*rung, machine, one.shape).empty()) continue;
-    any = true;
     const model::traffic t = ladder::predict(*rung, machine, one.shape);
     const bool async = t.async_load.requests > 0;
-    out += fmt::format("<tr><td>{}</td>{}{}<td>{:.1f}</td><td>{:.1f}</td><td>{:.0f} %</td><td>{:.1f} %</td></tr>\n",
-                       escaped(one.rung), sectors_cell(async ? t.async_load : t.load, rung->tensor_load),
-                       sectors_cell(t.store, rung->tensor_store), t.shared_load.conflicts_per_request(),
-                       (async ? t.async_store : t.shared_store).conflicts_per_request(),
-                       100 * ladder::residency(*rung, machine).occupancy,
-                       100 * one.gigabytes_per_second() / times.front().gigabytes_per_second());
+    rows.push_back({name_html(one.rung), sectors_cell(async ? t.async_load : t.load, rung->tensor_load),
+                    sectors_cell(t.store, rung->tensor_store),
+                    fmt::format("{:.1f}", t.shared_load.conflicts_per_request()),
+                    fmt::format("{:.1f}", (async ? t.async_store : t.shared_store).conflicts_per_request()),
+                    fmt::format("{:.0f} %", 100 * ladder::residency(*rung, machine).occupancy),
+                    percent_text(one.gigabytes_per_second() / times.front().gigabytes_per_second())});
   }
-  return any ? out + "</table></div>\n" : "";
+  return rows.empty() ? ""
+                      : table_html(title,
+                                   {{"rung"},
+                                    {lines + ", load"},
+                                    {lines + ", store"},
+                                    {"conflicts, load"},
+                                    {"conflicts, store"},
+                                    {"occupancy"},
+                                    {"share of the copy"}},
+                                   rows);
 }
 
 // The model has the DRAM rate of one product. Other products of the architecture differ, so they get no floor.
@@ -106,80 +108,73 @@ const model::architecture* product_of(const bench_run& run) {
 }
 
 std::string floors(const bench_run& run, const model::architecture& machine) {
-  struct line {
-    std::string title;
+  std::vector<table_row> rows;
+  for (const group& of : groups_of(run)) {
     std::vector<double> ours, copies;
-  };
-  std::vector<line> lines;
-  for (const measured_case& one : run.cases) {
-    if (one.hot) continue;
-    const std::string title = set_title(one);
-    auto found = std::ranges::find(lines, title, &line::title);
-    if (found == lines.end()) found = lines.insert(lines.end(), {title, {}, {}});
-    const double floor_rate = 2e-9 * static_cast<double>(one.bytes) / model::dram_floor(machine, one.bytes);
-    found->ours.push_back(one.gigabytes_per_second / floor_rate);
-    found->copies.push_back(one.roof / floor_rate);
+    for (const measured_case* one : of.cases) {
+      if (one->hot) continue;
+      const double floor_rate = 2e-9 * static_cast<double>(one->bytes) / model::dram_floor(machine, one->bytes);
+      ours.push_back(one->gigabytes_per_second / floor_rate);
+      copies.push_back(one->roof / floor_rate);
+    }
+    if (ours.empty()) continue;
+    rows.push_back({escaped(of.title), fmt::format("{}", ours.size()), percent_text(geometric_mean(copies)),
+                    percent_text(geometric_mean(ours)), percent_text(*std::ranges::min_element(ours))});
   }
-  std::string out = fmt::format(
-      "<p>Prediction: each byte is read once and written once at no more than {:.0f} GB/s, the data sheet's rate of "
-      "the "
-      "{}. Measured: shares of this bound, for the best copy and for us.</p>\n<div "
-      "class=\"scroll\"><table><tr><th>cases</th>"
-      "<th></th><th>copy</th><th>ours</th><th>ours, worst</th></tr>\n",
-      machine.dram_gigabytes_per_second, machine.product);
-  for (const line& one : lines) {
-    out += fmt::format("<tr><td>{}</td><td>{}</td><td>{:.1f} %</td><td>{:.1f} %</td><td>{:.1f} %</td></tr>\n",
-                       escaped(one.title), one.ours.size(), 100 * geometric_mean(one.copies),
-                       100 * geometric_mean(one.ours), 100 * *std::ranges::min_element(one.ours));
-  }
-  return lines.empty() ? "" : out + "</table></div>\n";
+  if (rows.empty()) return "";
+  return fmt::format(
+             "<p>Prediction: each byte is read once and written once at no more than {:.0f} GB/s, the data sheet's "
+             "rate "
+             "of the {}. Measured: shares of this bound, for the best copy and for us.</p>\n",
+             machine.dram_gigabytes_per_second, machine.product) +
+         table_html("Shares of the data sheet's rate", {{"class"}, {"cases"}, {"copy"}, {"ours"}, {"ours, worst"}},
+                    rows);
 }
 
 }  // namespace
 
-std::string ladder_section(const std::vector<ladder_run>& runs) {
-  std::string body;
+part ladder_part(const std::vector<ladder_run>& runs) {
+  part made{
+      "ladder", "The ladder",
+      "From two plain loops to the library; each rung adds one idea. The first bar is the roof: a copy of equally "
+      "many bytes, without a transpose.",
+      "", true};
   for (const ladder_run& run : runs) {
     each_shape(run, [&](std::span<const ladder::timing> times) {
       const double roof = times.front().gigabytes_per_second();
       double longest = roof;
       for (const ladder::timing& one : times) longest = std::max(longest, one.gigabytes_per_second());
-      body += fmt::format("<h3>{}</h3>\n<div class=\"bars\">\n", title_of(run, times.front()));
-      for (const ladder::timing& one : times) body += bar(one, roof, longest);
-      body += "</div>\n";
+      made.body += fmt::format("<h3>{}</h3>\n<div class=\"bars\">\n", title_of(run, times.front()));
+      for (const ladder::timing& one : times) made.body += bar(one, roof, longest);
+      made.body += "</div>\n";
     });
   }
-  if (body.empty()) return "";
-  return section(
-      "The ladder",
-      "From two plain loops to the library; each rung adds one idea. The first bar is the roof: a copy of equally "
-      "many bytes, without a transpose.",
-      body);
+  return made;
 }
 
-std::string prediction_section(const report& all) {
-  std::string body;
+part prediction_part(const report& all) {
+  part made{"prediction", "Predicted against measured", "", "", true};
   for (const ladder_run& run : all.ladders) {
     const bool on_cpu = run.where.threads > 0;
     std::string tables;
     each_shape(run, [&](std::span<const ladder::timing> times) {
-      const std::string table = on_cpu ? cpu_table(times) : gpu_table(times, architecture_of(all));
-      if (!table.empty()) tables += fmt::format("<h3>{}</h3>\n", title_of(run, times.front())) + table;
+      const std::string title = title_of(run, times.front());
+      tables += on_cpu ? cpu_table(times, title) : gpu_table(times, title, architecture_of(all));
     });
     if (tables.empty()) continue;
-    body +=
+    made.body +=
         on_cpu ? "<p>The prediction counts traffic only: a line of the source is read, a line of the destination is "
                  "written, and an ordinary store reads its line first. A rung with three lines reaches at most 67 % of "
                  "a copy with two. Latency, address translation and early cache evictions explain lower "
                  "values.</p>\n"
                : "<p>The model predicts on the host: sectors of 32 bytes per request and their useful share, bank "
                  "conflicts per request, and occupancy. Measured: the share of the copy.</p>\n";
-    body += tables;
+    made.body += tables;
   }
   for (const bench_run& run : all.benches) {
-    if (const model::architecture* const machine = product_of(run)) body += floors(run, *machine);
+    if (const model::architecture* const machine = product_of(run)) made.body += floors(run, *machine);
   }
-  return body.empty() ? "" : section("Predicted against measured", "", body);
+  return made;
 }
 
 }  // namespace cornerturn::cli

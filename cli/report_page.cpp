@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <map>
 
@@ -53,34 +54,50 @@ std::string device_of(const report& all) {
   return all.ladders.empty() ? "no machine" : all.ladders.front().where.device;
 }
 
-std::string machine_section(const report& all) {
-  std::string body;
-  for (const bench_run& run : all.benches) body += facts_html(run.machine);
+part machine_part(const report& all) {
+  part made{"machine", "The machine", "", "", false};
+  for (const bench_run& run : all.benches) made.body += facts_html(run.machine);
   if (all.benches.empty()) {
     for (const ladder_run& run : all.ladders)
-      body += facts_html({{"Device", run.where.device}, {"Architecture", run.where.arch}});
+      made.body += facts_html({{"Device", run.where.device}, {"Architecture", run.where.arch}});
   }
-  return section("The machine", "", body);
+  return made;
 }
 
-std::string method_section(const report& all) {
-  std::string body =
+part method_part(const report& all) {
+  part made{"method", "How it was measured", "", "", false};
+  made.body =
       "<p>GB/s are 10<sup>9</sup> bytes per second; bytes read and bytes written are added. The <em>roof</em> is the "
       "fastest of several plain copies in one process with our code, on an equal number of threads, in alternation. A "
       "<em>share</em> is our GB/s over the roof. Times are medians. Cold cases rotate through buffers, so that no "
       "buffer is reused while it is cached. Every element of the first and the last run is checked; wrong results are "
       "marked.</p>\n";
   for (const bench_run& run : all.benches) {
-    body += fmt::format("<h3>{}</h3>\n", escaped("cornerturn bench, " + run.device + ", " + run.date)) +
-            facts_html(run.method);
+    made.body += fmt::format("<h3>{}</h3>\n", escaped("cornerturn bench, " + run.device + ", " + run.date)) +
+                 facts_html(run.method);
   }
   for (const ladder_run& run : all.ladders) {
-    body += fmt::format("<h3>{}</h3>\n", escaped("cornerturn ladder, " + run.where.device));
-    body +=
+    made.body += fmt::format("<h3>{}</h3>\n", escaped("cornerturn ladder, " + run.where.device));
+    made.body +=
         facts_html({{"Method", run.where.method},
                     {"Repetitions", fmt::format("{}", run.times.empty() ? 0 : run.times.front().milliseconds.size())}});
   }
-  return section("How it was measured", "", body);
+  return made;
+}
+
+std::string contents_of(const std::vector<part>& parts) {
+  std::string out;
+  for (const part& one : parts) out += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", one.id, one.title);
+  return out;
+}
+
+std::string html_of(const part& one) {
+  const std::string title = fmt::format("<h2>{}</h2>\n", one.title);
+  const std::string lead = one.lead.empty() ? "" : fmt::format("<p class=\"quiet\">{}</p>\n", one.lead);
+  const char* const form =
+      one.folded ? "<section id=\"{}\" class=\"folded\">\n<details><summary>{}</summary>\n{}{}</details>\n</section>\n"
+                 : "<section id=\"{}\">\n{}{}{}</section>\n";
+  return fmt::format(fmt::runtime(form), one.id, title, lead, one.body);
 }
 
 // The warnings of `cornerturn bench`.
@@ -132,18 +149,45 @@ std::string escaped(const std::string& text) {
   return made;
 }
 
-std::string section(const std::string& title, const std::string& lead, const std::string& body) {
-  const std::string words = lead.empty() ? "" : fmt::format("<p class=\"quiet\">{}</p>\n", lead);
-  return fmt::format("<section>\n<h2>{}</h2>\n{}{}</section>\n", title, words, body);
+std::string name_html(const std::string& name) {
+  std::string made;
+  for (std::size_t at = 0; at < name.size(); ++at) {
+    if (name[at] == 'x' && at > 0 && std::isdigit(static_cast<unsigned char>(name[at - 1])) != 0) made += "<wbr>";
+    made += escaped(name.substr(at, 1));
+    if (name[at] == '_') made += "<wbr>";
+  }
+  return made;
+}
+
+std::string table_html(const std::string& caption, const std::vector<column>& columns,
+                       const std::vector<table_row>& rows) {
+  const auto kind = [&columns](std::size_t at) { return columns[at].text ? " class=\"text\"" : ""; };
+  std::string out = fmt::format("<div class=\"scroll\"><table><caption>{}</caption>\n<thead><tr>", escaped(caption));
+  for (std::size_t at = 0; at < columns.size(); ++at) {
+    out += fmt::format("<th scope=\"col\"{}>{}</th>", kind(at), columns[at].title);
+  }
+  out += "</tr></thead>\n<tbody>\n";
+  for (const table_row& row : rows) {
+    if (row.size() == 1) {
+      out += fmt::format("<tr><th scope=\"colgroup\" colspan=\"{}\">{}</th></tr>\n", columns.size(), row[0]);
+      continue;
+    }
+    out += fmt::format("<tr><th scope=\"row\">{}</th>", row[0]);
+    for (std::size_t at = 1; at < row.size(); ++at) {
+      out += fmt::format("<td data-title=\"{}\"{}>{}</td>", columns[at].title, kind(at), row[at]);
+    }
+    out += "</tr>\n";
+  }
+  return out + "</tbody></table></div>\n";
 }
 
 std::string set_title(const measured_case& one) {
   static const std::map<std::string, const char*> words = {
       {"plain", "plain matrices"},
       {"pow2", "powers of two"},
-      {"odd", "odd sides or pitches"},
+      {"odd", "odd sides or padded rows"},
       {"odd_small", "odd sides, 1 and 2 bytes"},
-      {"small_types", "1 and 2 bytes"},
+      {"small_types", "elements of 1 and 2 bytes"},
       {"skinny", "few columns or rows"},
       {"batched", "batches of small matrices"},
       {"rank_n", "permutations, rank 3 to 6"},
@@ -152,12 +196,31 @@ std::string set_title(const measured_case& one) {
       {"small", "small, in a CUDA graph"},
       {"hot", "in cache"},
       {"ad_hoc", "matrices"},
+      {"in_place_square", "squares in place"},
+      {"in_place_rectangle", "rectangles in place"},
+      {"random_matrix", "random matrices"},
+      {"random_skinny", "random, few columns or rows"},
+      {"random_rank", "random permutations"},
+      {"random_copy", "random copies of runs"},
+      {"random_batch", "random batches"},
+      {"random_in_place", "random, in place"},
+      {"random_odd", "random, elements of odd sizes"},
   };
   const auto found = words.find(one.set);
   std::string title = found == words.end() ? one.set : found->second;
   if (one.set == "ad_hoc" && one.hot) title = "matrices, in cache";
   if (one.threads > 0) title += fmt::format(", {} thread{}", one.threads, one.threads == 1 ? "" : "s");
   return title;
+}
+
+std::string percent_text(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
+std::string count_text(std::size_t count, const char* one) {
+  return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
+}
+
+std::string row_id(const bench_run& run, const measured_case& one) {
+  return fmt::format("case-{}-{}{}", &one - run.cases.data(), run.arch.empty() ? "cpu" : "gpu", run.date);
 }
 
 std::string rate_text(double rate) { return fmt::format("{:.{}f}", rate, rate >= 100 ? 0 : rate >= 10 ? 1 : 2); }
@@ -178,19 +241,21 @@ const model::architecture& architecture_of(const report& all) {
 std::string page_of(const report& all) {
   std::string footer = fmt::format("Made by cornerturn {}", version());
   for (const std::string& file : all.files) footer += (&file == &all.files.front() ? " from " : ", ") + file;
+  std::vector<part> parts = {
+      peers_part(all.benches), worst_part(all.benches), changes_part(all),        spread_part(all.benches),
+      sizes_part(all.benches), cases_part(all.benches), ladder_part(all.ladders), prediction_part(all),
+      banks_part(all),         machine_part(all),       method_part(all),
+  };
+  std::erase_if(parts, [](const part& one) { return one.body.empty(); });
+  std::string body;
+  for (const part& one : parts) body += html_of(one);
   const std::map<std::string, std::string> fields = {
       {"title", escaped("Transposes on " + device_of(all))},
       {"subtitle", escaped(subtitle_of(all))},
       {"warning", warning_of(all)},
       {"hero", hero_of(all)},
-      {"machine", machine_section(all)},
-      {"ladder", ladder_section(all.ladders)},
-      {"prediction", prediction_section(all)},
-      {"banks", banks_section(architecture_of(all))},
-      {"sizes", sizes_section(all.benches)},
-      {"cases", cases_section(all.benches)},
-      {"peers", peers_section(all.benches)},
-      {"method", method_section(all)},
+      {"contents", contents_of(parts)},
+      {"parts", body},
       {"footer", escaped(footer) + "."},
   };
   std::string out;

@@ -14,9 +14,12 @@ struct peer {
   std::vector<double> theirs, ours, faster;  // shares of the copy; ours over theirs
 };
 
+// Cases in cache count only in runs without any other.
 std::vector<peer> peers_of(const bench_run& run) {
+  const bool all_hot = std::ranges::all_of(run.cases, [](const measured_case& one) { return one.hot; });
   std::vector<peer> peers;
   for (const measured_case& one : run.cases) {
+    if (one.hot && !all_hot) continue;
     for (const auto& [name, rate] : one.peers) {
       if (rate <= 0 || one.roof <= 0 || !one.right) continue;
       auto found = std::ranges::find(peers, name, &peer::name);
@@ -26,18 +29,30 @@ std::vector<peer> peers_of(const bench_run& run) {
       found->faster.push_back(one.gigabytes_per_second / rate);
     }
   }
+  std::ranges::stable_sort(peers, {}, [](const peer& one) { return geometric_mean(one.faster); });
   return peers;
 }
 
-std::string row_of(const peer& one, double longest) {
+std::string bar_of(const peer& one, double longest) {
   const double theirs = geometric_mean(one.theirs), ours = geometric_mean(one.ours);
   return fmt::format(
-      "<div class=\"row\"><span class=\"name\">{}<small>{} case{}</small></span><span class=\"value\">{:.1f} % "
-      "<span class=\"quiet\">ours {:.1f} %</span></span><span class=\"value\">{:.2f} x</span><span class=\"lane pair\">"
+      "<div class=\"row\"><span class=\"name\">{}<small>{}</small></span><span class=\"value\">{} "
+      "<span class=\"quiet\">ours {}</span></span><span class=\"value strong\">{:.2f} x</span><span class=\"lane "
+      "pair\">"
       "<div class=\"track\"><i class=\"peer\" style=\"width:{:.2f}%\"></i></div><div class=\"track\"><i "
       "style=\"width:{:.2f}%\"></i></div></span></div>\n",
-      escaped(peer_title(one.name)), one.theirs.size(), one.theirs.size() == 1 ? "" : "s", 100 * theirs, 100 * ours,
+      escaped(peer_title(one.name)), count_text(one.theirs.size(), "case"), percent_text(theirs), percent_text(ours),
       geometric_mean(one.faster), 100 * theirs / longest, 100 * ours / longest);
+}
+
+table_row row_of(const peer& one) {
+  const auto ahead = std::ranges::count_if(one.faster, [](double ratio) { return ratio < 1; });
+  return {escaped(peer_title(one.name)),
+          fmt::format("{}", one.faster.size()),
+          fmt::format("{:.2f} x", geometric_mean(one.faster)),
+          fmt::format("{:.2f} x", *std::ranges::min_element(one.faster)),
+          fmt::format("{:.2f} x", *std::ranges::max_element(one.faster)),
+          count_text(static_cast<std::size_t>(ahead), "case")};
 }
 
 }  // namespace
@@ -62,30 +77,41 @@ std::string peer_title(const std::string& name) {
   return found == words.end() ? name : found->second;
 }
 
-std::string peers_section(const std::vector<bench_run>& runs) {
-  std::string body;
+std::string best_peer_text(const measured_case& one) {
+  const auto best = std::ranges::max_element(one.peers, {}, [](const auto& peer) { return peer.second; });
+  return best == one.peers.end() ? "" : fmt::format("{} {}", peer_title(best->first), rate_text(best->second));
+}
+
+part peers_part(const std::vector<bench_run>& runs) {
+  part made{"peers", "Beside other libraries", "", "", false};
   for (const bench_run& run : runs) {
     const std::vector<peer> peers = peers_of(run);
     if (peers.empty()) continue;
     double longest = 1;
     for (const peer& one : peers) longest = std::max({longest, geometric_mean(one.theirs), geometric_mean(one.ours)});
-    body += "<div class=\"bars\">\n";
-    for (const peer& one : peers) body += row_of(one, longest);
-    body += "</div>\n";
+    made.body +=
+        "<div class=\"bars\">\n<div class=\"row quiet\"><span class=\"name\">library</span><span "
+        "class=\"value\">share of the copy</span><span class=\"value\">faster by</span><span "
+        "class=\"lane\"></span></div>\n";
+    std::vector<table_row> rows;
+    for (const peer& one : peers) {
+      made.body += bar_of(one, longest);
+      rows.push_back(row_of(one));
+    }
+    made.body +=
+        "</div>\n" + table_html("Our speed over the library's speed, over its cases",
+                                {{"library"}, {"cases"}, {"typical"}, {"least"}, {"most"}, {"it is ahead in"}}, rows);
   }
-  const std::string title = "Beside other libraries";
-  if (!body.empty()) {
-    return section(
-        title,
-        "Geometric means of shares of the copy on the library's supported cases: the library (upper bar) and ours "
-        "(lower bar). The last column is our speed over the library's.",
-        body);
+  if (!made.body.empty()) {
+    made.lead =
+        "The upper bar is the library's share of the copy, the lower bar is ours in the same cases. Both are geometric "
+        "means over the cases out of cache that the library supports.";
+  } else if (!runs.empty()) {
+    made.body =
+        "<p>No other library was measured. A build with <code>-DCORNERTURN_PEERS=ON</code> links the libraries that it "
+        "finds; <code>./dev bench</code> makes such a build.</p>\n";
   }
-  if (runs.empty()) return "";
-  return section(
-      title, "",
-      "<p>No other library was measured. A build with <code>-DCORNERTURN_PEERS=ON</code> links the libraries that "
-      "it finds; <code>./dev bench</code> makes such a build.</p>\n");
+  return made;
 }
 
 }  // namespace cornerturn::cli

@@ -1,6 +1,7 @@
 // Reads result files; docs/measuring.md describes their format.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "report.hpp"
@@ -10,6 +11,13 @@ namespace cornerturn::cli {
 namespace {
 
 using nlohmann::json;
+
+// The reason without nlohmann's own prefix, "[json.exception.out_of_range.403] ".
+std::string reason_of(const json::exception& fault) {
+  const std::string text = fault.what();
+  const auto end = text.find("] ");
+  return end == std::string::npos ? text : text.substr(end + 2);
+}
 
 template <class Value>
 Value value_or(const json& from, const char* key, Value otherwise) {
@@ -24,6 +32,12 @@ void add(std::vector<fact>& facts, const char* name, std::string value) {
 std::string mebibytes(const json& from, const char* key) {
   const auto bytes = value_or<std::int64_t>(from, key, 0);
   return bytes > 0 ? bytes_text(bytes) : "";
+}
+
+// Highway's word for AVX-512 is AVX3.
+std::string instruction_set_of(const json& machine) {
+  const auto name = value_or<std::string>(machine, "simd", "");
+  return name.starts_with("AVX3") ? "AVX-512" : name;
 }
 
 std::vector<fact> machine_of(const json& machine) {
@@ -42,8 +56,8 @@ std::vector<fact> machine_of(const json& machine) {
   }
   const int threads = value_or<int>(machine, "threads", 0);
   add(facts, machine.contains("gpu") ? "Host" : "CPU",
-      fmt::format("{}, {}, {} thread{}", value_or<std::string>(machine, "model", ""),
-                  value_or<std::string>(machine, "simd", ""), threads, threads == 1 ? "" : "s"));
+      fmt::format("{}, {}, {} thread{}", value_or<std::string>(machine, "model", ""), instruction_set_of(machine),
+                  threads, threads == 1 ? "" : "s"));
   add(facts, "Caches",
       fmt::format("L1d {}, L2 {}, L3 {}", mebibytes(machine, "l1d_bytes"), mebibytes(machine, "l2_bytes"),
                   mebibytes(machine, "l3_bytes")));
@@ -85,7 +99,14 @@ measured_case case_of(const json& from) {
   made.threads = from.at("threads").get<int>();
   made.hot = from.at("hot").get<bool>();
   made.other_cpus = value_or<double>(from, "other_cpus", 0);
-  made.share = from.at("share").at("median").get<double>();
+  const json& share = from.at("share");
+  made.share = share.at("median").get<double>();
+  made.share_q1 = value_or<double>(share, "q1", made.share);
+  made.share_q3 = value_or<double>(share, "q3", made.share);
+  if (const auto worst = from.find("worst"); worst != from.end()) {
+    made.worst_process = worst->at("process").get<double>();
+    made.worst_place = worst->at("place").get<double>();
+  }
   for (const json& entry : from.at("contenders")) {
     const auto role = entry.at("role").get<std::string>();
     const double rate = entry.at("gb_s").at("median").get<double>();
@@ -93,7 +114,6 @@ measured_case case_of(const json& from) {
     if (role == "ours") {
       made.gigabytes_per_second = rate;
       made.right = right;
-      made.nanoseconds = entry.at("ns").at("median").get<double>();
     } else if (right && role == "roof") {
       made.roof = std::max(made.roof, rate);
     } else if (right && role == "peer") {
@@ -142,22 +162,48 @@ ladder_run ladder_of(const json& file) {
 
 }  // namespace
 
-void add_result(report& all, const std::string& text, const std::string& name) {
+namespace {
+
+// Calls add(parsed text); its errors become sentences that begin with the name of the file.
+template <class Add>
+void add_file(const std::string& text, const std::string& name, const Add& add) {
   try {
-    const json file = json::parse(text);
-    if (file.contains("cornerturn")) {
-      all.benches.push_back(bench_of(file));
-    } else if (file.contains("rungs")) {
-      all.ladders.push_back(ladder_of(file));
-    } else {
-      throw failure(
-          "found no bench and no ladder, wanted a file of `cornerturn bench --json` or `cornerturn ladder --json`");
-    }
+    add(json::parse(text));
+  } catch (const json::parse_error&) {
+    throw failure(fmt::format("{}: is not JSON, wanted a result file of `cornerturn bench` or `ladder`", name));
   } catch (const json::exception& fault) {
-    throw failure(fmt::format("{}: not a result file: {}", name, fault.what()));
+    throw failure(fmt::format("{}: not a result file of this version: {}", name, reason_of(fault)));
   } catch (const failure& fault) {
     throw failure(fmt::format("{}: {}", name, fault.what()));
   }
+}
+
+}  // namespace
+
+void add_result(report& all, const std::string& text, const std::string& name) {
+  add_file(text, name, [&all, &text](const json& file) {
+    if (file.contains("cornerturn")) {
+      all.benches.push_back(bench_of(file));
+      all.measured = text;
+    } else if (file.contains("rungs")) {
+      all.ladders.push_back(ladder_of(file));
+    } else {
+      throw failure("found no bench and no ladder, wanted a result file of `cornerturn bench` or `cornerturn ladder`");
+    }
+  });
+}
+
+void add_earlier(report& all, const std::string& text, const std::string& name) {
+  add_file(text, name, [&all](const json& file) {
+    if (!file.contains("cornerturn")) throw failure("found no bench, wanted a result file of `cornerturn bench`");
+    bench_run run = bench_of(file);
+    const auto same = [&run](const bench_run& one) { return one.device == run.device && one.arch == run.arch; };
+    if (std::ranges::none_of(all.benches, same)) {
+      const std::string found = all.benches.empty() ? "no device" : all.benches.front().device;
+      throw failure(fmt::format("measured on {}, but the page is about {}", run.device, found));
+    }
+    all.before.push_back(std::move(run));
+  });
 }
 
 }  // namespace cornerturn::cli

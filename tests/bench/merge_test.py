@@ -1,4 +1,4 @@
-"""bench/merge.py, and the output of bench/table.py and bench/compare for its files."""
+"""bench/merge.py, and the output of bench/compare for its files."""
 import copy
 import json
 import pathlib
@@ -10,7 +10,7 @@ import unittest
 BENCH = pathlib.Path(__file__).resolve().parents[2] / "bench"
 sys.path.insert(0, str(BENCH))
 import merge  # noqa: E402
-import table  # noqa: E402
+from result_file import PEERS  # noqa: E402
 
 ROOF = 4000.0  # GB/s
 BYTES = 1 << 28
@@ -90,6 +90,14 @@ class Merging(unittest.TestCase):
         self.assertTrue(missed)
         self.assertTrue(any("0.995 of its speed  pow2/b4/8192x8192" in line for line in lines), lines)
 
+    def test_seeds_of_the_random_set(self):
+        def drawn(seed, share):
+            return {**case("random_copy/b4/64x32x16/102", share), "note": f"seed {seed} index 0", "extents": [64, 32, 16]}
+        own = merge.merged([run(drawn(1, 0.9)), run(drawn(1, 0.8)), run(drawn(2, 0.5))], [])["cornerturn"]
+        self.assertEqual([(c["note"], c["processes"], c["share"]["median"]) for c in own["cases"]],
+                         [("seed 1 index 0", 2, 0.85), ("seed 2 index 0", 1, 0.5)])
+        self.assertEqual((own["cases"][0]["extents"], own["cases"][0]["axes"]), ([64, 32, 16], [1, 0]))
+
     def test_files_of_several_revisions_are_refused(self):
         runs = five(0.97, 0.97)
         runs[1]["cornerturn"]["git_revision"] = "def"
@@ -135,32 +143,18 @@ class Files(unittest.TestCase):
     def test_small_and_read_again(self):
         name = "rank_n/b4/512x14x14x16x16x3/051324-%d"
         runs = [run(*[case(name % i, 0.97) for i in range(280)]) for _ in range(5)]
-        rivals = [peers(*[(name % i, 2000.0, True) for i in range(280)], name=peer) for peer in table.PEERS]
-        whole = merge.merged(runs, rivals[1:])
+        rivals = [peers(*[(name % i, 2000.0, True) for i in range(280)], name=peer) for peer in PEERS]
+        whole = merge.merged(runs, rivals[:6])
         text = merge.text_of(whole)
         self.assertLess(len(text), 250_000)
         self.assertEqual(json.loads(text), whole)
 
-    def test_versions_of_peers_in_the_same_process(self):
-        runs = five(*[0.97] * 5)
-        for one_run in runs:
-            one_run["cornerturn"]["machine"]["gpu"]["peers"] = {
-                "cublas_geam": {}, "cutensor": {"version": "2.8.0"}, "cutensor_jit": {"version": "2.8.0", "absence": "off"}}
-            contenders = one_run["cornerturn"]["cases"][0]["contenders"]
-            contenders.append(one("cutensor", "peer", 2000.0))
-        text = table.group_table(merge.merged(runs, [])["cornerturn"], None, "2026-11-21")
-        self.assertIn("5 processes (cuTENSOR 2.8.0; a peer's", text)
-        self.assertIn("| cuBLAS | cuTENSOR |\n", text)
-        self.assertIn("| 0.25 | 0.50 |", text)
-
-    def test_table_and_compare(self):
+    def test_compare(self):
         whole = merge.merged(five(*[0.97] * 5), [peers(("pow2/b4/8192x8192", 2000.0, True))])
         with tempfile.TemporaryDirectory() as scratch:
             path, other = pathlib.Path(scratch, "a.json"), pathlib.Path(scratch, "b.json")
             path.write_text(merge.text_of(whole), encoding="utf-8")
             other.write_text(json.dumps(peers(("pow2/b4/8192x8192", 1940.0, True))), encoding="utf-8")
-            text = table.group_table(table.load(path), None, "2026-11-21")
-            self.assertIn("| 1 | **0.970** | 0.970 | 0.970 | 0.25 | 0.50 |", text)
             said = said_by(BENCH / "compare", path, other)
             self.assertIn("ratio 0.500 over 1 cases", said.stdout)
             worse = copy.deepcopy(whole)

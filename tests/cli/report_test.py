@@ -22,20 +22,22 @@ COMMAND = os.path.abspath(sys.argv.pop(1))
 TREE = pathlib.Path(sys.argv.pop(1)).resolve()
 H200 = TREE / "bench/results/cuda-h200.json"
 LADDER = TREE / "bench/results/ladder-h200.json"
+INTEL = TREE / "bench/results/cpu-intel-avx512.json"
 KEPT = TREE / "docs/reports/h200.html"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser",
                                                 "google-chrome"))), None)
 EMULATED = "CORNERTURN_TEST_THIN" in os.environ  # the preset aarch64 sets it
-VOID = {"meta", "br", "hr", "img", "input", "link"}
+VOID = {"meta", "br", "hr", "img", "input", "link", "wbr"}
 
 
 class Page(html.parser.HTMLParser):
-    """Collects text by section and by table row, and nesting errors."""
+    """Collects text by section, by row of bars and by table, and nesting errors."""
 
     def __init__(self, text):
         super().__init__()
         self.open, self.faults, self.ids, self.uses, self.tags = [], [], [], [], set()
         self.rows, self.row_depth, self.sections, self.text = [], 0, {}, ""
+        self.tables, self.joined, self.without_scope = {}, False, 0  # tables: {caption: [row: [cell]]}, headings first
         self.feed(text)
         self.faults += self.open
 
@@ -44,11 +46,17 @@ class Page(html.parser.HTMLParser):
         values = dict(attributes)
         self.ids += [values["id"]] if "id" in values else []
         self.uses += [values["href"]] if "href" in values else []
-        if tag == "tr" or "row" in values.get("class", "").split():
+        self.joined = tag == "wbr"
+        if "row" in values.get("class", "").split():
             self.rows.append([])
             self.row_depth = len(self.open) + 1
-        if tag == "h2":
+        if tag in ("h2", "caption"):
             self.text = ""
+        if tag == "tr":
+            self.table.append([])
+        if tag in ("th", "td"):
+            self.table[-1].append("")
+            self.without_scope += tag == "th" and "scope" not in values
         if tag not in VOID:
             self.open.append(tag)
 
@@ -64,13 +72,21 @@ class Page(html.parser.HTMLParser):
             self.row_depth = 0
         if tag == "h2":
             self.sections[self.text] = ""
+        if tag == "caption":
+            self.table = self.tables.setdefault(self.text, [])
 
     def handle_data(self, data):
         self.text += data
         if self.sections and "h2" not in self.open:
             self.sections[list(self.sections)[-1]] += data
+        if "tr" in self.open:
+            self.table[-1][-1] += data
         if self.row_depth and data.strip():
-            self.rows[-1].append(data.strip())
+            if self.joined and self.rows[-1]:
+                self.rows[-1][-1] += data.strip()
+            else:
+                self.rows[-1].append(data.strip())
+        self.joined = False
 
 
 def mean(values):
@@ -107,6 +123,7 @@ class Case(unittest.TestCase):
         self.assertEqual(page.faults, [])
         self.assertEqual(len(page.ids), len(set(page.ids)))
         self.assertEqual([use for use in page.uses if use.lstrip("#") not in page.ids], [])
+        self.assertEqual(page.without_scope, 0)
         self.assertFalse(page.tags & {"script", "link", "img", "iframe", "object"})
         self.assertIsNone(re.search(r"https?:|url\(|@import|src=|\{\{|\bnan\b|\binf\b", text))
         return page
@@ -117,13 +134,14 @@ class Given(Case):
         text = self.report("--from", str(H200))
         page = self.check_page(text)
         cases = json.loads(H200.read_text())["cornerturn"]["cases"]
-        self.assertEqual(list(page.sections), ["The machine", "Predicted against measured", "Bank maps",
-                                               "Bandwidth against size", "Every case", "Beside other libraries",
-                                               "How it was measured"])  # no ladder: the file has none
+        self.assertEqual(list(page.sections), ["Beside other libraries", "The ten worst cases", "Spread",
+                                               "Bandwidth against size", "Every case", "Predicted against measured",
+                                               "Bank maps", "The machine", "How it was measured"])
+        self.assertEqual(re.findall('<li><a href="#[a-z]+">([^<]+)</a>', text), list(page.sections))
         self.assert_says(text, "<h1>Transposes on NVIDIA H200</h1>")
         cold = [case["share"]["median"] for case in cases if not case["hot"]]
         self.assert_says(text, f"<b>{100 * mean(cold):.0f} %</b>")
-        rows = [row for row in page.rows if len(row) >= 6 and row[1].isdigit()]
+        rows = [row for row in page.tables["Every case on NVIDIA H200"][1:] if len(row) > 1]
         self.assertEqual(len(rows), len(cases))
         for row, case in zip(rows, cases):
             ours = case["contenders"][0]["gb_s"]["median"]
@@ -135,17 +153,60 @@ class Given(Case):
         self.assertAlmostEqual(float(row[2].rstrip(" %")), 100 * mean(skinny), delta=0.06)
         self.assertAlmostEqual(float(row[3].rstrip(" %")), 100 * min(skinny), delta=0.06)
 
+    def test_worst_and_spread_of_the_h200(self):
+        page = self.check_page(self.report("--from", str(H200)))
+        cases = [case for case in json.loads(H200.read_text())["cornerturn"]["cases"] if not case["hot"]]
+        worst = sorted(cases, key=lambda case: case["share"]["median"])[:10]
+        rows = page.tables["The lowest shares on NVIDIA H200"][1:]
+        self.assertEqual([row[0] for row in rows], [case["shape"] for case in worst])
+        self.assertEqual([row[5] for row in rows], [f"{100 * case['share']['median']:.1f} %" for case in worst])
+        batches = [case for case in cases if case["set"] == "batched"]
+        widest = max(batches, key=lambda case: (case["share"]["q3"] - case["share"]["q1"]) / case["share"]["median"])
+        row = next(row for row in page.tables["Spread over the processes on NVIDIA H200"] if row[0].startswith("batches"))
+        self.assertEqual(row[4], widest["shape"])
+        self.assertEqual(row[5:], [f"{100 * min(case['worst'][kind] for case in batches):.1f} %"
+                                   for kind in ("process", "place")])
+
     def test_peers_and_floor_of_the_h200(self):
         page = self.check_page(self.report("--from", str(H200)))
         cases = json.loads(H200.read_text())["cornerturn"]["cases"]
-        by_name = [{entry["name"]: entry["gb_s"]["median"] for entry in case["contenders"]} for case in cases]
+        by_name = [{entry["name"]: entry["gb_s"]["median"] for entry in case["contenders"]} for case in cases if not case["hot"]]
         faster = [rates["cornerturn"] / rates["jax"] for rates in by_name if "jax" in rates]
         row = next(row for row in page.rows if row[:1] == ["JAX"])
         self.assertEqual(row[1], f"{len(faster)} cases")
         self.assertAlmostEqual(float(row[-1].rstrip(" x")), mean(faster), delta=0.006)
-        row = next(row for row in page.rows if row[:2] == ["powers of two", "34"])
+        row = next(row for row in page.tables["Our speed over the library's speed, over its cases"] if row[0] == "JAX")
+        ahead = sum(each < 1 for each in faster)
+        self.assertEqual(row[1:], [str(len(faster)), row[2], f"{min(faster):.2f} x", f"{max(faster):.2f} x",
+                                   f"{ahead} case{'' if ahead == 1 else 's'}"])
+        row = next(row for row in page.tables["Shares of the data sheet's rate"] if row[:2] == ["powers of two", "34"])
         rates = [case["contenders"][0]["gb_s"]["median"] for case in cases if case["set"] == "pow2"]
         self.assertAlmostEqual(float(row[3].rstrip(" %")), 100 * mean(rates) / 4800, delta=0.06)  # the data sheet's rate
+
+    def test_change_since_an_earlier_run(self):
+        result = json.loads(H200.read_text())
+        cases = result["cornerturn"]["cases"]
+        result["context"]["date"] = "2026-11-01T12:00:00+0000"
+        cases[1]["share"]["median"] /= 1.25
+        cases[2]["share"]["median"] /= 0.5
+        now = [json.loads(H200.read_text())["cornerturn"]["cases"][k]["share"]["median"] for k in (1, 2)]
+        before = self.write("before.json", result)
+        page = self.check_page(self.report("--from", str(H200), "--since", before))
+        self.assertEqual(list(page.sections)[2], "Change since the last run")
+        self.assertIn("1 better by more than 2 %, 1 worse", page.sections["Change since the last run"])
+        rows = page.tables["The largest changes"][1:]
+        self.assertEqual([(row[0], row[4], row[5]) for row in rows[:2]],
+                         [(cases[2]["shape"], f"{100 * now[1]:.1f} %", "-50.0 %"),
+                          (cases[1]["shape"], f"{100 * now[0]:.1f} %", "+25.0 %")])
+        said = self.run_report("-o", self.page, "--from", str(INTEL), "--since", before, code=1)
+        self.assertRegex(said, r"^cornerturn: \S*before.json: measured on NVIDIA H200, but the page is about Intel")
+
+    def test_a_cpu_has_no_bank_maps(self):
+        page = self.check_page(self.report("--from", str(INTEL)))
+        self.assertNotIn("Bank maps", page.sections)
+        self.assertIn("Intel(R) Xeon(R) Processor, AVX-512, 2 threads", page.sections["The machine"])
+        self.assertIn("The lowest shares on Intel(R) Xeon(R) Processor", page.tables)
+        self.assertIn("Spread over the rounds on Intel(R) Xeon(R) Processor", page.tables)
 
     @unittest.skipIf(EMULATED, "another processor may round another way")
     def test_the_kept_report_is_of_its_file(self):
@@ -161,11 +222,12 @@ class Given(Case):
         text = self.report("--from", name)
         page = self.check_page(text)
         self.assert_says(text, "<h1>Transposes on A &lt;GPU></h1>")
-        self.assertEqual(list(page.sections), ["The machine", "The ladder", "Predicted against measured", "Bank maps",
+        self.assertEqual(list(page.sections), ["The ladder", "Predicted against measured", "Bank maps", "The machine",
                                                "How it was measured"])
         self.assertIn(["20_load_conflicts", "<&\">", "1.05 GB/s", "25.0 %"], page.rows)
-        self.assertIn(["20_load_conflicts", "4.0", "100 %", "4.0", "100 %", "31.0", "0.0", "100 %", "25.0 %"], page.rows)
-        self.assertIn(["30_padded", "4.0", "100 %", "4.0", "100 %", "0.0", "0.0", "100 %", "66.7 %"], page.rows)
+        predicted = page.tables["1024x1024, elements of 4 bytes"]
+        self.assertIn(["20_load_conflicts", "4.0 100 %", "4.0 100 %", "31.0", "0.0", "100 %", "25.0 %"], predicted)
+        self.assertIn(["30_padded", "4.0 100 %", "4.0 100 %", "0.0", "0.0", "100 %", "66.7 %"], predicted)
 
     def test_what_was_wrong_or_disturbed_is_said(self):
         result = json.loads(H200.read_text())
@@ -187,6 +249,7 @@ class Given(Case):
                         json.dumps({**ladder, "rungs": [{**rung, "rung": "30_padded"}]})):
             said = self.run_report("-o", self.page, "--from", self.write("bad.json", content), code=1)
             self.assertRegex(said, r"^cornerturn: \S*bad\.json: ")
+            self.assertNotIn("json.exception", said)
         self.run_report("-o", self.page, "--from", "/no/such/file", code=1)
         self.assertFalse(os.path.exists(self.page))
         self.run_report("-o", "/no/such/folder/page.html", "--from", good, code=1)
@@ -197,13 +260,36 @@ class Given(Case):
 @unittest.skipIf(EMULATED, "an emulator has nothing to measure")
 class Measured(Case):
     def test_here(self):
-        page = self.check_page(self.report("--quick"))
-        self.assertEqual(list(page.sections), ["The machine", "The ladder", "Predicted against measured", "Bank maps",
-                                               "Bandwidth against size", "Every case", "Beside other libraries",
-                                               "How it was measured"])
+        saved = os.path.join(self.folder, "saved.json")
+        page = self.check_page(self.report("--quick", "--save", saved))
+        self.assertEqual(list(page.sections), ["Beside other libraries", "The ten worst cases", "Spread",
+                                               "Bandwidth against size", "Every case", "The ladder",
+                                               "Predicted against measured", "The machine", "How it was measured"])
         names = [row[0] for row in page.rows if row]
         self.assertEqual(names.count("00_copy"), 1)
-        self.assertTrue({"512x512", "1024x1024"} <= set(names))
+        cases = next(rows for caption, rows in page.tables.items() if caption.startswith("Every case on"))
+        self.assertTrue({"512x512", "1024x1024"} <= {row[0] for row in cases})
+        again = self.check_page(self.report("--from", saved, "--since", saved))
+        self.assertRegex(again.sections["Change since the last run"], r"of \d+ cases changed by \+0\.0 %")
+
+
+# Opens all folded parts. Reports the width of the page, the smallest text in pixels, and elements wider than their boxes.
+ASKING = """
+document.querySelectorAll('details').forEach(each => each.open = true);
+let least = 1e9, texts = 0, cut = [];
+const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+while (walk.nextNode()) {
+  const of = walk.currentNode.parentElement;
+  if (!walk.currentNode.data.trim() || !of.getClientRects().length || of.tagName == 'SCRIPT') continue;
+  const scale = of.ownerSVGElement ? of.getScreenCTM().a : 1;
+  least = Math.min(least, scale * parseFloat(getComputedStyle(of).fontSize));
+  texts += 1;
+}
+for (const each of document.querySelectorAll('section, .scroll, .row > .name, td, th, dd, h1, figcaption'))
+  if (each.clientWidth && each.scrollWidth > each.clientWidth + 1) cut.push(each.className || each.tagName);
+const root = document.documentElement;
+document.title = `${root.scrollWidth} of ${innerWidth}; ${texts} texts, ${least} px; ${cut}`;
+"""
 
 
 @unittest.skipUnless(CHROMIUM, "no Chromium here")
@@ -215,20 +301,23 @@ class Drawn(Case):
         return done.stdout.decode()
 
     def test_widths_and_colours(self):
-        text = self.report("--from", str(H200))
-        asking = "<script>document.title = document.documentElement.scrollWidth + ' of ' + innerWidth</script></body>"
-        probe = self.write("probe.html", text.replace("</body>", asking))
-        for width in (1280, 390):
+        text = self.report("--from", str(H200), "--from", str(LADDER))
+        probe = self.write("probe.html", text.replace("</body>", f"<script>{ASKING}</script></body>"))
+        for width in (1280, 800, 390):
             said = self.chromium(f"--window-size={width},900", "--dump-dom", "file://" + probe)
-            found = re.search(r"<title>(\d+) of (\d+)</title>", said)
+            found = re.search(r"<title>(\d+) of (\d+); (\d+) texts, ([\d.]+) px; (.*?)</title>", said)
             self.assertIsNotNone(found, said[:500])
             self.assertLessEqual(int(found[1]), int(found[2]), "it has to be scrolled sideways")
+            self.assertGreater(int(found[3]), 1000)
+            self.assertGreaterEqual(float(found[4]), 11, "a text is too small")
+            if width == 390:
+                self.assertEqual(found[5], "", "words are cut")
             for scheme, name in (("0", "dark"), ("1", "light")):
                 shot = os.path.join(self.folder, f"{width}-{name}.png")
                 self.chromium(f"--blink-settings=preferredColorScheme={scheme}", f"--window-size={width},1200",
                               f"--screenshot={shot}", "file://" + self.page)
                 size, corner, kinds = self.look_at(shot)
-                self.assertEqual(size, (width, 1200))
+                self.assertEqual(size, (width, 1200), "a picture of another size")
                 self.assertEqual(corner, (0x12, 0x16, 0x1c) if name == "dark" else (0xfb, 0xfb, 0xfa))
                 self.assertGreater(kinds, 100, "rows of the picture are all alike")
 

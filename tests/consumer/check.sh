@@ -56,6 +56,9 @@ case $how in
     deb=$(echo "$scratch"/deb/*.deb)
     dpkg-deb --info "$deb" | grep -E '^ (Package|Version|Architecture|Depends):'
     dpkg-deb --extract "$deb" "$scratch/root"
+    for page in README.md docs/cli.md docs/learn/README.md docs/figures/speed-light.svg; do
+      ls "$scratch/root/usr/share/doc/cornerturn/$page"
+    done
     consume find_package -DCMAKE_PREFIX_PATH="$scratch/root/usr"
     "$scratch/root/usr/bin/cornerturn" --version
     ;;

@@ -91,6 +91,35 @@ class Lesson(unittest.TestCase):
             for target in re.findall(r"\]\(#([^)]+)\)", text):
                 self.assertIn(target, headings, page.name)
 
+    def test_build_commands_name_what_there_is(self):
+        tree = LEARN.parent.parent
+        presets = {one["name"] for one in json.loads((tree / "CMakePresets.json").read_text())["configurePresets"]}
+        lists = [page for folder in ("cli", "ladder", "src", "tests") for page in (tree / folder).rglob("CMakeLists.txt")]
+        programs = re.findall(r"add_executable\((\w+) |OUTPUT_NAME (\w+)\)", "".join(map(pathlib.Path.read_text, lists)))
+        programs = {name for pair in programs for name in pair if name}
+        pages = [*PAGES, tree / "docs/counters.md", tree / "tools/ncu_check", tree / "tools/rocprof_check"]
+        found = [(page.name, *one) for page in pages
+                 for one in re.findall(r"\bbuild/([\w/-]*)bin/(\w+)", page.read_text())]
+        self.assertGreater(len(found), 4)
+        for page, preset, program in found:
+            self.assertIn(preset.rstrip("/"), presets, f"{page}: build/{preset}bin/{program}")
+            self.assertIn(program, programs, f"{page}: build/{preset}bin/{program}")
+        for page in PAGES:
+            text = page.read_text()
+            for block in re.findall(r"^```sh\n(.*?)^```$", text, re.M | re.S):
+                for preset in re.findall(r"--preset (\w+)", block):
+                    self.assertIn(preset, presets, page.name)
+                for path in re.findall(r"^(?:python3 )?((?:tools|bench)/\S+|\./dev)\b", block, re.M):
+                    self.assertTrue((tree / path).exists(), f"{page.name}: {path}")
+
+    def test_words_of_the_field_are_defined(self):
+        words = (LEARN / "README.md").read_text()
+        for word in ("lane", "warp", "thread block", "barrier", "coalesced", "request", "sector", "bank", "occupancy",
+                     "in flight"):
+            self.assertIn(f"* **{word}**", words)
+        for word in ("coalesced", "__syncthreads"):
+            self.assertTrue(any(word in page.read_text() for page in PAGES if page.stem[0].isdigit()), word)
+
     def test_code_is_that_of_the_file(self):
         blocks = 0
         for page in PAGES:
