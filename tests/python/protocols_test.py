@@ -133,11 +133,6 @@ def test_streams(stream, handle):
     assert ct._core._stream_handle(stream) == handle
 
 
-def test_numpy_has_no_streams():
-    x = unique((3, 4), "f4")
-    assert same_bits(ct.matrix_transpose(x, stream=1), np.ascontiguousarray(x.T))
-
-
 # ---- arrays of a fake CuPy on the CPU: the place of each allocation, and the stream of each transpose ----
 
 class FakeCuPy:
