@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 import numbers
-from collections.abc import Sequence
 from typing import Any
 
 from . import _core
@@ -24,6 +23,10 @@ class _Framework:
 
     def __init__(self, x: Any) -> None:
         self.x = x
+
+    def ready(self) -> Any:
+        """Return `x` for arithmetic, after checks."""
+        return self.check(self.x, "x")
 
     def is_one(self, other: object) -> bool:
         return _is(other, *self.name.split("."))
@@ -46,6 +49,8 @@ class _Framework:
         """Return the array, after checks of its kind; `name` is x, out, second or scale."""
         if not self.is_one(other):
             raise TypeError(f"{name} is a {_kind(other)}, but x is a {self.name}. Wanted: a {self.name}")
+        if hasattr(other, "filled"):
+            raise TypeError(f"{name} is a masked array, whose mask would be lost. Wanted: {name}.filled()")
         if name == "out" and not other.flags.writeable:
             raise ValueError("out is read-only")
         return other
@@ -73,8 +78,7 @@ class _Torch(_Framework):
 
     def __init__(self, x: Any) -> None:
         from . import torch as with_torch
-        with_torch._check_arithmetic(x)
-        super().__init__(x.resolve_conj().resolve_neg())
+        super().__init__(x)
         self.on_cuda = x.is_cuda
         self.torch = with_torch
 
@@ -173,15 +177,20 @@ def permute(x: Any, axes: tuple[int, ...], out: Any, stream: object, threads: in
             alpha: complex = 1, beta: complex | None = None, conj: bool = False, second: Any = None, scale: Any = None,
             saturate: bool = True) -> Any:
     """`permute_dims` with arithmetic; see `cornerturn.matrix_transpose`."""
-    framework = _framework_of(x)
-    x = framework.x
-    _check_cuda_stream(stream, x, framework.name, framework.on_cuda)
     if beta is None:
         beta = 0 if second is None else 1
+    copies = alpha == 1 and beta == 0 and not conj and scale is None
+    if copies and dtype is None:
+        return _core.permute_dims(x, axes, out=out, stream=stream, threads=threads)
+    framework = _framework_of(x)
+    made_type = x.dtype if dtype is None else framework.dtype(dtype)
+    if copies and made_type == x.dtype:
+        return _core.permute_dims(x, axes, out=out, stream=stream, threads=threads)
+    _check_cuda_stream(stream, x, framework.name, framework.on_cuda)
+    x = framework.ready()
     if beta != 0 and second is None and out is None:
         raise ValueError(f"beta is {beta}, but neither second nor out is given. Wanted: the array that it multiplies")
     shape = tuple(x.shape[k] for k in axes)
-    made_type = x.dtype if dtype is None else framework.dtype(dtype)
     with framework.ordered(stream):
         made = framework.empty(shape, made_type) if out is None else framework.check(out, "out")
         for name, other in (("out", made), ("second", second)):
@@ -197,7 +206,11 @@ def permute(x: Any, axes: tuple[int, ...], out: Any, stream: object, threads: in
                              "float8: alpha multiplies other results")
         if second is not None:
             second = framework.check(second, "second")
-        _apply(framework, x, made, second, axes, types, alpha, beta, conj, saturate, scale, threads)
+        _core._apply_memory(framework.memory(x), framework.memory(made),
+                            None if second is None else framework.memory(second), axes, (types[0], types[1]), alpha=alpha,
+                            beta=beta, conj=bool(conj), saturate=bool(saturate),
+                            scale=None if scale is None else framework.memory(scale), stream=framework.current_stream(),
+                            threads=threads)
         framework.wrote(made, stream, x, *(one for one in (second, scale) if one is not None))
     return made
 
@@ -208,13 +221,3 @@ def _size(scale: Any) -> int:
         count *= int(extent)
     return count
 
-
-def _apply(framework: _Framework, x: Any, out: Any, second: Any, axes: Sequence[int], types: Sequence[str],
-           alpha: complex, beta: complex, conj: bool, saturate: bool, scale: Any, threads: int) -> None:
-    if types[0] == types[1] and alpha == 1 and beta == 0 and not conj:  # a copy, of any element type
-        _core._move_memory(framework.memory(x), framework.memory(out), axes, framework.current_stream(), None, threads)
-        return
-    _core._apply_memory(framework.memory(x), framework.memory(out), None if second is None else framework.memory(second),
-                        axes, (types[0], types[1]), alpha=alpha, beta=beta, conj=bool(conj), saturate=bool(saturate),
-                        scale=None if scale is None else framework.memory(scale), stream=framework.current_stream(),
-                        threads=threads)

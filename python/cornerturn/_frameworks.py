@@ -140,6 +140,9 @@ def _empty(x: Any, shape: tuple[int, ...]) -> Any:
 
 def _permute_other(x: Any, axes: tuple[int, ...], out: Any, stream: object, plan: _core.plan | None,
                    threads: int) -> Any:
+    on_cuda = hasattr(x, "__cuda_array_interface__") or (
+        hasattr(x, "__dlpack_device__") and x.__dlpack_device__()[0] in (_CUDA, _CUDA_MANAGED))
+    _check_cuda_stream(stream, x, _kind(x), on_cuda)
     handle = None if stream is None else _core._stream_handle(stream)
     source, its_stream = _borrow(x, handle)
     made = _empty(x, tuple(x.shape[k] for k in axes)) if out is None else out

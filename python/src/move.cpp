@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <numeric>
+#include <string_view>
 #include <vector>
 
 namespace cornerturn::python {
@@ -276,9 +277,16 @@ void run_arithmetic(const view& x, const axis_list& axes, const view& out, const
          .second_stride = second == nullptr ? 0 : in_elements(stride(*second, k), second->element_bytes, "second")});
   }
   set_axes(what, std::move(longer));
-  execute_long(what,
-               {.src = x.data, .dst = out.data, .second = second == nullptr ? nullptr : second->data, .scale = scale},
-               bytes, x.where, how);
+  const operands all{
+      .src = x.data, .dst = out.data, .second = second == nullptr ? nullptr : second->data, .scale = scale};
+  try {
+    execute_long(what, all, bytes, x.where, how);
+  } catch (const error& found) {  // the field math.alpha of a problem is the argument alpha
+    std::string sentence = found.what();
+    constexpr std::string_view field = "math.";
+    for (std::size_t at = 0; (at = sentence.find(field, at)) != std::string::npos;) sentence.erase(at, field.size());
+    refuse(found.code(), sentence);
+  }
 }
 
 nb::object transpose_in_place(nb::handle x, const view& at, const execution& how) {

@@ -51,7 +51,7 @@ nb::object empty(nb::handle x, const axis_list& axes) {
   npy_intp extents[most_axes];
   for (int k = 0; k < axes.count; ++k) extents[k] = PyArray_DIM(array(x), axes.at[k]);
   PyArray_Descr* const dtype = PyArray_DESCR(array(x));
-  Py_INCREF(dtype);  // the next call steals a reference
+  Py_INCREF(reinterpret_cast<PyObject*>(dtype));  // the next call steals a reference
   PyObject* const made = PyArray_NewFromDescr(&PyArray_Type, dtype, axes.count, extents, nullptr, nullptr, 0, nullptr);
   if (made == nullptr) throw nb::python_error();
   return nb::steal(made);

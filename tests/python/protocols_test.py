@@ -83,7 +83,8 @@ def test_read_only_out():
     (lambda x: ct.permute_dims(Foreign(x), (0, 1), out=OnCuda()), ValueError,
      "x is in host memory, but out is not. Wanted: both on one device"),
     (lambda x: ct.matrix_transpose(Foreign(x), out=[[1]]), TypeError, "x is a list"),
-    (lambda x: ct.matrix_transpose(Foreign(x), stream="a"), TypeError, "stream is a str. Wanted: None, an integer, or"),
+    (lambda x: ct.matrix_transpose(Foreign(x), stream=1), TypeError, "stream is given, but x is a protocols_test.Foreign, which"),
+    (lambda x: ct._core._stream_handle("a"), TypeError, "stream is a str. Wanted: None, an integer, or"),
 ], ids=lambda value: value if isinstance(value, str) else "")
 def test_refuses_with_a_sentence(call, kind, sentence):
     with pytest.raises(kind, match=sentence):
