@@ -25,28 +25,33 @@ def _kind(x: object) -> str:
     return f"{type(x).__module__}.{type(x).__qualname__}".removeprefix("builtins.")
 
 
-def permute(x: Any, axes: tuple[int, ...], out: Any, stream: object, plan: _core.plan | None) -> Any:
+def _check_cuda_stream(stream: object, x: Any, kind: str, on_cuda: bool) -> None:
+    if stream is not None and not on_cuda:
+        raise TypeError(f"stream is given, but x is a {kind}, which is in host memory. Wanted: no stream")
+
+
+def permute(x: Any, axes: tuple[int, ...], out: Any, stream: object, plan: _core.plan | None, threads: int) -> Any:
     """`permute_dims` for all arrays except NumPy arrays and plain tensors."""
     if _is(x, "torch", "Tensor"):
         from . import torch as with_torch
-        return with_torch._permute(x, axes, out, stream, plan)
+        return with_torch._permute(x, axes, out, stream, plan, threads)
     if _is(x, "jax", "Array"):
         from . import jax as with_jax
-        for name, value in (("out", out), ("stream", stream), ("plan", plan)):
+        for name, value in (("out", out), ("stream", stream), ("plan", plan), ("threads", threads or None)):
             if value is not None:
                 raise TypeError(f"{name} is given, but x is a JAX array: JAX arrays are immutable, and XLA orders and "
                                 f"compiles the work. Wanted: no {name}")
         return with_jax.permute_dims(x, axes)
     if _is(x, "cupy", "ndarray"):
         return _permute_cupy(x, axes, out, stream, plan)
-    return _permute_other(x, axes, out, stream, plan)
+    return _permute_other(x, axes, out, stream, plan, threads)
 
 
-def transpose_inplace_(x: Any, stream: object) -> Any:
+def transpose_inplace_(x: Any, stream: object, threads: int) -> Any:
     """`transpose_inplace_` for all arrays except NumPy arrays and plain tensors."""
     if _is(x, "torch", "Tensor"):
         from . import torch as with_torch
-        return with_torch._transpose_inplace(x, stream)
+        return with_torch._transpose_inplace(x, stream, threads)
     if _is(x, "cupy", "ndarray"):
         import cupy
         with x.device:
@@ -71,7 +76,7 @@ def _check_out(x: Any, out: Any, kind: str) -> None:
     if not _is(out, *kind.split(".")):
         raise TypeError(f"out is a {_kind(out)}, but x is a {kind}. Wanted: a {kind}")
     for name in ("dtype", "device"):
-        if getattr(out, name) != getattr(x, name):
+        if getattr(out, name, None) != getattr(x, name, None):  # NumPy 1 has no device
             raise ValueError(f"out has {name} {getattr(out, name)}, but x has {getattr(x, name)}. Wanted: equal")
 
 
@@ -133,10 +138,14 @@ def _empty(x: Any, shape: tuple[int, ...]) -> Any:
     return x.__array_namespace__().empty(shape, dtype=x.dtype, device=x.device)
 
 
-def _permute_other(x: Any, axes: tuple[int, ...], out: Any, stream: object, plan: _core.plan | None) -> Any:
+def _permute_other(x: Any, axes: tuple[int, ...], out: Any, stream: object, plan: _core.plan | None,
+                   threads: int) -> Any:
+    on_cuda = hasattr(x, "__cuda_array_interface__") or (
+        hasattr(x, "__dlpack_device__") and x.__dlpack_device__()[0] in (_CUDA, _CUDA_MANAGED))
+    _check_cuda_stream(stream, x, _kind(x), on_cuda)
     handle = None if stream is None else _core._stream_handle(stream)
     source, its_stream = _borrow(x, handle)
     made = _empty(x, tuple(x.shape[k] for k in axes)) if out is None else out
     target, _ = _borrow(made, its_stream if handle is None else handle)
-    _core._move_memory(source, target, axes, its_stream if handle is None else handle, plan)
+    _core._move_memory(source, target, axes, its_stream if handle is None else handle, plan, threads)
     return made

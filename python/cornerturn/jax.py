@@ -5,6 +5,7 @@ operations. These functions are for large transposes that XLA cannot fuse.
 """
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from . import _core
+from ._frameworks import _kind
 
 __all__ = ["matrix_transpose", "permute_dims", "rearrange"]
 
@@ -68,6 +70,12 @@ def _is_whole_bytes(dtype: Any) -> bool:
     return bool(dtype == bool or jax.numpy.finfo(dtype).bits % 8 == 0)
 
 
+def _array(x: Any) -> Any:
+    if not hasattr(x, "shape"):
+        raise TypeError(f"x is a {_kind(x)}. Wanted: an array of JAX or NumPy")
+    return jax.numpy.asarray(x)
+
+
 def permute_dims(x: jax.Array, axes: Sequence[int]) -> jax.Array:
     """Permute the axes into a new array.
 
@@ -90,10 +98,11 @@ def permute_dims(x: jax.Array, axes: Sequence[int]) -> jax.Array:
     >>> swap(jnp.zeros((3, 5))).shape
     (5, 3)
     """
-    x = jax.numpy.asarray(x)
-    order = tuple(int(k) + (x.ndim if k < 0 else 0) for k in axes)
+    x = _array(x)
+    given = tuple(operator.index(k) for k in axes)
+    order = tuple(k + (x.ndim if k < 0 else 0) for k in given)
     if sorted(order) != list(range(x.ndim)):
-        raise ValueError(f"axes is {tuple(axes)}, but x has {x.ndim} axes. Wanted: each axis once")
+        raise ValueError(f"axes is {given}, but x has {x.ndim} axes. Wanted: each axis once")
     if not _is_whole_bytes(x.dtype):
         raise TypeError(f"x has dtype {x.dtype}. Wanted: elements of whole bytes")
     made: jax.Array = _permute.bind(x, axes=order)
@@ -102,6 +111,7 @@ def permute_dims(x: jax.Array, axes: Sequence[int]) -> jax.Array:
 
 def matrix_transpose(x: jax.Array) -> jax.Array:
     """Transpose the last two axes; see `permute_dims`."""
+    x = _array(x)
     if x.ndim < 2:
         raise ValueError(f"x has {x.ndim} axes, wanted 2 or more: the last two are swapped")
     return permute_dims(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
@@ -109,4 +119,5 @@ def matrix_transpose(x: jax.Array) -> jax.Array:
 
 def rearrange(x: jax.Array, pattern: str) -> jax.Array:
     """Permute the axes by name, as in ``"n c h w -> n h w c"``; see `permute_dims`."""
-    return permute_dims(x, _core._resolve_pattern(pattern, x.ndim))
+    x = _array(x)
+    return permute_dims(x, _core._resolve_axes(pattern, x.ndim))

@@ -6,6 +6,7 @@ Code for ``torch.compile`` should call the functions of this module: they do not
 """
 from __future__ import annotations
 
+import operator
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +15,7 @@ import torch
 from torch.autograd import forward_ad
 
 from . import _core
-from ._frameworks import _kind
+from ._frameworks import _check_cuda_stream, _kind
 
 __all__ = ["accelerate", "matrix_transpose", "permute_dims", "rearrange", "transpose_inplace_"]
 
@@ -22,6 +23,8 @@ _LEGACY_STREAM = 1  # the default stream in CUDA
 
 
 def _memory(x: torch.Tensor) -> object:
+    if x.layout != torch.strided or x.is_nested:
+        _check_strided(x)
     if x.device.type not in ("cpu", "cuda"):
         raise ValueError(f"x is on {x.device}. Wanted: the CPU or a CUDA device")
     size = x.element_size()
@@ -34,6 +37,52 @@ def _current_stream(x: torch.Tensor) -> int | None:
 
 def _move(x: torch.Tensor, out: torch.Tensor, axes: Sequence[int], plan: _core.plan | None = None) -> None:
     _core._move_memory(_memory(x), _memory(out), axes, _current_stream(x), plan)
+
+
+# ---- tensors that are refused, with a sentence ----
+
+def _check_strided(x: Any, name: str = "x") -> None:
+    if not isinstance(x, torch.Tensor):
+        raise TypeError(f"{name} is a {_kind(x)}. Wanted: a torch.Tensor")
+    if x.is_nested:
+        raise TypeError(f"{name} is a nested tensor, whose parts have different shapes. Wanted: a tensor of its own for each "
+                        f"part, as {name}.unbind() returns them, and cornerturn.batch for all of them")
+    if x.layout != torch.strided:
+        raise TypeError(f"{name} has layout {x.layout}, which has no strides. Wanted: torch.strided, as {name}.to_dense() "
+                        "returns it")
+
+
+def _check_stored(out: torch.Tensor) -> None:
+    """Refuse a lazy conjugate or negative: its memory does not hold its values."""
+    if out.is_conj() or out.is_neg():
+        raise ValueError(f"out is a lazy {'conjugate' if out.is_conj() else 'negative'} of another tensor, so its memory "
+                         "does not hold its values. Wanted: a tensor without a pending operation, as out.clone() returns it")
+
+
+def _is_transformed() -> bool:
+    return torch._C._functorch.peek_interpreter_stack() is not None or forward_ad._current_level >= 0
+
+
+def _check_unrecorded(x: torch.Tensor, name: str, work: str) -> None:
+    if torch.is_grad_enabled() and x.requires_grad:
+        raise ValueError(f"{name} requires a gradient, which {work} does not record. Wanted: torch.no_grad(), or a call "
+                         "without it")
+    if _is_transformed() and (torch._C._functorch.peek_interpreter_stack() is not None or _has_tangent(x)):
+        raise ValueError(f"{name} is in a transformation or has a tangent, which {work} does not support. Wanted: a call "
+                         "without it")
+
+
+def _check_arithmetic(x: Any, name: str = "x") -> None:
+    _check_strided(x, name)
+    _check_unrecorded(x, name, "arithmetic")
+
+
+def _check_batch_item(x: Any, name: str) -> None:
+    _check_strided(x, name)
+    _check_unrecorded(x, name, "a batch")
+    if x.is_conj() or x.is_neg():
+        raise ValueError(f"{name} is a lazy {'conjugate' if x.is_conj() else 'negative'} of another tensor. Wanted: "
+                         f"{name}.resolve_conj().resolve_neg()")
 
 
 def _permuted(x: torch.Tensor, axes: Sequence[int]) -> torch.Tensor:
@@ -97,6 +146,20 @@ _op_inplace = torch.library.custom_op("cornerturn::transpose_inplace_", _transpo
 _op_inplace.register_fake(lambda x: None)
 
 
+class _Recorded(torch.autograd.Function):  # type: ignore[misc]
+    """Records a gradient outside of compilation, transformations and dispatch modes, in a sixth of the operator's time."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, axes: Sequence[int]) -> torch.Tensor:
+        ctx.inverse = _inverse(axes)
+        made: torch.Tensor | None = _core._permute_tensor(x, axes, None)
+        return _op(x, axes) if made is None else made
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor, None]:
+        return permute_dims(grad, ctx.inverse), None
+
+
 class _Transformed(torch.autograd.Function):  # type: ignore[misc]
     """The operator for `torch.func` transformations and forward mode, which custom operators of PyTorch 2.11 do not
     support."""
@@ -126,7 +189,7 @@ class _Transformed(torch.autograd.Function):  # type: ignore[misc]
 
 
 def _axes_of_pattern(pattern: str, rank: int) -> tuple[int, ...]:
-    return _core._resolve_pattern(pattern, rank)
+    return _core._resolve_axes(pattern, rank)
 
 
 # Equivalent to torch.compiler.assume_constant_result, without the seconds for the import of the compiler.
@@ -160,13 +223,25 @@ def permute_dims(x: torch.Tensor, axes: Sequence[int], *, out: torch.Tensor | No
     >>> x.grad.shape
     torch.Size([8, 3, 32, 64])
     """
-    order = [int(k) for k in axes]
+    compiling = torch.compiler.is_compiling()
+    if not compiling:
+        plain: torch.Tensor | None = _core._permute_tensor(x, axes, out)
+        if plain is not None:
+            return plain
+        _check_strided(x)
+        if out is not None:
+            _check_strided(out, "out")
+            _check_stored(out)
+    order = [operator.index(k) for k in axes]
     if sorted(k % max(x.ndim, 1) for k in order) != list(range(x.ndim)) or not all(-x.ndim <= k < x.ndim for k in order):
         raise ValueError(f"axes is {tuple(order)}, but x has {x.ndim} axes. Wanted: each axis once")
     if out is None:
-        transformed = not torch.compiler.is_compiling() and (
-            torch._C._functorch.peek_interpreter_stack() is not None or forward_ad._current_level >= 0)
-        made: torch.Tensor = _Transformed.apply(x, order) if transformed else _op(x, order)
+        call = _op
+        if not compiling and _is_transformed():
+            call = _Transformed.apply
+        elif not compiling and type(x) in (torch.Tensor, torch.nn.Parameter) and not torch._C._len_torch_dispatch_stack():
+            call = _Recorded.apply
+        made: torch.Tensor = call(x, order)
         return made
     wanted = tuple(x.shape[k] for k in order)
     for name, found, value in (("shape", tuple(out.shape), wanted), ("dtype", out.dtype, x.dtype),
@@ -185,6 +260,8 @@ def permute_dims(x: torch.Tensor, axes: Sequence[int], *, out: torch.Tensor | No
 
 def matrix_transpose(x: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:
     """Transpose the last two axes; see `permute_dims`."""
+    if not isinstance(x, torch.Tensor):
+        raise TypeError(f"x is a {_kind(x)}. Wanted: a torch.Tensor")
     if x.ndim < 2:
         raise ValueError(f"x has {x.ndim} axes, wanted 2 or more: the last two are swapped")
     return permute_dims(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2), out=out)
@@ -192,11 +269,18 @@ def matrix_transpose(x: torch.Tensor, *, out: torch.Tensor | None = None) -> tor
 
 def rearrange(x: torch.Tensor, pattern: str, *, out: torch.Tensor | None = None) -> torch.Tensor:
     """Permute the axes by name, as in ``"n c h w -> n h w c"``; see `permute_dims`."""
+    if not isinstance(x, torch.Tensor):
+        raise TypeError(f"x is a {_kind(x)}. Wanted: a torch.Tensor")
     return permute_dims(x, _axes_of_pattern(pattern, x.ndim), out=out)
 
 
 def transpose_inplace_(x: torch.Tensor) -> torch.Tensor:
     """Transpose the last two axes in the memory of `x`; see `cornerturn.transpose_inplace_`."""
+    if not torch.compiler.is_compiling():
+        plain: torch.Tensor | None = _core._transpose_tensor(x)
+        if plain is not None:
+            return plain
+        _check_strided(x)
     if x.ndim < 2:
         raise ValueError(f"x has {x.ndim} axes, wanted 2 or more: the last two are swapped")
     if torch.is_grad_enabled() and x.requires_grad:
@@ -223,11 +307,19 @@ def _side_stream(x: torch.Tensor, stream: object) -> Any:
 
 
 def _permute(x: torch.Tensor, axes: Sequence[int], out: torch.Tensor | None, stream: object,
-             plan: _core.plan | None) -> torch.Tensor:
+             plan: _core.plan | None, threads: int = 0) -> torch.Tensor:
     """`cornerturn.permute_dims` for tensors that are not plain memory, and for a caller's stream."""
-    if out is not None and not isinstance(out, torch.Tensor):
-        raise TypeError(f"out is a {_kind(out)}, but x is a torch.Tensor. Wanted: a torch.Tensor")
-    if stream is None or not x.is_cuda:
+    _check_strided(x)
+    if out is not None:
+        if not isinstance(out, torch.Tensor):
+            raise TypeError(f"out is a {_kind(out)}, but x is a torch.Tensor. Wanted: a torch.Tensor")
+        _check_strided(out, "out")
+        _check_stored(out)
+    _check_cuda_stream(stream, x, "torch.Tensor", x.is_cuda)
+    if threads != 0 and not x.is_cuda:
+        raise ValueError("threads is given, but x records a gradient, is in a transformation, or is no plain tensor in "
+                         "memory. Wanted: no threads, or torch.no_grad()")
+    if stream is None:
         if plan is None:
             return permute_dims(x, axes, out=out)
         if torch.is_grad_enabled() and x.requires_grad:
@@ -246,14 +338,28 @@ def _permute(x: torch.Tensor, axes: Sequence[int], out: torch.Tensor | None, str
     return made
 
 
-def _transpose_inplace(x: torch.Tensor, stream: object) -> torch.Tensor:
-    if stream is None or not x.is_cuda:
+def _transpose_inplace(x: torch.Tensor, stream: object, threads: int = 0) -> torch.Tensor:
+    _check_strided(x)
+    _check_cuda_stream(stream, x, "torch.Tensor", x.is_cuda)
+    if stream is None:
         return transpose_inplace_(x)
     side = _side_stream(x, stream)
     with torch.cuda.stream(side):
         result = transpose_inplace_(x)
     x.record_stream(side)
     return result
+
+
+def _execute_batch(held: _core._batch, first: torch.Tensor, xs: Sequence[torch.Tensor], outs: Sequence[torch.Tensor],
+                   stream: object) -> None:
+    if stream is None:
+        held.execute(_current_stream(first))
+    else:
+        held.execute(stream)
+        side = _side_stream(first, stream)
+        for used in (*xs, *outs):
+            used.record_stream(side)
+    torch.autograd.graph.increment_version(outs)
 
 
 # ---- accelerate ----

@@ -20,10 +20,13 @@ int as_index(nb::handle item) {
 }
 
 axis_list from_sequence(nb::handle axes, int rank) {
-  PyObject* const fast = PySequence_Fast(axes.ptr(), "axes is not a sequence. Wanted: one integer for each axis of x");
-  if (fast == nullptr) throw nb::python_error();
-  const nb::object items = nb::steal(fast);
-  const Py_ssize_t count = PySequence_Fast_GET_SIZE(fast);
+  const nb::object items = nb::steal(PySequence_Tuple(axes.ptr()));
+  if (!items.is_valid()) {
+    if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw nb::python_error();
+    PyErr_Clear();
+    throw nb::type_error("axes is not a sequence. Wanted: one integer for each axis of x");
+  }
+  const Py_ssize_t count = PyTuple_Size(items.ptr());
   if (count != rank) {
     refuse("axes has " + std::to_string(count) + " entries, but x has " + number_of_axes(rank) +
            ". Wanted: one entry for each axis");
@@ -31,7 +34,7 @@ axis_list from_sequence(nb::handle axes, int rank) {
   axis_list made{.count = rank, .at = {}};
   std::array<bool, most_axes> seen{};
   for (int k = 0; k < rank; ++k) {
-    const int given = as_index(PySequence_Fast_GET_ITEM(fast, k));
+    const int given = as_index(PyTuple_GetItem(items.ptr(), k));
     const int axis = given < 0 ? given + rank : given;
     if (axis < 0 || axis >= rank) {
       refuse("axes[" + std::to_string(k) + "] is " + std::to_string(given) + ", wanted " + std::to_string(-rank) +
@@ -129,6 +132,15 @@ axis_list from_pattern(std::string_view pattern, int rank) {
 
 }  // namespace
 
+request request_of(nb::handle axes) {
+  if (axes.is_none()) return {};
+  if (PyUnicode_Check(axes.ptr()) == 0) return {.how = request::kind::axes, .axes = axes};
+  Py_ssize_t length = 0;
+  const char* const text = PyUnicode_AsUTF8AndSize(axes.ptr(), &length);
+  if (text == nullptr) throw nb::python_error();
+  return {.how = request::kind::pattern, .pattern = {text, static_cast<std::size_t>(length)}};
+}
+
 axis_list resolve(const request& asked, int rank) {
   if (rank > most_axes) refuse("x has " + number_of_axes(rank) + ", wanted 64 or fewer");
   if (asked.how == request::kind::axes) return from_sequence(asked.axes, rank);
@@ -144,7 +156,7 @@ nb::tuple to_tuple(const axis_list& axes, const std::int64_t* extents) {
   const nb::object made = nb::steal(PyTuple_New(axes.count));
   for (int k = 0; k < axes.count; ++k) {
     const std::int64_t one = extents != nullptr ? extents[axes.at[k]] : axes.at[k];
-    PyTuple_SET_ITEM(made.ptr(), k, PyLong_FromLongLong(one));
+    PyTuple_SetItem(made.ptr(), k, PyLong_FromLongLong(one));
   }
   return nb::borrow<nb::tuple>(made);
 }

@@ -24,7 +24,11 @@ struct request {
   kind how = kind::matrix;
   nb::handle axes{};           // kind::axes: a sequence of integers
   std::string_view pattern{};  // kind::pattern: "n c h w -> n h w c"
+  int threads = 0;             // most CPU threads of the copy; 0: all threads of the process
 };
+
+// Returns the request of None (the last two axes are swapped), a pattern, or a sequence of integers. It points into `axes`
+[[nodiscard]] request request_of(nb::handle axes);
 
 // Errors  ValueError: x has too few axes; the axes are not a permutation; the pattern is invalid or has another rank
 //         TypeError: axes is not a sequence of integers

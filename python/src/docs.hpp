@@ -3,7 +3,8 @@
 
 namespace cornerturn::python {
 
-inline constexpr const char* matrix_transpose_doc = R"(matrix_transpose($module, x, /, *, out=None, stream=None)
+inline constexpr const char* matrix_transpose_doc =
+    R"(matrix_transpose($module, x, /, *, out=None, stream=None, threads=0, dtype=None, alpha=1, beta=None, conj=False, second=None, scale=None, saturate=True)
 --
 
 Transpose the last two axes into a new array.
@@ -23,6 +24,26 @@ out : array, optional
 stream : int or stream, optional
     CUDA only: the copy is ordered in this stream only, like a kernel launch.
     Default: the current stream of the framework of `x`.
+threads : int, default 0
+    CPU only: the maximum number of threads. 0 means all threads that OpenMP may use. Another
+    number plans each call anew, which takes some microseconds; `plan` keeps its number.
+dtype : dtype, optional
+    Convert the elements to this type: any integer to any integer, float32 to and from float16,
+    bfloat16 and float64, or float32, float16 and bfloat16 to float8_e4m3fn and float8_e5m2.
+    Default: the type of `x`.
+alpha, beta : number, default 1 and 0
+    The result is ``alpha * x + beta * second``, for types of floats and complex numbers only.
+    Without `second`, beta multiplies the old content of `out`.
+conj : bool, default False
+    Take the complex conjugate of `x` first.
+second : array, optional
+    An array with the shape and the element type of the result. `beta` is 1 by default then.
+scale : float or array, optional
+    Conversions to float8 only: a factor of the result before the conversion. On a GPU it is an
+    array of one float32. Default: 1.
+saturate : bool, default True
+    Numbers that are too large for `dtype` become its largest number. False: infinity, or an
+    integer modulo ``2**bits``.
 
 Returns
 -------
@@ -32,9 +53,16 @@ array
 Raises
 ------
 ValueError
-    The axes, `out` or the memory are invalid; the sentence names the value found.
+    The axes, `out`, `second` or the memory are invalid, or the conversion is not supported. The
+    sentence names the value found.
 TypeError
-    `x`, `out` or `stream` has an unsupported type, or elements refer to Python objects.
+    An argument has an unsupported type, elements refer to Python objects, `stream` is given for
+    an array in host memory, or arithmetic for an array of JAX.
+
+Notes
+-----
+PyTorch records gradients of calls without `out` and arithmetic. Code for ``torch.compile`` calls
+the functions of `cornerturn.torch`.
 
 Examples
 --------
@@ -43,9 +71,13 @@ Examples
 array([[1, 4],
        [2, 5],
        [3, 6]])
+>>> ct.matrix_transpose(np.array([[1.5, 2.5]], dtype=np.float32), alpha=2, dtype=np.float16)
+array([[3.],
+       [5.]], dtype=float16)
 )";
 
-inline constexpr const char* permute_dims_doc = R"(permute_dims($module, x, /, axes, *, out=None, stream=None)
+inline constexpr const char* permute_dims_doc =
+    R"(permute_dims($module, x, /, axes, *, out=None, stream=None, threads=0, dtype=None, alpha=1, beta=None, conj=False, second=None, scale=None, saturate=True)
 --
 
 Permute the axes into a new array.
@@ -59,7 +91,7 @@ x : array
     See `matrix_transpose`.
 axes : sequence of int
     A permutation of ``0 ... x.ndim - 1``; negative numbers count from the end.
-out, stream : optional
+out, stream, threads, dtype, alpha, beta, conj, second, scale, saturate : optional
     See `matrix_transpose`.
 
 Returns
@@ -75,7 +107,8 @@ Examples
 (8, 32, 64, 3)
 )";
 
-inline constexpr const char* rearrange_doc = R"(rearrange($module, x, /, pattern, *, out=None, stream=None)
+inline constexpr const char* rearrange_doc =
+    R"(rearrange($module, x, /, pattern, *, out=None, stream=None, threads=0, dtype=None, alpha=1, beta=None, conj=False, second=None, scale=None, saturate=True)
 --
 
 Permute the axes by name into a new array.
@@ -89,7 +122,7 @@ x : array
 pattern : str
     The names of the axes of `x`, ``->``, and these names in the order of the result.
     ``...`` on both sides means all axes without a name.
-out, stream : optional
+out, stream, threads, dtype, alpha, beta, conj, second, scale, saturate : optional
     See `matrix_transpose`.
 
 Returns
@@ -107,7 +140,7 @@ Examples
 (8, 3, 64, 32)
 )";
 
-inline constexpr const char* transpose_inplace_doc = R"(transpose_inplace_($module, x, /, *, stream=None)
+inline constexpr const char* transpose_inplace_doc = R"(transpose_inplace_($module, x, /, *, stream=None, threads=0)
 --
 
 Transpose the last two axes in the memory of `x`, without a second array.
@@ -118,7 +151,7 @@ x : array
     A NumPy, PyTorch or CuPy array of two or more axes. Elements may have any type except Python
     objects. If the last two axes have equal extents, all strides are allowed, but no two elements
     may share memory. If their extents differ, `x` must be C-contiguous.
-stream : int or stream, optional
+stream, threads : optional
     See `matrix_transpose`.
 
 Returns
@@ -164,8 +197,8 @@ Parameters
 ----------
 x : array
     The plan uses its shape, strides, element size and device, but not its content.
-axes : sequence of int, optional
-    See `permute_dims`; by default the last two axes are swapped.
+axes : sequence of int or str, optional
+    See `permute_dims` and `rearrange`; by default the last two axes are swapped.
 out : array, optional
     The plan uses its strides; by default the result is a packed array.
 threads : int, optional

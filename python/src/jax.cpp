@@ -1,9 +1,11 @@
 #include "jax.hpp"
 
+#include <algorithm>
 #include <string>
-#include <vector>
 
+#include "axes.hpp"
 #include "cornerturn/cornerturn.hpp"
+#include "move.hpp"
 #include "xla/ffi/api/ffi.h"
 
 namespace cornerturn::python::jax {
@@ -14,10 +16,14 @@ namespace ffi = xla::ffi;
 
 ffi::Error permute(void* stream, ffi::Span<const std::int64_t> axes, ffi::AnyBuffer x, ffi::Result<ffi::AnyBuffer> y) {
   try {
-    const std::vector<int> order(axes.begin(), axes.end());
     const auto extents = x.dimensions();
-    const auto bytes = static_cast<std::int64_t>(ffi::ByteWidth(x.element_type()));
-    move(permute_problem({extents.begin(), extents.size()}, order, bytes), x.untyped_data(), y->untyped_data(), stream);
+    if (extents.size() > most_axes) return ffi::Error::InvalidArgument("cornerturn: x has more than 64 axes");
+    axis_list order{.count = static_cast<int>(extents.size()), .at = {}};
+    std::copy(axes.begin(), axes.end(), order.at.begin());
+    const view packed{.element_bytes = static_cast<std::int64_t>(ffi::ByteWidth(x.element_type())),
+                      .rank = order.count,
+                      .extents = extents.begin()};
+    move(make_problem(packed, order), x.untyped_data(), y->untyped_data(), stream);
     return ffi::Error::Success();
   } catch (const std::exception& found) {
     return ffi::Error::Internal(std::string("cornerturn: ") + found.what());

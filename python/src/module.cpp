@@ -3,21 +3,26 @@
 // Dispatch by the type of array:
 //   1. NumPy: numpy.cpp   2. PyTorch tensors without autograd or transformations: torch.cpp
 //   3. all others: cornerturn/_frameworks.py, which calls move_memory()
+//   4. arithmetic: cornerturn/_arithmetic.py, which calls apply_memory()
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
+#include <nanobind/stl/complex.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
 #include <nanobind/typing.h>
 
+#include <complex>
 #include <optional>
-#include <vector>
 
 #include "axes.hpp"
+#include "batch.hpp"
+#include "command.hpp"
 #include "cornerturn/cornerturn.hpp"
 #include "docs.hpp"
 #include "entry.hpp"
 #include "jax.hpp"
+#include "memory.hpp"
 #include "move.hpp"
 #include "numpy.hpp"
 #include "torch.hpp"
@@ -27,58 +32,9 @@ namespace {
 
 using namespace nb::literals;
 
-// ---- memory described by Python: a DLPack capsule, or (pointer, shape, strides in bytes, element bytes, on CUDA) ----
-
-struct described {
-  explicit described(nb::handle memory, bool writable = false) {
-    if (PyCapsule_CheckExact(memory.ptr())) {
-      if (writable) {
-        capsule = nb::ndarray<nb::ro>(nb::cast<nb::ndarray<>>(memory));
-      } else {
-        capsule = nb::cast<nb::ndarray<nb::ro>>(memory);
-      }
-      for (std::size_t k = 0; k < capsule->ndim(); ++k) {
-        extents.push_back(static_cast<std::int64_t>(capsule->shape(k)));
-        strides.push_back(capsule->stride(k));
-      }
-      const auto bytes = static_cast<std::int64_t>(capsule->itemsize());
-      is = {.data = const_cast<void*>(static_cast<const void*>(capsule->data())),
-            .element_bytes = bytes,
-            .rank = 0,
-            .extents = nullptr,
-            .strides = nullptr,
-            .stride_bytes = bytes,
-            .where = kind_of_device(capsule->device_type())};
-    } else {
-      for (const nb::handle one : memory[1]) extents.push_back(nb::cast<std::int64_t>(one));
-      for (const nb::handle one : memory[2]) strides.push_back(nb::cast<std::int64_t>(one));
-      is.data = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(memory[0]));  // NOLINT(performance-no-int-to-ptr)
-      is.element_bytes = nb::cast<std::int64_t>(memory[3]);
-      is.where = nb::cast<bool>(memory[4]) ? memory_kind::cuda : memory_kind::host;
-    }
-    is.rank = static_cast<int>(extents.size());
-    is.extents = extents.data();
-    is.strides = strides.data();
-  }
-  described(const described&) = delete;
-  described& operator=(const described&) = delete;
-
-  static memory_kind kind_of_device(int device_type) {
-    if (device_type == nb::device::cpu::value || device_type == nb::device::cuda_host::value) return memory_kind::host;
-    if (device_type == nb::device::cuda::value || device_type == nb::device::cuda_managed::value)
-      return memory_kind::cuda;
-    throw error(status::invalid_argument, "x is on a device of DLPack type " + std::to_string(device_type) +
-                                              ". Wanted: the host's memory (1, 3) or a CUDA device's (2, 13)");
-  }
-
-  view is;
-  std::vector<std::int64_t> extents, strides;
-  std::optional<nb::ndarray<nb::ro>> capsule;
-};
-
-nb::object frameworks(const char* name) { return nb::module_::import_("cornerturn._frameworks").attr(name); }
-
 int rank_of(nb::handle x) {
+  const nb::object ndim = nb::getattr(x, "ndim", nb::none());  // a nested tensor has no shape
+  if (nb::isinstance<nb::int_>(ndim)) return nb::cast<int>(ndim);
   const nb::object shape = nb::getattr(x, "shape", nb::none());
   const Py_ssize_t rank = shape.is_none() ? -1 : PyObject_Length(shape.ptr());
   if (rank >= 0) return static_cast<int>(rank);
@@ -89,27 +45,36 @@ int rank_of(nb::handle x) {
                            .c_str());
 }
 
+void refuse_stream(nb::handle stream) {
+  if (stream.is_none()) return;
+  throw nb::type_error("stream is given, but x is a numpy.ndarray, which is in host memory. Wanted: no stream");
+}
+
 nb::object permute(nb::handle x, const request& asked, nb::handle out, nb::handle stream, const planned* held = nullptr,
                    nb::handle plan = nb::none()) {
-  if (numpy::is_exactly_array(x)) return numpy::permute(x, asked, out, held);
-  if (stream.is_none()) {
+  if (!numpy::is_exactly_array(x) && stream.is_none()) {
     if (nb::object made = torch::permute(x, asked, out, held); made.is_valid()) return made;
   }
-  if (numpy::is_array(x)) return numpy::permute(x, asked, out, held);
-  const axis_list axes = resolve(asked, rank_of(x));
-  return frameworks("permute")(x, to_tuple(axes), out, stream, plan);
-}
-
-nb::object transpose_in_place(nb::handle x, nb::handle stream) {
-  if (numpy::is_exactly_array(x)) return numpy::transpose_in_place(x);
-  if (stream.is_none()) {
-    if (nb::object result = torch::transpose_in_place(x); result.is_valid()) return result;
+  if (numpy::is_array(x)) {
+    refuse_stream(stream);
+    return numpy::permute(x, asked, out, held);
   }
-  if (numpy::is_array(x)) return numpy::transpose_in_place(x);
-  return frameworks("transpose_inplace_")(x, stream);
+  const axis_list axes = resolve(asked, rank_of(x));
+  return frameworks("permute")(x, to_tuple(axes), out, stream, plan, asked.threads);
 }
 
-void move_memory(nb::handle src, nb::handle dst, nb::handle axes, nb::handle stream, const planned* held) {
+nb::object transpose_in_place(nb::handle x, nb::handle stream, int threads) {
+  if (!numpy::is_exactly_array(x) && stream.is_none()) {
+    if (nb::object result = torch::transpose_in_place(x, threads); result.is_valid()) return result;
+  }
+  if (numpy::is_array(x)) {
+    refuse_stream(stream);
+    return numpy::transpose_in_place(x, threads);
+  }
+  return frameworks("transpose_inplace_")(x, stream, threads);
+}
+
+void move_memory(nb::handle src, nb::handle dst, nb::handle axes, nb::handle stream, const planned* held, int threads) {
   const described x(src), out(dst, true);
   const axis_list order = resolve({.how = request::kind::axes, .axes = axes}, x.is.rank);
   check_shape(x.is, order, out.is);
@@ -126,23 +91,47 @@ void move_memory(nb::handle src, nb::handle dst, nb::handle axes, nb::handle str
                                               " bytes, but x of " + std::to_string(x.is.element_bytes) +
                                               ". Wanted: equal sizes");
   }
-  run(x.is, order, out.is, stream_of(stream), held);
+  run(x.is, order, out.is, {stream_of(stream), held, threads});
+}
+
+element_type type_of(std::string_view wanted) {
+  for (int k = 1; k <= static_cast<int>(element_type::uint64); ++k) {
+    if (wanted == name(static_cast<element_type>(k))) return static_cast<element_type>(k);
+  }
+  throw nb::type_error(("arithmetic has no element type " + std::string(wanted)).c_str());
+}
+
+scalar scalar_of(std::complex<double> value) { return {value.real(), value.imag()}; }
+
+// `types` are the names of the element types of x and out; `scale` is memory of one float32 on the device of out.
+void apply_memory(nb::handle src, nb::handle dst, nb::handle second, nb::handle axes, nb::handle types,
+                  std::complex<double> alpha, std::complex<double> beta, bool conj, bool saturate, nb::handle scale,
+                  nb::handle stream, int threads) {
+  const described x(src), out(dst, true);
+  std::optional<described> other, factor;
+  if (!second.is_none()) other.emplace(second);
+  if (!scale.is_none()) factor.emplace(scale);
+  const axis_list order = resolve({.how = request::kind::axes, .axes = axes}, x.is.rank);
+  const arithmetic math{.src = type_of(nb::cast<std::string_view>(types[0])),
+                        .dst = type_of(nb::cast<std::string_view>(types[1])),
+                        .alpha = scalar_of(alpha),
+                        .beta = scalar_of(beta),
+                        .conj = conj,
+                        .saturate = saturate,
+                        .scaled = factor.has_value(),
+                        .second = other ? second_array::source : second_array::none};
+  run_arithmetic(x.is, order, out.is, other ? &other->is : nullptr, math,
+                 factor ? static_cast<const float*>(factor->is.data) : nullptr,
+                 {.stream = stream_of(stream), .threads = threads});
 }
 
 planned make_plan(nb::handle x, nb::handle axes, nb::handle out, int threads, const char* kernel) {
-  const auto look = [](nb::handle it, std::optional<described>& kept) {
-    if (numpy::is_array(it)) return numpy::look_at(it);
-    if (const auto seen = torch::look_at(it)) return *seen;
-    kept.emplace(frameworks("describe")(it));
-    return kept->is;
-  };
   std::optional<described> of_x, of_out;
-  const view from = look(x, of_x);
-  const axis_list order =
-      resolve(axes.is_none() ? request{} : request{.how = request::kind::axes, .axes = axes}, from.rank);
+  const view from = look_at(x, of_x);
+  const axis_list order = resolve(request_of(axes), from.rank);
   std::optional<view> to;
   if (!out.is_none()) {
-    to = look(out, of_out);
+    to = look_at(out, of_out);
     check_shape(from, order, *to);
   }
   const problem what = make_problem(from, order, to ? &*to : nullptr);
@@ -178,8 +167,13 @@ nb::object held_permute(nb::handle self, nb::handle x, nb::handle out, nb::handl
 
 // ---- the four functions ----
 
-nb::object permute(const arguments& sorted, const request& asked) {
-  return permute(sorted.x, asked, sorted.out, sorted.stream);
+nb::object permute(const arguments& sorted, request asked) {
+  asked.threads = sorted.threads;
+  if (!sorted.math.is_valid()) return permute(sorted.x, asked, sorted.out, sorted.stream);
+  const axis_list axes = resolve(asked, rank_of(sorted.x));
+  const nb::object apply = nb::module_::import_("cornerturn._arithmetic").attr("permute");
+  return apply(nb::handle(sorted.x), to_tuple(axes), nb::handle(sorted.out), nb::handle(sorted.stream), sorted.threads,
+               **nb::borrow<nb::dict>(sorted.math));
 }
 
 template <class Move>
@@ -216,7 +210,8 @@ PyObject* rearrange(PyObject*, PyObject* const* given, Py_ssize_t count, PyObjec
 
 PyObject* transpose_inplace(PyObject*, PyObject* const* given, Py_ssize_t count, PyObject* keywords) {
   return call("transpose_inplace_", nullptr, given, count, keywords,
-              [](const arguments& sorted) { return transpose_in_place(sorted.x, sorted.stream); }, {.out = nullptr});
+              [](const arguments& sorted) { return transpose_in_place(sorted.x, sorted.stream, sorted.threads); },
+              {.out = nullptr});
 }
 
 PyMethodDef method(const char* name, PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*),
@@ -249,7 +244,7 @@ NB_MODULE(_core, m) {
           },
           "x"_a.none(), "axes"_a = nb::none(), nb::kw_only(), "out"_a = nb::none(), "threads"_a = 0,
           "kernel"_a = nb::none(),
-          nb::sig("def __init__(self, x: object, axes: Sequence[int] | None = None, *, out: object = None, "
+          nb::sig("def __init__(self, x: object, axes: Sequence[int] | str | None = None, *, out: object = None, "
                   "threads: int = 0, kernel: str | None = None) -> None"))
       .def("__call__", held_permute, "x"_a.none(), nb::kw_only(), "out"_a = nb::none(), "stream"_a = nb::none(),
            nb::sig("def __call__(self, x: Array, *, out: Array | None = None, stream: object = None) -> Array"),
@@ -275,26 +270,65 @@ NB_MODULE(_core, m) {
 
   // For the Python modules of this package.
   m.def("_move_memory", move_memory, "src"_a, "dst"_a, "axes"_a, "stream"_a = nb::none(), "plan"_a = nb::none(),
+        "threads"_a = 0,
         nb::sig("def _move_memory(src: object, dst: object, axes: Sequence[int], stream: object = None, "
-                "plan: plan | None = None) -> None"));
+                "plan: plan | None = None, threads: int = 0) -> None"));
+  m.def("_apply_memory", apply_memory, "src"_a, "dst"_a, "second"_a.none(), "axes"_a, "types"_a, nb::kw_only(),
+        "alpha"_a, "beta"_a, "conj"_a, "saturate"_a, "scale"_a.none(), "stream"_a.none(), "threads"_a,
+        nb::sig("def _apply_memory(src: object, dst: object, second: object, axes: Sequence[int], "
+                "types: tuple[str, str], *, alpha: complex, beta: complex, conj: bool, saturate: bool, scale: object, "
+                "stream: object, threads: int) -> None"));
   m.def(
       "_transpose_memory",
-      [](nb::handle x, nb::handle memory, nb::handle stream) {
-        return transpose_in_place(x, described(memory, true).is, stream_of(stream));
+      [](nb::handle x, nb::handle memory, nb::handle stream, int threads) {
+        return transpose_in_place(x, described(memory, true).is, {.stream = stream_of(stream), .threads = threads});
       },
-      "x"_a, "memory"_a, "stream"_a = nb::none(),
-      nb::sig("def _transpose_memory(x: Array, memory: object, stream: object = None) -> Array"));
+      "x"_a, "memory"_a, "stream"_a = nb::none(), "threads"_a = 0,
+      nb::sig("def _transpose_memory(x: Array, memory: object, stream: object = None, threads: int = 0) -> Array"));
   m.def(
-      "_resolve_pattern",
-      [](std::string_view pattern, int rank) {
-        return to_tuple(resolve({.how = request::kind::pattern, .pattern = pattern}, rank));
+      "_permute_tensor",
+      [](nb::handle x, nb::handle axes, nb::handle out) -> nb::object {
+        nb::object made = torch::permute(x, {.how = request::kind::axes, .axes = axes}, out, nullptr);
+        return made.is_valid() ? made : nb::none();
       },
-      "pattern"_a, "rank"_a, nb::sig("def _resolve_pattern(pattern: str, rank: int) -> tuple[int, ...]"));
+      "x"_a, "axes"_a, "out"_a.none(),
+      nb::sig("def _permute_tensor(x: Array, axes: Sequence[int], out: Array | None) -> Array | None"),
+      "Permute plain tensors; return None for tensors that need the operator.");
+  m.def(
+      "_transpose_tensor",
+      [](nb::handle x) -> nb::object {
+        nb::object made = torch::transpose_in_place(x, 0);
+        return made.is_valid() ? made : nb::none();
+      },
+      "x"_a, nb::sig("def _transpose_tensor(x: Array) -> Array | None"),
+      "Transpose a plain tensor in place; return None for a tensor that needs the operator.");
+  m.def(
+      "_resolve_axes", [](nb::handle axes, int rank) { return to_tuple(resolve(request_of(axes), rank)); },
+      "axes"_a.none(), "rank"_a,
+      nb::sig("def _resolve_axes(axes: Sequence[int] | str | None, rank: int) -> tuple[int, ...]"));
   m.def(
       "_stream_handle", [](nb::handle stream) { return reinterpret_cast<std::uintptr_t>(stream_of(stream)); },
       "stream"_a, nb::sig("def _stream_handle(stream: object) -> int"));
   m.def("_copy_permuted_tensor", torch::copy_permuted, "dst"_a, "src"_a,
         nb::sig("def _copy_permuted_tensor(dst: object, src: object) -> bool"));
+  m.def(
+      "_copy_permuted_memory",
+      [](nb::handle dst, nb::handle src, nb::handle stream) {
+        return copy_permuted(described(dst, true).is, described(src).is, stream_of(stream));
+      },
+      "dst"_a, "src"_a, "stream"_a.none(),
+      nb::sig("def _copy_permuted_memory(dst: object, src: object, stream: object) -> bool"));
+  nb::class_<bound_batch>(m, "_batch", "The C++ side of `cornerturn.batch`.")
+      .def(nb::init<nb::handle, nb::handle, nb::handle, int>(), "xs"_a, "outs"_a, "axes"_a.none(), "threads"_a,
+           nb::sig("def __init__(self, xs: Sequence[object], outs: Sequence[object], axes: Sequence[int] | str | None, "
+                   "threads: int) -> None"))
+      .def("execute", &bound_batch::execute, "stream"_a = nb::none(),
+           nb::sig("def execute(self, stream: object = None) -> None"))
+      .def("explain", &bound_batch::explain)
+      .def_prop_ro("bytes_moved", &bound_batch::bytes_moved)
+      .def_prop_ro("threads", &bound_batch::threads)
+      .def_prop_ro("on_cuda", &bound_batch::on_cuda);
+  m.def("_run_command", run_command, "arguments"_a, nb::sig("def _run_command(arguments: list[str]) -> int"));
   m.def("_jax_handlers", jax::handlers, nb::sig("def _jax_handlers() -> dict[str, object]"));
 }
 

@@ -25,12 +25,13 @@ struct view {
 };
 
 // Errors  ValueError: the shape of out is not the permuted shape of x
-void check_shape(const view& x, const axis_list& axes, const view& out);
+void check_shape(const view& x, const axis_list& axes, const view& out, const char* name = "out");
 
 // Effect  returns the problem that copies x, with permuted axes, to out; a null out means a packed, row-major array
 // Shape   axes of extent 1 are dropped. Byte strides that are not multiples of the element size, such as of a record
-//         field, add one more axis for the parts of an element
-// Errors  ValueError: more than max_rank axes are longer than 1
+//         field, add one more axis for the parts of an element. More than max_rank axes are folded where both arrays are
+//         contiguous
+// Errors  ValueError: more than max_rank axes are left
 [[nodiscard]] problem make_problem(const view& x, const axis_list& axes, const view* out = nullptr);
 
 // The state of cornerturn.plan: a plan for one layout.
@@ -40,16 +41,40 @@ struct planned {
   plan how;
 };
 
+// How to execute a copy.
+struct execution {
+  void* stream = nullptr;         // on a GPU
+  const planned* held = nullptr;  // the caller's plan, for this problem only
+  int threads = 0;                // on the CPU, without `held`; 0: all threads of the process
+};
+
 // Effect  executes the copy; a long copy releases the interpreter lock
 // Errors  as cornerturn::move; ValueError: `held` is for another problem; RuntimeError: x is on a CUDA device, but this
 //         build or this machine has none
-void run(const view& x, const axis_list& axes, const view& out, void* stream, const planned* held);
+void run(const view& x, const axis_list& axes, const view& out, const execution& how);
+
+// Effect  dst = src, for the copies of a framework. Requires equal shapes, at least 64 KiB, and different orders of the
+//         axes in memory
+// Returns false, without a copy, if these conditions do not hold or the library refuses the problem
+[[nodiscard]] bool copy_permuted(const view& dst, const view& src, void* stream);
+
+// Effect  executes src, second and dst with arithmetic: see arithmetic.hpp. `math` has the types; `second` may be null
+// Shape   out has the permuted shape of x, and second the shape of out
+// Errors  as run; ValueError: a stride is not a multiple of the element size; more than max_rank axes are longer than 1
+void run_arithmetic(const view& x, const axis_list& axes, const view& out, const view* second, const arithmetic& math,
+                    const float* scale, const execution& how);
+
+// Returns whether this process is the child of a fork(), which lacks the parent's threads.
+[[nodiscard]] bool is_forked() noexcept;
+
+// Errors  RuntimeError: this build or this machine has no CUDA device
+void check_cuda();
 
 // Effect  transposes the last two axes of x in place; `at` is the memory of x
 // Returns x if their extents are equal, else x.reshape() with the transposed shape: a view of this memory
 // Errors  as run; ValueError: x has fewer than two axes; the extents differ and `at` is not packed; elements of x share
 //         memory
-nb::object transpose_in_place(nb::handle x, const view& at, void* stream);
+nb::object transpose_in_place(nb::handle x, const view& at, const execution& how);
 
 // Effect  converts a stream: None (the default stream), an int, or an object with __cuda_stream__, .cuda_stream
 //         (PyTorch), .ptr (CuPy) or .handle (Numba)

@@ -51,7 +51,7 @@ nb::object empty(nb::handle x, const axis_list& axes) {
   npy_intp extents[most_axes];
   for (int k = 0; k < axes.count; ++k) extents[k] = PyArray_DIM(array(x), axes.at[k]);
   PyArray_Descr* const dtype = PyArray_DESCR(array(x));
-  Py_INCREF(dtype);  // the next call steals a reference
+  Py_INCREF(reinterpret_cast<PyObject*>(dtype));  // the next call steals a reference
   PyObject* const made = PyArray_NewFromDescr(&PyArray_Type, dtype, axes.count, extents, nullptr, nullptr, 0, nullptr);
   if (made == nullptr) throw nb::python_error();
   return nb::steal(made);
@@ -91,14 +91,14 @@ nb::object permute(nb::handle x, const request& asked, nb::handle out, const pla
   }
   const view to = view_of(made);
   if (!out.is_none()) check_shape(from, axes, to);
-  run(from, axes, to, nullptr, held);
+  run(from, axes, to, {.held = held, .threads = asked.threads});
   return made;
 }
 
-nb::object transpose_in_place(nb::handle x) {
+nb::object transpose_in_place(nb::handle x, int threads) {
   const view at = look_at(x);
   if (PyArray_FailUnlessWriteable(array(x), "x") < 0) throw nb::python_error();
-  return python::transpose_in_place(x, at, nullptr);
+  return python::transpose_in_place(x, at, {.threads = threads});
 }
 
 }  // namespace cornerturn::python::numpy

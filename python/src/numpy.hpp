@@ -18,9 +18,9 @@ nb::object permute(nb::handle x, const request& asked, nb::handle out, const pla
 
 // Effect  transposes the last two axes of x in place: see move.hpp
 // Errors  as permute; ValueError: x is read-only
-nb::object transpose_in_place(nb::handle x);
+nb::object transpose_in_place(nb::handle x, int threads);
 
-// Effect  returns the memory and layout of x, for a plan
+// Effect  returns the memory and layout of x, for a plan or a batch
 [[nodiscard]] view look_at(nb::handle x);
 
 }  // namespace cornerturn::python::numpy

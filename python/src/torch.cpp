@@ -77,6 +77,11 @@ const torch_module* module() {
   return found->table != nullptr ? found : nullptr;
 }
 
+PyObject* call_method(nb::handle x, PyObject* name) {
+  PyObject* const self = x.ptr();
+  return PyObject_VectorcallMethod(name, &self, 1, nullptr);
+}
+
 bool is_true(PyObject* stolen) {
   if (stolen == nullptr) throw nb::python_error();
   const int truth = PyObject_IsTrue(stolen);
@@ -114,8 +119,8 @@ bool borrow(const torch_module& torch, nb::handle x, nb::dlpack::dltensor& found
   }
   const int device = found.device.device_type;
   if (device != dl_cpu && device != dl_cuda && device != dl_cuda_host && device != dl_cuda_managed) return false;
-  if (is_true(PyObject_CallMethodNoArgs(x.ptr(), torch.is_neg))) return false;
-  return found.dtype.code != complex_code || !is_true(PyObject_CallMethodNoArgs(x.ptr(), torch.is_conj));
+  if (is_true(call_method(x, torch.is_neg))) return false;
+  return found.dtype.code != complex_code || !is_true(call_method(x, torch.is_conj));
 }
 
 view view_of(const nb::dlpack::dltensor& x) {
@@ -132,7 +137,8 @@ view view_of(const nb::dlpack::dltensor& x) {
 
 nb::object empty(const torch_module& torch, nb::handle x, const view& from, const axis_list& axes) {
   const nb::tuple extents = to_tuple(axes, from.extents);
-  PyObject* const made = PyObject_CallMethodOneArg(x.ptr(), torch.new_empty, extents.ptr());
+  PyObject* const given[] = {x.ptr(), extents.ptr()};
+  PyObject* const made = PyObject_VectorcallMethod(torch.new_empty, given, 2, nullptr);
   if (made == nullptr) throw nb::python_error();
   return nb::steal(made);
 }
@@ -174,49 +180,19 @@ void* current_stream(const torch_module& torch, const nb::dlpack::dltensor& x) {
 
 // Autograd may have saved x for backward; the version counter reveals the change.
 void increment_version_of(const torch_module& torch, nb::handle x) {
-  const nb::object done = nb::steal(PyObject_CallOneArg(torch.increment_version, x.ptr()));
+  const nb::object done = nb::steal(PyObject_CallFunctionObjArgs(torch.increment_version, x.ptr(), nullptr));
   if (!done.is_valid()) throw nb::python_error();
-}
-
-// Returns whether two axes longer than 1 have opposite stride orders in src and dst. Axes of stride 0 are ignored.
-bool orders_differ(const view& dst, const view& src) {
-  for (int j = 0; j < src.rank; ++j) {
-    for (int k = 0; k < src.rank; ++k) {
-      if (src.extents[j] > 1 && src.extents[k] > 1 && src.strides[j] > src.strides[k] && src.strides[k] > 0 &&
-          dst.strides[j] < dst.strides[k]) {
-        return true;
-      }
-    }
-  }
-  return false;
 }
 
 }  // namespace
 
 bool copy_permuted(nb::handle dst, nb::handle src) {
-  constexpr std::int64_t fewest_bytes = 1 << 16;  // the checks take longer than a shorter copy
   const torch_module* const torch = module();
   nb::dlpack::dltensor from, to;
   if (torch == nullptr || !borrow(*torch, src, from) || !borrow(*torch, dst, to)) return false;
-  const bool compatible = from.dtype == to.dtype && from.ndim == to.ndim &&
-                          from.device.device_type == to.device.device_type &&
+  const bool compatible = from.dtype == to.dtype && from.device.device_type == to.device.device_type &&
                           from.device.device_id == to.device.device_id;
-  if (!compatible || from.ndim > max_rank) return false;
-  const view x = view_of(from), out = view_of(to);
-  std::int64_t bytes = x.element_bytes;
-  for (int k = 0; k < x.rank; ++k) {
-    if (x.extents[k] != out.extents[k]) return false;
-    bytes *= x.extents[k];
-  }
-  if (bytes < fewest_bytes || !orders_differ(out, x)) return false;
-  axis_list axes{.count = x.rank, .at = {}};
-  for (int k = 0; k < x.rank; ++k) axes.at[k] = k;
-  try {
-    run(x, axes, out, current_stream(*torch, from), nullptr);
-  } catch (const error&) {  // such as a src that overlaps dst: PyTorch's own kernel handles it
-    return false;
-  }
-  return true;
+  return compatible && python::copy_permuted(view_of(to), view_of(from), current_stream(*torch, from));
 }
 
 nb::object permute(nb::handle x, const request& asked, nb::handle out, const planned* held) {
@@ -237,16 +213,17 @@ nb::object permute(nb::handle x, const request& asked, nb::handle out, const pla
     check_shape(src, axes, view_of(to));
     made = nb::borrow(out);
   }
-  run(src, axes, view_of(to), current_stream(*torch, from), held);
+  run(src, axes, view_of(to), {current_stream(*torch, from), held, asked.threads});
   if (!out.is_none()) increment_version_of(*torch, out);
   return made;
 }
 
-nb::object transpose_in_place(nb::handle x) {
+nb::object transpose_in_place(nb::handle x, int threads) {
   const torch_module* const torch = module();
   nb::dlpack::dltensor at;
   if (torch == nullptr || !is_plain(*torch, x) || !borrow(*torch, x, at)) return {};
-  nb::object result = python::transpose_in_place(x, view_of(at), current_stream(*torch, at));
+  nb::object result =
+      python::transpose_in_place(x, view_of(at), {.stream = current_stream(*torch, at), .threads = threads});
   increment_version_of(*torch, x);
   return result;
 }

@@ -19,7 +19,7 @@ nb::object permute(nb::handle x, const request& asked, nb::handle out, const pla
 
 // Effect  transposes the last two axes of x in place, on the current stream of its device: see move.hpp
 // Returns a null object if permute would return one
-nb::object transpose_in_place(nb::handle x);
+nb::object transpose_in_place(nb::handle x, int threads);
 
 // Effect  returns the memory and layout of x, for a plan, or nothing if permute would return null. x owns the extents
 //         and strides

@@ -109,7 +109,8 @@ device device_of(device on, const char* kernel) {
   const kernels::kernel* const row = kernels::find(kernel);
   if (row == nullptr) {
     throw error(status::invalid_argument,
-                "kernel is \"" + std::string(kernel) + "\", which is not a row of kernels.inc");
+                "kernel is \"" + std::string(kernel) +
+                    "\", which is not the name of a kernel. Wanted: a name that `cornerturn kernels` lists");
   }
   const device its = kernels::is_of_gpu(*row) ? device::cuda : device::cpu;
   if (on != device::automatic && on != its) {

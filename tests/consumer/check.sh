@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs the library as a user does, then builds and runs a consumer's project against it.
 #   check.sh find_package|pkg-config|static|add_subdirectory|deb SOURCE BUILD SCRATCH
+#   check.sh missing SOURCE BUILD SCRATCH: hides each library that a build needs, and expects a sentence with its name
 set -euo pipefail
 how=$1 source=$2 build=$3 scratch=$4
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -61,6 +62,18 @@ case $how in
     done
     consume find_package -DCMAKE_PREFIX_PATH="$scratch/root/usr"
     "$scratch/root/usr/bin/cornerturn" --version
+    ;;
+  missing)
+    for name in hwy OpenMP fmt CLI11 nlohmann_json; do
+      if said=$(cmake -S "$source" -B "$scratch/$name" -G Ninja -DCMAKE_DISABLE_FIND_PACKAGE_$name=ON -DCORNERTURN_CUDA=OFF \
+        -DCORNERTURN_HIP=OFF 2>&1); then
+        echo "a build without $name configures"
+        exit 1
+      fi
+      # CMake breaks the lines of a message.
+      grep -q "cornerturn needs $name, which CMake did not find. On Debian: apt-get install [a-z]" <<<"$(tr -s ' \n' ' ' <<<"$said")" ||
+        { echo "$said"; exit 1; }
+    done
     ;;
   *)
     echo "check.sh does not know '$how'"

@@ -265,6 +265,58 @@ def test_accelerate_follows_streams_and_graphs(torch):
         assert bool((y == 5).all())
 
 
+def test_torch_arithmetic(torch):
+    x = torch.rand(300, 500, device="cuda") - 0.5
+    assert torch.equal(ct.matrix_transpose(x, alpha=0.25), 0.25 * x.t())
+    for dtype in (torch.float16, torch.bfloat16, torch.float64):
+        assert torch.equal(ct.matrix_transpose(x, dtype=dtype), x.t().to(dtype))
+    for scale in (2, torch.tensor([2.0], device="cuda")):
+        found = ct.matrix_transpose(x, dtype=torch.float8_e4m3fn, scale=scale)
+        assert torch.equal(bits(torch, found), bits(torch, (2 * x.t()).to(torch.float8_e4m3fn)))
+    second, out = torch.rand(500, 300, device="cuda"), torch.rand(500, 300, device="cuda")
+    assert torch.allclose(ct.matrix_transpose(x, alpha=2, beta=-3, second=second), 2 * x.t() - 3 * second)
+    wanted = x.t() + 3 * out
+    assert ct.matrix_transpose(x, beta=3, out=out) is out and torch.allclose(out, wanted)
+    z = torch.view_as_complex(torch.rand(30, 40, 2, device="cuda"))
+    assert torch.equal(ct.matrix_transpose(z, conj=True), z.mH)
+    with pytest.raises(ValueError, match="second is on cpu, but x is on cuda:0"):
+        ct.matrix_transpose(x, second=second.cpu())
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_torch_arithmetic_follows_the_stream(torch, given):
+    side = torch.cuda.Stream()
+    ct.matrix_transpose(torch.zeros(512, 768, device="cuda"), alpha=2)  # so that first-use work is done
+    x, values = late_values(torch, side)
+    if given:
+        y = ct.matrix_transpose(x, alpha=2, stream=side)
+    else:
+        with torch.cuda.stream(side):
+            y = ct.matrix_transpose(x, alpha=2)
+    assert not side.query()
+    side.synchronize()
+    assert torch.equal(y, 2 * values.t())
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_torch_batch(torch, given):
+    side = torch.cuda.Stream()
+    late, values = late_values(torch, side)
+    xs = [random_tensor(torch, (20 + k, 3 * k, 5), dtype) for k, dtype in enumerate(["uint8", "float32", "bfloat16"] * 7)]
+    torch.cuda.current_stream().synchronize()
+    batch = ct.batch([late[:, None], *xs], (2, 0, 1))
+    if given:
+        outs = batch(stream=side)
+    else:
+        with torch.cuda.stream(side):
+            outs = batch()
+    side.synchronize()
+    assert torch.equal(outs[0], values[:, None].permute(2, 0, 1))
+    assert all(torch.equal(bits(torch, y), bits(torch, x.permute(2, 0, 1))) for x, y in zip(xs, outs[1:], strict=True))
+    with pytest.raises(ValueError, match="item 1: x is on another device than item 0"):
+        ct.batch([xs[0], xs[1].cpu()])
+
+
 class Interface:
     """A tensor's memory by __cuda_array_interface__ alone, as for Numba's arrays."""
 
@@ -338,6 +390,68 @@ extern "C" __global__ void wait(long long cycles) { const long long begin = cloc
             y = ct.matrix_transpose(x, stream=side)
         side.synchronize()
         assert cupy.array_equal(y, values.T)
+
+
+def test_cupy_arithmetic_and_batches(cupy):
+    host = np.random.default_rng(1).random((300, 500), "f4")
+    x = cupy.asarray(host)
+    for stream in (None, cupy.cuda.Stream(non_blocking=True)):
+        cupy.cuda.Device().synchronize()
+        y = ct.matrix_transpose(x, alpha=0.5, dtype="f2", stream=stream)
+        z = ct.matrix_transpose(x, beta=2, second=cupy.asarray(host.T.copy()))
+        images = [x[:k + 3, :50 + k] for k in range(20)]
+        batch = ct.batch(images, "h w -> w h")
+        outs = batch(stream=stream)
+        cupy.cuda.Device().synchronize()
+        assert y.dtype == np.float16 and np.array_equal(y.get(), (np.float32(0.5) * host.T).astype("f2"))
+        assert np.allclose(z.get(), 3 * host.T)
+        assert all(np.array_equal(a.get(), b.get().T) for a, b in zip(outs, images, strict=True))
+
+
+def test_cupy_accelerate(cupy, monkeypatch):
+    """Every way to copy a permuted array goes through cornerturn, with equal bits and strides."""
+    import cornerturn.cupy as ctc
+    taken = []
+    real = ct._core._copy_permuted_memory
+    monkeypatch.setattr(ct._core, "_copy_permuted_memory", lambda *how: taken.append(real(*how)) or taken[-1])
+    x = cupy.asarray(unique((130, 210, 70), "f4"))
+
+    def assigned():
+        y = cupy.zeros((70, 130, 210), "f4")
+        y[...] = x.transpose(2, 0, 1)
+        return y
+
+    calls = {
+        "ascontiguousarray": lambda: cupy.ascontiguousarray(x.transpose(2, 0, 1)),
+        "copy": lambda: x.transpose(1, 0, 2).copy(),
+        "astype": lambda: x.transpose(2, 1, 0).astype("f4", order="C"),
+        "array": lambda: cupy.array(x.T, order="C"),
+        "reshape": lambda: x.transpose(1, 2, 0).reshape(-1),
+        "ravel": lambda: x.transpose(1, 2, 0).ravel(),
+        "assignment": assigned,
+        "asfortranarray": lambda: cupy.asfortranarray(x),
+    }
+    wanted = {name: call() for name, call in calls.items()}
+    assert not taken
+    with ctc.accelerate():
+        for name, call in calls.items():
+            taken.clear()
+            found = call()
+            assert taken == [True], name
+            assert found.strides == wanted[name].strides and same_bits(found.get(), wanted[name].get()), name
+        taken.clear()
+        for call in (lambda: x.copy(), lambda: x[:, ::2].copy(), lambda: x.T.astype("f8"), lambda: x[:4, :4].T.copy()):
+            assert np.array_equal(call().get(), call().get()) and not any(taken)
+        double = cupy.fuse()(lambda a, b: a * 2 + b)
+        assert cupy.array_equal(double(x, x), 3 * x)
+        side = cupy.cuda.Stream(non_blocking=True)
+        with side:
+            y = x.transpose(2, 0, 1).copy()
+        side.synchronize()
+        assert cupy.array_equal(y, x.transpose(2, 0, 1))
+    taken.clear()
+    calls["copy"]()
+    assert not taken
 
 
 def test_cupy_refuses(cupy):

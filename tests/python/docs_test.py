@@ -40,7 +40,7 @@ def test_tutorial(framework):
 
 def documented():
     import cornerturn._frameworks  # noqa: F401
-    found = {"cornerturn": [ct.matrix_transpose, ct.permute_dims, ct.rearrange, ct.transpose_inplace_, ct.plan]}
+    found = {"cornerturn": [ct.batch, ct.matrix_transpose, ct.permute_dims, ct.rearrange, ct.transpose_inplace_, ct.plan]}
     for framework in ("torch", "jax"):
         if importlib.util.find_spec(framework):
             module = importlib.import_module(f"cornerturn.{framework}")

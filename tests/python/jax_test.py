@@ -79,6 +79,13 @@ def test_grad():
     assert jax.hessian(lambda x: (ctj.matrix_transpose(x) ** 3).sum())(x[0]).shape == (3, 4, 3, 4)
 
 
+def test_many_axes():
+    x = unique((2,) * 20)
+    axes = (*range(10, 20), *range(10))
+    assert same_bits(ctj.permute_dims(x, axes), x.transpose(axes))
+    assert same_bits(ct.permute_dims(x, axes), x.transpose(axes))
+
+
 def test_explains():
     x = unique((30, 40))
     on_cpu = jax.default_backend() == "cpu"
@@ -87,6 +94,13 @@ def test_explains():
 
 
 @pytest.mark.parametrize("call,kind,sentence", [
+    (lambda x: ctj.permute_dims(x, (1.5, 0)), TypeError, "float"),
+    (lambda x: ctj.matrix_transpose([[1, 2]]), TypeError, "x is a list. Wanted: an array of JAX or NumPy"),
+    (lambda x: ctj.permute_dims([[1, 2]], (1, 0)), TypeError, "x is a list. Wanted: an array of JAX or NumPy"),
+    (lambda x: ctj.rearrange(None, "a b -> b a"), TypeError, "x is a NoneType"),
+    (lambda x: ct.matrix_transpose(x, threads=2), TypeError, "threads is given, but x is a JAX array"),
+    (lambda x: ct.matrix_transpose(x, alpha=2), TypeError, "Wanted: an array of NumPy, PyTorch or CuPy, for arithmetic"),
+    (lambda x: ct.batch([x]), TypeError, "item 0: x is a .*Wanted: an array of NumPy, PyTorch or CuPy"),
     (lambda x: ctj.permute_dims(x, (0, 0)), ValueError, r"axes is \(0, 0\), but x has 2 axes"),
     (lambda x: ctj.permute_dims(x, (0, -3)), ValueError, "Wanted: each axis once"),
     (lambda x: ctj.matrix_transpose(x[0]), ValueError, "x has 1 axes, wanted 2 or more"),

@@ -106,8 +106,38 @@ def test_many_axes():
     short = unique((1,) * 40 + (3, 1, 4), "f4")
     assert same_bits(ct.matrix_transpose(short), np.ascontiguousarray(short.swapaxes(-1, -2)))
     long = np.zeros((2,) * 17, "u1")
-    with pytest.raises(ValueError, match="x has 17 axes longer than 1, wanted 16 or fewer"):
+    with pytest.raises(ValueError, match="x has 17 axes longer than 1 that do not fold, wanted 16 or fewer"):
         ct.permute_dims(long, range(17)[::-1])
+
+
+@pytest.mark.parametrize("rank", [17, 20, 24])
+@pytest.mark.parametrize("seed", range(4))
+def test_folds_many_axes(rank, seed):
+    """More than 16 axes are folded where both arrays are contiguous."""
+    cuts = sorted({0, rank, *(int(k) for k in np.random.default_rng(seed).integers(1, rank, 5))})
+    runs = [list(range(a, b)) for a, b in zip(cuts, cuts[1:])]
+    axes = [k for one in random_axes(len(runs), seed) for k in runs[one]]
+    x = unique((2,) * rank, "u2")
+    assert same_bits(ct.permute_dims(x, axes), np.ascontiguousarray(x.transpose(axes)))
+    assert ct.plan(x, axes).bytes_moved == 2 * x.nbytes
+    out = np.zeros((2,) * rank, "u2").transpose(axes)  # any order of its axes
+    if rank < 20:
+        assert ct.permute_dims(x, axes, out=out) is out and np.array_equal(out, x.transpose(axes))
+
+
+def test_folds_views():
+    x = unique((2,) * 10 + (3, 6) + (2,) * 8, "f4")[..., ::-1, :, :, :, :][(slice(None),) * 11 + (slice(None, None, 2),)]
+    axes = (*range(10, 20), *range(10))
+    assert same_bits(ct.permute_dims(x, axes), np.ascontiguousarray(x.transpose(axes)))
+    empty = np.zeros((2,) * 10 + (0,) + (2,) * 9, "f4")
+    assert ct.permute_dims(empty, axes).shape == empty.transpose(axes).shape
+
+
+def test_folds_many_axes_in_place():
+    """A stack of 18 axes of squares of 2 x 2."""
+    x = unique((2,) * 20, "u1")
+    wanted = np.ascontiguousarray(x.swapaxes(-1, -2))
+    assert ct.transpose_inplace_(x) is x and same_bits(x, wanted)
 
 
 def test_classes_that_derive_from_ndarray(tmp_path):
@@ -162,6 +192,11 @@ X = np.arange(12, dtype="f4").reshape(3, 4)
     (lambda: ct.matrix_transpose(X, out=[[1]]), TypeError, "out is a list, but x is a numpy.ndarray"),
     (lambda: ct.matrix_transpose(X, out=read_only((4, 3))), ValueError, "out is read-only"),
     (lambda: ct.matrix_transpose(X, out=X.T), ValueError, "x and out share memory, wanted separate arrays"),
+    (lambda: ct.matrix_transpose(X, out=np.lib.stride_tricks.as_strided(np.zeros(4, "f4"), (4, 3), (4, 0))), ValueError,
+     "^elements of out share memory, wanted separate elements"),
+    (lambda: ct.matrix_transpose(X, stream="x"), TypeError, "stream is given, but x is a numpy.ndarray"),
+    (lambda: ct.matrix_transpose(X.view(np.recarray), stream=1), TypeError, "stream is given, but x is a numpy.ndarray"),
+    (lambda: ct.transpose_inplace_(X.copy(), stream=1), TypeError, "stream is given, but x is a numpy.ndarray"),
     (lambda: ct.matrix_transpose(X, out=np.broadcast_to(np.zeros(3, "f4"), (4, 3))), ValueError, "read-only"),
     (lambda: ct.matrix_transpose([[1, 2]]), TypeError, "x is a list. Wanted: an array of NumPy"),
     (lambda: ct.matrix_transpose(None), TypeError, "x is a NoneType. Wanted: an array"),
@@ -271,13 +306,15 @@ def test_are_functions_as_python_knows_them():
     for function in (ct.matrix_transpose, ct.permute_dims, ct.rearrange):
         assert pickle.loads(pickle.dumps(function)) is function
         assert weakref.ref(function)() is function
-        assert list(inspect.signature(function).parameters)[-2:] == ["out", "stream"]
+        names = list(inspect.signature(function).parameters)
+        assert names[names.index("out"):] == ["out", "stream", "threads", "dtype", "alpha", "beta", "conj", "second", "scale",
+                                              "saturate"]
 
 
 @pytest.mark.parametrize("call,sentence", [
     (lambda: ct.matrix_transpose(), "matrix_transpose is called without the argument x"),
     (lambda: ct.matrix_transpose(x=X), "matrix_transpose has no keyword argument 'x'"),
-    (lambda: ct.matrix_transpose(X, X), "takes 1 positional arguments, found 2. Wanted: out and stream by name"),
+    (lambda: ct.matrix_transpose(X, X), "takes 1 positional argument, found 2. Wanted: out and stream by name"),
     (lambda: ct.permute_dims(X), "permute_dims is called without the argument axes"),
     (lambda: ct.permute_dims(X, (1, 0), axes=(1, 0)), "has no keyword argument 'axes', or found it twice"),
     (lambda: ct.permute_dims(X, (1, 0), order="C"), "has no keyword argument 'order'"),

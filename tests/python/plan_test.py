@@ -33,7 +33,7 @@ def test_options():
     forced = ct.plan(x, kernel="cpu_reference")
     assert forced.kernel == "cpu_reference"
     assert same_bits(forced(x), np.ascontiguousarray(x.T))
-    with pytest.raises(ValueError, match='kernel is "nothing", which is not a row of kernels.inc'):
+    with pytest.raises(ValueError, match='kernel is "nothing", which is not the name of a kernel. Wanted: a name that `cornerturn kernels` lists'):
         ct.plan(x, kernel="nothing")
     with pytest.raises(ValueError, match="threads is -1"):
         ct.plan(x, threads=-1)

@@ -1,0 +1,223 @@
+"""Calls with arithmetic or a conversion: finds the element types, allocates the result, and orders the work.
+
+`_Framework` is the part that differs: one subclass for each framework whose arrays the calls accept.
+"""
+from __future__ import annotations
+
+import contextlib
+import numbers
+from typing import Any
+
+from . import _core
+from ._frameworks import _check_cuda_stream, _is, _kind, _memory_of_cupy
+
+_TYPES = {"float8_e4m3fn": "float8_e4m3"}  # names of NumPy, ml_dtypes and PyTorch that the library spells differently
+_FLOAT8 = ("float8_e4m3", "float8_e5m2")
+
+
+class _Framework:
+    """NumPy's arrays."""
+
+    name = "numpy.ndarray"
+    on_cuda = False
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+    def ready(self) -> Any:
+        """Return `x` for arithmetic, after checks."""
+        return self.check(self.x, "x")
+
+    def is_one(self, other: object) -> bool:
+        return _is(other, *self.name.split("."))
+
+    def dtype(self, wanted: Any) -> Any:
+        import numpy
+        return numpy.dtype(wanted)
+
+    def type_name(self, dtype: Any) -> str:
+        if not dtype.isnative:
+            raise TypeError(f"the element type is {dtype.str}, in the byte order of another machine. Wanted: the byte "
+                            "order of this machine, for arithmetic")
+        return str(dtype.name)
+
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        import numpy
+        return numpy.empty(shape, dtype)
+
+    def check(self, other: Any, name: str) -> Any:
+        """Return the array, after checks of its kind; `name` is x, out, second or scale."""
+        if not self.is_one(other):
+            raise TypeError(f"{name} is a {_kind(other)}, but x is a {self.name}. Wanted: a {self.name}")
+        if hasattr(other, "filled"):
+            raise TypeError(f"{name} is a masked array, whose mask would be lost. Wanted: {name}.filled()")
+        if name == "out" and not other.flags.writeable:
+            raise ValueError("out is read-only")
+        return other
+
+    def memory(self, x: Any) -> object:
+        return x.__array_interface__["data"][0], x.shape, x.strides, x.itemsize, False
+
+    def scale(self, value: Any) -> Any:
+        import numpy
+        return numpy.asarray(value, numpy.float32) if isinstance(value, numbers.Real) else value
+
+    def ordered(self, stream: object) -> contextlib.AbstractContextManager[object]:
+        """A context in which `stream` is the current stream."""
+        return contextlib.nullcontext()
+
+    def current_stream(self) -> object:
+        return None
+
+    def wrote(self, out: Any, stream: object, *read: Any) -> None:
+        """Tell the framework that `out` has changed and that `stream` uses the arrays."""
+
+
+class _Torch(_Framework):
+    name = "torch.Tensor"
+
+    def __init__(self, x: Any) -> None:
+        from . import torch as with_torch
+        super().__init__(x)
+        self.on_cuda = x.is_cuda
+        self.torch = with_torch
+
+    def dtype(self, wanted: Any) -> Any:
+        import torch
+        found = wanted if isinstance(wanted, torch.dtype) else getattr(torch, str(wanted), None)
+        if not isinstance(found, torch.dtype):
+            raise TypeError(f"dtype is {wanted!r}. Wanted: a torch.dtype")
+        return found
+
+    def type_name(self, dtype: Any) -> str:
+        return str(dtype).removeprefix("torch.")
+
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        return self.x.new_empty(shape, dtype=dtype)
+
+    def check(self, other: Any, name: str) -> Any:
+        if not self.is_one(other):
+            raise TypeError(f"{name} is a {_kind(other)}, but x is a {self.name}. Wanted: a {self.name}")
+        self.torch._check_arithmetic(other, name)
+        if other.device != self.x.device:
+            raise ValueError(f"{name} is on {other.device}, but x is on {self.x.device}. Wanted: one device")
+        if name == "out":
+            self.torch._check_stored(other)
+            return other
+        return other.resolve_conj().resolve_neg()
+
+    def memory(self, x: Any) -> object:
+        return self.torch._memory(x)
+
+    def scale(self, value: Any) -> Any:
+        import torch
+        return torch.tensor(float(value), device=self.x.device) if isinstance(value, numbers.Real) else value
+
+    def ordered(self, stream: object) -> contextlib.AbstractContextManager[object]:
+        import torch
+        if stream is None:
+            return contextlib.nullcontext()
+        return torch.cuda.stream(self.torch._side_stream(self.x, stream))  # type: ignore[no-any-return]
+
+    def current_stream(self) -> object:
+        return self.torch._current_stream(self.x)
+
+    def wrote(self, out: Any, stream: object, *read: Any) -> None:
+        import torch
+        torch.autograd.graph.increment_version(out)
+        if stream is not None:
+            for used in (out, *read):
+                used.record_stream(torch.cuda.current_stream(out.device))
+
+
+class _CuPy(_Framework):
+    name = "cupy.ndarray"
+    on_cuda = True
+
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        import cupy
+        return cupy.empty(shape, dtype)
+
+    def check(self, other: Any, name: str) -> Any:
+        if not self.is_one(other):
+            raise TypeError(f"{name} is a {_kind(other)}, but x is a {self.name}. Wanted: a {self.name}")
+        if other.device != self.x.device:
+            raise ValueError(f"{name} is on {other.device}, but x is on {self.x.device}. Wanted: one device")
+        return other
+
+    def memory(self, x: Any) -> object:
+        return _memory_of_cupy(x)
+
+    def scale(self, value: Any) -> Any:
+        import cupy
+        return cupy.asarray(value, "float32") if isinstance(value, numbers.Real) else value
+
+    def ordered(self, stream: object) -> contextlib.AbstractContextManager[object]:
+        import cupy
+        both = contextlib.ExitStack()
+        both.enter_context(self.x.device)
+        if stream is not None:
+            both.enter_context(cupy.cuda.ExternalStream(_core._stream_handle(stream)))
+        return both
+
+    def current_stream(self) -> object:
+        import cupy
+        return cupy.cuda.get_current_stream().ptr
+
+
+def _framework_of(x: Any) -> _Framework:
+    for one in (_Framework, _Torch, _CuPy):
+        if _is(x, *one.name.split(".")):
+            return one(x)
+    raise TypeError(f"x is a {_kind(x)}. Wanted: an array of NumPy, PyTorch or CuPy, for arithmetic and conversions"
+                    + (". XLA fuses both with a transpose of cornerturn.jax" if _is(x, "jax", "Array") else ""))
+
+
+def permute(x: Any, axes: tuple[int, ...], out: Any, stream: object, threads: int, *, dtype: Any = None,
+            alpha: complex = 1, beta: complex | None = None, conj: bool = False, second: Any = None, scale: Any = None,
+            saturate: bool = True) -> Any:
+    """`permute_dims` with arithmetic; see `cornerturn.matrix_transpose`."""
+    if beta is None:
+        beta = 0 if second is None else 1
+    copies = alpha == 1 and beta == 0 and not conj and scale is None
+    if copies and dtype is None:
+        return _core.permute_dims(x, axes, out=out, stream=stream, threads=threads)
+    framework = _framework_of(x)
+    made_type = x.dtype if dtype is None else framework.dtype(dtype)
+    if copies and made_type == x.dtype:
+        return _core.permute_dims(x, axes, out=out, stream=stream, threads=threads)
+    _check_cuda_stream(stream, x, framework.name, framework.on_cuda)
+    x = framework.ready()
+    if beta != 0 and second is None and out is None:
+        raise ValueError(f"beta is {beta}, but neither second nor out is given. Wanted: the array that it multiplies")
+    shape = tuple(x.shape[k] for k in axes)
+    with framework.ordered(stream):
+        made = framework.empty(shape, made_type) if out is None else framework.check(out, "out")
+        for name, other in (("out", made), ("second", second)):
+            if other is not None and framework.check(other, name).dtype != made_type:
+                raise ValueError(f"{name} has dtype {other.dtype}, wanted {made_type}")
+        types = tuple(_TYPES.get(name, name) for name in map(framework.type_name, (x.dtype, made_type)))
+        if types[1] in _FLOAT8 and types[0] != types[1]:
+            scale = framework.scale(1 if scale is None else scale)
+            if (str(framework.check(scale, "scale").dtype).removeprefix("torch."), _size(scale)) != ("float32", 1):
+                raise ValueError(f"scale has dtype {scale.dtype} and {_size(scale)} elements, wanted float32 and 1")
+        elif scale is not None:
+            raise ValueError(f"scale is given, but the result has dtype {made_type}. Wanted: no scale, or a dtype of "
+                             "float8: alpha multiplies other results")
+        if second is not None:
+            second = framework.check(second, "second")
+        _core._apply_memory(framework.memory(x), framework.memory(made),
+                            None if second is None else framework.memory(second), axes, (types[0], types[1]), alpha=alpha,
+                            beta=beta, conj=bool(conj), saturate=bool(saturate),
+                            scale=None if scale is None else framework.memory(scale), stream=framework.current_stream(),
+                            threads=threads)
+        framework.wrote(made, stream, x, *(one for one in (second, scale) if one is not None))
+    return made
+
+
+def _size(scale: Any) -> int:
+    count = 1
+    for extent in scale.shape:
+        count *= int(extent)
+    return count
+

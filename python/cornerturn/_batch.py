@@ -1,0 +1,145 @@
+"""`cornerturn.batch`: many arrays in one call."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from . import _core
+from ._frameworks import _check_cuda_stream, _check_out, _is, _kind
+
+
+class batch:
+    """Permutes many arrays in one call: images of different sizes, or many small matrices.
+
+    The batch plans all its items once and binds the memory of their arrays. Each call of the batch
+    then copies the present content of all `xs`. On a GPU a call launches one kernel for each
+    element size, and one for each large array.
+
+    Parameters
+    ----------
+    xs : iterable of arrays
+        Arrays of NumPy, or of PyTorch or CuPy on one device. Shapes, strides and element types may
+        differ.
+    axes : sequence of int or str, optional
+        One permutation or one pattern for all items: see `permute_dims` and `rearrange`. By default
+        the last two axes are swapped.
+    out : iterable of arrays, optional
+        One array for each item; see `matrix_transpose`. By default the batch allocates them.
+    threads : int, default 0
+        CPU only: the maximum number of threads. 0 means all threads that OpenMP may use.
+
+    Raises
+    ------
+    ValueError
+        The sentence begins with the number of the item, as in ``item 17: axes[1] is 5``.
+    TypeError
+        An item is no array of NumPy, PyTorch or CuPy.
+
+    Notes
+    -----
+    No output may share memory with another array of the batch. The batch does not check this
+    between different items. PyTorch records no gradient of a batch.
+
+    Examples
+    --------
+    >>> import numpy as np, cornerturn as ct
+    >>> images = [np.zeros((32, 48, 3)), np.zeros((20, 10, 3))]
+    >>> to_planes = ct.batch(images, "h w c -> c h w")
+    >>> [y.shape for y in to_planes()]
+    [(3, 32, 48), (3, 20, 10)]
+    """
+
+    def __init__(self, xs: Iterable[Any], axes: Sequence[int] | str | None = None, *, out: Iterable[Any] | None = None,
+                 threads: int = 0) -> None:
+        self._xs = list(xs)
+        for number, x in enumerate(self._xs):
+            _check_item(number, x, "x")
+        if out is None:
+            self._outs = [_empty(number, x, axes) for number, x in enumerate(self._xs)]
+        else:
+            self._outs = list(out)
+            if len(self._outs) != len(self._xs):
+                raise ValueError(f"out has {len(self._outs)} arrays, but xs has {len(self._xs)}. Wanted: equal numbers")
+            for number, (x, y) in enumerate(zip(self._xs, self._outs, strict=True)):
+                try:
+                    _check_out(x, y, _framework_of(x))
+                except (TypeError, ValueError) as found:
+                    raise type(found)(f"item {number}: {found}") from None
+                _check_item(number, y, "out")
+        self._held = _core._batch(self._xs, self._outs, axes, threads)
+
+    def __call__(self, *, stream: object = None) -> list[Any]:
+        """Copy all items, and return their outputs.
+
+        The outputs are the same arrays in each call. `stream` is as in `matrix_transpose`; by default it is the current
+        stream of the framework of the first item.
+        """
+        if not self._xs:
+            return []
+        first = self._xs[0]
+        _check_cuda_stream(stream, first, _framework_of(first), self._held.on_cuda)
+        if _is(first, "torch", "Tensor"):
+            from . import torch as with_torch
+            with_torch._execute_batch(self._held, first, self._xs, self._outs, stream)
+        elif _is(first, "cupy", "ndarray"):
+            import cupy
+            with first.device:
+                self._held.execute(cupy.cuda.get_current_stream().ptr if stream is None else stream)
+        else:
+            self._held.execute()
+        return list(self._outs)
+
+    def __len__(self) -> int:
+        return len(self._xs)
+
+    def explain(self) -> str:
+        """Return a text: items and bytes, and the number of items for each kernel."""
+        return self._held.explain()
+
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes read and bytes written by one call."""
+        return self._held.bytes_moved
+
+    @property
+    def threads(self) -> int:
+        """Number of CPU threads; 0 on a GPU."""
+        return self._held.threads
+
+    def __repr__(self) -> str:
+        return f"<cornerturn.batch: {len(self)} items, {self.bytes_moved} bytes>"
+
+
+def _framework_of(x: Any) -> str:
+    for kind in ("numpy.ndarray", "torch.Tensor", "cupy.ndarray"):
+        if _is(x, *kind.split(".")):
+            return kind
+    raise TypeError(f"x is a {_kind(x)}. Wanted: an array of NumPy, PyTorch or CuPy")
+
+
+def _check_item(number: int, x: Any, name: str) -> None:
+    try:
+        kind = _framework_of(x)
+        if kind == "torch.Tensor":
+            from . import torch as with_torch
+            with_torch._check_batch_item(x, name)
+        elif kind == "numpy.ndarray" and name == "out" and not x.flags.writeable:
+            raise ValueError("out is read-only")
+    except (TypeError, ValueError) as found:
+        raise type(found)(f"item {number}: {found}") from None
+
+
+def _empty(number: int, x: Any, axes: Sequence[int] | str | None) -> Any:
+    try:
+        order = _core._resolve_axes(axes, x.ndim)
+    except ValueError as found:
+        raise ValueError(f"item {number}: {found}") from None
+    shape = tuple(x.shape[k] for k in order)
+    if _is(x, "torch", "Tensor"):
+        return x.new_empty(shape)
+    if _is(x, "cupy", "ndarray"):
+        import cupy
+        with x.device:
+            return cupy.empty(shape, x.dtype)
+    import numpy
+    return numpy.empty(shape, x.dtype)
