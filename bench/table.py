@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Turns a result file of `cornerturn bench --json` into a markdown table.
+"""Turns a result file of `cornerturn bench -o` into a markdown table.
 
     bench/table.py RESULT.json                               # to stdout
     bench/table.py RESULT.json --short --into README.md --mark table:cpu # between <!-- table:cpu --> and its end

@@ -51,7 +51,7 @@ struct report {
   std::vector<std::string> files;  // sources of the page; empty: measured here
 };
 
-// Effect  adds a result file of `bench --json` or of `ladder --json`
+// Effect  adds a result file of `bench -o` or of `ladder -o`
 // Errors  failure: the text is no such file; the sentence begins with `name`
 void add_result(report& all, const std::string& text, const std::string& name);
 
