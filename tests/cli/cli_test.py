@@ -643,6 +643,8 @@ class Usage(Case):
         self.assertEqual(report["threads"], 1)
         report = json.loads(self.run_command("doctor", "--json", env=limited).stdout)
         self.assertEqual(report["cpu"]["default_threads"], 1)
+        bound = json.loads(self.run_command("doctor", "--json", env={**os.environ, "OMP_PROC_BIND": "true"}).stdout)
+        self.assertEqual(bound["cpu"]["threads"], report["cpu"]["threads"])  # not one, to which this thread is bound
         if report["cpu"]["threads"] > 1:
             self.assertIn("OMP_NUM_THREADS limits them to 1", self.run_command("doctor", env=limited).stdout)
 
