@@ -1,7 +1,9 @@
 #include "app.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -200,7 +202,20 @@ void add_make_sample(CLI::App& app, command_line& chosen) {
   command.callback([options, &chosen] { chosen.action = [options] { return run_make_sample(*options); }; });
 }
 
-void print_error(const std::string& sentence) { fmt::print(stderr, "cornerturn: {}\n", one_line(sentence)); }
+// Not fmt::print, which throws if stderr cannot be written.
+void print_error(const std::string& sentence) {
+  std::fputs(fmt::format("cornerturn: {}\n", one_line(sentence)).c_str(), stderr);
+}
+
+// If stdin, stdout or stderr is closed, the next file would get its number, and text would be printed into that file. So
+// each gets a descriptor that fails.
+void keep_standard_descriptors() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(descriptor, F_GETFD) >= 0) continue;
+    const int mode = descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+    if (open("/dev/null", mode | O_CLOEXEC) < 0) return;
+  }
+}
 
 int run_action(const std::function<int()>& action) {
   try {
@@ -260,6 +275,7 @@ std::unique_ptr<CLI::App> make_app(command_line& chosen) {
 
 int run(int argc, const char* const* argv) {
   signal(SIGXFSZ, SIG_IGN);  // write then returns EFBIG at a file-size limit, and the command prints a sentence
+  keep_standard_descriptors();
   command_line chosen;
   for (int k = 0; k < argc; ++k) chosen.words.emplace_back(k == 0 ? "cornerturn" : argv[k]);
   const auto app = make_app(chosen);
@@ -270,7 +286,8 @@ int run(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& fault) {
     print_error(usage_sentence(*app, fault));
     const auto commands = app->get_subcommands();
-    fmt::print(stderr, "Try `cornerturn {}--help`.\n", commands.empty() ? "" : commands.front()->get_name() + " ");
+    const std::string name = commands.empty() ? "" : commands.front()->get_name() + " ";
+    std::fputs(fmt::format("Try `cornerturn {}--help`.\n", name).c_str(), stderr);
     return exit_usage;
   }
   return run_action(chosen.action);

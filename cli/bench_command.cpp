@@ -75,6 +75,7 @@ int run_bench(const bench_options& options, const std::vector<std::string>& word
   if (options.axes && options.shapes.empty()) throw failure("--axes is given without a SHAPE, wanted both", exit_usage);
   if (options.json && options.output.path == "-")
     throw failure("--json and -o - both write to stdout, wanted one of them", exit_usage);
+  if (options.json) require_stdout();
   // Opened first, so that a bad path fails before minutes of measuring.
   std::optional<output_file> file;
   if (!options.output.path.empty()) file.emplace(options.output.path, 0, options.output.rules);

@@ -95,7 +95,8 @@ std::string unknown_option(const CLI::App& app, const CLI::App& command, const s
     }
   }
   if (meant) return sentence + fmt::format("; did you mean {}?", *meant);
-  return sentence;
+  const bool is_file_name = name.find('.') != std::string::npos;
+  return is_file_name ? sentence + fmt::format("; write ./{} for a file of that name", name) : sentence;
 }
 
 std::string unknown_command(const CLI::App& app, const std::string& word) {

@@ -56,6 +56,7 @@ int run_ladder(const ladder_options& options) {
   }
   const bool on_gpu = options.device != "cpu" && why.empty();
   if (on_gpu && options.gpu >= 0) ladder::use_device(options.gpu);
+  if (options.json) require_stdout();
   std::optional<output_file> file;  // opened first, so that a bad path fails before the measurement
   if (!options.output.path.empty()) file.emplace(options.output.path, 0, options.output.rules);
   std::ostream& tables = options.json || (file && file->is_stdout()) ? std::cerr : std::cout;

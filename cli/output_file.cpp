@@ -273,6 +273,10 @@ void output_file::publish() {
   if (rules_.sync) sync_directory();
 }
 
+void require_stdout() {
+  if (write(STDOUT_FILENO, "", 0) < 0) throw failure(fmt::format("cannot write to stdout: {}", error_text(errno)));
+}
+
 void write_whole(const std::string& path, std::string_view content, const output_rules& rules) {
   output_file file(path, static_cast<std::int64_t>(content.size()), rules);
   file.write_at(content, 0);

@@ -71,6 +71,9 @@ class output_file {
   bool is_stdout_ = false;
 };
 
+// Errors  failure: stdout is closed or full. For commands that print after minutes of work
+void require_stdout();
+
 // Effect  writes a whole file or stream
 // Errors  failure
 void write_whole(const std::string& path, std::string_view content, const output_rules& rules = {});

@@ -331,6 +331,29 @@ class Streams(Case):
         self.assertEqual((empty.returncode, empty.stdout), (1, b""))
         self.assertIn(b"the file is empty", empty.stderr)
 
+    def test_closed_descriptors(self):
+        source = self.write("in.npy", self.good)
+        for closed in ((1,), (1, 2), (0, 1, 2)):
+            def close(closed=closed):
+                for descriptor in closed:
+                    os.close(descriptor)
+
+            done = subprocess.run([COMMAND, "transpose", source, self.path("out.npy")], preexec_fn=close,
+                                  stderr=subprocess.PIPE, check=False)
+            self.assertEqual(done.returncode, 1)
+            if 2 not in closed:
+                self.assertEqual(done.stderr, b"cornerturn: cannot write to stdout: Bad file descriptor\n")
+            self.assertEqual(split(self.read("out.npy"))[1], self.turned)
+            done = subprocess.run([COMMAND, "transpose", source, self.path("out.npy"), "--quiet"], preexec_fn=close,
+                                  check=False)
+            self.assertEqual(done.returncode, 0)
+
+    def test_a_full_stdout_fails_before_the_work(self):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([COMMAND, "bench", "8x8", "--json"], stdout=full, stderr=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr, b"cornerturn: cannot write to stdout: No space left on device\n")
+
     def test_a_terminal_gets_no_binary_data(self):
         source = self.write("in.npy", self.good)
         leader, follower = pty.openpty()
@@ -594,6 +617,7 @@ class Usage(Case):
         self.says(["--json", "doctor"], "--json precedes the command, wanted `cornerturn doctor")
         self.says(["transpose", "a"], "OUT is missing, wanted `cornerturn transpose [OPTIONS] IN OUT`")
         self.says(["transpose", "a", "b", "c"], '"c" is one argument too many')
+        self.says(["transpose", "-a.npy", "b"], "-a.npy is no option of `cornerturn transpose`; write ./-a.npy for a file")
         self.says(["explain", "30_paded"], '"30_paded" is no kernel', "did you mean 30_padded?")
         self.says(["explain", "4096x"], 'is "4096x", wanted a shape such as 4096x2048')
         self.says(["bench", "--kernel", "cpu_cop", "8x8"], '--kernel is "cpu_cop"', "did you mean cpu_copy?")
