@@ -71,19 +71,34 @@ problem problem_of(const explain_options& options, const row_problem& asked) {
 }
 
 // The first problem of the tests' list that starts the row: "2x500x300/0,2,1+ld"
-row_problem free_problem(const explain_options& options, const model::architecture& machine) {
-  const auto cases = trace::cases_for(options.kernel, 1, machine);
-  if (cases.empty()) {
-    throw failure(fmt::format("no problem is known that starts {} on {}, wanted --shape", options.kernel, machine.name),
-                  exit_usage);
-  }
-  row_problem made{cases.front(), {}, {}, cases.front().text};
+row_problem free_problem(const trace::named_case& first) {
+  row_problem made{first, {}, {}, first.text};
   const auto slash = made.named.find('/');
   const auto end = std::min(made.named.find_first_not_of("0123456789,", slash + 1), made.named.size());
   made.shape = *parse_shape(std::string_view(made.named).substr(0, slash));
   made.axes = *parse_axes(std::string_view(made.named).substr(slash + 1, end - slash - 1));
   made.named = named_of(made.shape, made.axes);
   return made;
+}
+
+// Blocks that wait for each other all run: of so many, for minutes.
+bool is_slow(const trace::row_case& posed, const model::architecture& machine) {
+  constexpr std::int64_t quick_blocks = 2000;
+  const auto all = trace::plan_of(posed, machine);
+  return std::ranges::any_of(
+      all, [](const trace::planned_launch& one) { return one.has_flags && one.blocks > quick_blocks; });
+}
+
+// Of a row that nothing is counted for.
+std::string note_text(const explain_options& options, const std::string& reason) {
+  std::string note;
+  for (const kernel_info& one : kernel_list()) {
+    if (one.name == options.kernel) note = one.note;
+  }
+  if (options.json) {
+    return nlohmann::ordered_json{{"kernel", options.kernel}, {"note", note}, {"not_counted", reason}}.dump() + "\n";
+  }
+  return fmt::format("{}{}{}\nNot counted: {}.\n", options.kernel, note.empty() ? "" : ": ", note, reason);
 }
 
 std::int64_t sum_of(const trace::row_count& counted, std::int64_t trace::launch_count::*field) {
@@ -132,7 +147,14 @@ std::string row_text(const explain_options& options, const model::architecture& 
   if (!trace::can_count()) {
     throw failure("this build cannot count a row: it needs g++, and no sanitizer", exit_usage);
   }
-  row_problem asked = is_free(options) ? free_problem(options, machine) : posed_by(options);
+  const auto known = is_free(options) ? trace::cases_for(options.kernel, 1, machine) : std::vector<trace::named_case>{};
+  if (is_free(options) && known.empty()) {
+    return note_text(options, fmt::format("no problem is known that starts this row on {}", machine.name));
+  }
+  row_problem asked = known.empty() ? posed_by(options) : free_problem(known.front());
+  if (!known.empty() && is_slow(asked.posed, machine)) {
+    return note_text(options, fmt::format("its blocks wait for each other, so {} takes minutes", asked.named));
+  }
   trace::row_count counted;
   try {
     if (!is_free(options)) asked.posed.what = problem_of(options, asked);

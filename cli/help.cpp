@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include "text.hpp"
 
@@ -40,7 +41,14 @@ class format final : public CLI::Formatter {
     return entry(command->get_name(), command->get_description());
   }
 
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
+    std::string text = Formatter::make_help(app, std::move(name), mode);
+    while (text.ends_with("\n\n")) text.pop_back();
+    return text;
+  }
+
   std::string make_footer(const CLI::App* app) const override {
+    if (app->get_footer().empty()) return {};
     std::string text;
     for (const std::string& paragraph : CLI::detail::split(app->get_footer(), '\n')) {
       text += wrapped(paragraph, columns, 0) + '\n';

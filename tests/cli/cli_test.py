@@ -653,6 +653,7 @@ class Usage(Case):
             text = self.run_command(*words, "--help").stdout
             for line in text.splitlines():
                 self.assertLessEqual(len(line), 80, line)
+            self.assertRegex(text, r"[^\n]\n\Z")
         text = self.run_command("--help").stdout
         for word in ("cornerturn ladder", "docs/learn"):
             self.assertIn(word, text)
@@ -742,8 +743,9 @@ class Usage(Case):
     def test_explain_knows_every_kernel(self):
         rows = json.loads(self.run_command("kernels", "--json").stdout)
         kinds = {}
-        for row in rows:  # one of each family and kind of row: each takes up to seconds
-            kinds.setdefault((row["family"], re.sub(r"\d+", "", row["name"])), row)
+        for row in rows:  # one of each kind on the CPU, and of some families on a GPU: each takes up to seconds
+            if row["backend"] == "cpu" or row["family"] in ("tile", "small", "strips"):
+                kinds.setdefault((row["family"], re.sub(r"\d+", "", row["name"])), row)
         for row in kinds.values():
             with self.subTest(row=row["name"]):
                 words = ["explain", row["name"]]
