@@ -332,6 +332,9 @@ class Streams(Case):
         self.assertIn(b"the file is empty", empty.stderr)
 
     def test_closed_descriptors(self):
+        with open(COMMAND, "rb") as program:
+            if program.read(2) == b"#!":
+                self.skipTest("an emulator opens files of its own")
         source = self.write("in.npy", self.good)
         for closed in ((1,), (1, 2), (0, 1, 2)):
             def close(closed=closed):
