@@ -45,12 +45,11 @@ std::int64_t bytes_of(const explain_options& options) { return options.element_b
 
 // The library's own kernels are known by their names too: cuda_tile_b4_64x64_r4_xor is 90_register_block of 4 bytes.
 const ladder::description* production_rung(const std::string& name) {
-  if (!is_row(name)) return nullptr;
   for (const int word_bytes : {1, 2, 4, 8}) {
     const ladder::description* const rung = ladder::find_rung("90_register_block", word_bytes);
-    if (name.starts_with(fmt::format("cuda_tile_b{}_{}x{}_", word_bytes, rung->tile_rows, rung->tile_cols))) {
-      return rung;
-    }
+    const std::string row =
+        fmt::format("cuda_tile_b{}_{}x{}_r{}_xor", word_bytes, rung->tile_rows, rung->tile_cols, 16 / word_bytes);
+    if (name == row) return rung;
   }
   return nullptr;
 }

@@ -732,6 +732,9 @@ class Usage(Case):
         done = subprocess.run([COMMAND, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
         if b"cannot count a row" in done.stderr:
             self.skipTest("this build was not made by g++, or with a sanitizer")
+        fused = self.run_command("explain", "cuda_tile_b4_64x64_r4_xor_fused").stdout
+        self.assertTrue(fused.startswith("cuda_tile_b4_64x64_r4_xor_fused: "), fused)
+        self.assertIn("90_register_block", self.run_command("explain", row).stdout)
         report = json.loads(self.run_command(*words, "--json").stdout)
         self.assertEqual(report["load"]["sectors"], 2 * 64 * 128 * 4 // 32)
         self.assertEqual(report["store"]["sectors"], 2 * 64 * 128 * 4 // 32)
