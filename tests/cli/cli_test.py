@@ -624,7 +624,7 @@ class Usage(Case):
         self.says(["explain", "30_paded"], '"30_paded" is no kernel', "did you mean 30_padded?")
         self.says(["explain", "4096x"], 'is "4096x", wanted a shape such as 4096x2048')
         self.says(["bench", "--kernel", "cpu_cop", "8x8"], '--kernel is "cpu_cop"', "did you mean cpu_copy?")
-        self.says(["ladder", "--json", "out.json"], '"out.json" is one argument too many', "-o FILE")
+        self.says(["ladder", "--json", "out.json"], '"out.json"', "-o FILE")
         self.says(["bench", "8x8", "--json", "out.json"], 'SHAPE is "out.json"', "-o")
 
     def test_values_found_and_wanted(self):
