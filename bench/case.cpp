@@ -214,7 +214,9 @@ const std::vector<std::string>& set_names(machine on) {
 bool is_in(const bench_case& one, const std::string& set, machine on) {
   const std::vector<std::string>& names = set_names(on);
   if (std::find(names.begin(), names.end(), set) == names.end()) {
-    throw std::invalid_argument("--set: '" + set + "' is not a set of this device; --help names them");
+    std::string known;
+    for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;
+    throw std::invalid_argument("--set is \"" + set + "\", wanted one of " + known + ", random");
   }
   return set == "all" || one.set == set || (set == "quick" && one.quick) ||
          (set == "bars" && one.set != "odd_elements" && one.set != "rank_many");

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times the transposes of PyTorch, CuPy and JAX on one GPU, on the cases of gpu_cases.inc, as docs/measuring.md says.
 
-    cornerturn bench --device cuda:0 --set bars --list --json cases.json
+    cornerturn bench --device cuda:0 --set bars --list -o cases.json
     bench/cuda_peers.py cases.json --json peers.json --seconds 90
     bench/merge.py RESULT.json... --peers peers.json --out bench/results/NAME.json
 
@@ -178,7 +178,7 @@ def run_all(makers, tasks, given, clock=time.monotonic, say=print):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("cases", help="from cornerturn bench --device cuda:0 --set NAME --list --json FILE")
+    parser.add_argument("cases", help="from cornerturn bench --device cuda:0 --set NAME --list -o FILE")
     parser.add_argument("--json", default="", help="where the result goes")
     parser.add_argument("--only", default="", help="frameworks, by commas: pytorch,cupy,jax")
     parser.add_argument("--case", default="", help="only cases whose name has this in it")

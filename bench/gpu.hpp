@@ -28,7 +28,7 @@ struct gpu_options {
   bool regret = false;  // in cold cases, also times every kernel that can be forced
 };
 
-// Errors  std::runtime_error: there is no such device, or no driver
+// Errors  error no_device: there is no such GPU, or no driver; std::runtime_error: the driver failed
 [[nodiscard]] gpu_facts look_at_gpu(int ordinal);
 
 // A library that --peers on times in this process.

@@ -1,14 +1,12 @@
-// `cornerturn bench`: options, the choice of cases, the loop over them, and the exit code.
+// The bench: the loop over the chosen cases, the tables, and the exit code.
 #include <fmt/format.h>
+#include <omp.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
-#include <regex>
+#include <stdexcept>
 
-#include "bench/arguments.hpp"
 #include "bench/bars.hpp"
 #include "bench/bench.hpp"
 #include "bench/copies.hpp"
@@ -22,10 +20,17 @@ namespace cornerturn::bench {
 
 namespace {
 
-constexpr int exit_failure = 1, exit_usage = 2, exit_no_device = 3;
+constexpr int exit_failure = 1;
 
-std::vector<result> measure_all(const std::vector<bench_case>& cases, const arguments& given, memory& pool,
-                                const measure_options& options) {
+// The request, the command line for the result file, and the stream of the tables.
+struct session {
+  const arguments& given;
+  const std::vector<std::string>& argv;
+  std::FILE* out;
+};
+
+std::vector<result> measure_all(const std::vector<bench_case>& cases, const session& now,
+                                const std::vector<int>& thread_counts, memory& pool, const measure_options& options) {
   std::size_t name_width = 12;
   std::vector<std::int64_t> sizes;
   for (const bench_case& one : cases) {
@@ -37,29 +42,29 @@ std::vector<result> measure_all(const std::vector<bench_case>& cases, const argu
   std::string set;
   for (const bench_case& one : cases) {
     if (one.set != set) {
-      fmt::print("{}", table_head(one.set, options.with_peers, name_width));
+      fmt::print(now.out, "{}", table_head(one.set, options.with_peers, name_width));
       set = one.set;
     }
-    for (const int threads : one.hot ? std::vector<int>{1} : given.threads) {
+    for (const int threads : one.hot ? std::vector<int>{1} : thread_counts) {
       const load_watch watch;
       results.push_back(one.hot ? measure_hot(one, pool, options) : measure_cold(one, threads, pool, options));
       results.back().other_cpus = watch.other_cpus();
-      fmt::print("{}", table_row(results.back(), options.with_peers, name_width));
-      std::fflush(stdout);
+      fmt::print(now.out, "{}", table_row(results.back(), options.with_peers, name_width));
+      std::fflush(now.out);
     }
   }
   return results;
 }
 
-int report_bars(const std::vector<result>& results, machine on) {
+int report_bars(const std::vector<result>& results, const session& now) {
   bool missed = false;
-  fmt::print("\nbars\n");
-  for (const bar_line& line : check_bars(results, on)) {
+  fmt::print(now.out, "\nbars\n");
+  for (const bar_line& line : check_bars(results, now.given.on())) {
     const char* word = line.outcome == verdict::pass          ? "pass        "
                        : line.outcome == verdict::falls_short ? "FALLS SHORT "
                                                               : "not measured";
     missed |= line.outcome == verdict::falls_short;
-    fmt::print("  {}  {}\n", word, line.text);
+    fmt::print(now.out, "  {}  {}\n", word, line.text);
   }
   return missed ? exit_failure : 0;
 }
@@ -74,85 +79,69 @@ int rounds_of(const arguments& given, int usual) {
 }
 
 // Prints the tables after the last case.
-void print_summary(const std::vector<result>& results, const arguments& given, machine on) {
+void print_summary(const std::vector<result>& results, const session& now) {
+  const arguments& given = now.given;
+  const bool on_cpu = given.on() == machine::cpu;
   if (given.is_random()) {
-    fmt::print("{}", random_summary(results));
+    fmt::print(now.out, "{}", random_summary(results));
   } else {
-    fmt::print("{}", on == machine::cpu ? summary(results) : gpu_summary(results));
+    fmt::print(now.out, "{}", on_cpu ? summary(results) : gpu_summary(results));
   }
-  if (given.regret) fmt::print("{}", regret_summary(results));
+  if (given.regret) fmt::print(now.out, "{}", regret_summary(results));
   if (!given.is_random()) return;
-  fmt::print("\none case again: cornerturn bench --set random --seed {} --kinds KIND --index INDEX{}{}{}{}\n",
+  fmt::print(now.out, "\none case again: cornerturn bench --set random --seed {} --kinds KIND --index INDEX{}{}{}{}\n",
              given.random.seed, given.size.empty() ? "" : " --size " + given.size,
-             on == machine::cpu ? "" : " --device " + given.device, given.regret ? " --regret" : "",
-             given.peers == "on" ? " --peers on" : "");
+             on_cpu ? "" : fmt::format(" --device cuda:{}", given.gpu), given.regret ? " --regret" : "",
+             given.peers ? " --peers on" : "");
 }
 
-// The destinations of the result file: the path of --json, and the string that the caller of main() passed.
-struct sink {
-  std::ofstream file;
-  std::string path;
-  std::string* text = nullptr;
-
-  void write(const std::string& content) {
-    if (text != nullptr) *text = content;
-    if (path.empty()) return;
-    file << content;
-    file.close();
-    if (!file) throw std::runtime_error("--json: cannot write '" + path + "'");
-  }
-};
-
-int verdict_of(const std::vector<result>& results, const arguments& given, machine on) {
-  int code = given.bars ? report_bars(results, on) : 0;
+int verdict_of(const std::vector<result>& results, const session& now) {
+  int code = now.given.bars ? report_bars(results, now) : 0;
   for (const result& one : results) {
     if (one.any_wrong()) code = exit_failure;
   }
   return code;
 }
 
-int run_on_cpu(arguments given, const std::vector<bench_case>& cases, sink& report,
-               const std::vector<std::string>& argv) {
-  if (given.peers == "on" && peers().empty()) {
-    fmt::print(stderr, "cornerturn bench: --peers on: this build links none (CMake option CORNERTURN_PEERS)\n");
+outcome run_on_cpu(const session& now, const std::vector<bench_case>& cases) {
+  const arguments& given = now.given;
+  if (given.peers && peers().empty()) {
+    fmt::print(stderr, "cornerturn: --peers is on, but this build links no peer: CMake option CORNERTURN_PEERS\n");
   }
   const cpu_info host = cpu();
-  if (given.threads.empty()) {
-    given.threads = host.threads > 1 ? std::vector<int>{1, host.threads} : std::vector<int>{1};
-  }
-  measure_options options{rounds_of(given, 9), given.min_time, given.peers == "on" && !peers().empty(), given.kernel};
+  const int all_threads = std::clamp(omp_get_max_threads(), 1, host.threads);
+  std::vector<int> thread_counts = given.threads;
+  if (thread_counts.empty()) thread_counts = all_threads > 1 ? std::vector<int>{1, all_threads} : std::vector<int>{1};
+  measure_options options{rounds_of(given, 9), given.min_time, given.peers && !peers().empty(), given.kernel};
   options.regret = given.regret;
   memory pool(given.huge, host.l3_bytes);
-  fmt::print("{}, {}, {} thread(s), {} pages, LLC {} MiB, each pair met again after {} MiB of other traffic\n",
-             host.model, host.simd, host.threads, given.huge ? "2 MiB" : "4 KiB", host.l3_bytes >> 20,
-             pool.rotation_bytes() >> 20);
-  const std::vector<result> results = measure_all(cases, given, pool, options);
-  print_summary(results, given, machine::cpu);
-  report.write(
-      json_text(results, {argv, given.huge, pool.rotation_bytes(), CORNERTURN_BENCH_REVISION, options, {}, 1}));
-  return verdict_of(results, given, machine::cpu);
+  fmt::print(now.out,
+             "{}, {}, {} thread{}, {} pages, L3 {} MiB; a pair of buffers is used again after {} MiB of other "
+             "traffic\n",
+             host.model, host.simd, all_threads, all_threads == 1 ? "" : "s", given.huge ? "2 MiB" : "4 KiB",
+             host.l3_bytes >> 20, pool.rotation_bytes() >> 20);
+  const std::vector<result> results = measure_all(cases, now, thread_counts, pool, options);
+  print_summary(results, now);
+  std::string file =
+      json_text(results, {now.argv, given.huge, pool.rotation_bytes(), CORNERTURN_BENCH_REVISION, options, {}, 1});
+  return {verdict_of(results, now), std::move(file)};
 }
 
 #ifdef CORNERTURN_BENCH_CUDA
-int run_on_gpu(const arguments& given, int ordinal, const std::vector<bench_case>& cases, sink& report,
-               const std::vector<std::string>& argv) {
-  const gpu_options options{rounds_of(given, 7), given.placements, given.peers == "on", given.kernel, given.regret};
-  gpu_facts facts;
-  try {
-    facts = look_at_gpu(ordinal);
-  } catch (const std::exception& absent) {
-    fmt::print(stderr, "cornerturn bench: --device {}: {}\n", given.device, absent.what());
-    return exit_no_device;
-  }
-  fmt::print("{}, {}, {} multiprocessors, L2 {} MiB, CUDA {}, driver for {}, revision {}\n", facts.name, facts.arch,
-             facts.multiprocessors, facts.l2_bytes >> 20, facts.runtime, facts.driver, CORNERTURN_BENCH_REVISION);
+outcome run_on_gpu(const session& now, const std::vector<bench_case>& cases) {
+  const arguments& given = now.given;
+  const gpu_options options{rounds_of(given, 7), given.placements, given.peers, given.kernel, given.regret};
+  const gpu_facts facts = look_at_gpu(given.gpu);
+  fmt::print(now.out, "{}, {}, {} multiprocessors, L2 {} MiB, CUDA {}, driver for {}, revision {}\n", facts.name,
+             facts.arch, facts.multiprocessors, facts.l2_bytes >> 20, facts.runtime, facts.driver,
+             CORNERTURN_BENCH_REVISION);
   std::vector<gpu_peer> peers_here;
   if (options.with_peers) peers_here = gpu_peers();
   for (const gpu_peer& peer : peers_here) {
     if (peer.absence.empty()) {
-      fmt::print("peer {}{}{}\n", peer.name, peer.version.empty() ? "" : " ", peer.version);
+      fmt::print(now.out, "peer {}{}{}\n", peer.name, peer.version.empty() ? "" : " ", peer.version);
     } else {
-      fmt::print(stderr, "cornerturn bench: --peers on: no {}: {}\n", peer.name, peer.absence);
+      fmt::print(stderr, "cornerturn: --peers is on, but {} is absent: {}\n", peer.name, peer.absence);
     }
   }
   std::size_t name_width = 12;
@@ -161,84 +150,59 @@ int run_on_gpu(const arguments& given, int ordinal, const std::vector<bench_case
   const auto show = [&](const result& one, int placement) {
     std::string wanted = one.what.set;
     if (options.placements > 1) wanted += fmt::format(", placement {}", placement + 1);
-    if (wanted != heading) fmt::print("{}", gpu_table_head(wanted, options.with_peers, name_width));
+    if (wanted != heading) fmt::print(now.out, "{}", gpu_table_head(wanted, options.with_peers, name_width));
     heading = wanted;
-    fmt::print("{}", gpu_table_row(one, options.with_peers, name_width));
-    std::fflush(stdout);
+    fmt::print(now.out, "{}", gpu_table_row(one, options.with_peers, name_width));
+    std::fflush(now.out);
   };
   std::string failure;
   const auto begin = std::chrono::steady_clock::now();
-  const std::vector<result> results = measure_on_gpu(ordinal, cases, options, show, failure);
+  const std::vector<result> results = measure_on_gpu(given.gpu, cases, options, show, failure);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  print_summary(results, given, machine::gpu);
-  if (given.is_random()) fmt::print("{} cases took {:.0f} s\n", results.size(), took.count());
+  print_summary(results, now);
+  if (given.is_random()) fmt::print(now.out, "{} cases took {:.0f} s\n", results.size(), took.count());
   measure_options method{options.rounds, 0, options.with_peers, options.kernel};
   method.regret = options.regret;
-  report.write(json_text(results, {argv, false, 4 * facts.l2_bytes, CORNERTURN_BENCH_REVISION, method, facts,
-                                   options.placements, peers_here}));
-  const int code = verdict_of(results, given, machine::gpu);
-  if (failure.empty()) return code;
-  fmt::print(stderr, "cornerturn bench: the device failed at {}\n", failure);
-  return exit_failure;
+  std::string file = json_text(results, {now.argv, false, 4 * facts.l2_bytes, CORNERTURN_BENCH_REVISION, method, facts,
+                                         options.placements, peers_here});
+  const int code = verdict_of(results, now);
+  if (failure.empty()) return {code, std::move(file)};
+  fmt::print(stderr, "cornerturn: the device failed at {}\n", failure);
+  return {exit_failure, std::move(file)};
+}
+
+double gpu_copy_roof_gb_s(std::int64_t bytes, int gpu) {
+  constexpr std::int64_t word = 16;
+  const bench_case what{"roof", word, {std::max<std::int64_t>(1, bytes / word)}, {0}, false, false, "", {}, {}};
+  std::string failure;
+  const std::vector<result> results = measure_on_gpu(
+      gpu, {what}, {}, [](const result&, int) {}, failure);
+  const series* roof = results.empty() ? nullptr : results.front().best(role::roof);
+  if (roof == nullptr) throw error(status::device_error, "the GPU failed to copy: " + failure);
+  return results.front().median_gb_s(*roof);
 }
 #else
-int run_on_gpu(const arguments& given, int, const std::vector<bench_case>&, sink&, const std::vector<std::string>&) {
-  fmt::print(stderr, "cornerturn bench: --device {}: not in this build\n", given.device);
-  return exit_no_device;
-}
+[[noreturn]] void refuse_gpu() { throw error(status::no_device, "this build has no cuda kernels"); }
+outcome run_on_gpu(const session&, const std::vector<bench_case>&) { refuse_gpu(); }
+double gpu_copy_roof_gb_s(std::int64_t, int) { refuse_gpu(); }
 #endif
-
-int run(const arguments& given, const std::vector<std::string>& argv, std::string* result_file) {
-  const int ordinal = gpu_ordinal(given.device);
-  const machine on = ordinal < 0 ? machine::cpu : machine::gpu;
-  const std::vector<bench_case> cases = chosen_cases(given, on);
-  // Opened first, so that a bad path fails before minutes of measuring.
-  sink report{{}, given.json, result_file};
-  if (!given.json.empty()) report.file.open(given.json);
-  if (!report.file) throw std::runtime_error("--json: cannot write '" + given.json + "'");
-  if (given.list && given.json.empty()) {
-    for (const bench_case& one : cases) {
-      fmt::print("{}{}{}\n", one.name(), one.note.empty() ? "" : "  # ", one.note);
-    }
-  }
-  if (given.list) {
-    report.write(case_list_json(cases));
-    return 0;
-  }
-  if (cases.empty()) throw std::invalid_argument("--case: no case matches '" + given.pattern + "'");
-  return ordinal < 0 ? run_on_cpu(given, cases, report, argv) : run_on_gpu(given, ordinal, cases, report, argv);
-}
 
 }  // namespace
 
-int main(int argc, const char* const* argv, std::string* result_file) {
-  CLI::App app{"Times cornerturn against the best copy of this machine and, where linked, other libraries"};
-  app.name("cornerturn bench");
-  arguments given;
-  declare(app, given);
-  std::vector<std::string> words(argv, argv + argc), recorded{"cornerturn", "bench"};
-  recorded.insert(recorded.end(), words.begin(), words.end());
-  try {
-    std::reverse(words.begin(), words.end());  // CLI11 expects the arguments in reverse order
-    app.parse(words);
-    return run(given, recorded, result_file);
-  } catch (const CLI::ParseError& failure) {
-    return app.exit(failure) == 0 ? 0 : exit_usage;
-  } catch (const std::regex_error& failure) {
-    fmt::print(stderr, "cornerturn bench: --case: {}\n", failure.what());
-    return exit_usage;
-  } catch (const std::invalid_argument& failure) {
-    fmt::print(stderr, "cornerturn bench: {}\n", failure.what());
-    return exit_usage;
-  } catch (const error& failure) {
-    fmt::print(stderr, "cornerturn bench: {}\n", failure.what());
-    return failure.code() == status::invalid_argument ? exit_usage
-           : failure.code() == status::no_device      ? exit_no_device
-                                                      : exit_failure;
-  } catch (const std::exception& failure) {
-    fmt::print(stderr, "cornerturn bench: {}\n", failure.what());
-    return exit_failure;
+outcome run(const arguments& given, const std::vector<std::string>& argv, std::FILE* out) {
+  const std::vector<bench_case> cases = chosen_cases(given);
+  if (given.list) {
+    for (const bench_case& one : out == nullptr ? std::vector<bench_case>{} : cases) {
+      fmt::print(out, "{}{}{}\n", one.name(), one.note.empty() ? "" : "  # ", one.note);
+    }
+    return {0, case_list_json(cases)};
   }
+  if (cases.empty()) {
+    throw std::invalid_argument(
+        fmt::format("--case is \"{}\", but no chosen case matches it; --list prints their names", given.pattern));
+  }
+  const session now{given, argv, out};
+  return given.on() == machine::cpu ? run_on_cpu(now, cases) : run_on_gpu(now, cases);
 }
 
 std::vector<std::string> linked_peers() {
@@ -247,7 +211,8 @@ std::vector<std::string> linked_peers() {
   return names;
 }
 
-double copy_roof_gb_s(std::int64_t bytes, int threads) {
+double copy_roof_gb_s(std::int64_t bytes, int threads, int gpu) {
+  if (gpu >= 0) return gpu_copy_roof_gb_s(bytes, gpu);
   memory pool(false, cpu().l3_bytes);
   const std::vector<buffer_pair> pairs = pool.pairs(bytes);
   std::size_t next = 0;

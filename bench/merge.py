@@ -217,7 +217,7 @@ def read(path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("results", nargs="+", help="of cornerturn bench --device cuda:0 --json; or one merged file")
+    parser.add_argument("results", nargs="+", help="of cornerturn bench --device cuda:0 -o FILE; or one merged file")
     parser.add_argument("--peers", action="append", default=[], help="of cuda_peers.py; may be repeated")
     parser.add_argument("--out", help="where the merged file goes")
     parser.add_argument("--check", action="store_true", help="hold it against the bars")

@@ -12,7 +12,6 @@
 #include <array>
 #include <cmath>
 #include <numeric>
-#include <regex>
 #include <stdexcept>
 
 namespace cornerturn::bench {
@@ -249,7 +248,8 @@ const kind_row& row_of(const std::string& kind) {
   for (const kind_row& row : table) {
     if (kind == row.name) return row;
   }
-  throw std::invalid_argument("--kinds: '" + kind + "' is none of matrix, skinny, rank, copy, batch, in_place and odd");
+  throw std::invalid_argument("--kinds has \"" + kind +
+                              "\", wanted matrix, skinny, rank, copy, batch, in_place or odd");
 }
 
 }  // namespace
@@ -305,23 +305,6 @@ std::vector<bench_case> random_cases(const random_options& options, machine on) 
     }
   }
   return cases;
-}
-
-void parse_size_range(const std::string& text, random_options& into) {
-  static const std::regex form("([0-9]{1,12})([KMG]?):([0-9]{1,12})([KMG]?)");
-  std::smatch match;
-  if (!std::regex_match(text, match, form)) {
-    throw std::invalid_argument("--size: '" + text + "' is not like 16M:256M");
-  }
-  const auto bytes = [&match](std::size_t at) {
-    const std::string unit = match[at + 1];
-    const int bits = unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : 0;
-    const std::int64_t number = std::stoll(match[at]);
-    if (number > (std::int64_t{1} << 40) >> bits) throw std::invalid_argument("--size: more than 2^40 bytes");
-    return number << bits;
-  };
-  into.least_bytes = bytes(1);
-  into.most_bytes = bytes(3);
 }
 
 }  // namespace cornerturn::bench

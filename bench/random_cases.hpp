@@ -32,10 +32,6 @@ struct random_options {
 // Errors  as random_case
 [[nodiscard]] std::vector<bench_case> random_cases(const random_options& options, machine on);
 
-// Effect  parses two numbers of bytes, each with an optional K, M or G (powers of 1024): "16M:256M"
-// Errors  std::invalid_argument: the text does not have this form
-void parse_size_range(const std::string& text, random_options& into);
-
 // Only rows of at least this many bytes may get padding: short rows with gaps keep any kernel far below the roof.
 inline constexpr std::int64_t least_padded_bytes = 1024;
 

@@ -14,7 +14,7 @@
 
 #include "cornerturn/batch.hpp"
 #include "cornerturn/plan.hpp"
-#include "trace/cases.hpp"
+#include "trace/trace.hpp"
 #ifdef TRACE_CUDA
 #include <cuda_runtime_api.h>
 #endif

@@ -1,16 +1,17 @@
 #include "app.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <cstring>
 
-#include "bench/bench.hpp"
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
 #include "cornerturn/system.hpp"
+#include "help.hpp"
 #include "text.hpp"
 
 namespace cornerturn::cli {
@@ -22,115 +23,88 @@ std::shared_ptr<Options> make_options() {
   return std::make_shared<Options>();
 }
 
-// A range check that --help does not print: its bounds only reject absurd values.
-CLI::Validator between(std::int64_t least, std::int64_t most) { return CLI::Range(least, most).description(""); }
-
-void add_axes(CLI::App* command, std::optional<std::vector<int>>& axes) {
-  command
-      ->add_option_function<std::string>(
-          "--axes",
-          [&axes](const std::string& text) {
-            axes = parse_axes(text);
-            if (!axes) throw CLI::ValidationError("--axes", "\"" + text + "\" is not a list of integers such as 2,0,1");
-          },
-          "Axis k of the output is axis AXES[k] of the input, as in numpy.transpose. Default: reversed order")
-      ->type_name("LIST");
-}
-
-void add_shape(CLI::Option* option) { option->type_name("SHAPE"); }
-
-std::function<void(const std::string&)> shape_reader(std::vector<std::int64_t>& shape, const char* name) {
-  return [&shape, name](const std::string& text) {
-    const auto parsed = parse_shape(text);
-    if (!parsed) throw CLI::ValidationError(name, "\"" + text + "\" is not a shape such as 4096x2048");
-    shape = *parsed;
-  };
-}
-
-void add_threads(CLI::App* command, int& threads) {
-  command->add_option("--threads", threads, "Maximum number of threads. Default: all threads of this process")
-      ->check(between(1, 4096))
-      ->type_name("N");
-}
-
-void add_json(CLI::App* command, bool& json) { command->add_flag("--json", json, "Print one JSON value on stdout"); }
+const std::vector<std::string> files_devices = {"auto", "cpu", "cuda"};
 
 void add_transpose(CLI::App& app, command_line& chosen) {
   auto options = make_options<transpose_options>();
-  CLI::App* command = app.add_subcommand("transpose", "Transpose the array of an .npy file into another .npy file");
-  command->add_option("IN", options->input, "The .npy file to read: version 1.0 to 3.0, any dtype of fixed size")
-      ->required()
-      ->type_name("FILE");
-  command->add_option("OUT", options->output, "The .npy file to write. It only appears after all of it is written")
-      ->required()
-      ->type_name("FILE");
+  CLI::App& command = *app.add_subcommand("transpose", "Transpose the array of an .npy file into another .npy file");
+  add_text(command, "IN", "FILE", "The .npy file to read: version 1.0 to 3.0, any dtype of fixed size. - is stdin",
+           options->input)
+      ->required();
+  add_text(command, "OUT", "FILE", "The .npy file to write. It only appears after all of it is written. - is stdout",
+           options->output)
+      ->required();
   add_axes(command, options->axes);
   add_threads(command, options->threads);
-  command->add_option("--device", options->device, "Device that transposes the data: auto, cpu or cuda. Default: auto")
-      ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
-      ->type_name("NAME");
-  command->add_flag("--verify", options->verify,
-                    "Read the output back and compare every element with the input. A mismatch leaves no output");
-  command->add_flag("--metadata-only", options->metadata_only,
-                    "Copy the data unchanged and transpose in the header: C order becomes Fortran order");
+  add_device(command, options->device, files_devices,
+             "Device that transposes the data. This version transposes files on the CPU only. Default: auto");
+  add_flag(command, "--verify",
+           "Read the output back and compare every element with the input. A mismatch leaves no output",
+           options->verify);
+  add_flag(command, "--metadata-only",
+           "Copy the data unchanged and transpose in the header: C order becomes Fortran order",
+           options->metadata_only);
+  add_force(command, options->force);
+  add_flag(command, "--no-sync", "Do not wait until the output is on the disk", options->no_sync);
   add_json(command, options->json);
-  command->add_flag("--quiet", options->quiet, "Print nothing but errors");
-  command->footer(
-      "The output is in C order; a Fortran-order input is read with its strides. --metadata-only works if\n"
-      "all axes are reversed, or if only axes of extent 1 change position.");
-  command->callback([options, &chosen] { chosen.action = [options] { return run_transpose(*options); }; });
+  add_flag(command, "--quiet", "Print nothing but errors", options->quiet);
+  command.footer(
+      "The output is in C order; a Fortran-order input is read with its strides. --metadata-only works if all axes are "
+      "reversed, or if only axes of extent 1 change position.");
+  command.callback([options, &chosen] { chosen.action = [options] { return run_transpose(*options); }; });
 }
 
-// A shape selects the explanation of a plan. Any other word names a kernel of the ladder.
-void parse_explained(explain_options& options, const std::string& text) {
-  if (const auto parsed = parse_shape(text)) {
-    options.shape = *parsed;
-  } else {
-    options.kernel = text;
-  }
+// A shape selects the explanation of a plan. Any other word names a kernel.
+bool parse_explained(explain_options& options, const std::string& text) {
+  const bool looks_like_a_shape = text.find_first_not_of("0123456789x") == std::string::npos;
+  options.shape = parse_shape(text).value_or(std::vector<std::int64_t>{});
+  if (options.shape.empty()) options.kernel = text;
+  return !options.shape.empty() || (!looks_like_a_shape && !text.empty());
 }
 
 void add_explain(CLI::App& app, command_line& chosen) {
   auto options = make_options<explain_options>();
-  CLI::App* command = app.add_subcommand("explain", "Show the kernel for a shape, or the memory accesses of a kernel");
-  CLI::Option* what =
-      command
-          ->add_option_function<std::string>(
-              "SHAPE|KERNEL", [options](const std::string& text) { parse_explained(*options, text); },
-              "The shape of the source: 4096x2048, 64x56x56x256. Or a GPU row of `cornerturn kernels`, or a rung "
-              "of the ladder: 30_padded")
-          ->type_name("");
+  CLI::App& command = *app.add_subcommand("explain", "Show the kernel for a shape, or the memory accesses of a kernel");
+  CLI::Option* what = add_value(
+      command, "SHAPE|KERNEL", "",
+      "The shape of the source: 4096x2048, 64x56x56x256. Or a kernel: a row of `cornerturn kernels`, or a rung of the "
+      "ladder: 30_padded",
+      "a shape such as 4096x2048, or the name of a kernel",
+      [options](const std::string& text) { return parse_explained(*options, text); });
   add_axes(command, options->axes);
-  command->add_option("--bytes", options->element_bytes, "Bytes of one element. Default: 4")
-      ->check(between(1, std::int64_t{1} << 40))
-      ->type_name("N");
+  add_size(command, "--bytes", "Bytes of one element. Default: 4, or as the name of KERNEL says",
+           options->element_bytes, 1, std::int64_t{1} << 40);
   add_threads(command, options->threads);
-  command->add_option("--src-ld", options->src_ld, "Elements between rows of the source matrix. Default: packed")
-      ->check(between(0, std::int64_t{1} << 60))
-      ->type_name("N");
-  command->add_option("--dst-ld", options->dst_ld, "Elements between rows of the transposed matrix. Default: packed")
-      ->check(between(0, std::int64_t{1} << 60))
-      ->type_name("N");
-  command
-      ->add_option("--machine", options->machine,
-                   "The plan for \"cpu\", or for a GPU of the cost table, which need not be present: H200. Default: "
-                   "this machine")
-      ->type_name("NAME");
-  CLI::Option* all = command->add_flag("--all", options->all, "Compare all rungs of the ladder in one table");
-  add_shape(command->add_option_function<std::string>("--shape", shape_reader(options->matrix, "--shape"),
-                                                      "The matrix, or array, that KERNEL moves. Default: 2048x2048"));
-  command
-      ->add_option("--arch", options->arch,
-                   "The GPU for KERNEL: sm_75 to sm_120, gfx90a, gfx942, gfx1030, gfx1100. Default: sm_90")
-      ->type_name("NAME");
-  command->add_option("--svg", options->svg, "Write KERNEL's picture to this SVG file")->type_name("FILE");
+  add_integer(command, "--src-ld", "Elements between rows of the source matrix. Default: packed", options->src_ld, 0,
+              std::int64_t{1} << 60);
+  add_integer(command, "--dst-ld", "Elements between rows of the transposed matrix. Default: packed", options->dst_ld,
+              0, std::int64_t{1} << 60);
+  add_text(command, "--machine", "NAME",
+           "The plan for \"cpu\", or for a GPU of the cost table, which need not be present: H200. Default: this "
+           "machine",
+           options->machine);
+  CLI::Option* all = add_flag(command, "--all", "Compare all rungs of the ladder in one table", options->all);
+  add_shape(
+      command, "--shape",
+      "The matrix, or array, that KERNEL moves. Default: 2048x2048 for a rung, a problem that starts it for a row",
+      options->matrix);
+  add_text(command, "--arch", "NAME",
+           "The GPU for KERNEL: sm_75 to sm_120, gfx90a, gfx942, gfx1030, gfx1100. Default: sm_90", options->arch);
+  add_text(command, "--svg", "FILE", "Write the picture of a rung to this SVG file", options->svg);
   add_json(command, options->json);
-  command->callback([=, &chosen] {
+  command.callback([=, &chosen, &command] {
     if (*what && *all) throw CLI::ExcludesError("--all", "SHAPE|KERNEL");
     if (!*what && !*all) throw CLI::RequiredError("SHAPE|KERNEL");
     const bool plans = *what && options->kernel.empty();
     for (const char* name : {"--shape", "--arch", "--svg"}) {
-      if (plans && command->count(name) > 0) throw CLI::ValidationError(name, "needs a KERNEL or --all");
+      if (plans && command.count(name) > 0) {
+        throw CLI::ValidationError(fmt::format("{} is given with the shape {}, wanted a kernel or --all with it", name,
+                                               shape_text(options->shape)));
+      }
+    }
+    if (!plans && command.count("--machine") > 0) {
+      throw CLI::ValidationError(
+          "--machine is given with a kernel, wanted a shape with it; --arch names a kernel's GPU");
     }
     chosen.action = [=] { return plans ? run_explain(*options) : run_explain_kernel(*options); };
   });
@@ -138,93 +112,81 @@ void add_explain(CLI::App& app, command_line& chosen) {
 
 void add_ladder(CLI::App& app, command_line& chosen) {
   auto options = make_options<ladder_options>();
-  CLI::App* command =
-      app.add_subcommand("ladder", "Run the teaching kernels, from naive to production, on this machine");
-  add_shape(command->add_option_function<std::vector<std::string>>(
-      "--shape",
-      [options](const std::vector<std::string>& texts) {
-        for (const std::string& text : texts) shape_reader(options->shapes.emplace_back(), "--shape")(text);
-      },
-      "A matrix to transpose; can be repeated. Default: 8192x8192 and 16384x16384; CPU: 4096x4096 and 5008x7008"));
-  command
-      ->add_option("--device", options->device,
-                   "Device to run on: auto, cpu, cuda or hip. Default: auto, a GPU if present, else the CPU")
-      ->check(CLI::IsMember({"auto", "cpu", "cuda", "hip"}))
-      ->type_name("NAME");
-  command->add_option("--threads", options->threads, "Threads of the CPU. Default: 1")
-      ->check(between(1, 4096))
-      ->type_name("N");
-  command->add_option("--bytes", options->element_bytes, "Bytes of one element: 1, 2, 4 or 8. Default: 4")
-      ->check(CLI::IsMember({1, 2, 4, 8}))
-      ->type_name("N");
-  command->add_option("--repeat", options->repetitions, "Measurements of each rung. Default: 9")
-      ->check(between(1, 1000))
-      ->type_name("N");
-  command->add_flag("--check", options->check, "Check every rung on every kind of edge; measure nothing");
-  command->add_option("--json", options->json, "Write the measurements to this file")->type_name("FILE");
-  command->callback([options, &chosen] { chosen.action = [options] { return run_ladder(*options); }; });
+  CLI::App& command =
+      *app.add_subcommand("ladder", "Run the teaching kernels, from naive to production, on this machine");
+  add_shapes(command, "--shape",
+             "A matrix to transpose; can be repeated. Default: 8192x8192 and 16384x16384; CPU: 4096x4096 and 5008x7008",
+             options->shapes);
+  auto device = make_options<device_choice>();
+  add_device(command, *device, {"auto", "cpu", "cuda", "hip"},
+             "Device to run on. Default: auto, a GPU if present, else the CPU");
+  add_integer(command, "--threads", "Threads of the CPU. Default: 1", options->threads, 1, 4096);
+  add_value(command, "--bytes", "1|2|4|8", "Bytes of one element. Default: 4", "1, 2, 4 or 8",
+            [options](const std::string& text) {
+              const auto bytes = parse_size(text);
+              options->element_bytes = static_cast<int>(bytes.value_or(0));
+              return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
+            });
+  add_integer(command, "--repeat", "Measurements of each rung. Default: 9", options->repetitions, 1, 1000);
+  add_flag(command, "--check", "Check every rung on every kind of edge; measure nothing", options->check);
+  add_json(command, options->json);
+  add_output(command, options->output, "Write the measurements to this result file");
+  command.callback([options, device, &chosen] {
+    options->device = device->kind;
+    options->gpu = device->ordinal;
+    chosen.action = [options] { return run_ladder(*options); };
+  });
 }
 
 void add_report(CLI::App& app, command_line& chosen) {
   auto options = make_options<report_options>();
-  CLI::App* command =
-      app.add_subcommand("report", "Measure the ladder, matrix sizes and other libraries, and write a web page");
-  command->add_option("-o,--output", options->output, "The .html file to write. It needs no other file and no network")
-      ->required()
-      ->type_name("FILE");
-  CLI::Option* from = command->add_option(
-      "--from", options->from,
-      "Show this result file of bench --json or ladder --json instead of measuring; can be repeated");
-  from->type_name("FILE");
-  command
-      ->add_option("--since", options->since,
-                   "Show the change since this result file of an earlier bench or report --save")
-      ->type_name("FILE");
-  command->add_option("--save", options->save, "Write the measured cases to this file, for --since and --from")
-      ->type_name("FILE")
+  CLI::App& command =
+      *app.add_subcommand("report", "Measure the ladder, matrix sizes and other libraries, and write a web page");
+  add_output(command, options->output, "The .html file to write. It needs no other file and no network")->required();
+  CLI::Option* from =
+      add_items(command, "--from", "FILE",
+                "Show this result file of `bench -o` or `ladder -o` instead of measuring; can be repeated", "a file",
+                [options](const std::string& name) {
+                  options->from.push_back(name);
+                  return true;
+                });
+  add_device(command, options->device, {"auto", "cpu", "cuda"},
+             "Device to measure. Default: auto, a GPU if present, else the CPU")
       ->excludes(from);
-  command->add_flag("--quick", options->quick, "Small matrices and few rounds: fast, but inaccurate")->excludes(from);
-  command->callback([options, &chosen] { chosen.action = [options] { return run_report(*options); }; });
+  add_text(command, "--since", "FILE",
+           "Show the change since this result file of an earlier `bench -o` or `report --save`", options->since);
+  add_text(command, "--save", "FILE", "Write the measured cases to this file, for --since and --from", options->save)
+      ->excludes(from);
+  add_flag(command, "--quick", "Small matrices and few rounds: fast, but inaccurate", options->quick)->excludes(from);
+  command.callback([options, &chosen] { chosen.action = [options] { return run_report(*options); }; });
 }
 
 void add_system(CLI::App& app, command_line& chosen) {
   auto doctor_json = make_options<bool>();
   CLI::App* doctor = app.add_subcommand("doctor", "Describe this build and this machine, for bug reports");
-  add_json(doctor, *doctor_json);
+  add_json(*doctor, *doctor_json);
   doctor->callback([doctor_json, &chosen] { chosen.action = [doctor_json] { return run_doctor(*doctor_json); }; });
 
   auto kernels_json = make_options<bool>();
   CLI::App* list = app.add_subcommand("kernels", "List the kernels of this build");
-  add_json(list, *kernels_json);
+  add_json(*list, *kernels_json);
   list->callback([kernels_json, &chosen] { chosen.action = [kernels_json] { return run_kernels(*kernels_json); }; });
 
   auto options = make_options<roof_options>();
-  CLI::App* roof =
-      app.add_subcommand("roof", "Measure the fastest plain copy in memory, the upper bound for every transpose");
-  roof->add_option("--bytes", options->bytes, "Bytes to copy, one way. Default: 1073741824")
-      ->check(between(1, std::int64_t{1} << 46))
-      ->type_name("N");
+  CLI::App& roof =
+      *app.add_subcommand("roof", "Measure the fastest plain copy in memory, the upper bound for every transpose");
+  add_size(roof, "--size", "Bytes to copy, one way. Default: 1GiB", options->bytes, 1, std::int64_t{1} << 46);
   add_threads(roof, options->threads);
+  add_device(roof, options->device, {"cpu", "cuda"}, "The device whose memory is copied. Default: cpu");
   add_json(roof, options->json);
-  roof->callback([options, &chosen] { chosen.action = [options] { return run_roof(*options); }; });
-}
-
-// This entry only serves `cornerturn --help` and the completion scripts. run() passes the arguments of `bench`,
-// including --help, to bench::main before CLI11 parses them.
-void add_bench(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("bench", "Measure the library, plain copies and other libraries");
-  command->set_help_flag();
-  command->prefix_command();
+  roof.callback([options, &chosen] { chosen.action = [options] { return run_roof(*options); }; });
 }
 
 void add_completion(CLI::App& app, command_line& chosen) {
   auto shell = make_options<std::string>();
-  CLI::App* command = app.add_subcommand("completion", "Print the completion script of a shell");
-  command->add_option("SHELL", *shell, "bash, zsh or fish")
-      ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}))
-      ->type_name("NAME");
-  command->callback([shell, &chosen, &app] {
+  CLI::App& command = *app.add_subcommand("completion", "Print the completion script of a shell");
+  add_choice(command, "SHELL", "The shell", {"bash", "zsh", "fish"}, *shell)->required();
+  command.callback([shell, &chosen, &app] {
     chosen.action = [shell, &app] {
       fmt::print("{}", completion_script(app, *shell));
       return static_cast<int>(exit_ok);
@@ -234,19 +196,30 @@ void add_completion(CLI::App& app, command_line& chosen) {
 
 void add_make_sample(CLI::App& app, command_line& chosen) {
   auto options = make_options<sample_options>();
-  CLI::App* command = app.add_subcommand("make-sample", "Write an .npy file for the demo");
-  command->group("");  // hidden in --help: only ./dev demo uses it
-  command->add_option("KIND", options->kind, "matrix: float32 16384x16384; cube: uint16 4096x4096x12, by pixel")
-      ->required()
-      ->check(CLI::IsMember({"matrix", "cube"}))
-      ->type_name("NAME");
-  command->add_option("FILE", options->output, "The .npy file to write")->required()->type_name("FILE");
-  add_shape(command->add_option_function<std::string>("--shape", shape_reader(options->shape, "--shape"),
-                                                      "Another shape of the same rank"));
-  command->callback([options, &chosen] { chosen.action = [options] { return run_make_sample(*options); }; });
+  CLI::App& command = *app.add_subcommand("make-sample", "Write an .npy file for the demo");
+  command.group("");  // hidden in --help: only ./dev demo uses it
+  add_choice(command, "KIND", "matrix: float32 16384x16384; cube: uint16 4096x4096x12, by pixel", {"matrix", "cube"},
+             options->kind)
+      ->required();
+  add_text(command, "FILE", "FILE", "The .npy file to write", options->output)->required();
+  add_shape(command, "--shape", "Another shape of the same rank", options->shape);
+  command.callback([options, &chosen] { chosen.action = [options] { return run_make_sample(*options); }; });
 }
 
-void print_error(const std::string& sentence) { fmt::print(stderr, "cornerturn: {}\n", sentence); }
+// Not fmt::print, which throws if stderr cannot be written.
+void print_error(const std::string& sentence) {
+  std::fputs(fmt::format("cornerturn: {}\n", one_line(sentence)).c_str(), stderr);
+}
+
+// If stdin, stdout or stderr is closed, the next file would get its number, and text would be printed into that file. So
+// each gets a descriptor that fails.
+void keep_standard_descriptors() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(descriptor, F_GETFD) >= 0) continue;
+    const int mode = descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+    if (open("/dev/null", mode | O_CLOEXEC) < 0) return;
+  }
+}
 
 int run_action(const std::function<int()>& action) {
   try {
@@ -266,6 +239,9 @@ int run_action(const std::function<int()>& action) {
   } catch (const error& fault) {
     print_error(fault.what());
     return fault.code() == status::no_device ? exit_no_device : exit_failure;
+  } catch (const std::invalid_argument& fault) {  // of the bench
+    print_error(fault.what());
+    return exit_usage;
   } catch (const std::bad_alloc&) {
     print_error("out of memory");
     return exit_failure;
@@ -280,35 +256,42 @@ int run_action(const std::function<int()>& action) {
 std::unique_ptr<CLI::App> make_app(command_line& chosen) {
   auto app =
       std::make_unique<CLI::App>("Transposes matrices and permutes array axes at the speed of a copy.", "cornerturn");
+  app->formatter(help_format());
   app->require_subcommand(1);
-  app->set_version_flag("--version", fmt::format("cornerturn {}", version()));
-  app->footer("Exit codes: 0 done, 1 failure, 2 usage, 3 no such device. See also `cornerturn COMMAND --help`.");
-  app->get_formatter()->column_width(28);
+  app->set_help_flag("-h,--help", "Print this text");
+  app->set_version_flag("--version", fmt::format("cornerturn {}", version()), "Print the version");
   add_transpose(*app, chosen);
   add_explain(*app, chosen);
-  add_bench(*app);
+  add_bench(*app, chosen);
   add_ladder(*app, chosen);
   add_report(*app, chosen);
   add_system(*app, chosen);
   add_completion(*app, chosen);
   add_make_sample(*app, chosen);
+  app->footer(
+      "`cornerturn COMMAND --help` explains the options of a command.\n"
+      "Lessons: `cornerturn ladder` times the teaching kernels, `cornerturn explain 30_padded` shows the memory "
+      "accesses "
+      "of one, and docs/learn/README.md in the source explains them all.\n"
+      "Exit codes: 0 done, 1 failure, 2 usage, 3 no such device.");
   return app;
 }
 
 int run(int argc, const char* const* argv) {
   signal(SIGXFSZ, SIG_IGN);  // write then returns EFBIG at a file-size limit, and the command prints a sentence
-  if (argc > 1 && std::strcmp(argv[1], "bench") == 0) {
-    return run_action([&] { return bench::main(argc - 2, argv + 2); });
-  }
+  keep_standard_descriptors();
   command_line chosen;
+  for (int k = 0; k < argc; ++k) chosen.words.emplace_back(k == 0 ? "cornerturn" : argv[k]);
   const auto app = make_app(chosen);
   try {
     app->parse(argc, argv);
   } catch (const CLI::Success& done) {  // --help and --version
     return run_action([&] { return app->exit(done); });
   } catch (const CLI::ParseError& fault) {
-    print_error(fault.what());
-    fmt::print(stderr, "Try `cornerturn --help`, or `cornerturn COMMAND --help`.\n");
+    print_error(usage_sentence(*app, fault));
+    const auto commands = app->get_subcommands();
+    const std::string name = commands.empty() ? "" : commands.front()->get_name() + " ";
+    std::fputs(fmt::format("Try `cornerturn {}--help`.\n", name).c_str(), stderr);
     return exit_usage;
   }
   return run_action(chosen.action);

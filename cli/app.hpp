@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -14,10 +15,14 @@ namespace cornerturn::cli {
 // The result of parsing: the action to run.
 struct command_line {
   std::function<int()> action;
+  std::vector<std::string> words;  // as typed, for result files
 };
 
 // Effect  makes the application with every subcommand; its parse() fills `chosen`
 std::unique_ptr<CLI::App> make_app(command_line& chosen);
+
+// Effect  adds the subcommand `bench`
+void add_bench(CLI::App& app, command_line& chosen);
 
 // Effect  returns the completion script for "bash", "zsh" or "fish", from the subcommands and options of `app`
 std::string completion_script(const CLI::App& app, const std::string& shell);

@@ -7,16 +7,23 @@
 #include <string>
 #include <vector>
 
+#include "options.hpp"
+
 namespace cornerturn::cli {
+
+// Errors  failure no_device: `device` is cuda or hip, but this build or this machine has none; the sentence says why
+void require_device(const device_choice& device);
 
 struct transpose_options {
   std::string input;
   std::string output;
   std::optional<std::vector<int>> axes;  // none: full reversal
   int threads = 0;                       // 0: all
-  std::string device = "auto";
+  device_choice device;
   bool verify = false;
   bool metadata_only = false;
+  bool force = false;
+  bool no_sync = false;
   bool json = false;
   bool quiet = false;
 };
@@ -25,12 +32,12 @@ int run_transpose(const transpose_options& options);
 struct explain_options {
   std::vector<std::int64_t> shape;  // the shape to plan; empty: explain a kernel
   std::optional<std::vector<int>> axes;
-  std::int64_t element_bytes = 4;
+  std::int64_t element_bytes = 0;  // 0: 4, or as the name of KERNEL says
   int threads = 0;
   std::int64_t src_ld = 0;  // 0: packed; matrices only
   std::int64_t dst_ld = 0;
   bool json = false;
-  std::string kernel;                // a rung of the ladder
+  std::string kernel;                // a rung of the ladder, or a row
   std::vector<std::int64_t> matrix;  // the matrix for the kernel; empty: 2048x2048
   std::string arch = "sm_90";
   std::string svg;      // a file; empty: none
@@ -46,6 +53,7 @@ int run_kernels(bool json);
 struct roof_options {
   std::int64_t bytes = 1 << 30;  // one way
   int threads = 0;
+  device_choice device;
   bool json = false;
 };
 int run_roof(const roof_options& options);
@@ -53,17 +61,20 @@ int run_roof(const roof_options& options);
 struct ladder_options {
   std::vector<std::vector<std::int64_t>> shapes;  // empty: two large ones
   std::string device = "auto";
+  int gpu = -1;     // its number; -1: the current one
   int threads = 1;  // of the CPU
   int element_bytes = 4;
   int repetitions = 9;
   bool check = false;
-  std::string json;  // a file; empty: none
+  bool json = false;
+  output_choice output;  // a result file
 };
 int run_ladder(const ladder_options& options);
 
 struct report_options {
-  std::string output;             // a file
+  output_choice output;
   std::vector<std::string> from;  // result files; empty: measure here
+  device_choice device;           // to measure
   bool quick = false;
   std::string since;  // result file of an earlier run; empty: none
   std::string save;   // receives the measurements of the cases; empty: none

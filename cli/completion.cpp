@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <vector>
 
 #include "app.hpp"
@@ -23,19 +24,13 @@ struct command_words {
   std::vector<option_words> options;
 };
 
-// Reads the choices of an option from the description of its validator: {bash,zsh,fish}.
+// Reads the choices of an option from its type in --help: "auto|cpu|cuda[:N]" -> auto, cpu, cuda
 std::vector<std::string> choices_of(const CLI::Option& option) {
-  std::vector<std::string> choices;
-  for (int k = 0;; ++k) {
-    std::string text;
-    try {
-      text = const_cast<CLI::Option&>(option).get_validator(k)->get_description();
-    } catch (const CLI::OptionNotFound&) {
-      return choices;
-    }
-    if (text.size() < 2 || text.front() != '{' || text.back() != '}') continue;
-    for (std::string& one : CLI::detail::split(text.substr(1, text.size() - 2), ',')) choices.push_back(one);
-  }
+  const std::string type = option.get_type_name();
+  if (type.find('|') == std::string::npos) return {};
+  std::vector<std::string> choices = CLI::detail::split(type, '|');
+  for (std::string& one : choices) one.resize(std::min(one.find('['), one.size()));
+  return choices;
 }
 
 std::vector<command_words> walk(const CLI::App& app) {

@@ -4,44 +4,59 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "cornerturn/error.hpp"
 #include "cornerturn/plan.hpp"
 #include "text.hpp"
 
 namespace cornerturn::cli {
 
-int run_explain(const explain_options& options) {
+namespace {
+
+int explain_shape(const explain_options& options) {
   const std::string shape = shape_text(options.shape);
-  const std::vector<int> axes = resolve_axes(options.axes, static_cast<int>(options.shape.size()), shape);
+  const std::vector<int> axes = resolve_axes(options.axes, static_cast<int>(options.shape.size()), shape, exit_usage);
+  const std::int64_t bytes = options.element_bytes > 0 ? options.element_bytes : 4;
   problem what;
   if (options.src_ld != 0 || options.dst_ld != 0) {
     if (options.shape.size() != 2 || axes != std::vector<int>{1, 0}) {
       throw failure(fmt::format("{}: --src-ld or --dst-ld is set, wanted a matrix, RxC, with axes 1,0", shape),
                     exit_usage);
     }
-    what = transpose_problem(options.shape[0], options.shape[1], options.element_bytes, options.src_ld, options.dst_ld);
+    what = transpose_problem(options.shape[0], options.shape[1], bytes, options.src_ld, options.dst_ld);
   } else {
-    what = permute_problem(options.shape, axes, options.element_bytes);
+    what = permute_problem(options.shape, axes, bytes);
   }
+  nlohmann::ordered_json report = {{"shape", options.shape},
+                                   {"axes", axes},
+                                   {"element_bytes", bytes},
+                                   {"src_ld", options.src_ld},
+                                   {"dst_ld", options.dst_ld}};
   if (!options.machine.empty()) {
-    fmt::print("{}", explain(what, offer_options{.machine = options.machine, .threads = options.threads}));
+    const offer_options on{.machine = options.machine, .threads = options.threads};
+    const std::string text = explain(what, on);
+    if (!options.json) {
+      fmt::print("{}", text);
+      return exit_ok;
+    }
+    report["machine"] = options.machine;
+    report["offers"] = nlohmann::ordered_json::array();
+    for (const plan_offer& one : offers(what, on)) {
+      report["offers"].push_back(
+          {{"kernel", one.kernel}, {"time", one.time}, {"bound", one.bound}, {"reason", one.reason}});
+    }
+    report["explain"] = text;
+    fmt::print("{}\n", report.dump());
     return exit_ok;
   }
   plan_options how;
   how.threads = options.threads;
   const plan chosen(what, how);
   if (options.json) {
-    const nlohmann::ordered_json report = {
-        {"shape", options.shape},
-        {"axes", axes},
-        {"element_bytes", options.element_bytes},
-        {"src_ld", options.src_ld},
-        {"dst_ld", options.dst_ld},
-        {"kernel", chosen.kernel()},
-        {"threads", chosen.threads()},
-        {"bytes_moved", chosen.bytes_moved()},
-        {"workspace_bytes", chosen.workspace_bytes()},
-        {"explain", chosen.explain()},
-    };
+    report["kernel"] = chosen.kernel();
+    report["threads"] = chosen.threads();
+    report["bytes_moved"] = chosen.bytes_moved();
+    report["workspace_bytes"] = chosen.workspace_bytes();
+    report["explain"] = chosen.explain();
     fmt::print("{}\n", report.dump());
     return exit_ok;
   }
@@ -49,6 +64,17 @@ int run_explain(const explain_options& options) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   fmt::print("{}\n", text);
   return exit_ok;
+}
+
+}  // namespace
+
+int run_explain(const explain_options& options) {
+  try {
+    return explain_shape(options);
+  } catch (const error& fault) {
+    if (fault.code() == status::no_device) throw;
+    throw failure(fault.what(), exit_usage);  // the problem comes from the command line
+  }
 }
 
 }  // namespace cornerturn::cli

@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "cornerturn/system.hpp"
 #include "text.hpp"
+#include "trace/trace.hpp"
 
 namespace cornerturn::cli {
 namespace {
@@ -19,30 +19,37 @@ const model::architecture& architecture_of(const std::string& name) {
   if (const auto* const found = model::find_architecture(name)) return *found;
   std::string known;
   for (const model::architecture& one : model::architectures()) known += fmt::format(" {}", one.name);
-  throw failure(fmt::format("\"{}\" is no architecture that the model knows; it knows{}", name, known), exit_usage);
+  throw failure(fmt::format("--arch is \"{}\", wanted one of{}", name, known), exit_usage);
 }
 
 ladder::matrix_shape matrix_of(const std::vector<std::int64_t>& shape) {
   if (shape.empty()) return {2048, 2048};
-  if (shape.size() > 3) throw failure("a rung moves a matrix, RxC, or a batch of them, BxRxC", exit_usage);
+  const std::string named = shape_text(shape);
+  if (shape.size() > 3) {
+    throw failure(fmt::format("--shape is {}, wanted a matrix, RxC, or a batch of them, BxRxC, for a rung", named),
+                  exit_usage);
+  }
   const auto at_end = [&](std::size_t k) { return shape[shape.size() - k]; };
   const ladder::matrix_shape made{shape.size() < 2 ? 1 : at_end(2), at_end(1), shape.size() < 3 ? 1 : shape[0]};
   std::int64_t bytes = 8;
   for (const std::int64_t extent : shape) {
-    if (extent < 1) throw failure("the model counts matrices of at least one element", exit_usage);
+    if (extent < 1) throw failure(fmt::format("--shape is {}, wanted extents of 1 or more", named), exit_usage);
     if (__builtin_mul_overflow(bytes, extent, &bytes) || bytes > std::int64_t{1} << 60) {
-      throw failure("the model counts matrices of up to 2^60 bytes", exit_usage);
+      throw failure(fmt::format("--shape is {}, wanted a matrix of up to 2^60 bytes", named), exit_usage);
     }
   }
   return made;
 }
 
+std::int64_t bytes_of(const explain_options& options) { return options.element_bytes > 0 ? options.element_bytes : 4; }
+
 // The library's own kernels are known by their names too: cuda_tile_b4_64x64_r4_xor is 90_register_block of 4 bytes.
 const ladder::description* production_rung(const std::string& name) {
   for (const int word_bytes : {1, 2, 4, 8}) {
     const ladder::description* const rung = ladder::find_rung("90_register_block", word_bytes);
-    if (name.rfind(fmt::format("cuda_tile_b{}_{}x{}_", word_bytes, rung->tile_rows, rung->tile_cols), 0) == 0)
-      return rung;
+    const std::string row =
+        fmt::format("cuda_tile_b{}_{}x{}_r{}_xor", word_bytes, rung->tile_rows, rung->tile_cols, 16 / word_bytes);
+    if (name == row) return rung;
   }
   return nullptr;
 }
@@ -51,30 +58,36 @@ const ladder::description* production_rung(const std::string& name) {
 bool takes_a_problem(const explain_options& options) {
   const std::int64_t bytes = options.element_bytes;
   return options.axes || options.src_ld != 0 || options.dst_ld != 0 || options.matrix.size() > 2 ||
-         options.kernel.find(fmt::format("_b{}_", bytes)) == std::string::npos;
+         (bytes != 0 && options.kernel.find(fmt::format("_b{}_", bytes)) == std::string::npos);
 }
 
 const ladder::description& rung_of(const explain_options& options) {
   if (const auto* const found = production_rung(options.kernel)) return *found;
-  const int word_bytes = options.element_bytes > 8 ? 0 : static_cast<int>(options.element_bytes);
+  const int word_bytes = bytes_of(options) > 8 ? 0 : static_cast<int>(bytes_of(options));
   if (const auto* const found = ladder::find_rung(options.kernel, word_bytes)) return *found;
-  std::string known, sizes;
+  std::string sizes;
+  std::vector<std::string> known;
   for (const auto table : {ladder::rungs(), ladder::tile_size_rungs(), ladder::cute_rungs()}) {
     for (const ladder::description& one : table) {
       if (one.rung == options.kernel || std::string(one.rung).substr(3) == options.kernel) {
         sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", one.word_bytes);
       }
-      if (one.word_bytes == 4) known += fmt::format("\n  {}", one.rung);
+      if (one.word_bytes == 4) known.emplace_back(one.rung);
     }
   }
   if (!sizes.empty()) {
-    throw failure(fmt::format("{} moves elements of {} bytes, not {}", options.kernel, sizes, options.element_bytes),
+    throw failure(fmt::format("{} moves elements of {} bytes, not {}", options.kernel, sizes, bytes_of(options)),
                   exit_usage);
   }
-  throw failure(fmt::format("\"{}\" is neither a shape such as 4096x2048 nor a GPU row of `cornerturn kernels` nor a "
-                            "rung; the rungs are{}",
-                            options.kernel, known),
-                exit_usage);
+  for (const kernel_info& one : kernel_list()) known.push_back(one.name);
+  for (const std::string_view one : trace::rows()) known.emplace_back(one);
+  const auto meant = closest(options.kernel, known);
+  throw failure(
+      fmt::format("\"{}\" is no kernel; {}", options.kernel,
+                  meant ? fmt::format("did you mean {}?", *meant)
+                        : std::string("wanted a shape such as 4096x2048, a name that `cornerturn kernels` lists, "
+                                      "or a rung that `cornerturn explain --all` lists")),
+      exit_usage);
 }
 
 bool colours_wanted() {
@@ -84,10 +97,10 @@ bool colours_wanted() {
   return isatty(STDOUT_FILENO) == 1 && !dumb && (none == nullptr || *none == '\0');
 }
 
-std::string json_text(const kernel_picture& picture) {
+nlohmann::ordered_json picture_json(const kernel_picture& picture) {
   const model::traffic& t = picture.counts;
   const bool amd = picture.machine->maker == model::vendor::amd;
-  const nlohmann::ordered_json report = {
+  return {
       {"kernel", picture.rung->rung},
       {"shape", {picture.shape.batch, picture.shape.rows, picture.shape.cols}},
       {"element_bytes", picture.rung->word_bytes},
@@ -108,13 +121,19 @@ std::string json_text(const kernel_picture& picture) {
       {"line_bytes", picture.machine->rules.line_bytes},
       {"held_against_a_profiler", picture.machine->counted},
   };
-  return report.dump() + "\n";
 }
 
-void write_file(const std::string& name, const std::string& text) {
-  std::ofstream file(name, std::ios::binary);
-  file << text;
-  if (!file.flush()) throw failure(fmt::format("cannot write {}: {}", name, error_text(errno)));
+// One entry for each rung: its picture, or the reason why it does not run.
+nlohmann::ordered_json json_of_all(const model::architecture& machine, const ladder::matrix_shape& shape,
+                                   int word_bytes) {
+  auto all = nlohmann::ordered_json::array();
+  for (const ladder::description& rung : ladder::rungs()) {
+    if (rung.word_bytes != word_bytes) continue;
+    const std::string why = ladder::refusal(rung, machine, shape);
+    all.push_back(why.empty() ? picture_json(picture_of(rung, machine, shape))
+                              : nlohmann::ordered_json{{"kernel", rung.rung}, {"refusal", why}});
+  }
+  return all;
 }
 
 }  // namespace
@@ -131,21 +150,34 @@ nlohmann::ordered_json json_of(const model::shared_count& count) {
 
 int run_explain_kernel(const explain_options& options) {
   const model::architecture& machine = architecture_of(options.arch);
+  if (is_cpu_row(options.kernel)) {
+    if (!options.svg.empty())
+      throw failure("--svg is given with a CPU kernel, wanted a rung of the ladder", exit_usage);
+    fmt::print("{}", cpu_row_text(options));
+    return exit_ok;
+  }
   if (is_row(options.kernel) && (production_rung(options.kernel) == nullptr || takes_a_problem(options))) {
-    if (!options.svg.empty()) throw failure("--svg draws a rung of the ladder", exit_usage);
+    if (!options.svg.empty()) throw failure("--svg is given with a GPU row, wanted a rung of the ladder", exit_usage);
     fmt::print("{}", row_text(options, machine));
     return exit_ok;
   }
   const ladder::matrix_shape shape = matrix_of(options.matrix);
   if (options.axes || options.src_ld != 0 || options.dst_ld != 0) {
-    throw failure("a rung transposes a packed matrix: --axes, --src-ld and --dst-ld belong to a SHAPE", exit_usage);
+    throw failure(
+        "--axes, --src-ld or --dst-ld is given with a rung, wanted a shape or a row with it: a rung transposes "
+        "a packed matrix",
+        exit_usage);
   }
   if (options.all) {
-    const std::int64_t bytes = options.element_bytes;
+    const std::int64_t bytes = bytes_of(options);
     if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8) {
-      throw failure(fmt::format("the rungs move elements of 1, 2, 4 or 8 bytes, not {}", bytes), exit_usage);
+      throw failure(fmt::format("--bytes is {}, wanted 1, 2, 4 or 8 for the rungs", bytes), exit_usage);
     }
-    fmt::print("{}", comparison_of(machine, shape, static_cast<int>(bytes)));
+    if (options.json) {
+      fmt::print("{}\n", json_of_all(machine, shape, static_cast<int>(bytes)).dump());
+    } else {
+      fmt::print("{}", comparison_of(machine, shape, static_cast<int>(bytes)));
+    }
     return exit_ok;
   }
   const ladder::description& rung = rung_of(options);
@@ -155,9 +187,9 @@ int run_explain_kernel(const explain_options& options) {
         fmt::format("{} is not for {}: it {}", rung.rung, any_shape ? machine.name : ladder::text_of(shape), why));
   }
   const kernel_picture picture = picture_of(rung, machine, shape);
-  if (!options.svg.empty()) write_file(options.svg, svg_of(picture));
+  if (!options.svg.empty()) write_whole(options.svg, svg_of(picture));
   if (options.json) {
-    fmt::print("{}", json_text(picture));
+    fmt::print("{}\n", picture_json(picture).dump());
   } else {
     fmt::print("{}", text_of(picture, colours_wanted()));
   }

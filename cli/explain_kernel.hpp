@@ -70,6 +70,10 @@ struct kernel_picture {
 [[nodiscard]] bool is_row(const std::string& name);
 [[nodiscard]] std::string row_text(const explain_options& options, const model::architecture& machine);
 
+// True if this build has a row of that name that runs on the CPU. cpu_row_text: the output of `cornerturn explain ROW`.
+[[nodiscard]] bool is_cpu_row(const std::string& name);
+[[nodiscard]] std::string cpu_row_text(const explain_options& options);
+
 void add_global(std::string& out, const char* name, const model::global_count& count);
 void add_shared(std::string& out, const char* name, const model::shared_count& count);
 // A line is a sector on NVIDIA, a cache line on AMD.

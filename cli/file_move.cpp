@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <optional>
 
@@ -76,32 +75,31 @@ move_report move_to_file(const problem& what, const std::byte* src, const output
   report.threads = static_cast<int>(std::min<std::int64_t>(threads, grid.count()));
   report.kernel = plan(grid.at(0).what, options).kernel();
 
-  std::atomic<std::int64_t> next{0};
   std::atomic<std::int64_t> written{0};
-  const auto body = [&](std::atomic<bool>& stop) {
-    const box_buffer buffer(grid.buffer_bytes());
+  const auto make_worker = [&]() -> worker {
+    const auto buffer = std::make_shared<box_buffer>(grid.buffer_bytes());
     std::optional<plan> mover;
     problem planned;
-    for (std::int64_t index = next++; index < grid.count() && !stop.load(); index = next++) {
+    return [&, buffer, mover, planned](std::int64_t index) mutable {
       const box_grid::piece box = grid.at(index);
       if (!mover || !(planned == box.what)) {  // only boxes at the upper edges differ
         mover.emplace(box.what, options);
         planned = box.what;
       }
       // 2
-      mover->execute(src + box.src_offset * what.element_bytes, buffer.data());
+      mover->execute(src + box.src_offset * what.element_bytes, buffer->data());
       // 3
       const std::int64_t count = elements(box.what);
       const std::int64_t run_bytes = box.run * what.element_bytes;
-      const std::byte* at = buffer.data();
+      const std::byte* at = buffer->data();
       for (std::int64_t run = 0; run < count / box.run; ++run, at += run_bytes) {
         out.write_at(at, static_cast<std::size_t>(run_bytes),
                      dst_offset + grid.run_offset(box, run) * what.element_bytes);
       }
       written += count * what.element_bytes;
-    }
+    };
   };
-  run_workers(report.threads, body, [&] { progress(written.load()); });
+  run_tasks(report.threads, grid.count(), make_worker, [&] { progress(written.load()); });
   return report;
 }
 

@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <iostream>
+#include <optional>
+#include <sstream>
 
 #include "bench/bench.hpp"
 #include "commands.hpp"
 #include "ladder/ladder.hpp"
+#include "output_file.hpp"
 #include "text.hpp"
 
 namespace cornerturn::cli {
@@ -47,30 +49,40 @@ std::string why_not(const std::string& device) {
 }  // namespace
 
 int run_ladder(const ladder_options& options) {
+  if (options.device == "cuda") require_device({options.device, options.gpu});  // the sentence of all commands
   const std::string why = why_not(options.device);
   if (!why.empty() && options.device != "auto" && options.device != "cpu") {
     throw failure(why + ". Wanted: --device cpu, or `cornerturn explain --all`, which needs no GPU", exit_no_device);
   }
   const bool on_gpu = options.device != "cpu" && why.empty();
+  if (on_gpu && options.gpu >= 0) ladder::use_device(options.gpu);
+  if (options.json) require_stdout();
+  std::optional<output_file> file;  // opened first, so that a bad path fails before the measurement
+  if (!options.output.path.empty()) file.emplace(options.output.path, 0, options.output.rules);
+  std::ostream& tables = options.json || (file && file->is_stdout()) ? std::cerr : std::cout;
   const auto shapes = shapes_of(options, on_gpu);
   if (options.check)
     return (on_gpu ? ladder::check_rungs(std::cout) : ladder::check_cpu_rungs(std::cout)) == 0 ? exit_ok : exit_failure;
   const int threads = options.threads;
   const ladder::timed_on where = on_gpu ? ladder::this_device() : bench::cpu_ladder_here(threads);
-  if (!on_gpu) fmt::print("{}, {}, {} thread{}\n", where.device, where.arch, threads, threads == 1 ? "" : "s");
-  std::fflush(stdout);
+  if (!on_gpu)
+    tables << fmt::format("{}, {}, {} thread{}\n", where.device, where.arch, threads, threads == 1 ? "" : "s");
+  tables.flush();
   std::vector<ladder::timing> times;
   for (const ladder::matrix_shape& shape : shapes) {
     const auto more = on_gpu ? ladder::time_rungs(shape, options.element_bytes, options.repetitions)
                              : bench::time_cpu_ladder(shape, options.element_bytes, options.repetitions, threads);
-    ladder::print_table(std::cout, more);
-    std::cout.flush();
+    ladder::print_table(tables, more);
+    tables.flush();
     times.insert(times.end(), more.begin(), more.end());
   }
-  if (options.json.empty()) return exit_ok;
-  std::ofstream file(options.json);
-  ladder::write_json(file, where, times);
-  if (!file.flush()) throw failure(fmt::format("cannot write {}", options.json));
+  std::ostringstream text;
+  ladder::write_json(text, where, times);
+  if (options.json) fmt::print("{}", text.str());
+  if (file) {
+    file->write_at(text.str(), 0);
+    file->publish();
+  }
   return exit_ok;
 }
 

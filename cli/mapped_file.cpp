@@ -10,8 +10,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <string_view>
+#include <vector>
 
+#include "npy.hpp"
 #include "output_file.hpp"
+#include "streams.hpp"
 #include "text.hpp"
 
 namespace cornerturn::cli {
@@ -26,19 +30,52 @@ extern "C" void on_vanished_pages(int) {
   _exit(exit_failure);
 }
 
+// Copies a stream into memory. It stops at the first piece if that is not the begin of an .npy file: /dev/zero never ends.
+void read_stream(int from, int to, const std::string& path) {
+  if (isatty(from) == 1) throw failure(fmt::format("{}: is a terminal, wanted an .npy file or a pipe", path));
+  std::vector<char> piece(1 << 20);
+  for (std::int64_t at = 0;;) {
+    const ssize_t got = read(from, piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw failure(fmt::format("{}: cannot read: {}", path, error_text(errno)));
+    if (got == 0) return;
+    for (ssize_t kept = 0; kept < got;) {
+      const ssize_t now = pwrite(to, piece.data() + kept, static_cast<std::size_t>(got - kept), at + kept);
+      if (now < 0) throw failure(fmt::format("{}: no memory for the stream: {}", path, error_text(errno)));
+      kept += now;
+    }
+    const std::string_view front(piece.data(), std::min<std::size_t>(static_cast<std::size_t>(got), npy_magic.size()));
+    if (at == 0 && !npy_magic.starts_with(front)) return;
+    at += got;
+  }
+}
+
 }  // namespace
 
 mapped_file::mapped_file(const std::string& path) {
-  // O_NONBLOCK: open() of a FIFO without a writer must not block.
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const int inherited = descriptor_named(path, STDIN_FILENO);
+  // Without O_NONBLOCK: open() of a FIFO waits for its writer, as it does in other commands.
+  const int descriptor =
+      inherited >= 0 ? fcntl(inherited, F_DUPFD_CLOEXEC, 3) : open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) throw failure(fmt::format("{}: cannot open for reading: {}", path, error_text(errno)));
-  try {
-    map(descriptor, path);
-  } catch (...) {
+  int memory = -1;
+  const auto close_both = [&] {
     close(descriptor);
+    if (memory >= 0) close(memory);
+  };
+  try {
+    struct stat about {};
+    if (fstat(descriptor, &about) != 0) throw failure(fmt::format("{}: cannot stat: {}", path, error_text(errno)));
+    if (is_stream(about.st_mode)) {
+      memory = file_in_memory(path);
+      read_stream(descriptor, memory, path);
+    }
+    map(memory >= 0 ? memory : descriptor, path);
+  } catch (...) {
+    close_both();
     throw;
   }
-  close(descriptor);
+  close_both();
 }
 
 mapped_file::mapped_file(int descriptor, const std::string& path) { map(descriptor, path); }
@@ -46,8 +83,9 @@ mapped_file::mapped_file(int descriptor, const std::string& path) { map(descript
 void mapped_file::map(int descriptor, const std::string& path) {
   struct stat about {};
   if (fstat(descriptor, &about) != 0) throw failure(fmt::format("{}: cannot stat: {}", path, error_text(errno)));
-  if (S_ISDIR(about.st_mode)) throw failure(fmt::format("{}: is a directory, wanted an .npy file", path));
-  if (!S_ISREG(about.st_mode)) throw failure(fmt::format("{}: is not a regular file, wanted an .npy file", path));
+  if (!S_ISREG(about.st_mode)) {
+    throw failure(fmt::format("{}: is {}, wanted an .npy file or a pipe", path, kind_of(about.st_mode)));
+  }
   device_ = about.st_dev;
   inode_ = about.st_ino;
   size_ = static_cast<std::size_t>(about.st_size);

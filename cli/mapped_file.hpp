@@ -1,4 +1,4 @@
-// A regular file as read-only bytes of memory.
+// A file or a stream as read-only bytes of memory.
 #pragma once
 
 #include <sys/types.h>
@@ -12,7 +12,8 @@ namespace cornerturn::cli {
 
 class mapped_file {
  public:
-  // Errors  failure: the file is missing, unreadable, a directory or not a regular file
+  // Effect  maps a file. "-", a pipe or a character device is read to its end, into memory
+  // Errors  failure: the file is missing, unreadable, a directory, a block device, a socket or a terminal
   explicit mapped_file(const std::string& path);
 
   // Effect  maps the content of an open file; `path` only serves error sentences. The caller keeps the descriptor.

@@ -15,24 +15,77 @@
 namespace cornerturn::cli {
 namespace {
 
-constexpr std::string_view magic{"\x93NUMPY", 6};
 constexpr std::int64_t max_header_bytes = 64 << 20;  // numpy refuses 10 kB by default; real ones stay below 1 MB
 
 using kind = python_value::kind;
 
 bool multiply(std::int64_t a, std::int64_t b, std::int64_t& product) { return !__builtin_mul_overflow(a, b, &product); }
 
+// Text of a header for a sentence: at most 80 bytes. Control characters are escaped, and so are bytes that are no UTF-8.
 std::string clipped(std::string_view text) {
+  const bool is_long = text.size() > 80;
+  text = text.substr(0, 80);
+  const std::size_t whole = utf8_length(text);
+  const bool is_utf8 = whole == text.size() || (is_long && whole + 3 >= text.size());
+  if (is_utf8) text = text.substr(0, whole);
   std::string out;
-  for (const char c : text.substr(0, 80)) {
+  for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7F) {
+    if (byte < 0x20 || byte == 0x7F || (byte >= 0x80 && !is_utf8)) {
       out += fmt::format("\\x{:02x}", byte);
     } else {
       out.push_back(c);
     }
   }
-  return text.size() > 80 ? out + "..." : out;
+  return is_long ? out + "..." : out;
+}
+
+// Other formats that are often named in place of an .npy file, by their first bytes.
+std::string_view format_named_by(std::string_view front) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 21> formats{{
+      {"PK\3\4", "a zip archive, as .npz files are. Unzip it and transpose its .npy members"},
+      {"PK\5\6", "an empty zip archive, as an .npz file without arrays is"},
+      {"\x89HDF\r\n\x1a\n", "an HDF5 file. Its data sets can be saved with numpy.save"},
+      {"CDF\1", "a netCDF file"},
+      {"CDF\2", "a netCDF file"},
+      {"CDF\5", "a netCDF file"},
+      {"MATLAB 5.0 MAT-file", "a MATLAB file"},
+      {"SIMPLE  =", "a FITS file"},
+      {"PAR1", "a Parquet file"},
+      {"ARROW1", "an Arrow file"},
+      {"II*\0", "a TIFF image"},
+      {std::string_view("MM\0*", 4), "a TIFF image"},
+      {"\x89PNG", "a PNG image"},
+      {"\xff\xd8\xff", "a JPEG image"},
+      {"\x1f\x8b", "compressed by gzip. Decompress it"},
+      {"\x28\xb5\x2f\xfd", "compressed by zstd. Decompress it"},
+      {"\xfd"
+       "7zXZ",
+       "compressed by xz. Decompress it"},
+      {"BZh", "compressed by bzip2. Decompress it"},
+      {"\x80\2", "a Python pickle. Load it and use numpy.save"},
+      {"\x80\4", "a Python pickle. Load it and use numpy.save"},
+      {"\x80\5", "a Python pickle. Load it and use numpy.save"},
+  }};
+  for (const auto& [magic, name] : formats) {
+    if (front.starts_with(magic)) return name;
+  }
+  return {};
+}
+
+std::string not_npy(std::string_view front) {
+  if (const auto name = format_named_by(front); !name.empty()) return fmt::format("is no .npy file, but {}", name);
+  std::string begin;
+  front = front.substr(0, front.find_first_of("\r\n"));
+  const auto is_text = [](char c) { return (c >= 0x20 && c < 0x7F) || c == '\t'; };
+  if (std::ranges::all_of(front.substr(0, 8), is_text) && front.size() >= 2) {
+    begin = fmt::format("the text \"{}\"", clipped(front.substr(0, 20)));
+  } else {
+    for (const char c : front.substr(0, npy_magic.size())) {
+      begin += fmt::format("{}{:02x}", begin.empty() ? "" : " ", static_cast<unsigned char>(c));
+    }
+  }
+  return fmt::format("not an .npy file: it begins with {}, wanted 93 4e 55 4d 50 59 (\"\\x93NUMPY\")", begin);
 }
 
 [[noreturn]] void bad_field(std::string_view field, const python_value& found, std::string_view wanted) {
@@ -174,15 +227,7 @@ npy_header parse_npy_header(std::span<const std::byte> front, std::int64_t file_
   // 1 magic and version
   const std::string_view text{reinterpret_cast<const char*>(front.data()), front.size()};
   if (file_bytes == 0) throw npy_error("the file is empty, wanted an .npy file");
-  if (text.substr(0, magic.size()) != magic) {
-    throw npy_error(fmt::format("not an .npy file: it begins with {}, wanted 93 4e 55 4d 50 59 (\"\\x93NUMPY\")", [&] {
-      std::string hex;
-      for (const char c : text.substr(0, magic.size())) {
-        hex += fmt::format("{}{:02x}", hex.empty() ? "" : " ", static_cast<unsigned char>(c));
-      }
-      return hex;
-    }()));
-  }
+  if (!text.starts_with(npy_magic)) throw npy_error(not_npy(text));
   if (text.size() < 8) throw npy_error(fmt::format("truncated: {} bytes, wanted at least 10", text.size()));
   header.major = static_cast<unsigned char>(text[6]);
   header.minor = static_cast<unsigned char>(text[7]);
@@ -207,9 +252,14 @@ npy_header parse_npy_header(std::span<const std::byte> front, std::int64_t file_
   }
 
   // 3 the dict
+  const std::string_view written = text.substr(8 + length_bytes, static_cast<std::size_t>(length));
+  if (const std::size_t good = utf8_length(written); header.major >= 3 && good != written.size()) {
+    throw npy_error(fmt::format("malformed header: found byte 0x{:02x} at byte {} of the header text, wanted UTF-8",
+                                static_cast<unsigned char>(written[good]), good));
+  }
   python_value dict;
   try {
-    dict = parse_literal(text.substr(8 + length_bytes, static_cast<std::size_t>(length)));
+    dict = parse_literal(written);
   } catch (const literal_error& fault) {
     throw npy_error(fmt::format("malformed header: {}", fault.what()));
   }
@@ -278,7 +328,7 @@ std::string npy_header_bytes(const npy_header& header) {
   if (major == 1 && padded(2) - 10 > 65535) major = 2;
   const std::size_t length_bytes = major == 1 ? 2 : 4;
   const std::size_t total = padded(length_bytes);
-  std::string bytes{magic};
+  std::string bytes{npy_magic};
   bytes.push_back(static_cast<char>(major));
   bytes.push_back('\0');
   const std::size_t length = total - 8 - length_bytes;
@@ -297,14 +347,13 @@ std::int64_t npy_itemsize(std::string_view descr) {
   }
 }
 
-std::string npy_dtype_name(std::string_view descr) {
+std::string npy_dtype_name(const npy_header& header) {
   try {
-    python_value value = parse_literal(descr);
-    if (value.is == kind::string) return value.text;
+    if (python_value value = parse_literal(header.descr); value.is == kind::string) return value.text;
   } catch (const literal_error&) {
     // A text that is not a literal is returned unchanged.
   }
-  return std::string(descr);
+  return header.major < 3 ? utf8_of_latin1(header.descr) : header.descr;
 }
 
 }  // namespace cornerturn::cli

@@ -11,6 +11,8 @@
 
 namespace cornerturn::cli {
 
+inline constexpr std::string_view npy_magic{"\x93NUMPY", 6};
+
 struct npy_header {
   int major = 1;
   int minor = 0;
@@ -42,7 +44,7 @@ class npy_error : public std::runtime_error {
 // Errors  npy_error
 [[nodiscard]] std::int64_t npy_itemsize(std::string_view descr);
 
-// Effect  returns a readable dtype: '<f4' -> <f4; a structured dtype is unchanged
-[[nodiscard]] std::string npy_dtype_name(std::string_view descr);
+// Effect  returns the dtype as UTF-8: '<f4' -> <f4; a structured dtype as the header has it
+[[nodiscard]] std::string npy_dtype_name(const npy_header& header);
 
 }  // namespace cornerturn::cli

@@ -1,9 +1,13 @@
-// An output file whose name only appears after all bytes are written.
+// An output file whose name only appears after all bytes are written and on the disk.
 //
 // With O_TMPFILE the bytes are written to a file without a name, and publish() links it to its name. A killed process
 // leaves no file, even after SIGKILL. File systems without O_TMPFILE use a named temporary file in the same directory.
 // SIGINT, SIGTERM, SIGHUP and every failure remove it. rename() replaces an existing file atomically.
+//
+// "-", a pipe and a character device are streams: the bytes are written to memory, and publish() sends them.
 #pragma once
+
+#include <sys/stat.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -12,12 +16,19 @@
 
 namespace cornerturn::cli {
 
+struct output_rules {
+  bool force = false;     // replaces a file that this user may not write, or that belongs to another user
+  bool sync = true;       // publish() returns after the bytes and the name are on the disk
+  bool anonymous = true;  // uses O_TMPFILE if the file system has it
+};
+
 class output_file {
  public:
-  // Effect  opens the temporary file and reserves `bytes` of disk space. Symbolic links are followed.
-  // Errors  failure: the directory is missing or not writable; the name belongs to a file that is not regular; the file
-  //         system has fewer than `bytes` free. No temporary file remains
-  output_file(const std::string& path, std::int64_t bytes, bool anonymous = true);
+  // Effect  opens the temporary file and reserves `bytes` of disk space. Symbolic links are followed. A stream is opened
+  // Errors  failure: the directory is missing or not writable; the name belongs to a directory, a block device or a
+  //         socket; the stream is a terminal or full; an existing file is read-only, or its owner would change, without
+  //         `force`; the file system has fewer than `bytes` free. No temporary file remains
+  output_file(const std::string& path, std::int64_t bytes, const output_rules& rules = {});
   ~output_file();  // removes the temporary file if publish() was not called
   output_file(const output_file&) = delete;
   output_file& operator=(const output_file&) = delete;
@@ -27,28 +38,44 @@ class output_file {
   void write_at(const void* data, std::size_t bytes, std::int64_t offset) const;
   void write_at(std::string_view data, std::int64_t offset) const { write_at(data.data(), data.size(), offset); }
 
-  // Effect  links or renames the file to its name, atomically
+  // Effect  links or renames the file to its name, atomically, after its bytes are on the disk. A stream gets all bytes
   // Errors  failure
   void publish();
 
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
   [[nodiscard]] bool is_anonymous() const noexcept { return temporary_.empty(); }
+  [[nodiscard]] bool is_stdout() const noexcept { return is_stdout_; }
 
   // Effect  removes the latest named temporary file of this process, if any; safe in a signal handler
   static void unlink_pending() noexcept;
 
  private:
-  void open_temporary(bool anonymous);
+  void open_stream(const struct stat& about, int inherited);
+  void open_file(std::int64_t bytes);
+  void open_temporary();
+  void keep_owner_and_mode(const struct stat& before);
   void reserve(std::int64_t bytes);
   void make_temporary_name();
   void remove_temporary() noexcept;
+  void send();
+  void sync_directory() const;
   [[noreturn]] void fail(const char* what, int error_number) const;
 
-  std::string path_;       // the user's spelling, for error sentences
+  std::string path_;  // the user's spelling, for error sentences
+  output_rules rules_;
   std::string target_;     // symbolic links followed
   std::string directory_;  // of target_
   std::string temporary_;  // empty while the file has no name
-  int descriptor_ = -1;
+  int descriptor_ = -1;    // of the file, or of the memory of a stream
+  int stream_ = -1;
+  bool is_stdout_ = false;
 };
+
+// Errors  failure: stdout is closed or full. For commands that print after minutes of work
+void require_stdout();
+
+// Effect  writes a whole file or stream
+// Errors  failure
+void write_whole(const std::string& path, std::string_view content, const output_rules& rules = {});
 
 }  // namespace cornerturn::cli

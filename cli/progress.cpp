@@ -1,11 +1,13 @@
 #include "progress.hpp"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "text.hpp"
 
@@ -13,6 +15,7 @@ namespace cornerturn::cli {
 namespace {
 
 constexpr int bar_cells = 30;
+constexpr int least_cells = 5;
 
 bool is_set(const char* variable) {
   const char* const value = std::getenv(variable);
@@ -23,7 +26,41 @@ void put(const std::string& text) {
   if (write(STDERR_FILENO, text.data(), text.size()) < 0) return;  // a failure to draw the bar is ignored
 }
 
+int terminal_columns() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+std::string time_left(double seconds) {
+  const auto whole = static_cast<std::int64_t>(seconds + 0.5);
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
+}
+
 }  // namespace
+
+std::string progress_text(const std::string& label, std::int64_t done_bytes, std::int64_t total_bytes, double seconds,
+                          int columns) {
+  const double share =
+      total_bytes > 0 ? std::clamp(static_cast<double>(done_bytes) / static_cast<double>(total_bytes), 0.0, 1.0) : 1.0;
+  const std::string percent = fmt::format("{:3.0f}%", share * 100);
+  std::string left;
+  if (share >= 0.01 && share < 1) left = fmt::format("{} left", time_left(seconds * (1 - share) / share));
+  const std::string sizes = fmt::format("  {} of {}", bytes_text(done_bytes), bytes_text(total_bytes));
+  std::string text = fmt::format("{:<9} {}", label, percent);
+  for (const std::string& more :
+       {left.empty() ? sizes : fmt::format("{}, {}", sizes, left), fmt::format("  {}", left)}) {
+    if (text.size() + more.size() > static_cast<std::size_t>(columns)) continue;
+    const int room = std::min(bar_cells, columns - static_cast<int>(text.size() + more.size()) - 1);
+    if (room >= least_cells) {
+      const int full = static_cast<int>(share * room);
+      text += fmt::format(" {:#<{}}{:-<{}}", "", full, "", room - full);
+    }
+    return text + more;
+  }
+  return text.substr(0, static_cast<std::size_t>(std::max(columns, 0)));
+}
 
 progress_bar::progress_bar(std::string label, std::int64_t total_bytes, bool wanted)
     : label_(std::move(label)), total_(total_bytes), start_(std::chrono::steady_clock::now()), last_(start_) {
@@ -34,7 +71,7 @@ progress_bar::progress_bar(std::string label, std::int64_t total_bytes, bool wan
 }
 
 progress_bar::~progress_bar() {
-  if (drawn_) put(fmt::format("\r{:79}\r", ""));
+  if (drawn_) put(fmt::format("\r{:{}}\r", "", width_));
 }
 
 void progress_bar::show(std::int64_t done_bytes) {
@@ -44,10 +81,16 @@ void progress_bar::show(std::int64_t done_bytes) {
   if (now - start_ < 300ms || (drawn_ && now - last_ < 100ms)) return;
   last_ = now;
   drawn_ = true;
-  const double share = std::clamp(static_cast<double>(done_bytes) / static_cast<double>(total_), 0.0, 1.0);
-  const int full = static_cast<int>(share * bar_cells);
-  put(fmt::format("\r{:<9} {:3.0f}% {}{:#<{}}{}{:-<{}} {} of {} ", label_, share * 100, colour_ ? "\x1b[36m" : "", "",
-                  full, colour_ ? "\x1b[0m" : "", "", bar_cells - full, bytes_text(done_bytes), bytes_text(total_)));
+  const double seconds = std::chrono::duration<double>(now - start_).count();
+  // One column less: a character in the last one would wrap on some terminals.
+  std::string text = progress_text(label_, done_bytes, total_, seconds, terminal_columns() - 1);
+  const std::size_t before = std::exchange(width_, text.size());
+  if (before > width_) text.resize(before, ' ');  // erases the end of a longer text
+  if (const auto bar = text.find('#'); colour_ && bar != std::string::npos) {
+    text.insert(text.find_last_of('#') + 1, "\x1b[0m");
+    text.insert(bar, "\x1b[36m");
+  }
+  put(fmt::format("\r{}", text));
 }
 
 }  // namespace cornerturn::cli

@@ -7,6 +7,10 @@
 
 namespace cornerturn::cli {
 
+// Effect  returns the text of the bar: at most `columns` characters. A narrow terminal gets fewer parts of it
+[[nodiscard]] std::string progress_text(const std::string& label, std::int64_t done_bytes, std::int64_t total_bytes,
+                                        double seconds, int columns);
+
 class progress_bar {
  public:
   // Effect  draws only if `wanted`, stderr is a terminal and TERM is not "dumb". NO_COLOR disables the colour.
@@ -24,6 +28,7 @@ class progress_bar {
   bool active_;
   bool colour_;
   bool drawn_ = false;
+  std::size_t width_ = 0;  // characters on the terminal
   std::chrono::steady_clock::time_point start_;
   std::chrono::steady_clock::time_point last_;
 };

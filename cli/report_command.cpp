@@ -19,20 +19,21 @@ namespace {
 struct workload {
   std::vector<ladder::matrix_shape> ladder_shapes;
   int repetitions;
-  std::vector<std::string> bench;  // arguments
+  std::vector<std::vector<std::int64_t>> shapes;  // of the bench
+  int rounds = 0;                                 // of the bench; 0: its default
 };
 
 // Returns the measurements of a run without --from. The sides are multiples of 16, so that all rungs accept them.
 workload workload_for(bool on_gpu, bool quick) {
-  if (quick) return {{{1024, 1024}}, 3, {"--rounds", "3", "--shape", "512x512", "--shape", "1024x1024"}};
-  workload made{{{4096, 4096}, {5008, 7008}}, 9, {}};
-  std::vector<std::string> shapes = {"512x512", "1024x1024", "2048x2048", "4096x4096", "5008x7008", "8192x8192"};
-  if (on_gpu) {
-    made.ladder_shapes = {{8192, 8192}, {16384, 16384}};
-    shapes = {"4096x4096", "8192x8192", "10000x14000", "16384x16384", "20000x28000", "32768x32768"};
+  if (quick) return {{{1024, 1024}}, 3, {{512, 512}, {1024, 1024}}, 3};
+  if (!on_gpu) {
+    return {{{4096, 4096}, {5008, 7008}},
+            9,
+            {{512, 512}, {1024, 1024}, {2048, 2048}, {4096, 4096}, {5008, 7008}, {8192, 8192}}};
   }
-  for (std::string& shape : shapes) made.bench.insert(made.bench.end(), {"--shape", std::move(shape)});
-  return made;
+  return {{{8192, 8192}, {16384, 16384}},
+          9,
+          {{4096, 4096}, {8192, 8192}, {10000, 14000}, {16384, 16384}, {20000, 28000}, {32768, 32768}}};
 }
 
 void measure_ladder(report& all, const workload& work, bool on_gpu) {
@@ -51,17 +52,21 @@ void measure_ladder(report& all, const workload& work, bool on_gpu) {
 }
 
 // Returns the exit code of the bench: 1 for a wrong result. The page also shows wrong results.
-int measure_cases(report& all, const workload& work, bool on_gpu) {
-  std::vector<std::string> words = {"--device", on_gpu ? "cuda:0" : "cpu"};
-  words.insert(words.end(), work.bench.begin(), work.bench.end());
-  if (on_gpu || !bench::linked_peers().empty()) words.insert(words.end(), {"--peers", "on"});
-  std::vector<const char*> argv;
-  for (const std::string& word : words) argv.push_back(word.c_str());
-  std::string file;
-  const int code = bench::main(static_cast<int>(argv.size()), argv.data(), &file);
-  if (file.empty()) throw failure("nothing was measured", static_cast<exit_code>(code));
-  add_result(all, file, "the bench");
-  return code;
+int measure_cases(report& all, const workload& work, int gpu) {
+  bench::arguments given;
+  given.gpu = gpu;
+  given.rounds = work.rounds;
+  given.peers = gpu >= 0 || !bench::linked_peers().empty();
+  std::vector<std::string> words = {"cornerturn", "bench", "--device", gpu < 0 ? "cpu" : fmt::format("cuda:{}", gpu)};
+  if (work.rounds > 0) words.insert(words.end(), {"--rounds", fmt::format("{}", work.rounds)});
+  if (given.peers) words.insert(words.end(), {"--peers", "on"});
+  for (const std::vector<std::int64_t>& shape : work.shapes) {
+    given.shapes.push_back({shape, {1, 0}});
+    words.push_back(shape_text(shape));
+  }
+  const bench::outcome measured = bench::run(given, words, stdout);
+  add_result(all, measured.file, "the bench");
+  return measured.code;
 }
 
 std::string content_of(const std::string& name) {
@@ -81,7 +86,8 @@ std::string file_name_of(const std::string& name) { return name.substr(name.find
 }  // namespace
 
 int run_report(const report_options& options) {
-  output_file page(options.output, 0);  // fail before minutes of measuring, not after
+  require_device(options.device);
+  output_file page(options.output.path, 0, options.output.rules);  // fail before minutes of measuring, not after
   report all;
   int code = exit_ok;
   std::optional<output_file> save;
@@ -93,10 +99,11 @@ int run_report(const report_options& options) {
     all.files.push_back(file_name_of(name));
   }
   if (options.from.empty()) {
-    const bool on_gpu = ladder::absence().empty();
+    const bool on_gpu = options.device.kind != "cpu" && ladder::absence().empty();
+    if (on_gpu && options.device.ordinal >= 0) ladder::use_device(options.device.ordinal);
     const workload work = workload_for(on_gpu, options.quick);
     measure_ladder(all, work, on_gpu);
-    code = measure_cases(all, work, on_gpu);
+    code = measure_cases(all, work, on_gpu ? options.device.gpu() : -1);
   }
   if (save) {
     save->write_at(all.measured, 0);
@@ -106,7 +113,8 @@ int run_report(const report_options& options) {
   const std::string text = page_of(all);
   page.write_at(text, 0);
   page.publish();
-  fmt::print("{}: {}\n", options.output, bytes_text(static_cast<std::int64_t>(text.size())));
+  fmt::print(page.is_stdout() ? stderr : stdout, "{}: {}\n", options.output.path,
+             bytes_text(static_cast<std::int64_t>(text.size())));
   return code;
 }
 

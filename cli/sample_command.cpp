@@ -126,38 +126,34 @@ int run_make_sample(const sample_options& options) {
   }
   const std::string front = npy_header_bytes(header);
   const auto data_offset = static_cast<std::int64_t>(front.size());
-  output_file output(options.output, data_offset + header.data_bytes);
+  output_file output(options.output, data_offset + header.data_bytes, {.sync = false});
   output.write_at(front, 0);
 
   const std::int64_t rows = header.shape[0];
   const std::int64_t row_bytes = header.data_bytes / rows;
   const std::int64_t chunk_rows = std::max<std::int64_t>(1, chunk_bytes / row_bytes);
   const landscape land(rows, header.shape[1]);
-  std::atomic<std::int64_t> next{0};
-  run_workers(
-      std::max(1, cpu().threads),
-      [&](std::atomic<bool>& stop) {
-        std::vector<float> heights(static_cast<std::size_t>(header.shape[1]));
-        std::vector<std::byte> buffer(static_cast<std::size_t>(chunk_rows * row_bytes));
-        for (std::int64_t first = next.fetch_add(chunk_rows); first < rows && !stop.load();
-             first = next.fetch_add(chunk_rows)) {
-          const std::int64_t last = std::min(first + chunk_rows, rows);
-          for (std::int64_t y = first; y < last; ++y) {
-            land.row(y, heights);
-            std::byte* const at = buffer.data() + (y - first) * row_bytes;
-            if (cube) {
-              cube_row(y, header.shape[2], heights, at);
-            } else {
-              matrix_row(y, heights, at);
-            }
-          }
-          output.write_at(buffer.data(), static_cast<std::size_t>((last - first) * row_bytes),
-                          data_offset + first * row_bytes);
+  const auto make_worker = [&]() -> worker {
+    std::vector<float> heights(static_cast<std::size_t>(header.shape[1]));
+    std::vector<std::byte> buffer(static_cast<std::size_t>(chunk_rows * row_bytes));
+    return [&, heights, buffer](std::int64_t chunk) mutable {
+      const std::int64_t first = chunk * chunk_rows, last = std::min(first + chunk_rows, rows);
+      for (std::int64_t y = first; y < last; ++y) {
+        land.row(y, heights);
+        std::byte* const at = buffer.data() + (y - first) * row_bytes;
+        if (cube) {
+          cube_row(y, header.shape[2], heights, at);
+        } else {
+          matrix_row(y, heights, at);
         }
-      },
-      [] {});
+      }
+      output.write_at(buffer.data(), static_cast<std::size_t>((last - first) * row_bytes),
+                      data_offset + first * row_bytes);
+    };
+  };
+  run_tasks(threads_for(0), (rows + chunk_rows - 1) / chunk_rows, make_worker, [] {});
   output.publish();
-  fmt::print("{} {}, {}, {}\n", options.output, shape_text(header.shape), npy_dtype_name(header.descr),
+  fmt::print("{} {}, {}, {}\n", options.output, shape_text(header.shape), npy_dtype_name(header),
              bytes_text(header.data_bytes));
   return exit_ok;
 }

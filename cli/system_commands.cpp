@@ -12,6 +12,7 @@
 #include "cornerturn/system.hpp"
 #include "cornerturn/version.hpp"
 #include "text.hpp"
+#include "workers.hpp"
 
 namespace cornerturn::cli {
 namespace {
@@ -67,6 +68,7 @@ void doctor_json() {
         {"simd", machine.simd},
         {"simd_targets", machine.simd_targets},
         {"threads", machine.threads},
+        {"default_threads", threads_for(0)},
         {"l1d_bytes", machine.l1d_bytes},
         {"l2_bytes", machine.l2_bytes},
         {"l3_bytes", machine.l3_bytes},
@@ -82,7 +84,23 @@ void doctor_json() {
   fmt::print("{}\n", report.dump());
 }
 
+// "2 threads", or "2 threads, this command uses 1: OMP_NUM_THREADS"
+std::string threads_text(const cpu_info& machine) {
+  std::string text = fmt::format("{} thread{}", machine.threads, machine.threads == 1 ? "" : "s");
+  if (const int used = threads_for(0); used != machine.threads)
+    text += fmt::format(", OMP_NUM_THREADS limits them to {}", used);
+  return text;
+}
+
 }  // namespace
+
+void require_device(const device_choice& device) {
+  if (device.kind != "cuda" && device.kind != "hip") return;
+  for (const backend_info& one : backends()) {
+    if (one.name != device.kind || one.present) continue;
+    throw failure(fmt::format("--device is {}, but {}. Wanted auto or cpu", device.kind, one.detail), exit_no_device);
+  }
+}
 
 int run_doctor(bool json) {
   if (json) {
@@ -96,7 +114,7 @@ int run_doctor(bool json) {
                          : fmt::format("{} (the command was built with {})", loaded, CORNERTURN_VERSION_STRING));
   line("compiler", compiler);
   line("system", operating_system());
-  line("cpu", fmt::format("{}, {} thread{}", machine.model, machine.threads, machine.threads == 1 ? "" : "s"));
+  line("cpu", fmt::format("{}, {}", machine.model, threads_text(machine)));
   line("simd", fmt::format("{} (this build on this machine: {})", machine.simd, fmt::join(machine.simd_targets, ", ")));
   line("caches", fmt::format("L1d {}, L2 {}, L3 {}", size_or_unknown(machine.l1d_bytes),
                              size_or_unknown(machine.l2_bytes), size_or_unknown(machine.l3_bytes)));
@@ -141,14 +159,18 @@ int run_kernels(bool json) {
 }
 
 int run_roof(const roof_options& options) {
-  const int threads = options.threads > 0 ? options.threads : std::max(1, cpu().threads);
-  const double rate = bench::copy_roof_gb_s(options.bytes, threads);
+  require_device(options.device);
+  const bool on_gpu = options.device.kind == "cuda";
+  const int threads = on_gpu ? 0 : threads_for(options.threads);
+  const std::string device = on_gpu ? fmt::format("cuda:{}", options.device.gpu()) : "cpu";
+  const double rate = bench::copy_roof_gb_s(options.bytes, threads, on_gpu ? options.device.gpu() : -1);
   if (options.json) {
-    const nlohmann::ordered_json report = {{"bytes", options.bytes}, {"threads", threads}, {"gb_s", rate}};
+    const nlohmann::ordered_json report = {
+        {"bytes", options.bytes}, {"device", device}, {"threads", threads}, {"gb_s", rate}};
     fmt::print("{}\n", report.dump());
   } else {
-    fmt::print("copy of {}, {} thread{}: {:.2f} GB/s read + written\n", bytes_text(options.bytes), threads,
-               threads == 1 ? "" : "s", rate);
+    const std::string where = on_gpu ? device : fmt::format("{} thread{}", threads, threads == 1 ? "" : "s");
+    fmt::print("copy of {}, {}: {:.2f} GB/s read + written\n", bytes_text(options.bytes), where, rate);
   }
   return exit_ok;
 }

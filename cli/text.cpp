@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
+#include <cmath>
 #include <system_error>
 
 namespace cornerturn::cli {
@@ -42,7 +45,37 @@ std::optional<std::vector<std::int64_t>> parse_shape(std::string_view text) {
   return shape;
 }
 
-std::vector<int> resolve_axes(const std::optional<std::vector<int>>& axes, int rank, const std::string& what) {
+std::optional<std::int64_t> parse_size(std::string_view text) {
+  const auto number_end = std::min(text.find_first_not_of("0123456789."), text.size());
+  std::string unit;
+  for (const char c : text.substr(number_end)) unit.push_back(static_cast<char>(std::tolower(c)));
+  std::int64_t factor = 1;
+  if (!unit.empty() && unit != "b") {
+    const std::size_t power = std::string_view("kmgt").find(unit.front());
+    const std::string_view rest = std::string_view(unit).substr(1);
+    if (power == std::string_view::npos || (!rest.empty() && rest != "ib" && rest != "b")) return std::nullopt;
+    for (std::size_t k = 0; k <= power; ++k) factor *= rest == "b" ? 1000 : 1024;
+  }
+  constexpr std::int64_t too_many = std::int64_t{1} << 62;
+  const char* const end = text.data() + number_end;
+  std::int64_t whole = 0;
+  const auto exact = std::from_chars(text.data(), end, whole);
+  if (exact.ec == std::errc{} && exact.ptr == end) {
+    std::int64_t bytes = 0;
+    return __builtin_mul_overflow(whole, factor, &bytes) || bytes >= too_many ? std::nullopt : std::optional(bytes);
+  }
+  double number = 0;
+  const auto fraction = std::from_chars(text.data(), end, number, std::chars_format::fixed);
+  const double bytes = number * static_cast<double>(factor);
+  if (fraction.ec != std::errc{} || fraction.ptr != end || bytes != std::floor(bytes) ||
+      bytes >= static_cast<double>(too_many)) {
+    return std::nullopt;
+  }
+  return static_cast<std::int64_t>(bytes);
+}
+
+std::vector<int> resolve_axes(const std::optional<std::vector<int>>& axes, int rank, const std::string& what,
+                              exit_code code) {
   std::vector<int> resolved;
   if (!axes) {
     for (int k = rank - 1; k >= 0; --k) resolved.push_back(k);
@@ -51,16 +84,18 @@ std::vector<int> resolve_axes(const std::optional<std::vector<int>>& axes, int r
   const std::string given = axes_text(*axes);
   if (static_cast<int>(axes->size()) != rank) {
     throw failure(fmt::format("{}: --axes {} names {} axes, wanted {}, one for each axis of the array", what, given,
-                              axes->size(), rank));
+                              axes->size(), rank),
+                  code);
   }
   std::vector<bool> used(static_cast<std::size_t>(rank), false);
   for (const int axis : *axes) {
     if (axis < -rank || axis >= rank) {
-      throw failure(fmt::format("{}: --axes {} has axis {}, wanted {} to {}", what, given, axis, -rank, rank - 1));
+      throw failure(fmt::format("{}: --axes {} has axis {}, wanted {} to {}", what, given, axis, -rank, rank - 1),
+                    code);
     }
     const int k = axis < 0 ? axis + rank : axis;
     if (used[static_cast<std::size_t>(k)]) {
-      throw failure(fmt::format("{}: --axes {} names axis {} twice, wanted each axis once", what, given, k));
+      throw failure(fmt::format("{}: --axes {} names axis {} twice, wanted each axis once", what, given, k), code);
     }
     used[static_cast<std::size_t>(k)] = true;
     resolved.push_back(k);
@@ -99,5 +134,90 @@ std::string seconds_text(double seconds) {
 }
 
 std::string error_text(int error_number) { return std::generic_category().message(error_number); }
+
+std::size_t utf8_length(std::string_view text) noexcept {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const auto lead = static_cast<unsigned char>(text[at]);
+    const std::size_t length = lead < 0x80                   ? 1
+                               : lead >= 0xC2 && lead < 0xE0 ? 2
+                               : (lead & 0xF0) == 0xE0       ? 3
+                               : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                             : 0;
+    if (length == 0 || at + length > text.size()) return at;
+    std::uint32_t code = length == 1 ? lead : lead & (0x7FU >> length);
+    for (std::size_t k = 1; k < length; ++k) {
+      const auto next = static_cast<unsigned char>(text[at + k]);
+      if ((next & 0xC0) != 0x80) return at;
+      code = code << 6 | (next & 0x3FU);
+    }
+    const bool is_surrogate = code >= 0xD800 && code < 0xE000;
+    if ((length == 3 && code < 0x800) || (length == 4 && (code < 0x10000 || code > 0x10FFFF)) || is_surrogate)
+      return at;
+    at += length;
+  }
+  return at;
+}
+
+std::string utf8_of_latin1(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80) {
+      out.push_back(c);
+    } else {
+      out.push_back(static_cast<char>(0xC0 | byte >> 6));
+      out.push_back(static_cast<char>(0x80 | (byte & 0x3F)));
+    }
+  }
+  return out;
+}
+
+std::string one_line(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += byte < 0x20 || byte == 0x7F ? fmt::format("\\x{:02x}", byte) : std::string(1, c);
+  }
+  return out;
+}
+
+namespace {
+
+// Restricted Damerau distance: letters inserted, left out, replaced, or two neighbours swapped.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) {
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        cost[i][j] = i + j;
+        continue;
+      }
+      cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, cost[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
+      }
+    }
+  }
+  return cost[a.size()][b.size()];
+}
+
+}  // namespace
+
+std::optional<std::string> closest(std::string_view word, std::span<const std::string> candidates) {
+  std::optional<std::string> best;
+  std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;
+  for (const std::string& one : candidates) {
+    if (const std::size_t away = distance(word, one); away < least) {
+      best = one;
+      least = away;
+    }
+  }
+  if (best || word.size() < 2) return best;
+  for (const std::string& one : candidates) {
+    if (one.starts_with(word)) return one;
+  }
+  return std::nullopt;
+}
 
 }  // namespace cornerturn::cli

@@ -30,10 +30,14 @@ class failure : public std::runtime_error {
 // Effect  "64x56x56x256" -> {64, 56, 56, 256}; nothing if the text is not integers >= 0 separated by x
 [[nodiscard]] std::optional<std::vector<std::int64_t>> parse_shape(std::string_view text);
 
+// Effect  "4096" -> 4096, "64K", "64KiB" -> 65536, "1.5G" -> 3 << 29; powers of 1024: K, M, G, T, also KiB, MiB and so on.
+//         Powers of 1000: KB, MB, GB, TB. Case does not matter. Nothing if the text is no size or has 2^62 bytes or more
+[[nodiscard]] std::optional<std::int64_t> parse_size(std::string_view text);
+
 // Effect  resolves axes as numpy.transpose does: no axes means reversed order, negative axes count from the end
 // Errors  failure: wrong count, out of range, repeated; the sentence starts with `what`
 [[nodiscard]] std::vector<int> resolve_axes(const std::optional<std::vector<int>>& axes, int rank,
-                                            const std::string& what);
+                                            const std::string& what, exit_code code = exit_failure);
 
 [[nodiscard]] std::string shape_text(std::span<const std::int64_t> shape);   // "64x56x56x256", "scalar"
 [[nodiscard]] std::string tuple_text(std::span<const std::int64_t> values);  // "(64, 56)", "(3,)", "()"
@@ -41,5 +45,15 @@ class failure : public std::runtime_error {
 [[nodiscard]] std::string bytes_text(std::int64_t bytes);                    // "1.50 GiB"
 [[nodiscard]] std::string seconds_text(double seconds);                      // "12.3 ms"
 [[nodiscard]] std::string error_text(int error_number);                      // strerror, thread safe
+
+// Effect  returns the bytes of the longest prefix that is valid UTF-8
+[[nodiscard]] std::size_t utf8_length(std::string_view text) noexcept;
+[[nodiscard]] std::string utf8_of_latin1(std::string_view text);
+
+// Effect  returns the text with control characters, such as a newline in a file name, as \x0a: one sentence is one line
+[[nodiscard]] std::string one_line(std::string_view text);
+
+// Effect  returns the candidate that the user most likely meant, or nothing: a prefix, or a few wrong letters
+[[nodiscard]] std::optional<std::string> closest(std::string_view word, std::span<const std::string> candidates);
 
 }  // namespace cornerturn::cli

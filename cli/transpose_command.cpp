@@ -10,7 +10,6 @@
 
 #include "boxes.hpp"
 #include "commands.hpp"
-#include "cornerturn/system.hpp"
 #include "file_move.hpp"
 #include "mapped_file.hpp"
 #include "npy.hpp"
@@ -18,6 +17,7 @@
 #include "progress.hpp"
 #include "text.hpp"
 #include "verify.hpp"
+#include "workers.hpp"
 
 namespace cornerturn::cli {
 namespace {
@@ -29,20 +29,11 @@ struct outcome {
   move_report moved;
   double seconds = 0;  // from opening the input to the last byte written
   double verify_seconds = 0;
+  double sync_seconds = 0;
 };
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-void require_device(const std::string& device) {
-  if (device != "cuda") return;
-  for (const backend_info& backend : backends()) {
-    if (backend.name != device) continue;
-    if (!backend.present) throw failure(fmt::format("--device cuda: {}", backend.detail), exit_no_device);
-    throw failure("--device cuda: this version transposes files on the CPU only, wanted auto or cpu", exit_no_device);
-  }
-  throw failure("--device cuda: this build has no cuda backend", exit_no_device);
 }
 
 npy_header read_header(const mapped_file& file, const std::string& path) {
@@ -98,7 +89,7 @@ void print_json(const transpose_options& options, const outcome& result, double 
       {"input_shape", result.in.shape},
       {"output_shape", result.out.shape},
       {"axes", result.axes},
-      {"dtype", npy_dtype_name(result.in.descr)},
+      {"dtype", npy_dtype_name(result.in)},
       {"itemsize", result.in.itemsize},
       {"input_fortran_order", result.in.fortran_order},
       {"output_fortran_order", result.out.fortran_order},
@@ -110,29 +101,35 @@ void print_json(const transpose_options& options, const outcome& result, double 
       {"threads", result.moved.threads},
       {"verified", options.verify},
       {"verify_seconds", result.verify_seconds},
+      {"sync_seconds", result.sync_seconds},
   };
   // File names and dtypes may have any encoding, but JSON is UTF-8.
   fmt::print("{}\n", report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-void print_lines(const transpose_options& options, const outcome& result, double rate) {
-  fmt::print("{} {} -> {} {}, {}, {}\n", options.input, shape_text(result.in.shape), options.output,
-             shape_text(result.out.shape), npy_dtype_name(result.in.descr), bytes_text(result.in.data_bytes));
+void print_lines(std::FILE* to, const transpose_options& options, const outcome& result, double rate) {
+  fmt::print(to, "{} {} -> {} {}, {}, {}\n", options.input, shape_text(result.in.shape), options.output,
+             shape_text(result.out.shape), npy_dtype_name(result.in), bytes_text(result.in.data_bytes));
   std::string how = options.metadata_only ? "data copied unchanged, header only"
                     : result.moved.kernel.empty()
                         ? "no data to copy"
                         : fmt::format("{}, {} thread{}", result.moved.kernel, result.moved.threads,
                                       result.moved.threads == 1 ? "" : "s");
   if (options.verify) how += ", verified";
-  fmt::print("{}, {:.2f} GB/s read + written, {}\n", seconds_text(result.seconds), rate, how);
+  if (result.sync_seconds >= 0.01) how += fmt::format(", on the disk {} later", seconds_text(result.sync_seconds));
+  fmt::print(to, "{}, {:.2f} GB/s read + written, {}\n", seconds_text(result.seconds), rate, how);
 }
 
 }  // namespace
 
 int run_transpose(const transpose_options& options) {
   require_device(options.device);
+  if (options.device.kind == "cuda") {
+    throw failure("--device is cuda, but this version transposes files on the CPU only, wanted auto or cpu",
+                  exit_no_device);
+  }
   const auto start = std::chrono::steady_clock::now();
-  const int threads = options.threads > 0 ? options.threads : std::max(1, cpu().threads);
+  const int threads = threads_for(options.threads);
 
   // 1
   const mapped_file input(options.input);
@@ -144,7 +141,8 @@ int run_transpose(const transpose_options& options) {
 
   // 2
   struct stat about {};
-  if (stat(options.output.c_str(), &about) == 0 && input.is_same_file(about.st_dev, about.st_ino)) {
+  if (stat(options.output.c_str(), &about) == 0 && S_ISREG(about.st_mode) &&
+      input.is_same_file(about.st_dev, about.st_ino)) {
     throw failure(
         fmt::format("{}: is the same file as the input {}, wanted another file: the command does not work in "
                     "place",
@@ -169,7 +167,11 @@ int run_transpose(const transpose_options& options) {
   }
 
   // 3
-  output_file output(options.output, data_offset + result.in.data_bytes);
+  output_file output(options.output, data_offset + result.in.data_bytes,
+                     {.force = options.force, .sync = !options.no_sync});
+  if (output.is_stdout() && options.json) {
+    throw failure("--json and OUT both write to stdout, wanted another OUT", exit_usage);
+  }
   output.write_at(header, 0);
   {
     progress_bar bar("writing", result.in.data_bytes, !options.json && !options.quiet);
@@ -185,14 +187,16 @@ int run_transpose(const transpose_options& options) {
 
   // 4, 5
   if (options.verify) verify_output(input, output, result, options, threads);
+  const auto written = std::chrono::steady_clock::now();
   output.publish();
+  result.sync_seconds = options.no_sync ? 0 : seconds_since(written);
 
   // 6
   const double rate = 2 * static_cast<double>(result.in.data_bytes) / result.seconds * 1e-9;
   if (options.json) {
     print_json(options, result, rate);
   } else if (!options.quiet) {
-    print_lines(options, result, rate);
+    print_lines(output.is_stdout() ? stderr : stdout, options, result, rate);
   }
   return exit_ok;
 }

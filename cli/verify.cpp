@@ -79,46 +79,45 @@ std::optional<std::vector<std::int64_t>> find_difference(const npy_header& in, c
   std::int64_t outer = 1;
   for (const walk_axis& one : rest) outer *= one.extent;
   const std::int64_t row_tiles = (slow.extent + tile - 1) / tile;
-  std::atomic<std::int64_t> next{0};
   std::atomic<std::int64_t> compared{0};
+  std::atomic<bool> stop{false};
   std::mutex guard;
   std::optional<std::vector<std::int64_t>> difference;
 
-  const auto body = [&](std::atomic<bool>& stop) {
-    for (std::int64_t task = next++; task < outer * row_tiles && !stop.load(); task = next++) {
-      const std::byte* a = in_data;
-      const std::byte* b = out_data;
-      std::vector<std::int64_t> index(out.shape.size(), 0);
-      std::int64_t left = task / row_tiles;
-      for (std::size_t k = rest.size(); k-- > 0;) {
-        const std::int64_t i = left % rest[k].extent;
-        left /= rest[k].extent;
-        a += i * rest[k].in_step;
-        b += i * rest[k].out_step;
-        index[rest[k].position] = i;
-      }
-      const std::int64_t first = task % row_tiles * tile;
-      const std::int64_t last = std::min(first + tile, slow.extent);
-      for (std::int64_t column = 0; column < fast.extent; column += tile) {
-        for (std::int64_t i = first; i < last; ++i) {
-          for (std::int64_t j = column; j < std::min(column + tile, fast.extent); ++j) {
-            if (equal(a + i * slow.in_step + j * fast.in_step, b + i * slow.out_step + j * fast.out_step,
-                      in.itemsize)) {
-              continue;
-            }
-            const std::lock_guard lock(guard);
-            if (slow.extent > 1) index[slow.position] = i;
-            if (fast.extent > 1) index[fast.position] = j;
-            difference = index;
-            stop.store(true);
-            return;
+  const auto compare = [&](std::int64_t task) {
+    if (stop.load()) return;
+    const std::byte* a = in_data;
+    const std::byte* b = out_data;
+    std::vector<std::int64_t> index(out.shape.size(), 0);
+    std::int64_t left = task / row_tiles;
+    for (std::size_t k = rest.size(); k-- > 0;) {
+      const std::int64_t i = left % rest[k].extent;
+      left /= rest[k].extent;
+      a += i * rest[k].in_step;
+      b += i * rest[k].out_step;
+      index[rest[k].position] = i;
+    }
+    const std::int64_t first = task % row_tiles * tile;
+    const std::int64_t last = std::min(first + tile, slow.extent);
+    for (std::int64_t column = 0; column < fast.extent; column += tile) {
+      for (std::int64_t i = first; i < last; ++i) {
+        for (std::int64_t j = column; j < std::min(column + tile, fast.extent); ++j) {
+          if (equal(a + i * slow.in_step + j * fast.in_step, b + i * slow.out_step + j * fast.out_step, in.itemsize)) {
+            continue;
           }
+          const std::lock_guard lock(guard);
+          if (slow.extent > 1) index[slow.position] = i;
+          if (fast.extent > 1) index[fast.position] = j;
+          difference = index;
+          stop.store(true);
+          return;
         }
       }
-      compared += (last - first) * fast.extent * in.itemsize;
     }
+    compared += (last - first) * fast.extent * in.itemsize;
   };
-  run_workers(threads, body, [&] { progress(compared.load()); });
+  run_tasks(
+      threads, outer * row_tiles, [&]() -> worker { return compare; }, [&] { progress(compared.load()); });
   return difference;
 }
 

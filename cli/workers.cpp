@@ -1,58 +1,40 @@
 #include "workers.hpp"
 
-#include <chrono>
-#include <condition_variable>
+#include <omp.h>
+
+#include <algorithm>
+#include <atomic>
 #include <exception>
 #include <mutex>
-#include <thread>
-#include <vector>
+
+#include "cornerturn/system.hpp"
 
 namespace cornerturn::cli {
 
-void run_workers(int threads, const std::function<void(std::atomic<bool>& stop)>& body,
-                 const std::function<void()>& tick) {
-  using namespace std::chrono_literals;
+int threads_for(int requested) {
+  return requested > 0 ? requested : std::clamp(omp_get_max_threads(), 1, std::max(1, cpu().threads));
+}
+
+void run_tasks(int threads, std::int64_t count, const std::function<worker()>& make_worker,
+               const std::function<void()>& tick) {
+  std::atomic<std::int64_t> next{0};
   std::mutex guard;
-  std::condition_variable ended;
   std::exception_ptr first_fault;
-  std::atomic<bool> stop{false};
-  int running = threads;
-  std::vector<std::jthread> team;
-  const auto work = [&] {
-    std::exception_ptr fault;
-    try {
-      body(stop);
-    } catch (...) {
-      fault = std::current_exception();
-      stop.store(true);
-    }
-    const std::lock_guard lock(guard);
-    if (fault && !first_fault) first_fault = fault;
-    --running;
-    ended.notify_one();
-  };
-  team.reserve(static_cast<std::size_t>(threads));
-  for (int k = 0; k < threads; ++k) {
-    try {
-      team.emplace_back(work);
-    } catch (const std::system_error&) {
-      if (k == 0) throw;  // fewer threads than requested are enough, but not zero
-      const std::lock_guard lock(guard);
-      running -= threads - k;
-      break;
-    }
-  }
+  const int team = static_cast<int>(std::clamp<std::int64_t>(count, 1, threads));
+#pragma omp parallel num_threads(team)
   {
-    std::unique_lock lock(guard);
-    while (running > 0) {
-      if (!ended.wait_for(lock, 100ms, [&] { return running == 0; })) {
-        lock.unlock();
-        tick();
-        lock.lock();
+    try {  // an exception may not leave the parallel region
+      const worker work = make_worker();
+      for (std::int64_t task = next++; task < count; task = next++) {
+        work(task);
+        if (omp_get_thread_num() == 0) tick();
       }
+    } catch (...) {
+      const std::lock_guard lock(guard);
+      if (!first_fault) first_fault = std::current_exception();
+      next.store(count);
     }
   }
-  team.clear();
   if (first_fault) std::rethrow_exception(first_fault);
 }
 

@@ -1,15 +1,21 @@
-// Worker threads, and a calling thread that updates the progress bar.
+// The threads of the command: an OpenMP team, as in the library. OMP_NUM_THREADS limits both.
 #pragma once
 
-#include <atomic>
+#include <cstdint>
 #include <functional>
 
 namespace cornerturn::cli {
 
-// Effect  calls body(stop) once on each of `threads` threads. Meanwhile the calling thread calls tick() ten times a
-//         second. An exception in a body sets stop; the other bodies check it between two tasks.
-// Errors  rethrows the exception of the first body that failed, after all threads have ended
-void run_workers(int threads, const std::function<void(std::atomic<bool>& stop)>& body,
-                 const std::function<void()>& tick);
+// Effect  returns `requested`, or for 0 the threads that OpenMP would use, at most all hardware threads of this process
+[[nodiscard]] int threads_for(int requested);
+
+// A team executes tasks 0, 1, ... count - 1. make_worker() is called once on each thread; its result executes one task.
+using worker = std::function<void(std::int64_t task)>;
+
+// Effect  executes `count` tasks on at most `threads` threads, each on the next free thread. The calling thread works too,
+//         and calls tick() after each of its tasks
+// Errors  rethrows the first exception of a task. The tasks that have not begun by then are left out
+void run_tasks(int threads, std::int64_t count, const std::function<worker()>& make_worker,
+               const std::function<void()>& tick);
 
 }  // namespace cornerturn::cli

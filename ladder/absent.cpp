@@ -8,6 +8,7 @@ namespace cornerturn::ladder {
 const char* vendor_device() { return ""; }
 std::string absence() { return "this build has neither CUDA nor HIP, so the rungs cannot run"; }
 
+void use_device(int) {}
 int check_rungs(std::ostream&) { return 0; }
 std::vector<timing> time_rungs(const matrix_shape&, int, int) { return {}; }
 timed_on this_device() { return {}; }

@@ -27,6 +27,16 @@ matrix_shape shape_for(const launcher& rung, const matrix_shape& shape) {
 
 }  // namespace
 
+void use_device(int ordinal) {
+  int devices = 0;
+  check(gpu_runtime::device_count(&devices));
+  if (ordinal >= devices) {
+    throw std::runtime_error("there is no GPU " + std::to_string(ordinal) + ", wanted 0 to " +
+                             std::to_string(devices - 1));
+  }
+  check(gpu_runtime::select_device(ordinal));
+}
+
 std::vector<timing> time_rungs(const matrix_shape& shape, int word_bytes, int repetitions) {
   const std::int64_t elements = shape.rows * shape.cols * shape.batch;
   const std::int64_t bytes = elements * word_bytes;

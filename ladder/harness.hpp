@@ -17,6 +17,9 @@ namespace cornerturn::ladder {
 // Returns a reason if the rungs cannot run, else an empty string. The other functions require an empty string.
 [[nodiscard]] std::string absence();
 
+// Selects the GPU of the other functions. Errors: std::runtime_error: there is no GPU of this number.
+void use_device(int ordinal);
+
 // Checks every rung, element size and shape of the list, with unique patterns and guard bytes around a poisoned dst.
 // Writes each failure to `out` and returns their number.
 int check_rungs(std::ostream& out);

@@ -20,6 +20,8 @@
 #include "bench/cuda/pool.hpp"
 #include "bench/cuda/verify.hpp"
 #include "bench/gpu.hpp"
+#include "cornerturn/error.hpp"
+#include "cornerturn/system.hpp"
 
 namespace cornerturn::bench {
 
@@ -324,11 +326,15 @@ void join(result& into, result&& more) {
 }  // namespace cuda
 
 gpu_facts look_at_gpu(int ordinal) {
+  for (const backend_info& one : backends()) {  // one sentence for a missing driver, as in every other command
+    if (one.id == device::cuda && !one.present) throw error(status::no_device, one.detail);
+  }
   int count = 0;
-  const cudaError_t there = cudaGetDeviceCount(&count);
-  if (there != cudaSuccess) throw std::runtime_error(std::string("no CUDA device: ") + cudaGetErrorString(there));
-  if (ordinal >= count)
-    throw std::runtime_error("no CUDA device " + std::to_string(ordinal) + ": there are " + std::to_string(count));
+  cuda::must(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
+  if (ordinal >= count) {
+    throw error(status::no_device,
+                "there is no GPU " + std::to_string(ordinal) + ", wanted 0 to " + std::to_string(count - 1));
+  }
   cuda::must(cudaSetDevice(ordinal), "cudaSetDevice");
   cudaDeviceProp found{};
   cuda::must(cudaGetDeviceProperties(&found, ordinal), "cudaGetDeviceProperties");

@@ -35,7 +35,7 @@ struct kernel_info {
 
 struct cpu_info {
   std::string model;
-  std::string simd;                       // the SIMD target in use: "AVX3_DL", "AVX2", "NEON", ...
+  std::string simd;                       // the SIMD target in use: "AVX-512 (Zen 4)", "AVX2", "NEON", ...
   std::vector<std::string> simd_targets;  // compiled into this build and supported by this machine
   int threads = 0;                        // hardware threads of this process (its affinity mask)
   std::int64_t l1d_bytes = 0;

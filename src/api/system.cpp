@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "api/simd_name.hpp"
 #include "base/machine.hpp"
 #include "base/parallel.hpp"
 #include "cornerturn/version.hpp"
@@ -59,7 +60,7 @@ cpu_info cpu() {
   const base::machine& here = base::this_machine();
   cpu_info info;
   info.model = here.cpu_model;
-  for (const std::string_view target : kernels::simd_targets()) info.simd_targets.emplace_back(target);
+  for (const std::string_view target : kernels::simd_targets()) info.simd_targets.push_back(api::simd_name(target));
   if (!info.simd_targets.empty()) info.simd = info.simd_targets.front();
   info.threads = base::hardware_threads();
   info.l1d_bytes = here.l1d_bytes;

@@ -1,18 +1,13 @@
 #include "base/parallel.hpp"
 
 #include <omp.h>
-#include <sched.h>
 
 #include <algorithm>
-#include <thread>
 
 namespace cornerturn::base {
 
-int hardware_threads() noexcept {
-  cpu_set_t mask;
-  if (sched_getaffinity(0, sizeof mask, &mask) == 0) return std::max(1, CPU_COUNT(&mask));
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
+// OpenMP counts them: with OMP_PROC_BIND it binds this thread to one core, and the affinity mask has one bit only.
+int hardware_threads() noexcept { return std::max(1, omp_get_num_procs()); }
 
 int default_threads() noexcept { return std::clamp(omp_get_max_threads(), 1, hardware_threads()); }
 

@@ -1,8 +1,9 @@
-#include "trace/cases.hpp"
-
+// Problems for a row: for the command, for tests and for the profiler.
 #include <algorithm>
 #include <map>
 #include <numeric>
+
+#include "trace/trace.hpp"
 
 namespace cornerturn::trace {
 namespace {

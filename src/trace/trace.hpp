@@ -85,4 +85,13 @@ struct planned_launch {
 [[nodiscard]] problem problem_for(std::string_view row, const std::vector<std::int64_t>& shape,
                                   const std::vector<int>& axes, std::int64_t element_bytes);
 
+struct named_case : row_case {
+  std::string
+      text;  // 2x500x300/0,2,1+ld3@1: extents, axes, padding, shift; ! is in place, #40 a batch, =f>g arithmetic
+};
+
+// Up to `count` different problems that start the row on this machine: alone, as a part of a program in place, or as a batch.
+// Each launch has few enough blocks to be counted exactly. The list is the same each time. Not thread-safe.
+[[nodiscard]] std::vector<named_case> cases_for(std::string_view row, int count, const model::architecture& machine);
+
 }  // namespace cornerturn::trace

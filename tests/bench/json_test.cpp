@@ -4,6 +4,7 @@
 
 #include "bench/bench.hpp"
 #include "bench/report.hpp"
+#include "cornerturn/error.hpp"
 
 namespace cornerturn::bench {
 namespace {
@@ -63,18 +64,31 @@ TEST(json, peers_of_a_gpu_have_a_version_or_a_reason) {
                 R"({"cublas_geam": {}, "cutensor": {"version": "2.8.0"}, "cutensor_jit": {"absence": "it is off"}})"));
 }
 
-TEST(door, exit_codes) {
-  const auto call = [](std::vector<const char*> words) { return main(static_cast<int>(words.size()), words.data()); };
-  EXPECT_EQ(call({"--list", "--set", "all"}), 0);
-  EXPECT_EQ(call({"--help"}), 0);
-  EXPECT_EQ(call({"--nonesuch"}), 2);
-  EXPECT_EQ(call({"--set", "nonesuch"}), 2);
-  EXPECT_EQ(call({"--case", "nonesuch"}), 2);
-  EXPECT_EQ(call({"--case", "("}), 2);
-  EXPECT_EQ(call({"--shape", "8xx8"}), 2);
-  EXPECT_EQ(call({"--shape", "8x8", "--axes", "0,0"}), 2);
-  EXPECT_EQ(call({"--device", "cuda:0"}), 3);
-  EXPECT_EQ(call({"--shape", "8x8", "--bytes", "4"}), 0);
+TEST(door, takes_requests) {
+  std::FILE* const nowhere = std::fopen("/dev/null", "w");
+  const auto call = [&](const arguments& given) { return run(given, {"cornerturn", "bench"}, nowhere); };
+  arguments list;
+  list.list = true;
+  list.sets = {"all"};
+  EXPECT_GT(nlohmann::json::parse(call(list).file).size(), 100U);
+  list.sets.clear();
+  list.shapes = {{{16, 24, 3}, {2, 0, 1}}};
+  list.element_bytes = {1, 2};
+  EXPECT_EQ(nlohmann::json::parse(call(list).file).at(1).at("name"), "ad_hoc/b2/16x24x3/201");
+  const auto refused = [&](auto change) {
+    arguments given;
+    change(given);
+    EXPECT_THROW(static_cast<void>(call(given)), std::invalid_argument);
+  };
+  refused([](arguments& given) { given.sets = {"nonesuch"}; });
+  refused([](arguments& given) { given.pattern = "nonesuch"; });
+  refused([](arguments& given) { given.pattern = "("; });
+  refused([](arguments& given) { given.shapes = {{{4, 0}, {1, 0}}}; });
+  refused([](arguments& given) { given.shapes = {{{std::int64_t{1} << 40, std::int64_t{1} << 40}, {1, 0}}}; });
+  arguments gpu;
+  gpu.gpu = 999;
+  EXPECT_THROW(static_cast<void>(call(gpu)), error);
+  std::fclose(nowhere);
 }
 
 }  // namespace

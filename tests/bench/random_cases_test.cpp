@@ -196,14 +196,7 @@ TEST(random_cases, plan_accepts_every_one) {
   }
 }
 
-TEST(random_cases, the_size_option_takes_a_range) {
-  random_options options;
-  parse_size_range("4096:1M", options);
-  EXPECT_EQ(options.least_bytes, 4096);
-  EXPECT_EQ(options.most_bytes, one_mib);
-  for (const char* text : {"", "1M", "1M:", "1T:2T", "-1:5", "9999G:99999G"}) {
-    EXPECT_THROW(parse_size_range(text, options), std::invalid_argument) << text;
-  }
+TEST(random_cases, have_a_range_of_sizes) {
   EXPECT_THROW(static_cast<void>(random_case(1, "matrix", 0, 1024, one_mib)), std::invalid_argument);
   EXPECT_THROW(static_cast<void>(random_case(1, "matrix", 0, one_mib, 2 * one_mib - 1)), std::invalid_argument);
   EXPECT_THROW(static_cast<void>(random_case(1, "nonesuch", 0, one_mib, 2 * one_mib)), std::invalid_argument);
@@ -379,20 +372,27 @@ TEST(random_set, goes_with_peers) {
   arguments given;
   given.sets = {"random"};
   given.random.count = 3;
-  given.peers = "on";
-  EXPECT_EQ(chosen_cases(given, machine::gpu).size(), 3U);
-  EXPECT_EQ(chosen_cases(given, machine::cpu).size(), 3U);
+  given.peers = true;
+  EXPECT_EQ(chosen_cases(given).size(), 3U);
+  given.gpu = 0;
+  EXPECT_EQ(chosen_cases(given).size(), 3U);
 }
 
 TEST(random_set, measures_checks_and_writes_every_row) {
-  const auto call = [](std::vector<const char*> words, std::string* file = nullptr) {
-    return main(static_cast<int>(words.size()), words.data(), file);
-  };
-  std::string text;
-  ASSERT_EQ(call({"--set", "random", "--seed", "3", "--count", "14", "--size", "8K:64K", "--rounds", "1", "--threads",
-                  "1", "--regret"},
-                 &text),
-            0);
+  std::FILE* const nowhere = std::fopen("/dev/null", "w");
+  const auto call = [&](const arguments& given) { return run(given, {"cornerturn", "bench"}, nowhere); };
+  arguments given;
+  given.sets = {"random"};
+  given.random.seed = 3;
+  given.random.count = 14;
+  given.random.least_bytes = 8 << 10;
+  given.random.most_bytes = 64 << 10;
+  given.rounds = 1;
+  given.threads = {1};
+  given.regret = true;
+  const outcome measured = call(given);
+  ASSERT_EQ(measured.code, 0);
+  const std::string& text = measured.file;
   const auto own = nlohmann::json::parse(text).at("cornerturn");
   EXPECT_EQ(own.at("method").at("regret"), true);
   ASSERT_EQ(own.at("cases").size(), 14U);
@@ -418,11 +418,17 @@ TEST(random_set, measures_checks_and_writes_every_row) {
   }
   EXPECT_GT(rows, 20U);
 
-  EXPECT_EQ(call({"--set", "random", "--kinds", "nonesuch"}), 2);
-  EXPECT_EQ(call({"--set", "random", "--size", "1K:2K"}), 2);
-  EXPECT_EQ(call({"--set", "random", "--set", "quick"}), 2);
-  EXPECT_EQ(call({"--set", "random", "--check-bars"}), 2);
-  EXPECT_EQ(call({"--seed", "4"}), 2);
+  const auto refused = [&](auto change) {
+    arguments wrong;
+    change(wrong);
+    EXPECT_THROW(static_cast<void>(call(wrong)), std::invalid_argument);
+  };
+  refused([](arguments& wrong) { wrong.sets = {"random"}, wrong.random.kinds = {"nonesuch"}; });
+  refused([](arguments& wrong) { wrong.sets = {"random"}, wrong.random.least_bytes = wrong.random.most_bytes = 2048; });
+  refused([](arguments& wrong) { wrong.sets = {"random", "quick"}; });
+  refused([](arguments& wrong) { wrong.sets = {"random"}, wrong.bars = true; });
+  refused([](arguments& wrong) { wrong.random.seed = 4; });
+  std::fclose(nowhere);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The cornerturn command from outside: cli_test.py COMMAND [unittest arguments]"""
+import fcntl
 import json
 import os
 import pty
@@ -14,6 +15,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import unittest
 
@@ -195,7 +197,11 @@ class BadInput(Case):
 
     def test_not_an_npy(self):
         self.refused(b"", "the file is empty")
-        self.refused(b"PK\3\4 a zip file", "not an .npy file: it begins with 50 4b 03 04")
+        self.refused(b"PK\3\4 a zip file", "is no .npy file, but a zip archive, as .npz files are")
+        self.refused(b"\x89HDF\r\n\x1a\n" + bytes(99), "is no .npy file, but an HDF5 file")
+        self.refused(b"\x1f\x8b\x08" + bytes(99), "compressed by gzip")
+        self.refused(b"1.0 2.0\n3.0 4.0\n", 'it begins with the text "1.0 2.0"')
+        self.refused(b"\1\2\3\4\5\6\7\x08", "it begins with 01 02 03 04 05 06, wanted 93 4e 55 4d 50 59")
         self.refused(b"\x93NUMPY", "truncated")
         self.refused(self.good[:6] + b"\7\0" + self.good[8:], "format version is 7.0")
 
@@ -247,15 +253,121 @@ class BadInput(Case):
         self.assertEqual(self.read("in.npy"), self.good)
         self.assertEqual(len(os.listdir(self.folder)), 3)
 
-    def test_missing_and_directory_and_fifo(self):
+    def test_missing_and_directory(self):
         done = self.run_command("transpose", self.path("none.npy"), self.path("out.npy"), code=1)
         self.assertIn("none.npy: cannot open for reading: No such file", done.stderr)
         done = self.run_command("transpose", self.folder, self.path("out.npy"), code=1)
         self.assertIn("is a directory", done.stderr)
-        os.mkfifo(self.path("fifo"))
-        done = self.run_command("transpose", self.path("fifo"), self.path("out.npy"), code=1)
-        self.assertIn("is not a regular file", done.stderr)
-        self.assertEqual(os.listdir(self.folder), ["fifo"])
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_name_with_a_newline(self):
+        done = self.run_command("transpose", self.path("a\nb.npy"), self.path("out.npy"), code=1)
+        self.assertIn("a\\x0ab.npy", done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1)
+
+    def test_latin1_names(self):
+        text = "{'descr': [('gr\xf6\xdfe', '<f4')], 'fortran_order': False, 'shape': (2, 3), }"
+        source = self.write("in.npy", npy("", "", bytes(24), text=text))
+        done = self.run_command("transpose", source, self.path("out.npy"))
+        self.assertIn("[('gr\xf6\xdfe', '<f4')]", done.stdout)
+        done = self.run_command("transpose", source, self.path("out.npy"), "--json")
+        self.assertEqual(json.loads(done.stdout)["dtype"], "[('gr\xf6\xdfe', '<f4')]")
+        self.assertIn(b"gr\xf6\xdfe", self.read("out.npy"))
+
+
+class Streams(Case):
+    good = npy("'<u4'", "(2, 3)", struct.pack("<6I", *range(6)))
+    turned = struct.pack("<6I", 0, 3, 1, 4, 2, 5)
+
+    def test_pipes(self):
+        for names in (["-", "-"], ["/dev/stdin", "/dev/stdout"], ["/dev/fd/0", "/proc/self/fd/1"]):
+            done = subprocess.run([COMMAND, "transpose", *names, "--verify"], input=self.good, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, check=True)
+            self.assertEqual(split(done.stdout)[1], self.turned)
+            self.assertIn(b"verified", done.stderr)  # the summary does not mix with the data
+        quiet = subprocess.run([COMMAND, "transpose", "-", "-", "--quiet"], input=self.good, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, check=True)
+        self.assertEqual(quiet.stderr, b"")
+
+    def test_larger_than_a_pipe(self):
+        data = random.Random(5).randbytes(4 * 700 * 900)
+        done = subprocess.run([COMMAND, "transpose", "-", "-", "--quiet"], input=npy("'<u4'", "(700, 900)", data),
+                              stdout=subprocess.PIPE, check=True)
+        back = subprocess.run([COMMAND, "transpose", "-", "-", "--quiet"], input=done.stdout, stdout=subprocess.PIPE,
+                              check=True)
+        self.assertEqual(split(back.stdout)[1], data)
+
+    def test_fifos(self):
+        os.mkfifo(self.path("from"))
+        os.mkfifo(self.path("to"))
+        with subprocess.Popen([COMMAND, "transpose", self.path("from"), self.path("to"), "--quiet"]) as running:
+            with open(self.path("from"), "wb") as file:
+                file.write(self.good)
+            with open(self.path("to"), "rb") as file:
+                self.assertEqual(split(file.read())[1], self.turned)
+            self.assertEqual(running.wait(), 0)
+
+    def test_stdin_may_be_a_file(self):
+        with open(self.write("in.npy", self.good), "rb") as file:
+            self.run_command("transpose", "-", self.path("out.npy"), stdin=file)
+        self.assertEqual(split(self.read("out.npy"))[1], self.turned)
+
+    def test_refused_in_one_sentence(self):
+        source = self.write("in.npy", self.good)
+        for words, part, code in (
+                (["/dev/zero", self.path("out.npy")], "not an .npy file: it begins with 00 00 00", 1),
+                ([source, "/dev/full"], "/dev/full: cannot write: No space left on device", 1),
+                ([source, "-", "--json"], "--json and OUT both write to stdout", 2),
+                ([source, "/dev/fd/77"], "/dev/fd/77: cannot write: Bad file descriptor", 1)):
+            with self.subTest(words=words):
+                done = self.run_command("transpose", *words, code=code)
+                self.assertIn(part, done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1)
+                self.assertEqual(done.stdout, "")
+        self.assertEqual(os.listdir(self.folder), ["in.npy"])
+        self.run_command("transpose", source, "/dev/null")
+        empty = subprocess.run([COMMAND, "transpose", "-", "-"], input=b"", stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, check=False)
+        self.assertEqual((empty.returncode, empty.stdout), (1, b""))
+        self.assertIn(b"the file is empty", empty.stderr)
+
+    def test_closed_descriptors(self):
+        with open(COMMAND, "rb") as program:
+            if program.read(2) == b"#!":
+                self.skipTest("an emulator opens files of its own")
+        source = self.write("in.npy", self.good)
+        for closed in ((1,), (1, 2), (0, 1, 2)):
+            def close(closed=closed):
+                for descriptor in closed:
+                    os.close(descriptor)
+
+            done = subprocess.run([COMMAND, "transpose", source, self.path("out.npy")], preexec_fn=close,
+                                  stderr=subprocess.PIPE, check=False)
+            self.assertEqual(done.returncode, 1)
+            if 2 not in closed:
+                self.assertEqual(done.stderr, b"cornerturn: cannot write to stdout: Bad file descriptor\n")
+            self.assertEqual(split(self.read("out.npy"))[1], self.turned)
+            done = subprocess.run([COMMAND, "transpose", source, self.path("out.npy"), "--quiet"], preexec_fn=close,
+                                  check=False)
+            self.assertEqual(done.returncode, 0)
+
+    def test_a_full_stdout_fails_before_the_work(self):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([COMMAND, "bench", "8x8", "--json"], stdout=full, stderr=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr, b"cornerturn: cannot write to stdout: No space left on device\n")
+
+    def test_a_terminal_gets_no_binary_data(self):
+        source = self.write("in.npy", self.good)
+        leader, follower = pty.openpty()
+        done = subprocess.run([COMMAND, "transpose", source, "-"], stdout=follower, stderr=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"is a terminal", done.stderr)
+        done = subprocess.run([COMMAND, "transpose", "-", self.path("out.npy")], stdin=follower, stderr=subprocess.PIPE,
+                              check=False)
+        self.assertIn(b"is a terminal", done.stderr)
+        os.close(leader)
+        os.close(follower)
 
 
 class Output(Case):
@@ -283,10 +395,9 @@ class Output(Case):
 
     def test_places_that_cannot_be_written(self):
         source = self.write("in.npy", self.good)
-        for target in (self.path("none/out.npy"), self.folder, "/dev/null", self.path("in.npy/out.npy"), ""):
+        for target in (self.path("none/out.npy"), self.folder, self.path("in.npy/out.npy"), ""):
             done = self.run_command("transpose", source, target, code=1)
             self.assertEqual(done.stderr.count("\n"), 1)
-        self.assertTrue(stat.S_ISCHR(os.stat("/dev/null").st_mode))
         self.assertEqual(os.listdir(self.folder), ["in.npy"])
 
     @staticmethod
@@ -298,16 +409,66 @@ class Output(Case):
             return False
         return done.returncode == 0
 
+    def as_another_user(self):
+        """Arguments of run_command for an ordinary user, and that user's folder."""
+        if os.geteuid() != 0:
+            return {}, self.folder
+        user = {"user": 65534, "group": 65534, "extra_groups": []}
+        if not self.runs(**user):
+            self.skipTest("the command cannot be run by another user")
+        os.chmod(self.folder, 0o755)
+        own = self.path("own")
+        os.mkdir(own)
+        os.chown(own, 65534, 65534)
+        return user, own
+
+    def test_read_only_output(self):
+        source = self.write("in.npy", self.good)
+        user, own = self.as_another_user()
+        target = own + "/mine.npy"
+        with open(target, "wb") as file:
+            file.write(b"before")
+        os.chmod(target, 0o444)
+        if user:
+            os.chown(target, 65534, 65534)
+        done = self.run_command("transpose", source, target, code=1, **user)
+        self.assertIn("mine.npy: exists and this user may not write it (mode 0444), wanted --force", done.stderr)
+        with open(target, "rb") as file:
+            self.assertEqual(file.read(), b"before")
+        self.run_command("transpose", source, target, "--force", "--quiet", **user)
+        with open(target, "rb") as file:
+            self.assertEqual(split(file.read())[1], bytes(24))
+        self.assertEqual(stat.S_IMODE(os.stat(target).st_mode), 0o444)
+
+    def test_output_of_another_user(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can make a file of another user")
+        source = self.write("in.npy", self.good)
+        user, own = self.as_another_user()
+        target = own + "/foreign.npy"
+        with open(target, "wb") as file:
+            file.write(b"before")
+        os.chown(target, 1234, 1234)
+        os.chmod(target, 0o4666)
+        done = self.run_command("transpose", source, target, code=1, **user)
+        self.assertIn("foreign.npy: belongs to user 1234 and group 1234, but the new file would belong to user 65534",
+                      done.stderr)
+        self.assertEqual(os.stat(target).st_uid, 1234)
+        self.assertEqual(os.listdir(own), ["foreign.npy"])
+        self.run_command("transpose", source, target, "--quiet")  # root keeps the owner
+        about = os.stat(target)
+        self.assertEqual((about.st_uid, about.st_gid, stat.S_IMODE(about.st_mode)), (1234, 1234, 0o666))
+        self.run_command("transpose", source, target, "--force", "--quiet", **user)
+        self.assertEqual(os.stat(target).st_uid, 65534)
+
     def test_unwritable_directory(self):
         source = self.write("in.npy", self.good)
         closed = self.path("closed")
         os.mkdir(closed)
         os.chmod(closed, 0o555)
         os.chmod(self.folder, 0o755)
-        as_nobody = {"user": 65534, "group": 65534} if os.geteuid() == 0 else {}
-        if as_nobody and not self.runs(**as_nobody):
-            self.skipTest("the command cannot be run by another user")
-        done = self.run_command("transpose", source, closed + "/out.npy", code=1, **as_nobody)
+        user, _ = self.as_another_user()
+        done = self.run_command("transpose", source, closed + "/out.npy", code=1, **user)
         self.assertIn("cannot write to its directory: Permission denied", done.stderr)
 
     def test_file_size_limit(self):
@@ -371,8 +532,9 @@ class Output(Case):
                 self.assertEqual(child.returncode, -stop)
                 self.assertEqual(left, ["in.npy"])
 
-    def stderr_on_a_terminal(self, *words, **environment):
+    def stderr_on_a_terminal(self, *words, columns=80, **environment):
         ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         names = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "TERM")}
         child = subprocess.Popen([COMMAND, *words], stdout=subprocess.DEVNULL, stderr=theirs,
                                  env={**names, "TERM": "xterm", **environment})
@@ -407,7 +569,10 @@ class Output(Case):
         self.assertIn("\x1b[36m", seen)
         self.assertRegex(seen, r"\d+%")
         self.assertTrue(seen.endswith("\r"))  # erased
+        self.assertIn(" left", seen)
         plain = self.stderr_on_a_terminal(*words, NO_COLOR="1")
+        narrow = self.stderr_on_a_terminal(*words, columns=40, NO_COLOR="1")
+        self.assertLess(max(len(text) for text in narrow.split("\r")), 40)
         self.assertRegex(plain, r"\d+%")
         self.assertNotIn("\x1b", plain)
         for silent in (["--quiet"], ["--json"]):
@@ -421,8 +586,8 @@ class Usage(Case):
         for words in ([], ["nonsense"], ["transpose"], ["transpose", source], ["transpose", source, "b", "c"],
                       ["transpose", source, "b", "--axes", "x"], ["transpose", source, "b", "--threads", "0"],
                       ["transpose", source, "b", "--device", "tpu"], ["transpose", source, "b", "--what"],
-                      ["explain"], ["explain", "3y4"], ["explain", "3x4", "--bytes", "0"],
-                      ["explain", "3x4x5", "--src-ld", "9"], ["completion", "tcsh"], ["roof", "--bytes", "-1"]):
+                      ["explain"], ["explain", "3y4"], ["bench", "3y4"], ["explain", "3x4", "--bytes", "0"],
+                      ["explain", "3x4x5", "--src-ld", "9"], ["completion", "tcsh"], ["roof", "--size", "-1"]):
             with self.subTest(words=words):
                 done = self.run_command(*words, code=2)
                 self.assertTrue(done.stderr.startswith("cornerturn: "), done.stderr)
@@ -433,12 +598,95 @@ class Usage(Case):
         for words in (["--help"], ["transpose", "--help"], ["bench", "--help"], ["make-sample", "--help"]):
             self.assertIn("Usage", self.run_command(*words).stdout)
 
+    def says(self, words, *parts, code=2):
+        with self.subTest(words=words):
+            done = self.run_command(*words, code=code)
+            first = done.stderr.splitlines()[0]
+            self.assertTrue(first.startswith("cornerturn: "), first)
+            for part in parts:
+                self.assertIn(part, first)
+            self.assertLess(len(first), 400)
+            self.assertEqual(done.stdout, "")
+
+    def test_wrong_words_are_named(self):
+        self.says(["tranpose", "a", "b"], '"tranpose" is no command', "did you mean transpose?")
+        self.says(["--versoin"], "--versoin is no option", "did you mean --version?")
+        self.says(["-V"], "-V is no option", "did you mean --version?")
+        self.says(["help"], '"help" is no command', "did you mean --help?")
+        self.says(["zzz"], '"zzz" is no command', "wanted one of transpose, explain, bench")
+        self.says([], "no command is given, wanted one of transpose")
+        self.says(["doctor", "--jsn"], "--jsn is no option of `cornerturn doctor`", "did you mean --json?")
+        self.says(["bench", "--round", "3"], "did you mean --rounds?")
+        self.says(["--json", "doctor"], "--json precedes the command, wanted `cornerturn doctor")
+        self.says(["transpose", "a"], "OUT is missing, wanted `cornerturn transpose [OPTIONS] IN OUT`")
+        self.says(["transpose", "a", "b", "c"], '"c" is one argument too many')
+        self.says(["transpose", "-a.npy", "b"], "-a.npy is no option of `cornerturn transpose`; write ./-a.npy for a file")
+        self.says(["explain", "30_paded"], '"30_paded" is no kernel', "did you mean 30_padded?")
+        self.says(["explain", "4096x"], 'is "4096x", wanted a shape such as 4096x2048')
+        self.says(["bench", "--kernel", "cpu_cop", "8x8"], '--kernel is "cpu_cop"', "did you mean cpu_copy?")
+        self.says(["ladder", "--json", "out.json"], '"out.json"', "-o FILE")
+        self.says(["bench", "8x8", "--json", "out.json"], 'SHAPE is "out.json"', "-o")
+
+    def test_values_found_and_wanted(self):
+        self.says(["bench", "--rounds", "0"], '--rounds is "0", wanted an integer from 1 to 100000')
+        self.says(["roof", "--threads", "x"], '--threads is "x", wanted an integer from 1 to 4096')
+        self.says(["roof", "--threads"], "--threads has no value")
+        self.says(["roof", "--threads", "1", "--threads", "2"], "--threads is given more than once")
+        self.says(["roof", "--size", "1Mb1"], '--size is "1Mb1", wanted a number of bytes', "64K")
+        self.says(["doctor", "--json=x"], "--json has a value, wanted none")
+        self.says(["explain", "--all", "8x8"], "--all and SHAPE|KERNEL are both given")
+        self.says(["explain", "8x8", "--svg", "x"], "--svg is given with the shape 8x8")
+        self.says(["explain", "30_padded", "--machine", "H200"], "--machine is given with a kernel")
+        self.says(["explain", "30_padded", "--arch", "sm_1"], '--arch is "sm_1", wanted one of sm_75')
+        self.says(["report", "-o", "x", "--quick", "--from", "y"], "are both given")
+        self.says(["transpose", "a", "b", "--device", "tpu"], '--device is "tpu", wanted auto, cpu, cuda or cuda:N')
+        for device in ("cuda:", "cuda:-1", "cuda:x", "cpu:0", ""):
+            self.says(["bench", "--device", device], f'--device is "{device}", wanted auto, cpu, cuda or cuda:N')
+
+    def test_sizes_with_suffixes(self):
+        report = json.loads(self.run_command("roof", "--size", "1.5MiB", "--threads", "1", "--json").stdout)
+        self.assertEqual((report["bytes"], report["device"], report["threads"]), (3 << 19, "cpu", 1))
+        report = json.loads(self.run_command("explain", "30x40", "--bytes", "1K", "--json").stdout)
+        self.assertEqual(report["element_bytes"], 1024)
+
+    def test_help_fits_80_columns(self):
+        commands = [command for command in re.findall(r"^  ([a-z]+)", self.run_command("--help").stdout, re.M)]
+        self.assertIn("bench", commands)
+        for words in ([], *[[command] for command in commands]):
+            text = self.run_command(*words, "--help").stdout
+            for line in text.splitlines():
+                self.assertLessEqual(len(line), 80, line)
+            self.assertRegex(text, r"[^\n]\n\Z")
+        text = self.run_command("--help").stdout
+        for word in ("cornerturn ladder", "docs/learn"):
+            self.assertIn(word, text)
+
+    def test_threads_of_openmp(self):
+        limited = {**os.environ, "OMP_NUM_THREADS": "1"}
+        source = self.write("in.npy", npy("'<f4'", "(2048, 2048)", bytes(16 << 20)))
+        words = ["transpose", source, self.path("out.npy"), "--json"]
+        self.assertEqual(json.loads(self.run_command(*words, env=limited).stdout)["threads"], 1)
+        self.assertEqual(json.loads(self.run_command(*words, "--threads", "2", env=limited).stdout)["threads"], 2)
+        report = json.loads(self.run_command("roof", "--size", "1M", "--json", env=limited).stdout)
+        self.assertEqual(report["threads"], 1)
+        report = json.loads(self.run_command("doctor", "--json", env=limited).stdout)
+        self.assertEqual(report["cpu"]["default_threads"], 1)
+        bound = json.loads(self.run_command("doctor", "--json", env={**os.environ, "OMP_PROC_BIND": "true"}).stdout)
+        self.assertEqual(bound["cpu"]["threads"], report["cpu"]["threads"])  # not one, to which this thread is bound
+        if report["cpu"]["threads"] > 1:
+            self.assertIn("OMP_NUM_THREADS limits them to 1", self.run_command("doctor", env=limited).stdout)
+
     def test_no_such_device(self):
         backends = {row["name"]: row for row in json.loads(self.run_command("doctor", "--json").stdout)["backends"]}
         source = self.write("in.npy", BadInput.good)
         if not backends.get("cuda", {}).get("present"):
-            done = self.run_command("transpose", source, self.path("out.npy"), "--device", "cuda", code=3)
-            self.assertIn("cuda", done.stderr.lower())
+            said = set()
+            for words in (["transpose", source, self.path("out.npy")], ["bench", "8x8"], ["ladder"], ["roof"],
+                          ["report", "-o", self.path("out.html")]):
+                for device in ("cuda", "cuda:1"):
+                    done = self.run_command(*words, "--device", device, code=3)
+                    said.add(done.stderr)
+            self.assertEqual(said, {f"cornerturn: --device is cuda, but {backends['cuda']['detail']}. Wanted auto or cpu\n"})
         for device in ("auto", "cpu"):
             self.run_command("transpose", source, self.path("out.npy"), "--device", device)
 
@@ -464,21 +712,29 @@ class Usage(Case):
         self.assertIn("offers     time: predicted, relative to a copy of as many bytes", on_cpu)
         self.assertIn("threads    1 over", on_cpu)
         self.assertIn("H200, sm_90", self.run_command("explain", "100x200", "--machine", "H200").stdout)
-        done = self.run_command("explain", "100x200", "--machine", "abacus", code=1)
+        done = self.run_command("explain", "100x200", "--machine", "abacus", code=2)
         self.assertIn('machine is "abacus", wanted one of: cpu, H200', done.stderr)
-        done = self.run_command("explain", "100x200", "--src-ld", "100", code=1)
+        offers = json.loads(self.run_command("explain", "100x200", "--machine", "H200", "--json").stdout)["offers"]
+        self.assertGreater(len(offers), 1)
+        self.assertLessEqual(offers[0]["time"], offers[1]["time"])
+        done = self.run_command("explain", "100x200", "--src-ld", "100", code=2)
         self.assertIn("src_ld", done.stderr)
-        done = self.run_command("explain", "3x4", "--axes", "0,0", code=1)
+        done = self.run_command("explain", "3x4", "--axes", "0,0", code=2)
         self.assertIn("names axis 0 twice", done.stderr)
 
     def test_explain_of_a_gpu_row(self):
         done = self.run_command("explain", "cuda_no_such_row", code=2)
-        self.assertIn("GPU row", done.stderr)
+        self.assertIn('"cuda_no_such_row" is no kernel', done.stderr)
+        done = self.run_command("explain", "cuda_tile_b4_64x64_r4_xr", code=2)
+        self.assertIn("did you mean cuda_tile_b4_64x64_r4_xor?", done.stderr)
         row = "cuda_tile_b4_64x64_r4_xor"
         words = ["explain", row, "--shape", "2x64x128", "--axes", "0,2,1"]
         done = subprocess.run([COMMAND, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
         if b"cannot count a row" in done.stderr:
             self.skipTest("this build was not made by g++, or with a sanitizer")
+        fused = self.run_command("explain", "cuda_tile_b4_64x64_r4_xor_fused").stdout
+        self.assertTrue(fused.startswith("cuda_tile_b4_64x64_r4_xor_fused: "), fused)
+        self.assertIn("90_register_block", self.run_command("explain", row).stdout)
         report = json.loads(self.run_command(*words, "--json").stdout)
         self.assertEqual(report["load"]["sectors"], 2 * 64 * 128 * 4 // 32)
         self.assertEqual(report["store"]["sectors"], 2 * 64 * 128 * 4 // 32)
@@ -490,11 +746,74 @@ class Usage(Case):
         self.assertIn("cannot move", done.stderr)
         self.run_command("explain", row, "--shape", "64x64x3", "--svg", "x.svg", code=2)
 
+    def test_explain_knows_every_kernel(self):
+        rows = json.loads(self.run_command("kernels", "--json").stdout)
+        kinds = {}
+        for row in rows:  # one of each kind on the CPU, and of some families on a GPU: each takes up to seconds
+            if row["backend"] == "cpu" or row["family"] in ("tile", "small", "strips"):
+                kinds.setdefault((row["family"], re.sub(r"\d+", "", row["name"])), row)
+        for row in kinds.values():
+            with self.subTest(row=row["name"]):
+                words = ["explain", row["name"]]
+                done = subprocess.run([COMMAND, *words, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                      check=False)
+                if b"cannot count a row" in done.stderr:
+                    continue
+                self.assertEqual((done.returncode, done.stderr), (0, b""))
+                report = json.loads(done.stdout)
+                if row["element_bytes"] and "explain" in report:
+                    self.assertEqual(report["element_bytes"], row["element_bytes"])
+                self.assertIn(report["kernel"], (row["name"], "90_register_block"))
+                if row["backend"] == "cpu":
+                    self.assertIn(row["name"], report["explain"])
+
+    def test_explain_all_as_json(self):
+        rungs = json.loads(self.run_command("explain", "--all", "--json").stdout)
+        self.assertEqual(rungs[0]["kernel"], "00_copy")
+        by_name = {rung["kernel"]: rung for rung in rungs}
+        self.assertEqual(by_name["30_padded"]["shared_load"]["conflicts"], 0)
+        odd = json.loads(self.run_command("explain", "--all", "--json", "--shape", "1001x50").stdout)
+        self.assertTrue(any("refusal" in rung for rung in odd))
+
+    def test_bench(self):
+        words = ["bench", "16x24", "24x16", "--rounds", "1", "--threads", "1", "--bytes", "1,2"]
+        text = self.run_command(*words).stdout
+        self.assertRegex(text, r"(?m)^24x16 +2 ")
+        done = subprocess.run([COMMAND, *words, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
+        own = json.loads(done.stdout)["cornerturn"]
+        self.assertEqual(own["argv"], ["cornerturn", *words, "--json"])
+        self.assertEqual(len(own["cases"]), 4)
+        self.assertIn(b"24x16", done.stderr)
+        self.run_command(*words, "-o", self.path("out.json"))
+        self.assertEqual(len(json.loads(self.read("out.json"))["cornerturn"]["cases"]), 4)
+        listed = json.loads(self.run_command("bench", "--axes", "2,0,1", "64x64x3", "--list", "--json").stdout)
+        self.assertEqual(listed[0]["axes"], [2, 0, 1])
+        self.assertEqual(json.loads(self.run_command("bench", "4x5x6", "--axes=-1,0,1", "--list", "--json").stdout)[0]["axes"],
+                         [2, 0, 1])
+        random_cases = json.loads(self.run_command("bench", "--set", "random", "--size", "8KiB:64K", "--count", "7",
+                                                   "--list", "--json").stdout)
+        self.assertEqual(len(random_cases), 7)
+        self.says(["bench", "--axes", "2", "0", "1", "64x64x3"], '--axes is "2" and "0" follows', "one word with commas")
+        self.says(["bench", "--axes", "1,0", "64x64x3"], "--axes 1,0 names 2 axes, wanted 3")
+        self.says(["bench", "--axes", "1,0"], "--axes is given without a SHAPE")
+        self.says(["bench", "0x4"], "shape 0x4 has an extent of 0")
+        self.says(["bench", "--set", "nope"], '--set is "nope", wanted one of plain, odd')
+        self.says(["bench", "--case", "("], '--case is "(", wanted a regular expression')
+        self.says(["bench", "--case", "zzz"], '--case is "zzz", but no chosen case matches')
+        self.says(["bench", "--seed", "3"], "wanted --set random")
+        self.says(["bench", "--set", "random", "--size", "1:2"], '--size is "1:2", wanted two sizes')
+        self.says(["bench", "8x8", "-o", "/dev/full"], "/dev/full: cannot write: No space left", code=1)
+        self.says(["bench", "8x8", "-o", "/no/such/file"], "cannot write to its directory", code=1)
+
     def test_ladder_of_the_cpu(self):
         words = ["ladder", "--device", "cpu", "--repeat", "2"]
-        text = self.run_command(*words, "--shape", "130x70", "--json", self.path("ladder.json")).stdout
+        text = self.run_command(*words, "--shape", "130x70", "-o", self.path("ladder.json")).stdout
         with open(self.path("ladder.json")) as file:
             report = json.load(file)
+        printed = subprocess.run([COMMAND, *words, "--shape", "130x70", "--json"], stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, check=True)
+        self.assertEqual(len(json.loads(printed.stdout)["rungs"]), len(report["rungs"]))
+        self.assertIn(b"00_copy", printed.stderr)
         names = [rung["rung"] for rung in report["rungs"]]
         self.assertEqual((names[0], names[-1]), ("00_copy", "90_library"))
         for name in ("10_scattered_store", "20_scattered_load", "30_blocked", "40_simd"):
@@ -505,7 +824,8 @@ class Usage(Case):
             self.assertGreater(rung["gigabytes_per_second"], 0)
         self.assertRegex(self.run_command(*words, "--check").stdout, r"^\d{3,} cases, 0 failures\n$")
         self.run_command(*words, "--shape", "2x3x4", code=2)
-        self.run_command(*words, "--shape", "3x4", "--json", "/no/such/file", code=1)
+        done = self.run_command(*words, "--shape", "3x4", "-o", "/no/such/file", code=1)
+        self.assertNotIn("00_copy", done.stdout)  # nothing was measured in vain
 
     def test_completion(self):
         for shell in ("bash", "zsh", "fish"):
@@ -532,6 +852,8 @@ class Usage(Case):
         self.assertEqual(complete("cornerturn", "tr"), ["transpose"])
         self.assertEqual(complete("cornerturn", "transpose", "--met"), ["--metadata-only"])
         self.assertEqual(complete("cornerturn", "transpose", "--device", "c"), ["cpu", "cuda"])
+        self.assertEqual(complete("cornerturn", "bench", "--peers", ""), ["on", "off"])
+        self.assertEqual(complete("cornerturn", "bench", "--reg"), ["--regret"])
         self.assertEqual(complete("cornerturn", "transpose", "a"), [])  # files: the shell's own completion
         self.assertEqual(complete("cornerturn", "completion", ""), ["bash", "zsh", "fish"])
 

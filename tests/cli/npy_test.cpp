@@ -127,7 +127,7 @@ TEST(npy_header, item_sizes_that_do_not_exist) {
 
 TEST(npy_header, not_an_npy_file) {
   EXPECT_SENTENCE("", "the file is empty");
-  EXPECT_SENTENCE("PK\x03\x04 and so on", "begins with 50 4b 03 04 20 61, wanted 93 4e 55 4d 50 59");
+  EXPECT_SENTENCE("PK\x03\x04 and so on", "is no .npy file, but a zip archive");
   EXPECT_SENTENCE("\x93NUM", "begins with 93 4e 55 4d");
 }
 
@@ -264,6 +264,36 @@ TEST(npy_header_bytes, a_header_too_long_for_version_1_becomes_version_2) {
   const npy_header again = parse_npy_header(bytes_of(text), static_cast<std::int64_t>(text.size()));
   EXPECT_EQ(again.major, 2);
   EXPECT_EQ(again.itemsize, 5000);
+}
+
+TEST(npy_names, are_utf8) {
+  const std::string dict =
+      "{'descr': [('gr\xf6\xdf"
+      "e', '<f4')], 'fortran_order': False, 'shape': (1,)}";
+  npy_header header = parsed(file_with(dict, 4));
+  EXPECT_EQ(npy_dtype_name(header),
+            "[('gr\xc3\xb6\xc3\x9f"
+            "e', '<f4')]");
+  header.descr = "'<f4'";
+  EXPECT_EQ(npy_dtype_name(header), "<f4");
+  EXPECT_SENTENCE(file_with("{'descr': [('gr\xf6"
+                            "e', '<f5')], 'fortran_order': False, 'shape': (1,)}",
+                            4),
+                  "'<f5'");
+  EXPECT_SENTENCE(file_with("{'descr': [('gr\xf6"
+                            "e', 5)], 'fortran_order': False, 'shape': (1,)}",
+                            4),
+                  "is 5");
+  EXPECT_SENTENCE(file_with("{'descr': '\xf6', 'fortran_order': False, 'shape': (1,)}", 4), "'\\xf6'");
+}
+
+TEST(npy_magic, of_other_formats_is_known) {
+  EXPECT_SENTENCE("PK\3\4 a zip file", "is no .npy file, but a zip archive, as .npz files are");
+  EXPECT_SENTENCE("\x89HDF\r\n\x1a\n....", "is no .npy file, but an HDF5 file");
+  EXPECT_SENTENCE(std::string("MM\0*....", 8), "a TIFF image");
+  EXPECT_SENTENCE("\x1f\x8b\x08....", "compressed by gzip");
+  EXPECT_SENTENCE("1.0,2.0,3.0\n4.0", "it begins with the text \"1.0,2.0,3.0\"");
+  EXPECT_SENTENCE("\1\2\3\4\5\6\7", "it begins with 01 02 03 04 05 06, wanted 93");
 }
 
 }  // namespace

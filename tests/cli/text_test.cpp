@@ -22,6 +22,56 @@ TEST(parse_shape, shapes) {
   }
 }
 
+TEST(parse_size, sizes) {
+  EXPECT_EQ(parse_size("0"), 0);
+  EXPECT_EQ(parse_size("4096"), 4096);
+  EXPECT_EQ(parse_size("4096B"), 4096);
+  EXPECT_EQ(parse_size("64K"), 65536);
+  EXPECT_EQ(parse_size("64kib"), 65536);
+  EXPECT_EQ(parse_size("1MiB"), 1 << 20);
+  EXPECT_EQ(parse_size("1.5GiB"), std::int64_t{3} << 29);
+  EXPECT_EQ(parse_size("2T"), std::int64_t{2} << 40);
+  EXPECT_EQ(parse_size("3MB"), 3000000);
+  EXPECT_EQ(parse_size("4611686018427387903"), (std::int64_t{1} << 62) - 1);
+  for (const char* text : {"", "K", "-1", "1 K", "1Kb1", "1.5", "1X", "1KiBs", "0x10", "1e3", "nan", "inf", "8388608T",
+                           "9223372036854775807", "1..5K"}) {
+    EXPECT_FALSE(parse_size(text).has_value()) << text;
+  }
+}
+
+TEST(utf8, is_told_from_other_bytes) {
+  EXPECT_EQ(utf8_length("gr\xc3\xb6\xc3\x9f"
+                        "e"),
+            7U);
+  EXPECT_EQ(utf8_length("\xf0\x9f\x98\x80"), 4U);
+  EXPECT_EQ(utf8_length("ab\xf6"
+                        "c"),
+            2U);
+  EXPECT_EQ(utf8_length("a\xc3"), 1U);             // cut
+  EXPECT_EQ(utf8_length("\xc0\x80"), 0U);          // too long
+  EXPECT_EQ(utf8_length("\xed\xa0\x80"), 0U);      // a surrogate
+  EXPECT_EQ(utf8_length("\xf4\x90\x80\x80"), 0U);  // above U+10FFFF
+  EXPECT_EQ(utf8_of_latin1("gr\xf6\xdf"
+                           "e"),
+            "gr\xc3\xb6\xc3\x9f"
+            "e");
+}
+
+TEST(one_line, escapes_control_characters) {
+  EXPECT_EQ(one_line("a\nb\x7f"
+                     "c"),
+            "a\\x0ab\\x7fc");
+}
+
+TEST(closest, finds_what_was_meant) {
+  const std::vector<std::string> commands{"transpose", "explain", "bench", "report"};
+  EXPECT_EQ(closest("tranpose", commands), "transpose");
+  EXPECT_EQ(closest("benhc", commands), "bench");
+  EXPECT_EQ(closest("expl", commands), "explain");
+  EXPECT_EQ(closest("xyz", commands), std::nullopt);
+  EXPECT_EQ(closest("", commands), std::nullopt);
+}
+
 TEST(resolve_axes, as_numpy) {
   EXPECT_EQ(resolve_axes(std::nullopt, 3, "f"), (std::vector<int>{2, 1, 0}));
   EXPECT_EQ(resolve_axes(std::vector<int>{-1, 0, 1}, 3, "f"), (std::vector<int>{2, 0, 1}));

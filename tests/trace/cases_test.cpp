@@ -1,5 +1,5 @@
 // The problems that are found for rows: each kind of row has some, and they are counted in full.
-#include "trace/cases.hpp"
+#include "trace/trace.hpp"
 
 #include <gtest/gtest.h>
 

@@ -19,6 +19,7 @@ inline constexpr status success = cudaSuccess;
 inline const char* text_of(status what) { return cudaGetErrorString(what); }
 
 inline status device_count(int* count) { return cudaGetDeviceCount(count); }
+inline status select_device(int ordinal) { return cudaSetDevice(ordinal); }
 inline status last_error() { return cudaGetLastError(); }
 inline status synchronize() { return cudaDeviceSynchronize(); }
 

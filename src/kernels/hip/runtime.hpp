@@ -20,6 +20,7 @@ inline constexpr status success = hipSuccess;
 inline const char* text_of(status what) { return hipGetErrorString(what); }
 
 inline status device_count(int* count) { return hipGetDeviceCount(count); }
+inline status select_device(int ordinal) { return hipSetDevice(ordinal); }
 inline status last_error() { return hipGetLastError(); }
 inline status synchronize() { return hipDeviceSynchronize(); }
 

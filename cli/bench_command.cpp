@@ -1,0 +1,178 @@
+// `cornerturn bench`: its options, and the files and streams of its results.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+
+#include "app.hpp"
+#include "bench/bench.hpp"
+#include "commands.hpp"
+#include "cornerturn/error.hpp"
+#include "cornerturn/system.hpp"
+#include "text.hpp"
+
+namespace cornerturn::cli {
+namespace {
+
+struct bench_options {
+  bench::arguments given;
+  std::vector<std::vector<std::int64_t>> shapes;
+  std::optional<std::vector<int>> axes;
+  device_choice device;
+  std::string peers = "off";
+  bool json = false;
+  output_choice output;
+};
+
+// "16M:256M"
+bool parse_size_range(const std::string& text, bench::arguments& given) {
+  const auto colon = text.find(':');
+  if (colon == std::string::npos) return false;
+  const auto least = parse_size(std::string_view(text).substr(0, colon));
+  const auto most = parse_size(std::string_view(text).substr(colon + 1));
+  if (!least || !most || *most > std::int64_t{1} << 40) return false;
+  given.random.least_bytes = *least;
+  given.random.most_bytes = *most;
+  given.size = text;
+  return *least >= 4096 && *most >= 2 * *least;
+}
+
+// `--axes 2 0 1 64x64x3` would be the axes 2, and the shapes 0, 1 and 64x64x3.
+void refuse_axes_with_spaces(const std::vector<std::string>& words) {
+  for (std::size_t k = 0; k + 2 < words.size(); ++k) {
+    const std::string& next = words[k + 2];
+    if (words[k] == "--axes" && next.find_first_not_of("0123456789") == std::string::npos) {
+      throw failure(fmt::format("--axes is \"{}\" and \"{}\" follows, wanted one word with commas, such as 2,0,1",
+                                words[k + 1], next),
+                    exit_usage);
+    }
+  }
+}
+
+void require_kernel(const std::string& name) {
+  std::vector<std::string> names;
+  for (const kernel_info& one : kernel_list()) names.push_back(one.name);
+  if (name.empty() || std::ranges::find(names, name) != names.end()) return;
+  const auto meant = closest(name, names);
+  throw failure(fmt::format("--kernel is \"{}\", {}", name,
+                            meant ? fmt::format("which is no kernel of this build; did you mean {}?", *meant)
+                                  : std::string("wanted a name that `cornerturn kernels` lists")),
+                exit_usage);
+}
+
+int run_bench(const bench_options& options, const std::vector<std::string>& words) {
+  bench::arguments given = options.given;
+  refuse_axes_with_spaces(words);
+  require_device(options.device);
+  require_kernel(given.kernel);
+  given.gpu = options.device.kind == "cuda" ? options.device.gpu() : -1;
+  given.peers = options.peers == "on";
+  for (const std::vector<std::int64_t>& shape : options.shapes) {
+    const auto axes = resolve_axes(options.axes, static_cast<int>(shape.size()), shape_text(shape), exit_usage);
+    given.shapes.push_back({shape, axes});
+  }
+  if (options.axes && options.shapes.empty()) throw failure("--axes is given without a SHAPE, wanted both", exit_usage);
+  if (options.json && options.output.path == "-")
+    throw failure("--json and -o - both write to stdout, wanted one of them", exit_usage);
+  if (options.json) require_stdout();
+  // Opened first, so that a bad path fails before minutes of measuring.
+  std::optional<output_file> file;
+  if (!options.output.path.empty()) file.emplace(options.output.path, 0, options.output.rules);
+  const bool is_stdout_taken = options.json || (file && file->is_stdout());
+  std::FILE* const tables = given.list && (options.json || file) ? nullptr : is_stdout_taken ? stderr : stdout;
+  const bench::outcome result = [&] {
+    try {
+      return bench::run(given, words, tables);
+    } catch (const error& fault) {
+      if (fault.code() != status::invalid_argument) throw;
+      throw failure(fault.what(), exit_usage);  // a kernel that cannot run a case
+    }
+  }();
+  if (options.json) fmt::print("{}", result.file);
+  if (file) {
+    file->write_at(result.file, 0);
+    file->publish();
+  }
+  return result.code;
+}
+
+void add_random(CLI::App& command, bench::arguments& given) {
+  add_integer(command, "--seed", "random: the list of cases, equal on every machine. Default: 1", given.random.seed, 0,
+              std::int64_t{1} << 62);
+  add_integer(command, "--count", "random: cases, an equal number of each kind. Default: 100", given.random.count, 1,
+              1000000);
+  add_items(command, "--kinds", "KIND,...",
+            "random: some of matrix, skinny, rank, copy, batch, in_place, odd. Default: all of them",
+            "kinds of random cases with commas", [&given](const std::string& kind) {
+              given.random.kinds.push_back(kind);
+              return true;
+            });
+  add_integer(command, "--index", "random: only this case of each kind", given.random.index, 0, 1000000000);
+  add_value(command, "--size", "MIN:MAX", "random: bytes of one side. Default: 16M:256M; GPU: 64M:1G",
+            "two sizes such as 16M:256M, of at least 4K, the second at least twice the first",
+            [&given](const std::string& text) { return parse_size_range(text, given); });
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, command_line& chosen) {
+  auto options = std::make_shared<bench_options>();
+  bench::arguments& given = options->given;
+  CLI::App& command = *app.add_subcommand("bench", "Measure the library, plain copies and other libraries");
+  add_shapes(command, "SHAPE",
+             "Arrays to permute, such as 4096x4096. Up to 256 KiB (GPU: 16 MiB) they are timed in cache",
+             options->shapes);
+  add_shapes(command, "--shape", "One more SHAPE; can be repeated", options->shapes);
+  add_items(
+      command, "--set", "NAME,...",
+      "Sets of cases. CPU: plain, odd, pow2, small_types, skinny, batched, rank_n, hot, odd_elements, "
+      "in_place_square, in_place_rectangle, quick, bars, all. GPU: pow2, odd, odd_small, skinny, batched, rank_n, "
+      "small, rank_many, odd_elements, quick, bars, all. Both, and alone: random. Default: quick",
+      "sets of cases with commas", [&given](const std::string& name) {
+        given.sets.push_back(name);
+        return true;
+      });
+  add_text(command, "--case,--filter", "REGEX", "Only cases whose name matches this regular expression", given.pattern);
+  auto bytes = std::make_shared<std::vector<std::int64_t>>();
+  add_integers(
+      command, "--bytes", "Bytes of one element of each SHAPE. Default: 4",
+      [bytes](std::int64_t value) { bytes->push_back(value); }, 1, std::int64_t{1} << 40);
+  add_axes(command, options->axes);
+  add_device(command, options->device, {"auto", "cpu", "cuda"}, "Device to measure. Default: auto, the CPU");
+  add_integers(
+      command, "--threads", "Threads of the CPU. Default: 1 and all of them",
+      [&given](std::int64_t value) { given.threads.push_back(static_cast<int>(value)); }, 1, 4096);
+  add_integer(command, "--rounds", "Timed runs of each contender. Default: 9; GPU: 7; random: 6", given.rounds, 1,
+              100000);
+  add_value(command, "--min-time", "SECONDS", "At least this time of our own runs, for each case. Default: 0",
+            "a number of seconds from 0 to 3600", [&given](const std::string& text) {
+              std::size_t used = 0;
+              try {
+                given.min_time = std::stod(text, &used);
+              } catch (const std::exception&) {
+                return false;
+              }
+              return used == text.size() && given.min_time >= 0 && given.min_time <= 3600;
+            });
+  add_choice(command, "--peers", "Time the other libraries that are found, too. Default: off", {"on", "off"},
+             options->peers);
+  add_integer(command, "--placements", "GPU: measure everything N times, each time in other memory. Default: 1",
+              given.placements, 1, 1000);
+  add_text(command, "--kernel", "NAME", "Force one kernel: a row of `cornerturn kernels`", given.kernel);
+  add_random(command, given);
+  add_flag(command, "--regret", "Time every kernel that accepts each cold case, and print chosen over best",
+           given.regret);
+  add_flag(command, "--huge", "Ask for 2 MiB pages", given.huge);
+  add_flag(command, "--list", "Print the names of the chosen cases and stop; as JSON with --json or -o", given.list);
+  add_flag(command, "--check-bars", "Compare the results with the bars; a miss is exit code 1", given.bars);
+  add_json(command, options->json);
+  add_output(command, options->output, "Write the results to this file, for `report --from` and bench/table.py");
+  command.footer("docs/measuring.md describes the method. With --json the tables are printed on stderr.");
+  command.callback([options, bytes, &chosen] {
+    if (!bytes->empty()) options->given.element_bytes = *bytes;
+    chosen.action = [options, words = chosen.words] { return run_bench(*options, words); };
+  });
+}
+
+}  // namespace cornerturn::cli
