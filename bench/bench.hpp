@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ladder/timing.hpp"
@@ -22,10 +23,11 @@ int main(int argc, const char* const* argv, std::string* result_file = nullptr);
 // Cost    about a second, and memory for the rotation: at most 40 % of the free memory
 double copy_roof_gb_s(std::int64_t bytes, int threads);
 
-// Effect  times ladder/cpu.hpp on one matrix, out of cache. 00_copy is the best of the copies, 90_library is the library
+// Effect  times ladder/cpu.hpp on one matrix, out of cache. 00_copy is the best of the copies, 90_library is the library.
+//         With a name: that rung and 00_copy
 // Errors  all errors of making a plan and of plan::execute; std::runtime_error: wrong elements
 std::vector<ladder::timing> time_cpu_ladder(const ladder::matrix_shape& shape, int word_bytes, int repetitions,
-                                            int threads);
+                                            int threads, std::string_view rung = {});
 [[nodiscard]] ladder::timed_on cpu_ladder_here(int threads);
 
 }  // namespace cornerturn::bench

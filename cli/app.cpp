@@ -140,16 +140,26 @@ void add_ladder(CLI::App& app, command_line& chosen) {
   auto options = make_options<ladder_options>();
   CLI::App* command =
       app.add_subcommand("ladder", "Run the teaching kernels, from naive to production, on this machine");
+  command
+      ->add_option("FILE", options->file,
+                   "A rung of your own, NAME.cuh, for --device emulated: a changed copy of a file of ladder/. g++ "
+                   "compiles it, and the last struct of the file is run")
+      ->type_name("");
+  command->add_option("--rung", options->rung, "Run this rung only: 30_padded, padded or 30")
+      ->excludes("FILE")
+      ->type_name("NAME");
   add_shape(command->add_option_function<std::vector<std::string>>(
       "--shape",
       [options](const std::vector<std::string>& texts) {
         for (const std::string& text : texts) shape_reader(options->shapes.emplace_back(), "--shape")(text);
       },
-      "A matrix to transpose; can be repeated. Default: 8192x8192 and 16384x16384; CPU: 4096x4096 and 5008x7008"));
+      "A matrix to transpose; can be repeated. Default: 8192x8192 and 16384x16384; CPU: 4096x4096 and 5008x7008; "
+      "emulator: every kind of edge, and 256x256 for the counts"));
   command
       ->add_option("--device", options->device,
-                   "Device to run on: auto, cpu, cuda or hip. Default: auto, a GPU if present, else the CPU")
-      ->check(CLI::IsMember({"auto", "cpu", "cuda", "hip"}))
+                   "Device to run on: auto, cpu, cuda, hip or emulated. Default: auto, a GPU if present, else the CPU. "
+                   "The emulator needs no GPU: it runs the rungs' text on the host and counts, but does not time")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda", "hip", "emulated"}))
       ->type_name("NAME");
   command->add_option("--threads", options->threads, "Threads of the CPU. Default: 1")
       ->check(between(1, 4096))

@@ -52,14 +52,17 @@ int run_roof(const roof_options& options);
 
 struct ladder_options {
   std::vector<std::vector<std::int64_t>> shapes;  // empty: two large ones
-  std::string device = "auto";
-  int threads = 1;  // of the CPU
+  std::string device = "auto";                    // or emulated
+  int threads = 1;                                // of the CPU
   int element_bytes = 4;
   int repetitions = 9;
   bool check = false;
   std::string json;  // a file; empty: none
+  std::string rung;  // empty: all
+  std::string file;  // a rung of one's own, for the emulator; empty: none
 };
 int run_ladder(const ladder_options& options);
+int run_emulated_ladder(const ladder_options& options);
 
 struct report_options {
   std::string output;             // a file

@@ -58,6 +58,7 @@ case $how in
     dpkg-deb --extract "$deb" "$scratch/root"
     consume find_package -DCMAKE_PREFIX_PATH="$scratch/root/usr"
     "$scratch/root/usr/bin/cornerturn" --version
+    "$scratch/root/usr/bin/cornerturn" ladder --device emulated --rung 90 --shape 128x128
     ;;
   *)
     echo "check.sh does not know '$how'"
