@@ -202,6 +202,18 @@ class Emulated(unittest.TestCase):
                 self.assertIn("mine.cuh:14", said)
 
 
+class Timed(unittest.TestCase):
+    def test_one_rung_of_the_cpu(self):
+        words = ["ladder", "--device", "cpu", "--shape", "130x70", "--repeat", "2", "--rung"]
+        for name in ("30", "blocked", "30_blocked"):
+            code, said = run([*words, name])
+            self.assertEqual(code, 0, said)
+            self.assertEqual(re.findall(r"^(\d\d_\w+) ", said, re.M), ["00_copy", "30_blocked"])
+        code, said = run([*words, "31"])
+        self.assertEqual((code, said.count("\n")), (2, 1), said)
+        self.assertIn("30_blocked", said)
+
+
 class Explain(unittest.TestCase):
     def report(self, *words):
         code, said = run(["explain", *words, "--json"])
