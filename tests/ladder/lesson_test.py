@@ -75,6 +75,16 @@ class Lesson(unittest.TestCase):
                 self.assertEqual(drawn.read_text(), figure.read_text(),
                                  f"draw it again: cornerturn explain {' '.join(words)} --svg {figure}")
 
+    def test_every_rung_has_all_parts_of_a_lesson(self):
+        for page in sorted(LEARN.glob("[0-9]*.md")):
+            text, at = page.read_text(), 0
+            for part in (f"<!-- code: ladder/{page.stem}.cuh -->", "**Predict**: ", "```console\n$ cornerturn explain ", "**See**: ",
+                         "**Why**", f"(figures/{page.stem}.svg)", "**Exercise**: "):
+                at = text.find(part, at)
+                self.assertGreater(at, 0, f"{page.name} lacks {part}, or has it too early")
+            self.assertRegex(text, r"H200", page.name)
+            self.assertTrue("<summary>Solution" in text or "exercises/README.md#" in text, page.name)
+
     def test_what_was_measured_is_in_the_result_file(self):
         measured = shares_of_copy(json.loads(LADDER.read_text()))
         table = "\n".join(f"| {rung} | {100 * small:.0f} % | {100 * large:.0f} % |" for rung, (small, large) in measured.items())
@@ -152,6 +162,19 @@ class Emulated(unittest.TestCase):
                 code, said = self.emulate(self.EXERCISES / "solutions" / one.name)
                 self.assertEqual(code, 0, said)
                 self.assertIn("Not coalesced" if one.stem == "missing_check" else self.CLEAN, said)
+
+    def test_solutions_on_the_pages_of_the_rungs(self):
+        solutions = 0
+        for page in PAGES:
+            for code, said in re.findall(r"```cuda\n(#include.*?)```\n\n```text\n(.*?)```", page.read_text(), re.S):
+                with self.subTest(page=page.name), tempfile.TemporaryDirectory() as folder:
+                    mine = pathlib.Path(folder, "mine.cuh")
+                    mine.write_text(code)
+                    code, found = self.emulate(mine, "--shape", "256x256")
+                    self.assertEqual(code, 0, found)
+                    self.assertIn("\n" + said, found)
+                    solutions += 1
+        self.assertGreater(solutions, 6)
 
     def test_the_counts_are_those_of_the_model(self):
         for rung, more in (("20_load_conflicts", []), ("40_vector_conflicts", []), ("65_async_copy", ["--bytes", "8"])):
