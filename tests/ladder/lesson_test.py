@@ -93,6 +93,29 @@ class Lesson(unittest.TestCase):
             for found in re.findall(r"(\d+) %\s+of\s+the\s+copy", page.read_text()) if page.stem in measured else []:
                 self.assertEqual(int(found), round(100 * measured[page.stem][1]), page.name)
 
+    def test_python_cells_print_what_is_shown(self):
+        cells = 0
+        for page in PAGES:
+            for code, shown in re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", page.read_text(), re.S):
+                done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=True)
+                self.assertEqual(done.stdout.decode(), shown, page.name)
+                cells += 1
+        self.assertGreater(cells, 0)
+
+    def test_shares_on_other_pages_are_measured(self):
+        measured = {rung[:2]: large for rung, (_, large) in shares_of_copy(json.loads(LADDER.read_text())).items()
+                    if not re.search("tile|cute", rung)}
+        shares = 0
+        for name in ("mistakes.md", "production.md"):
+            text = (LEARN / name).read_text()
+            for rung, share in re.findall(r"\[(?:rung )?(\d\d)\]\([^)]*\)\s+has\s+(\d+) %", text):
+                self.assertEqual(int(share), round(100 * measured[rung]), f"{name}: {rung}")
+                shares += 1
+        self.assertGreater(shares, 2)
+        cute = re.findall(r"^\| (\d\d_cute_\w+) \|.*\| (\d+) % \|$", (LEARN / "cute.md").read_text(), re.M)
+        self.assertEqual(dict(cute), {rung: str(round(100 * large))
+                                      for rung, (_, large) in shares_of_copy(json.loads(LADDER.read_text())).items() if "_cute_" in rung})
+
     def test_links_lead_somewhere(self):
         for page in PAGES:
             text = page.read_text()
