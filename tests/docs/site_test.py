@@ -124,6 +124,21 @@ class Site(unittest.TestCase):
                 context.close()
             browser.close()
 
+    def test_the_bank_map(self):
+        with sync_playwright() as tools:
+            browser = tools.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+            tab = browser.new_page()
+            tab.goto((SITE / "learn/bank_map.html").as_uri())
+            for padding, xor, width, conflicts in ((0, "none", 1, "31"), (1, "none", 1, "0"), (0, "none", 4, "7"), (0, "row", 4, "0"),
+                                                   (4, "none", 4, "3")):
+                for name, value in (("padding", padding), ("xor", xor), ("width", width)):
+                    tab.check(f"input[name={name}][value='{value}']")
+                self.assertIn(f" {conflicts} a shared load", tab.inner_text("#bank-map p"))
+                banks = tab.eval_on_selector_all("#bank-map rect[stroke]", "all => all.map(one => one.nextSibling.textContent)")
+                self.assertEqual(len(banks), 32)
+                self.assertEqual(max(banks.count(one) for one in banks), int(conflicts) + 1)
+            browser.close()
+
     def test_search_and_the_colours(self):
         with sync_playwright() as tools:
             browser = tools.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
