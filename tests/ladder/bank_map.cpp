@@ -52,9 +52,12 @@ template <int Padding, key Key, int Width>
 void print(bool& first) {
   using one = variant<Padding, Key, Width>;
   const model::traffic counts = model::count(program_writer<one>(2048, 2048).write(), {2048, 2048, 1});
-  std::printf("%s{\"padding\": %d, \"xor\": \"%s\", \"width\": %d, \"bytes\": %d, \"pieces\": %s, ", first ? "\n" : ",\n",
-              Padding, Key == key::none ? "none" : Key == key::row ? "row" : "piece", Width, one::shared_bytes,
-              one::whole_pieces ? "true" : "false");
+  std::printf("%s{\"padding\": %d, \"xor\": \"%s\", \"width\": %d, \"bytes\": %d, \"pieces\": %s, ",
+              first ? "\n" : ",\n", Padding,
+              Key == key::none  ? "none"
+              : Key == key::row ? "row"
+                                : "piece",
+              Width, one::shared_bytes, one::whole_pieces ? "true" : "false");
   first = false;
   std::printf("\"load_sectors\": %g, \"store_sectors\": %g, \"store_conflicts\": %g, \"load_conflicts\": %g, ",
               counts.load.lines_per_request(), counts.store.lines_per_request(),
