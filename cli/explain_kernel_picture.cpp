@@ -161,9 +161,7 @@ void add_verdict(kernel_picture& made) {
   if (made.verdict.empty()) {
     say(made.rung->is_copy
             ? fmt::format("Every byte once, in whole {}: the roof of all rungs.", words.lines)
-            : fmt::format(
-                  "Whole {} on both sides and no bank conflicts: the rest is instructions, bytes in flight and DRAM.",
-                  words.lines));
+            : fmt::format("Whole {} on both sides and no bank conflicts: what is left is DRAM itself.", words.lines));
   }
 }
 
