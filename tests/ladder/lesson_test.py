@@ -293,12 +293,23 @@ class Explain(unittest.TestCase):
                 self.assertEqual((code, arch in said), (1, True), said)
         self.assertTrue(self.report("20_load_conflicts")["held_against_a_profiler"])
 
+    def test_a_verdict_says_what_binds(self):
+        measured = shares_of_copy(json.loads(LADDER.read_text()))
+        self.assertIn("30_padded", measured)
+        for rung, (small, _) in measured.items():
+            code, said = run(["explain", rung, "--shape", "8192x8192", "--json"])
+            if code != 0:  # a CuTe rung of another build
+                self.assertIn("is no kernel", said)
+                continue
+            clean = any("no bank conflicts: what is left" in sentence for sentence in json.loads(said)["verdict"])
+            self.assertEqual(clean, rung != "00_copy" and small > 0.95, f"{rung}: {small:.2f} of the copy\n{said}")
+
     def test_a_ladder_without_its_device_says_why(self):
         for device, words in (("hip", ("HIP",)), ("cuda", ("CUDA",))):
             code, said = run(["ladder", "--device", device, "--shape", "64x64", "--repeat", "1"])
             if code != 0:  # a machine with this GPU has no reason to refuse
                 self.assertEqual(code, NO_DEVICE, said)
-                self.assertTrue(said.startswith("cornerturn: ") and all(word in said for word in words), said)
+                self.assertTrue(said.startswith("cornerturn: ") and all(word in said.upper() for word in words), said)
                 self.assertEqual(said.count("\n"), 1, said)
 
     def test_refusals(self):
