@@ -299,7 +299,7 @@ class Explain(unittest.TestCase):
         for rung, (small, _) in measured.items():
             code, said = run(["explain", rung, "--shape", "8192x8192", "--json"])
             if code != 0:  # a CuTe rung of another build
-                self.assertIn("is no kernel", said)
+                self.assertRegex(said, "is no kernel|is neither a shape")
                 continue
             clean = any("no bank conflicts: what is left" in sentence for sentence in json.loads(said)["verdict"])
             self.assertEqual(clean, rung != "00_copy" and small > 0.95, f"{rung}: {small:.2f} of the copy\n{said}")
