@@ -44,15 +44,20 @@ class scratch_folder {
   fs::path path;
 };
 
-std::string compiler() {
+// g++; without it CXX, which may be a g++ of another name.
+std::vector<std::string> compiler() {
   const char* const named = std::getenv("CXX");
-  return named != nullptr && *named != '\0' ? named : "g++";
+  if (named == nullptr || run_program({"g++", "--version"}).code == 0) return {"g++"};
+  std::istringstream all(named);
+  std::vector<std::string> words;
+  for (std::string word; all >> word;) words.push_back(word);
+  return words.empty() ? std::vector<std::string>{"g++"} : words;
 }
 
 // The flags of cornerturn_emulated_text in src/emulate/CMakeLists.txt, and the lines of the text.
 std::vector<std::string> compile_command(const fs::path& source, const fs::path& object) {
   const fs::path text = text_folder();
-  std::vector<std::string> words = {compiler()};
+  std::vector<std::string> words = compiler();
   std::istringstream flags(EMULATED_FLAGS);
   for (std::string flag; flags >> flag;) words.push_back(flag);
   for (const char* flag : {"-std=c++20", "-g1", "-fPIC", "-fvisibility=hidden", "-w"}) words.emplace_back(flag);
@@ -72,7 +77,9 @@ class compiled_rung {
                           << file.string() << "\"\nEMULATED_RUNG(\"" << name << "\", " << type << "<" << word_bytes
                           << ">)\n";
     compile(compile_command(source, object), file);
-    compile({compiler(), "-shared", object.string(), "-o", library_.string()}, file);
+    std::vector<std::string> link = compiler();
+    link.insert(link.end(), {"-shared", object.string(), "-o", library_.string()});
+    compile(link, file);
     handle_ = dlopen(library_.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle_ == nullptr) throw not_compiled(dlerror());
     using entry = const struct text* (*)();
@@ -225,7 +232,7 @@ emulated_rung emulate(const fs::path& given, std::string_view rung, int word_byt
   if (!fs::exists(text_folder() / "ladder/rung.hpp")) {
     throw no_emulator("the emulator needs the headers of the ladder, which are not in " + text_folder().string());
   }
-  const fs::path file = fs::absolute(given);
+  const fs::path file = fs::absolute(given).lexically_normal();
   const std::string type =
       rung.empty() ? last_rung_of(file) : std::string(rung.substr(rung.find('_') + 1));  // 30_padded: padded
   const std::string name = rung.empty() ? file.filename().string() : std::string(rung);
