@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/arguments.hpp"
@@ -32,10 +33,11 @@ outcome run(const arguments& given, const std::vector<std::string>& argv, std::F
 // Cost    about a second, and memory for the rotation: at most 40 % of the free memory
 double copy_roof_gb_s(std::int64_t bytes, int threads, int gpu = -1);
 
-// Effect  times ladder/cpu.hpp on one matrix, out of cache. 00_copy is the best of the copies, 90_library is the library
+// Effect  times ladder/cpu.hpp on one matrix, out of cache. 00_copy is the best of the copies, 90_library is the library.
+//         With a name: that rung and 00_copy
 // Errors  all errors of making a plan and of plan::execute; std::runtime_error: wrong elements
 std::vector<ladder::timing> time_cpu_ladder(const ladder::matrix_shape& shape, int word_bytes, int repetitions,
-                                            int threads);
+                                            int threads, std::string_view rung = {});
 [[nodiscard]] ladder::timed_on cpu_ladder_here(int threads);
 
 }  // namespace cornerturn::bench

@@ -45,13 +45,13 @@ ladder::timing timing_of(const std::string& name, const ladder::matrix_shape& sh
 }  // namespace
 
 std::vector<ladder::timing> time_cpu_ladder(const ladder::matrix_shape& shape, int word_bytes, int repetitions,
-                                            int threads) {
+                                            int threads, std::string_view rung) {
   if (shape.batch != 1) throw std::invalid_argument("the CPU's rungs move one matrix");
   memory pool(false, cpu().l3_bytes);
   measure_options options;
   options.rounds = repetitions;
-  for (const ladder::cpu_rung& rung : ladder::cpu_rungs()) {
-    if (rung.word_bytes == word_bytes) options.more.push_back(contender_of(rung));
+  for (const ladder::cpu_rung& one : ladder::cpu_rungs()) {
+    if (one.word_bytes == word_bytes && ladder::is_named(one.name, rung)) options.more.push_back(contender_of(one));
   }
   const bench_case what{"ladder", word_bytes, {shape.rows, shape.cols}, {1, 0}, false, false, "", {}, {}};
   const load_watch watch;
@@ -66,7 +66,9 @@ std::vector<ladder::timing> time_cpu_ladder(const ladder::matrix_shape& shape, i
   for (const series& entry : measured.entries) {
     if (entry.part == role::peer) times.push_back(timing_of(entry.name, shape, entry, word_bytes, ""));
   }
-  times.push_back(timing_of("90_library", shape, measured.ours(), word_bytes, measured.ours().detail));
+  if (ladder::is_named("90_library", rung)) {
+    times.push_back(timing_of("90_library", shape, measured.ours(), word_bytes, measured.ours().detail));
+  }
   return times;
 }
 

@@ -114,12 +114,20 @@ void add_ladder(CLI::App& app, command_line& chosen) {
   auto options = make_options<ladder_options>();
   CLI::App& command =
       *app.add_subcommand("ladder", "Run the teaching kernels, from naive to production, on this machine");
-  add_shapes(command, "--shape",
-             "A matrix to transpose; can be repeated. Default: 8192x8192 and 16384x16384; CPU: 4096x4096 and 5008x7008",
-             options->shapes);
+  CLI::Option* file = add_text(command, "FILE", "FILE",
+                               "A rung of your own, NAME.cuh, for --device emulated: a changed copy of a file of "
+                               "ladder/. g++ compiles it, and the last struct of the file is run",
+                               options->file);
+  add_text(command, "--rung", "NAME", "Run this rung only: 30_padded, padded or 30", options->rung)->excludes(file);
+  add_shapes(
+      command, "--shape",
+      "A matrix to transpose; can be repeated. Default: 8192x8192 and 16384x16384; CPU: 4096x4096 and 5008x7008; "
+      "emulator: every kind of edge, and 256x256 for the counts",
+      options->shapes);
   auto device = make_options<device_choice>();
-  add_device(command, *device, {"auto", "cpu", "cuda", "hip"},
-             "Device to run on. Default: auto, a GPU if present, else the CPU");
+  add_device(command, *device, {"auto", "cpu", "cuda", "hip", "emulated"},
+             "Device to run on. Default: auto, a GPU if present, else the CPU. The emulator needs no GPU: it runs the "
+             "rungs' text on the host and counts, but does not time");
   add_integer(command, "--threads", "Threads of the CPU. Default: 1", options->threads, 1, 4096);
   add_value(command, "--bytes", "1|2|4|8", "Bytes of one element. Default: 4", "1, 2, 4 or 8",
             [options](const std::string& text) {

@@ -60,16 +60,19 @@ int run_roof(const roof_options& options);
 
 struct ladder_options {
   std::vector<std::vector<std::int64_t>> shapes;  // empty: two large ones
-  std::string device = "auto";
-  int gpu = -1;     // its number; -1: the current one
-  int threads = 1;  // of the CPU
+  std::string device = "auto";                    // or emulated
+  int gpu = -1;                                   // its number; -1: the current one
+  int threads = 1;                                // of the CPU
   int element_bytes = 4;
   int repetitions = 9;
   bool check = false;
   bool json = false;
   output_choice output;  // a result file
+  std::string rung;      // empty: all
+  std::string file;      // a rung of one's own, for the emulator; empty: none
 };
 int run_ladder(const ladder_options& options);
+int run_emulated_ladder(const ladder_options& options);
 
 struct report_options {
   output_choice output;

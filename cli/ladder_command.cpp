@@ -8,9 +8,8 @@
 
 #include "bench/bench.hpp"
 #include "commands.hpp"
-#include "ladder/ladder.hpp"
+#include "ladder_options.hpp"
 #include "output_file.hpp"
-#include "text.hpp"
 
 namespace cornerturn::cli {
 namespace {
@@ -22,17 +21,24 @@ std::vector<ladder::matrix_shape> shapes_of(const ladder_options& options, bool 
   if (options.shapes.empty()) return {{4096, 4096}, {5008, 7008}};
   std::vector<ladder::matrix_shape> made;
   for (const auto& shape : options.shapes) {
-    const bool empty = std::ranges::any_of(shape, [](std::int64_t extent) { return extent < 1; });
-    if (empty || (shape.size() != 2 && shape.size() != 3)) {
-      throw failure(fmt::format("{}: wanted a matrix, RxC, or a batch of matrices, BxRxC", shape_text(shape)),
-                    exit_usage);
-    }
+    made.push_back(ladder_shape(shape));
     if (!on_gpu && shape.size() != 2)
       throw failure(fmt::format("{}: wanted one matrix, RxC, for the CPU", shape_text(shape)), exit_usage);
-    const std::size_t last = shape.size() - 1;
-    made.push_back({shape[last - 1], shape[last], last == 2 ? shape[0] : 1});
   }
   return made;
+}
+
+void expect_rung(const ladder_options& options, bool on_gpu) {
+  const auto has = [&](const auto& rungs) {
+    return std::ranges::any_of(rungs, [&](const auto& one) {
+      return one.word_bytes == options.element_bytes && ladder::is_named(one_name(one), options.rung);
+    });
+  };
+  if (on_gpu && ladder::find_rung(options.rung, options.element_bytes) == nullptr)
+    throw no_such_rung(options.rung, ladder::rungs(), options.element_bytes);
+  if (!on_gpu && !ladder::is_named("00_copy", options.rung) && !ladder::is_named("90_library", options.rung) &&
+      !has(ladder::cpu_rungs()))
+    throw no_such_rung(options.rung, ladder::cpu_rungs(), options.element_bytes);
 }
 
 // Returns a sentence if the rungs cannot run on this device, else an empty string.
@@ -49,10 +55,13 @@ std::string why_not(const std::string& device) {
 }  // namespace
 
 int run_ladder(const ladder_options& options) {
+  if (!options.file.empty() && options.device != "emulated")
+    throw failure("a FILE needs --device emulated", exit_usage);
+  if (options.device == "emulated") return run_emulated_ladder(options);
   if (options.device == "cuda") require_device({options.device, options.gpu});  // the sentence of all commands
   const std::string why = why_not(options.device);
   if (!why.empty() && options.device != "auto" && options.device != "cpu") {
-    throw failure(why + ". Wanted: --device cpu, or `cornerturn explain --all`, which needs no GPU", exit_no_device);
+    throw failure(why + ". Wanted: --device emulated, which needs no GPU, or --device cpu", exit_no_device);
   }
   const bool on_gpu = options.device != "cpu" && why.empty();
   if (on_gpu && options.gpu >= 0) ladder::use_device(options.gpu);
@@ -61,6 +70,7 @@ int run_ladder(const ladder_options& options) {
   if (!options.output.path.empty()) file.emplace(options.output.path, 0, options.output.rules);
   std::ostream& tables = options.json || (file && file->is_stdout()) ? std::cerr : std::cout;
   const auto shapes = shapes_of(options, on_gpu);
+  if (!options.rung.empty()) expect_rung(options, on_gpu);
   if (options.check)
     return (on_gpu ? ladder::check_rungs(std::cout) : ladder::check_cpu_rungs(std::cout)) == 0 ? exit_ok : exit_failure;
   const int threads = options.threads;
@@ -70,8 +80,9 @@ int run_ladder(const ladder_options& options) {
   tables.flush();
   std::vector<ladder::timing> times;
   for (const ladder::matrix_shape& shape : shapes) {
-    const auto more = on_gpu ? ladder::time_rungs(shape, options.element_bytes, options.repetitions)
-                             : bench::time_cpu_ladder(shape, options.element_bytes, options.repetitions, threads);
+    const auto more =
+        on_gpu ? ladder::time_rungs(shape, options.element_bytes, options.repetitions, options.rung)
+               : bench::time_cpu_ladder(shape, options.element_bytes, options.repetitions, threads, options.rung);
     ladder::print_table(tables, more);
     tables.flush();
     times.insert(times.end(), more.begin(), more.end());

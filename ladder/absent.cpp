@@ -10,7 +10,7 @@ std::string absence() { return "this build has neither CUDA nor HIP, so the rung
 
 void use_device(int) {}
 int check_rungs(std::ostream&) { return 0; }
-std::vector<timing> time_rungs(const matrix_shape&, int, int) { return {}; }
+std::vector<timing> time_rungs(const matrix_shape&, int, int, std::string_view) { return {}; }
 timed_on this_device() { return {}; }
 
 }  // namespace cornerturn::ladder

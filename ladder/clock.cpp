@@ -37,7 +37,7 @@ void use_device(int ordinal) {
   check(gpu_runtime::select_device(ordinal));
 }
 
-std::vector<timing> time_rungs(const matrix_shape& shape, int word_bytes, int repetitions) {
+std::vector<timing> time_rungs(const matrix_shape& shape, int word_bytes, int repetitions, std::string_view named) {
   const std::int64_t elements = shape.rows * shape.cols * shape.batch;
   const std::int64_t bytes = elements * word_bytes;
   const int pairs = pairs_for(bytes);
@@ -50,7 +50,7 @@ std::vector<timing> time_rungs(const matrix_shape& shape, int word_bytes, int re
   std::vector<timing> times;
   for (const launcher& rung : launchers()) {
     const matrix_shape its = shape_for(rung, shape);
-    if (rung.word_bytes != word_bytes || !rung.takes(its)) continue;
+    if (rung.word_bytes != word_bytes || !rung.takes(its) || !(rung.is_copy || is_named(rung.rung, named))) continue;
     for (int k = 0; k < pairs; ++k) fill(src[k].get(), elements, word_bytes, seed);
     timing result{rung.rung, word_bytes, its, {}};
     for (int run = 0; run < warm_ups + repetitions; ++run) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace cornerturn::ladder {
 
@@ -50,6 +51,12 @@ constexpr facts facts_of(const char* name) {
           Rung::src_row_multiple,
           Rung::dst_row_multiple,
           Rung::least_compute};
+}
+
+// The number of a rung is enough, and so is the rest: "30" and "padded" mean "30_padded". An empty text means every rung.
+[[nodiscard]] inline bool is_named(std::string_view rung, std::string_view text) {
+  const std::size_t number = rung.find('_');
+  return text.empty() || rung == text || rung.substr(number + 1) == text || rung.substr(0, number) == text;
 }
 
 [[nodiscard]] std::string text_of(const matrix_shape& shape);  // 1000x50, 16x1024x1024

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <iosfwd>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "launch.hpp"
@@ -24,9 +25,9 @@ void use_device(int ordinal);
 // Writes each failure to `out` and returns their number.
 int check_rungs(std::ostream& out);
 
-// Times every rung on `shape`, copy first. The caches are cold: the buffers rotate through more bytes than the caches
-// hold.
-std::vector<timing> time_rungs(const matrix_shape& shape, int word_bytes, int repetitions);
+// Times every rung on `shape`, copy first; or the copy and the rung with this name. The caches are cold: the buffers rotate
+// through more bytes than the caches hold.
+std::vector<timing> time_rungs(const matrix_shape& shape, int word_bytes, int repetitions, std::string_view rung = {});
 
 // Returns the current device for write_json().
 [[nodiscard]] timed_on this_device();

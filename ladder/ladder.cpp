@@ -103,10 +103,7 @@ std::span<const description> cute_rungs() {
 }
 
 const description* find_rung(std::string_view name, int word_bytes) {
-  const auto named = [&](const description& one) {
-    const std::string_view full = one.rung;
-    return one.word_bytes == word_bytes && (full == name || full.substr(full.find('_') + 1) == name);
-  };
+  const auto named = [&](const description& one) { return one.word_bytes == word_bytes && is_named(one.rung, name); };
   for (const auto table : {rungs(), tile_size_rungs(), cute_rungs()}) {
     const auto found = std::ranges::find_if(table, named);
     if (found != table.end()) return &*found;

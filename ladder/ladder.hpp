@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "cpu.hpp"
+#include "emulated/emulated.hpp"
 #include "facts.hpp"
 #include "harness.hpp"
 #include "model/count.hpp"

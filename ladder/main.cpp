@@ -1,5 +1,6 @@
 // cornerturn_ladder: the rungs on this machine's GPU.
 //
+//   cornerturn_ladder --help
 //   cornerturn_ladder --check
 //   cornerturn_ladder --where                                              the GPU: name,arch
 //   cornerturn_ladder --time [--shape RxC]... [--bytes N] [--repeat N] [--json FILE]
@@ -29,6 +30,7 @@ struct options {
   bool check = false;
   bool where = false;
   bool time = false;
+  bool help = false;
   std::string profile;
   std::string predict;
   std::vector<matrix_shape> shapes;
@@ -72,6 +74,10 @@ options read(int argc, char** argv) {
   options asked;
   for (int k = 1; k < argc; ++k) {
     const std::string_view name = argv[k];
+    if (name == "--help" || name == "-h") {
+      asked.help = true;
+      return asked;
+    }
     if (name == "--check" || name == "--time" || name == "--where") {
       (name == "--check" ? asked.check : name == "--time" ? asked.time : asked.where) = true;
       continue;
@@ -170,6 +176,10 @@ int main(int argc, char** argv) {
   using namespace cornerturn::ladder;
   try {
     const options asked = read(argc, argv);
+    if (asked.help) {
+      std::cout << usage;
+      return 0;
+    }
     const bool failed = asked.check && check_rungs(std::cout) != 0;
     if (asked.where) std::cout << this_device().device << ',' << this_device().arch << '\n';
     if (!asked.predict.empty()) predict(asked);

@@ -1,5 +1,7 @@
 #include "timing.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <ostream>
 
@@ -15,25 +17,48 @@ std::string quoted(const std::string& text) {
   return made + '"';
 }
 
+constexpr int bar_cells = 20;  // of the copy
+
+// Eighths of a cell, so that 1 % of the copy is visible.
+std::string bar(double share) {
+  static constexpr const char* part[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const int eighths = static_cast<int>(std::lround(8 * bar_cells * std::min(share, 1.0)));
+  std::string made;
+  for (int k = 0; k < eighths / 8; ++k) made += "█";
+  made += part[eighths % 8];
+  made.append(static_cast<std::size_t>(bar_cells - eighths / 8 - (eighths % 8 > 0 ? 1 : 0)), ' ');
+  return made;
+}
+
+// The speed as a multiple of the rung before.
+std::string speedup(double speed, double before) {
+  char text[32] = "";
+  if (before > 0) std::snprintf(text, sizeof text, "%.2fx", speed / before);
+  return text;
+}
+
 }  // namespace
 
 void print_table(std::ostream& out, const std::vector<timing>& times) {
-  char line[200];
-  double roof = 0;
+  char line[256];
+  double roof = 0, before = 0;
   for (const timing& one : times) {
     if (one.rung == "00_copy") {
       roof = one.gigabytes_per_second();
-      std::snprintf(line, sizeof line, "\n%-30s %5s %16s %9s %7s %6s  %s\n", "rung", "bytes", "shape", "ms", "GB/s",
-                    "copy %", "quartiles, GB/s");
+      before = 0;
+      std::snprintf(line, sizeof line, "\n%-30s %5s %16s %9s %7s %6s %7s  %-*s  %s\n", "rung", "bytes", "shape", "ms",
+                    "GB/s", "copy %", "before", bar_cells, "", "quartiles, GB/s");
       out << line;
     }
     const double speed = one.gigabytes_per_second();
     const int digits = roof < 1000 ? 1 : 0;
-    std::snprintf(line, sizeof line, "%-30s %5d %16s %9.4f %7.*f %6.1f  %.*f - %.*f%s%s\n", one.rung.c_str(),
-                  one.word_bytes, text_of(one.shape).c_str(), one.median(), digits, speed,
-                  roof > 0 ? 100 * speed / roof : 0, digits, one.first_quartile(), digits, one.third_quartile(),
-                  one.note.empty() ? "" : "  ", one.note.c_str());
+    const double share = roof > 0 ? speed / roof : 0;
+    std::snprintf(line, sizeof line, "%-30s %5d %16s %9.4f %7.*f %6.1f %7s  %s  %.*f - %.*f%s%s\n", one.rung.c_str(),
+                  one.word_bytes, text_of(one.shape).c_str(), one.median(), digits, speed, 100 * share,
+                  speedup(speed, before).c_str(), bar(share).c_str(), digits, one.first_quartile(), digits,
+                  one.third_quartile(), one.note.empty() ? "" : "  ", one.note.c_str());
     out << line;
+    if (one.rung != "00_copy") before = speed;
   }
 }
 

@@ -40,6 +40,7 @@ void machine::prepare(fiber& one) {
   one.fake_stack = nullptr;
   one.now = state::ready;
   one.signals = 0;
+  one.branches = 0;
   one.heard.clear();
   one.copies.clear();
   one.way.clear();
@@ -153,6 +154,7 @@ machine::outcome machine::run_on() {
     if (can_run(one)) {
       one.now = state::ready;
       enter(thread);
+      if (faulty_ && of_->stop_at_fault) return outcome::faulty;
     }
     all_stopped = all_stopped && (one.now == state::at_barrier || one.now == state::done);
   }
@@ -193,7 +195,7 @@ void machine::tell_requests() {
       of_one.push_back(one->lane);
       of_one.back().lane %= lanes;
     }
-    of_->on_request(of_->context, {first->what, first->size, of_one});
+    of_->on_request(of_->context, {first->what, first->from, first->size, of_one});
   }
   log.clear();
   in_->loops.clear();
@@ -209,6 +211,7 @@ machine::outcome machine::pass_barrier() {
       continue;
     }
     if (waits >= 0 && one.line != in_->fibers[static_cast<std::size_t>(waits)].line) {
+      if (of_->fault.empty()) of_->fault_places = {barrier_of(waits), barrier_of(k)};
       fault("thread ", waits, " waits at the barrier of line ", in_->fibers[static_cast<std::size_t>(waits)].line,
             ", thread ", k, " at the barrier of line ", one.line);
       return outcome::faulty;
@@ -216,6 +219,7 @@ machine::outcome machine::pass_barrier() {
     waits = k;
   }
   if (waits >= 0 && ended >= 0) {
+    if (of_->fault.empty()) of_->fault_places = {barrier_of(waits)};
     fault("thread ", ended, " has ended, thread ", waits, " waits at the barrier of line ",
           in_->fibers[static_cast<std::size_t>(waits)].line);
     return outcome::faulty;

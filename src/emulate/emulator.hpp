@@ -5,11 +5,13 @@
 //   3. The emulator sees every access of the text (see CMakeLists.txt). Faults are: an access outside of its array, a
 //      misaligned one, a store to src, a load from dst, a second store to a byte of dst, and a load after a store
 //   4. Shared memory is a fresh allocation of exactly the bytes that the plan asked for. Each byte knows which thread stored and
-//      loaded it since the last barrier: a race is a fault, and so is a load of a byte that no thread stored
+//      loaded it since the last barrier: a race is a fault
 //   5. If the launch loads bytes that it also stores, a race through global memory is a fault: see global_races.hpp
 //   6. A copy that was started lands when its thread waits for it, not before
-//   7. A barrier that some threads of a block do not reach is a fault; so is a wait that no block will end
-// The session keeps the first fault as a sentence. The run goes on if it can.
+//   7. A barrier that some threads of a block do not reach is a fault; so is a wait that no block will end.
+// The session keeps the first fault as a sentence, and the place of the access in the text. The run goes on if it can. With
+// `stop_at_fault` no faulty access is made, so a wild address or an endless loop does no harm. A second run that `watches`
+// the bytes of a fault finds all accesses to them.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +33,7 @@ struct bytes {
   const void* end = nullptr;
 };
 
-enum class access { global_load, global_store, async_copy, shared_load, shared_store, atomic };
+enum class access { global_load, global_store, async_copy, shared_load, shared_store, atomic, barrier };
 
 // One lane's part of a request. An async_copy loads from `global` and stores at `shared`.
 struct lane_access {
@@ -44,10 +46,29 @@ struct lane_access {
 // every loop around it, between two barriers of the block.
 struct request {
   access what = access::global_load;
+  const void* from = nullptr;  // the place in the text: a return address
   int lane_bytes = 0;
   std::span<const lane_access> lanes;
 };
 using request_function = void (*)(void* context, const request& one);
+
+// One access of one thread, or a barrier that it waits at.
+inline constexpr std::uint32_t any_block = 0xffffffff;
+inline constexpr int any_thread = -1;
+struct touch {
+  access what = access::global_load;
+  const void* from = nullptr;  // the place in the text: a return address
+  std::uint32_t block = 0;
+  int thread = 0;
+};
+
+// Bytes of an array, or of the shared memory of one block.
+struct touched_bytes {
+  bool shared = false;
+  std::uint32_t block = 0;  // of shared memory
+  std::uint64_t begin = 0;  // an address; in shared memory an offset
+  std::uint64_t end = 0;
+};
 
 // A run of any number of launches on one src and one dst; launch functions take it as their stream.
 struct session {
@@ -71,8 +92,17 @@ struct session {
   // address space, and no block waits for a flag.
   request_function on_request = nullptr;
   void* context = nullptr;
-  int lanes = 32;     // of a warp
+  int lanes = 32;                 // of a warp
+  bool stop_at_fault = false;     // before the faulty access
+  bool refuse_unwritten = false;  // a load of shared memory that no thread stored; some kernels ignore such bytes
+  touched_bytes watches;          // keep all accesses to these bytes
+  std::vector<touch> touches;     // in the order of the run; the last one is faulty if the run ends with a fault
+
   std::string fault;  // the first one; empty: none
+  // The faulty access, or the barriers at which threads wait. In a race the earlier access is the second one. Its `from` is
+  // null, and it may be of any thread: a second run that watches the bytes finds it in `touches`.
+  std::vector<touch> fault_places;
+  touched_bytes fault_bytes;  // of the faulty access
 };
 
 // False where the build has no means to see accesses that do not go through lang.hpp: races are not found then.
@@ -94,6 +124,9 @@ void store_global(void* to, const void* value, int size) noexcept;
 // The text uses the bytes [first, end) of the copy. The others arrive with any contents, and reading them is no race.
 void start_copy(void* shared, const void* global, int size, int first, int end) noexcept;
 void wait_for_copies() noexcept;
+// Copy a word of the tensor memory accelerator, which makes no request. If `global` is null, zeros are stored.
+void bring_word(void* shared, const void* global, int size) noexcept;
+void send_word(void* global, const void* shared, int size) noexcept;
 // Copies a word as one access on each side that is global or shared memory.
 void copy_word(void* to, const void* from, int size) noexcept;
 [[nodiscard]] std::uint32_t read_flag(const std::uint32_t* flag) noexcept;

@@ -44,7 +44,9 @@ struct fiber {
   unsigned char* stack = nullptr;  // its lowest byte
   void* fake_stack = nullptr;      // AddressSanitizer's
   state now = state::ready;
-  unsigned line = 0;  // of the barrier that it waits at
+  unsigned line = 0;              // of the barrier that it waits at
+  const void* barrier = nullptr;  // its place in the text
+  int branches = 0;               // taken so far, if faults stop the run
   // At a flag: continues when the flag has this value, or these bits.
   const std::uint32_t* flag = nullptr;
   std::uint32_t wanted = 0;
@@ -71,7 +73,9 @@ struct logged {
 // Who touched a byte of shared memory last. Epochs count the barriers of all blocks that use the same room.
 inline constexpr std::uint16_t several = 0xffff;
 inline constexpr int most_after_fault = 1 << 20;
-inline constexpr std::uint32_t all_bits = 0xffffffff;  // of a flag that counts
+inline constexpr std::int64_t far_away = std::int64_t{1} << 32;  // from every array: a null pointer, say
+inline constexpr int most_branches = 1 << 24;                    // of a thread; the largest kernels take some thousands
+inline constexpr std::uint32_t all_bits = 0xffffffff;            // of a flag that counts
 struct shadow {
   std::uint32_t written = 0;
   std::uint32_t read = 0;
@@ -113,9 +117,10 @@ class machine {
   const char* launch(kernel_call call, const void* job, std::size_t job_bytes, int threads, std::uint32_t blocks,
                      int shared_bytes, session& of);
 
-  void barrier(unsigned line) {
+  void barrier(unsigned line, const void* from) {
     here().now = state::at_barrier;
     here().line = line;
+    here().barrier = from;
     leave();
   }
   void load_global(void* value, const void* from, int size) {
@@ -151,9 +156,10 @@ class machine {
     write_shared(shared, size, true);
     here().copies.push_back(made);
   }
-  void wait_for_copies() {
+  void wait_for_copies(const void* from) {
     for (const copy& one : here().copies) {
       const int used = one.end - one.first;
+      remember(from, access::async_copy, one.from + one.first, used, one.to);
       if (loads_dst_) count_read(one.from + one.first, used);  // again: the copy may read as late as this
       write_shared(one.to, one.size, false);
       std::memset(one.to, 0xa5, static_cast<std::size_t>(one.size));
@@ -161,10 +167,41 @@ class machine {
     }
     here().copies.clear();
   }
+  // A word of a box of the tensor memory accelerator. No thread's instruction makes the access, so it is no request.
+  void bring_word(void* shared, const void* global, int size, const void* from) {
+    const auto bytes = static_cast<std::size_t>(size);
+    remember(from, access::async_copy, shared, size);
+    if (!within(shared, size, in_->shared, in_->shared_end)) {
+      return fault("brings ", size, " bytes outside of shared memory, at ", place(shared));
+    }
+    write_shared(shared, size, false);
+    if (global == nullptr) return static_cast<void>(std::memset(shared, 0, bytes));
+    remember(from, access::async_copy, global, size, shared);
+    if (!may_be_read(global, size)) return fault("brings ", size, " bytes outside of src, at ", place(global));
+    count_read(global, size);
+    std::memcpy(shared, global, bytes);
+  }
+  void send_word(void* global, const void* shared, int size, const void* from) {
+    remember(from, access::shared_load, shared, size);
+    if (!within(shared, size, in_->shared, in_->shared_end)) {
+      return fault("sends ", size, " bytes outside of shared memory, at ", place(shared));
+    }
+    read_shared(shared, size);
+    remember(from, access::global_store, global, size);
+    if (!may_be_written(global, size)) return fault("sends ", size, " bytes outside of dst, at ", place(global));
+    count_store(global, size);
+    std::memcpy(global, shared, static_cast<std::size_t>(size));
+  }
   void expect_aligned(const void* address, int size) {
     if (of_ != nullptr && number(address) % static_cast<std::uint64_t>(size) != 0) {
       fault("an access of ", size, " bytes is misaligned, at ", place(address));
     }
+  }
+  // Of a word that is copied as a whole.
+  void expect_aligned(const void* address, int size, const void* from, bool write) {
+    if (of_ == nullptr) return;
+    at_ = {from, write ? access::global_store : access::global_load, address, size};
+    expect_aligned(address, size);
   }
   bool is_flag(const std::uint32_t* flag) {
     expect_aligned(flag, sizeof *flag);
@@ -176,7 +213,13 @@ class machine {
   void let_others_run() {
     if (of_->resident > 1 && of_->threads == order::shuffled && next_random(shuffle_) % 2 == 0) leave();
   }
+  // The access that follows: a fault may be about it.
+  void remember(const void* from, access what, const void* address, int size, const void* shared = nullptr) {
+    at_ = {from, what, address, size};
+    if (of_->watches.end > of_->watches.begin) watch(shared);
+  }
   void log(const void* from, access what, const void* address, int size, const void* shared = nullptr) {
+    remember(from, what, address, size, shared);
     if (of_->on_request == nullptr) return;
     const bool is_shared = what == access::shared_load || what == access::shared_store;
     const lane_access lane = {current_, is_shared ? 0 : number(address),
@@ -189,7 +232,12 @@ class machine {
   }
   // A branch target that the compiler tells of.
   void pass(target from) {
-    if (of_ == nullptr || current_ < 0 || inside_ || of_->on_request == nullptr) return;
+    if (of_ == nullptr || current_ < 0 || inside_) return;
+    if (of_->stop_at_fault && ++here().branches > most_branches) {
+      at_ = {from, access::barrier, nullptr, 0};
+      fault("takes ", most_branches, " branches and does not end");
+    }
+    if (of_->on_request == nullptr) return;
     const at_work guard(*this);
     here().way.pass(from, loops_);
   }
@@ -227,10 +275,7 @@ class machine {
 
   // Behind a fault a loop need not end. A thread that still makes so many accesses never goes on.
   void stop_if_endless() {
-    if (!faulty_ || ++since_fault_ < most_after_fault) return;
-    here().now = state::done;
-    here().copies.clear();
-    leave();
+    if (faulty_ && ++since_fault_ >= most_after_fault) stop();
   }
 
   // An access that the compiler tells of.
@@ -242,10 +287,15 @@ class machine {
     if (within(address, size, in_->shared, in_->shared_end)) {
       log(from, write ? access::shared_store : access::shared_load, address, size);
       write ? write_shared(address, size, false) : read_shared(address, size);
-    } else if (write ? may_be_written(address, size) : may_be_read(address, size)) {
+      return;
+    }
+    if (write ? may_be_written(address, size) : may_be_read(address, size)) {
       log(from, write ? access::global_store : access::global_load, address, size);
       write ? count_store(address, size) : count_read(address, size);
-    } else if (within(address, size, of_->src.begin, of_->src.end)) {
+      return;
+    }
+    remember(from, write ? access::global_store : access::global_load, address, size);
+    if (within(address, size, of_->src.begin, of_->src.end)) {
       fault("writes to src, at ", place(address));
     } else if (within(address, size, of_->dst.begin, of_->dst.end)) {
       fault("reads dst, at ", place(address));
@@ -264,14 +314,51 @@ class machine {
 
   template <class... Parts>
   void fault(const Parts&... what) {
-    if (!of_->fault.empty()) return;
-    std::ostringstream said;
-    said << "block " << in_->block;
-    if (current_ >= 0) said << ", thread " << current_;
-    said << ": ";
-    (said << ... << what);
-    of_->fault = said.str();
-    faulty_ = true;
+    if (of_->fault.empty()) {
+      std::ostringstream said;
+      said << "block " << in_->block;
+      if (current_ >= 0) said << ", thread " << current_;
+      said << ": ";
+      (said << ... << what);
+      of_->fault = said.str();
+      faulty_ = true;
+      if (current_ >= 0 && at_.from != nullptr) {
+        of_->fault_bytes = range_of(at_.address, at_.size);
+        if (of_->fault_bytes.shared && at_.what == access::global_load) at_.what = access::shared_load;
+        if (of_->fault_bytes.shared && at_.what == access::global_store) at_.what = access::shared_store;
+        of_->fault_places = {{at_.what, at_.from, in_->block, current_}};
+        of_->fault_places.insert(of_->fault_places.end(), others_.begin(), others_.end());
+      }
+    }
+    others_.clear();
+    if (of_->stop_at_fault && current_ >= 0) stop();
+  }
+  // The fault that follows is about one byte, and about an earlier access too.
+  void blame(const void* byte, access what, std::uint32_t block, int thread) {
+    at_.address = byte, at_.size = 1;
+    others_ = {{what, nullptr, block, thread}};
+  }
+  // The thread never goes on.
+  void stop() {
+    inside_ = false;
+    here().now = state::done;
+    here().copies.clear();
+    leave();
+  }
+  [[nodiscard]] touched_bytes range_of(const void* address, int size) const {
+    const std::uint64_t at = number(address), bytes = static_cast<std::uint64_t>(size);
+    if (!within(address, size, in_->shared, in_->shared_end)) return {false, 0, at, at + bytes};
+    return {true, in_->block, at - number(in_->shared), at - number(in_->shared) + bytes};
+  }
+  void watch(const void* shared) {
+    const auto overlaps = [&](const touched_bytes& made) {
+      const touched_bytes& wanted = of_->watches;
+      return made.shared == wanted.shared && made.block == wanted.block && made.begin < wanted.end &&
+             made.end > wanted.begin;
+    };
+    if (overlaps(range_of(at_.address, at_.size)) || (shared != nullptr && overlaps(range_of(shared, at_.size)))) {
+      of_->touches.push_back({at_.what, at_.from, in_->block, current_});
+    }
   }
   [[nodiscard]] std::string place(const void* address) const {
     const auto from = [&](const char* name, const void* begin) {
@@ -290,7 +377,10 @@ class machine {
     near("dst", of_->dst.begin, of_->dst.end);
     if (of_->second.begin != nullptr) near("the second array", of_->second.begin, of_->second.end);
     if (of_->flags.begin != nullptr) near("the flags", of_->flags.begin, of_->flags.end);
-    return named;
+    if (best < far_away) return named;
+    std::ostringstream said;
+    said << "address 0x" << std::hex << number(address);
+    return said.str();
   }
 
   // Lanes of one wavefront may run in lockstep, which hides a race from a GPU whose wavefronts are as wide.
@@ -322,7 +412,9 @@ class machine {
     if (loads_dst_) {
       const std::uint64_t begin = number(of_->dst.begin), end = number(of_->dst.end), at = number(from);
       for (std::uint64_t k = std::max(at, begin); k < std::min(at + static_cast<std::uint64_t>(size), end); ++k) {
-        if (stored_[k - begin]) return fault("reads what was written before, byte ", k - begin, " of dst");
+        if (!stored_[k - begin]) continue;
+        blame(reinterpret_cast<const void*>(k), access::global_store, any_block, any_thread);
+        return fault("reads what was written before, byte ", k - begin, " of dst");
       }
       races_.load(from, size, now());
     }
@@ -336,12 +428,14 @@ class machine {
     const std::uint64_t first = number(to) - number(to_dst ? of_->dst.begin : of_->second.begin);
     for (std::uint64_t k = first; k < first + static_cast<std::uint64_t>(size); ++k) {
       if (stored[k]) {
+        blame(static_cast<const unsigned char*>(to) + (k - first), access::global_store, any_block, any_thread);
         return fault("writes what was written before, byte ", k, to_dst ? " of dst" : " of the second array");
       }
       stored[k] = true;
     }
     if (!loads_dst_ || !to_dst) return;
     if (const auto load = races_.store(to, size, now(), in_->known, here().heard)) {
+      others_ = {{access::global_load, nullptr, load->block, load->thread}};
       fault("writes ", place(to), ", which thread ", load->thread, " of block ", load->block,
             " reads, and nothing orders the read before the write");
     }
@@ -352,9 +446,14 @@ class machine {
       shadow& byte = in_->shadows[k];
       const auto me = static_cast<std::uint16_t>(current_);
       if (byte.on_its_way && byte.written >= in_->first_epoch) {
+        blame(in_->shared + k, access::async_copy, in_->block, byte.writer);
         fault("reads byte ", k, " of shared memory, to which thread ", byte.writer,
               " has started a copy that it did not wait for");
+      } else if (of_->refuse_unwritten && byte.written < in_->first_epoch) {
+        at_.address = in_->shared + k, at_.size = 1;
+        fault("reads byte ", k, " of shared memory, which no thread wrote");
       } else if (byte.written == in_->epoch && byte.writer != me) {
+        blame(in_->shared + k, access::shared_store, in_->block, byte.writer);
         fault("reads byte ", k, " of shared memory, which thread ", byte.writer, " wrote, and no barrier was between",
               lockstep_with(byte.writer));
       }
@@ -368,9 +467,11 @@ class machine {
       shadow& byte = in_->shadows[k];
       const auto me = static_cast<std::uint16_t>(current_);
       if (byte.written == in_->epoch && byte.writer != me) {
+        blame(in_->shared + k, access::shared_store, in_->block, byte.writer);
         fault("writes byte ", k, " of shared memory, which thread ", byte.writer,
               " wrote too, and no barrier was between", lockstep_with(byte.writer));
       } else if (byte.read == in_->epoch && byte.reader != me) {
+        blame(in_->shared + k, access::shared_load, in_->block, byte.reader == several ? any_thread : byte.reader);
         fault("writes byte ", k, " of shared memory, which ",
               byte.reader == several ? "several threads" : "another thread", " read, and no barrier was between");
       }
@@ -380,6 +481,9 @@ class machine {
     }
   }
 
+  [[nodiscard]] touch barrier_of(int thread) const {
+    return {access::barrier, in_->fibers[static_cast<std::size_t>(thread)].barrier, in_->block, thread};
+  }
   static bool has_its_flag(const fiber& one) {
     return one.wants_bits ? (*one.flag & one.wanted) == one.wanted : *one.flag == one.wanted;
   }
@@ -414,6 +518,13 @@ class machine {
   bool inside_ = false;
   bool tracks_bytes_ = false;  // which bytes were stored, and by whom loaded
   bool loads_dst_ = false;
+  struct {
+    const void* from = nullptr;
+    access what = access::global_load;
+    const void* address = nullptr;
+    int size = 0;
+  } at_;                       // the access of the thread that runs
+  std::vector<touch> others_;  // of the next fault
   bool faulty_ = false;
   int since_fault_ = 0;  // accesses
   std::uint64_t shuffle_ = 0;

@@ -8,7 +8,7 @@ namespace cornerturn::emulated {
 std::uint32_t thread_index() noexcept { return the_machine.thread_index(); }
 std::uint32_t block_index() noexcept { return the_machine.block_index(); }
 unsigned char* shared_memory() noexcept { return the_machine.shared_memory(); }
-void barrier(unsigned line) noexcept { the_machine.barrier(line); }
+void barrier(unsigned line) noexcept { the_machine.barrier(line, __builtin_return_address(0)); }
 void load_global(void* value, const void* from, int size) noexcept {
   the_machine.stop_if_endless();
   const machine::at_work guard(the_machine);
@@ -28,13 +28,21 @@ void start_copy(void* shared, const void* global, int size, int first, int end) 
 }
 void wait_for_copies() noexcept {
   const machine::at_work guard(the_machine);
-  the_machine.wait_for_copies();
+  the_machine.wait_for_copies(__builtin_return_address(0));
+}
+void bring_word(void* shared, const void* global, int size) noexcept {
+  const machine::at_work guard(the_machine);
+  the_machine.bring_word(shared, global, size, __builtin_return_address(0));
+}
+void send_word(void* global, const void* shared, int size) noexcept {
+  const machine::at_work guard(the_machine);
+  the_machine.send_word(global, shared, size, __builtin_return_address(0));
 }
 void copy_word(void* to, const void* from, int size) noexcept {
   {
     const machine::at_work guard(the_machine);
-    the_machine.expect_aligned(to, size);
-    the_machine.expect_aligned(from, size);
+    the_machine.expect_aligned(to, size, __builtin_return_address(0), true);
+    the_machine.expect_aligned(from, size, __builtin_return_address(0), false);
   }
   the_machine.accessed(__builtin_return_address(0), from, size, false);
   the_machine.accessed(__builtin_return_address(0), to, size, true);

@@ -41,6 +41,7 @@ void tally::add(const emulated::request& one, std::int64_t times) {
     case access::shared_store:
       return add_shared(counts.shared_store, made(true, true), times);
     case access::atomic:
+    case access::barrier:
       return;
   }
 }

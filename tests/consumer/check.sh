@@ -62,6 +62,7 @@ case $how in
     done
     consume find_package -DCMAKE_PREFIX_PATH="$scratch/root/usr"
     "$scratch/root/usr/bin/cornerturn" --version
+    "$scratch/root/usr/bin/cornerturn" ladder --device emulated --rung 90 --shape 128x128
     ;;
   missing)
     for name in hwy OpenMP fmt CLI11 nlohmann_json; do

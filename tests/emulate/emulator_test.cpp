@@ -23,9 +23,12 @@ constexpr order orders[] = {order::forward, order::backward, order::shuffled};
 struct result {
   std::string fault;
   bool moved = false;
+  bool stayed_inside = false;
+  emulated::session session;
 };
 
-result run(mistake made, order threads, std::uint64_t seed = 1, int thread = 5, int wavefront = 0) {
+result run(mistake made, order threads, std::uint64_t seed = 1, int thread = 5, int wavefront = 0,
+           emulated::session running = {}) {
   constexpr std::size_t size = blocks * planted_block_bytes;
   // Spare bytes before and behind each array, so that stray accesses of a mistake do no harm.
   std::vector<unsigned char> memory(6 * size);
@@ -33,7 +36,6 @@ result run(mistake made, order threads, std::uint64_t seed = 1, int thread = 5, 
   unsigned char* const dst = memory.data() + 4 * size;
   for (std::size_t k = 0; k < size; ++k) src[k] = static_cast<unsigned char>(k * 7 + k / 256);
   const std::vector<unsigned char> before(src, src + size);
-  emulated::session running;
   running.threads = threads;
   running.wavefront = wavefront;
   running.seed = seed;
@@ -42,7 +44,7 @@ result run(mistake made, order threads, std::uint64_t seed = 1, int thread = 5, 
   const planted_args args{src, dst, made, thread};
   const char* const message = launch_planted(&args, blocks, planted_shared_bytes, &running);
   EXPECT_EQ(message == nullptr, running.fault.empty());
-  result found{running.fault, true};
+  result found{running.fault, true, dst[-1] == 0, running};
   for (int word = 0; word < blocks * planted_threads; ++word) {
     const int from = word / planted_threads * planted_threads + planted_threads - 1 - word % planted_threads;
     found.moved = found.moved && std::memcmp(dst + 4 * word, before.data() + 4 * from, 4) == 0;
@@ -100,6 +102,65 @@ TEST(emulator, finds_what_leaves_its_array) {
 }
 
 TEST(emulator, ends_loops_that_a_fault_made_endless) { expect_found(mistake::endless, "outside of src"); }
+
+TEST(emulator, names_the_place_of_a_fault) {
+  for (const order threads : orders) {
+    const emulated::session found = run(mistake::past_src, threads).session;
+    ASSERT_EQ(found.fault_places.size(), 1u);
+    EXPECT_EQ(found.fault_places[0].what, emulated::access::global_load);
+    EXPECT_EQ(found.fault_places[0].thread, 5);
+    EXPECT_NE(found.fault_places[0].from, nullptr);
+    EXPECT_EQ(found.fault_bytes.end - found.fault_bytes.begin, 4u);
+    const emulated::session waits = run(mistake::two_barriers, threads).session;
+    ASSERT_EQ(waits.fault_places.size(), 2u);
+    EXPECT_NE(waits.fault_places[0].from, waits.fault_places[1].from);
+  }
+}
+
+// The arrays of the second run have other addresses. Offsets in shared memory stay.
+TEST(emulator, a_second_run_finds_the_other_access_of_a_race) {
+  if (!emulated::sees_every_access()) GTEST_SKIP() << "this compiler is not asked to tell of loads and stores";
+  for (const order threads : orders) {
+    for (const mistake made : {mistake::no_barrier, mistake::no_second_barrier, mistake::two_writers}) {
+      const emulated::session found = run(made, threads).session;
+      ASSERT_EQ(found.fault_places.size(), 2u);
+      EXPECT_EQ(found.fault_places[1].from, nullptr);
+      ASSERT_TRUE(found.fault_bytes.shared);
+      emulated::session how;
+      how.stop_at_fault = true;
+      how.watches = found.fault_bytes;
+      const std::vector<emulated::touch> touches = run(made, threads, 1, 5, 0, how).session.touches;
+      ASSERT_GE(touches.size(), 2u);
+      EXPECT_EQ(touches.back().from, found.fault_places[0].from);
+      EXPECT_EQ(touches.back().thread, found.fault_places[0].thread);
+      EXPECT_TRUE(std::any_of(touches.begin(), touches.end() - 1, [&](const emulated::touch& one) {
+        return one.thread != touches.back().thread && one.from != nullptr;
+      }));
+    }
+  }
+}
+
+TEST(emulator, stops_before_the_faulty_access_if_asked) {
+  emulated::session how;
+  how.stop_at_fault = true;
+  for (const order threads : orders) {
+    EXPECT_FALSE(run(mistake::past_dst_plainly, threads).stayed_inside);
+    if (!emulated::sees_every_access()) continue;
+    EXPECT_TRUE(run(mistake::past_dst_plainly, threads, 1, 5, 0, how).stayed_inside);
+    EXPECT_NE(run(mistake::endless_plainly, threads, 1, 5, 0, how).fault.find("does not end"), std::string::npos);
+  }
+}
+
+TEST(emulator, finds_loads_of_shared_memory_that_no_thread_stored_if_asked) {
+  emulated::session how;
+  how.refuse_unwritten = true;
+  for (const order threads : orders) {
+    if (!emulated::sees_every_access()) continue;
+    EXPECT_EQ(run(mistake::none, threads, 1, 5, 0, how).fault, "");
+    EXPECT_NE(run(mistake::unwritten, threads, 1, 5, 0, how).fault.find("which no thread wrote"), std::string::npos);
+    EXPECT_EQ(run(mistake::unwritten, threads).fault, "");
+  }
+}
 
 TEST(emulator, finds_misaligned_words) {
   expect_found(mistake::misaligned_load, "8 bytes is misaligned, at byte");

@@ -30,6 +30,10 @@ planted_kernel(GPU_PARAMETER planted_args args) {
     load_global<uint32_t>(src - block_index() * planted_block_bytes - 4);
     while (load_global<uint32_t>(src) != planted_nowhere) continue;
   }
+  if (made(mistake::endless_plainly)) {
+    for (volatile int k = 0; k >= 0;) continue;
+  }
+  if (made(mistake::unwritten)) store_global(dst + 4 * thread, shared[thread]);
   if (made(mistake::two_writers)) shared[thread + 1] = 0;
 
   if (thread % 2 == 0) {
@@ -48,10 +52,11 @@ planted_kernel(GPU_PARAMETER planted_args args) {
   const uint32_t value = shared[other];
   if (args.made != mistake::no_second_barrier) block_barrier();
   shared[thread] = value;
-  store_global(dst + 4 * thread, shared[thread]);
+  if (!made(mistake::unwritten)) store_global(dst + 4 * thread, shared[thread]);
   if (made(mistake::no_wait)) wait_for_copies();
 
   if (made(mistake::past_dst)) store_global(static_cast<unsigned char*>(args.dst) - 1, static_cast<unsigned char>(1));
+  if (made(mistake::past_dst_plainly)) static_cast<unsigned char*>(args.dst)[-1] = 1;
   if (made(mistake::misaligned_store)) store_global(dst + 2, value);
   if (made(mistake::written_twice)) dst[4 * thread] = static_cast<unsigned char>(value);
   if (made(mistake::src_written)) const_cast<unsigned char*>(src)[0] = static_cast<unsigned char>(value);

@@ -14,6 +14,7 @@ enum class mistake {
   early_exit,         // of one thread, before a barrier
   two_barriers,       // half of the threads wait at each
   two_writers,        // of one shared byte
+  unwritten,          // a load of shared memory before any store
   past_src,
   past_dst,
   past_shared,          // a started copy
@@ -25,7 +26,9 @@ enum class mistake {
   written_twice,
   src_written,
   dst_read,
+  past_dst_plainly,
   endless,  // a loop behind a fault
+  endless_plainly,
 };
 
 inline constexpr int planted_threads = 64;

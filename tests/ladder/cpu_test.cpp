@@ -56,9 +56,9 @@ TEST(timing, table_and_file) {
   const std::vector<timing> times{{"00_copy", 4, {1000, 500}, {1, 2}, "copy_x"}, {"30_padded", 4, {1000, 500}, {4}}};
   std::ostringstream table, file;
   print_table(table, times);
-  EXPECT_NE(
-      table.str().find("30_padded                          4         1000x500    4.0000     1.0   50.0  1.0 - 1.0\n"),
-      std::string::npos)
+  EXPECT_NE(table.str().find("30_padded                          4         1000x500    4.0000     1.0   50.0          "
+                             "██████████            1.0 - 1.0\n"),
+            std::string::npos)
       << table.str();
   write_json(file, {"a \"GPU\"", "sm_90", 0, "m"}, times);
   EXPECT_EQ(file.str(),

@@ -16,8 +16,9 @@ import unittest
 
 COMMAND = os.path.abspath(sys.argv.pop(1))
 LEARN = pathlib.Path(sys.argv.pop(1)).resolve()
-LADDER = LEARN.parent.parent / "bench/results/ladder-h200.json"
-PAGES = sorted(LEARN.glob("*.md"))
+TREE = LEARN.parent.parent
+LADDER = TREE / "bench/results/ladder-h200.json"
+PAGES = sorted(LEARN.rglob("*.md"))
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
 NO_DEVICE = 3
 
@@ -42,7 +43,7 @@ class Lesson(unittest.TestCase):
             self.assertIsNotNone(found, f"`{' '.join(words)}` does not say\n{line}\nbut\n{said}")
             self.assertTrue(skip or found == at, f"`{' '.join(words)}` says more before\n{line}")
             at, skip = found + 1, False
-        self.assertTrue(code == 0 or said.startswith("cornerturn: "), said)
+        self.assertTrue(code == 0 or said.startswith("cornerturn: ") or "\nFAULT on " in said, said)
         if not shown:
             self.assertEqual(code, 0, said)
 
@@ -57,13 +58,14 @@ class Lesson(unittest.TestCase):
                     words = lines[start].split()[1:]
                     self.assertEqual(words[0], "cornerturn", page)
                     with self.subTest(page=page.name, command=" ".join(words)), tempfile.TemporaryDirectory() as folder:
+                        pathlib.Path(folder, "docs").symlink_to(TREE / "docs")
                         self.check_command(words[1:], lines[start + 1:end], folder)
                     commands += 1
         self.assertGreater(commands, len(PAGES))
 
     def test_every_rung_has_its_page_and_every_figure_is_the_command_s(self):
-        rungs = re.findall(r"^RUNG\((\w+),", (LEARN.parent.parent / "ladder" / "ladder.inc").read_text(), re.M)
-        self.assertEqual([page.stem for page in PAGES if page.stem not in ("README", "hip")], rungs)
+        rungs = re.findall(r"^RUNG\((\w+),", (TREE / "ladder" / "ladder.inc").read_text(), re.M)
+        self.assertEqual([page.stem for page in sorted(LEARN.glob("*.md")) if re.match(r"\d", page.stem)], rungs)
         for figure in sorted((LEARN / "figures").glob("*.svg")):
             with self.subTest(figure=figure.name), tempfile.TemporaryDirectory() as folder:
                 drawn = pathlib.Path(folder, "drawn.svg")
@@ -73,6 +75,16 @@ class Lesson(unittest.TestCase):
                 self.assertEqual(drawn.read_text(), figure.read_text(),
                                  f"draw it again: cornerturn explain {' '.join(words)} --svg {figure}")
 
+    def test_every_rung_has_all_parts_of_a_lesson(self):
+        for page in sorted(LEARN.glob("[0-9]*.md")):
+            text, at = page.read_text(), 0
+            for part in (f"<!-- code: ladder/{page.stem}.cuh -->", "**Predict**: ", "```console\n$ cornerturn explain ", "**See**: ",
+                         "**Why**", f"(figures/{page.stem}.svg)", "**Exercise**: "):
+                at = text.find(part, at)
+                self.assertGreater(at, 0, f"{page.name} lacks {part}, or has it too early")
+            self.assertRegex(text, r"H200", page.name)
+            self.assertTrue("<summary>Solution" in text or "exercises/README.md#" in text, page.name)
+
     def test_what_was_measured_is_in_the_result_file(self):
         measured = shares_of_copy(json.loads(LADDER.read_text()))
         table = "\n".join(f"| {rung} | {100 * small:.0f} % | {100 * large:.0f} % |" for rung, (small, large) in measured.items())
@@ -80,6 +92,29 @@ class Lesson(unittest.TestCase):
         for page in PAGES:
             for found in re.findall(r"(\d+) %\s+of\s+the\s+copy", page.read_text()) if page.stem in measured else []:
                 self.assertEqual(int(found), round(100 * measured[page.stem][1]), page.name)
+
+    def test_python_cells_print_what_is_shown(self):
+        cells = 0
+        for page in PAGES:
+            for code, shown in re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", page.read_text(), re.S):
+                done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=True)
+                self.assertEqual(done.stdout.decode(), shown, page.name)
+                cells += 1
+        self.assertGreater(cells, 0)
+
+    def test_shares_on_other_pages_are_measured(self):
+        measured = {rung[:2]: large for rung, (_, large) in shares_of_copy(json.loads(LADDER.read_text())).items()
+                    if not re.search("tile|cute", rung)}
+        shares = 0
+        for name in ("mistakes.md", "production.md"):
+            text = (LEARN / name).read_text()
+            for rung, share in re.findall(r"\[(?:rung )?(\d\d)\]\([^)]*\)\s+has\s+(\d+) %", text):
+                self.assertEqual(int(share), round(100 * measured[rung]), f"{name}: {rung}")
+                shares += 1
+        self.assertGreater(shares, 2)
+        cute = re.findall(r"^\| (\d\d_cute_\w+) \|.*\| (\d+) % \|$", (LEARN / "cute.md").read_text(), re.M)
+        self.assertEqual(dict(cute), {rung: str(round(100 * large))
+                                      for rung, (_, large) in shares_of_copy(json.loads(LADDER.read_text())).items() if "_cute_" in rung})
 
     def test_links_lead_somewhere(self):
         for page in PAGES:
@@ -150,6 +185,111 @@ def shares_of_copy(result):
     speed = {(one["rung"], one["rows"]): one["gigabytes_per_second"] for one in result["rungs"] if one["batch"] == 1}
     return {rung: [speed[rung, side] / speed["00_copy", side] for side in (8192, 16384)]
             for rung, side in speed if side == 8192}
+
+
+class Emulated(unittest.TestCase):
+    """`cornerturn ladder --device emulated`. The page of the exercises has the output for each planted mistake."""
+    EXERCISES = LEARN / "exercises"
+    CLEAN = "Every access to global memory is coalesced, and shared memory has no bank conflicts."
+
+    def setUp(self):
+        code, said = run(["ladder", "--device", "emulated", "--rung", "30"])
+        if code == NO_DEVICE:
+            self.skipTest(said)
+        self.assertEqual(code, 0, said)
+
+    def emulate(self, *words, **options):
+        return run(["ladder", "--device", "emulated", *map(str, words)], **options)
+
+    def test_every_exercise_is_on_its_page_and_its_solution_passes(self):
+        page = (self.EXERCISES / "README.md").read_text()
+        exercises = sorted(self.EXERCISES.glob("*.cuh"))
+        self.assertGreater(len(exercises), 8)
+        self.assertEqual([one.name for one in exercises], sorted(one.name for one in self.EXERCISES.glob("solutions/*")))
+        for one in exercises:
+            with self.subTest(exercise=one.name):
+                block = re.search(rf"^\$ cornerturn ladder --device emulated docs/learn/exercises/{one.name}.*?^```", page, re.M | re.S)
+                self.assertRegex(block[0], "FAULT on|Bank conflicts at|Not coalesced at")
+                self.assertRegex(block[0], rf"({one.name}|move.cuh):\d+")
+                code, said = self.emulate(self.EXERCISES / "solutions" / one.name)
+                self.assertEqual(code, 0, said)
+                self.assertIn("Not coalesced" if one.stem == "missing_check" else self.CLEAN, said)
+
+    def test_solutions_on_the_pages_of_the_rungs(self):
+        solutions = 0
+        for page in PAGES:
+            for code, said in re.findall(r"```cuda\n(#include.*?)```\n\n```text\n(.*?)```", page.read_text(), re.S):
+                with self.subTest(page=page.name), tempfile.TemporaryDirectory() as folder:
+                    mine = pathlib.Path(folder, "mine.cuh")
+                    mine.write_text(code)
+                    code, found = self.emulate(mine, "--shape", "256x256")
+                    self.assertEqual(code, 0, found)
+                    self.assertIn("\n" + said, found)
+                    solutions += 1
+        self.assertGreater(solutions, 6)
+
+    def test_the_counts_are_those_of_the_model(self):
+        for rung, more in (("20_load_conflicts", []), ("40_vector_conflicts", []), ("65_async_copy", ["--bytes", "8"])):
+            code, said = self.emulate("--rung", rung, "--shape", "128x96", *more)
+            self.assertEqual(code, 0, said)
+            model = json.loads(run(["explain", rung, "--shape", "128x96", "--json", *more])[1])
+            for access in ("load", "store"):
+                rows = re.findall(rf"  global {access} +(\d+) +([\d.]+) ", said)
+                if model[access]["requests"]:
+                    self.assertEqual(sum(int(row[0]) for row in rows), model[access]["requests"], said)
+                    self.assertEqual(float(rows[0][1]), model[access]["sectors_per_request"], said)
+            conflicts = re.findall(r"  shared load +(\d+) +[\d.]+ +([\d.]+)$", said, re.M)
+            self.assertEqual([(int(a), float(b)) for a, b in conflicts],
+                             [(model["shared_load"]["requests"],
+                               model["shared_load"]["conflicts"] / model["shared_load"]["requests"])])
+
+    def test_refusals_are_one_sentence(self):
+        with tempfile.TemporaryDirectory() as folder:
+            empty = pathlib.Path(folder, "empty.cuh")
+            empty.write_text("// nothing\n")
+            for words, code, part in ((["--rung", "31"], 2, "wanted one of 00_copy"), (["no_such.cuh"], 2, "cannot read"),
+                                      ([empty], 2, "has no rung"), (["--rung", "75", "--shape", "3x4"], 2, "in place"),
+                                      (["--rung", "65", "--bytes", "2"], 2, "wanted one of")):
+                found, said = self.emulate(*words)
+                self.assertEqual((found, said.count("\n")), (code, 1), said)
+                self.assertIn(part, said)
+            code, said = run(["ladder", "--device", "cpu", str(empty)])
+            self.assertEqual((code, said.count("\n")), (2, 1), said)
+            for cxx in ("", "no-such-compiler"):
+                code, said = self.emulate("--rung", "30", env=dict(os.environ, PATH=folder, CXX=cxx))
+                self.assertEqual((code, said.count("\n")), (NO_DEVICE, 1), said)
+                self.assertIn("install g++", said)
+            code, said = self.emulate("--rung", "30", "--shape", "64x64", env=dict(os.environ, CXX="no-such-compiler"))
+            self.assertEqual(code, 0, said)
+            empty.write_text('#include "30_padded.cuh"\ntemplate <int WordBytes>\nstruct mine : no_such<WordBytes> {};\n')
+            code, said = self.emulate(empty)
+            self.assertEqual(code, 1, said)
+            self.assertIn("empty.cuh:3", said)
+
+    def test_a_wild_address_and_an_endless_loop_end_with_a_sentence(self):
+        text = (self.EXERCISES / "solutions/missing_check.cuh").read_text()
+        for line, words in (("*reinterpret_cast<int*>(0) = 1;", "outside of every array, at address 0x0"),
+                            ("for (volatile int k = 0; k == 0;) continue;", "does not end"),
+                            ("if (e.row == 0) gpu::block_barrier();", "waits at the barrier of line")):
+            with tempfile.TemporaryDirectory() as folder:
+                mine = pathlib.Path(folder, "mine.cuh")
+                mine.write_text(text.replace("    if (p.inside(e))", f"    {line}\n    if (p.inside(e))"))
+                code, said = self.emulate(mine, "--shape", "64x64")
+                self.assertEqual(code, 1, said)
+                self.assertIn(words, said)
+                self.assertIn("mine.cuh:14", said)
+
+
+class Timed(unittest.TestCase):
+    def test_one_rung_of_the_cpu(self):
+        words = ["ladder", "--device", "cpu", "--shape", "130x70", "--repeat", "2", "--rung"]
+        for name in ("30", "blocked", "30_blocked"):
+            code, said = run([*words, name])
+            self.assertEqual(code, 0, said)
+            self.assertEqual(re.findall(r"^(\d\d_\w+) ", said, re.M), ["00_copy", "30_blocked"])
+        code, said = run([*words, "31"])
+        self.assertEqual((code, said.count("\n")), (2, 1), said)
+        self.assertIn("30_blocked", said)
 
 
 class Explain(unittest.TestCase):

@@ -3,15 +3,9 @@
 
 #include <vector>
 
-#include "emulate/emulator.hpp"
-#include "ladder/facts.hpp"
+#include "ladder/emulated/run.hpp"
 
 namespace cornerturn::ladder {
-
-struct text : facts {
-  // The first fault is in session.fault.
-  void (*run)(const void* src, void* dst, const matrix_shape& shape, emulated::session& session);
-};
 
 [[nodiscard]] std::vector<text> texts();
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 
 #include "ladder/rung.hpp"
 
@@ -33,14 +32,9 @@ void walk_box(const tensor& map, int first_col, int first_row, int rows, const M
 
 inline void fetch_box(void* shared, const tensor& from, int col, int row, void* barrier, int bytes) {
   if (thread_index() == 0) {
-    std::memset(barrier, 0, 8);
+    static_cast<void>(barrier);
     walk_box(from, col, row, bytes / 128, [&](int place, const unsigned char* word) {
-      unsigned char* const to = static_cast<unsigned char*>(shared) + place;
-      if (word == nullptr) {
-        std::memset(to, 0, static_cast<std::size_t>(from.word_bytes));
-      } else {
-        emulated::load_global(to, word, from.word_bytes);
-      }
+      emulated::bring_word(static_cast<unsigned char*>(shared) + place, word, from.word_bytes);
     });
   }
   block_barrier();
@@ -50,7 +44,7 @@ inline void send_box(const tensor& to, int col, int row, const void* shared) {
   block_barrier();
   if (thread_index() != 0) return;
   walk_box(to, col, row, 128 / to.word_bytes, [&](int place, unsigned char* word) {
-    if (word != nullptr) emulated::store_global(word, static_cast<const unsigned char*>(shared) + place, to.word_bytes);
+    if (word != nullptr) emulated::send_word(word, static_cast<const unsigned char*>(shared) + place, to.word_bytes);
   });
 }
 

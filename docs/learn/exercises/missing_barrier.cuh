@@ -1,0 +1,24 @@
+// Exercise 1: a block stages its tile in shared memory. On many runs dst is right. It is wrong nevertheless.
+#pragma once
+
+#include "30_padded.cuh"
+
+namespace cornerturn::ladder {
+
+template <int WordBytes>
+struct missing_barrier : padded<WordBytes> {
+  template <class Rung, bool Checked>
+  GPU_INLINE static void through_tile(const part<Rung, Checked>& p) {
+    const int thread = static_cast<int>(gpu::thread_index());
+    for (int step = 0; step < Rung::steps; ++step) {
+      const at e = Rung::read(thread, step);
+      if (p.inside(e)) p.shared_word(e) = *p.from(e);
+    }
+    for (int step = 0; step < Rung::steps; ++step) {
+      const at e = Rung::write(thread, step);
+      if (p.inside(e)) *p.to(e) = p.shared_word(e);
+    }
+  }
+};
+
+}  // namespace cornerturn::ladder
