@@ -22,8 +22,8 @@ std::vector<lane_access> lanes(std::uint64_t global_step, std::uint64_t shared_s
 
 TEST(tally, counts_sectors_of_global_requests) {
   tally all(model::memory_rules{});
-  all.add({access::global_load, 4, lanes(4, 0)}, 3);
-  all.add({access::global_store, 4, lanes(128, 0)});
+  all.add({access::global_load, nullptr, 4, lanes(4, 0)}, 3);
+  all.add({access::global_store, nullptr, 4, lanes(128, 0)});
   EXPECT_EQ(all.counts.load.requests, 3);
   EXPECT_EQ(all.counts.load.lines, 3 * 4);
   EXPECT_EQ(all.counts.load.bytes, 3 * 128);
@@ -34,8 +34,8 @@ TEST(tally, counts_sectors_of_global_requests) {
 
 TEST(tally, counts_wavefronts_of_shared_requests) {
   tally all(model::memory_rules{});
-  all.add({access::shared_load, 4, lanes(0, 128)});
-  all.add({access::shared_store, 16, lanes(0, 16)}, 2);
+  all.add({access::shared_load, nullptr, 4, lanes(0, 128)});
+  all.add({access::shared_store, nullptr, 16, lanes(0, 16)}, 2);
   EXPECT_EQ(all.counts.shared_load.cycles, 32);
   EXPECT_EQ(all.counts.shared_load.conflicts, 31);
   EXPECT_EQ(all.counts.shared_store.cycles, 2 * 4);
@@ -44,7 +44,7 @@ TEST(tally, counts_wavefronts_of_shared_requests) {
 
 TEST(tally, a_copy_is_a_load_and_a_store_in_shared_memory) {
   tally all(model::memory_rules{}), old(model::memory_rules{}, false);
-  for (tally* one : {&all, &old}) one->add({access::async_copy, 4, lanes(4, 4, 8)});
+  for (tally* one : {&all, &old}) one->add({access::async_copy, nullptr, 4, lanes(4, 4, 8)});
   EXPECT_EQ(all.counts.async_load.lines, 1);
   EXPECT_EQ(all.counts.async_store.cycles, 1);
   EXPECT_EQ(all.counts.load.requests + all.counts.shared_store.requests, 0);
@@ -54,7 +54,7 @@ TEST(tally, a_copy_is_a_load_and_a_store_in_shared_memory) {
 
 TEST(tally, keeps_atomics_apart) {
   tally all(model::memory_rules{});
-  all.add({access::atomic, 4, lanes(0, 0, 1)}, 5);
+  all.add({access::atomic, nullptr, 4, lanes(0, 0, 1)}, 5);
   EXPECT_EQ(all.atomics, 5);
   EXPECT_EQ(all.counts.load.requests + all.counts.store.requests, 0);
 }
