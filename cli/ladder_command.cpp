@@ -56,7 +56,9 @@ std::string why_not(const std::string& device) {
 
 int run_ladder(const ladder_options& options) {
   if (!options.file.empty() && options.device != "emulated")
-    throw failure("a FILE needs --device emulated", exit_usage);
+    throw failure(fmt::format("\"{}\" is a FILE for --device emulated. Wanted: that option, or -o FILE for the result",
+                              options.file),
+                  exit_usage);
   if (options.device == "emulated") return run_emulated_ladder(options);
   if (options.device == "cuda") require_device({options.device, options.gpu});  // the sentence of all commands
   const std::string why = why_not(options.device);

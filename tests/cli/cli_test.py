@@ -33,7 +33,9 @@ class Transpose(Case):
         wanted = numpy.transpose(array, axes)
         self.assertEqual(moved.dtype, array.dtype)
         self.assertEqual(moved.shape, wanted.shape)
-        self.assertEqual(moved.tobytes(), wanted.tobytes())
+        # As bytes without fields: NumPy's copies leave the padding between fields undefined.
+        as_bytes = numpy.dtype(f"V{array.dtype.itemsize}") if array.dtype.itemsize else array.dtype
+        self.assertEqual(moved.view(as_bytes).tobytes(), wanted.view(as_bytes).tobytes())
         return moved
 
     def test_every_dtype(self):
