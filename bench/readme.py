@@ -29,7 +29,7 @@ GPU_CLASSES = {  # the sets of bench/gpu_cases.inc
     "small": "256 x 256 to 4096 x 4096 in a CUDA graph, in L2",
 }
 CPU_CLASSES = {  # the sets of bench/cases.inc
-    "plain": "matrices, round sides",
+    "plain": "matrices, sides with many factors of two",
     "pow2": "matrices, powers of two",
     "odd": "matrices, odd sides",
     "small_types": "matrices, 1 and 2 bytes",
