@@ -217,7 +217,7 @@ result measured(const char* set, double share, double worst_place) {
   return one;
 }
 
-verdict outcome(const std::vector<result>& results, const std::string& begin) {
+verdict outcome_of(const std::vector<result>& results, const std::string& begin) {
   for (const bar_line& line : check_bars(results, machine::gpu)) {
     if (line.text.rfind(begin, 0) == 0) return line.outcome;
   }
@@ -236,28 +236,28 @@ TEST(gpu_bars, every_bar_is_about_a_set_with_members) {
 }
 
 TEST(gpu_bars, share_geometric_mean_and_worst_place) {
-  EXPECT_EQ(outcome({measured("pow2", 0.97, 0.95)}, "pow2: every share"), verdict::pass);
-  EXPECT_EQ(outcome({measured("pow2", 0.97, 0.95)}, "pow2: geometric mean"), verdict::pass);
-  EXPECT_EQ(outcome({measured("pow2", 0.97, 0.95)}, "pow2: every place"), verdict::pass);
-  EXPECT_EQ(outcome({measured("pow2", 0.97, 0.91)}, "pow2: every place"), verdict::falls_short);
-  EXPECT_EQ(outcome({measured("pow2", 0.97, 0.91)}, "pow2: every share"), verdict::pass);
-  EXPECT_EQ(outcome({measured("pow2", 0.93, 0.93)}, "pow2: every share"), verdict::falls_short);
-  EXPECT_EQ(outcome({measured("pow2", 0.95, 0.95)}, "pow2: geometric mean"), verdict::falls_short);
+  EXPECT_EQ(outcome_of({measured("pow2", 0.97, 0.95)}, "pow2: every share"), verdict::pass);
+  EXPECT_EQ(outcome_of({measured("pow2", 0.97, 0.95)}, "pow2: geometric mean"), verdict::pass);
+  EXPECT_EQ(outcome_of({measured("pow2", 0.97, 0.95)}, "pow2: every place"), verdict::pass);
+  EXPECT_EQ(outcome_of({measured("pow2", 0.97, 0.91)}, "pow2: every place"), verdict::falls_short);
+  EXPECT_EQ(outcome_of({measured("pow2", 0.97, 0.91)}, "pow2: every share"), verdict::pass);
+  EXPECT_EQ(outcome_of({measured("pow2", 0.93, 0.93)}, "pow2: every share"), verdict::falls_short);
+  EXPECT_EQ(outcome_of({measured("pow2", 0.95, 0.95)}, "pow2: geometric mean"), verdict::falls_short);
 }
 
 TEST(gpu_bars, time_over_a_copy) {
-  EXPECT_EQ(outcome({measured("small", 0.92, 0.92)}, "small:"), verdict::pass);
-  EXPECT_EQ(outcome({measured("small", 0.90, 0.90)}, "small:"), verdict::falls_short);
+  EXPECT_EQ(outcome_of({measured("small", 0.92, 0.92)}, "small:"), verdict::pass);
+  EXPECT_EQ(outcome_of({measured("small", 0.90, 0.90)}, "small:"), verdict::falls_short);
 }
 
 TEST(gpu_bars, wrong_and_refused_never_pass) {
   result one = measured("small", 0.99, 0.99);
   one.entries.front().wrong = "an element differs";
-  EXPECT_EQ(outcome({one}, "small:"), verdict::falls_short);
+  EXPECT_EQ(outcome_of({one}, "small:"), verdict::falls_short);
   result refused = measured("batched", 0.99, 0.99);
   refused.entries = {made("cornerturn", role::ours, {})};
   refused.entries.front().wrong = "no kernel takes it";
-  EXPECT_EQ(outcome({refused}, "batched: every share"), verdict::falls_short);
+  EXPECT_EQ(outcome_of({refused}, "batched: every share"), verdict::falls_short);
 }
 
 }  // namespace
