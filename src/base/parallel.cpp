@@ -1,13 +1,21 @@
 #include "base/parallel.hpp"
 
 #include <omp.h>
+#include <sched.h>
 
 #include <algorithm>
 
 namespace cornerturn::base {
 
-// OpenMP counts them: with OMP_PROC_BIND it binds this thread to one core, and the affinity mask has one bit only.
-int hardware_threads() noexcept { return std::max(1, omp_get_num_procs()); }
+// With OMP_PROC_BIND, OpenMP binds this thread to one core, so the mask has one bit. Without it, clang's runtime counts the
+// cores of the program's start. A later mask may have fewer.
+int hardware_threads() noexcept {
+  cpu_set_t mask;
+  if (omp_get_proc_bind() == omp_proc_bind_false && sched_getaffinity(0, sizeof mask, &mask) == 0) {
+    return std::max(1, CPU_COUNT(&mask));
+  }
+  return std::max(1, omp_get_num_procs());
+}
 
 int default_threads() noexcept { return std::clamp(omp_get_max_threads(), 1, hardware_threads()); }
 
