@@ -11,7 +11,7 @@ mkdir -p "$scratch"
 consume() {  # consume HOW [cmake argument...]
   cmake -S "$here/app" -B "$scratch/app" -G Ninja -DCMAKE_BUILD_TYPE=Release -DHOW="$1" "${@:2}" >"$scratch/configure.log" ||
     { cat "$scratch/configure.log"; return 1; }
-  cmake --build "$scratch/app"
+  CCACHE_BASEDIR=$scratch/app cmake --build "$scratch/app"
   "$scratch/app/consumer_cpp"
   "$scratch/app/consumer_c"
 }
@@ -43,7 +43,7 @@ case $how in
     # shellcheck disable=SC2086  # one argument for each word
     cmake -S "$source" -B "$scratch/static" -G Ninja -DBUILD_SHARED_LIBS=OFF -DCORNERTURN_TESTS=OFF \
       -DCORNERTURN_CLI=OFF -DCORNERTURN_EXAMPLES=OFF -DCORNERTURN_LADDER=OFF ${CORNERTURN_CMAKE:-} >/dev/null
-    cmake --build "$scratch/static"
+    CCACHE_BASEDIR=$scratch/static cmake --build "$scratch/static"
     install_moved "$scratch/static"
     consume find_package -DCMAKE_PREFIX_PATH="$scratch/prefix"
     ;;
