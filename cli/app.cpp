@@ -65,12 +65,12 @@ bool parse_explained(explain_options& options, const std::string& text) {
 void add_explain(CLI::App& app, command_line& chosen) {
   auto options = make_options<explain_options>();
   CLI::App& command = *app.add_subcommand("explain", "Show the kernel for a shape, or the memory accesses of a kernel");
-  CLI::Option* what = add_value(
-      command, "SHAPE|KERNEL", "",
-      "The shape of the source: 4096x2048, 64x56x56x256. Or a kernel: a row of `cornerturn kernels`, or a rung of the "
-      "ladder: 30_padded",
-      "a shape such as 4096x2048, or the name of a kernel",
-      [options](const std::string& text) { return parse_explained(*options, text); });
+  CLI::Option* what = add_value(command, "SHAPE|KERNEL", "",
+                                "The shape of the source: 4096x2048, 64x56x56x256. Or a kernel: a name that "
+                                "`cornerturn kernels` lists, or a rung "
+                                "of the ladder: 30_padded",
+                                "a shape such as 4096x2048, or the name of a kernel",
+                                [options](const std::string& text) { return parse_explained(*options, text); });
   add_axes(command, options->axes);
   add_size(command, "--bytes", "Bytes of one element. Default: 4, or as the name of KERNEL says",
            options->element_bytes, 1, std::int64_t{1} << 40);
@@ -86,7 +86,8 @@ void add_explain(CLI::App& app, command_line& chosen) {
   CLI::Option* all = add_flag(command, "--all", "Compare all rungs of the ladder in one table", options->all);
   add_shape(
       command, "--shape",
-      "The matrix, or array, that KERNEL moves. Default: 2048x2048 for a rung, a problem that starts it for a row",
+      "The shape of the array that KERNEL transposes. Default: 2048x2048 for a rung of the ladder; for another kernel, "
+      "a shape that it accepts",
       options->matrix);
   add_text(command, "--arch", "NAME",
            "The GPU for KERNEL: sm_75 to sm_120, gfx90a, gfx942, gfx1030, gfx1100. Default: sm_90", options->arch);
@@ -151,13 +152,13 @@ void add_report(CLI::App& app, command_line& chosen) {
   CLI::App& command =
       *app.add_subcommand("report", "Measure the ladder, matrix sizes and other libraries, and write a web page");
   add_output(command, options->output, "The .html file to write. It needs no other file and no network")->required();
-  CLI::Option* from =
-      add_items(command, "--from", "FILE",
-                "Show this result file of `bench -o` or `ladder -o` instead of measuring; can be repeated", "a file",
-                [options](const std::string& name) {
-                  options->from.push_back(name);
-                  return true;
-                });
+  CLI::Option* from = add_items(
+      command, "--from", "FILE",
+      "Measure nothing, and show this result file of `bench -o`, `ladder -o` or `report --save`; can be repeated",
+      "a file", [options](const std::string& name) {
+        options->from.push_back(name);
+        return true;
+      });
   add_device(command, options->device, {"auto", "cpu", "cuda"},
              "Device to measure. Default: auto, a GPU if present, else the CPU")
       ->excludes(from);

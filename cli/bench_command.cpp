@@ -98,8 +98,9 @@ int run_bench(const bench_options& options, const std::vector<std::string>& word
 }
 
 void add_random(CLI::App& command, bench::arguments& given) {
-  add_integer(command, "--seed", "random: the list of cases, equal on every machine. Default: 1", given.random.seed, 0,
-              std::int64_t{1} << 62);
+  add_integer(command, "--seed",
+              "random: the seed of the list of cases. One seed makes one list, on every machine. Default: 1",
+              given.random.seed, 0, std::int64_t{1} << 62);
   add_integer(command, "--count", "random: cases, an equal number of each kind. Default: 100", given.random.count, 1,
               1000000);
   add_items(command, "--kinds", "KIND,...",
@@ -128,7 +129,9 @@ void add_bench(CLI::App& app, command_line& chosen) {
       command, "--set", "NAME,...",
       "Sets of cases. CPU: plain, odd, pow2, small_types, skinny, batched, rank_n, hot, odd_elements, "
       "in_place_square, in_place_rectangle, quick, bars, all. GPU: pow2, odd, odd_small, skinny, batched, rank_n, "
-      "small, rank_many, odd_elements, quick, bars, all. Both, and alone: random. Default: quick",
+      "small, rank_many, odd_elements, quick, bars, all. CPU and GPU: random, which cannot be combined with another "
+      "set "
+      "or a SHAPE. Default: quick",
       "sets of cases with commas", [&given](const std::string& name) {
         given.sets.push_back(name);
         return true;
@@ -145,27 +148,35 @@ void add_bench(CLI::App& app, command_line& chosen) {
       [&given](std::int64_t value) { given.threads.push_back(static_cast<int>(value)); }, 1, 4096);
   add_integer(command, "--rounds", "Timed runs of each contender. Default: 9; GPU: 7; random: 6", given.rounds, 1,
               100000);
-  add_value(command, "--min-time", "SECONDS", "At least this time of our own runs, for each case. Default: 0",
-            "a number of seconds from 0 to 3600", [&given](const std::string& text) {
-              std::size_t used = 0;
-              try {
-                given.min_time = std::stod(text, &used);
-              } catch (const std::exception&) {
-                return false;
-              }
-              return used == text.size() && given.min_time >= 0 && given.min_time <= 3600;
-            });
+  add_value(
+      command, "--min-time", "SECONDS",
+      "CPU: repeat each case until the runs of cornerturn take this time together. Default: 0, which means --rounds",
+      "a number of seconds from 0 to 3600", [&given](const std::string& text) {
+        std::size_t used = 0;
+        try {
+          given.min_time = std::stod(text, &used);
+        } catch (const std::exception&) {
+          return false;
+        }
+        return used == text.size() && given.min_time >= 0 && given.min_time <= 3600;
+      });
   add_choice(command, "--peers", "Time the other libraries that are found, too. Default: off", {"on", "off"},
              options->peers);
   add_integer(command, "--placements", "GPU: measure everything N times, each time in other memory. Default: 1",
               given.placements, 1, 1000);
-  add_text(command, "--kernel", "NAME", "Force one kernel: a row of `cornerturn kernels`", given.kernel);
+  add_text(command, "--kernel", "NAME", "Force one kernel: a name that `cornerturn kernels` lists", given.kernel);
   add_random(command, given);
-  add_flag(command, "--regret", "Time every kernel that accepts each cold case, and print chosen over best",
-           given.regret);
+  add_flag(
+      command, "--regret",
+      "Also time every other kernel that accepts the case. Print the regret: the time of the chosen kernel divided by "
+      "the time of the fastest one. Cases in cache have none",
+      given.regret);
   add_flag(command, "--huge", "Ask for 2 MiB pages", given.huge);
   add_flag(command, "--list", "Print the names of the chosen cases and stop; as JSON with --json or -o", given.list);
-  add_flag(command, "--check-bars", "Compare the results with the bars; a miss is exit code 1", given.bars);
+  add_flag(command, "--check-bars",
+           "Compare the results with the bars, the slowest speeds that are accepted: bench/bars.inc, GPU: "
+           "bench/gpu_bars.inc. A slower result is exit code 1",
+           given.bars);
   add_json(command, options->json);
   add_output(command, options->output, "Write the results to this file, for `report --from` and bench/table.py");
   command.footer("docs/measuring.md describes the method. With --json the tables are printed on stderr.");

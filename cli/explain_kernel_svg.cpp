@@ -91,7 +91,7 @@ std::string svg_of(const kernel_picture& picture) {
   body += text_at(margin, y, "t", rung.rung);
   y += line_height;
   body += text_at(margin, y, "q",
-                  fmt::format("{}, elements of {} bytes{}", ladder::text_of(picture.shape), rung.word_bytes, where));
+                  fmt::format("{}, {}{}", ladder::text_of(picture.shape), elements_text(rung.word_bytes), where));
   y += line_height;
   for (const sector_strip& strip : picture.strips) {
     body += strip_at(margin, y - 6, strip, *picture.machine);

@@ -85,8 +85,8 @@ std::string text_of(const kernel_picture& picture, bool colours) {
   const ladder::description& rung = *picture.rung;
   const model::architecture& machine = *picture.machine;
   const model::traffic& t = picture.counts;
-  std::string out = fmt::format("{}: {}, elements of {} bytes, on {} ({})\n", rung.rung, ladder::text_of(picture.shape),
-                                rung.word_bytes, machine.name, machine.product);
+  std::string out = fmt::format("{}: {}, {}, on {} ({})\n", rung.rung, ladder::text_of(picture.shape),
+                                elements_text(rung.word_bytes), machine.name, machine.product);
   const vocabulary& words = words_of(machine);
   const bool amd = machine.maker == model::vendor::amd;
   out += fmt::format("\nOne {}{} in global memory; a {} is {} words of 4 bytes\n", words.warp,
@@ -131,8 +131,8 @@ std::string text_of(const kernel_picture& picture, bool colours) {
 std::string comparison_of(const model::architecture& machine, const ladder::matrix_shape& shape, int word_bytes) {
   const bool amd = machine.maker == model::vendor::amd;
   std::string out =
-      fmt::format("{}, elements of {} bytes, on {} ({}). {} and conflicts of one request; useful bytes.\n",
-                  ladder::text_of(shape), word_bytes, machine.name, machine.product, amd ? "Cache lines" : "Sectors");
+      fmt::format("{}, {}, on {} ({}). {} and conflicts of one request; useful bytes.\n", ladder::text_of(shape),
+                  elements_text(word_bytes), machine.name, machine.product, amd ? "Cache lines" : "Sectors");
   if (amd) {
     out += fmt::format("A wavefront has {} lanes, a cache line {} bytes. {}\n", machine.rules.lanes,
                        machine.rules.line_bytes, reservation(machine));

@@ -160,7 +160,7 @@ std::string row_text(const explain_options& options, const model::architecture& 
     if (!is_free(options)) asked.posed.what = problem_of(options, asked);
     counted = trace::count(asked.posed, machine);
   } catch (const error& fault) {
-    throw failure(fmt::format("{}, elements of {} bytes: {}", asked.named, element_bytes_of(options), fault.what()),
+    throw failure(fmt::format("{}, {}: {}", asked.named, elements_text(element_bytes_of(options)), fault.what()),
                   exit_usage);
   }
   const problem& what = asked.posed.what;
@@ -193,7 +193,7 @@ std::string row_text(const explain_options& options, const model::architecture& 
     return report.dump() + "\n";
   }
   std::string out =
-      fmt::format("{}: {}, elements of {} bytes{}{}, on {} ({})\n", options.kernel, asked.named, what.element_bytes,
+      fmt::format("{}: {}, {}{}{}, on {} ({})\n", options.kernel, asked.named, elements_text(what.element_bytes),
                   extras_text(asked.posed), arithmetic_text(what), machine.name, machine.product);
   if (t.load.requests + t.async_load.requests + t.store.requests > 0) {
     out += fmt::format("\n  {:<20}{:>12}{:>14}{:>10}{:>11}\n", "global", "requests", "sectors", "each", "useful");
@@ -279,15 +279,15 @@ std::string cpu_row_text(const explain_options& options) {
                                                  {"explain", chosen.explain()}};
           return report.dump() + "\n";
         }
-        return fmt::format("{}: {}\n{}, elements of {} bytes{}{}, on this machine's CPU\n\n{}\n", row.name, row.note,
-                           one.named, what.element_bytes, what.in_place ? ", in place" : "", arithmetic_text(what),
+        return fmt::format("{}: {}\n{}, {}{}{}, on this machine's CPU\n\n{}\n", row.name, row.note, one.named,
+                           elements_text(what.element_bytes), what.in_place ? ", in place" : "", arithmetic_text(what),
                            chosen.explain());
       } catch (const error& fault) {
         if (refusal.empty()) refusal = fault.what();
       }
     }
   }
-  throw failure(fmt::format("{}, elements of {} bytes: {}", tried.front().named, element_bytes_of(options), refusal),
+  throw failure(fmt::format("{}, {}: {}", tried.front().named, elements_text(element_bytes_of(options)), refusal),
                 exit_usage);
 }
 

@@ -75,9 +75,8 @@ void print_fault(const ladder::emulated_rung& rung) {
 int run_one(const ladder_options& options, const std::filesystem::path& file, std::string_view rung,
             const std::vector<ladder::matrix_shape>& shapes) {
   const ladder::emulated_rung made = ladder::emulate(file, rung, options.element_bytes, shapes);
-  fmt::print("{}: elements of {} byte{}, tiles of {}x{}, blocks of {} threads, {} bytes of shared memory\n", made.name,
-             options.element_bytes, options.element_bytes == 1 ? "" : "s", made.tile_rows, made.tile_cols, made.threads,
-             made.shared_bytes);
+  fmt::print("{}: {}, tiles of {}x{}, blocks of {} threads, {} bytes of shared memory\n", made.name,
+             elements_text(options.element_bytes), made.tile_rows, made.tile_cols, made.threads, made.shared_bytes);
   if (!made.faults.empty()) {
     print_fault(made);
     return exit_failure;

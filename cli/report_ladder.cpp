@@ -37,7 +37,7 @@ std::string bar(const ladder::timing& one, double roof, double longest) {
 }
 
 std::string title_of(const ladder_run& run, const ladder::timing& first) {
-  std::string title = fmt::format("{}, elements of {} bytes", ladder::text_of(first.shape), first.word_bytes);
+  std::string title = fmt::format("{}, {}", ladder::text_of(first.shape), elements_text(first.word_bytes));
   if (run.where.threads > 0) {
     title += fmt::format(", {} thread{}", run.where.threads, run.where.threads == 1 ? "" : "s");
   }

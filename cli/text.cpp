@@ -115,6 +115,10 @@ std::string tuple_text(std::span<const std::int64_t> values) {
 
 std::string axes_text(std::span<const int> axes) { return fmt::format("{}", fmt::join(axes, ",")); }
 
+std::string elements_text(std::int64_t element_bytes) {
+  return fmt::format("elements of {} byte{}", element_bytes, element_bytes == 1 ? "" : "s");
+}
+
 std::string bytes_text(std::int64_t bytes) {
   static constexpr std::array units{"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   if (bytes < 1024) return fmt::format("{} {}", bytes, bytes == 1 ? "byte" : "bytes");

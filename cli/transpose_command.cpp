@@ -2,6 +2,7 @@
 // 4. verify it  5. publish it under its name  6. print a summary.
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -15,6 +16,7 @@
 #include "npy.hpp"
 #include "output_file.hpp"
 #include "progress.hpp"
+#include "streams.hpp"
 #include "text.hpp"
 #include "verify.hpp"
 #include "workers.hpp"
@@ -141,7 +143,8 @@ int run_transpose(const transpose_options& options) {
 
   // 2
   struct stat about {};
-  if (stat(options.output.c_str(), &about) == 0 && S_ISREG(about.st_mode) &&
+  const int stream = descriptor_named(options.output, STDOUT_FILENO);  // a shell's `> FILE` can be the input too
+  if ((stream >= 0 ? fstat(stream, &about) : stat(options.output.c_str(), &about)) == 0 && S_ISREG(about.st_mode) &&
       input.is_same_file(about.st_dev, about.st_ino)) {
     throw failure(
         fmt::format("{}: is the same file as the input {}, wanted another file: the command does not work in "

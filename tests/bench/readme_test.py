@@ -126,7 +126,7 @@ class Tables(unittest.TestCase):
             self.assertEqual(readme.class_of(case), wanted, case["name"])
         text = readme.random_table(result(*cases)["cornerturn"] | {"date": "2026-11-24"})
         self.assertEqual(text.count("\n| "), len(readme.CLASSES), "every class has a line")
-        self.assertIn("| elements of 3, 6, 12 and 24 bytes, any shape | 2 | **0.50** | 0.50 | cuTENSOR 0.25, ours 0.50 (2) |", text)
+        self.assertIn("| elements of 3, 6, 12 and 24 bytes, any shape | 2 | **0.50** | 0.50 | cuTENSOR 0.25, cornerturn 0.50 (2) |", text)
         self.assertIn("median of 3 to 4 processes, revision abc.", text)
 
 

@@ -191,6 +191,18 @@ class BadInput(Case):
         self.assertEqual(self.read("in.npy"), self.good)
         self.assertEqual(len(os.listdir(self.folder)), 3)
 
+    def test_same_file_through_stdout(self):
+        source = self.write("in.npy", self.good)
+        for flags in (os.O_WRONLY | os.O_APPEND, os.O_RDWR):
+            for name in ("-", "/dev/stdout", "/dev/fd/1"):
+                descriptor = os.open(source, flags)
+                done = subprocess.run([COMMAND, "transpose", source, name], stdout=descriptor, stderr=subprocess.PIPE,
+                                      check=False)
+                os.close(descriptor)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn(b"is the same file as the input", done.stderr)
+                self.assertEqual(self.read("in.npy"), self.good)
+
     def test_missing_and_directory(self):
         done = self.run_command("transpose", self.path("none.npy"), self.path("out.npy"), code=1)
         self.assertIn("none.npy: cannot open for reading: No such file", done.stderr)

@@ -177,6 +177,8 @@ class Usage(Case):
         done = self.run_command("explain", row, "--shape", "2x63x65", "--axes", "0,2,1", code=2)
         self.assertIn("cannot move", done.stderr)
         self.run_command("explain", row, "--shape", "64x64x3", "--svg", "x.svg", code=2)
+        done = self.run_command("explain", "cuda_gather_b4", "--shape", "64x64", "--bytes", "1", code=2)
+        self.assertIn("axes 1,0, elements of 1 byte: ", done.stderr)
 
     def test_explain_knows_every_kernel(self):
         rows = json.loads(self.run_command("kernels", "--json").stdout)
