@@ -6,7 +6,7 @@
 // stores of 16 bytes have no conflicts. Shared loads have 8 lanes on each of 4 banks: 7 conflicts per warp.
 // In the profiler: fewer instructions and requests; a quarter of the shared load conflicts of 20.
 // Seed: CuTe, "vectorized bank conflict read"; it refuses column counts that are not multiples of 4. The A100 staircase
-// drops the last columns of such a matrix (its `col + 3 < N` has no else). This rung copies them one by one.
+// drops the last columns of such a matrix (its `col + 3 < N` has no else). This rung then loads one by one.
 #pragma once
 
 #include "20_load_conflicts.cuh"

@@ -2,9 +2,9 @@
 //
 // Against 55: tile_of(), the block order.
 // The model predicts: the counts of 55. It does not model channels.
-// In the profiler: the counters of 55; only the time differs. On Fermi this order gave a factor of two if the pitch was
-// a power of two. Current GPUs hash addresses in hardware, and the order costs locality: -2 to -6 points of the roof
-// (H200, 2026-11-21).
+// In the profiler: the counters of 55; only the time differs. The order is from GPUs on which tiles of one column shared a
+// DRAM channel if the pitch was a power of two. Current GPUs hash addresses in hardware, and the order costs locality: 4
+// to 5 points of the copy (H200, 2026-11-23).
 // Seed: the A100 staircase, for square matrices only. Here each row of tiles is rotated by its number: a bijection for
 // any shape.
 #pragma once
