@@ -19,7 +19,8 @@ def main(arguments: list[str] | None = None) -> int:
     bench.add_argument("--allocate", action="store_true", help="each call allocates its result, without out")
     bench.add_argument("--only", default="", help="only run cases with this text in their name")
     bench.add_argument("--plot", metavar="FILE", help="draw the table into a .svg, .png or .pdf file; needs matplotlib")
-    bench.add_argument("--json", metavar="FILE", help="write the numbers to this file")
+    bench.add_argument("--json", action="store_true", help="print one JSON value on stdout; the table goes to stderr")
+    bench.add_argument("-o", "--output", metavar="FILE", help="write the numbers to this JSON file")
     commands.add_parser("doctor", help="describe this build and this machine")
     chosen = parser.parse_args(arguments)
     if chosen.command == "doctor":
@@ -30,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
     from . import bench as measured
     return measured.run(device=chosen.device, mib=chosen.mib or {"cpu": 64, "cuda": 512}[chosen.device],
                         seconds=chosen.seconds, allocate=chosen.allocate, only=chosen.only, plot=chosen.plot,
-                        json_file=chosen.json)
+                        json_on_stdout=chosen.json, output=chosen.output)
 
 
 if __name__ == "__main__":

@@ -295,7 +295,7 @@ def processor() -> str:
 
 
 def run(*, device: str, mib: float, seconds: float, allocate: bool, only: str, plot: str | None,
-        json_file: str | None) -> int:
+        json_on_stdout: bool = False, output: str | None = None) -> int:
     among = contenders(device)
     cases = [sized(case, mib) for case in CASES if only in case.name]
     if not cases:
@@ -304,23 +304,27 @@ def run(*, device: str, mib: float, seconds: float, allocate: bool, only: str, p
     where = processor() if device == "cpu" else "CUDA"
     if device == "cuda" and isinstance(among[1].framework, Torch):
         where = among[1].framework.torch.cuda.get_device_name()
+    tables = sys.stderr if json_on_stdout else sys.stdout
     print(f"cornerturn {cornerturn.__version__} on {where}, arrays of {mib:g} MiB, "
-          f"{'new results' if allocate else 'into out'}: GB/s read and written (share of the copy)\n")
+          f"{'new results' if allocate else 'into out'}: GB/s read and written (share of the copy)\n", file=tables)
     results: dict[str, dict[str, float]] = {}
     for case in cases:
         print(f"  {case.name} {case.shape}", file=sys.stderr)
         results[case.name] = measure(case, among, seconds, allocate)
     moved = {case.name: 2 * int(np.prod(case.shape)) * np.dtype(case.dtype).itemsize for case in cases}
     small = overhead(among)
-    print(table(results, moved, small))
+    print(table(results, moved, small), file=tables)
     if any(type(one.framework) is Jax for one in among) and not allocate:
-        print("\nJAX arrays are immutable: JAX always allocates its results.")
-    if json_file:
-        with open(json_file, "w", encoding="utf-8") as file:
-            json.dump({"format": 1, "cornerturn": cornerturn.__version__, "device": device, "machine": where, "mib": mib,
-                       "allocate": allocate, "date": time.strftime("%Y-%m-%d"), "bytes_moved": moved,
-                       "seconds": results, "call_seconds": small}, file, indent=1)
+        print("\nJAX arrays are immutable: JAX always allocates its results.", file=tables)
+    numbers = {"format": 1, "cornerturn": cornerturn.__version__, "device": device, "machine": where, "mib": mib,
+               "allocate": allocate, "date": time.strftime("%Y-%m-%d"), "bytes_moved": moved, "seconds": results,
+               "call_seconds": small}
+    if json_on_stdout:
+        print(json.dumps(numbers))
+    if output:
+        with open(output, "w", encoding="utf-8") as file:
+            json.dump(numbers, file, indent=1)
     if plot:
         draw(results, plot, f"Permutations on {where}, {mib:g} MiB")
-        print(f"\n{plot}")
+        print(f"\n{plot}", file=tables)
     return 0

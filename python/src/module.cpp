@@ -87,9 +87,9 @@ void move_memory(nb::handle src, nb::handle dst, nb::handle axes, nb::handle str
     throw error(status::invalid_argument, "out and x have different element types. Wanted: equal types");
   }
   if (x.is.element_bytes != out.is.element_bytes) {
-    throw error(status::invalid_argument, "out has elements of " + std::to_string(out.is.element_bytes) +
-                                              " bytes, but x of " + std::to_string(x.is.element_bytes) +
-                                              ". Wanted: equal sizes");
+    throw error(status::invalid_argument, "the elements of out and x have " + std::to_string(out.is.element_bytes) +
+                                              " and " + std::to_string(x.is.element_bytes) +
+                                              " bytes. Wanted: equal sizes");
   }
   run(x.is, order, out.is, {stream_of(stream), held, threads});
 }

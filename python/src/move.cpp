@@ -210,8 +210,8 @@ void run(const view& x, const axis_list& axes, const view& out, const execution&
   const problem what = make_problem(x, axes, &out);
   if (how.held != nullptr && what != how.held->what) {
     refuse(status::invalid_argument, "the arrays do not fit the plan: x has shape " + shape_text(x.rank, x.extents) +
-                                         " and elements of " + std::to_string(x.element_bytes) +
-                                         " bytes. Wanted: the shape, element size and strides of the plan's x and out");
+                                         " and an element size of " + std::to_string(x.element_bytes) +
+                                         ". Wanted: the shape, element size and strides of the plan's x and out");
   }
   execute_long(what, {.src = x.data, .dst = out.data}, bytes, x.where, how);
 }

@@ -61,7 +61,7 @@ def test_docstrings(framework, thing):
 def test_bench(tmp_path, capsys):
     pytest.importorskip("matplotlib")
     arguments = ["bench", "--mib", "0.5", "--seconds", "0.01"]
-    assert command.main([*arguments, "--plot", str(tmp_path / "a.svg"), "--json", str(tmp_path / "a.json")]) == 0
+    assert command.main([*arguments, "--plot", str(tmp_path / "a.svg"), "-o", str(tmp_path / "a.json")]) == 0
     printed = capsys.readouterr().out
     results = json.loads((tmp_path / "a.json").read_text())
     assert set(results["seconds"]) == {case.name for case in bench.CASES}
@@ -74,12 +74,16 @@ def test_bench(tmp_path, capsys):
     assert command.main([*arguments, "--only", "complex", "--allocate", "--plot", str(tmp_path / "a.png")]) == 0
     assert (tmp_path / "a.png").read_bytes()[:4] == b"\x89PNG"
     assert "matrix uint8" not in capsys.readouterr().out
+    assert command.main([*arguments, "--only", "complex", "--json"]) == 0  # on stdout, and nothing else there
+    printed = capsys.readouterr()
+    assert "complex" in next(iter(json.loads(printed.out)["seconds"]))
+    assert "share of the copy" in printed.err
 
 
 def test_bench_checks_results(monkeypatch):
     monkeypatch.setattr(bench.Framework, "move", lambda self, x, axes, out: x.T.copy()[::-1])
     with pytest.raises(SystemExit, match="NumPy has a wrong result for matrix uint8"):
-        bench.run(device="cpu", mib=0.1, seconds=0.01, allocate=True, only="uint8", plot=None, json_file=None)
+        bench.run(device="cpu", mib=0.1, seconds=0.01, allocate=True, only="uint8", plot=None)
 
 
 def test_bench_names_its_cases():
