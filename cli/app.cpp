@@ -140,9 +140,17 @@ void add_ladder(CLI::App& app, command_line& chosen) {
   add_flag(command, "--check", "Check every rung on every kind of edge; measure nothing", options->check);
   add_json(command, options->json);
   add_output(command, options->output, "Write the measurements to this result file");
-  command.callback([options, device, &chosen] {
+  command.callback([options, device, &command, &chosen] {
     options->device = device->kind;
     options->gpu = device->ordinal;
+    for (const char* name : {"--threads", "--repeat", "--check", "--json", "--output"}) {
+      if (device->kind == "emulated" && command.count(name) > 0) {
+        throw CLI::ValidationError(
+            fmt::format("{} is given with --device emulated, which always checks and measures nothing. Wanted: another "
+                        "device with it",
+                        name));
+      }
+    }
     chosen.action = [options] { return run_ladder(*options); };
   });
 }

@@ -6,7 +6,9 @@ namespace cornerturn::ladder {
 std::filesystem::path file_of_rung(std::string_view rung) { return std::string(rung) + ".cuh"; }
 
 emulated_rung emulate(const std::filesystem::path&, std::string_view, int, const std::vector<matrix_shape>&) {
-  throw no_emulator("this build has no emulator: it needs g++ without sanitizers, and -DCORNERTURN_COUNT_ROWS=ON");
+  throw no_emulator(std::string("this build of the command has no emulator, as in a Python package, or a build with "
+                                "sanitizers or -DCORNERTURN_COUNT_ROWS=OFF. ") +
+                    wanted_emulator);
 }
 
 }  // namespace cornerturn::ladder

@@ -230,7 +230,8 @@ fs::path file_of_rung(std::string_view rung) {
 emulated_rung emulate(const fs::path& given, std::string_view rung, int word_bytes,
                       const std::vector<matrix_shape>& shapes) {
   if (!fs::exists(text_folder() / "ladder/rung.hpp")) {
-    throw no_emulator("the emulator needs the headers of the ladder, which are not in " + text_folder().string());
+    throw no_emulator("the emulator compiles the ladder's sources, which are not in " + text_folder().string() + ". " +
+                      wanted_emulator);
   }
   const fs::path file = fs::absolute(given).lexically_normal();
   const std::string type =

@@ -16,6 +16,8 @@ namespace cornerturn::ladder {
 struct no_emulator : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+inline constexpr const char* wanted_emulator =
+    "Wanted: the command of a build of the source tree with g++, or of a package that has the ladder's sources";
 // The file does not compile. The message is the compiler's.
 struct not_compiled : std::runtime_error {
   using std::runtime_error::runtime_error;

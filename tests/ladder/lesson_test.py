@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -261,6 +262,20 @@ class Emulated(unittest.TestCase):
                 self.assertIn("install g++", said)
             code, said = self.emulate("--rung", "30", "--shape", "64x64", env=dict(os.environ, CXX="no-such-compiler"))
             self.assertEqual(code, 0, said)
+            for words in (["--threads", "2"], ["--repeat", "3"], ["--check"], ["--json"], ["-o", "times.json"]):
+                code, said = self.emulate("--rung", "30", *words, cwd=folder)
+                self.assertEqual((code, said.count("\n")), (2, 2), said)  # the second line names --help
+                self.assertIn("with --device emulated", said)
+                self.assertFalse(pathlib.Path(folder, "times.json").exists())
+            alone = pathlib.Path(folder, "bin/cornerturn")  # as in a Python package: no sources beside the command
+            alone.parent.mkdir()
+            shutil.copy(COMMAND, alone)
+            for words in ([], ["--rung", "30"], [empty]):
+                done = subprocess.run([alone, "ladder", "--device", "emulated", *map(str, words)],
+                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+                said = done.stdout.decode()
+                self.assertEqual((done.returncode, said.count("\n")), (NO_DEVICE, 1), said)
+                self.assertIn("a build of the source tree", said)
             empty.write_text('#include "30_padded.cuh"\ntemplate <int WordBytes>\nstruct mine : no_such<WordBytes> {};\n')
             code, said = self.emulate(empty)
             self.assertEqual(code, 1, said)
