@@ -93,8 +93,10 @@ lane_starts layout::starts_of(int lanes_log2) const noexcept {
   const int skipped = words_ == 1 ? 0 : 1, line_axes = axes_.line().count;
   for (int i = skipped; i < dst_.count; ++i) made.axes[made.count++] = dst_.axes[i];
   // Splits `index` over the axes [first, last) of `made`. Most lanes need no division.
+  int reached = 0;  // no lane has an index on the axes from here on
   const auto split = [&](int index, int first, int last, auto& indices) {
     for (int i = first; i < last && index > 0; ++i) {
+      reached = std::max(reached, i + 1);
       const auto tile = static_cast<int>(axes_.tile(made.axes[i]));
       const int above = index < tile ? 0 : index / tile;
       indices[i] = index - above * tile;
@@ -114,6 +116,7 @@ lane_starts layout::starts_of(int lanes_log2) const noexcept {
     const int index = (along * 16 + assemble_halo_bytes - static_cast<int>(misaligned & 31)) / element;
     split(index < of_line ? index : index % of_line, 0, line_axes - skipped, indices);
   }
+  made.count = reached;
   return made;
 }
 
