@@ -37,6 +37,9 @@ struct assemble_args {
   assemble_count line_bytes;
   map::fast_divisor element;  // bytes of an element that is a run of bytes
   std::int32_t halo = 0;      // indices before the box, of the axis that cuts lines, that are also loaded
+  // Byte b of the box is at b ^ (b >> swizzle_shift & swizzle_mask). The mask is for two offsets of 16 bits; 0: no swizzle.
+  std::int32_t swizzle_shift = 0;
+  std::uint32_t swizzle_mask = 0;
   std::int64_t halo_src_bytes = 0;
   std::int64_t span_bytes = 0;  // of src, from the first byte of a whole box to its last
   // Neighbouring threads copy neighbouring granules of a run: `granule_threads` of them one run.

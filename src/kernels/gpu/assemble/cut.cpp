@@ -11,10 +11,22 @@ namespace {
 
 using base::ceil_div;
 
-constexpr std::int64_t most_bytes = 65535;    // of a box: a table entry has 16 bits
-constexpr int most_padding = 4;               // times 16 bytes, between runs
-constexpr double other_instructions = 24;     // of a chunk, besides loads
-constexpr std::int64_t least_run_bytes = 16;  // a chunk is in two elements at most
+constexpr std::int64_t most_bytes = 65535;  // of a box: a table entry has 16 bits
+constexpr int most_padding = 4;             // times 16 bytes, between runs
+// The cost of a chunk, in wavefronts of shared memory. Fitted to 129 problems with up to eight choices each: the choices by
+// these constants reach 0.851 of a copy, the fastest ones 0.857 (H200, 2026-11-24).
+constexpr double other_cost = 24;                     // besides loads
+constexpr double stored_line_cost = 4;                // of each line that a warp stores to at once
+constexpr double swizzle_cost = 0.3;                  // of a load
+constexpr double granule_cost = 5;                    // of the copy of a granule
+constexpr double part_cost = 500;                     // of a part of a chunk and of its sector, at the end of a line
+constexpr double entry_cost = 30;                     // of an element in the table
+constexpr double padding_cost = 7;                    // in a box twice as large, so that fewer boxes are in flight
+constexpr std::int64_t most_halo_bytes = 384;         // of a line; without a halo the line ends within sectors
+constexpr std::int64_t most_short_line_bytes = 1024;  // of a line that may go on
+constexpr std::int64_t least_row_bytes = 64;          // of a run that gets padding inside
+constexpr std::int32_t swizzled_bits = 0x70;          // of an offset: granules of 16 bytes within 128
+constexpr std::int64_t least_run_bytes = 16;          // a chunk is in two elements at most
 // Lines that go on in dst end within sectors. Of 162 bytes they reach 0.40 of a copy where another family has 0.66; of
 // 945 bytes 0.69 and 0.49 (H200, 2026-11-24).
 constexpr std::int64_t least_line_bytes = 256;
@@ -31,7 +43,7 @@ using smem_strides = std::array<std::int64_t, map::max_axes>;
 struct lane_starts {
   int count = 0;
   std::array<int, max_box_axes> axes{};
-  std::array<std::array<std::int32_t, max_box_axes>, 32> index{};
+  std::array<std::array<std::int32_t, 32>, max_box_axes> index;  // (axis, lane)
 };
 
 class layout {
@@ -44,11 +56,18 @@ class layout {
  private:
   [[nodiscard]] int slot_of(int k) const noexcept { return k == cut_run_ ? 0 : k == cut_line_ ? 1 : -1; }
   [[nodiscard]] std::int64_t loaded(int k) const noexcept { return axes_.tile(k) + (k == halo_axis_ ? halo_ : 0); }
-  // Strides with `pad` * 16 more bytes between runs. Returns the bytes of the box.
-  std::int64_t pitches(int pad, smem_strides& strides) const noexcept;
+  // Strides with `pad` * 16 more bytes between runs, which have the first `run_axes` axes of runs of src. Returns the bytes
+  // of the box.
+  std::int64_t pitches(int run_axes, int pad, smem_strides& strides) const noexcept;
   [[nodiscard]] lane_starts starts_of(int lanes_log2) const noexcept;
-  [[nodiscard]] double conflicts_of(const smem_strides& strides, const lane_starts& starts) const noexcept;
-  void choose_pitch(assemble_box& made, smem_strides& strides) const noexcept;
+  [[nodiscard]] double conflicts_of(const smem_strides& strides, const lane_starts& starts, int swizzle,
+                                    double most) const noexcept;
+  int choose_pitch(assemble_box& made, smem_strides& strides) const noexcept;
+  [[nodiscard]] box_walk run_of(int run_axes) const noexcept {
+    box_walk made = axes_.run();
+    made.count = run_axes;
+    return made;
+  }
   [[nodiscard]] assemble_count count(const box_walk& all, int first, int last) const noexcept;
   bool number(grid& blocks, std::uint32_t& all) const noexcept;
 
@@ -64,22 +83,22 @@ class layout {
   std::int64_t halo_ = 0;
 };
 
-std::int64_t layout::pitches(int pad, smem_strides& strides) const noexcept {
-  std::int64_t dense = word_, first = axes_.run().count;
-  for (int i = 0; i < first; ++i) {
-    const int k = axes_.run().axes[i];
-    strides[k] = dense;
-    dense *= loaded(k);
+std::int64_t layout::pitches(int run_axes, int pad, smem_strides& strides) const noexcept {
+  const box_walk src = axes_.whole_order(run_of(run_axes));
+  std::int64_t dense = word_;
+  for (int i = 0; i < run_axes; ++i) {
+    strides[src.axes[i]] = dense;
+    dense *= loaded(src.axes[i]);
   }
   // A run may begin anywhere in its first granule, and the next run too.
   bool alike = true;
-  for (int i = static_cast<int>(first); i < src_.count; ++i) {
-    alike = alike && form_.axes[src_.axes[i]].src_stride * word_ % 16 == 0;
+  for (int i = run_axes; i < src.count; ++i) {
+    alike = alike && form_.axes[src.axes[i]].src_stride * word_ % 16 == 0;
   }
   std::int64_t end = dense;
   dense += (alike ? 15 : 30) + (words_ == 3 && word_ == 1 ? 4 : 0) + 16 * pad;
-  for (int i = static_cast<int>(first); i < src_.count; ++i) {
-    const int k = src_.axes[i];
+  for (int i = run_axes; i < src.count; ++i) {
+    const int k = src.axes[i];
     strides[k] = at_least(dense, form_.axes[k].src_stride * word_);
     end += strides[k] * (loaded(k) - 1);
     dense = strides[k] * loaded(k);
@@ -91,55 +110,63 @@ std::int64_t layout::pitches(int pad, smem_strides& strides) const noexcept {
 lane_starts layout::starts_of(int lanes_log2) const noexcept {
   lane_starts made;
   const int skipped = words_ == 1 ? 0 : 1, line_axes = axes_.line().count;
-  for (int i = skipped; i < dst_.count; ++i) made.axes[made.count++] = dst_.axes[i];
+  for (int i = skipped; i < dst_.count; ++i) {
+    made.index[made.count].fill(0);
+    made.axes[made.count++] = dst_.axes[i];
+  }
   // Splits `index` over the axes [first, last) of `made`. Most lanes need no division.
   int reached = 0;  // no lane has an index on the axes from here on
-  const auto split = [&](int index, int first, int last, auto& indices) {
+  const auto split = [&](int index, int first, int last, int lane) {
     for (int i = first; i < last && index > 0; ++i) {
       reached = std::max(reached, i + 1);
       const auto tile = static_cast<int>(axes_.tile(made.axes[i]));
       const int above = index < tile ? 0 : index / tile;
-      indices[i] = index - above * tile;
+      made.index[i][lane] = index - above * tile;
       index = above;
     }
   };
   const int element = static_cast<int>(word_) * std::max(words_, 1);
   const auto of_line = static_cast<int>(axes_.elements(axes_.line()) / std::max(words_, 1));
   for (int lane = 0; lane < 32; ++lane) {
-    auto& indices = made.index[lane];
-    split(lane >> lanes_log2, line_axes - skipped, made.count, indices);
+    split(lane >> lanes_log2, line_axes - skipped, made.count, lane);
     std::int64_t misaligned = 0;
     for (int i = line_axes - skipped; i < made.count; ++i) {
-      misaligned += indices[i] * (form_.axes[made.axes[i]].dst_stride * word_ & 31);
+      misaligned += made.index[i][lane] * (form_.axes[made.axes[i]].dst_stride * word_ & 31);
     }
     const int along = lane & ((1 << lanes_log2) - 1);
     const int index = (along * 16 + assemble_halo_bytes - static_cast<int>(misaligned & 31)) / element;
-    split(index < of_line ? index : index % of_line, 0, line_axes - skipped, indices);
+    split(index < of_line ? index : index % of_line, 0, line_axes - skipped, lane);
   }
   made.count = reached;
   return made;
 }
 
-// The average wavefronts of a load from shared memory by the lanes of a warp, of the first elements of their chunks.
-double layout::conflicts_of(const smem_strides& strides, const lane_starts& starts) const noexcept {
+// The average wavefronts of a load from shared memory by the lanes of a warp, of the first elements of their chunks. More
+// than `most` if there are more than so many.
+double layout::conflicts_of(const smem_strides& strides, const lane_starts& starts, int swizzle,
+                            double most) const noexcept {
   const int group = word_ == 16 ? 8 : word_ == 8 ? 16 : 32;  // lanes that are served at once
   const int cell_log2 = word_ == 16 ? 4 : word_ == 8 ? 3 : 2;
-  std::array<std::int32_t, max_box_axes> stride{};
-  for (int i = 0; i < starts.count; ++i) stride[i] = static_cast<std::int32_t>(strides[starts.axes[i]]);
+  const std::int32_t mask = swizzle == 0 ? 0 : swizzled_bits;
+  std::array<std::int32_t, 32> cells{};
+  for (int i = 0; i < starts.count; ++i) {
+    const auto stride = static_cast<std::int32_t>(strides[starts.axes[i]]);
+    for (int lane = 0; lane < 32; ++lane) cells[lane] += starts.index[i][lane] * stride;
+  }
+  for (std::int32_t& cell : cells) cell = (cell ^ (cell >> swizzle & mask)) >> cell_log2;
   int all = 0, loads = 0;
+  const double most_in_all = most * (32 / group);
   for (int first = 0; first < 32; first += group, ++loads) {
     std::array<std::uint8_t, 32> depth{};  // different cells of each bank
     std::array<std::array<std::int32_t, 32>, 32> seen;
     int worst = 1;
     for (int lane = first; lane < first + group; ++lane) {
-      std::int32_t offset = 0;
-      for (int i = 0; i < starts.count; ++i) offset += starts.index[lane][i] * stride[i];
-      const std::int32_t cell = offset >> cell_log2;
-      const int bank = cell & (group - 1);
+      const int bank = cells[lane] & (group - 1);
       const auto begin = seen[bank].begin(), end = begin + depth[bank];
-      if (std::find(begin, end, cell) != end) continue;
-      *end = cell;
+      if (std::find(begin, end, cells[lane]) != end) continue;
+      *end = cells[lane];
       worst = std::max<int>(worst, ++depth[bank]);
+      if (worst > most_in_all - all) return most + 1;
     }
     all += worst;
   }
@@ -147,43 +174,83 @@ double layout::conflicts_of(const smem_strides& strides, const lane_starts& star
 }
 
 // Chooses the padding of runs and the lanes along a line. Eight lanes along a line store 128 bytes at a time; fewer may
-// have fewer bank conflicts. A plan takes 10 us at most, so few choices are tried.
-void layout::choose_pitch(assemble_box& made, smem_strides& strides) const noexcept {
+// have fewer bank conflicts. A plan takes 10 us at most, so few choices are tried: runs that are split at one of their axes,
+// so that each part gets padding, and swizzles only where the usual choices have conflicts.
+int layout::choose_pitch(assemble_box& made, smem_strides& strides) const noexcept {
   const double loads = words_ == 0 ? 8 : words_ == 1 ? 16.0 / static_cast<double>(word_) : word_ == 8 ? 6 : 12;
   std::int64_t lines = 1;
   for (int i = axes_.line().count; i < dst_.count; ++i) lines *= axes_.tile(dst_.axes[i]);
   const std::int64_t chunks =
       std::max<std::int64_t>(1, axes_.elements(axes_.line()) * word_ / 16 + (halo_ > 0 ? 0 : 1));
   const int most_along = words_ != 0 && lines >= 4 ? 3 : 5, fewest_along = words_ == 0 || lines >= 4 ? 1 : 3;
-  std::array<smem_strides, most_padding> padded{};
-  std::array<std::int64_t, most_padding> bytes{};
-  int paddings = 0;
-  while (paddings < most_padding) {
-    bytes[paddings] = pitches(paddings, padded[paddings]);
-    if (paddings > 0 && bytes[paddings] > most_bytes) break;
-    ++paddings;
-  }
+  const int all_run_axes = axes_.run().count;
+  int run_axes = all_run_axes;
   double best = 1e300;
-  for (int along = most_along; along >= fewest_along; --along) {
-    const auto lanes = std::int64_t{1} << along;
-    const double used =
-        static_cast<double>(chunks * lines) /
-        static_cast<double>(ceil_div(chunks, lanes) * lanes * ceil_div(lines, 32 / lanes) * (32 / lanes));
-    const auto cost_of = [&](double conflicts, int pad) {
-      return (loads * conflicts + static_cast<double>(32 / lanes) + other_instructions) / used + 0.1 * pad;
-    };
-    if (cost_of(1, 0) >= best) continue;
-    const lane_starts starts = words_ == 0 ? lane_starts{} : starts_of(along);
-    for (int pad = 0; pad < paddings && cost_of(1, pad) < best; ++pad) {
-      const double conflicts = words_ == 0 ? 1 : conflicts_of(padded[pad], starts), cost = cost_of(conflicts, pad);
-      if (cost >= best) continue;
-      best = cost;
-      strides = padded[pad];
-      made.shared_bytes = static_cast<int>(std::min<std::int64_t>(bytes[pad], INT32_MAX));
-      made.conflicts = conflicts;
-      made.args.line_lanes = along;
+  smem_strides usual{};
+  const auto usual_bytes = static_cast<double>(pitches(all_run_axes, 0, usual));
+  std::array<lane_starts, 6> starts_by_lanes;
+  std::array<bool, 6> has_starts{};
+  const auto starts = [&](int along) -> const lane_starts& {
+    if (!has_starts[along]) starts_by_lanes[along] = words_ == 0 ? lane_starts{} : starts_of(along);
+    has_starts[along] = true;
+    return starts_by_lanes[along];
+  };
+  // Tries all lanes along a line and all paddings with more instructions for each chunk.
+  const auto try_all = [&](int axes_of_run, int swizzle, double more) {
+    std::array<smem_strides, most_padding> padded{};
+    std::array<std::int64_t, most_padding> bytes{};
+    int paddings = 0;
+    while (paddings < (swizzle > 0 ? 1 : most_padding)) {
+      bytes[paddings] = pitches(axes_of_run, paddings, padded[paddings]);
+      if (swizzle > 0) bytes[paddings] = ceil_div(bytes[paddings], 128) * 128;
+      if (paddings > 0 && bytes[paddings] > most_bytes) break;
+      ++paddings;
+    }
+    for (int along = most_along; along >= fewest_along; --along) {
+      const auto lanes = std::int64_t{1} << along;
+      const double used =
+          static_cast<double>(chunks * lines) /
+          static_cast<double>(ceil_div(chunks, lanes) * lanes * ceil_div(lines, 32 / lanes) * (32 / lanes));
+      const auto cost_of = [&](double conflicts, int pad) {
+        return (loads * conflicts + stored_line_cost * static_cast<double>(32 / lanes) + other_cost + more) / used +
+               0.1 * pad;
+      };
+      if (cost_of(1, 0) >= best) continue;
+      for (int pad = 0; pad < paddings && cost_of(1, pad) < best; ++pad) {
+        const double most = 1 + (best - cost_of(1, pad)) * used / loads;
+        const double conflicts = words_ == 0 ? 1 : conflicts_of(padded[pad], starts(along), swizzle, most);
+        const double larger = axes_of_run == all_run_axes ? 0 : static_cast<double>(bytes[pad]) / usual_bytes - 1;
+        const double cost = cost_of(conflicts, pad) + padding_cost * larger;
+        if (cost >= best) continue;
+        best = cost;
+        strides = padded[pad];
+        run_axes = axes_of_run;
+        made.shared_bytes = static_cast<int>(std::min<std::int64_t>(bytes[pad], INT32_MAX));
+        made.conflicts = conflicts;
+        made.args.line_lanes = along;
+        made.args.swizzle_shift = swizzle;
+        made.args.swizzle_mask = swizzle > 0 ? std::uint32_t{swizzled_bits} * 0x10001 : 0;
+      }
+    }
+  };
+  try_all(all_run_axes, 0, 0);
+  if (fused_ && made.conflicts >= 2) {
+    const int skipped = words_ == 1 ? 0 : 1;
+    std::int64_t row = axes_.elements(axes_.run()) * word_;
+    for (int count = all_run_axes - 1; count > skipped; --count) {
+      row /= axes_.tile(axes_.run().axes[count]);
+      if (row < least_row_bytes) break;
+      // Only one axis of the rows may be cut: their last one.
+      if (cut_run_ >= 0 && cut_line_ >= 0) break;
+      try_all(count, 0, granule_cost * (1.0 / 3 + 30 / static_cast<double>(row)));
+    }
+    if (words_ == 1 && word_ <= 8) {
+      for (int swizzle = 3; swizzle <= 7 && made.conflicts >= 2; ++swizzle)
+        try_all(all_run_axes, swizzle, swizzle_cost * loads + 4);
     }
   }
+  made.cost = best;
+  return run_axes;
 }
 
 assemble_count layout::count(const box_walk& all, int first, int last) const noexcept {
@@ -236,34 +303,39 @@ bool layout::number(grid& blocks, std::uint32_t& all) const noexcept {
 assemble_box layout::make(std::int64_t most_shared_bytes) noexcept {
   assemble_box made;
   assemble_args& args = made.args;
-  const box_walk &run = axes_.run(), &line = axes_.line();
+  const box_walk &all_run = axes_.run(), &line = axes_.line();
   const int skipped = words_ == 1 ? 0 : 1;  // the axis of an element's words
-  if (run.count == 0 || line.count == 0 || !axes_.contiguous(run) || !axes_.contiguous(line)) return made;
-  if (words_ != 1 && run.axes[0] != line.axes[0]) return made;
+  if (all_run.count == 0 || line.count == 0 || !axes_.contiguous(all_run) || !axes_.contiguous(line)) return made;
+  if (words_ != 1 && all_run.axes[0] != line.axes[0]) return made;
   const int inner = line.axes[0];
-  const bool has_runs = run.axes[0] == inner && axes_.tile(inner) * word_ >= least_run_bytes;
+  const bool has_runs = all_run.axes[0] == inner && axes_.tile(inner) * word_ >= least_run_bytes;
   if (words_ == 3 && (axes_.tile(inner) != 3 || line.count == 1)) return made;
   if (axes_.line_goes_on() && axes_.elements(line) * word_ < least_line_bytes) return made;
   if (words_ == 0 && !has_runs) return made;
   if (words_ == 1 && word_ < 16 && has_runs) return made;  // a chunk takes fewer loads of runs than of words
-  src_ = axes_.whole_order(run);
+  src_ = axes_.whole_order(all_run);
   dst_ = axes_.whole_order(line);
-  const bool plain = line.count - skipped == 1 && src_.count - run.count <= 1 && dst_.count - line.count <= 1;
+  const bool plain = line.count - skipped == 1 && src_.count - all_run.count <= 1 && dst_.count - line.count <= 1;
   if (words_ != 0 && plain == fused_) return made;
   cut_run_ = axes_.cut_of_run();
   cut_line_ = axes_.cut_of_line();
-  if (axes_.line_is_cut()) {
-    halo_axis_ = line.axes[line.count - 1];
-    const std::int64_t each = axes_.elements(line) / axes_.tile(halo_axis_) * word_;
-    halo_ = ceil_div(assemble_halo_bytes - word_, each);
+  const int last_of_line = line.axes[line.count - 1];
+  const std::int64_t each_bytes = axes_.elements(line) / axes_.tile(last_of_line) * word_;
+  const std::int64_t halo = ceil_div(assemble_halo_bytes - word_, each_bytes);
+  if (axes_.line_is_cut() && halo * each_bytes <= most_halo_bytes) {
+    halo_axis_ = last_of_line;
+    halo_ = halo;
     if (halo_ > axes_.tile(halo_axis_)) return made;
     args.halo = static_cast<std::int32_t>(halo_);
     args.halo_src_bytes = halo_ * form_.axes[halo_axis_].src_stride * word_;
   }
   smem_strides strides{};
-  choose_pitch(made, strides);
+  const box_walk run = run_of(choose_pitch(made, strides));
   made.is_too_large = made.shared_bytes > most_bytes;
   if (made.is_too_large) return made;
+  made.run_bytes = axes_.elements(axes_.run()) * word_;
+  made.row_bytes = axes_.elements(run) * word_;
+  src_ = axes_.whole_order(run);
 
   const auto listed = [&](int k, std::int64_t stride) {
     return assemble_axis{stride * word_, map::fast_divisor(static_cast<std::uint32_t>(axes_.tile(k))),
@@ -286,11 +358,10 @@ assemble_box layout::make(std::int64_t most_shared_bytes) noexcept {
     args.element = map::fast_divisor(static_cast<std::uint32_t>(axes_.tile(inner) * word_));
   }
   args.line_count = count(dst_, line.count, dst_.count);
-  made.run_bytes = axes_.elements(run) * word_;
   made.line_bytes = axes_.elements(line) * word_;
 
   const std::int64_t loaded_run =
-      run.has(halo_axis_) ? made.run_bytes / axes_.tile(halo_axis_) * loaded(halo_axis_) : made.run_bytes;
+      run.has(halo_axis_) ? made.row_bytes / axes_.tile(halo_axis_) * loaded(halo_axis_) : made.row_bytes;
   const std::int64_t granules = ceil_div(loaded_run + 15 + (words_ == 3 && word_ == 1 ? 4 : 0), 16);
   args.granule_threads = map::fast_divisor(static_cast<std::uint32_t>(ceil_div(granules, ceil_div(granules, 32))));
   args.rows_at_once = assemble_threads / static_cast<std::int32_t>(args.granule_threads.divisor);
@@ -326,6 +397,9 @@ assemble_box layout::make(std::int64_t most_shared_bytes) noexcept {
     args.row_tables = args.tables + 4 * args.element_copy_bytes;
     made.shared_bytes = args.row_tables + static_cast<int>(ceil_div(12 * (args.most_rows + args.most_lines), 16) * 16);
   }
+  const double chunks = static_cast<double>(axes_.elements() * word_) / 16;
+  if (halo_ == 0) made.cost += part_cost * 2 * args.most_lines / chunks;
+  if (fused_) made.cost += entry_cost * args.piece.divisor / chunks;
   made.is_too_large = made.shared_bytes > most_shared_bytes;
   if (made.is_too_large || !number(args.blocks, made.blocks)) made.blocks = 0;
   return made;
@@ -346,6 +420,10 @@ assemble_box cut_for_assembly(const map::canonical& form, int words, bool fused,
     axes.grow(std::max<std::int64_t>(1, costs.side_bytes / word));
     axes.even_out();
     made = layout(axes, words, fused).make(most_shared_bytes);
+    if (axes.lengthen_line(most_short_line_bytes / word)) {
+      const assemble_box longer = layout(axes, words, fused).make(most_shared_bytes);
+      if (longer.blocks > 0 && (made.blocks == 0 || longer.cost < made.cost)) made = longer;
+    }
     if (!made.is_too_large) break;
   }
   return made;

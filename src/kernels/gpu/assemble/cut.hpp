@@ -15,7 +15,9 @@ struct assemble_box {
   bool is_too_large = false;
   int shared_bytes = 0;
   double conflicts = 1;  // wavefronts of one load of a warp from shared memory
+  double cost = 0;       // of a chunk, in wavefronts of shared memory
   std::int64_t run_bytes = 0;
+  std::int64_t row_bytes = 0;  // of a run without padding inside
   std::int64_t line_bytes = 0;
 };
 

@@ -35,7 +35,7 @@ struct box_extents {
   int32_t halo_slot;
   int32_t halo;    // indices before the box; 0: lines are not cut
   int32_t absent;  // indices of the halo that do not exist, because the box is the first one
-  bool last;       // no box continues the lines
+  bool last;       // no box begins in the last sector of a line
 
   GPU_INLINE explicit box_extents(const assemble_args& args, const tile_origin& here)
       : halo_slot(args.line_bytes.slot), halo(args.halo), absent(0), last(true) {
@@ -43,7 +43,7 @@ struct box_extents {
       const int32_t tile = args.blocks.tile[slot];
       indices[slot] = here.left[slot] < tile ? static_cast<int32_t>(here.left[slot]) : tile;
       if (slot != halo_slot) continue;
-      last = here.left[slot] <= tile;
+      last = halo == 0 || here.left[slot] <= tile;
       absent = here.left[slot] == args.blocks.extent[slot] ? halo : 0;
       indices[slot] += halo;
     }
@@ -103,6 +103,12 @@ GPU_INLINE int64_t split_index(const assemble_axis* axes, int32_t rank, uint32_t
   return offset;
 }
 
+// The place in shared memory of a byte of the box, or of two bytes whose offsets are halves of a word. Granules of 16 bytes
+// change places within 128 bytes.
+GPU_INLINE uint32_t swizzled(const assemble_args& args, uint32_t offsets) {
+  return offsets ^ (offsets >> args.swizzle_shift & args.swizzle_mask);
+}
+
 // 2. The entries past a piece belong to the next one, or to elements that do not exist.
 GPU_INLINE void fill_line_tables(const assemble_args& args, const assemble_tables& at, int32_t lines,
                                  int32_t spare_entries) {
@@ -131,7 +137,7 @@ GPU_INLINE void fetch_cut_granule(const assemble_args& args, unsigned char* to, 
 
 // 1. `first` is the address of the halo's first element, `phase` its misalignment. So many spare bytes after each run are
 // copied, too. Inside: every granule is within [begin, end).
-template <bool Fused, bool Inside>
+template <bool Fused, bool Swizzled, bool Inside>
 GPU_INLINE void fetch_box(const assemble_args& args, const assemble_tables& tables, const box_extents& box,
                           const unsigned char* first, int32_t phase, int32_t spare_bytes) {
   const auto thread = static_cast<int32_t>(thread_index());
@@ -152,7 +158,9 @@ GPU_INLINE void fetch_box(const assemble_args& args, const assemble_tables& tabl
     }
     const auto shift = static_cast<int32_t>(low_word(from) & 15);
     for (int32_t at = first_at; at < shift + bytes; at += threads * 16) {
-      unsigned char* const to = shared_memory() + (smem_offset - shift + at);
+      auto offset = static_cast<uint32_t>(smem_offset - shift + at);
+      if constexpr (Swizzled) offset = swizzled(args, offset);
+      unsigned char* const to = shared_memory() + offset;
       if constexpr (Inside) {
         start_line_copy(to, from - shift + at);
       } else {
@@ -248,7 +256,10 @@ GPU_INLINE void locate_elements(const assemble_args& args, const assemble_tables
         static_cast<uint32_t>(smem_offset) * 0x10001;  // a box has at most 65535 bytes, so no sum carries
     GPU_UNROLL for (int k = 0; k < Count; k += 4) {
       const word_t<8> entries = tables.four_entries(element - piece_first + k);
-      const uint32_t two[2] = {entries.x + both, entries.y + both};
+      uint32_t two[2] = {entries.x + both, entries.y + both};
+      if (Words == 1 && args.swizzle_mask != 0) {
+        GPU_UNROLL for (int i = 0; i < 2; ++i) two[i] = swizzled(args, two[i]);
+      }
       GPU_UNROLL for (int i = 0; i < 4 && k + i < Count; ++i) {
         offset[k + i] = static_cast<int32_t>(i % 2 == 0 ? two[i / 2] & 0xffff : two[i / 2] >> 16);
       }
@@ -264,6 +275,13 @@ GPU_INLINE void locate_elements(const assemble_args& args, const assemble_tables
     offset[k] =
         smem_offset + (Fused ? int32_t{tables.entry(mine - piece_first, 0)} : mine * args.elements[0].smem_stride);
   }
+  if constexpr (Fused && Words == 1 && WordBytes < 16) {
+    if (args.swizzle_mask != 0) {
+      GPU_UNROLL for (int k = 0; k < Count; ++k) {
+        offset[k] = static_cast<int32_t>(swizzled(args, static_cast<uint32_t>(offset[k])));
+      }
+    }
+  }
 }
 
 // 3. One chunk of a line, in bytes counted from the first element of the halo.
@@ -272,36 +290,60 @@ struct assemble_chunk {
   int32_t start;        // negative: before the line
 };
 
+// 3. The part of a line that this box stores, in bytes counted from the first element of the halo: [first, last). Whole: it
+// begins and ends at sectors.
+template <bool Whole>
+struct stored_line {
+  unsigned char* to;
+  int32_t smem_offset, first, last;
+
+  template <bool Fused>
+  GPU_INLINE stored_line(const assemble_args& args, const assemble_tables& tables, const box_extents& box,
+                         unsigned char* dst, int32_t phase, int32_t line, std::bool_constant<Fused>)
+      : to(dst + (Fused ? tables.line_dst[line] : line * args.lines[0].stride_bytes)),
+        smem_offset(phase + (Fused ? tables.line_smem[line] : line * args.lines[0].smem_stride)),
+        first(args.line_bytes.each * box.halo),
+        last(box.of(args.line_bytes)) {
+    const int32_t first_sector = first - static_cast<int32_t>(low_word(to + first) & 31);
+    if (Whole || (box.absent == 0 && box.halo > 0)) first = first_sector;
+    if (Whole || !box.last) last -= static_cast<int32_t>(low_word(to + last) & 31);
+  }
+  // Bytes from the chunk that holds byte `at` to this byte.
+  GPU_INLINE int32_t in_chunk(int32_t at) const { return static_cast<int32_t>(low_word(to + at) & 15); }
+};
+
 // 3. Calls gather.get(chunk) for each chunk of the box's lines, and stores the word that it returns: get<true> for chunks
-// that are stored whole. Whole: the lines begin and end at sectors.
+// that are stored whole. The parts of chunks at the ends of lines follow, so that all lanes of a warp store parts at once.
 template <int WordBytes, bool Fused, bool Whole, class Gather>
 GPU_INLINE void write_lines(const assemble_args& args, const assemble_tables& tables, const box_extents& box,
                             unsigned char* dst, int32_t phase, const Gather& gather) {
+  using line_type = stored_line<Whole>;
+  constexpr std::bool_constant<Fused> fused{};
   const int32_t lines = box.of(args.line_count);
-  const int32_t halo_bytes = args.line_bytes.each * box.halo, end_bytes = box.of(args.line_bytes);
-  const auto lane = static_cast<int32_t>(thread_index() & 31), warp = static_cast<int32_t>(thread_index() >> 5);
-  const int32_t groups = Whole ? args.whole_groups : args.edge_groups;
+  const auto thread = static_cast<int32_t>(thread_index());
+  const int32_t lane = thread & 31, warp = thread >> 5;
   const int32_t first_chunk =
       ((warp & (1 << args.stack_warps) - 1) << args.line_lanes) + (lane & (1 << args.line_lanes) - 1);
-  const int32_t step = 16 << args.line_lanes + args.stack_warps, end = groups << args.line_lanes + 4;
-  int32_t line = (warp >> args.stack_warps << 5 - args.line_lanes) + (lane >> args.line_lanes);
+  const int32_t step = 16 << args.line_lanes + args.stack_warps;
   const int32_t line_step = assemble_threads >> args.line_lanes + args.stack_warps;
+  int32_t line = (warp >> args.stack_warps << 5 - args.line_lanes) + (lane >> args.line_lanes);
   for (; line < lines; line += line_step) {
-    unsigned char* const to = dst + (Fused ? tables.line_dst[line] : line * args.lines[0].stride_bytes);
-    const int32_t smem_offset = phase + (Fused ? tables.line_smem[line] : line * args.lines[0].smem_stride);
-    int32_t first = halo_bytes, last = end_bytes;
-    if (Whole || (box.absent == 0 && box.halo > 0)) first -= static_cast<int32_t>(low_word(to + halo_bytes) & 31);
-    if (Whole || !box.last) last -= static_cast<int32_t>(low_word(to + end_bytes) & 31);
-    const int32_t aligned = Whole ? first : first - static_cast<int32_t>(low_word(to + first) & 15);
-    const int32_t stop = last < aligned + end ? last : aligned + end;
-    for (int32_t start = aligned + first_chunk * 16; start < stop; start += step) {
-      const assemble_chunk chunk{smem_offset, start};
-      if (Whole || (start >= first && start + 16 <= last)) {
-        store_global(to + start, gather.template get<true>(chunk));
-      } else {
-        store_bytes<WordBytes>(to + start, gather.template get<false>(chunk), first - start, last - start);
-      }
+    const line_type here(args, tables, box, dst, phase, line, fused);
+    int32_t start = here.first, stop = here.last;
+    if constexpr (!Whole) start += -here.in_chunk(start) & 15, stop -= here.in_chunk(stop);
+    for (start += first_chunk * 16; start < stop; start += step) {
+      store_global(here.to + start, gather.template get<true>(assemble_chunk{here.smem_offset, start}));
     }
+  }
+  if constexpr (Whole) return;
+  for (int32_t i = thread; i < 2 * lines; i += assemble_threads) {
+    const bool is_end = i >= lines;
+    const line_type here(args, tables, box, dst, phase, is_end ? i - lines : i, fused);
+    const int32_t at = is_end ? here.last : here.first, start = at - here.in_chunk(at);
+    // A line within one chunk is stored by the lane of its beginning.
+    if (start == at || here.first >= here.last || (is_end && start < here.first)) continue;
+    store_bytes<WordBytes>(here.to + start, gather.template get<false>(assemble_chunk{here.smem_offset, start}),
+                           here.first - start, here.last - start);
   }
 }
 
@@ -326,10 +368,11 @@ struct words_of_chunk {
         Words == 1 ? chunk.start >> at::log2_bytes
                    : static_cast<int32_t>(static_cast<uint32_t>(chunk.start + 16 * at::bytes) / at::bytes) - 16;
     int32_t offset[at::count];
-    // Three words: the last of the elements may only be needed for another misalignment of the chunk.
-    if (Inside && (Words == 1 || WordBytes == 1 || element + at::count <= elements)) {
+    if constexpr (Inside) {
       locate_elements<WordBytes, Words, Fused, true>(args, tables, chunk.smem_offset, element, absent, elements,
                                                      offset);
+      // Three words: the last of the elements may only be needed for another misalignment of the chunk.
+      if (Words == 3 && WordBytes > 1 && element + at::count > elements) offset[at::count - 1] = offset[0];
     } else {
       locate_elements<WordBytes, Words, Fused, false>(args, tables, chunk.smem_offset, element, absent, elements,
                                                       offset);
@@ -340,14 +383,14 @@ struct words_of_chunk {
 };
 
 // 1. `src` is the address of the halo's first element.
-template <bool Fused>
+template <bool Fused, bool Swizzled>
 GPU_INLINE void fetch_rows(const assemble_args& args, const assemble_tables& tables, const box_extents& box,
                            const unsigned char* src, int32_t phase, int32_t spare_bytes) {
   const auto address = reinterpret_cast<std::uint64_t>(src);
   if (address >= args.arrays.src_begin + 15 && address + args.span_bytes + 15 + spare_bytes <= args.arrays.src_end) {
-    fetch_box<Fused, true>(args, tables, box, src, phase, spare_bytes);
+    fetch_box<Fused, Swizzled, true>(args, tables, box, src, phase, spare_bytes);
   } else {
-    fetch_box<Fused, false>(args, tables, box, src, phase, spare_bytes);
+    fetch_box<Fused, Swizzled, false>(args, tables, box, src, phase, spare_bytes);
   }
 }
 
@@ -367,7 +410,7 @@ GPU_INLINE void assemble_box(const assemble_args& args) {
   }
   const unsigned char* const src = here.src - args.halo_src_bytes;
   const auto phase = static_cast<int32_t>(low_word(src) & 15);
-  fetch_rows<Fused>(args, tables, box, src, phase, Elements::spare_bytes);                                // 1.
+  fetch_rows<Fused, Elements::swizzled>(args, tables, box, src, phase, Elements::spare_bytes);            // 1.
   if constexpr (Fused) fill_line_tables(args, tables, box.of(args.line_count), Elements::spare_entries);  // 2.
   wait_for_copies();
   block_barrier();  // orders the granules copied in 1 and the tables written in 2 before their reads in 3
@@ -385,6 +428,7 @@ template <int WordBytes, int Words, bool Fused>
 struct words_of_lines {
   static constexpr int word_bytes = WordBytes;  // of the smallest store
   static constexpr bool fused = Fused;
+  static constexpr bool swizzled = Fused && Words == 1 && WordBytes < 16;       // if args has a swizzle
   static constexpr int spare_entries = assembled<WordBytes, Words>::count - 1;  // of the table of elements
   static constexpr int spare_bytes = assembled<WordBytes, Words>::spare_bytes;
   using gather = words_of_chunk<WordBytes, Words, Fused>;

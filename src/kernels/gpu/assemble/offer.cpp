@@ -41,12 +41,12 @@ bool offers::assemble(const kernels::facts& known, const kernels::target& on, co
     if (args.blocks.tile[slot] > 1) part *= fill(args.blocks.extent[slot], args.blocks.tile[slot]);
   }
   const double bytes = static_cast<double>(cut.run_bytes);
-  const double granules = bytes + 30;
+  const double part_of_run = static_cast<double>(cut.row_bytes);
   const double chunks = static_cast<double>(args.edge_groups) *
                         static_cast<double>(std::int64_t{16} << args.line_lanes) / static_cast<double>(cut.line_bytes);
   predict(known, on, row,
           {.dram = 64 / bytes + 64 / static_cast<double>(cut.line_bytes),
-           .requests = granules / bytes / part,
+           .requests = (part_of_run + 30) / part_of_run / part,
            .shared = chunks * cut.conflicts / part,
            .issue = chunks / part},
           made);

@@ -77,6 +77,7 @@ struct runs_of_chunk {
 struct runs_of_lines {
   static constexpr int word_bytes = 1;
   static constexpr bool fused = true;
+  static constexpr bool swizzled = false;
   static constexpr int spare_entries = 0;
   static constexpr int spare_bytes = 0;
   using gather = runs_of_chunk;

@@ -47,6 +47,16 @@ void box_axes::even_out() noexcept {
   }
 }
 
+bool box_axes::lengthen_line(std::int64_t most_elements) noexcept {
+  const int before = line_.count;
+  while (line_.count > 0 && line_.count < max_box_axes / 2 && !cut(line_) && elements(line_) <= most_elements) {
+    const int k = next(line_);
+    if (k < 0 || tile_[k] == 1) break;
+    line_.add(k);
+  }
+  return line_.count > before;
+}
+
 // The axis that continues a walk without a gap; the first axis is the one with the smallest stride. -1: there is none.
 int box_axes::next(const box_walk& one) const noexcept {
   std::int64_t continued = 0;

@@ -32,6 +32,8 @@ class box_axes {
   // Makes the tiles of each axis that is cut equally long, so that the last one is not nearly empty. Only `run` and
   // `line` may be cut.
   void even_out() noexcept;
+  // Lets a line of at most `most_elements` go on over axes that are in the box anyway. Returns true if it does.
+  bool lengthen_line(std::int64_t most_elements) noexcept;
 
   [[nodiscard]] const map::canonical& form() const noexcept { return form_; }
   [[nodiscard]] const box_walk& run() const noexcept { return run_; }
