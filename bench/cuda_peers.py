@@ -2,8 +2,8 @@
 """Times the transposes of PyTorch, CuPy and JAX on one GPU, on the cases of gpu_cases.inc, as docs/measuring.md says.
 
     cornerturn bench --device cuda:0 --set bars --list -o cases.json
-    bench/cuda_peers.py cases.json --json peers.json --seconds 90
-    bench/merge.py RESULT.json... --peers peers.json --out bench/results/NAME.json
+    bench/cuda_peers.py cases.json -o peers.json --seconds 90
+    bench/merge.py RESULT.json... --peers peers.json -o bench/results/NAME.json
 
 A framework that is not installed is listed and left out. The cases alternate between the sets, so that each set has some
 results after an early end.
@@ -179,7 +179,7 @@ def run_all(makers, tasks, given, clock=time.monotonic, say=print):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", help="from cornerturn bench --device cuda:0 --set NAME --list -o FILE")
-    parser.add_argument("--json", default="", help="where the result goes")
+    parser.add_argument("-o", "--output", default="", metavar="FILE", help="the result file")
     parser.add_argument("--only", default="", help="frameworks, by commas: pytorch,cupy,jax")
     parser.add_argument("--case", default="", help="only cases whose name has this in it")
     parser.add_argument("--rounds", type=int, default=5)
@@ -192,8 +192,8 @@ def main():
     names = [name for name in given.only.split(",") if name]
     makers = [(name, make) for name, make in cuda_frameworks.makers(tasks) if not names or name in names]
     results, absent = run_all(makers, tasks, given)
-    if given.json:
-        with open(given.json, "w", encoding="utf-8") as file:
+    if given.output:
+        with open(given.output, "w", encoding="utf-8") as file:
             json.dump({"format": [1, 0, 0], "host_name": platform.node(), "date": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
                        "peers": results, "absent": absent}, file, indent=1)
     sys.exit(0 if all(row["verified"] for one in results for row in one["cases"]) else 1)

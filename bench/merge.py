@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Merges the result files of several processes on one GPU and the file of cuda_peers.py, and checks the bars.
 
-    bench/merge.py RUN1.json ... RUN5.json --peers PEERS.json --out bench/results/NAME.json --check
+    bench/merge.py RUN1.json ... RUN5.json --peers PEERS.json -o bench/results/NAME.json --check
     bench/merge.py bench/results/NAME.json --check                      # the bars of gpu_bars.inc, once more
 
 Files of one seed or of several seeds of `--set random` are merged too; bench/readme.py reads random-h200.json.
@@ -219,13 +219,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", nargs="+", help="of cornerturn bench --device cuda:0 -o FILE; or one merged file")
     parser.add_argument("--peers", action="append", default=[], help="of cuda_peers.py; may be repeated")
-    parser.add_argument("--out", help="where the merged file goes")
+    parser.add_argument("-o", "--output", metavar="FILE", help="the merged file")
     parser.add_argument("--check", action="store_true", help="hold it against the bars")
     given = parser.parse_args()
     runs = [read(path) for path in given.results]
     whole = runs[0] if "merged" in runs[0]["cornerturn"] else merged(runs, [read(path) for path in given.peers])
-    if given.out:
-        with open(given.out, "w", encoding="utf-8") as file:
+    if given.output:
+        with open(given.output, "w", encoding="utf-8") as file:
             file.write(text_of(whole))
     if not given.check:
         return

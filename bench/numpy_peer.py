@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times numpy.copyto(dst, src.transpose(axes)) on the cases of cases.inc, by the method of docs/measuring.md.
 
-    bench/numpy_peer.py --set quick --json numpy.json
+    bench/numpy_peer.py --set quick -o numpy.json
     bench/compare RESULT.json numpy.json
 
 One thread, because numpy.copyto uses no more. There is no roof: bench/compare joins the file by names of cases with a
@@ -131,7 +131,7 @@ def main():
     parser.add_argument("--set", action="append", default=[])
     parser.add_argument("--case", default="")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--json", default="")
+    parser.add_argument("-o", "--output", default="", metavar="FILE", help="the result file")
     given = parser.parse_args()
     rows = []
     for case in chosen(read_cases(), given.set or ["quick"], given.case):
@@ -139,8 +139,8 @@ def main():
         rows.append(row)
         print(f"{row['name']:<56} {row['gb_s']['median']:8.2f} GB/s {row['ns']['median']:14.1f} ns"
               f"{'' if row['verified'] else '  WRONG'}", flush=True)
-    if given.json:
-        with open(given.json, "w", encoding="utf-8") as file:
+    if given.output:
+        with open(given.output, "w", encoding="utf-8") as file:
             json.dump({"peer": "numpy", "version": numpy.__version__, "format": [1, 0, 0],
                        "host_name": platform.node(), "cases": rows}, file, indent=2)
     sys.exit(0 if all(row["verified"] for row in rows) else 1)

@@ -125,11 +125,10 @@ CLASSES = [
 ]
 
 
-RANDOM_WORDS = """These shapes were chosen. `bench --set random` draws shapes, axes, leading dimensions and addresses. The last column
-has the best other library: its typical share, and the share of cornerturn in the cases that it supports. `-` means that no
-other library was measured in a quarter of the cases or more.
-
-"""
+RANDOM_WORDS = "The shapes above were selected by hand. `bench --set random` draws shapes, axes, leading dimensions and addresses."
+RANDOM_PEERS = """ The last
+column has the best other library: its typical share, and the share of cornerturn in the cases that it supports. `-` means
+that no other library was measured in a quarter of the cases or more."""
 
 
 def class_of(case):
@@ -144,18 +143,22 @@ def random_peer_cell(cases):
 
 def random_table(own):
     """One line a class of the random sweep."""
-    lines = ["| random problems | cases | typical | worst | best other library, and cornerturn in its cases |", "|---|---:|---:|---:|---|"]
     by_class = {name: [] for name, _, _ in CLASSES}
     for case in own["cases"]:
         by_class[class_of(case)].append(case)
+    peers = {name: random_peer_cell(cases) for name, cases in by_class.items()}
+    has_peers = set(peers.values()) != {"-"}
+    words = RANDOM_WORDS + (RANDOM_PEERS if has_peers else "")
+    lines = ["| random problems | cases | typical | worst |" + " best other library, and cornerturn in its cases |" * has_peers,
+             "|---|---:|---:|---:|" + "---|" * has_peers]
     for name, cases in by_class.items():
         if cases:
             shares = [share(case) for case in cases]
-            lines.append(f"| {name} | {len(cases)} | **{geometric_mean(shares):.2f}** | {min(shares):.2f} | "
-                         f"{random_peer_cell(cases)} |")
+            lines.append(f"| {name} | {len(cases)} | **{geometric_mean(shares):.2f}** | {min(shares):.2f} |"
+                         + f" {peers[name]} |" * has_peers)
     few, many = (pick(case["processes"] for case in own["cases"]) for pick in (min, max))
     runs = "one process" if many == 1 else f"median of {few if few == many else f'{few} to {many}'} processes"
-    return "\n".join(lines) + f"\n\n{own['machine']['gpu']['name']}: {own['date']}, {runs}, revision {own['git_revision']}."
+    return words + "\n\n" + "\n".join(lines) + f"\n\n{own['machine']['gpu']['name']}: {own['date']}, {runs}, revision {own['git_revision']}."
 
 
 def faster(gpu):
@@ -167,14 +170,14 @@ def faster(gpu):
                          if known.get(one.name, {}).get("version"))
     machine = gpu["machine"]["gpu"]
     return (f"On an {machine['name']} cornerturn is {words}.\n"
-            f"These are geometric means over the cases that a library supports ({gpu['date']}, CUDA {machine['runtime']}; "
+            f"These are geometric means over the cases that each library supports ({gpu['date']}, CUDA {machine['runtime']}; "
             f"{versions}).")
 
 
 def blocks(folder):
     gpu = read(folder, GPU)
     made = {"faster": faster(gpu), "table:cases": cases_table(gpu, {name: read(folder, name) for name in CPUS})}
-    made["table:random"] = RANDOM_WORDS + random_table(read(folder, RANDOM)) if (folder / RANDOM).exists() else ""
+    made["table:random"] = random_table(read(folder, RANDOM)) if (folder / RANDOM).exists() else ""
     return made
 
 

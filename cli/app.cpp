@@ -115,7 +115,7 @@ void add_ladder(CLI::App& app, command_line& chosen) {
   auto options = make_options<ladder_options>();
   CLI::App& command =
       *app.add_subcommand("ladder", "Run the teaching kernels, from naive to production, on this machine");
-  CLI::Option* file = add_text(command, "FILE", "FILE",
+  CLI::Option* file = add_text(command, "FILE", "",
                                "A rung of your own, NAME.cuh, for --device emulated: a changed copy of a file of "
                                "ladder/. g++ compiles it, and the last struct of the file is run",
                                options->file);
@@ -218,7 +218,7 @@ void add_make_sample(CLI::App& app, command_line& chosen) {
   add_choice(command, "KIND", "matrix: float32 16384x16384; cube: uint16 4096x4096x12, by pixel", {"matrix", "cube"},
              options->kind)
       ->required();
-  add_text(command, "FILE", "FILE", "The .npy file to write", options->output)->required();
+  add_text(command, "FILE", "", "The .npy file to write", options->output)->required();
   add_shape(command, "--shape", "Another shape of the same rank", options->shape);
   command.callback([options, &chosen] { chosen.action = [options] { return run_make_sample(*options); }; });
 }
@@ -300,6 +300,10 @@ int run(int argc, const char* const* argv) {
   command_line chosen;
   for (int k = 0; k < argc; ++k) chosen.words.emplace_back(k == 0 ? "cornerturn" : argv[k]);
   const auto app = make_app(chosen);
+  if (const auto sentence = axes_with_spaces(chosen.words)) {
+    print_error(*sentence);
+    return exit_usage;
+  }
   try {
     app->parse(argc, argv);
   } catch (const CLI::Success& done) {  // --help and --version

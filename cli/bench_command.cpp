@@ -38,18 +38,6 @@ bool parse_size_range(const std::string& text, bench::arguments& given) {
   return *least >= 4096 && *most >= 2 * *least;
 }
 
-// `--axes 2 0 1 64x64x3` would be the axes 2, and the shapes 0, 1 and 64x64x3.
-void refuse_axes_with_spaces(const std::vector<std::string>& words) {
-  for (std::size_t k = 0; k + 2 < words.size(); ++k) {
-    const std::string& next = words[k + 2];
-    if (words[k] == "--axes" && next.find_first_not_of("0123456789") == std::string::npos) {
-      throw failure(fmt::format("--axes is \"{}\" and \"{}\" follows, wanted one word with commas, such as 2,0,1",
-                                words[k + 1], next),
-                    exit_usage);
-    }
-  }
-}
-
 void require_kernel(const std::string& name) {
   std::vector<std::string> names;
   for (const kernel_info& one : kernel_list()) names.push_back(one.name);
@@ -63,7 +51,6 @@ void require_kernel(const std::string& name) {
 
 int run_bench(const bench_options& options, const std::vector<std::string>& words) {
   bench::arguments given = options.given;
-  refuse_axes_with_spaces(words);
   require_device(options.device);
   require_kernel(given.kernel);
   given.gpu = options.device.kind == "cuda" ? options.device.gpu() : -1;

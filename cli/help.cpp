@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <string_view>
 #include <utility>
 
 #include "text.hpp"
@@ -137,6 +138,21 @@ std::string wrapped(const std::string& text, std::size_t width, std::size_t inde
     at = std::min(text.find_first_not_of(' ', end), text.size());
   }
   return out;
+}
+
+std::optional<std::string> axes_with_spaces(std::span<const std::string> words) {
+  const auto is_axis = [](const std::string& word) {
+    const bool negative = word.starts_with('-');
+    const std::string_view digits = std::string_view(word).substr(negative ? 1 : 0);
+    return !digits.empty() && digits.size() <= 2 && digits.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  for (std::size_t k = 0; k + 2 < words.size(); ++k) {
+    if (words[k] == "--axes" && is_axis(words[k + 1]) && is_axis(words[k + 2])) {
+      return fmt::format("--axes is \"{}\" and \"{}\" follows, wanted one word with commas, such as 2,0,1",
+                         words[k + 1], words[k + 2]);
+    }
+  }
+  return std::nullopt;
 }
 
 std::string usage_sentence(const CLI::App& app, const CLI::ParseError& fault) {

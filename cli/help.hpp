@@ -3,6 +3,8 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 
 namespace cornerturn::cli {
@@ -14,5 +16,8 @@ namespace cornerturn::cli {
 
 // Effect  returns a sentence: the word that is wrong, what was meant perhaps, and what is wanted
 [[nodiscard]] std::string usage_sentence(const CLI::App& app, const CLI::ParseError& fault);
+
+// Effect  returns a sentence if --axes has several words, `--axes 2 0 1`: CLI11 would take the later ones for files or shapes
+[[nodiscard]] std::optional<std::string> axes_with_spaces(std::span<const std::string> words);
 
 }  // namespace cornerturn::cli

@@ -53,6 +53,7 @@ void read_stream(int from, int to, const std::string& path) {
 }  // namespace
 
 mapped_file::mapped_file(const std::string& path) {
+  if (path.empty()) throw failure("\"\": is not the name of a file");
   const int inherited = descriptor_named(path, STDIN_FILENO);
   // Without O_NONBLOCK: open() of a FIFO waits for its writer, as it does in other commands.
   const int descriptor =
@@ -91,7 +92,8 @@ void mapped_file::map(int descriptor, const std::string& path) {
   size_ = static_cast<std::size_t>(about.st_size);
   if (size_ == 0) return;
   void* const at = mmap(nullptr, size_, PROT_READ, MAP_SHARED, descriptor, 0);
-  if (at == MAP_FAILED) throw failure(fmt::format("{}: cannot map: {}", path, error_text(errno)));
+  if (at == MAP_FAILED)
+    throw failure(fmt::format("{}: cannot map its {}: {}", path, bytes_text(about.st_size), error_text(errno)));
   data_ = static_cast<const std::byte*>(at);
   // A transpose accesses every page of the file early, so the whole file is prefetched. For a 512 MiB file in page
   // cache neither this nor MAP_POPULATE changed the time (populating: 35 ms, faults at first access: 35 ms).

@@ -302,7 +302,7 @@ npy_header parse_npy_header(std::span<const std::byte> front, std::int64_t file_
   std::int64_t bytes = header.itemsize;
   for (const std::int64_t extent : header.shape) {
     if (!empty && !multiply(bytes, extent, bytes)) {
-      bad_field("shape", *shape, fmt::format("an array of fewer than 2^63 bytes at {} bytes each", header.itemsize));
+      bad_field("shape", *shape, "an array of fewer than 2^63 bytes with " + elements_text(header.itemsize));
     }
   }
   header.data_bytes = empty ? 0 : bytes;
@@ -310,9 +310,10 @@ npy_header parse_npy_header(std::span<const std::byte> front, std::int64_t file_
   // 6 the data's size against the file's
   const std::int64_t found = file_bytes - header.data_offset;
   if (found != header.data_bytes) {
-    throw npy_error(fmt::format("{}: {} bytes of data after the header, wanted {} for shape {} at {} bytes each",
-                                found < header.data_bytes ? "truncated data" : "trailing data", found,
-                                header.data_bytes, tuple_text(header.shape), header.itemsize));
+    throw npy_error(fmt::format("{}: {} of data after the header, wanted {} for shape {} with {}",
+                                found < header.data_bytes ? "truncated data" : "trailing data",
+                                count_text(found, "byte"), header.data_bytes, tuple_text(header.shape),
+                                elements_text(header.itemsize)));
   }
   return header;
 }

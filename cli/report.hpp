@@ -97,11 +97,10 @@ using table_row = std::vector<std::string>;
 [[nodiscard]] std::string escaped(const std::string& text);
 [[nodiscard]] std::string name_html(const std::string& name);  // may be broken after '_' and before 'x'
 [[nodiscard]] std::string set_title(const measured_case& one);
-[[nodiscard]] std::string peer_title(const std::string& name);             // display name of a contender
-[[nodiscard]] std::string rate_text(double gigabytes_per_second);          // 4152, 33.8, 1.07
-[[nodiscard]] std::string percent_text(double share);                      // 93.7 %
-[[nodiscard]] std::string count_text(std::size_t count, const char* one);  // "1 case", "2 cases"
-[[nodiscard]] std::string best_peer_text(const measured_case& one);        // "JAX 3409", or empty
+[[nodiscard]] std::string peer_title(const std::string& name);       // display name of a contender
+[[nodiscard]] std::string rate_text(double gigabytes_per_second);    // 4152, 33.8, 1.07
+[[nodiscard]] std::string percent_text(double share);                // 93.7 %
+[[nodiscard]] std::string best_peer_text(const measured_case& one);  // "JAX 3409", or empty
 // The id of the row of a case in the table of all cases.
 [[nodiscard]] std::string row_id(const bench_run& run, const measured_case& one);
 [[nodiscard]] double geometric_mean(const std::vector<double>& values);

@@ -6,6 +6,7 @@
 
 #include "explain_kernel.hpp"
 #include "report.hpp"
+#include "text.hpp"
 
 namespace cornerturn::cli {
 namespace {

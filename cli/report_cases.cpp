@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "report.hpp"
+#include "text.hpp"
 
 namespace cornerturn::cli {
 namespace {

@@ -89,7 +89,7 @@ std::string dots_of(const plot& on, const std::vector<const measured_case*>& cas
   for (const measured_case* one : cases) {
     const double x = on.x(static_cast<double>(one->bytes));
     roofs += fmt::format("M{:.1f} {:.1f}h10", x - 5, on.y(one->roof));
-    const std::string what = fmt::format("{}, {} bytes each", one->shape, one->element_bytes);
+    const std::string what = one->shape + ", " + elements_text(one->element_bytes);
     const auto best = std::ranges::max_element(one->peers, {}, [](const auto& peer) { return peer.second; });
     if (best != one->peers.end()) {
       peers += fmt::format(
@@ -142,9 +142,9 @@ std::string dot_row(const group& of, double longest) {
   std::string dots;
   for (const measured_case* one : of.cases) {
     shares.push_back(one->share);
-    dots += fmt::format("<i{} style=\"left:{:.1f}%\" title=\"{}, {} bytes each: {} GB/s, {:.1f} %{}\"></i>",
+    dots += fmt::format("<i{} style=\"left:{:.1f}%\" title=\"{}, {}: {} GB/s, {:.1f} %{}\"></i>",
                         one->right ? "" : " class=\"wrong\"", 100 * one->share / longest, escaped(one->shape),
-                        one->element_bytes, rate_text(one->gigabytes_per_second), 100 * one->share,
+                        elements_text(one->element_bytes), rate_text(one->gigabytes_per_second), 100 * one->share,
                         one->right ? "" : ", WRONG");
   }
   return fmt::format(
@@ -201,8 +201,7 @@ part sizes_part(const std::vector<bench_run>& runs) {
       const auto cases = matrices_of(run, threads);
       if (cases.empty()) continue;
       const bool peers = std::ranges::any_of(cases, [](const measured_case* one) { return !one->peers.empty(); });
-      if (threads > 0)
-        made.body += fmt::format("<h3>{}</h3>\n", count_text(static_cast<std::size_t>(threads), "thread"));
+      if (threads > 0) made.body += fmt::format("<h3>{}</h3>\n", count_text(threads, "thread"));
       made.body += fmt::format(chart_key, peers ? peer_key : "");
       made.body +=
           "<figure>\n<div class=\"scroll\">" + chart(cases, 980, 360, "wide") + chart(cases, 340, 300, "narrow");

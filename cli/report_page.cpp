@@ -215,10 +215,6 @@ std::string set_title(const measured_case& one) {
 
 std::string percent_text(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
-std::string count_text(std::size_t count, const char* one) {
-  return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
-}
-
 std::string row_id(const bench_run& run, const measured_case& one) {
   return fmt::format("case-{}-{}{}", &one - run.cases.data(), run.arch.empty() ? "cpu" : "gpu", run.date);
 }

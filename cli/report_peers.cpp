@@ -5,6 +5,7 @@
 #include <map>
 
 #include "report.hpp"
+#include "text.hpp"
 
 namespace cornerturn::cli {
 namespace {
@@ -52,7 +53,7 @@ table_row row_of(const peer& one) {
           fmt::format("{:.2f} x", geometric_mean(one.faster)),
           fmt::format("{:.2f} x", *std::ranges::min_element(one.faster)),
           fmt::format("{:.2f} x", *std::ranges::max_element(one.faster)),
-          count_text(static_cast<std::size_t>(ahead), "case")};
+          count_text(ahead, "case")};
 }
 
 }  // namespace

@@ -81,10 +81,10 @@ std::vector<int> resolve_axes(const std::optional<std::vector<int>>& axes, int r
     for (int k = rank - 1; k >= 0; --k) resolved.push_back(k);
     return resolved;
   }
-  const std::string given = axes_text(*axes);
+  const std::string given = axes->empty() ? "\"\"" : axes_text(*axes);
   if (static_cast<int>(axes->size()) != rank) {
-    throw failure(fmt::format("{}: --axes {} names {} axes, wanted {}, one for each axis of the array", what, given,
-                              axes->size(), rank),
+    throw failure(fmt::format("{}: --axes {} names {}, wanted {}, one for each axis of the array", what, given,
+                              count_text(axes->size(), "axis"), rank),
                   code);
   }
   std::vector<bool> used(static_cast<std::size_t>(rank), false);
@@ -115,8 +115,12 @@ std::string tuple_text(std::span<const std::int64_t> values) {
 
 std::string axes_text(std::span<const int> axes) { return fmt::format("{}", fmt::join(axes, ",")); }
 
-std::string elements_text(std::int64_t element_bytes) {
-  return fmt::format("elements of {} byte{}", element_bytes, element_bytes == 1 ? "" : "s");
+std::string elements_text(std::int64_t element_bytes) { return "elements of " + count_text(element_bytes, "byte"); }
+
+std::string count_text(std::int64_t count, const char* one) {
+  const std::string_view word = one;
+  if (count == 1) return fmt::format("1 {}", word);
+  return word == "axis" ? fmt::format("{} axes", count) : fmt::format("{} {}s", count, word);
 }
 
 std::string bytes_text(std::int64_t bytes) {

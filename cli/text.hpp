@@ -44,6 +44,7 @@ class failure : public std::runtime_error {
 [[nodiscard]] std::string axes_text(std::span<const int> axes);              // "2,0,1"
 [[nodiscard]] std::string bytes_text(std::int64_t bytes);                    // "1.50 GiB"
 [[nodiscard]] std::string elements_text(std::int64_t element_bytes);         // "elements of 4 bytes"
+[[nodiscard]] std::string count_text(std::int64_t count, const char* one);   // "1 case", "2 cases", "2 axes"
 [[nodiscard]] std::string seconds_text(double seconds);                      // "12.3 ms"
 [[nodiscard]] std::string error_text(int error_number);                      // strerror, thread safe
 

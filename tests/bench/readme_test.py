@@ -125,9 +125,12 @@ class Tables(unittest.TestCase):
         for case, wanted in zip(cases, classes.values()):
             self.assertEqual(readme.class_of(case), wanted, case["name"])
         text = readme.random_table(result(*cases)["cornerturn"] | {"date": "2026-11-24"})
-        self.assertEqual(text.count("\n| "), len(readme.CLASSES), "every class has a line")
+        self.assertEqual(text.count("** | "), len(readme.CLASSES), "every class has a line")
         self.assertIn("| elements of 3, 6, 12 and 24 bytes, any shape | 2 | **0.50** | 0.50 | cuTENSOR 0.25, cornerturn 0.50 (2) |", text)
         self.assertIn("median of 3 to 4 processes, revision abc.", text)
+        alone = readme.random_table(result(*[measured(name, 0.5) for name in classes])["cornerturn"] | {"date": "2026-11-24"})
+        self.assertIn("| elements of 3, 6, 12 and 24 bytes, any shape | 2 | **0.50** | 0.50 |\n", alone)
+        self.assertNotIn("other library", alone)
 
 
 if __name__ == "__main__":

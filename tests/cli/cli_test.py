@@ -175,8 +175,9 @@ class BadInput(Case):
         self.refused(self.good, "--axes 0,0 names axis 0 twice", "--axes", "0,0")
         self.refused(self.good, "--axes 0,-2 names axis 0 twice", "--axes", "0,-2")
         self.refused(self.good, "--axes 0,2 has axis 2, wanted -2 to 1", "--axes", "0,2")
-        self.refused(self.good, "--axes 0 names 1 axes, wanted 2", "--axes", "0")
+        self.refused(self.good, "--axes 0 names 1 axis, wanted 2", "--axes", "0")
         self.refused(self.good, "--axes 2,1,0 names 3 axes, wanted 2", "--axes", "2,1,0")
+        self.refused(self.good, '--axes "" names 0 axes, wanted 2', "--axes", "")
 
     def test_too_many_axes(self):
         self.refused(npy("'|u1'", str((2,) * 17), bytes(2**17)), "17 axes that cannot be folded, wanted at most 16")

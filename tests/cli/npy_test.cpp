@@ -168,8 +168,9 @@ TEST(npy_header, length_that_lies) {
 }
 
 TEST(npy_header, data_of_another_size) {
-  EXPECT_SENTENCE(file_with(dict_of("'<f4'", "(3, 5)"), 59),
-                  "truncated data: 59 bytes of data after the header, wanted 60 for shape (3, 5) at 4 bytes each");
+  EXPECT_SENTENCE(
+      file_with(dict_of("'<f4'", "(3, 5)"), 59),
+      "truncated data: 59 bytes of data after the header, wanted 60 for shape (3, 5) with elements of 4 bytes");
   EXPECT_SENTENCE(file_with(dict_of("'<f4'", "(3,)"), 13), "trailing data: 13 bytes");
 }
 

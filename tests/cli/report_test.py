@@ -126,6 +126,7 @@ class Case(unittest.TestCase):
         self.assertEqual(page.without_scope, 0)
         self.assertFalse(page.tags & {"script", "link", "img", "iframe", "object"})
         self.assertIsNone(re.search(r"https?:|url\(|@import|src=|\{\{|\bnan\b|\binf\b", text))
+        self.assertIsNone(re.search(r"(?<![\d.,])1 (bytes|axes|cases|threads|banks)\b", text))
         return page
 
 

@@ -87,6 +87,9 @@ TEST(texts, for_people) {
   EXPECT_EQ(tuple_text(std::vector<std::int64_t>{3}), "(3,)");
   EXPECT_EQ(elements_text(1), "elements of 1 byte");
   EXPECT_EQ(elements_text(2000), "elements of 2000 bytes");
+  EXPECT_EQ(count_text(1, "axis"), "1 axis");
+  EXPECT_EQ(count_text(0, "axis"), "0 axes");
+  EXPECT_EQ(count_text(2, "case"), "2 cases");
   EXPECT_EQ(bytes_text(1), "1 byte");
   EXPECT_EQ(bytes_text(1023), "1023 bytes");
   EXPECT_EQ(bytes_text(1536), "1.50 KiB");

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "kernels/gpu/policy/limits.hpp"
+
 #if __has_include(<cuda_occupancy.h>)
 #include <cuda_occupancy.h>
 #define HAS_ORACLE
@@ -45,6 +47,18 @@ TEST(occupancy, registers_that_launch_bounds_leave) {
   EXPECT_EQ(registers_for(h200, 256, 2), 128);
   EXPECT_EQ(registers_for(h200, 64, 1), 255);
   EXPECT_EQ(registers_for(h200, 1024, 2), 32);
+}
+
+TEST(occupancy, launch_bounds_are_clamped_to_these_sizes) {
+  int compared = 0;
+  for (const architecture& one : architectures()) {
+    if (one.maker != vendor::nvidia) continue;
+    const gpu::residents most = gpu::most_residents(std::stoi(one.name + 3));  // after "sm_"
+    EXPECT_EQ(most.threads, one.threads) << one.name;
+    EXPECT_EQ(most.blocks, one.blocks) << one.name;
+    ++compared;
+  }
+  EXPECT_GE(compared, 7);
 }
 
 // llvm/lib/Target/AMDGPU/Utils/AMDGPUBaseInfo.cpp, getMaxNumVGPRs: the registers of a SIMD divided among its wavefronts,

@@ -61,8 +61,9 @@ def runs_the_command(child):
 
 
 def test_ends_at_ctrl_c(tmp_path):
+    # A shell ignores SIGINT for what it runs in the background, so the tests may have inherited that.
     child = subprocess.Popen([COMMAND, "bench", "--set", "quick"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                             cwd=tmp_path)
+                             cwd=tmp_path, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     end = time.monotonic() + 60
     while not runs_the_command(child) and time.monotonic() < end:
         time.sleep(0.02)

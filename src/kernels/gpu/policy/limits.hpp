@@ -2,6 +2,7 @@
 // minimum blocks on a multiprocessor of each architecture, and the division between shared memory and L1.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 
@@ -34,10 +35,29 @@ constexpr std::uint64_t limits(int threads, int blocks, int shared_percent = 0) 
 
 constexpr int threads_of(std::uint64_t packed) { return static_cast<int>(packed & 2047); }
 constexpr int shared_percent_of(std::uint64_t packed) { return static_cast<int>(packed >> 11 & 127); }
-// arch: 90 for sm_90
+// The threads and blocks that fit a multiprocessor: CUDA C++ Programming Guide, "Technical Specifications per Compute
+// Capability". arch: 90 for sm_90.
+struct residents {
+  int threads;
+  int blocks;
+};
+constexpr residents most_residents(int arch) {
+  if (arch < 80) return {1024, 16};
+  if (arch < 86) return {2048, 32};
+  if (arch < 89) return {1536, 16};
+  if (arch < 90) return {1536, 24};
+  if (arch < 110) return {2048, 32};
+  return {1536, 24};
+}
+
+// ptxas ignores more blocks than fit and warns about them, so the number is clamped. Machine code of sm_80 also runs on
+// multiprocessors of sm_86 and sm_89, which have 1536 threads. It is correct there, because the number only limits the
+// registers of a thread: as many blocks as on sm_80 get their registers, and fewer fit.
 constexpr int blocks_of(std::uint64_t packed, int arch) {
   const int slot = arch < 80 ? 0 : arch < 86 ? 1 : arch < 89 ? 2 : arch < 90 ? 3 : arch < 100 ? 4 : arch < 120 ? 5 : 6;
-  return static_cast<int>(packed >> (18 + 6 * slot) & 63);
+  const int wanted = static_cast<int>(packed >> (18 + 6 * slot) & 63);
+  const residents most = most_residents(arch);
+  return std::min({wanted, most.blocks, most.threads / threads_of(packed)});
 }
 
 }  // namespace cornerturn::gpu
