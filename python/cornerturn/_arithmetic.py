@@ -14,7 +14,7 @@ from ._frameworks import _check_cuda_stream, _is, _kind, _memory_of_cupy
 
 # The names of element types in NumPy, ml_dtypes and PyTorch, and in the library, whose float8_e4m3 is float8_e4m3fn there.
 # ml_dtypes.float8_e4m3 is another type, with infinities.
-_TYPES = {{"float8_e4m3": "float8_e4m3fn"}.get(one, one): one for one in _core._element_types}
+_TYPES = {{"float8_e4m3": "float8_e4m3fn"}.get(one, one): one for one in _core._element_types()}
 _FLOAT8 = ("float8_e4m3", "float8_e5m2")
 _known: dict[Hashable, str] = {}  # the results of _Framework.type_name
 

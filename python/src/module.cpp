@@ -270,7 +270,6 @@ NB_MODULE(_core, m) {
   nb::register_exception_translator(translate);
   m.attr("Array") = nb::type_var("Array");
   m.attr("_version") = version();
-  m.attr("_element_types") = element_types();
 
   if (PyModule_AddFunctions(m.ptr(), functions) < 0) throw nb::python_error();
 
@@ -308,6 +307,7 @@ NB_MODULE(_core, m) {
         "Describe each backend of this build: its name, whether it is present, and a sentence.");
 
   // For the Python modules of this package.
+  m.def("_element_types", element_types, nb::sig("def _element_types() -> list[str]"));
   m.def("_move_memory", move_memory, "src"_a, "dst"_a, "axes"_a, "stream"_a = nb::none(), "plan"_a = nb::none(),
         "threads"_a = 0,
         nb::sig("def _move_memory(src: object, dst: object, axes: Sequence[int], stream: object = None, "
