@@ -54,6 +54,9 @@ class batch:
         self._xs = _listed(xs, "xs")
         for number, x in enumerate(self._xs):
             _check_item(number, x, "x")
+            kind, first = _framework_of(x), _framework_of(self._xs[0])
+            if kind != first:
+                raise TypeError(f"item {number}: x is a {kind}, but item 0 is a {first}. Wanted: arrays of one framework")
         if out is None:
             self._outs = [_empty(number, x, axes) for number, x in enumerate(self._xs)]
         else:

@@ -307,6 +307,8 @@ def quantized():
     (lambda: ct.transpose_inplace_(X[:, :2]), ValueError, r"x has shape \(3, 2\) and is not C-contiguous"),
     (lambda: ct.transpose_inplace_(X[0]), ValueError, "x has 1 axis, wanted 2 or more"),
     (lambda: ctt.transpose_inplace_(X[0]), ValueError, "x has 1 axis, wanted 2 or more"),
+    (lambda: ct.batch([X, np.zeros((3, 4))]), TypeError, "item 1: x is a numpy.ndarray, but item 0 is a torch.Tensor. Wanted"),
+    (lambda: ct.batch([np.zeros((3, 4)), X]), TypeError, "item 1: x is a torch.Tensor, but item 0 is a numpy.ndarray. Wanted"),
     (lambda: ctt.accelerate(devices=("xpu",)), ValueError, "Wanted: 'cuda' and 'cpu' only"),
 ], ids=lambda value: value if isinstance(value, str) else "")
 def test_refuses_with_a_sentence(call, kind, sentence):
