@@ -125,9 +125,13 @@ void add_bench(CLI::App& app, command_line& chosen) {
       });
   add_text(command, "--case,--filter", "REGEX", "Only cases whose name matches this regular expression", given.pattern);
   auto bytes = std::make_shared<std::vector<std::int64_t>>();
-  add_integers(
-      command, "--bytes", "Bytes of one element of each SHAPE. Default: 4",
-      [bytes](std::int64_t value) { bytes->push_back(value); }, 1, std::int64_t{1} << 40);
+  add_items(command, "--bytes", "SIZE,...", "Bytes of one element of each SHAPE. Default: 4",
+            "a number of bytes from 1 to 1.00 TiB, such as 4 or 1K, or a list with commas",
+            [bytes](const std::string& text) {
+              const auto read = parse_size(text);
+              bytes->push_back(read.value_or(0));
+              return read && *read >= 1 && *read <= std::int64_t{1} << 40;
+            });
   add_axes(command, options->axes);
   add_device(command, options->device, {"auto", "cpu", "cuda"}, "Device to measure. Default: auto, the CPU");
   add_integers(

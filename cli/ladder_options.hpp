@@ -31,7 +31,7 @@ failure no_such_rung(const std::string& name, const Rungs& rungs, int element_by
   for (const auto& one : rungs) {
     if (one.word_bytes == element_bytes) names += (names.empty() ? "" : ", ") + std::string(one_name(one));
   }
-  return failure(fmt::format("--rung {}: wanted one of {}", name, names), exit_usage);
+  return failure(fmt::format("--rung is \"{}\", wanted one of {}", name, names), exit_usage);
 }
 
 }  // namespace cornerturn::cli

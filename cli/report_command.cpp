@@ -1,6 +1,8 @@
 // `cornerturn report`: measures, or reads result files, and writes one HTML page.
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -70,9 +72,10 @@ int measure_cases(report& all, const workload& work, int gpu) {
 }
 
 std::string content_of(const std::string& name) {
+  if (std::filesystem::is_directory(name)) throw failure(fmt::format("{}: is a directory, wanted a result file", name));
   std::ifstream file(name, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) throw failure(fmt::format("cannot read {}", name));
+  if (!file) throw failure(fmt::format("{}: cannot read: {}", name, error_text(errno)));
   return text;
 }
 

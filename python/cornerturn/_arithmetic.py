@@ -6,13 +6,17 @@ from __future__ import annotations
 
 import contextlib
 import numbers
+from collections.abc import Hashable
 from typing import Any
 
 from . import _core
 from ._frameworks import _check_cuda_stream, _is, _kind, _memory_of_cupy
 
-_TYPES = {"float8_e4m3fn": "float8_e4m3"}  # names of NumPy, ml_dtypes and PyTorch that the library spells differently
+# The names of element types in NumPy, ml_dtypes and PyTorch, and in the library, whose float8_e4m3 is float8_e4m3fn there.
+# ml_dtypes.float8_e4m3 is another type, with infinities.
+_TYPES = {{"float8_e4m3": "float8_e4m3fn"}.get(one, one): one for one in _core._element_types()}
 _FLOAT8 = ("float8_e4m3", "float8_e5m2")
+_known: dict[Hashable, str] = {}  # the results of _Framework.type_name
 
 
 class _Framework:
@@ -33,13 +37,27 @@ class _Framework:
 
     def dtype(self, wanted: Any) -> Any:
         import numpy
-        return numpy.dtype(wanted)
+        try:
+            return numpy.dtype(wanted)
+        except TypeError:
+            raise TypeError(f"dtype is {wanted!r}. Wanted: a dtype of NumPy") from None
 
-    def type_name(self, dtype: Any) -> str:
+    def name_of(self, dtype: Any) -> str:
         if not dtype.isnative:
             raise TypeError(f"the element type is {dtype.str}, in the byte order of another machine. Wanted: the byte "
                             "order of this machine, for arithmetic")
         return str(dtype.name)
+
+    def type_name(self, dtype: Any) -> str:
+        """Return the name of the type in the library."""
+        found = _known.get(dtype)
+        if found is None:
+            found = _TYPES.get(self.name_of(dtype))
+            if found is None:
+                raise TypeError(f"the element type is {dtype}, which has no arithmetic and no conversions. Wanted: one of "
+                                + ", ".join(_TYPES))
+            _known[dtype] = found
+        return found
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
         import numpy
@@ -89,7 +107,7 @@ class _Torch(_Framework):
             raise TypeError(f"dtype is {wanted!r}. Wanted: a torch.dtype")
         return found
 
-    def type_name(self, dtype: Any) -> str:
+    def name_of(self, dtype: Any) -> str:
         return str(dtype).removeprefix("torch.")
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -170,15 +188,21 @@ def _framework_of(x: Any) -> _Framework:
         if _is(x, *one.name.split(".")):
             return one(x)
     raise TypeError(f"x is a {_kind(x)}. Wanted: an array of NumPy, PyTorch or CuPy, for arithmetic and conversions"
-                    + (". XLA fuses both with a transpose of cornerturn.jax" if _is(x, "jax", "Array") else ""))
+                    + (". XLA fuses both with jax.numpy.transpose" if _is(x, "jax", "Array") else ""))
+
+
+def _number(value: Any, name: str) -> complex:
+    if isinstance(value, numbers.Complex) or getattr(value, "shape", None) == ():
+        return complex(value)
+    raise TypeError(f"{name} is a {_kind(value)}. Wanted: a number")
 
 
 def permute(x: Any, axes: tuple[int, ...], out: Any, stream: object, threads: int, *, dtype: Any = None,
             alpha: complex = 1, beta: complex | None = None, conj: bool = False, second: Any = None, scale: Any = None,
             saturate: bool = True) -> Any:
     """`permute_dims` with arithmetic; see `cornerturn.matrix_transpose`."""
-    if beta is None:
-        beta = 0 if second is None else 1
+    alpha = _number(alpha, "alpha")
+    beta = _number((0 if second is None else 1) if beta is None else beta, "beta")
     copies = alpha == 1 and beta == 0 and not conj and scale is None
     if copies and dtype is None:
         return _core.permute_dims(x, axes, out=out, stream=stream, threads=threads)
@@ -189,14 +213,15 @@ def permute(x: Any, axes: tuple[int, ...], out: Any, stream: object, threads: in
     _check_cuda_stream(stream, x, framework.name, framework.on_cuda)
     x = framework.ready()
     if beta != 0 and second is None and out is None:
-        raise ValueError(f"beta is {beta}, but neither second nor out is given. Wanted: the array that it multiplies")
+        raise ValueError(f"beta is {beta.real if beta.imag == 0 else beta:g}, but neither second nor out is given. Wanted: "
+                         "the array that it multiplies")
     shape = tuple(x.shape[k] for k in axes)
     with framework.ordered(stream):
         made = framework.empty(shape, made_type) if out is None else framework.check(out, "out")
         for name, other in (("out", made), ("second", second)):
             if other is not None and framework.check(other, name).dtype != made_type:
                 raise ValueError(f"{name} has dtype {other.dtype}, wanted {made_type}")
-        types = tuple(_TYPES.get(name, name) for name in map(framework.type_name, (x.dtype, made_type)))
+        types = (framework.type_name(x.dtype), framework.type_name(made_type))
         if types[1] in _FLOAT8 and types[0] != types[1]:
             scale = framework.scale(1 if scale is None else scale)
             if (str(framework.check(scale, "scale").dtype).removeprefix("torch."), _size(scale)) != ("float32", 1):
@@ -207,7 +232,7 @@ def permute(x: Any, axes: tuple[int, ...], out: Any, stream: object, threads: in
         if second is not None:
             second = framework.check(second, "second")
         _core._apply_memory(framework.memory(x), framework.memory(made),
-                            None if second is None else framework.memory(second), axes, (types[0], types[1]), alpha=alpha,
+                            None if second is None else framework.memory(second), axes, types, alpha=alpha,
                             beta=beta, conj=bool(conj), saturate=bool(saturate),
                             scale=None if scale is None else framework.memory(scale), stream=framework.current_stream(),
                             threads=threads)

@@ -51,13 +51,16 @@ class batch:
 
     def __init__(self, xs: Iterable[Any], axes: Sequence[int] | str | None = None, *, out: Iterable[Any] | None = None,
                  threads: int = 0) -> None:
-        self._xs = list(xs)
+        self._xs = _listed(xs, "xs")
         for number, x in enumerate(self._xs):
             _check_item(number, x, "x")
+            kind, first = _framework_of(x), _framework_of(self._xs[0])
+            if kind != first:
+                raise TypeError(f"item {number}: x is a {kind}, but item 0 is a {first}. Wanted: arrays of one framework")
         if out is None:
             self._outs = [_empty(number, x, axes) for number, x in enumerate(self._xs)]
         else:
-            self._outs = list(out)
+            self._outs = _listed(out, "out")
             if len(self._outs) != len(self._xs):
                 raise ValueError(f"out has {len(self._outs)} arrays, but xs has {len(self._xs)}. Wanted: equal numbers")
             for number, (x, y) in enumerate(zip(self._xs, self._outs, strict=True)):
@@ -110,6 +113,12 @@ class batch:
         return f"<cornerturn.batch: {len(self)} items, {self.bytes_moved} bytes>"
 
 
+def _listed(arrays: Iterable[Any], name: str) -> list[Any]:
+    if not isinstance(arrays, Iterable):
+        raise TypeError(f"{name} is a {_kind(arrays)}. Wanted: an iterable of arrays")
+    return list(arrays)
+
+
 def _framework_of(x: Any) -> str:
     for kind in ("numpy.ndarray", "torch.Tensor", "cupy.ndarray"):
         if _is(x, *kind.split(".")):
@@ -132,8 +141,8 @@ def _check_item(number: int, x: Any, name: str) -> None:
 def _empty(number: int, x: Any, axes: Sequence[int] | str | None) -> Any:
     try:
         order = _core._resolve_axes(axes, x.ndim)
-    except ValueError as found:
-        raise ValueError(f"item {number}: {found}") from None
+    except (TypeError, ValueError) as found:
+        raise type(found)(f"item {number}: {found}") from None
     shape = tuple(x.shape[k] for k in order)
     if _is(x, "torch", "Tensor"):
         return x.new_empty(shape)

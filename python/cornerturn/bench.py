@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import platform
 import statistics
 import sys
@@ -84,6 +85,8 @@ class Torch(Framework):
     def __init__(self, device: str) -> None:
         import torch
         self.torch, self.device = torch, device
+        if device != "cpu":
+            torch.cuda.set_device(ordinal_of(device))  # its current stream and its events
 
     def array(self, x: np.ndarray[Any, Any]) -> Any:
         return self.torch.from_numpy(x).to(self.device)
@@ -117,6 +120,7 @@ class CuPy(Framework):
     def __init__(self, device: str) -> None:
         import cupy
         self.cupy = cupy
+        cupy.cuda.Device(ordinal_of(device)).use()
 
     def array(self, x: np.ndarray[Any, Any]) -> Any:
         return self.cupy.asarray(x)
@@ -156,7 +160,7 @@ class Jax(Framework):
     def __init__(self, device: str) -> None:
         import jax
         jax.config.update("jax_enable_x64", True)
-        self.jax, self.device = jax, jax.devices(device)[0]
+        self.jax, self.device = jax, jax.devices(device.partition(":")[0])[ordinal_of(device)]
         self.moves: dict[tuple[int, ...], Any] = {}
 
     def array(self, x: np.ndarray[Any, Any]) -> Any:
@@ -177,6 +181,11 @@ class Contender(NamedTuple):
     call: Callable[[Any, tuple[int, ...], Any], Any]  # x, axes, out -> result
 
 
+def ordinal_of(device: str) -> int:
+    """Return the number of the device: 1 for ``cuda:1``."""
+    return int(device.partition(":")[2] or 0)
+
+
 def contenders(device: str) -> list[Contender]:
     """Return the copy and cornerturn on arrays of one framework, and each installed framework."""
     frameworks: list[Framework] = [Framework()] if device == "cpu" else []
@@ -193,7 +202,7 @@ def contenders(device: str) -> list[Contender]:
     host = next((one for one in frameworks if type(one) is not Jax), None)
     if host is None:
         raise SystemExit(f"bench: no installed framework has arrays on {device}. Wanted: "
-                         + ("PyTorch or CuPy, with a GPU" if device == "cuda" else "NumPy"))
+                         + ("NumPy" if device == "cpu" else "PyTorch or CuPy, with a GPU"))
     ours = Contender(OURS, host, lambda x, axes, out: cornerturn.permute_dims(x, axes, out=out))
     copy = Contender(COPY, host, lambda x, axes, out: host.copy(x, None if out is None else out.reshape(x.shape)))
     return [copy, ours, *(Contender(one.name, one, one.move) for one in frameworks)]
@@ -294,16 +303,41 @@ def processor() -> str:
         return platform.processor() or "CPU"
 
 
+def check_file(name: str) -> None:
+    """Raise SystemExit if the file cannot be written: before the work, not after it. An old file keeps its content."""
+    is_new = not os.path.lexists(name)
+    try:
+        with open(name, "ab", buffering=0) as file:
+            file.write(b"")
+    except OSError as found:
+        raise SystemExit(f"bench: {name}: cannot write: {found.strerror}") from None
+    if is_new:
+        os.unlink(name)
+
+
+def check_plot(name: str) -> None:
+    kinds = (".svg", ".png", ".pdf")
+    if not name.endswith(kinds):
+        raise SystemExit(f"bench: --plot is '{name}', wanted a file that ends in {', '.join(kinds[:-1])} or {kinds[-1]}")
+    if importlib.util.find_spec("matplotlib") is None:
+        raise SystemExit("bench: --plot is given, but matplotlib is not installed. Wanted: pip install matplotlib")
+    check_file(name)
+
+
 def run(*, device: str, mib: float, seconds: float, allocate: bool, only: str, plot: str | None,
         json_on_stdout: bool = False, output: str | None = None) -> int:
+    if output:
+        check_file(output)
+    if plot:
+        check_plot(plot)
     among = contenders(device)
     cases = [sized(case, mib) for case in CASES if only in case.name]
     if not cases:
         raise SystemExit(f"bench: no case has '{only}' in its name. Wanted: a part of one of "
                          + ", ".join(f"'{case.name}'" for case in CASES))
     where = processor() if device == "cpu" else "CUDA"
-    if device == "cuda" and isinstance(among[1].framework, Torch):
-        where = among[1].framework.torch.cuda.get_device_name()
+    if device != "cpu" and isinstance(among[1].framework, Torch):
+        where = among[1].framework.torch.cuda.get_device_name(ordinal_of(device))
     tables = sys.stderr if json_on_stdout else sys.stdout
     print(f"cornerturn {cornerturn.__version__} on {where}, arrays of {mib:g} MiB, "
           f"{'new results' if allocate else 'into out'}: GB/s read and written (share of the copy)\n", file=tables)

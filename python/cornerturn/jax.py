@@ -5,7 +5,6 @@ operations. These functions are for large transposes that XLA cannot fuse.
 """
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -73,7 +72,10 @@ def _is_whole_bytes(dtype: Any) -> bool:
 def _array(x: Any) -> Any:
     if not hasattr(x, "shape"):
         raise TypeError(f"x is a {_kind(x)}. Wanted: an array of JAX or NumPy")
-    return jax.numpy.asarray(x)
+    try:
+        return jax.numpy.asarray(x)
+    except TypeError:
+        raise TypeError(f"x is a {_kind(x)} of dtype {getattr(x, 'dtype', None)}. Wanted: a dtype of JAX") from None
 
 
 def permute_dims(x: jax.Array, axes: Sequence[int]) -> jax.Array:
@@ -99,10 +101,10 @@ def permute_dims(x: jax.Array, axes: Sequence[int]) -> jax.Array:
     (5, 3)
     """
     x = _array(x)
-    given = tuple(operator.index(k) for k in axes)
-    order = tuple(k + (x.ndim if k < 0 else 0) for k in given)
-    if sorted(order) != list(range(x.ndim)):
-        raise ValueError(f"axes is {given}, but x has {x.ndim} axes. Wanted: each axis once")
+    return _permuted(x, _core._axes_of_sequence(axes, x.ndim))
+
+
+def _permuted(x: Any, order: tuple[int, ...]) -> jax.Array:
     if not _is_whole_bytes(x.dtype):
         raise TypeError(f"x has dtype {x.dtype}. Wanted: elements of whole bytes")
     made: jax.Array = _permute.bind(x, axes=order)
@@ -112,12 +114,10 @@ def permute_dims(x: jax.Array, axes: Sequence[int]) -> jax.Array:
 def matrix_transpose(x: jax.Array) -> jax.Array:
     """Transpose the last two axes; see `permute_dims`."""
     x = _array(x)
-    if x.ndim < 2:
-        raise ValueError(f"x has {x.ndim} axes, wanted 2 or more: the last two are swapped")
-    return permute_dims(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
+    return _permuted(x, _core._resolve_axes(None, x.ndim))
 
 
 def rearrange(x: jax.Array, pattern: str) -> jax.Array:
     """Permute the axes by name, as in ``"n c h w -> n h w c"``; see `permute_dims`."""
     x = _array(x)
-    return permute_dims(x, _core._resolve_axes(pattern, x.ndim))
+    return _permuted(x, _core._axes_of_pattern(pattern, x.ndim))

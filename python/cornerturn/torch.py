@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import torch
@@ -44,6 +44,8 @@ def _move(x: torch.Tensor, out: torch.Tensor, axes: Sequence[int], plan: _core.p
 def _check_strided(x: Any, name: str = "x") -> None:
     if not isinstance(x, torch.Tensor):
         raise TypeError(f"{name} is a {_kind(x)}. Wanted: a torch.Tensor")
+    if x.is_quantized:
+        raise TypeError(f"{name} is a quantized tensor, whose scales may belong to an axis. Wanted: {name}.int_repr()")
     if x.is_nested:
         raise TypeError(f"{name} is a nested tensor, whose parts have different shapes. Wanted: a tensor of its own for each "
                         f"part, as {name}.unbind() returns them, and cornerturn.batch for all of them")
@@ -189,7 +191,7 @@ class _Transformed(torch.autograd.Function):  # type: ignore[misc]
 
 
 def _axes_of_pattern(pattern: str, rank: int) -> tuple[int, ...]:
-    return _core._resolve_axes(pattern, rank)
+    return _core._axes_of_pattern(pattern, rank)
 
 
 # Equivalent to torch.compiler.assume_constant_result, without the seconds for the import of the compiler.
@@ -223,18 +225,30 @@ def permute_dims(x: torch.Tensor, axes: Sequence[int], *, out: torch.Tensor | No
     >>> x.grad.shape
     torch.Size([8, 3, 32, 64])
     """
+    if torch.compiler.is_compiling():
+        order = [operator.index(k) for k in axes]
+        if sorted(k % max(x.ndim, 1) for k in order) != list(range(x.ndim)) or not all(-x.ndim <= k < x.ndim for k in order):
+            raise ValueError(f"axes is {tuple(order)}, but x has {x.ndim} axes. Wanted: each axis once")
+        return _recorded(x, order, out)
+    if axes is None or isinstance(axes, str):
+        _core._axes_of_sequence(axes, 0)  # raises a TypeError
+    plain: torch.Tensor | None = _core._permute_tensor(x, axes, out)
+    if plain is not None:
+        return plain
+    _check_tensors(x, out)
+    return _recorded(x, list(_core._axes_of_sequence(axes, x.ndim)), out)
+
+
+def _check_tensors(x: Any, out: Any) -> None:
+    _check_strided(x)
+    if out is not None:
+        _check_strided(out, "out")
+        _check_stored(out)
+
+
+def _recorded(x: torch.Tensor, order: list[int], out: torch.Tensor | None) -> torch.Tensor:
+    """Permute the axes with the operator, or with one of the classes that replace it; `order` is a permutation."""
     compiling = torch.compiler.is_compiling()
-    if not compiling:
-        plain: torch.Tensor | None = _core._permute_tensor(x, axes, out)
-        if plain is not None:
-            return plain
-        _check_strided(x)
-        if out is not None:
-            _check_strided(out, "out")
-            _check_stored(out)
-    order = [operator.index(k) for k in axes]
-    if sorted(k % max(x.ndim, 1) for k in order) != list(range(x.ndim)) or not all(-x.ndim <= k < x.ndim for k in order):
-        raise ValueError(f"axes is {tuple(order)}, but x has {x.ndim} axes. Wanted: each axis once")
     if out is None:
         call = _op
         if not compiling and _is_transformed():
@@ -260,18 +274,27 @@ def permute_dims(x: torch.Tensor, axes: Sequence[int], *, out: torch.Tensor | No
 
 def matrix_transpose(x: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:
     """Transpose the last two axes; see `permute_dims`."""
-    if not isinstance(x, torch.Tensor):
-        raise TypeError(f"x is a {_kind(x)}. Wanted: a torch.Tensor")
-    if x.ndim < 2:
-        raise ValueError(f"x has {x.ndim} axes, wanted 2 or more: the last two are swapped")
-    return permute_dims(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2), out=out)
+    if torch.compiler.is_compiling():
+        if x.ndim < 2:
+            raise ValueError(f"x has {x.ndim} axes, wanted 2 or more: the last two are swapped")
+        return _recorded(x, [*range(x.ndim - 2), x.ndim - 1, x.ndim - 2], out)
+    plain: torch.Tensor | None = _core._permute_tensor(x, None, out)
+    if plain is not None:
+        return plain
+    _check_tensors(x, out)
+    return _recorded(x, list(_core._resolve_axes(None, x.ndim)), out)
 
 
 def rearrange(x: torch.Tensor, pattern: str, *, out: torch.Tensor | None = None) -> torch.Tensor:
     """Permute the axes by name, as in ``"n c h w -> n h w c"``; see `permute_dims`."""
-    if not isinstance(x, torch.Tensor):
-        raise TypeError(f"x is a {_kind(x)}. Wanted: a torch.Tensor")
-    return permute_dims(x, _axes_of_pattern(pattern, x.ndim), out=out)
+    if torch.compiler.is_compiling():
+        return _recorded(x, list(_axes_of_pattern(pattern, x.ndim)), out)
+    if isinstance(pattern, str):
+        plain: torch.Tensor | None = _core._permute_tensor(x, pattern, out)
+        if plain is not None:
+            return plain
+    _check_tensors(x, out)
+    return _recorded(x, list(_axes_of_pattern(pattern, x.ndim)), out)
 
 
 def transpose_inplace_(x: torch.Tensor) -> torch.Tensor:
@@ -424,14 +447,19 @@ class accelerate:
     ...     y = torch.zeros(300, 200).t().contiguous()
     """
 
-    def __init__(self, mode: bool = True, *, devices: Sequence[str] = ("cuda",)) -> None:
-        if unknown := set(devices) - {"cuda", "cpu"}:
-            raise ValueError(f"devices has {sorted(unknown)}. Wanted: 'cuda' and 'cpu' only")
+    def __init__(self, mode: bool = True, *, devices: Collection[str] = ("cuda",)) -> None:
+        if not isinstance(mode, bool):
+            raise TypeError(f"mode is {mode!r}. Wanted: True or False, and the devices by name, as in devices=('cpu',)")
+        if isinstance(devices, str) or not isinstance(devices, Iterable):
+            raise TypeError(f"devices is {devices!r}. Wanted: a sequence, as in devices=('cuda', 'cpu')")
+        devices = frozenset(devices)
+        if unknown := devices - {"cuda", "cpu"}:
+            raise ValueError(f"devices has {sorted(map(str, unknown))}. Wanted: 'cuda' and 'cpu' only")
         if not hasattr(torch.library, "get_kernel") or not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
             raise RuntimeError(f"accelerate found PyTorch {torch.__version__}, wanted 2.10 or newer")
         with _lock:
             self._before = frozenset(_installed)
-            _install(frozenset(devices) if mode else frozenset())
+            _install(devices if mode else frozenset())
 
     def __enter__(self) -> accelerate:
         return self

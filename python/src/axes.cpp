@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cornerturn/error.hpp"
+#include "move.hpp"
 
 namespace cornerturn::python {
 namespace {
@@ -13,18 +14,31 @@ namespace {
 
 std::string number_of_axes(int count) { return std::to_string(count) + (count == 1 ? " axis" : " axes"); }
 
-int as_index(nb::handle item) {
-  const Py_ssize_t value = PyNumber_AsSsize_t(item.ptr(), PyExc_OverflowError);
+[[noreturn]] void refuse_type(const std::string& name, nb::handle found, const char* wanted) {
+  throw nb::type_error((name + " is a " + kind_of(found) + ". Wanted: " + wanted).c_str());
+}
+
+std::string entry(int k) { return "axes[" + std::to_string(k) + "]"; }
+
+// Returns a number beyond most_axes for each larger integer.
+int as_index(nb::handle item, int k) {
+  if (PyIndex_Check(item.ptr()) == 0) refuse_type(entry(k), item, "an integer");
+  const Py_ssize_t value = PyNumber_AsSsize_t(item.ptr(), nullptr);
   if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
   return static_cast<int>(std::min<Py_ssize_t>(std::max<Py_ssize_t>(value, -most_axes - 1), most_axes));
 }
 
+bool is_unordered(nb::handle axes) { return PyAnySet_Check(axes.ptr()) || PyDict_Check(axes.ptr()); }
+
 axis_list from_sequence(nb::handle axes, int rank) {
+  constexpr const char* wanted = "a sequence with one integer for each axis of x";
+  if (PyUnicode_Check(axes.ptr())) refuse_type("axes", axes, "a sequence of integers. A pattern is for rearrange");
+  if (is_unordered(axes)) refuse_type("axes", axes, wanted);
   const nb::object items = nb::steal(PySequence_Tuple(axes.ptr()));
   if (!items.is_valid()) {
     if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw nb::python_error();
     PyErr_Clear();
-    throw nb::type_error("axes is not a sequence. Wanted: one integer for each axis of x");
+    refuse_type("axes", axes, wanted);
   }
   const Py_ssize_t count = PyTuple_Size(items.ptr());
   if (count != rank) {
@@ -34,13 +48,14 @@ axis_list from_sequence(nb::handle axes, int rank) {
   axis_list made{.count = rank, .at = {}};
   std::array<bool, most_axes> seen{};
   for (int k = 0; k < rank; ++k) {
-    const int given = as_index(PyTuple_GetItem(items.ptr(), k));
+    const nb::handle item = PyTuple_GetItem(items.ptr(), k);
+    const int given = as_index(item, k);
     const int axis = given < 0 ? given + rank : given;
     if (axis < 0 || axis >= rank) {
-      refuse("axes[" + std::to_string(k) + "] is " + std::to_string(given) + ", wanted " + std::to_string(-rank) +
-             " to " + std::to_string(rank - 1));
+      refuse(entry(k) + " is " + nb::str(item).c_str() + ", wanted " + std::to_string(-rank) + " to " +
+             std::to_string(rank - 1));
     }
-    if (seen[axis]) refuse("axes[" + std::to_string(k) + "] is " + std::to_string(given) + ", which repeats an axis");
+    if (seen[axis]) refuse(entry(k) + " is " + std::to_string(given) + ", which repeats an axis");
     seen[axis] = true;
     made.at[k] = axis;
   }
@@ -135,8 +150,14 @@ axis_list from_pattern(std::string_view pattern, int rank) {
 request request_of(nb::handle axes) {
   if (axes.is_none()) return {};
   if (PyUnicode_Check(axes.ptr()) == 0) return {.how = request::kind::axes, .axes = axes};
+  return pattern_of(axes);
+}
+
+request pattern_of(nb::handle pattern) {
+  if (PyUnicode_Check(pattern.ptr()) == 0)
+    refuse_type("pattern", pattern, "a str with the names of the axes, as in 'n c h w -> n h w c'");
   Py_ssize_t length = 0;
-  const char* const text = PyUnicode_AsUTF8AndSize(axes.ptr(), &length);
+  const char* const text = PyUnicode_AsUTF8AndSize(pattern.ptr(), &length);
   if (text == nullptr) throw nb::python_error();
   return {.how = request::kind::pattern, .pattern = {text, static_cast<std::size_t>(length)}};
 }

@@ -30,6 +30,10 @@ struct request {
 // Returns the request of None (the last two axes are swapped), a pattern, or a sequence of integers. It points into `axes`
 [[nodiscard]] request request_of(nb::handle axes);
 
+// Returns the request of a pattern, into which it points
+// Errors  TypeError: pattern is no str
+[[nodiscard]] request pattern_of(nb::handle pattern);
+
 // Errors  ValueError: x has too few axes; the axes are not a permutation; the pattern is invalid or has another rank
 //         TypeError: axes is not a sequence of integers
 [[nodiscard]] axis_list resolve(const request& asked, int rank);

@@ -9,7 +9,7 @@ namespace {
 
 batch_item item_of(nb::handle x, nb::handle out, const request& asked, memory_kind& where) {
   std::optional<described> of_x, of_out;
-  const view from = look_at(x, of_x), to = look_at(out, of_out);
+  const view from = look_at(x, of_x), to = look_at(out, of_out, "out");
   const axis_list axes = resolve(asked, from.rank);
   check_shape(from, axes, to);
   if (from.where != to.where)
@@ -31,6 +31,8 @@ std::vector<batch_item> items_of(nb::handle xs, nb::handle outs, nb::handle axes
       made.push_back(item_of(xs[k], outs[k], asked, here));
     } catch (const error& found) {
       throw error(found.code(), "item " + std::to_string(k) + ": " + found.what());
+    } catch (const nb::builtin_exception& found) {
+      throw nb::type_error(("item " + std::to_string(k) + ": " + found.what()).c_str());
     }
     if (k == 0) where = here;
     if (here != where) {

@@ -1,16 +1,23 @@
 #include "entry.hpp"
 
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <array>
 #include <limits>
 #include <new>
+#include <string>
+#include <vector>
 
 #include "cornerturn/error.hpp"
+#include "move.hpp"
 
 namespace cornerturn::python {
 namespace {
 
 namespace nb = nanobind;
 
-PyObject* kind_of(status code) {
+PyObject* exception_of(status code) {
   switch (code) {
     case status::out_of_memory:
       return PyExc_MemoryError;
@@ -23,59 +30,78 @@ PyObject* kind_of(status code) {
   }
 }
 
-bool is_math(PyObject* name) {
-  for (const char* text : {"dtype", "alpha", "beta", "conj", "second", "scale", "saturate"}) {
-    if (PyUnicode_CompareWithASCIIString(name, text) == 0) return true;
-  }
-  return false;
+constexpr std::array math_names{"dtype", "alpha", "beta", "conj", "second", "scale", "saturate"};
+
+bool is(PyObject* name, const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; }
+
+[[noreturn]] void refuse(const signature& how, const std::string& rest) {
+  throw nb::type_error((std::string(how.function) + rest).c_str());
 }
 
-bool read_threads(PyObject* value, int& threads) {
-  const Py_ssize_t found = PyNumber_AsSsize_t(value, PyExc_OverflowError);
-  if (found == -1 && PyErr_Occurred() != nullptr) return false;
-  constexpr Py_ssize_t most = std::numeric_limits<int>::max();
-  threads = static_cast<int>(found < -1 ? -1 : found > most ? most : found);
-  return true;
+[[noreturn]] void refuse_name(const signature& how, const char* name) {
+  std::string wanted;
+  for (const parameter& one : how.parameters) {
+    if (one.has_name) wanted += (wanted.empty() ? "" : ", ") + std::string(one.name);
+  }
+  for (const char* one : math_names) wanted += how.math ? std::string(", ") + one : "";
+  refuse(how, " has no keyword argument '" + std::string(name) + "'. Wanted: one of " + wanted);
+}
+
+void assign(const signature& how, PyObject* name, PyObject* value, arguments& sorted) {
+  for (std::size_t k = 0; k < how.parameters.size(); ++k) {
+    const parameter& one = how.parameters[k];
+    if (!is(name, one.name)) continue;
+    if (!one.has_name) refuse(how, " takes " + std::string(one.name) + " by position only. Wanted: no name before it");
+    PyObject*& place = sorted.*one.value;
+    if (static_cast<int>(k) < how.positional && place != nullptr)
+      refuse(how, " is called with the argument " + std::string(one.name) + " twice");
+    place = value;
+    return;
+  }
+  for (const char* one : math_names) {
+    if (!how.math || !is(name, one)) continue;
+    if (!sorted.math.is_valid()) sorted.math = nb::dict();
+    if (PyDict_SetItem(sorted.math.ptr(), name, value) < 0) throw nb::python_error();
+    return;
+  }
+  refuse_name(how, nb::cast<std::string>(nb::handle(name)).c_str());
 }
 
 }  // namespace
 
-bool sort(const char* function, const char* how_name, PyObject* const* given, Py_ssize_t count, PyObject* keywords,
-          arguments& sorted) {
-  const Py_ssize_t most = how_name != nullptr ? 2 : 1;
-  if (count > most) {
-    PyErr_Format(PyExc_TypeError, "%s takes %zd positional argument%s, found %zd. Wanted: %sstream by name", function,
-                 most, most == 1 ? "" : "s", count, sorted.out != nullptr ? "out and " : "");
-    return false;
+arguments sort(const signature& how, PyObject* const* given, Py_ssize_t count, PyObject* keywords) {
+  arguments sorted;
+  if (count > how.positional) {
+    refuse(how, " takes " + std::to_string(how.positional) + " positional argument" + (how.positional == 1 ? "" : "s") +
+                    ", found " + std::to_string(count) + ". Wanted: the others by name");
   }
-  if (count > 0) sorted.x = given[0];
-  if (count > 1) sorted.how = given[1];
+  for (Py_ssize_t k = 0; k < count; ++k) sorted.*how.parameters[static_cast<std::size_t>(k)].value = given[k];
   const Py_ssize_t named = keywords != nullptr ? PyTuple_Size(keywords) : 0;
-  for (Py_ssize_t k = 0; k < named; ++k) {
-    PyObject* const name = PyTuple_GetItem(keywords, k);
-    const auto is = [name](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
-    if (sorted.out != nullptr && is("out")) {
-      sorted.out = given[count + k];
-    } else if (is("stream")) {
-      sorted.stream = given[count + k];
-    } else if (is("threads")) {
-      if (!read_threads(given[count + k], sorted.threads)) return false;
-    } else if (sorted.out != nullptr && is_math(name)) {
-      if (!sorted.math.is_valid()) sorted.math = nb::dict();
-      if (PyDict_SetItem(sorted.math.ptr(), name, given[count + k]) < 0) return false;
-    } else if (how_name != nullptr && sorted.how == nullptr && is(how_name)) {
-      sorted.how = given[count + k];
-    } else {
-      PyErr_Format(PyExc_TypeError, "%s has no keyword argument '%U', or found it twice", function, name);
-      return false;
-    }
+  for (Py_ssize_t k = 0; k < named; ++k) assign(how, PyTuple_GetItem(keywords, k), given[count + k], sorted);
+  for (const parameter& one : how.parameters.first(static_cast<std::size_t>(how.required))) {
+    if (sorted.*one.value == nullptr) refuse(how, " is called without the argument " + std::string(one.name));
   }
-  if (sorted.x == nullptr || (how_name != nullptr && sorted.how == nullptr)) {
-    PyErr_Format(PyExc_TypeError, "%s is called without the argument %s", function,
-                 sorted.x == nullptr ? "x" : how_name);
-    return false;
-  }
-  return true;
+  return sorted;
+}
+
+arguments sort(const signature& how, const nb::args& given, const nb::kwargs& named) {
+  std::vector<PyObject*> all;
+  all.reserve(given.size() + named.size());
+  for (const nb::handle one : given) all.push_back(one.ptr());
+  const auto count = static_cast<Py_ssize_t>(given.size());
+  if (named.size() == 0) return sort(how, all.data(), count, nullptr);
+  for (const auto& [name, value] : named) all.push_back(value.ptr());
+  return sort(how, all.data(), count, nb::tuple(nb::list(named.keys())).ptr());
+}
+
+int threads_of(nb::handle value) {
+  if (!value.is_valid()) return 0;
+  if (PyIndex_Check(value.ptr()) == 0)
+    throw nb::type_error(("threads is a " + kind_of(value) + ". Wanted: an integer").c_str());
+  const Py_ssize_t found = PyNumber_AsSsize_t(value.ptr(), nullptr);  // a larger integer becomes the largest one
+  if (found == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  constexpr Py_ssize_t most = std::numeric_limits<int>::max();
+  return static_cast<int>(std::clamp<Py_ssize_t>(found, -1, most));
 }
 
 void set_error(const std::exception_ptr& thrown) noexcept {
@@ -84,7 +110,7 @@ void set_error(const std::exception_ptr& thrown) noexcept {
   } catch (nb::python_error& found) {
     found.restore();
   } catch (const error& found) {
-    PyErr_SetString(kind_of(found.code()), found.what());
+    PyErr_SetString(exception_of(found.code()), found.what());
   } catch (const nb::builtin_exception& found) {
     PyErr_SetString(PyExc_TypeError, found.what());
   } catch (const std::bad_alloc&) {

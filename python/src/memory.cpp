@@ -51,8 +51,8 @@ described::described(nb::handle memory, bool writable) {
 
 nb::object frameworks(const char* name) { return nb::module_::import_("cornerturn._frameworks").attr(name); }
 
-view look_at(nb::handle x, std::optional<described>& kept) {
-  if (numpy::is_array(x)) return numpy::look_at(x);
+view look_at(nb::handle x, std::optional<described>& kept, const char* name) {
+  if (numpy::is_array(x)) return numpy::look_at(x, name);
   if (const auto seen = torch::look_at(x)) return *seen;
   kept.emplace(frameworks("describe")(x));
   return kept->is;

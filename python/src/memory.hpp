@@ -28,6 +28,6 @@ struct described {
 [[nodiscard]] nb::object frameworks(const char* name);
 
 // Effect  returns the memory of an array of any framework; `kept` owns it if the array itself does not
-[[nodiscard]] view look_at(nb::handle x, std::optional<described>& kept);
+[[nodiscard]] view look_at(nb::handle x, std::optional<described>& kept, const char* name = "x");
 
 }  // namespace cornerturn::python

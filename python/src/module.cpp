@@ -12,6 +12,7 @@
 #include <nanobind/stl/vector.h>
 #include <nanobind/typing.h>
 
+#include <array>
 #include <complex>
 #include <optional>
 
@@ -101,6 +102,15 @@ element_type type_of(std::string_view wanted) {
   throw nb::type_error(("arithmetic has no element type " + std::string(wanted)).c_str());
 }
 
+nb::list element_types() {
+  nb::list made;
+  for (int k = 1; k <= static_cast<int>(element_type::uint64); ++k) {
+    const std::string_view one = name(static_cast<element_type>(k));
+    made.append(nb::str(one.data(), one.size()));
+  }
+  return made;
+}
+
 scalar scalar_of(std::complex<double> value) { return {value.real(), value.imag()}; }
 
 // `types` are the names of the element types of x and out; `scale` is memory of one float32 on the device of out.
@@ -125,18 +135,26 @@ void apply_memory(nb::handle src, nb::handle dst, nb::handle second, nb::handle 
                  {.stream = stream_of(stream), .threads = threads});
 }
 
-planned make_plan(nb::handle x, nb::handle axes, nb::handle out, int threads, const char* kernel) {
+std::optional<std::string> kernel_of(nb::handle kernel) {
+  if (kernel.is_none()) return std::nullopt;
+  if (PyUnicode_Check(kernel.ptr()) == 0)
+    throw nb::type_error(("kernel is a " + kind_of(kernel) + ". Wanted: a str, or None").c_str());
+  return nb::cast<std::string>(kernel);
+}
+
+planned make_plan(nb::handle x, nb::handle axes, nb::handle out, int threads,
+                  const std::optional<std::string>& kernel) {
   std::optional<described> of_x, of_out;
   const view from = look_at(x, of_x);
   const axis_list order = resolve(request_of(axes), from.rank);
   std::optional<view> to;
   if (!out.is_none()) {
-    to = look_at(out, of_out);
+    to = look_at(out, of_out, "out");
     check_shape(from, order, *to);
   }
   const problem what = make_problem(from, order, to ? &*to : nullptr);
   const device on = from.where == memory_kind::cuda ? device::cuda : device::cpu;
-  return {what, order, plan(what, {.on = on, .threads = threads, .kernel = kernel})};
+  return {what, order, plan(what, {.on = on, .threads = threads, .kernel = kernel ? kernel->c_str() : nullptr})};
 }
 
 void translate(const std::exception_ptr& thrown, void*) {
@@ -159,29 +177,54 @@ nb::list backends_as_dicts() {
   return made;
 }
 
-nb::object held_permute(nb::handle self, nb::handle x, nb::handle out, nb::handle stream) {
+// ---- the parameters of the functions ----
+
+constexpr std::array named_parameters{parameter{"x", &arguments::x, false}, parameter{"out", &arguments::out},
+                                      parameter{"stream", &arguments::stream},
+                                      parameter{"threads", &arguments::threads}};
+constexpr std::array axes_parameters{parameter{"x", &arguments::x, false}, parameter{"axes", &arguments::how},
+                                     parameter{"out", &arguments::out}, parameter{"stream", &arguments::stream},
+                                     parameter{"threads", &arguments::threads}};
+constexpr std::array pattern_parameters{parameter{"x", &arguments::x, false}, parameter{"pattern", &arguments::how},
+                                        parameter{"out", &arguments::out}, parameter{"stream", &arguments::stream},
+                                        parameter{"threads", &arguments::threads}};
+constexpr std::array in_place_parameters{parameter{"x", &arguments::x, false}, parameter{"stream", &arguments::stream},
+                                         parameter{"threads", &arguments::threads}};
+constexpr std::array plan_parameters{parameter{"x", &arguments::x}, parameter{"axes", &arguments::how},
+                                     parameter{"out", &arguments::out}, parameter{"threads", &arguments::threads},
+                                     parameter{"kernel", &arguments::kernel}};
+constexpr std::array call_parameters{parameter{"x", &arguments::x}, parameter{"out", &arguments::out},
+                                     parameter{"stream", &arguments::stream}};
+
+constexpr signature of_matrix_transpose{"matrix_transpose", named_parameters, 1, 1, true};
+constexpr signature of_permute_dims{"permute_dims", axes_parameters, 2, 2, true};
+constexpr signature of_rearrange{"rearrange", pattern_parameters, 2, 2, true};
+constexpr signature of_transpose_inplace{"transpose_inplace_", in_place_parameters, 1, 1};
+constexpr signature of_plan{"plan", plan_parameters, 2, 1};
+constexpr signature of_call{"a plan", call_parameters, 1, 1};
+
+nb::object held_permute(nb::handle self, const nb::args& given, const nb::kwargs& named) {
+  const arguments sorted = sort(of_call, given, named);
   const auto& held = nb::cast<const planned&>(self);
   const nb::tuple axes = to_tuple(held.axes);
-  return permute(x, {.how = request::kind::axes, .axes = axes}, out, stream, &held, self);
+  return permute(sorted.x, {.how = request::kind::axes, .axes = axes}, sorted.out, sorted.stream, &held, self);
 }
 
 // ---- the four functions ----
 
 nb::object permute(const arguments& sorted, request asked) {
-  asked.threads = sorted.threads;
+  asked.threads = threads_of(sorted.threads);
   if (!sorted.math.is_valid()) return permute(sorted.x, asked, sorted.out, sorted.stream);
   const axis_list axes = resolve(asked, rank_of(sorted.x));
   const nb::object apply = nb::module_::import_("cornerturn._arithmetic").attr("permute");
-  return apply(nb::handle(sorted.x), to_tuple(axes), nb::handle(sorted.out), nb::handle(sorted.stream), sorted.threads,
+  return apply(nb::handle(sorted.x), to_tuple(axes), nb::handle(sorted.out), nb::handle(sorted.stream), asked.threads,
                **nb::borrow<nb::dict>(sorted.math));
 }
 
 template <class Move>
-PyObject* call(const char* name, const char* how_name, PyObject* const* given, Py_ssize_t count, PyObject* keywords,
-               const Move& move, arguments sorted = {}) {
+PyObject* call(const signature& how, PyObject* const* given, Py_ssize_t count, PyObject* keywords, const Move& move) {
   try {
-    if (!sort(name, how_name, given, count, keywords, sorted)) return nullptr;
-    return move(sorted).release().ptr();
+    return move(sort(how, given, count, keywords)).release().ptr();
   } catch (...) {
     set_error(std::current_exception());
     return nullptr;
@@ -189,29 +232,24 @@ PyObject* call(const char* name, const char* how_name, PyObject* const* given, P
 }
 
 PyObject* matrix_transpose(PyObject*, PyObject* const* given, Py_ssize_t count, PyObject* keywords) {
-  return call("matrix_transpose", nullptr, given, count, keywords,
-              [](const arguments& sorted) { return permute(sorted, {}); });
+  return call(of_matrix_transpose, given, count, keywords, [](const arguments& sorted) { return permute(sorted, {}); });
 }
 
 PyObject* permute_dims(PyObject*, PyObject* const* given, Py_ssize_t count, PyObject* keywords) {
-  return call("permute_dims", "axes", given, count, keywords, [](const arguments& sorted) {
+  return call(of_permute_dims, given, count, keywords, [](const arguments& sorted) {
     return permute(sorted, {.how = request::kind::axes, .axes = sorted.how});
   });
 }
 
 PyObject* rearrange(PyObject*, PyObject* const* given, Py_ssize_t count, PyObject* keywords) {
-  return call("rearrange", "pattern", given, count, keywords, [](const arguments& sorted) {
-    Py_ssize_t length = 0;
-    const char* const text = PyUnicode_AsUTF8AndSize(sorted.how, &length);
-    if (text == nullptr) throw nb::python_error();
-    return permute(sorted, {.how = request::kind::pattern, .pattern = {text, static_cast<std::size_t>(length)}});
-  });
+  return call(of_rearrange, given, count, keywords,
+              [](const arguments& sorted) { return permute(sorted, pattern_of(sorted.how)); });
 }
 
 PyObject* transpose_inplace(PyObject*, PyObject* const* given, Py_ssize_t count, PyObject* keywords) {
-  return call("transpose_inplace_", nullptr, given, count, keywords,
-              [](const arguments& sorted) { return transpose_in_place(sorted.x, sorted.stream, sorted.threads); },
-              {.out = nullptr});
+  return call(of_transpose_inplace, given, count, keywords, [](const arguments& sorted) {
+    return transpose_in_place(sorted.x, sorted.stream, threads_of(sorted.threads));
+  });
 }
 
 PyMethodDef method(const char* name, PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*),
@@ -238,15 +276,15 @@ NB_MODULE(_core, m) {
   nb::class_<planned>(m, "plan", plan_doc)
       .def(
           "__init__",
-          [](planned* self, nb::handle x, nb::handle axes, nb::handle out, int threads,
-             std::optional<std::string> kernel) {
-            new (self) planned(make_plan(x, axes, out, threads, kernel ? kernel->c_str() : nullptr));
+          [](planned* self, const nb::args& given, const nb::kwargs& named) {
+            const arguments sorted = sort(of_plan, given, named);
+            const nb::handle axes = sorted.how != nullptr ? nb::handle(sorted.how) : nb::none();
+            new (self)
+                planned(make_plan(sorted.x, axes, sorted.out, threads_of(sorted.threads), kernel_of(sorted.kernel)));
           },
-          "x"_a.none(), "axes"_a = nb::none(), nb::kw_only(), "out"_a = nb::none(), "threads"_a = 0,
-          "kernel"_a = nb::none(),
           nb::sig("def __init__(self, x: object, axes: Sequence[int] | str | None = None, *, out: object = None, "
                   "threads: int = 0, kernel: str | None = None) -> None"))
-      .def("__call__", held_permute, "x"_a.none(), nb::kw_only(), "out"_a = nb::none(), "stream"_a = nb::none(),
+      .def("__call__", held_permute,
            nb::sig("def __call__(self, x: Array, *, out: Array | None = None, stream: object = None) -> Array"),
            "Permute an array with the layout of the plan; see `permute_dims`.")
       .def(
@@ -269,6 +307,7 @@ NB_MODULE(_core, m) {
         "Describe each backend of this build: its name, whether it is present, and a sentence.");
 
   // For the Python modules of this package.
+  m.def("_element_types", element_types, nb::sig("def _element_types() -> list[str]"));
   m.def("_move_memory", move_memory, "src"_a, "dst"_a, "axes"_a, "stream"_a = nb::none(), "plan"_a = nb::none(),
         "threads"_a = 0,
         nb::sig("def _move_memory(src: object, dst: object, axes: Sequence[int], stream: object = None, "
@@ -288,11 +327,11 @@ NB_MODULE(_core, m) {
   m.def(
       "_permute_tensor",
       [](nb::handle x, nb::handle axes, nb::handle out) -> nb::object {
-        nb::object made = torch::permute(x, {.how = request::kind::axes, .axes = axes}, out, nullptr);
+        nb::object made = torch::permute(x, request_of(axes), out, nullptr);
         return made.is_valid() ? made : nb::none();
       },
-      "x"_a, "axes"_a, "out"_a.none(),
-      nb::sig("def _permute_tensor(x: Array, axes: Sequence[int], out: Array | None) -> Array | None"),
+      "x"_a.none(), "axes"_a.none(), "out"_a.none(),
+      nb::sig("def _permute_tensor(x: Array, axes: Sequence[int] | str | None, out: Array | None) -> Array | None"),
       "Permute plain tensors; return None for tensors that need the operator.");
   m.def(
       "_transpose_tensor",
@@ -300,12 +339,19 @@ NB_MODULE(_core, m) {
         nb::object made = torch::transpose_in_place(x, 0);
         return made.is_valid() ? made : nb::none();
       },
-      "x"_a, nb::sig("def _transpose_tensor(x: Array) -> Array | None"),
+      "x"_a.none(), nb::sig("def _transpose_tensor(x: Array) -> Array | None"),
       "Transpose a plain tensor in place; return None for a tensor that needs the operator.");
   m.def(
       "_resolve_axes", [](nb::handle axes, int rank) { return to_tuple(resolve(request_of(axes), rank)); },
       "axes"_a.none(), "rank"_a,
       nb::sig("def _resolve_axes(axes: Sequence[int] | str | None, rank: int) -> tuple[int, ...]"));
+  m.def(
+      "_axes_of_sequence",
+      [](nb::handle axes, int rank) { return to_tuple(resolve({.how = request::kind::axes, .axes = axes}, rank)); },
+      "axes"_a.none(), "rank"_a, nb::sig("def _axes_of_sequence(axes: Sequence[int], rank: int) -> tuple[int, ...]"));
+  m.def(
+      "_axes_of_pattern", [](nb::handle pattern, int rank) { return to_tuple(resolve(pattern_of(pattern), rank)); },
+      "pattern"_a.none(), "rank"_a, nb::sig("def _axes_of_pattern(pattern: str, rank: int) -> tuple[int, ...]"));
   m.def(
       "_stream_handle", [](nb::handle stream) { return reinterpret_cast<std::uintptr_t>(stream_of(stream)); },
       "stream"_a, nb::sig("def _stream_handle(stream: object) -> int"));
@@ -319,9 +365,14 @@ NB_MODULE(_core, m) {
       "dst"_a, "src"_a, "stream"_a.none(),
       nb::sig("def _copy_permuted_memory(dst: object, src: object, stream: object) -> bool"));
   nb::class_<bound_batch>(m, "_batch", "The C++ side of `cornerturn.batch`.")
-      .def(nb::init<nb::handle, nb::handle, nb::handle, int>(), "xs"_a, "outs"_a, "axes"_a.none(), "threads"_a,
-           nb::sig("def __init__(self, xs: Sequence[object], outs: Sequence[object], axes: Sequence[int] | str | None, "
-                   "threads: int) -> None"))
+      .def(
+          "__init__",
+          [](bound_batch* self, nb::handle xs, nb::handle outs, nb::handle axes, nb::handle threads) {
+            new (self) bound_batch(xs, outs, axes, threads_of(threads));
+          },
+          "xs"_a, "outs"_a, "axes"_a.none(), "threads"_a.none(),
+          nb::sig("def __init__(self, xs: Sequence[object], outs: Sequence[object], axes: Sequence[int] | str | None, "
+                  "threads: int) -> None"))
       .def("execute", &bound_batch::execute, "stream"_a = nb::none(),
            nb::sig("def execute(self, stream: object = None) -> None"))
       .def("explain", &bound_batch::explain)

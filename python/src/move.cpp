@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <numeric>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cornerturn::python {
@@ -238,6 +239,17 @@ std::int64_t in_elements(std::int64_t bytes, std::int64_t element_bytes, const c
                                        std::to_string(element_bytes) + " bytes. Wanted: a multiple, for arithmetic");
 }
 
+// The field math.alpha of a problem is the argument alpha.
+std::string in_words_of_python(std::string sentence) {
+  constexpr std::pair<std::string_view, std::string_view> words[] = {
+      {"math converts", "dtype converts"}, {"math.src is", "x is"}, {"math.", ""}, {"float8_e4m3 ", "float8_e4m3fn "}};
+  for (const auto& [of_library, of_python] : words) {
+    for (std::size_t at = 0; (at = sentence.find(of_library, at)) != std::string::npos; at += of_python.size())
+      sentence.replace(at, of_library.size(), of_python);
+  }
+  return sentence;
+}
+
 }  // namespace
 
 bool copy_permuted(const view& dst, const view& src, void* stream) {
@@ -281,11 +293,8 @@ void run_arithmetic(const view& x, const axis_list& axes, const view& out, const
       .src = x.data, .dst = out.data, .second = second == nullptr ? nullptr : second->data, .scale = scale};
   try {
     execute_long(what, all, bytes, x.where, how);
-  } catch (const error& found) {  // the field math.alpha of a problem is the argument alpha
-    std::string sentence = found.what();
-    constexpr std::string_view field = "math.";
-    for (std::size_t at = 0; (at = sentence.find(field, at)) != std::string::npos;) sentence.erase(at, field.size());
-    refuse(found.code(), sentence);
+  } catch (const error& found) {
+    refuse(found.code(), in_words_of_python(found.what()));
   }
 }
 

@@ -30,10 +30,11 @@ void check_dtype(nb::handle x, const char* name) {
                            .c_str());
 }
 
-void check_class(nb::handle x) {
+void check_class(nb::handle x, const std::string& name = "x") {
   if (PyArray_CheckExact(x.ptr()) || !nb::hasattr(x, "filled")) return;
-  throw nb::type_error(
-      "x is a masked array, whose mask would be lost. Wanted: x.filled(), or x.data and x.mask separately");
+  throw nb::type_error((name + " is a masked array, whose mask would be lost. Wanted: " +
+                        (name == "x" ? "x.filled(), or x.data and x.mask separately" : name + ".data"))
+                           .c_str());
 }
 
 view view_of(nb::handle x) {
@@ -61,6 +62,7 @@ void check_out(nb::handle x, nb::handle out) {
   if (!PyArray_Check(out.ptr())) {
     throw nb::type_error(("out is a " + kind_of(out) + ", but x is a numpy.ndarray. Wanted: a numpy.ndarray").c_str());
   }
+  check_class(out, "out");
   if (PyArray_FailUnlessWriteable(array(out), "out") < 0) throw nb::python_error();
   if (!PyArray_EquivTypes(PyArray_DESCR(array(x)), PyArray_DESCR(array(out)))) {
     throw error(status::invalid_argument, "out has dtype " + text(out.attr("dtype")) + ", but x has " +
@@ -73,14 +75,14 @@ void check_out(nb::handle x, nb::handle out) {
 bool is_array(nb::handle x) { return is_there() && PyArray_Check(x.ptr()); }
 bool is_exactly_array(nb::handle x) { return is_there() && PyArray_CheckExact(x.ptr()); }
 
-view look_at(nb::handle x) {
-  check_class(x);
-  check_dtype(x, "x");
+view look_at(nb::handle x, const char* name) {
+  check_class(x, name);
+  check_dtype(x, name);
   return view_of(x);
 }
 
 nb::object permute(nb::handle x, const request& asked, nb::handle out, const planned* held) {
-  const view from = look_at(x);
+  const view from = look_at(x, "x");
   const axis_list axes = resolve(asked, from.rank);
   nb::object made;
   if (out.is_none()) {
@@ -96,7 +98,7 @@ nb::object permute(nb::handle x, const request& asked, nb::handle out, const pla
 }
 
 nb::object transpose_in_place(nb::handle x, int threads) {
-  const view at = look_at(x);
+  const view at = look_at(x, "x");
   if (PyArray_FailUnlessWriteable(array(x), "x") < 0) throw nb::python_error();
   return python::transpose_in_place(x, at, {.threads = threads});
 }

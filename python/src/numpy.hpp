@@ -20,7 +20,7 @@ nb::object permute(nb::handle x, const request& asked, nb::handle out, const pla
 // Errors  as permute; ValueError: x is read-only
 nb::object transpose_in_place(nb::handle x, int threads);
 
-// Effect  returns the memory and layout of x, for a plan or a batch
-[[nodiscard]] view look_at(nb::handle x);
+// Effect  returns the memory and layout of x, for a plan or a batch; `name` is x or out, for error sentences
+[[nodiscard]] view look_at(nb::handle x, const char* name);
 
 }  // namespace cornerturn::python::numpy

@@ -115,7 +115,8 @@ device device_of(device on, const char* kernel) {
   const device its = kernels::is_of_gpu(*row) ? device::cuda : device::cpu;
   if (on != device::automatic && on != its) {
     throw error(status::invalid_argument, "kernel is \"" + std::string(kernel) + "\", which is a " + row->backend +
-                                              " kernel, but the device is " + api::name(on));
+                                              " kernel, but the device is " + api::name(on) + ". Wanted: a kernel of " +
+                                              api::name(on));
   }
   return its;
 }
@@ -198,7 +199,9 @@ void plan_state::prepare_fast_path() noexcept {
 }
 
 void refuse_kernel(const std::string& kernel) {
-  throw error(status::invalid_argument, "kernel is \"" + kernel + "\", which does not accept this problem");
+  throw error(
+      status::invalid_argument,
+      "kernel is \"" + kernel + "\", which does not accept this problem. Wanted: a kernel that explain() lists for it");
 }
 
 // 3. A call: the checks of its pointers, and their device.

@@ -251,7 +251,11 @@ class Given(Case):
             said = self.run_report("-o", self.page, "--from", self.write("bad.json", content), code=1)
             self.assertRegex(said, r"^cornerturn: \S*bad\.json: ")
             self.assertNotIn("json.exception", said)
-        self.run_report("-o", self.page, "--from", "/no/such/file", code=1)
+        for name, found in (("/no/such/file", "cannot read: No such file or directory"),
+                            (self.folder, "is a directory, wanted a result file")):
+            for words in (["--from", name], ["--from", good, "--since", name]):
+                said = self.run_report("-o", self.page, *words, code=1)
+                self.assertEqual(said, f"cornerturn: {name}: {found}\n")
         self.assertFalse(os.path.exists(self.page))
         self.run_report("-o", "/no/such/folder/page.html", "--from", good, code=1)
         self.run_report("-o", self.page, "--from", good, "--quick", code=2)

@@ -237,7 +237,11 @@ class Usage(Case):
         self.says(["bench", "--axes", "1,0"], "--axes is given without a SHAPE")
         self.says(["bench", "0x4"], "shape 0x4 has an extent of 0")
         self.says(["bench", "--set", "nope"], '--set is "nope", wanted one of plain, odd')
-        self.says(["bench", "--case", "("], '--case is "(", wanted a regular expression')
+        listed = json.loads(self.run_command("bench", "8x8", "--bytes", "1K,2", "--list", "--json").stdout)
+        self.assertEqual([case["element_bytes"] for case in listed], [1024, 2])
+        self.says(["bench", "8x8", "--bytes", "4,0"], '--bytes is "4,0", wanted a number of bytes from 1 to 1.00 TiB')
+        for pattern in ("(", "a{99999}"):
+            self.says(["bench", "--case", pattern], f"--case is \"{pattern}\", wanted a regular expression, such as 'skinny.*b4'")
         self.says(["bench", "--case", "zzz"], '--case is "zzz", but no chosen case matches')
         self.says(["bench", "--seed", "3"], "wanted --set random")
         self.says(["bench", "--set", "random", "--size", "1:2"], '--size is "1:2", wanted two sizes')
@@ -263,6 +267,7 @@ class Usage(Case):
             self.assertGreater(rung["gigabytes_per_second"], 0)
         self.assertRegex(self.run_command(*words, "--check").stdout, r"^\d{3,} cases, 0 failures\n$")
         self.run_command(*words, "--shape", "2x3x4", code=2)
+        self.says([*words, "--rung", "nope"], '--rung is "nope", wanted one of 10_scattered_store, ')
         done = self.run_command(*words, "--shape", "3x4", "-o", "/no/such/file", code=1)
         self.assertNotIn("00_copy", done.stdout)  # nothing was measured in vain
 

@@ -83,8 +83,13 @@ X = np.arange(12, dtype="f4").reshape(3, 4)
     (lambda: ct.batch([X], out=[[1]]), TypeError, "item 0: out is a list, but x is a numpy.ndarray"),
     (lambda: ct.batch([X], out=[read_only(np.zeros((4, 3), "f4"))]), ValueError, "item 0: out is read-only"),
     (lambda: ct.batch([X], out=[X.T]), ValueError, "item 0: "),
-    (lambda: ct.batch([np.array([[object()]])]), TypeError, "elements refer to Python objects"),
+    (lambda: ct.batch([X, np.array([[object()]])]), TypeError, "^item 1: x has dtype object, whose elements refer"),
+    (lambda: ct.batch([X], out=[np.ma.zeros((4, 3), "f4")]), TypeError, "^item 0: out is a masked array"),
+    (lambda: ct.batch([X], (1.5, 0)), TypeError, r"^item 0: axes\[0\] is a float. Wanted: an integer"),
+    (lambda: ct.batch(3), TypeError, "^xs is a int. Wanted: an iterable of arrays$"),
+    (lambda: ct.batch([X], out=3), TypeError, "^out is a int. Wanted: an iterable of arrays$"),
     (lambda: ct.batch([X], threads=-1), ValueError, "threads is -1"),
+    (lambda: ct.batch([X], threads="1"), TypeError, "^threads is a str. Wanted: an integer$"),
     (lambda: ct.batch([X])(stream=3), TypeError, "stream is given, but x is a numpy.ndarray"),
 ], ids=lambda value: value if isinstance(value, str) else "")
 def test_refuses_with_a_sentence(call, kind, sentence):

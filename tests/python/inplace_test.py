@@ -134,7 +134,7 @@ def test_refuses_with_a_sentence(make, kind, sentence):
 
 @pytest.mark.parametrize("call,sentence", [
     (lambda x: ct.transpose_inplace_(), "transpose_inplace_ is called without the argument x"),
-    (lambda x: ct.transpose_inplace_(x, x), "takes 1 positional argument, found 2. Wanted: stream by name"),
+    (lambda x: ct.transpose_inplace_(x, x), "takes 1 positional argument, found 2. Wanted: the others by name"),
     (lambda x: ct.transpose_inplace_(x, out=x), "transpose_inplace_ has no keyword argument 'out'"),
 ])
 def test_refuses_arguments(call, sentence):

@@ -63,3 +63,27 @@ def test_refuses_what_has_other_axes():
         ct.plan(np.zeros((3, 4)))(np.zeros((3, 4, 5)))
     with pytest.raises(TypeError, match="x is a list"):
         ct.plan([[1, 2]])
+
+
+@pytest.mark.parametrize("call,sentence", [
+    (lambda x: ct.plan(), "plan is called without the argument x"),
+    (lambda x: ct.plan(x, (1, 0), x), "plan takes 2 positional arguments, found 3. Wanted: the others by name"),
+    (lambda x: ct.plan(x, kernal="a"), "plan has no keyword argument 'kernal'. Wanted: one of x, axes, out, threads, kernel"),
+    (lambda x: ct.plan(x, kernel=3), "kernel is a int. Wanted: a str, or None"),
+    (lambda x: ct.plan(x, threads=1.5), "threads is a float. Wanted: an integer"),
+    (lambda x: ct.plan(x, out=np.ma.zeros((40, 30), "f4")),
+     "out is a masked array, whose mask would be lost. Wanted: out.data"),
+    (lambda x: ct.plan(x)(), "a plan is called without the argument x"),
+    (lambda x: ct.plan(x)(x, x), "a plan takes 1 positional argument, found 2. Wanted: the others by name"),
+    (lambda x: ct.plan(x)(x, threads=1), "a plan has no keyword argument 'threads'. Wanted: one of x, out, stream"),
+], ids=lambda value: value if isinstance(value, str) else "")
+def test_refuses_with_one_sentence(call, sentence):
+    with pytest.raises(TypeError) as found:
+        call(np.zeros((30, 40), "f4"))
+    assert str(found.value) == sentence
+
+
+def test_takes_its_arguments_by_name():
+    x = unique((30, 40), "f4")
+    plan = ct.plan(x=x, axes="a b -> b a", threads=10**30)
+    assert same_bits(plan(x=x), np.ascontiguousarray(x.T))

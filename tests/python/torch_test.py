@@ -256,8 +256,11 @@ def nested(layout):
     return torch.nested.nested_tensor([torch.zeros(2, 3), torch.zeros(4, 3)], layout=layout)
 
 
-@pytest.mark.filterwarnings("ignore:.*[Nn]ested tensors.*", "ignore:Sparse CSR.*")
+def quantized():
+    return torch.quantize_per_tensor(X, 1.0, 0, torch.qint8)
 
+
+@pytest.mark.filterwarnings("ignore:.*[Nn]ested tensors.*", "ignore:Sparse CSR.*", "ignore:.*quantiz.*")
 @pytest.mark.parametrize("call,kind,sentence", [
     (lambda: ct.matrix_transpose(X, out=torch.zeros(3, 4)), ValueError, r"out has shape \(3, 4\), wanted \(4, 3\)"),
     (lambda: ct.matrix_transpose(X, out=torch.zeros(4, 3, dtype=torch.int32)), ValueError, "out has dtype torch.int32"),
@@ -273,6 +276,8 @@ def nested(layout):
     (lambda: ct.plan(X.to_sparse()), TypeError, "x has layout torch.sparse_coo"),
     (lambda: ct.matrix_transpose(X, out=X.to_sparse()), TypeError, "out has layout torch.sparse_coo"),
     (lambda: ctt.matrix_transpose(X.to_sparse()), TypeError, "x has layout torch.sparse_coo"),
+    (lambda: ct.matrix_transpose(quantized()), TypeError, r"x is a quantized tensor, .* Wanted: x.int_repr\(\)"),
+    (lambda: ct.transpose_inplace_(quantized()), TypeError, "x is a quantized tensor"),
     (lambda: ct.matrix_transpose(nested(torch.strided)), TypeError, "x is a nested tensor, whose parts have different shapes"),
     (lambda: ct.matrix_transpose(nested(torch.jagged)), TypeError, "x is a nested tensor, whose parts have different shapes"),
     (lambda: ct.transpose_inplace_(nested(torch.strided)), TypeError, "x is a nested tensor"),
@@ -280,9 +285,12 @@ def nested(layout):
      "out is a lazy conjugate of another tensor, so its memory does not hold its values"),
     (lambda: ctt.matrix_transpose(Z, out=torch.zeros_like(Z).t().contiguous().conj()), ValueError, "out is a lazy conjugate"),
     (lambda: ct.matrix_transpose(Z.real, out=torch.zeros_like(Z).t().conj().imag), ValueError, "out is a lazy negative"),
-    (lambda: ctt.permute_dims(X, (1.5, 0)), TypeError, "float"),
-    (lambda: ctt.permute_dims(torch.zeros(3, 4, requires_grad=True), (1.5, 0)), TypeError, "float"),
-    (lambda: ctt.permute_dims(X.to("meta"), (0, 0)), ValueError, r"axes is \(0, 0\), but x has 2 axes. Wanted: each axis once"),
+    (lambda: ctt.permute_dims(X, (1.5, 0)), TypeError, r"axes\[0\] is a float. Wanted: an integer"),
+    (lambda: ctt.permute_dims(torch.zeros(3, 4, requires_grad=True), (1.5, 0)), TypeError, r"axes\[0\] is a float"),
+    (lambda: ctt.permute_dims(X.to("meta"), (0, 0)), ValueError, r"axes\[1\] is 0, which repeats an axis"),
+    (lambda: ctt.permute_dims(X, None), TypeError, "axes is a NoneType. Wanted: a sequence"),
+    (lambda: ctt.permute_dims(X, "a b -> b a"), TypeError, "axes is a str. Wanted: a sequence of integers"),
+    (lambda: ctt.rearrange(X, (1, 0)), TypeError, "pattern is a tuple. Wanted: a str"),
     (lambda: ctt.permute_dims(X, (0, 2)), ValueError, r"axes\[1\] is 2, wanted -2 to 1"),
     (lambda: ctt.permute_dims([[1]], (1, 0)), TypeError, "x is a list. Wanted: a torch.Tensor"),
     (lambda: ctt.matrix_transpose(None), TypeError, "x is a NoneType. Wanted: a torch.Tensor"),
@@ -290,12 +298,17 @@ def nested(layout):
     (lambda: ct.transpose_inplace_(X.clone(), stream=3), TypeError, "stream is given, but x is a torch.Tensor"),
     (lambda: ct.matrix_transpose(torch.zeros(3, 4, requires_grad=True), threads=1), ValueError,
      "threads is given, but x records a gradient"),
-    (lambda: ctt.matrix_transpose(X[0]), ValueError, "x has 1 axes, wanted 2 or more"),
+    (lambda: ctt.matrix_transpose(X[0]), ValueError, "x has 1 axis, wanted 2 or more"),
+    (lambda: ctt.matrix_transpose(X[0].to("meta")), ValueError, "x has 1 axis, wanted 2 or more"),
+    (lambda: ctt.accelerate("cpu"), TypeError, "mode is 'cpu'. Wanted: True or False"),
+    (lambda: ctt.accelerate(devices="cpu"), TypeError, "devices is 'cpu'. Wanted: a sequence"),
     (lambda: ctt.permute_dims(X, (1, 0), out=X), ValueError, r"out has shape \(3, 4\), wanted \(4, 3\)"),
     (lambda: ct.transpose_inplace_(torch.zeros(3).expand(3, 3)), ValueError, "elements of x share memory"),
     (lambda: ct.transpose_inplace_(X[:, :2]), ValueError, r"x has shape \(3, 2\) and is not C-contiguous"),
     (lambda: ct.transpose_inplace_(X[0]), ValueError, "x has 1 axis, wanted 2 or more"),
     (lambda: ctt.transpose_inplace_(X[0]), ValueError, "x has 1 axis, wanted 2 or more"),
+    (lambda: ct.batch([X, np.zeros((3, 4))]), TypeError, "item 1: x is a numpy.ndarray, but item 0 is a torch.Tensor. Wanted"),
+    (lambda: ct.batch([np.zeros((3, 4)), X]), TypeError, "item 1: x is a torch.Tensor, but item 0 is a numpy.ndarray. Wanted"),
     (lambda: ctt.accelerate(devices=("xpu",)), ValueError, "Wanted: 'cuda' and 'cpu' only"),
 ], ids=lambda value: value if isinstance(value, str) else "")
 def test_refuses_with_a_sentence(call, kind, sentence):
