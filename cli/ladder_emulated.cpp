@@ -150,7 +150,8 @@ int run_emulated_ladder(const ladder_options& options) {
   } catch (const ladder::no_emulator& fault) {
     throw failure(fault.what(), exit_no_device);
   } catch (const ladder::not_compiled& fault) {
-    throw failure(fmt::format("the file does not compile:\n{}", fault.what()));
+    fmt::print(stderr, "{}", fault.what());
+    throw failure("the file does not compile; the compiler's messages are above");
   } catch (const std::invalid_argument& fault) {
     throw failure(fault.what(), exit_usage);
   }
