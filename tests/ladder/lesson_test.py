@@ -161,6 +161,18 @@ class Lesson(unittest.TestCase):
         self.assertEqual(dict(cute), {rung: str(round(100 * large))
                                       for rung, (_, large) in shares_of_copy(json.loads(LADDER.read_text())).items() if "_cute_" in rung})
 
+    def test_conflicts_of_the_rungs_in_cute(self):
+        for rung, cell in re.findall(r"^\| \[(\d\d_cute_\w+)\].*\| ([^|]+) \| \d+ % \|$", (LEARN / "cute.md").read_text(), re.M):
+            with self.subTest(rung=rung):
+                if not HAS_CUTE:
+                    self.check_refusal(["explain", rung])
+                report = json.loads(run(["explain", rung, "--json"])[1])
+                counts = {what: report[f"shared_{what}"]["conflicts"] / max(report[f"shared_{what}"]["requests"], 1)
+                          for what in ("load", "store")}
+                found = [f"{count:.0f} a {what}" for what, count in counts.items() if count] or \
+                    ["0" if report["shared_load"]["requests"] else "-"]
+                self.assertEqual([cell], found)
+
     def test_links_lead_somewhere(self):
         for page in PAGES:
             text = page.read_text()
@@ -207,8 +219,7 @@ class Lesson(unittest.TestCase):
         for page in PAGES:
             for marker in re.findall(r"^<!-- code: (.*?) -->$", page.read_text(), re.M):
                 with self.subTest(page=page.name, marker=marker):
-                    shown = site.code_of(*(one.strip('"') for one in marker.split(" | ")))
-                    self.assertGreater(len(shown.splitlines()), 2)
+                    self.assertNotEqual(site.code_of(*(one.strip('"') for one in marker.split(" | "))), "")
 
     def test_code_is_that_of_the_file(self):
         blocks = 0
