@@ -204,6 +204,10 @@ void add_verdict(kernel_picture& made, const model::program& kernel) {
   }
   if (!made.verdict.empty()) return;
   if (!made.rung->is_copy) return add_bounds(made, kernel);
+  if (made.rung->shared_bytes > 0) {
+    return say(fmt::format("Whole {} on both sides and no bank conflicts: the copy of rung 00, through {}.",
+                           words.lines, words.shared_memory));
+  }
   say(fmt::format("Every byte once, in whole {}: the roof of all rungs.", words.lines));
 }
 
