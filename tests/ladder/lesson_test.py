@@ -163,7 +163,19 @@ class Lesson(unittest.TestCase):
                 self.assertIn(code, (page.parent / target).read_text(), f"{page.name}: {target}")
                 blocks += 1
             self.assertEqual(page.read_text().count("```cpp"), len(re.findall(r"\):\n\n```cpp", page.read_text())))
-        self.assertGreater(blocks, 2)
+        self.assertGreater(blocks, 0)
+
+    def test_every_page_about_hip_has_all_parts_of_a_lesson(self):
+        pages = sorted((LEARN / "hip").glob("*.md"))
+        self.assertEqual(re.findall(r"^\| \[(\w+)\]\(hip/\1.md\) \|", (LEARN / "hip.md").read_text(), re.M),
+                         [page.stem for page in pages])
+        for page in pages:
+            text, at = page.read_text(), 0
+            for part in ("<!-- code: ladder/", "**Predict**: ", f"```console\n$ cornerturn explain {page.stem} --arch gfx942\n", "**See**: ",
+                         "**Why**", f"(../figures/{page.stem}.gfx942.svg)", "% of the copy (H200", "No AMD GPU has run this rung",
+                         "**Exercise**: ", "<summary>Solution"):
+                at = text.find(part, at)
+                self.assertGreater(at, 0, f"{page.name} lacks {part}, or has it too early")
 
     def test_the_tiles_of_the_hip_page_have_the_model_s_numbers(self):
         measured = shares_of_copy(json.loads(LADDER.read_text()))
