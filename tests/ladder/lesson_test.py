@@ -348,8 +348,17 @@ class Explain(unittest.TestCase):
             if code != 0:  # a CuTe rung of another build
                 self.assertIn("is no kernel", said)
                 continue
-            clean = any("no bank conflicts: what is left" in sentence for sentence in json.loads(said)["verdict"])
+            clean = any("only DRAM limits this kernel" in sentence for sentence in json.loads(said)["verdict"])
             self.assertEqual(clean, rung != "00_copy" and small > 0.95, f"{rung}: {small:.2f} of the copy\n{said}")
+
+    def test_no_more_than_all_bytes_are_useful(self):
+        """Lanes of a tile that is wider than the matrix are inactive in the picture too."""
+        for words, shown in ((["70_batched", "--shape", "7x50x20"], ["10 sectors, 100 %", "18 sectors, 22.22 %"]),
+                             (["40_vector_conflicts", "--shape", "4x4"], ["2 sectors, 100 %", "2 sectors, 100 %"]),
+                             (["00_copy", "--shape", "1x3"], ["1 sector, 12.5 %", "1 sector, 12.5 %"])):
+            code, said = run(["explain", *words])
+            self.assertEqual(code, 0, said)
+            self.assertEqual(re.findall(r"(\d+ sectors?, [\d.]+ %) of (?:its|their) bytes useful$", said, re.M), shown, said)
 
     def test_a_ladder_without_its_device_says_why(self):
         for device, words in (("hip", ("HIP",)), ("cuda", ("CUDA",))):
