@@ -281,6 +281,15 @@ class Emulated(unittest.TestCase):
             self.assertEqual(code, 1, said)
             self.assertIn("empty.cuh:3", said)
 
+    def test_a_tile_beyond_an_edge_is_outside_of_every_array(self):
+        text = (self.EXERCISES / "solutions/whole_tiles.cuh").read_text().replace("part_of<Rung, true>", "part_of<Rung, false>")
+        with tempfile.TemporaryDirectory() as folder:
+            mine = pathlib.Path(folder, "mine.cuh")
+            mine.write_text(text)
+            code, said = self.emulate(mine, "--shape", "1000x50")
+            self.assertEqual(code, 1, said)
+            self.assertIn("writes 4 bytes outside of every array, at byte 224000 of dst", said)
+
     def test_a_wild_address_and_an_endless_loop_end_with_a_sentence(self):
         text = (self.EXERCISES / "solutions/missing_check.cuh").read_text()
         for line, words in (("*reinterpret_cast<int*>(0) = 1;", "outside of every array, at address 0x0"),
