@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t alignment = 256;  // of cudaMalloc
 constexpr unsigned char guard = 0xc3;
 
-// Bytes before and after an array. They are as many as its own, so that a tile beyond an edge is not in the next array.
+// Bytes before and after an array: its own size, so that a tile beyond an edge is not in the next array.
 std::size_t margin_of(std::size_t size) { return std::clamp<std::size_t>(size, 256, std::size_t{1} << 20); }
 
 struct arena {
