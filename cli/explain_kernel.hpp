@@ -11,21 +11,21 @@
 
 namespace cornerturn::cli {
 
-// The bank of each element of a tile, and the elements that one phase of a warp needs at once.
+// The bank of each element of a tile, and the elements that one phase of a warp accesses together.
 struct bank_map {
   std::string title;
   int rows = 0;
   int cols = 0;
-  std::vector<int> bank;   // row by row
-  std::vector<bool> want;  // the worst phase of warp 0
+  std::vector<int> bank;     // row by row
+  std::vector<bool> marked;  // by the worst phase of warp 0
 
   [[nodiscard]] std::size_t at(int row, int col) const { return static_cast<std::size_t>(row) * cols + col; }
 };
 
-// The sectors or cache lines that the first request of warp 0 touches: a bit for each word of four bytes.
+// The sectors or cache lines that the first request of warp 0 touches: a bit for each 4 bytes.
 struct sector_strip {
   std::string title;  // "load", "store"
-  std::vector<std::uint32_t> words;
+  std::vector<std::uint32_t> lines;
   double useful = 0;  // of this request
 };
 
@@ -52,7 +52,7 @@ struct kernel_picture {
   double floor_seconds = 0;
   double in_flight = 0;        // bytes, of the whole GPU
   std::vector<bank_map> maps;  // before and after, or the one that there is, or none
-  std::string wanted_by;       // "a warp's shared load"
+  std::string marked;          // the elements "that 32 lanes access together in a shared load"
   std::vector<sector_strip> strips;
   std::vector<std::string> verdict;  // sentences
 };

@@ -43,20 +43,28 @@ model::tile_part whole_tile(const model::program& kernel, const ladder::matrix_s
   return {kernel.tile_rows, kernel.tile_cols, 0, line * kernel.word_bytes};
 }
 
+// The part of the first tile that is inside the matrix. A copy sees the array as one long row.
+model::tile_part first_tile(const model::program& kernel, ladder::matrix_shape shape, operation what) {
+  if (!kernel.turns) shape = {1, shape.rows * shape.cols * shape.batch};
+  model::tile_part made = whole_tile(kernel, shape, what);
+  made.rows = static_cast<int>(std::min<std::int64_t>(made.rows, shape.rows));
+  made.cols = static_cast<int>(std::min<std::int64_t>(made.cols, shape.cols));
+  return made;
+}
+
 sector_strip strip_of(const model::warp_access& access, operation what, int line_bytes) {
   std::map<std::int64_t, std::uint32_t> touched;
-  const int words = line_bytes / 4;
+  const int squares = line_bytes / 4;
   for (int lane = 0; lane < model::most_lanes; ++lane) {
     if ((access.active >> lane & 1) == 0) continue;
     const std::int64_t at = access.address[static_cast<std::size_t>(lane)];
-    for (std::int64_t word = at / 4; word <= (at + access.lane_bytes - 1) / 4; ++word) {
-      touched[word / words] |= std::uint32_t{1} << word % words;
+    for (std::int64_t square = at / 4; square <= (at + access.lane_bytes - 1) / 4; ++square) {
+      touched[square / squares] |= std::uint32_t{1} << square % squares;
     }
   }
   sector_strip made{name_of(what), {}, 0};
-  for (const auto& [line, bits] : touched) made.words.push_back(bits);
-  const double asked = std::popcount(access.active) * access.lane_bytes;
-  if (!touched.empty()) made.useful = asked / (static_cast<double>(touched.size()) * line_bytes);
+  for (const auto& [line, bits] : touched) made.lines.push_back(bits);
+  if (!touched.empty()) made.useful = model::used_bytes(access) / (static_cast<double>(touched.size()) * line_bytes);
   return made;
 }
 
@@ -81,11 +89,11 @@ bank_map map_of(std::string title, const model::program& kernel, const Place& pl
       made.bank.push_back(place(row, col) / model::bank_bytes % model::banks);
     }
   }
-  made.want.assign(made.bank.size(), false);
+  made.marked.assign(made.bank.size(), false);
   return made;
 }
 
-// Maps of the tile, and the elements that the worst access of warp 0 wants marked on them.
+// Maps of the tile, with marks on the elements of the worst access of warp 0.
 void add_maps(kernel_picture& made, const model::program& kernel) {
   if (made.rung->place == nullptr) return;
   made.maps.push_back(map_of("without padding or XOR", kernel, made.rung->plain_place));
@@ -113,14 +121,15 @@ void add_maps(kernel_picture& made, const model::program& kernel) {
       worst_phase(access_of(kernel, *worst, 0, whole_tile(kernel, made.shape, worst->what), rules), rules);
   const int lanes = std::popcount(phase.active);
   const bool amd = made.machine->maker == model::vendor::amd;
-  made.wanted_by = fmt::format("{} lanes want at once in {} {}", lanes, amd ? "an" : "a", name_of(worst->what, amd));
+  made.marked =
+      fmt::format("that {} lanes access together in {} {}", lanes, amd ? "an" : "a", name_of(worst->what, amd));
   for (int row = 0; row < kernel.tile_rows; ++row) {
     for (int col = 0; col < kernel.tile_cols; ++col) {
       const int address = made.rung->place(row, col);
       for (int lane = 0; lane < model::most_lanes; ++lane) {
         const std::int64_t from = phase.address[static_cast<std::size_t>(lane)];
         if ((phase.active >> lane & 1) == 0 || address < from || address >= from + phase.lane_bytes) continue;
-        for (bank_map& map : made.maps) map.want[map.at(row, col)] = true;
+        for (bank_map& map : made.maps) map.marked[map.at(row, col)] = true;
       }
     }
   }
@@ -133,6 +142,7 @@ void add_bounds(kernel_picture& made, const model::program& kernel) {
   const model::traffic& t = made.counts;
   const vocabulary& words = words_of(*made.machine);
   const auto say = [&](std::string sentence) { made.verdict.push_back(std::move(sentence)); };
+  const bool amd = made.machine->maker == model::vendor::amd;
   const double wide = 16.0 * made.machine->rules.lanes;
   const auto bytes_of = [](double bytes, std::int64_t requests) {
     return requests > 0 ? bytes / static_cast<double>(requests) : 1e9;
@@ -147,26 +157,26 @@ void add_bounds(kernel_picture& made, const model::program& kernel) {
   constexpr int good_row = 256;
   std::vector<std::string> bounds;
   if (made.rung->place != nullptr && made.in_flight < needed) {
-    bounds.push_back(fmt::format("A {}'s loads and stores take turns: {} in flight, DRAM wants twice {}.", words.block,
-                                 bytes_text(static_cast<std::int64_t>(made.in_flight)),
-                                 bytes_text(static_cast<std::int64_t>(needed / 2))));
+    bounds.push_back(fmt::format(
+        "While a {} stores, it loads nothing: about half of {} is in flight, and a busy DRAM needs {}.", words.block,
+        bytes_text(static_cast<std::int64_t>(made.in_flight)), bytes_text(static_cast<std::int64_t>(needed / 2))));
   }
   if (const double least = std::min(global, shared); least < 0.75 * wide) {
-    const char* const side = global <= shared                            ? "A global"
-                             : made.machine->maker == model::vendor::amd ? "An LDS"
-                                                                         : "A shared";
     bounds.push_back(
-        fmt::format("{} request moves {:.0f} bytes, with 16 bytes a lane {:.0f}: {:.2g} times the "
-                    "instructions.",
-                    side, least, wide, wide / least));
+        fmt::format("{} requests have {:.0f} bytes on average. 16 bytes a lane would be {:.0f}: there are {:.2g} times "
+                    "too many requests.",
+                    global <= shared ? "Global"
+                    : amd            ? "LDS"
+                                     : "Shared",
+                    least, wide, wide / least));
   }
   if (row < good_row) {
-    bounds.push_back(fmt::format("Tiles have rows of {} bytes: DRAM serves rows of {} bytes better.", row, good_row));
+    bounds.push_back(fmt::format("A row of a tile has {} bytes. DRAM is faster with rows of {} bytes.", row, good_row));
   }
-  if (bounds.empty()) {
-    return say(fmt::format("Whole {} on both sides and no bank conflicts: what is left is DRAM itself.", words.lines));
-  }
-  say(fmt::format("Whole {} on both sides and no bank conflicts. It is slower than the copy, because:", words.lines));
+  const std::string good =
+      fmt::format("The {} are well used, and {} has no bank conflicts", words.lines, words.shared_memory);
+  if (bounds.empty()) return say(good + ": only DRAM limits this kernel.");
+  say(good + ". It is still slower than the copy:");
   for (std::string& one : bounds) say(std::move(one));
 }
 
@@ -174,37 +184,41 @@ void add_verdict(kernel_picture& made, const model::program& kernel) {
   const model::traffic& t = made.counts;
   const vocabulary& words = words_of(*made.machine);
   const auto say = [&](std::string sentence) { made.verdict.push_back(std::move(sentence)); };
-  const auto global = [&](const model::global_count& count, const char* what, const char* verb) {
+  const auto global = [&](const model::global_count& count, const char* what) {
     if (count.requests == 0 || count.useful() > 0.9) return;
-    say(fmt::format("{} use {:.1f} % of the {} that they {}: {:.1f} times the traffic that is needed.", what,
-                    100 * count.useful(), words.lines, verb, 1 / count.useful()));
+    say(fmt::format("{} use {:.1f} % of the bytes of their {}: {:.1f} times the necessary traffic.", what,
+                    100 * count.useful(), words.lines, 1 / count.useful()));
   };
-  global(t.load, "Loads", "fetch");
-  global(t.async_load, "Asynchronous loads", "fetch");
-  global(t.store, "Stores", "touch");
+  global(t.load, "Loads");
+  global(t.async_load, "Asynchronous loads");
+  global(t.store, "Stores");
+  const bool amd = made.machine->maker == model::vendor::amd;
   const auto shared = [&](const model::shared_count& count, const char* what) {
     const double more = count.conflicts_per_request();
     if (more < 0.05) return;
     const double cycles = static_cast<double>(count.cycles) / static_cast<double>(count.requests);
-    say(fmt::format("{} take {:.1f} {} each where {:.1f} would do: bank conflicts.", what, cycles,
-                    made.machine->maker == model::vendor::amd ? "cycles" : "wavefronts", cycles - more));
+    say(fmt::format("Bank conflicts: {} takes {:.1f} {} instead of {:.1f}.", what, cycles,
+                    amd ? "cycles" : "wavefronts", cycles - more));
   };
-  const bool amd = made.machine->maker == model::vendor::amd;
-  shared(t.shared_load, amd ? "LDS loads" : "Shared loads");
-  shared(t.shared_store, amd ? "LDS stores" : "Shared stores");
-  shared(t.async_store, "Asynchronous shared stores");
+  shared(t.shared_load, amd ? "an LDS load" : "a shared load");
+  shared(t.shared_store, amd ? "an LDS store" : "a shared store");
+  shared(t.async_store, "an asynchronous shared store");
   const double needed = model::needed_in_flight(*made.machine);
   if (made.resident.blocks == 0) {
     say(fmt::format("A {} does not fit a {} of {}: {}.", words.block, words.multiprocessor, made.machine->name,
                     made.resident.limit));
   } else if (made.in_flight < needed) {
-    say(fmt::format("{} are in flight; bandwidth times latency is {}, so DRAM waits for requests.",
+    say(fmt::format("Only {} are in flight. A busy DRAM needs {}, its bandwidth times its latency.",
                     bytes_text(static_cast<std::int64_t>(made.in_flight)),
                     bytes_text(static_cast<std::int64_t>(needed))));
   }
   if (!made.verdict.empty()) return;
   if (!made.rung->is_copy) return add_bounds(made, kernel);
-  say(fmt::format("Every byte once, in whole {}: the roof of all rungs.", words.lines));
+  if (made.rung->shared_bytes > 0) {
+    return say(fmt::format("The copy of rung 00, through {}: whole {}, and no bank conflicts.", words.shared_memory,
+                           words.lines));
+  }
+  say(fmt::format("Each byte is loaded once and stored once, in whole {}: no rung can be faster.", words.lines));
 }
 
 }  // namespace
@@ -239,8 +253,9 @@ kernel_picture picture_of(const ladder::description& rung, const model::architec
   for (const operation what : {operation::global_load, operation::async_load, operation::global_store}) {
     for (const model::instruction& one : kernel.instructions) {
       if (one.what != what) continue;
-      const model::tile_part tile = whole_tile(kernel, shape, what);
-      made.strips.push_back(strip_of(access_of(kernel, one, 0, tile, machine.rules), what, machine.rules.line_bytes));
+      const model::warp_access access = access_of(kernel, one, 0, first_tile(kernel, shape, what), machine.rules);
+      if (access.active == 0) continue;  // a copy of whole pieces in an array that has none
+      made.strips.push_back(strip_of(access, what, machine.rules.line_bytes));
       break;
     }
   }

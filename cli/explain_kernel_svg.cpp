@@ -11,7 +11,7 @@ namespace {
 
 constexpr int cell_side = 16, margin = 24, gap = 40, line_height = 20;
 constexpr int most_cells = 32;          // rows and columns of a map; a larger tile repeats itself
-constexpr std::size_t most_drawn = 64;  // words of four bytes
+constexpr std::size_t most_drawn = 64;  // squares of 4 bytes
 
 // Light and dark by what the reader's system prefers; the page round the figure need not know.
 constexpr const char* style =
@@ -31,37 +31,37 @@ std::string text_at(int x, int y, const char* kind, const std::string& text) {
   return fmt::format("<text x='{}' y='{}' class='{}'>{}</text>\n", x, y, kind, xml_escaped(text));
 }
 
-// The sector's words as squares; what the warp wants of them filled.
+// A square for each 4 bytes of a sector or cache line, filled if the warp uses them.
 std::string strip_at(int x, int y, const sector_strip& strip, const model::architecture& machine) {
-  constexpr int word = 9;
-  const int words = machine.rules.line_bytes / 4;
+  constexpr int square = 9;
+  const int squares = machine.rules.line_bytes / 4;
   std::string out = text_at(x, y + 12, "q", strip.title);
-  const std::size_t shown = std::min(strip.words.size(), most_drawn / static_cast<std::size_t>(words));
+  const std::size_t shown = std::min(strip.lines.size(), most_drawn / static_cast<std::size_t>(squares));
   for (std::size_t k = 0; k < shown; ++k) {
-    for (int w = 0; w < words; ++w) {
+    for (int s = 0; s < squares; ++s) {
       out += fmt::format("<rect x='{}' y='{}' width='8' height='14' class='{}'/>",
-                         x + 130 + static_cast<int>(k) * (words * word + 6) + w * word, y,
-                         (strip.words[k] >> w & 1) != 0 ? "u" : "e");
+                         x + 130 + static_cast<int>(k) * (squares * square + 6) + s * square, y,
+                         (strip.lines[k] >> s & 1) != 0 ? "u" : "e");
     }
   }
   out += '\n';
-  const int end = x + 130 + static_cast<int>(shown) * (words * word + 6) + 6;
-  const std::string more = strip.words.size() > shown ? fmt::format("+ {} more; ", strip.words.size() - shown) : "";
+  const int end = x + 130 + static_cast<int>(shown) * (squares * square + 6) + 6;
+  const std::string more = strip.lines.size() > shown ? fmt::format("+ {} more; ", strip.lines.size() - shown) : "";
   return out + text_at(end, y + 12, "q",
-                       fmt::format("{}{} {}, {:.4g} % useful", more, strip.words.size(),
-                                   strip.words.size() == 1 ? words_of(machine).line : words_of(machine).lines,
+                       fmt::format("{}{} {}, {:.4g} % useful", more, strip.lines.size(),
+                                   strip.lines.size() == 1 ? words_of(machine).line : words_of(machine).lines,
                                    100 * strip.useful));
 }
 
-// Each bank's cell, once as it is and once as it looks when the warp wants it: b0 ... b31, w0 ... w31.
+// Each bank's cell, plain and marked: b0 ... b31, w0 ... w31.
 std::string cells() {
   std::string out = "<defs>\n";
-  for (const bool want : {false, true}) {
+  for (const bool marked : {false, true}) {
     for (int bank = 0; bank < model::banks; ++bank) {
-      out += fmt::format("<g id='{}{}'><rect width='{}' height='{}' fill='hsl({} {}% {}%)'{}/>", want ? 'w' : 'b', bank,
-                         cell_side - 1, cell_side - 1, bank * 45 / 4, want ? 85 : 55, want ? 62 : 80,
-                         want ? " class='m'" : "");
-      out += fmt::format("<text x='{}' y='11' class='n{}'>{}</text></g>\n", cell_side / 2, want ? " w" : "", bank);
+      out += fmt::format("<g id='{}{}'><rect width='{}' height='{}' fill='hsl({} {}% {}%)'{}/>", marked ? 'w' : 'b',
+                         bank, cell_side - 1, cell_side - 1, bank * 45 / 4, marked ? 85 : 55, marked ? 62 : 80,
+                         marked ? " class='m'" : "");
+      out += fmt::format("<text x='{}' y='11' class='n{}'>{}</text></g>\n", cell_side / 2, marked ? " w" : "", bank);
     }
   }
   return out + "</defs>\n";
@@ -73,7 +73,7 @@ std::string map_at(int x, int y, const bank_map& map, int rows, int cols) {
     out += fmt::format("<g transform='translate({} {})'>", x, y + 10 + row * cell_side);
     for (int col = 0; col < cols; ++col) {
       const std::size_t at = map.at(row, col);
-      out += fmt::format("<use href='#{}{}' x='{}'/>", map.want[at] ? 'w' : 'b', map.bank[at], col * cell_side);
+      out += fmt::format("<use href='#{}{}' x='{}'/>", map.marked[at] ? 'w' : 'b', map.bank[at], col * cell_side);
     }
     out += "</g>\n";
   }
@@ -107,8 +107,8 @@ std::string svg_of(const kernel_picture& picture) {
     body += cells();
     const int rows = std::min(picture.maps[0].rows, most_cells), cols = std::min(picture.maps[0].cols, most_cells);
     body += text_at(margin, y, "q",
-                    fmt::format("The bank of each element of the tile ({} x {} of {} x {}); framed: what {}", rows,
-                                cols, rung.tile_rows, rung.tile_cols, picture.wanted_by));
+                    fmt::format("The bank of each element of the tile ({} x {} of {} x {}); framed: the elements {}",
+                                rows, cols, rung.tile_rows, rung.tile_cols, picture.marked));
     y += line_height + 4;
     int x = margin;
     for (const bank_map& map : picture.maps) {

@@ -9,7 +9,7 @@ namespace cornerturn::cli {
 namespace {
 
 constexpr int most_rows = 8, most_cols = 32;  // of a bank map, in a terminal
-constexpr int most_words = 32;                // of four bytes, in the picture of a request
+constexpr int most_squares = 32;              // of 4 bytes, in the picture of a request
 
 // Banks round the wheel of xterm's 6 x 6 x 6 cube, so that neighbours look alike and the same bank looks the same.
 int colour_of(int bank) {
@@ -28,12 +28,12 @@ void add_map(std::string& out, const bank_map& map, bool colours) {
     out += "  ";
     for (int col = 0; col < cols; ++col) {
       const int bank = map.bank[map.at(row, col)];
-      const bool want = map.want[map.at(row, col)];
+      const bool marked = map.marked[map.at(row, col)];
       if (colours) {
-        out += want ? fmt::format("\x1b[48;5;{}m\x1b[30m{:3}\x1b[0m", colour_of(bank), bank)
-                    : fmt::format("\x1b[38;5;{}m{:3}\x1b[0m", colour_of(bank), bank);
+        out += marked ? fmt::format("\x1b[48;5;{}m\x1b[30m{:3}\x1b[0m", colour_of(bank), bank)
+                      : fmt::format("\x1b[38;5;{}m{:3}\x1b[0m", colour_of(bank), bank);
       } else {
-        out += fmt::format("{}{:2}", want ? '*' : ' ', bank);
+        out += fmt::format("{}{:2}", marked ? '*' : ' ', bank);
       }
     }
     out += '\n';
@@ -42,16 +42,17 @@ void add_map(std::string& out, const bank_map& map, bool colours) {
 
 void add_strip(std::string& out, const sector_strip& strip, const model::architecture& machine) {
   out += fmt::format("  {:<18}", strip.title);
-  const int words = machine.rules.line_bytes / 4;
-  const std::size_t listed = std::min<std::size_t>(strip.words.size(), most_words / words);
+  const int squares = machine.rules.line_bytes / 4;
+  const std::size_t listed = std::min<std::size_t>(strip.lines.size(), most_squares / squares);
   for (std::size_t k = 0; k < listed; ++k) {
-    for (int word = 0; word < words; ++word) out += (strip.words[k] >> word & 1) != 0 ? "█" : "·";
+    for (int square = 0; square < squares; ++square) out += (strip.lines[k] >> square & 1) != 0 ? "█" : "·";
     out += ' ';
   }
-  const std::size_t more = strip.words.size() - listed;
+  const std::size_t more = strip.lines.size() - listed;
   const vocabulary& named = words_of(machine);
-  out += fmt::format("{:<12} {:2} {}, {:.4g} % of them useful\n", more > 0 ? fmt::format("+ {} more", more) : "",
-                     strip.words.size(), strip.words.size() == 1 ? named.line : named.lines, 100 * strip.useful);
+  out += fmt::format("{:<12} {:2} {}, {:.4g} % of {} bytes useful\n", more > 0 ? fmt::format("+ {} more", more) : "",
+                     strip.lines.size(), strip.lines.size() == 1 ? named.line : named.lines, 100 * strip.useful,
+                     strip.lines.size() == 1 ? "its" : "their");
 }
 
 std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
@@ -71,13 +72,13 @@ std::string limit_of(const model::residency& resident, const model::architecture
 
 void add_global(std::string& out, const char* name, const model::global_count& count) {
   if (count.requests == 0) return;
-  out += fmt::format("  {:<20}{:>12}{:>14}{:>10.2f}{:>9.1f} %\n", name, count.requests, count.lines,
+  out += fmt::format("  {:<20}{:>12}{:>14}{:>13.2f}{:>8.1f} %\n", name, count.requests, count.lines,
                      count.lines_per_request(), 100 * count.useful());
 }
 
 void add_shared(std::string& out, const char* name, const model::shared_count& count) {
   if (count.requests == 0) return;
-  out += fmt::format("  {:<20}{:>12}{:>14}{:>12}{:>10.2f}\n", name, count.requests, count.cycles, count.conflicts,
+  out += fmt::format("  {:<20}{:>12}{:>14}{:>12}{:>11.2f}\n", name, count.requests, count.cycles, count.conflicts,
                      count.conflicts_per_request());
 }
 
@@ -89,40 +90,40 @@ std::string text_of(const kernel_picture& picture, bool colours) {
                                 elements_text(rung.word_bytes), machine.name, machine.product);
   const vocabulary& words = words_of(machine);
   const bool amd = machine.maker == model::vendor::amd;
-  out += fmt::format("\nOne {}{} in global memory; a {} is {} words of 4 bytes\n", words.warp,
-                     amd ? fmt::format(" of {} lanes", machine.rules.lanes) : "", words.line,
-                     machine.rules.line_bytes / 4);
+  out += fmt::format("\nGlobal memory, the first requests of a {}{}: {}s of {} bytes. A square is 4 bytes; █ is used\n",
+                     words.warp, amd ? fmt::format(" of {} lanes", machine.rules.lanes) : "", words.line,
+                     machine.rules.line_bytes);
   for (const sector_strip& strip : picture.strips) add_strip(out, strip, machine);
   if (rung.tensor_load) out += "  load              the tensor memory accelerator fetches whole tiles\n";
   if (rung.tensor_store) out += "  store             the tensor memory accelerator sends whole tiles\n";
   if (!picture.maps.empty()) {
-    out += fmt::format("\nBanks of the tile in {}; {} what {}\n", words.shared_memory,
-                       colours ? "highlighted:" : "* is", picture.wanted_by);
+    out += fmt::format("\nThe bank of each element of the tile in {}; {} {}\n", words.shared_memory,
+                       colours ? "highlighted: the elements" : "* marks the elements", picture.marked);
     for (const bank_map& map : picture.maps) add_map(out, map, colours);
   }
   if (t.load.requests + t.async_load.requests + t.store.requests > 0) {
-    out += fmt::format("\n  {:<20}{:>12}{:>14}{:>10}{:>11}\n", "global", "requests", words.lines, "each", "useful");
+    out += fmt::format("\n  {:<20}{:>12}{:>14}{:>13}{:>9}\n", "global", "requests", words.lines, "a request", "useful");
   }
   add_global(out, "load", t.load);
   add_global(out, "asynchronous load", t.async_load);
   add_global(out, "store", t.store);
   if (t.shared_load.requests + t.shared_store.requests + t.async_store.requests > 0) {
-    out += fmt::format("\n  {:<20}{:>12}{:>14}{:>12}{:>10}\n", amd ? "LDS" : "shared", "requests",
-                       amd ? "cycles" : "wavefronts", "conflicts", "each");
+    out += fmt::format("\n  {:<20}{:>12}{:>14}{:>12}{:>11}\n", amd ? "LDS" : "shared", "requests",
+                       amd ? "cycles" : "wavefronts", "conflicts", "a request");
     add_shared(out, "store", t.shared_store);
     add_shared(out, "asynchronous store", t.async_store);
     add_shared(out, "load", t.shared_load);
   }
   out += fmt::format(
-      "\n  {} threads, {} of {}, {}{} {}: {} {}s on a {},\n"
-      "  occupancy {}, limited by {}; {} in flight, DRAM wants {}.\n",
-      rung.threads, bytes_text(rung.shared_bytes), words.shared_memory, amd ? "" : "at most ",
+      "\n  A {} has {} threads, {} of {} and {}{} {} a thread. {} {}s fit a {}:\n"
+      "  occupancy {}, limited by {}. {} in flight; a busy DRAM needs {}.\n",
+      words.block, rung.threads, bytes_text(rung.shared_bytes), words.shared_memory, amd ? "" : "at most ",
       ladder::registers_of(rung, machine), words.registers, picture.resident.blocks, words.block, words.multiprocessor,
       percent(picture.resident.occupancy), limit_of(picture.resident, machine),
       bytes_text(static_cast<std::int64_t>(picture.in_flight)),
       bytes_text(static_cast<std::int64_t>(model::needed_in_flight(machine))));
-  out += fmt::format("  Each byte once each way takes {:.3g} us at {:.0f} GB/s.\n\n", picture.floor_seconds * 1e6,
-                     machine.dram_gigabytes_per_second);
+  out += fmt::format("  Loading and storing each byte once takes {:.3g} us at {:.0f} GB/s.\n\n",
+                     picture.floor_seconds * 1e6, machine.dram_gigabytes_per_second);
   for (const std::string& sentence : picture.verdict) out += sentence + '\n';
   if (const std::string doubt = reservation(machine); !doubt.empty()) out += doubt + '\n';
   return out;
@@ -130,18 +131,18 @@ std::string text_of(const kernel_picture& picture, bool colours) {
 
 std::string comparison_of(const model::architecture& machine, const ladder::matrix_shape& shape, int word_bytes) {
   const bool amd = machine.maker == model::vendor::amd;
-  std::string out =
-      fmt::format("{}, {}, on {} ({}). {} and conflicts of one request; useful bytes.\n", ladder::text_of(shape),
-                  elements_text(word_bytes), machine.name, machine.product, amd ? "Cache lines" : "Sectors");
+  std::string out = fmt::format(
+      "{}, {}, on {} ({}). Averages of a request: {} and their useful bytes, bank conflicts.\n", ladder::text_of(shape),
+      elements_text(word_bytes), machine.name, machine.product, amd ? "cache lines" : "sectors");
   if (amd) {
     out += fmt::format("A wavefront has {} lanes, a cache line {} bytes. {}\n", machine.rules.lanes,
                        machine.rules.line_bytes, reservation(machine));
   }
   out += '\n';
-  out += fmt::format("{:<20}{:>14}{:>16}{:>12}{:>12}{:>11}\n", "rung", "load", "store", "conflicts", "conflicts",
+  out += fmt::format("{:<20}{:>14}{:>16}{:>14}{:>13}{:>11}\n", "rung", "load", "store", "conflicts", "conflicts",
                      "occupancy");
-  out += fmt::format("{:<20}{:>14}{:>16}{:>12}{:>12}{:>11}\n", "", amd ? "lines" : "sectors", amd ? "lines" : "sectors",
-                     amd ? "LDS store" : "shared st", amd ? "LDS load" : "shared ld", "");
+  out += fmt::format("{:<20}{:>14}{:>16}{:>14}{:>13}{:>11}\n", "", amd ? "lines" : "sectors", amd ? "lines" : "sectors",
+                     amd ? "LDS store" : "shared store", amd ? "LDS load" : "shared load", "");
   const auto global = [](const model::global_count& count, bool by_tensor) {
     if (by_tensor) return std::string("TMA");
     return fmt::format("{:.1f} {:>5.1f} %", count.lines_per_request(), 100 * count.useful());
@@ -157,7 +158,7 @@ std::string comparison_of(const model::architecture& machine, const ladder::matr
     }
     const model::traffic t = ladder::predict(rung, machine, shape);
     const bool async = t.async_load.requests > 0;
-    out += fmt::format("{:<20}{:>14}{:>16}{:>12}{:>12}{:>11}\n", rung.rung,
+    out += fmt::format("{:<20}{:>14}{:>16}{:>14}{:>13}{:>11}\n", rung.rung,
                        global(async ? t.async_load : t.load, rung.tensor_load), global(t.store, rung.tensor_store),
                        shared(async ? t.async_store : t.shared_store), shared(t.shared_load),
                        percent(ladder::residency(rung, machine).occupancy));

@@ -196,14 +196,15 @@ std::string row_text(const explain_options& options, const model::architecture& 
       fmt::format("{}: {}, {}{}{}, on {} ({})\n", options.kernel, asked.named, elements_text(what.element_bytes),
                   extras_text(asked.posed), arithmetic_text(what), machine.name, machine.product);
   if (t.load.requests + t.async_load.requests + t.store.requests > 0) {
-    out += fmt::format("\n  {:<20}{:>12}{:>14}{:>10}{:>11}\n", "global", "requests", "sectors", "each", "useful");
+    out += fmt::format("\n  {:<20}{:>12}{:>14}{:>13}{:>9}\n", "global", "requests", "sectors", "a request", "useful");
   }
   add_global(out, "load", t.load);
   add_global(out, "asynchronous load", t.async_load);
   add_global(out, "store", t.store);
   if (atomics > 0) out += fmt::format("  {:<20}{:>12}\n", "atomic", atomics);
   if (t.shared_load.requests + t.shared_store.requests + t.async_store.requests > 0) {
-    out += fmt::format("\n  {:<20}{:>12}{:>14}{:>12}{:>10}\n", "shared", "requests", "wavefronts", "conflicts", "each");
+    out += fmt::format("\n  {:<20}{:>12}{:>14}{:>12}{:>11}\n", "shared", "requests", "wavefronts", "conflicts",
+                       "a request");
   }
   add_shared(out, "store", t.shared_store);
   add_shared(out, "asynchronous store", t.async_store);

@@ -109,10 +109,10 @@ int run_all(const ladder_options& options, const std::vector<ladder::matrix_shap
     if (one.word_bytes != options.element_bytes || !takes) continue;
     const auto made = ladder::emulate(ladder::file_of_rung(one.rung), one.rung, options.element_bytes, shapes);
     if (!has_head) {
-      fmt::print("{:<20} {:>7} {:>14} {:>14} {:>11} {:>11}\n", "rung", "shapes", "load", "store", "conflicts",
+      fmt::print("{:<20} {:>7} {:>14} {:>14} {:>13} {:>12}\n", "rung", "shapes", "load", "store", "conflicts",
                  "conflicts");
-      fmt::print("{:<20} {:>7} {:>14} {:>14} {:>11} {:>11}\n", "", "right", "sectors", "sectors", "shared st",
-                 "shared ld");
+      fmt::print("{:<20} {:>7} {:>14} {:>14} {:>13} {:>12}\n", "", "right", "sectors", "sectors", "shared store",
+                 "shared load");
       has_head = true;
     }
     if (!made.faults.empty()) {
@@ -128,7 +128,7 @@ int run_all(const ladder_options& options, const std::vector<ladder::matrix_shap
       sums& to = line.is_shared ? (loads ? shared_load : shared_store) : (loads ? load : store);
       to.requests += line.requests, to.lines += line.lines, to.bytes += line.bytes, to.conflicts += line.conflicts;
     }
-    fmt::print("{:<20} {:>7} {:>14} {:>14} {:>11} {:>11}\n", one.rung, made.checked.size(),
+    fmt::print("{:<20} {:>7} {:>14} {:>14} {:>13} {:>12}\n", one.rung, made.checked.size(),
                one.tensor_load ? "TMA" : text_of_global(load), one.tensor_store ? "TMA" : text_of_global(store),
                one.tensor_load && !one.tensor_store ? "-" : text_of_shared(shared_store), text_of_shared(shared_load));
     std::fflush(stdout);
@@ -150,7 +150,8 @@ int run_emulated_ladder(const ladder_options& options) {
   } catch (const ladder::no_emulator& fault) {
     throw failure(fault.what(), exit_no_device);
   } catch (const ladder::not_compiled& fault) {
-    throw failure(fmt::format("the file does not compile:\n{}", fault.what()));
+    fmt::print(stderr, "{}", fault.what());
+    throw failure("the file does not compile; the compiler's messages are above");
   } catch (const std::invalid_argument& fault) {
     throw failure(fault.what(), exit_usage);
   }

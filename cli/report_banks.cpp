@@ -34,7 +34,7 @@ std::string map_svg(const bank_map& map, const std::string& label) {
     out += fmt::format("<g transform=\"translate(0 {})\">", row * cell);
     for (int col = 0; col < map.cols; ++col) {
       const std::size_t at = map.at(row, col);
-      out += fmt::format("<use href=\"#{}{}\" x=\"{}\"/>", map.want[at] ? 'w' : 'b', map.bank[at], col * cell);
+      out += fmt::format("<use href=\"#{}{}\" x=\"{}\"/>", map.marked[at] ? 'w' : 'b', map.bank[at], col * cell);
     }
     out += "</g>\n";
   }
@@ -45,7 +45,7 @@ std::string framed_banks(const bank_map& map) {
   std::set<int> banks;
   std::size_t framed = 0;
   for (std::size_t at = 0; at < map.bank.size(); ++at) {
-    if (!map.want[at]) continue;
+    if (!map.marked[at]) continue;
     banks.insert(map.bank[at]);
     ++framed;
   }
@@ -60,7 +60,7 @@ part banks_part(const report& all) {
   part made{
       "banks", "Bank maps",
       "A tile of 32 x 32 elements of 4 bytes in a GPU's shared memory. The colour is the bank of an element. A bank "
-      "serves one word per cycle, so framed elements of one bank are served one after another. The model computes "
+      "serves 4 bytes a cycle, so framed elements of one bank are served one after another. The model computes "
       "these maps; <code>cornerturn explain RUNG</code> prints their numbers.",
       "", true};
   if (!on_gpu) return made;
@@ -72,9 +72,9 @@ part banks_part(const report& all) {
     const std::string counts = fmt::format("{:.0f} conflicts for each shared load, {:.0f} for each shared store",
                                            picture.counts.shared_load.conflicts_per_request(),
                                            picture.counts.shared_store.conflicts_per_request());
-    made.body += fmt::format("<figure>\n{}<figcaption><b>{}</b>{}. Framed: {} that {}.</figcaption>\n</figure>\n",
+    made.body += fmt::format("<figure>\n{}<figcaption><b>{}</b>{}. Framed: {} {}.</figcaption>\n</figure>\n",
                              map_svg(map, fmt::format("banks of {}: {}", name, counts)), name_html(name), counts,
-                             framed_banks(map), picture.wanted_by);
+                             framed_banks(map), picture.marked);
   }
   made.body += "</div>\n";
   return made;

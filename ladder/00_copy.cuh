@@ -27,18 +27,18 @@ struct copy : rung<WordBytes> {
   template <class Rung>
   GPU_INLINE static void move(const arguments& a) {
     using piece = word_t<16>;
-    using word = word_t<WordBytes>;
     const at e = Rung::element(static_cast<int>(gpu::thread_index()));
     const int64_t first = int64_t{gpu::block_index()} * tile_cols + e.col;
-    const unsigned char* from = a.src + first * WordBytes;
-    unsigned char* to = a.dst + first * WordBytes;
     if (first + width <= a.cols) {
-      gpu::store_global(to, gpu::load_global<piece>(from));
-    } else {  // the elements after the last whole piece
-      for (int i = 0; first + i < a.cols; ++i) {
-        reinterpret_cast<word*>(to)[i] = reinterpret_cast<const word*>(from)[i];
-      }
+      gpu::store_global(a.dst + first * WordBytes, gpu::load_global<piece>(a.src + first * WordBytes));
+    } else {
+      move_rest(a, first);
     }
+  }
+  // The elements after the last whole piece.
+  GPU_INLINE static void move_rest(const arguments& a, int64_t first) {
+    using word = word_t<WordBytes>;
+    for (; first < a.cols; ++first) reinterpret_cast<word*>(a.dst)[first] = reinterpret_cast<const word*>(a.src)[first];
   }
 #endif
 };

@@ -1,7 +1,7 @@
 // 35 swizzled: no padding; the column is XORed with the row.
 //
 //   byte address   | row    | col ^ row | 00 |
-//                    5 bits   5 bits      a word of 4 bytes
+//                    5 bits   5 bits      4 bytes of an element
 //
 // Against 30: place().
 // The model predicts: no conflicts. For a fixed row, and for a fixed column, col ^ row takes the values of all banks.

@@ -1,4 +1,4 @@
-// 45 vector padded: pieces of 16 bytes in global memory, and one padding word in each row of the tile.
+// 45 vector padded: pieces of 16 bytes in global memory, and one padding element in each row of the tile.
 //
 // Against 40: place(). A padded row is not aligned to 16 bytes, so pieces are stored element by element.
 // The model predicts (4-byte elements): no conflicts; four shared stores per piece instead of one.

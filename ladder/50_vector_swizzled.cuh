@@ -1,7 +1,7 @@
 // 50 vector swizzled: pieces of 16 bytes in global memory; the column of each element is XORed with the row.
 //
 //   byte address   | row    | col ^ row | 00 |
-//                    5 bits   5 bits      a word of 4 bytes
+//                    5 bits   5 bits      4 bytes of an element
 //
 // Against 45: place().
 // The model predicts (4-byte elements): no conflicts. A warp has 4 rows x 8 pieces. Element i of piece p is in column

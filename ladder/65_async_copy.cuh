@@ -1,7 +1,7 @@
 // 65 asynchronous copy: pieces are copied from global to shared memory without registers.
 //
-//   byte address   | row    | piece ^ (row / 4 & 7) | word  | 00 |         4-byte elements
-//                    5 bits   3 bits                  2 bits  a word of 4 bytes
+//   byte address   | row    | piece ^ (row / 4 & 7) | element | 00 |       4-byte elements
+//                    5 bits   3 bits                  2 bits    4 bytes of an element
 //
 // Against 50: bring_in(), which uses cp.async. It copies 16 bytes at a time, so place() keeps pieces whole and XORs the
 // piece number instead of the column. The XOR key is row / 4, because a warp gathers from every fourth row.

@@ -50,7 +50,8 @@ std::vector<timing> time_rungs(const matrix_shape& shape, int word_bytes, int re
   std::vector<timing> times;
   for (const launcher& rung : launchers()) {
     const matrix_shape its = shape_for(rung, shape);
-    if (rung.word_bytes != word_bytes || !rung.takes(its) || !(rung.is_copy || is_named(rung.rung, named))) continue;
+    if (rung.word_bytes != word_bytes || !rung.takes(its) || !(rung.rung == roof_rung || is_named(rung.rung, named)))
+      continue;
     for (int k = 0; k < pairs; ++k) fill(src[k].get(), elements, word_bytes, seed);
     timing result{rung.rung, word_bytes, its, {}};
     for (int run = 0; run < warm_ups + repetitions; ++run) {

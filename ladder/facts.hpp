@@ -15,10 +15,12 @@ struct matrix_shape {
   friend bool operator==(const matrix_shape&, const matrix_shape&) = default;
 };
 
+inline constexpr std::string_view roof_rung = "00_copy", control_rung = "02_shared_copy";
+
 struct facts {
   const char* rung;
   int word_bytes;
-  bool is_copy;
+  bool is_copy;  // dst = src
   bool is_batched;
   bool is_in_place;
   int src_row_multiple;  // bytes of a row of src must be a multiple of this

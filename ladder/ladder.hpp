@@ -34,7 +34,7 @@ struct description : facts {
 };
 
 [[nodiscard]] std::span<const description> rungs();
-// Rung 30 with other tiles and blocks.
+// Rungs 15 and 30 with other tiles and blocks.
 [[nodiscard]] std::span<const description> tile_size_rungs();
 // The CuTe rungs; none in a build without CUTLASS.
 [[nodiscard]] std::span<const description> cute_rungs();

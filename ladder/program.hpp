@@ -62,15 +62,28 @@ class program_writer {
   }
 
   void copy() {
-    const auto lane = [](int thread, int) { return at_global(Rung::element(thread)); };
-    for (const op what : {op::global_load, op::global_store}) {
-      add(what, piece, 1, lane, model::guard::whole);
+    const auto add_piece = [&](op what, int lane_bytes, const auto& lane, model::guard when, int index) {
+      add(what, lane_bytes, 1, lane, when);
       made_.instructions.back().piece = Rung::width;
+      made_.instructions.back().index = index;
+    };
+    const auto copy_pieces = [&](const auto& in, const auto& out) {
+      add_piece(op::global_load, piece, in, model::guard::whole, 0);
+      add_piece(op::global_store, piece, out, model::guard::whole, 0);
       for (int i = 0; i < Rung::width; ++i) {
-        add(what, word, 1, lane, model::guard::cut);
-        made_.instructions.back().piece = Rung::width;
-        made_.instructions.back().index = i;
+        add_piece(op::global_load, word, out, model::guard::cut, i);
+        add_piece(op::global_store, word, out, model::guard::cut, i);
       }
+    };
+    if constexpr (Rung::shared_bytes == 0) {
+      const auto lane = [](int thread, int) { return at_global(Rung::element(thread)); };
+      copy_pieces(lane, lane);
+    } else {
+      const auto in = [](int thread, int step) { return at_shared(Rung::read(thread, step)); };
+      const auto out = [](int thread, int step) { return at_shared(Rung::write(thread, step)); };
+      add_piece(op::shared_store, piece, in, model::guard::whole, 0);
+      add_piece(op::shared_load, piece, out, model::guard::whole, 0);
+      copy_pieces(in, out);
     }
   }
 

@@ -50,7 +50,7 @@ struct rung {
   static constexpr bool whole_pieces = false;  // the `width` elements of a read are contiguous in shared memory
 
   static constexpr int least_word_bytes = 1;
-  static constexpr bool is_copy = false;  // dst = src: the roof
+  static constexpr bool is_copy = false;  // dst = src: the roof and its control
   static constexpr bool is_batched = false;
   static constexpr bool is_in_place = false;      // dst is src, a square matrix
   static constexpr bool is_asynchronous = false;  // copies from global to shared memory without registers

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "00_copy.cuh"
+#include "02_shared_copy.cuh"
 #include "05_scattered_store.cuh"
 #include "10_scattered_load.cuh"
 #include "15_blocks_16x16.cuh"

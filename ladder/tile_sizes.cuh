@@ -1,5 +1,7 @@
-// 30 padded in seven other sizes: tiles of 16, 32 and 64 elements a side, blocks of 64, 256 and 1024 threads.
+// 15 with blocks of 8 x 8 threads, and 30 padded in seven other sizes: tiles of 16, 32 and 64 elements a side, blocks of
+// 64, 256 and 1024 threads.
 //
+// Against 15: block size. A warp is four rows of 8 elements, so four lanes share each sector of dst.
 // Against 30: tile and block sizes. Each thread copies 1 to 64 elements. Two of nine combinations are absent: 16 x 16
 // has too few elements for 1024 threads, and 32 x 32 with 256 threads is rung 30.
 // The model predicts: sectors or cache lines per request, conflicts and occupancy. A row of 16 floats fills two
@@ -9,9 +11,19 @@
 // Seed: "Tile size selection" of the AMD article, which names 16 x 16 and 32 x 32 as common.
 #pragma once
 
+#include "05_scattered_store.cuh"
 #include "20_load_conflicts.cuh"
 
 namespace cornerturn::ladder {
+
+template <int WordBytes>
+struct blocks_8x8 : scattered_store<WordBytes> {
+  static constexpr int tile_rows = 8;
+  static constexpr int tile_cols = 8;
+  static constexpr int threads = 64;
+
+  RUNG_MAP at element(int thread) { return {thread / 8, thread % 8}; }
+};
 
 template <int WordBytes, int Side, int Threads>
 struct padded_tile : load_conflicts<WordBytes> {

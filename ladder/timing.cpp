@@ -43,7 +43,7 @@ void print_table(std::ostream& out, const std::vector<timing>& times) {
   char line[256];
   double roof = 0, before = 0;
   for (const timing& one : times) {
-    if (one.rung == "00_copy") {
+    if (one.rung == roof_rung) {
       roof = one.gigabytes_per_second();
       before = 0;
       std::snprintf(line, sizeof line, "\n%-30s %5s %16s %9s %7s %6s %7s  %-*s  %s\n", "rung", "bytes", "shape", "ms",
@@ -58,7 +58,7 @@ void print_table(std::ostream& out, const std::vector<timing>& times) {
                   speedup(speed, before).c_str(), bar(share).c_str(), digits, one.first_quartile(), digits,
                   one.third_quartile(), one.note.empty() ? "" : "  ", one.note.c_str());
     out << line;
-    if (one.rung != "00_copy") before = speed;
+    if (one.rung != roof_rung && one.rung != control_rung) before = speed;
   }
 }
 

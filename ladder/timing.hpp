@@ -37,7 +37,7 @@ struct timed_on {
 };
 
 // Prints a table for each shape. Its first rung, 00_copy, is the roof: a full bar. `before` is the speedup over the rung
-// above.
+// above, which has to be a transpose.
 void print_table(std::ostream& out, const std::vector<timing>& times);
 void write_json(std::ostream& out, const timed_on& where, const std::vector<timing>& times);
 

@@ -54,7 +54,7 @@ std::vector<std::string> compiler() {
   return words.empty() ? std::vector<std::string>{"g++"} : words;
 }
 
-// The flags of cornerturn_emulated_text in src/emulate/CMakeLists.txt, and the lines of the text.
+// The flags of cornerturn_emulated_text in src/emulate/CMakeLists.txt, the lines of the text, and the headers of CuTe.
 std::vector<std::string> compile_command(const fs::path& source, const fs::path& object) {
   const fs::path text = text_folder();
   std::vector<std::string> words = compiler();
@@ -63,6 +63,8 @@ std::vector<std::string> compile_command(const fs::path& source, const fs::path&
   for (const char* flag : {"-std=c++20", "-g1", "-fPIC", "-fvisibility=hidden", "-w"}) words.emplace_back(flag);
   for (const char* folder : {"src/emulate/cuda", "src", "include", "ladder", "."})
     words.push_back("-I" + (text / folder).string());
+  std::istringstream folders(EMULATED_CUTE);
+  for (std::string folder; std::getline(folders, folder, ':');) words.push_back("-isystem" + folder);
   words.insert(words.end(), {"-c", source.string(), "-o", object.string()});
   return words;
 }
@@ -223,6 +225,7 @@ fs::path text_folder() {
 
 fs::path file_of_rung(std::string_view rung) {
   const fs::path folder = text_folder() / "ladder";
+  if (rung.find("_cute_") != rung.npos) return folder / "cute/rungs.cuh";
   const fs::path file = folder / (std::string(rung) + ".cuh");
   return fs::exists(file) ? file : folder / "tile_sizes.cuh";
 }

@@ -9,12 +9,15 @@
 namespace cornerturn::ladder {
 namespace {
 
-constexpr std::size_t alignment = 256, guard_bytes = 256;  // the alignment of cudaMalloc
+constexpr std::size_t alignment = 256;  // of cudaMalloc
 constexpr unsigned char guard = 0xc3;
+
+// Bytes before and after an array: its own size, so that a tile beyond an edge is not in the next array.
+std::size_t margin_of(std::size_t size) { return std::clamp<std::size_t>(size, 256, std::size_t{1} << 20); }
 
 struct arena {
   explicit arena(std::size_t size)
-      : bytes(size), room(size + 2 * guard_bytes + alignment, guard), begin(room.data() + guard_bytes) {
+      : bytes(size), room(size + 2 * margin_of(size) + alignment, guard), begin(room.data() + margin_of(size)) {
     begin += (alignment - reinterpret_cast<std::uintptr_t>(begin) % alignment) % alignment;
   }
   arena(const arena&) = delete;

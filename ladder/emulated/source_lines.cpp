@@ -11,10 +11,10 @@ namespace {
 std::string file_of(const std::string& line) { return line.substr(0, line.rfind(':')); }
 std::string name_of(const std::string& line) { return line.substr(line.rfind('/') + 1); }
 
-// Lines of the emulator and of functions that every rung uses do not tell where a rung goes wrong.
+// Lines of the emulator, of CuTe and of functions that every rung uses do not tell where a rung goes wrong.
 bool is_inner(const std::string& line) {
-  return line.find("/src/emulate/") != std::string::npos || line.find("/emulated/") != std::string::npos ||
-         line[0] == '?';
+  const auto is_in = [&](const char* folder) { return line.find(folder) != std::string::npos; };
+  return is_in("/src/emulate/") || is_in("/emulated/") || is_in("/include/cute/") || line[0] == '?';
 }
 bool is_shared(const std::string& line) {
   const std::string name = name_of(file_of(line));

@@ -1,7 +1,6 @@
 // plan::explain(): prints the problem, its canonical form and every offer.
 // For the CPU it also prints the blocking of the cheapest offer, for a GPU the launch of each variant.
 #include <cstdio>
-#include <iomanip>
 #include <sstream>
 #include <vector>
 
@@ -33,18 +32,27 @@ void print_fused_axes(std::ostream& out, const char* name, const kernels::fused_
   out << "  " << meaning << '\n';
 }
 
-void print_cpu_offers(std::ostream& out, const std::vector<kernels::offer>& all) {
-  out << "offers     time: predicted, relative to a copy of as many bytes\n";
+// Every offer, fastest first: the prediction, the resource that limits it, and by how much it lost.
+void print_offers(std::ostream& out, const std::vector<kernels::offer>& all, const kernels::kernel* chosen,
+                  bool with_reasons) {
+  out << "offers     predicted time, 1 = a copy of the same bytes; the limit of the kernel\n";
   for (const kernels::offer& one : all) {
-    out << "  " << std::left << std::setw(28) << one.row->name << " time " << std::fixed << std::setprecision(2)
-        << one.time << ", bound by " << kernels::name(one.binds);
-    if (&one != &all.front() && all.front().time > 0) out << ", " << one.time / all.front().time << " of the first";
-    out << ": " << one.reason << '\n';
+    char text[40];
+    std::snprintf(text, sizeof text, "%6.2f  %-13s ", one.time, kernels::name(one.binds));
+    out << "  " << text << one.row->name;
+    if (one.row == chosen) {
+      out << "  (chosen)";
+    } else if (one.time > all[0].time && all[0].time > 0) {
+      std::snprintf(text, sizeof text, "  (%.2f times the fastest)", one.time / all[0].time);
+      out << text;
+    }
+    if (with_reasons) out << ": " << one.reason;
+    out << '\n';
   }
 }
 
 void print_cpu_blocking(std::ostream& out, const kernels::cpu::blocking& work) {
-  out << "blocking   cost row \"" << kernels::cpu::costs_of(base::this_machine()).name << "\"\n";
+  out << "blocking   costs of \"" << kernels::cpu::costs_of(base::this_machine()).name << "\"\n";
   print_fused_axes(out, "rows", work.rows, "contiguous in dst");
   print_fused_axes(out, "cols", work.cols,
                    work.src_col_bytes == work.element_bytes ? "contiguous in src" : "strided in src");
@@ -72,24 +80,6 @@ void print_gpu_program(std::ostream& out, const planning::gpu_rectangle& all) {
   out << "workspace  " << all.workspace_bytes << " bytes\n";
 }
 
-// Every offer, fastest first: the prediction, what binds it, and by how much it lost.
-void print_gpu_offers(std::ostream& out, const problem& what, const gpu_variant& variant, const kernels::target& on) {
-  const std::vector<kernels::offer> lines = offers_of(what, variant, on);
-  out << "offers     predicted time, 1 = a copy of the same bytes; what binds it\n";
-  for (const kernels::offer& one : lines) {
-    char text[40];
-    std::snprintf(text, sizeof text, "%6.2f  %-13s ", one.time, kernels::name(one.binds));
-    out << "  " << text << one.row->name;
-    if (one.row == variant.chosen.row) {
-      out << "  (chosen)";
-    } else if (one.time > lines[0].time) {
-      std::snprintf(text, sizeof text, "  (%.2f times the fastest)", one.time / lines[0].time);
-      out << text;
-    }
-    out << '\n';
-  }
-}
-
 }  // namespace
 
 std::string explain(const problem& what, const gpu_plan& plan, const gpu::device_info& on) {
@@ -113,7 +103,7 @@ std::string explain(const problem& what, const gpu_plan& plan, const gpu::device
       print_gpu_program(out, *variant->rectangle);
       continue;
     }
-    print_gpu_offers(out, what, *variant, target);
+    print_offers(out, offers_of(what, *variant, target), variant->chosen.row, false);
     if (chosen.blocks == 0) continue;
     out << chosen.row->describe(chosen);
     out << "grid       " << chosen.blocks << (chosen.blocks == 1 ? " block, " : " blocks, ") << chosen.shared_bytes
@@ -162,12 +152,14 @@ std::string plan_state::explain() const {
   if (tuned_) out << "tuned      the fastest of all rows by measurement\n";
   if (!kernel_.empty()) out << "forced     by options.kernel\n";
   out << "reason     " << chosen_.reason << '\n';
-  print_cpu_offers(
+  print_offers(
       out,
       planning::offers(form_, {.threads = chosen_.threads, .kernel = kernel_, .math = computes_ ? &math_ : nullptr},
-                       base::this_machine()));
+                       base::this_machine()),
+      chosen_.row, true);
   if (const auto* work = kernels::cpu::blocking_of(chosen_); work != nullptr) print_cpu_blocking(out, *work);
-  out << "threads    " << chosen_.threads << " over " << chosen_.units << " units\n";
+  out << "threads    " << chosen_.threads << " over " << chosen_.units
+      << (chosen_.units == 1 ? " unit of work\n" : " units of work\n");
   out << "bytes      " << bytes_moved() << " (read once, written once)\n";
   explain_gpu_plans(out);
   return out.str();

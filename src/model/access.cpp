@@ -53,6 +53,10 @@ int lines(const warp_access& access, int line_bytes) noexcept {
   return distinct(units, units_of(access, access.active, line_bytes, units));
 }
 
+int used_bytes(const warp_access& access) noexcept {
+  return lines(access, access.lane_bytes) * access.lane_bytes;  // natural alignment: accesses are equal or disjoint
+}
+
 std::span<const lane_mask> phases_of(int lane_bytes, bool stores, const memory_rules& rules) noexcept {
   const auto lanes = static_cast<std::size_t>(rules.lanes);
   if (lane_bytes <= 4) return std::span(phases_of_32).first(lanes / 32);

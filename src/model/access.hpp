@@ -62,6 +62,9 @@ struct warp_access {
 // Returns the number of different sectors or cache lines that the active lanes access.
 [[nodiscard]] int lines(const warp_access& access, int line_bytes) noexcept;
 
+// Returns the number of different bytes that the active lanes access: a byte that two lanes load counts once.
+[[nodiscard]] int used_bytes(const warp_access& access) noexcept;
+
 struct bank_cycles {
   int taken = 0;
   int conflicts = 0;  // cycles beyond one per phase

@@ -1,6 +1,5 @@
 #include "model/count.hpp"
 
-#include <bit>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -54,7 +53,7 @@ void add_tile(traffic& sum, const program& kernel, side where, const tile_part& 
         global_count& to = global_of(sum, what.what);
         to.requests += times;
         to.lines += lines(access, rules.line_bytes) * times;
-        to.bytes += std::int64_t{std::popcount(access.active)} * what.lane_bytes * times;
+        to.bytes += used_bytes(access) * times;
       }
     }
   }

@@ -64,7 +64,7 @@ struct extents {  // contiguous packed matrices
 struct global_count {
   std::int64_t requests = 0;
   std::int64_t lines = 0;  // sectors of 32 bytes on NVIDIA, cache lines on AMD
-  std::int64_t bytes = 0;  // bytes that the lanes use
+  std::int64_t bytes = 0;  // different bytes that the lanes of each request use
   int line_bytes = 32;
 
   [[nodiscard]] double lines_per_request() const;

@@ -1,6 +1,5 @@
 #include "trace/tally.hpp"
 
-#include <bit>
 
 namespace cornerturn::trace {
 
@@ -49,7 +48,7 @@ void tally::add(const emulated::request& one, std::int64_t times) {
 void tally::add_global(model::global_count& to, const model::warp_access& made, std::int64_t times) const {
   to.requests += times;
   to.lines += model::lines(made, rules_.line_bytes) * times;
-  to.bytes += std::int64_t{std::popcount(made.active)} * made.lane_bytes * times;
+  to.bytes += model::used_bytes(made) * times;
 }
 
 void tally::add_shared(model::shared_count& to, const model::warp_access& made, std::int64_t times) const {

@@ -141,7 +141,7 @@ class Usage(Case):
         self.run_command("explain", "64x56x56x256", "--axes", "0,3,1,2", "--bytes", "2", "--threads", "1")
         self.run_command("explain", "100x200", "--src-ld", "256", "--dst-ld", "128")
         on_cpu = self.run_command("explain", "100x200", "--machine", "cpu", "--threads", "1").stdout
-        self.assertIn("offers     time: predicted, relative to a copy of as many bytes", on_cpu)
+        self.assertIn("offers     predicted time, 1 = a copy of the same bytes; the limit of the kernel", on_cpu)
         self.assertIn("threads    1 over", on_cpu)
         self.assertIn("H200, sm_90", self.run_command("explain", "100x200", "--machine", "H200").stdout)
         done = self.run_command("explain", "100x200", "--machine", "abacus", code=2)

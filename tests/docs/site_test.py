@@ -137,6 +137,12 @@ class Site(unittest.TestCase):
                 banks = tab.eval_on_selector_all("#bank-map rect[stroke]", "all => all.map(one => one.nextSibling.textContent)")
                 self.assertEqual(len(banks), 32)
                 self.assertEqual(max(banks.count(one) for one in banks), int(conflicts) + 1)
+            for name, value in (("padding", 0), ("xor", "piece"), ("width", 4), ("access", "stores")):  # 65_async_copy
+                tab.check(f"input[name={name}][value='{value}']")
+            banks = tab.eval_on_selector_all("#bank-map rect[stroke]", "all => all.map(one => one.nextSibling.textContent)")
+            self.assertEqual(sorted(map(int, banks)), list(range(32)))
+            self.assertTrue((SITE / "learn" / tab.get_attribute("#bank-map p a", "href")).is_file())
+            self.assertEqual(len(tab.query_selector_all("#bank-map rect:not([stroke])")), 1024 - 32 + 2 * 16 * 8)
             browser.close()
 
     def test_search_and_the_colours(self):

@@ -107,7 +107,7 @@ TEST(maps, swizzle_of_128_bytes) {
   }
 }
 
-// docs/learn/hip.md, the exercise: lanes 0 to 31 store two rows and load two columns of a 16 x 16 tile.
+// docs/learn/hip/30_padded_tile16_threads64.md, the exercise: lanes 0 to 31 store two rows and load two columns of a 16 x 16 tile.
 TEST(maps, the_exercise_of_the_hip_lesson) {
   const auto solution = [](int row, int col) { return (row * 16 + (col ^ (row & 14))) * 4; };
   const auto padded = [](int row, int col) { return padded_tile16_threads64<4>::place({row, col}); };

@@ -34,6 +34,21 @@ TEST(prediction, scattered_rungs_as_the_profiler_counted_them) {
   EXPECT_EQ(load.load.lines, 4194304);
   EXPECT_EQ(load.store.lines, 524288);
   EXPECT_EQ(of("15_blocks_16x16", square).store.lines, 2097152);
+  EXPECT_EQ(of("15_blocks_8x8", square).store.lines, 1048576);
+  EXPECT_EQ(of("15_blocks_8x8", square).load.lines, 524288);
+}
+
+TEST(prediction, the_control_has_the_sectors_of_the_roof_and_no_conflicts) {
+  for (const matrix_shape& shape : {square, matrix_shape{999, 997}}) {
+    const model::traffic roof = of("00_copy", shape), control = of("02_shared_copy", shape);
+    EXPECT_EQ(control.load.lines, roof.load.lines);
+    EXPECT_EQ(control.store.lines, roof.store.lines);
+    EXPECT_EQ(control.shared_store.requests, shape.rows * shape.cols / 128 + (shape == square ? 0 : 1));
+    EXPECT_EQ(control.shared_load.requests, control.shared_store.requests);
+    EXPECT_EQ(control.shared_load.cycles, control.shared_store.cycles);
+    EXPECT_EQ(control.shared_load.conflicts + control.shared_store.conflicts, 0);
+  }
+  EXPECT_EQ(of("02_shared_copy", square).shared_load.cycles, 4 * 32768);
 }
 
 TEST(prediction, conflicts_of_the_unpadded_tile) {
@@ -129,7 +144,7 @@ TEST(prediction, table_has_a_line_for_each_launch) {
   const matrix_shape shapes[] = {square, {1000, 50}};
   const auto is_float = [](const description& one) { return one.word_bytes == 4; };
   const auto cute = static_cast<int>(std::ranges::count_if(cute_rungs(), is_float));
-  EXPECT_EQ(print_predictions(out, "all", 4, shapes, h200()), 19 + 15 + 2 * 7 + 2 * cute);
+  EXPECT_EQ(print_predictions(out, "all", 4, shapes, h200()), 20 + 16 + 2 * 8 + 2 * cute);
   EXPECT_EQ(print_predictions(out, "90_register_block", 4, shapes, h200()), 1);
   EXPECT_EQ(print_predictions(out, "no such", 4, shapes, h200()), 0);
   EXPECT_NE(out.str().find("\n20_load_conflicts,4,2048x2048,131072,524288,131072,524288,131072,4194304,4063232,131072,"

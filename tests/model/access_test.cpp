@@ -44,6 +44,15 @@ TEST(access, sectors_of_rows_and_columns) {
             0);
 }
 
+TEST(access, a_byte_of_two_lanes_is_used_once) {
+  EXPECT_EQ(used_bytes(made(4, [](int lane) { return 4 * lane; })), 128);
+  EXPECT_EQ(used_bytes(made(4, [](int lane) { return lane / 4 * 64; })), 8 * 4);
+  EXPECT_EQ(used_bytes(made(16, [](int lane) { return 16 * (lane % 5); })), 5 * 16);
+  EXPECT_EQ(used_bytes(made(
+                8, [](int) { return 64; }, 0)),
+            0);
+}
+
 TEST(access, lanes_out_of_order_share_sectors) {
   EXPECT_EQ(sectors(made(4, [](int lane) { return 4 * (lane * 7 % 32); })), 4);
   EXPECT_EQ(sectors(made(8, [](int lane) { return 8 * (lane ^ 21); })), 8);

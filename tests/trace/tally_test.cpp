@@ -29,6 +29,9 @@ TEST(tally, counts_sectors_of_global_requests) {
   EXPECT_EQ(all.counts.load.bytes, 3 * 128);
   EXPECT_EQ(all.counts.store.requests, 1);
   EXPECT_EQ(all.counts.store.lines, 32);
+  EXPECT_EQ(all.counts.store.useful(), 0.125);
+  all.add({access::async_copy, nullptr, 4, lanes(0, 4)});  // every lane loads one element
+  EXPECT_EQ(all.counts.async_load.useful(), 0.125);
   EXPECT_EQ(all.counts.shared_load.requests + all.counts.shared_store.requests, 0);
 }
 

@@ -1,4 +1,4 @@
-// Exercise 5: rung 40 stores pieces of 16 bytes into the tile. One padding word a row ends its bank conflicts, as in rung 30.
+// Exercise 5: rung 40 stores pieces of 16 bytes into the tile. One padding element a row ends its bank conflicts, as in rung 30.
 #pragma once
 
 #include "40_vector_conflicts.cuh"

@@ -74,7 +74,7 @@ bool offer_blocks(const facts& known, const target& on, const kernel& row, offer
   auto& work = made.emplace<args>();
   if (!fill(work, known, row) || !holds_a_block(work)) return false;
   finish(made, work, known, on, costs_of(*on.cpu).times.register_tile);
-  made.reason = "dst fits the cache: register blocks are stored straight to dst";
+  made.reason = "register blocks are stored straight to dst: fast if dst fits the cache";
   return true;
 }
 
@@ -89,7 +89,7 @@ bool offer_lines(const facts& known, const target& on, const kernel& row, offer&
   const bool pays =
       costs_of(*on.cpu).line_tiles && stores_lines_from_registers() && (word <= 2 || work.dst_pitch % 64 == 0);
   finish(made, work, known, on, costs_of(*on.cpu).times.register_tile * (pays ? 0.7 : 1.15));
-  made.reason = "dst fits the cache: tiles that fill whole lines are stored straight to dst";
+  made.reason = "tiles that fill whole lines are stored straight to dst: fast if dst fits the cache";
   return true;
 }
 
