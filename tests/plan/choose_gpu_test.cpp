@@ -130,7 +130,8 @@ TEST(ask_gpu, elements_of_three_words) {
 
 TEST(ask_gpu, many_small_matrices) {
   expect_row(permuted({100000, 16, 16}, {0, 2, 1}, 1), "cuda_small_b1_many");
-  expect_row(permuted({100000, 32, 8}, {0, 2, 1}, 4), "cuda_small_b4_many");
+  // 0.946 and 0.955 of a copy (H200, 2026-11-25).
+  expect_one_of(permuted({100000, 32, 8}, {0, 2, 1}, 4), {"cuda_assemble_b4_fused", "cuda_small_b4_many"});
   expect_row(batched(transpose_problem(8, 64, 2), 5000, 520, 528), "cuda_small_b2_many");
 }
 
@@ -246,10 +247,10 @@ TEST(ask_gpu, rows_that_want_more_shared_memory_than_there_is_are_not_chosen) {
       }
     }
   }
-  const std::int64_t enough = kernels::find("cuda_unaligned_tile_b1_128x256")->shared_bytes;
-  EXPECT_EQ(choose_for(transpose_problem(9999, 7001, 1), with_shared(enough)).row->family,
+  const std::int64_t enough = kernels::find("cuda_unaligned_tile_b2_128x128")->shared_bytes;
+  EXPECT_EQ(choose_for(transpose_problem(9999, 7001, 2), with_shared(enough)).row->family,
             std::string_view("unaligned_tile"));
-  EXPECT_NE(choose_for(transpose_problem(9999, 7001, 1), with_shared(enough - 1)).row->family,
+  EXPECT_NE(choose_for(transpose_problem(9999, 7001, 2), with_shared(enough - 1)).row->family,
             std::string_view("unaligned_tile"));
 }
 

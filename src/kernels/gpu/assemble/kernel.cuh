@@ -8,7 +8,8 @@
 //   3. after a barrier each lane gathers the elements of one chunk, shifts them to the chunk's start and stores it whole
 //
 // Dst is stored in whole sectors of 32 bytes: a line of a box begins at the last sector border at or before the box. The
-// elements before the box, the halo, are loaded again. Only the ends of a run of dst are parts of a sector.
+// elements before the box, the halo, are loaded again. Parts of sectors are the ends of a run of dst, and of lines whose halo
+// would be long.
 #pragma once
 
 #include "kernels/gpu/assemble/args.hpp"

@@ -92,6 +92,43 @@ TEST(assembly, long_runs_are_elements_of_their_own) {
   EXPECT_EQ(cut_of(words, 1, true, 4).blocks, 0u);
 }
 
+TEST(assembly, rows_within_a_run_get_padding_if_their_banks_conflict) {
+  // Rows of 192 bytes: every second one begins in the same bank. 4 * 27 bytes are no such rows.
+  const assemble_box conflicting = cut_of(permuted({1000, 64, 64}, {0, 2, 1}, 3), 3, true, 1);
+  ASSERT_GT(conflicting.blocks, 0u);
+  EXPECT_EQ(conflicting.args.run_bytes.each, 192);
+  EXPECT_LE(conflicting.conflicts, 4);
+  expect_runs(conflicting.args);
+  const assemble_box usual = cut_of(permuted({1000, 27, 27}, {0, 2, 1}, 4), 1, true, 4);
+  ASSERT_GT(usual.blocks, 0u);
+  EXPECT_GT(usual.args.run_bytes.each, 108);
+}
+
+TEST(assembly, granules_change_places_if_padding_does_not_help) {
+  // src rows are 8 bytes more than a multiple of 16, so lanes that are 16 rows apart share a bank with any padding.
+  const assemble_box cut = cut_of(transpose_problem(61, 1653192, 1), 1, true, 16);
+  ASSERT_GT(cut.blocks, 0u);
+  ASSERT_EQ(cut.args.swizzle_mask, 0x00700070u);
+  EXPECT_EQ(cut.args.tables % 128, 0);
+  std::set<std::uint32_t> taken;
+  for (std::uint32_t byte = 0; byte < static_cast<std::uint32_t>(cut.args.tables); ++byte) {
+    const std::uint32_t place = byte ^ (byte >> cut.args.swizzle_shift & cut.args.swizzle_mask);
+    EXPECT_LT(place, static_cast<std::uint32_t>(cut.args.tables));
+    EXPECT_TRUE(taken.insert(place).second) << byte;
+    EXPECT_EQ(place % 16, byte % 16);
+  }
+  // float32 whose rows are 4 bytes more: padding is enough.
+  EXPECT_EQ(cut_of(transpose_problem(61, 1653193, 4), 1, true, 4).args.swizzle_mask, 0u);
+}
+
+TEST(assembly, lines_go_on_over_axes_of_the_box) {
+  // 64 x 10 float32: a line of 256 bytes would end within a sector ten times.
+  const problem what = batched(transpose_problem(64, 10, 4), 1000, 641, 651);
+  const assemble_box cut = cut_of(what, 1, true, 4);
+  ASSERT_GT(cut.blocks, 0u);
+  EXPECT_EQ(cut.line_bytes, 2560);
+}
+
 TEST(assembly, no_boxes_if_lines_would_end_within_sectors) {
   // Five axes of 3 are contiguous in dst, and a line has four axes at most.
   EXPECT_EQ(cut_of(permuted({3, 3, 3, 3, 3, 8192}, {5, 4, 3, 2, 1, 0}, 2), 1, true, 16).blocks, 0u);
