@@ -34,8 +34,8 @@ TEST(explain, tells_the_problem_and_its_canonical_form) {
 
 TEST(explain, tells_the_blocking) {
   expect_parts(explained(transpose_problem(30000, 50000, 4)),
-               {"cpu_stream_", "offers ", "predicted time", "(chosen)", "times the fastest", "costs of \"", "rows 30000",
-                "cols 50000", "panel", "group", "non-temporal stores"});
+               {"cpu_stream_", "offers ", "predicted time", "(chosen)", "times the fastest", "costs of \"",
+                "rows 30000", "cols 50000", "panel", "group", "non-temporal stores"});
   expect_parts(explained(permute_problem(std::vector<std::int64_t>{20, 30, 40, 50}, std::vector<int>{1, 3, 2, 0}, 4)),
                {"rows 800 = 40 x 20", "cols 50", "outer 30"});
 }
