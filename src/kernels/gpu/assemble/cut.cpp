@@ -142,7 +142,7 @@ lane_starts layout::starts_of(int lanes_log2) const noexcept {
 }
 
 // The average wavefronts of a load from shared memory by the lanes of a warp, of the first elements of their chunks. More
-// than `most` if there are more than so many.
+// than `most` if there are more than `most`.
 double layout::conflicts_of(const smem_strides& strides, const lane_starts& starts, int swizzle,
                             double most) const noexcept {
   const int group = word_ == 16 ? 8 : word_ == 8 ? 16 : 32;  // lanes that are served at once
@@ -245,8 +245,9 @@ int layout::choose_pitch(assemble_box& made, smem_strides& strides) const noexce
       try_all(count, 0, granule_cost * (1.0 / 3 + 30 / static_cast<double>(row)));
     }
     if (words_ == 1 && word_ <= 8) {
-      for (int swizzle = 3; swizzle <= 7 && made.conflicts >= 2; ++swizzle)
+      for (int swizzle = 3; swizzle <= 7 && made.conflicts >= 2; ++swizzle) {
         try_all(all_run_axes, swizzle, swizzle_cost * loads + 4);
+      }
     }
   }
   made.cost = best;
