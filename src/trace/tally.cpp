@@ -1,6 +1,5 @@
 #include "trace/tally.hpp"
 
-
 namespace cornerturn::trace {
 
 tally::tally(const model::memory_rules& rules, bool has_async_copy) : rules_(rules), has_async_copy_(has_async_copy) {
