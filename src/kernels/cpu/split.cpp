@@ -149,7 +149,7 @@ void cut_rows(blocking& work, const facts& known, const cpu_costs& costs) noexce
 
 void cut_panels(blocking& work, const cpu_costs& costs) noexcept {
   const std::int64_t e = work.element_bytes;
-  work.prefetch_bytes = costs.prefetch_bytes;
+  work.prefetch_bytes = e <= 16 ? costs.prefetch_bytes : costs.wide_ahead_bytes;
   work.panel = std::min(work.cols.total, std::max<std::int64_t>(16, costs.panel_bytes / e));
   // A group has whole strips and makes pieces of piece_bytes or more. A narrow panel takes more rows: they fill
   // narrow_buffer. Each piece is whole lines, so runs that begin at lines leave no part of a line to the next group.

@@ -1,0 +1,100 @@
+// Rows of elements of any size are transposed into runs: through register blocks of wider words, or one element at a time.
+#if defined(CORNERTURN_ELEMENTS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef CORNERTURN_ELEMENTS_INL
+#undef CORNERTURN_ELEMENTS_INL
+#else
+#define CORNERTURN_ELEMENTS_INL
+#endif
+
+#include "kernels/cpu/policy/units-inl.hpp"
+#include "kernels/cpu/policy/widened-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
+
+template <std::size_t Bytes>
+struct copy_one {
+  HWY_INLINE void operator()(std::byte* to, const std::byte* from) const { std::memcpy(to, from, Bytes); }
+};
+
+// Elements of Chunk to 2 * Chunk bytes: two copies of Chunk bytes that may overlap.
+template <std::size_t Chunk>
+struct copy_two {
+  std::int64_t rest;  // size - Chunk
+  HWY_INLINE void operator()(std::byte* to, const std::byte* from) const {
+    std::byte tail[Chunk];
+    std::memcpy(tail, from + rest, Chunk);
+    std::memcpy(to, from, Chunk);
+    std::memcpy(to + rest, tail, Chunk);
+  }
+};
+
+struct element_turn {
+  widening by;
+  std::int64_t col_bytes;  // from one column to the next in a row
+
+  element_turn(std::int64_t element_bytes, std::int64_t bytes_of_col) noexcept
+      : by(element_bytes), col_bytes(bytes_of_col) {}
+
+  // Effect  transposes elements [c, c + cols) of each row into runs at `to`, `pitch` bytes apart
+  // Shape   Exact: nothing is stored behind the last row of a run. Else up to 15 bytes are
+  template <bool Exact>
+  HWY_NOINLINE void transpose(const strip& rows, std::int64_t c, std::int64_t cols, std::byte* to,
+                              std::int64_t pitch) const {
+    const bool whole = col_bytes == by.element_bytes && (c + cols) * by.element_bytes >= 16;
+    if (!whole || by.wide == 0 || cols < 16 / by.wide) return one_by_one(rows, c, cols, to, pitch);
+    if (by.wide == 4) return widened<Exact, 4>(rows, c, cols, to, pitch);
+    if (by.wide == 8) return widened<Exact, 8>(rows, c, cols, to, pitch);
+    widened<Exact, 16>(rows, c, cols, to, pitch);
+  }
+
+ private:
+  template <bool Exact, std::size_t Wide>
+  HWY_INLINE void widened(const strip& rows, std::int64_t c, std::int64_t cols, std::byte* to,
+                          std::int64_t pitch) const {
+    constexpr auto n = static_cast<int>(16 / Wide);
+    for (int r = 0; r < rows.count; r += n) {
+      const int count = HWY_MIN(n, rows.count - r);
+      const std::int64_t bytes = count * by.element_bytes;
+      const auto with = [&](const auto& block) { block.move(rows.row + r, c, cols, to + r * by.element_bytes, pitch); };
+      if (!Exact || (rows.count - r - n) * by.element_bytes >= by.surplus) {  // later rows overwrite the surplus
+        with(widened_block<Wide, 0>(by, count));
+      } else if (bytes >= 8) {
+        with(widened_block<Wide, 8>(by, count));
+      } else if (bytes >= 4) {
+        with(widened_block<Wide, 4>(by, count));
+      } else {
+        with(widened_block<Wide, 2>(by, count));
+      }
+    }
+  }
+
+  HWY_NOINLINE void one_by_one(const strip& rows, std::int64_t c, std::int64_t cols, std::byte* to,
+                               std::int64_t pitch) const {
+    const std::int64_t size = by.element_bytes;
+    const auto with = [&](const auto& copy) { each_element(rows, c, cols, to, pitch, copy); };
+    if (size == 1) return with(copy_one<1>{});
+    if (size == 2) return with(copy_one<2>{});
+    if (size == 3) return with(copy_one<3>{});
+    if (size == 4) return with(copy_one<4>{});
+    if (size == 8) return with(copy_one<8>{});
+    if (size < 8) return with(copy_two<4>{size - 4});
+    if (size <= 16) return with(copy_two<8>{size - 8});
+    if (size <= 32) return with(copy_two<16>{size - 16});
+    with([size](std::byte* at, const std::byte* from) { std::memcpy(at, from, static_cast<std::size_t>(size)); });
+  }
+
+  template <class Copy>
+  HWY_INLINE void each_element(const strip& rows, std::int64_t c, std::int64_t cols, std::byte* to, std::int64_t pitch,
+                               const Copy& copy) const {
+    std::int64_t offset = c * col_bytes;
+    for (std::int64_t k = 0; k < cols; ++k, offset += col_bytes, to += pitch) {
+      std::byte* at = to;
+      for (int r = 0; r < rows.count; ++r, at += by.element_bytes) copy(at, rows.row[r] + offset);
+    }
+  }
+};
+
+}  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // per target
