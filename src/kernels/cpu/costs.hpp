@@ -17,16 +17,20 @@ namespace cornerturn::kernels::cpu {
 
 // Predicted times of large problems on one thread. The offers add the costs of the geometry.
 struct cpu_times {
-  double copy_runs;          // the offer adds near_run_bytes or far_run_bytes, divided by the bytes of a run
-  double near_run_bytes;     // overhead of a run whose neighbour in dst is within a page of src
-  double far_run_bytes;      // overhead of any other run
-  double register_tile;      // dst fits the cache; the offer adds 5 if it does not
+  double copy_runs;       // the offer adds near_run_bytes or far_run_bytes, divided by the bytes of a run
+  double near_run_bytes;  // overhead of a run whose neighbour in dst is within a page of src
+  double far_run_bytes;   // overhead of any other run
+  double register_tile;   // dst fits the cache
+  double past_cache;  // register tiles, added if dst does not fit the cache: each line of dst is fetched before it is
+                      // written, and again after its eviction
+  double past_cache_bytes;   // added too, divided by the bytes of a word
   double buffered_in_cache;  // added to walks through a buffer when dst fits the cache: they copy twice
   double panels;             // stream, panels: runs of dst begin at cache lines
   double panels_carried;     // runs begin inside lines, so each piece leaves part of a line for the next one
   double panels_src_bytes;   // added, divided by the bytes of a src run: 408 bytes 0.31, staged lines 0.46 (Zen 4)
   double staged_lines;       // stream, staged lines: runs of dst begin at cache lines
   double staged_lines_carried;
+  double staged_lines_src_bytes;  // added, divided by the bytes of a src run
   double strips;
   double strips_b8;  // words of 8 bytes, dst runs of at most strips_b8_run_bytes that begin at cache lines
   // Added to strips_b8, divided by the bytes of a src run: with few columns staged lines are faster.
@@ -61,12 +65,13 @@ struct cpu_costs {
   std::int64_t carried_piece_bytes;  // piece_bytes when runs begin inside a line, so that each piece costs a carry
   std::int64_t panel_bytes;          // bytes of a src row read in one go: the hardware prefetcher needs long runs
   std::int64_t prefetch_bytes;       // software prefetch distance within a src row
-  std::int64_t wide_ahead_bytes;     // prefetch_bytes for elements of more than 16 bytes. 24 bytes: 0.28 of a copy without,
-                                     // 0.37 with it (Zen 3, 2026-11-25), no gain (Zen 4), 0.29 without, 0.19 with it (Intel
-                                     // Xeon, model 207, 2026-11-24)
-  std::int64_t narrow_buffer;        // buffer of a panel with few columns. Loads and stores overlap only when they
-                                     // alternate often: float32 8500000 x 2 reaches 0.67 with 4 KiB and 0.79 with 2 KiB
-                                     // (Zen 4, 2026-11-21)
+  std::int64_t
+      wide_ahead_bytes;        // prefetch_bytes for elements of more than 16 bytes. 24 bytes: 0.28 of a copy without,
+                               // 0.37 with it (Zen 3, 2026-11-25), no gain (Zen 4), 0.29 without, 0.19 with it (Intel
+                               // Xeon, model 207, 2026-11-24)
+  std::int64_t narrow_buffer;  // buffer of a panel with few columns. Loads and stores overlap only when they
+                               // alternate often: float32 8500000 x 2 reaches 0.67 with 4 KiB and 0.79 with 2 KiB
+                               // (Zen 4, 2026-11-21)
   std::int64_t strips_b8_run_bytes;  // longest dst runs with times.strips_b8. 512 x 9000 float64: strips 0.66, panels
                                      // 0.47. 4096 x 4096: 0.43 and 0.52 (Zen 4, 2026-11-23)
   // Staged lines. Shares of a copy on one core of Zen 3, 2026-11-21.
@@ -99,6 +104,8 @@ struct cpu_costs {
   std::int64_t narrow_end_to_end_bytes;  // this limit for 1- and 2-byte elements: 80 rows of 2 bytes 0.14, panels 0.28
                                          // (Zen 4, 2026-11-23)
   std::int64_t end_to_end_panel_bytes;   // bytes of such neighbours that are read at a time
+  std::int64_t end_to_end_row_bytes;  // fewest bytes of a src row of them, if more than 40 rows are long: 72 x 55224 of
+                                      // 12 bytes 0.26 with a line, 0.59 with 256 bytes (Zen 3, 2026-11-25)
   // Runs.
   std::int64_t run_ahead_bytes;      // prefetch distance
   std::int64_t tiled_outer_bytes;    // bytes of consecutive dst runs that are copied before the runs beside them in

@@ -178,8 +178,11 @@ void cut_packed(packed_blocking& work, const cpu_costs& costs) noexcept {
   const std::int64_t run_bytes = work.rows.total * work.element_bytes;
   work.group = work.rows.total;
   work.prefetch_bytes = run_bytes % 64 == 0 ? costs.lines_ahead_bytes : costs.prefetch_bytes;
-  // A panel reads at least one line of each row, and fills about end_to_end_panel_bytes of dst.
-  const std::int64_t cols = std::max(std::int64_t{64} / work.element_bytes, costs.end_to_end_panel_bytes / run_bytes);
+  // A panel reads at least one line of each row, and fills about end_to_end_panel_bytes of dst. Of many long rows it reads
+  // more at a time: the hardware prefetchers do not follow so many rows.
+  const bool many = work.rows.total > 40 && work.element_bytes <= 16 && work.cols.total * work.element_bytes >= 1024;
+  const std::int64_t least = many ? costs.end_to_end_row_bytes : 64;
+  const std::int64_t cols = std::max(least / work.element_bytes, costs.end_to_end_panel_bytes / run_bytes);
   work.panel = std::clamp<std::int64_t>(cols, 1, work.cols.total);
   work.ahead_units = std::max(packed_ahead_bytes / (run_bytes * work.panel), std::int64_t{1});
   const bool tiled = work.streaming && work.panels() == 1 &&

@@ -52,9 +52,6 @@ double line_used(const args& work) noexcept {
   return static_cast<double>(std::min<std::int64_t>(64, work.rows * work.word_bytes));
 }
 
-// If dst does not fit the cache, each line of dst is fetched before it is written, and again after its eviction.
-constexpr double past_the_cache = 5;
-
 void finish(offer& made, const args& work, const facts& known, const target& on, double time) noexcept {
   share_out(made, known, costs_of(*on.cpu), work.outer.total);
   const bool fits = fits_cache(known, on);
@@ -63,7 +60,9 @@ void finish(offer& made, const args& work, const facts& known, const target& on,
   } else if (is_small_item(work)) {
     made.time = time + 0.5 + static_cast<double>(bytes_of(work)) / 2500;
   } else {
-    made.time = time + past_the_cache * short_reads(known) * 64 / line_used(work);
+    const cpu_times& times = costs_of(*on.cpu).times;
+    const double past_cache = times.past_cache + times.past_cache_bytes / static_cast<double>(work.word_bytes);
+    made.time = time + past_cache * short_reads(known) * 64 / line_used(work);
   }
   made.binds = fits ? bound::issue : bound::requests;
 }

@@ -68,7 +68,8 @@ bool offer_lines(const facts& known, const target& on, const kernel& row, offer&
   work.group = std::min(work.lines * 64 / e, work.rows.total);
   const bool carried = !runs_at_lines(work);
   const double time = carried || e < 2 ? costs.times.staged_lines_carried : costs.times.staged_lines;
-  finish(made, work, known, costs, time);
+  const auto src_run = static_cast<double>(work.cols.total * e);
+  finish(made, work, known, costs, time + costs.times.staged_lines_src_bytes / src_run);
   made.reason = "register blocks of whole lines: lines of each dst run are staged in L2 until a few are together";
   return true;
 }

@@ -324,8 +324,8 @@ class turn_elements {
   }
 
   // Transposes a tile into the buffer `to`, and prefetches a tile at `next`.
-  HWY_INLINE void turn(const std::byte* from, std::int64_t rows, std::int64_t cols, std::byte* to, const std::byte* next,
-                       std::int64_t next_rows, std::int64_t next_cols) const {
+  HWY_INLINE void turn(const std::byte* from, std::int64_t rows, std::int64_t cols, std::byte* to,
+                       const std::byte* next, std::int64_t next_rows, std::int64_t next_cols) const {
     for (std::int64_t r = 0; r < rows; r += strip_rows) {
       const std::byte* row[strip_rows];
       const auto count = static_cast<int>(HWY_MIN(std::int64_t{strip_rows}, rows - r));
