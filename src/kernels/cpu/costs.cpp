@@ -79,9 +79,9 @@ constexpr cpu_costs zen3 = [] {
   row.panel_bytes = 1536;
   row.prefetch_bytes = row.wide_ahead_bytes = 192;
   row.end_to_end_row_bytes = 256;
-  row.swap_bytes =
-      512;  // in place, 1469 x 1469 of 16 bytes: 0.55 of a rewrite with 256, 0.91 with 512; 7972 x 7972 bytes:
-            // 0.43, 0.46, and 0.38 with 1 KiB (2026-11-25)
+  // In place, 1469 x 1469 of 16 bytes: 0.55 of a rewrite with 256 bytes, 0.91 with 512. 7972 x 7972 of 1 byte: 0.43, 0.46,
+  // and 0.38 with 1 KiB (2026-11-25).
+  row.swap_bytes = 512;
   // Fitted to 640 random problems of 16 to 48 MiB, one thread: the chosen kernel takes 1.06 times the time of the fastest
   // one in the mean, 1.14 before (2026-11-25).
   row.end_to_end_bytes = 384;
