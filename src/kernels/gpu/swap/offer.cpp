@@ -232,6 +232,36 @@ bool offer_unaligned(const kernels::facts& known, const kernels::target& on, con
   return true;
 }
 
+// Wavefronts that the first warp of an _items row needs to load its chunks. Each lane walks down a column, so items with rows
+// of whole bank cycles have conflicts: 128 x 128 elements of 3 bytes need 384, 32 x 32 need 32.
+int item_wavefronts(std::int64_t word, std::int64_t words, std::int64_t side) noexcept {
+  const std::int64_t n = 16 / word, cell = std::max<std::int64_t>(word, 4), lanes_at_once = 128 / cell;
+  const std::int64_t item_words = side * side * words;
+  int total = 0;
+  for (std::int64_t k = 0; k < n; ++k) {
+    for (std::int64_t first = 0; first < 32; first += lanes_at_once) {
+      std::array<std::int64_t, 32> cells;
+      std::array<int, 32> of_bank{};
+      int most = 0, count = 0;
+      for (std::int64_t lane = first; lane < first + lanes_at_once; ++lane) {
+        const std::int64_t at = lane * n + k, rest = at % item_words, element = rest / words;
+        const std::int64_t from =
+            at - rest + (element % side * side + element / side) * words + rest % words;  // in words
+        const std::int64_t here = from * word / cell;
+        if (std::find(cells.begin(), cells.begin() + count, here) != cells.begin() + count) continue;
+        cells[static_cast<std::size_t>(count++)] = here;
+        most = std::max(most, ++of_bank[static_cast<std::size_t>(here % lanes_at_once)]);
+      }
+      total += most;
+    }
+  }
+  return total;
+}
+
+// The time of as many wavefronts relative to a copy of the warp's 1024 bytes, which 9.2 bytes a cycle leave. About half of
+// this time is hidden behind the copy.
+double exposed_wavefronts(int wavefronts) noexcept { return std::max(0.0, wavefronts * 9.2 / 1024 - 0.5); }
+
 bool offer_items(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
                  kernels::offer& made) noexcept {
   const map::in_place_form& swaps = *known.in_place;
@@ -270,7 +300,10 @@ bool offer_items(const kernels::facts& known, const kernels::target& on, const k
   args.element_bytes = static_cast<std::int32_t>(words * word);
   made.shared_bytes = static_cast<int>(ceil_div(group * item_bytes + 15, 16) * 16);
   made.reason = "small square matrices, packed one after another: a block swaps whole matrices";
-  predict(known, on, row, {.requests = block_requests(known, on, made)}, made);
+  predict(known, on, row,
+          {.requests = block_requests(known, on, made),
+           .shared = exposed_wavefronts(item_wavefronts(word, words, side.extent))},
+          made);
   return true;
 }
 

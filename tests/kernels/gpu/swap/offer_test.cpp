@@ -48,6 +48,10 @@ TEST(swap_offer, takes_aligned_and_unaligned) {
   expect_row(transpose_problem(8, 8, 4), "cuda_swap_b4_items");
   expect_row(transpose_problem(4000, 4000, 3), "cuda_swap_b1_unaligned");
   expect_row(batched(transpose_problem(7, 7, 1), 1525836, 49, 49), "cuda_swap_b1_items");
+  // Rows of 384 bytes: every load of a column is in one bank. As items 0.17 of a copy (H200, 2026-11-25).
+  expect_row(batched(transpose_problem(128, 128, 3), 16888, 16384, 16384), "cuda_swap_b1_unaligned");
+  expect_row(batched(transpose_problem(32, 32, 3), 59521, 1024, 1024), "cuda_swap_b1_items");
+  expect_row(batched(transpose_problem(62, 62, 1), 193227, 3844, 3844), "cuda_swap_b1_items");
   expect_row(batched(transpose_problem(35, 35, 1), 230051, 35 * 35, 35 * 35), "cuda_swap_b1_items");
   expect_row(batched(transpose_problem(8, 8, 4), 2334928, 64, 64), "cuda_swap_b4_items");
   expect_row(batched(transpose_problem(10, 10, 12), 373799, 100, 100), "cuda_swap_b4_items");
