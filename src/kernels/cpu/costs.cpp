@@ -28,6 +28,7 @@ constexpr cpu_costs generic = {.name = "generic",
                                .long_run_bytes = 512,
                                .end_to_end_bytes = 256,
                                .narrow_end_to_end_bytes = 256,
+                               .long_rows_end_to_end_bytes = 256,
                                .end_to_end_panel_bytes = 2048,
                                .end_to_end_row_bytes = 64,
                                .run_ahead_bytes = 4096,
@@ -79,6 +80,7 @@ constexpr cpu_costs zen3 = [] {
   row.panel_bytes = 1536;
   row.prefetch_bytes = row.wide_ahead_bytes = 192;
   row.end_to_end_row_bytes = 256;
+  row.long_rows_end_to_end_bytes = 1024;
   // In place, 1469 x 1469 of 16 bytes: 0.55 of a rewrite with 256 bytes, 0.91 with 512. 7972 x 7972 of 1 byte: 0.43, 0.46,
   // and 0.38 with 1 KiB (2026-11-25).
   row.swap_bytes = 512;

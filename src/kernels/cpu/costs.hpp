@@ -103,7 +103,10 @@ struct cpu_costs {
                                   // as one
   std::int64_t narrow_end_to_end_bytes;  // this limit for 1- and 2-byte elements: 80 rows of 2 bytes 0.14, panels 0.28
                                          // (Zen 4, 2026-11-23)
-  std::int64_t end_to_end_panel_bytes;   // bytes of such neighbours that are read at a time
+  std::int64_t
+      long_rows_end_to_end_bytes;       // this limit if more than 40 src rows are long and end_to_end_row_bytes is more
+                                        // than a line: 304 x 103719 bytes 0.43, strips 0.26 (Zen 3, 2026-11-25)
+  std::int64_t end_to_end_panel_bytes;  // bytes of such neighbours that are read at a time
   std::int64_t end_to_end_row_bytes;  // fewest bytes of a src row of them, if more than 40 rows are long: 72 x 55224 of
                                       // 12 bytes 0.26 with a line, 0.59 with 256 bytes (Zen 3, 2026-11-25)
   // Runs.

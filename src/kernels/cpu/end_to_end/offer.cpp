@@ -14,8 +14,7 @@ template <class Args>
 bool short_runs(Args& work, const facts& known, const target& on, const kernel& row) noexcept {
   if (!has_rows_and_columns(known) || row.element_bytes != known.form.word_bytes) return false;
   split(work, known, on, 1, true);
-  const cpu_costs& costs = costs_of(*on.cpu);
-  const std::int64_t most = work.element_bytes <= 2 ? costs.narrow_end_to_end_bytes : costs.end_to_end_bytes;
+  const std::int64_t most = end_to_end_limit(work, costs_of(*on.cpu));
   return work.rows.total * work.element_bytes <= most && columns_end_to_end(work);
 }
 
@@ -37,7 +36,12 @@ bool offer_lines(const facts& known, const target& on, const kernel& row, offer&
   made.emplace<lines_args>() = cut;
   // For 32 rows or more of 4 bytes or more, cpu_stream_strips stores from registers and is faster (stream/strips-inl.hpp).
   // Bytes lose against short_wide: 128 x 245388 0.14, short_wide 0.44 (Zen 4, 2026-11-23).
-  const double more = cut.element_bytes == 1 ? 0.3 : cut.element_bytes >= 4 && cut.rows.total >= 32 ? 0.1 : 0;
+  // Many long rows: 128 x 61825 float32 0.30, packed 0.47 (Zen 3, 2026-11-25).
+  const bool many = has_many_long_rows(cut) && costs.end_to_end_row_bytes > 64;
+  const double more = many                                             ? 0.6
+                      : cut.element_bytes == 1                         ? 0.3
+                      : cut.element_bytes >= 4 && cut.rows.total >= 32 ? 0.1
+                                                                       : 0;
   finish(made, cut, known, costs, costs.times.whole_lines + more);
   made.reason = "short dst runs of whole lines, contiguous with their neighbours: put together and written as one";
   return true;
