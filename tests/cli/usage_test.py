@@ -248,6 +248,23 @@ class Usage(Case):
         self.says(["bench", "8x8", "-o", "/dev/full"], "/dev/full: cannot write: No space left", code=1)
         self.says(["bench", "8x8", "-o", "/no/such/file"], "cannot write to its directory", code=1)
 
+    def test_more_axes_than_the_library_takes_are_folded(self):
+        shape = "2x1x3" + "x1" * 13 + "x4x5"
+        last_first = ["--axes", ",".join(map(str, [17, *range(17)]))]
+        for words, extents, axes in (([], [2, 3, 4, 5], [3, 2, 1, 0]), (last_first, [24, 5], [1, 0])):
+            listed = json.loads(self.run_command("bench", shape, *words, "--list", "--json").stdout)[0]
+            self.assertEqual((listed["extents"], listed["axes"]), (extents, axes))
+            report = json.loads(self.run_command("explain", shape, *words, "--json").stdout)
+            plain = json.loads(self.run_command("explain", "x".join(map(str, extents)), "--axes", ",".join(map(str, axes)),
+                                                "--json").stdout)
+            self.assertEqual(len(report["shape"]), 18)
+            self.assertEqual((report["kernel"], report["explain"]), (plain["kernel"], plain["explain"]))
+        self.run_command("explain", shape, "--machine", "H200")
+        self.run_command("explain", "cpu_reference", "--shape", shape)
+        self.run_command("bench", shape, "--rounds", "1", "--threads", "1")
+        for words in (["explain"], ["explain", "--machine", "H200"], ["explain", "cpu_reference", "--shape"], ["bench"]):
+            self.says([*words, "x".join("2" * 17)], "the array has 17 axes that cannot be folded, wanted at most 16")
+
     def test_ladder_of_the_cpu(self):
         words = ["ladder", "--device", "cpu", "--repeat", "2"]
         text = self.run_command(*words, "--shape", "130x70", "-o", self.path("ladder.json")).stdout
