@@ -172,7 +172,16 @@ class Usage(Case):
             self.skipTest("this build was not made by g++, or with a sanitizer")
         fused = self.run_command("explain", "cuda_tile_b4_64x64_r4_xor_fused").stdout
         self.assertTrue(fused.startswith("cuda_tile_b4_64x64_r4_xor_fused: "), fused)
-        self.assertIn("90_register_block", self.run_command("explain", row).stdout)
+        lines = self.run_command("explain", row).stdout.splitlines()
+        self.assertRegex(lines[0], f"^{row}: 2048x2048, elements of 4 bytes, on sm_90 ")
+        self.assertEqual(lines[1], "90_register_block of the ladder is this kernel.")
+        asked = json.loads(self.run_command("explain", row, "--json").stdout)
+        self.assertEqual((asked["kernel"], asked["rung"]), (row, "90_register_block"))
+        self.run_command("explain", row, "--svg", self.path("row.svg"))
+        self.assertIn(f"aria-label='{row}'".encode(), self.read("row.svg"))
+        rung = self.run_command("explain", "register_block").stdout
+        self.assertRegex(rung, "^90_register_block: ")
+        self.assertNotIn("is this kernel", rung)
         report = json.loads(self.run_command(*words, "--json").stdout)
         self.assertEqual(report["load"]["sectors"], 2 * 64 * 128 * 4 // 32)
         self.assertEqual(report["store"]["sectors"], 2 * 64 * 128 * 4 // 32)
@@ -203,7 +212,7 @@ class Usage(Case):
                 report = json.loads(done.stdout)
                 if row["element_bytes"] and "explain" in report:
                     self.assertEqual(report["element_bytes"], row["element_bytes"])
-                self.assertIn(report["kernel"], (row["name"], "90_register_block"))
+                self.assertEqual(report["kernel"], row["name"])
                 if row["backend"] == "cpu":
                     self.assertIn(row["name"], report["explain"])
 
