@@ -94,6 +94,7 @@ class Usage(Case):
             text = self.run_command(*words, "--help").stdout
             for line in text.splitlines():
                 self.assertLessEqual(len(line), 80, line)
+                self.assertEqual(line.count("`") % 2, 0, line)  # a command is not broken
             self.assertRegex(text, r"[^\n]\n\Z")
         text = self.run_command("--help").stdout
         for word in ("cornerturn ladder", "docs/learn"):
