@@ -163,9 +163,9 @@ void add_report(CLI::App& app, command_line& chosen) {
   CLI::Option* from = add_items(
       command, "--from", "FILE",
       "Measure nothing, and show this result file of `bench -o`, `ladder -o` or `report --save`; can be repeated",
-      "a file", [options](const std::string& name) {
+      name_of_a_file, [options](const std::string& name) {
         options->from.push_back(name);
-        return true;
+        return !name.empty();
       });
   add_device(command, options->device, {"auto", "cpu", "cuda"},
              "Device to measure. Default: auto, a GPU if present, else the CPU")

@@ -10,6 +10,7 @@
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
 #include "cornerturn/system.hpp"
+#include "fold.hpp"
 #include "text.hpp"
 
 namespace cornerturn::cli {
@@ -57,7 +58,8 @@ int run_bench(const bench_options& options, const std::vector<std::string>& word
   given.peers = options.peers == "on";
   for (const std::vector<std::int64_t>& shape : options.shapes) {
     const auto axes = resolve_axes(options.axes, static_cast<int>(shape.size()), shape_text(shape), exit_usage);
-    given.shapes.push_back({shape, axes});
+    const array_axes array = folded({shape, axes});
+    given.shapes.push_back({array.shape, array.axes});
   }
   if (options.axes && options.shapes.empty()) throw failure("--axes is given without a SHAPE, wanted both", exit_usage);
   if (options.json && options.output.path == "-")

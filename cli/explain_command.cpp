@@ -6,6 +6,7 @@
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
 #include "cornerturn/plan.hpp"
+#include "fold.hpp"
 #include "text.hpp"
 
 namespace cornerturn::cli {
@@ -24,7 +25,8 @@ int explain_shape(const explain_options& options) {
     }
     what = transpose_problem(options.shape[0], options.shape[1], bytes, options.src_ld, options.dst_ld);
   } else {
-    what = permute_problem(options.shape, axes, bytes);
+    const array_axes array = folded({options.shape, axes});
+    what = permute_problem(array.shape, array.axes, bytes);
   }
   nlohmann::ordered_json report = {{"shape", options.shape},
                                    {"axes", axes},

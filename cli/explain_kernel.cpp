@@ -101,7 +101,8 @@ nlohmann::ordered_json picture_json(const kernel_picture& picture) {
   const model::traffic& t = picture.counts;
   const bool amd = picture.machine->maker == model::vendor::amd;
   return {
-      {"kernel", picture.rung->rung},
+      {"kernel", picture.name},
+      {"rung", picture.rung->rung},
       {"shape", {picture.shape.batch, picture.shape.rows, picture.shape.cols}},
       {"element_bytes", picture.rung->word_bytes},
       {"architecture", picture.machine->name},
@@ -181,12 +182,12 @@ int run_explain_kernel(const explain_options& options) {
     return exit_ok;
   }
   const ladder::description& rung = rung_of(options);
+  const std::string name = is_row(options.kernel) ? options.kernel : rung.rung;
   if (const std::string why = ladder::refusal(rung, machine, shape); !why.empty()) {
     const bool any_shape = rung.takes(shape);
-    throw failure(
-        fmt::format("{} is not for {}: it {}", rung.rung, any_shape ? machine.name : ladder::text_of(shape), why));
+    throw failure(fmt::format("{} is not for {}: it {}", name, any_shape ? machine.name : ladder::text_of(shape), why));
   }
-  const kernel_picture picture = picture_of(rung, machine, shape);
+  const kernel_picture picture = picture_of(rung, machine, shape, name);
   if (!options.svg.empty()) write_whole(options.svg, svg_of(picture));
   if (options.json) {
     fmt::print("{}\n", picture_json(picture).dump());

@@ -44,6 +44,7 @@ struct vocabulary {
 [[nodiscard]] std::string reservation(const model::architecture& machine);
 
 struct kernel_picture {
+  std::string name;  // the kernel that the user asked for
   const ladder::description* rung = nullptr;
   const model::architecture* machine = nullptr;
   ladder::matrix_shape shape{};
@@ -57,8 +58,9 @@ struct kernel_picture {
   std::vector<std::string> verdict;  // sentences
 };
 
+// An empty name means the rung's own.
 [[nodiscard]] kernel_picture picture_of(const ladder::description& rung, const model::architecture& machine,
-                                        const ladder::matrix_shape& shape);
+                                        const ladder::matrix_shape& shape, std::string name = {});
 
 [[nodiscard]] std::string text_of(const kernel_picture& picture, bool colours);
 [[nodiscard]] std::string svg_of(const kernel_picture& picture);

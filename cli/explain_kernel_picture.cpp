@@ -97,7 +97,7 @@ bank_map map_of(std::string title, const model::program& kernel, const Place& pl
 void add_maps(kernel_picture& made, const model::program& kernel) {
   if (made.rung->place == nullptr) return;
   made.maps.push_back(map_of("without padding or XOR", kernel, made.rung->plain_place));
-  bank_map own = map_of(made.rung->rung, kernel, made.rung->place);
+  bank_map own = map_of(made.name, kernel, made.rung->place);
   if (own.bank == made.maps[0].bank) made.maps.clear();
   made.maps.push_back(std::move(own));
 
@@ -240,8 +240,9 @@ std::string reservation(const model::architecture& machine) {
 }
 
 kernel_picture picture_of(const ladder::description& rung, const model::architecture& machine,
-                          const ladder::matrix_shape& shape) {
+                          const ladder::matrix_shape& shape, std::string name) {
   kernel_picture made;
+  made.name = name.empty() ? std::string(rung.rung) : std::move(name);
   made.rung = &rung;
   made.machine = &machine;
   made.shape = shape;

@@ -88,7 +88,7 @@ std::string svg_of(const kernel_picture& picture) {
   const std::string where = amd ? fmt::format(", on {} ({})", picture.machine->name, picture.machine->product) : "";
   std::string body;
   int y = margin + 6;
-  body += text_at(margin, y, "t", rung.rung);
+  body += text_at(margin, y, "t", picture.name);
   y += line_height;
   body += text_at(margin, y, "q",
                   fmt::format("{}, {}{}", ladder::text_of(picture.shape), elements_text(rung.word_bytes), where));
@@ -127,7 +127,7 @@ std::string svg_of(const kernel_picture& picture) {
   return fmt::format(
       "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {} {}' role='img' aria-label='{}'>\n"
       "<style>{}</style>\n<rect width='100%' height='100%' class='b'/>\n{}</svg>\n",
-      width, y + margin - line_height, rung.rung, style, body);
+      width, y + margin - line_height, picture.name, style, body);
 }
 
 }  // namespace cornerturn::cli

@@ -86,8 +86,9 @@ std::string text_of(const kernel_picture& picture, bool colours) {
   const ladder::description& rung = *picture.rung;
   const model::architecture& machine = *picture.machine;
   const model::traffic& t = picture.counts;
-  std::string out = fmt::format("{}: {}, {}, on {} ({})\n", rung.rung, ladder::text_of(picture.shape),
+  std::string out = fmt::format("{}: {}, {}, on {} ({})\n", picture.name, ladder::text_of(picture.shape),
                                 elements_text(rung.word_bytes), machine.name, machine.product);
+  if (picture.name != rung.rung) out += fmt::format("{} of the ladder is this kernel.\n", rung.rung);
   const vocabulary& words = words_of(machine);
   const bool amd = machine.maker == model::vendor::amd;
   out += fmt::format("\nGlobal memory, the first requests of a {}{}: {}s of {} bytes. A square is 4 bytes; █ is used\n",

@@ -12,6 +12,7 @@
 #include "cornerturn/plan.hpp"
 #include "cornerturn/system.hpp"
 #include "explain_kernel.hpp"
+#include "fold.hpp"
 #include "text.hpp"
 #include "trace/trace.hpp"
 
@@ -61,7 +62,8 @@ row_problem posed_by(const explain_options& options) {
 problem problem_of(const explain_options& options, const row_problem& asked) {
   const std::int64_t bytes = element_bytes_of(options);
   if (options.src_ld == 0 && options.dst_ld == 0) {
-    return trace::problem_for(options.kernel, asked.shape, asked.axes, bytes);
+    const array_axes array = folded({asked.shape, asked.axes});
+    return trace::problem_for(options.kernel, array.shape, array.axes, bytes);
   }
   if (asked.shape.size() != 2 || asked.axes != std::vector<int>{1, 0}) {
     throw failure(fmt::format("{}: --src-ld or --dst-ld is set, wanted a matrix, RxC, with axes 1,0", asked.named),
@@ -230,7 +232,8 @@ const kernel_info* cpu_row(const std::string& name) {
 
 // The plans that the shape allows: a plain one, one in place, and arithmetic.
 std::vector<problem> ways_of(const std::vector<std::int64_t>& shape, const std::vector<int>& axes, std::int64_t bytes) {
-  std::vector<problem> made(2, permute_problem(shape, axes, bytes));
+  const array_axes array = folded({shape, axes});
+  std::vector<problem> made(2, permute_problem(array.shape, array.axes, bytes));
   const problem plain = made.front();
   made.back().in_place = true;
   for (const arithmetic& math : trace::math_of(bytes)) {

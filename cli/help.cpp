@@ -126,7 +126,10 @@ std::string wrapped(const std::string& text, std::size_t width, std::size_t inde
   std::string out;
   std::size_t used = 0;
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
+    std::size_t end = std::min(text.find(' ', at), text.size());
+    while (end < text.size() && std::ranges::count(text.substr(at, end - at), '`') % 2 != 0) {  // inside of `bench -o`
+      end = std::min(text.find(' ', end + 1), text.size());
+    }
     const std::string word = text.substr(at, end - at);
     if (used > 0 && used + 1 + word.size() > width) {
       out += '\n' + std::string(indent, ' ');

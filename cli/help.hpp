@@ -11,7 +11,8 @@ namespace cornerturn::cli {
 
 [[nodiscard]] std::shared_ptr<CLI::Formatter> help_format();
 
-// Effect  breaks lines between words, at most `width` characters each; every line but the first begins with `indent` spaces
+// Effect  breaks lines between words, at most `width` characters each; every line but the first begins with `indent` spaces.
+//         Words in a pair of backticks stay on one line
 [[nodiscard]] std::string wrapped(const std::string& text, std::size_t width, std::size_t indent);
 
 // Effect  returns a sentence: the word that is wrong, what was meant perhaps, and what is wanted

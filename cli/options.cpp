@@ -18,7 +18,8 @@ std::string first_name(const std::string& names) {
 }
 
 [[noreturn]] void refuse(const std::string& names, const std::string& value, const std::string& wanted) {
-  throw CLI::ValidationError(fmt::format("{} is \"{}\", wanted {}", first_name(names), value, wanted));
+  const char* const why = value.empty() && wanted == name_of_a_file ? " an empty name," : "";
+  throw CLI::ValidationError(fmt::format("{} is \"{}\",{} wanted {}", first_name(names), value, why, wanted));
 }
 
 template <class Number>
@@ -80,10 +81,12 @@ CLI::Option* add_items(CLI::App& command, const std::string& names, const std::s
 
 CLI::Option* add_text(CLI::App& command, const std::string& names, const std::string& type, const std::string& about,
                       std::string& text) {
-  return add_value(command, names, type, about, "a word", [&text](const std::string& value) {
-    text = value;
-    return true;
-  });
+  const bool is_file = type == "FILE" || names == "FILE";
+  return add_value(command, names, type, about, is_file ? name_of_a_file : "a word",
+                   [&text, is_file](const std::string& value) {
+                     text = value;
+                     return !is_file || !value.empty();
+                   });
 }
 
 CLI::Option* add_flag(CLI::App& command, const std::string& name, const std::string& about, bool& flag) {

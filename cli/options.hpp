@@ -35,6 +35,8 @@ CLI::Option* add_value(CLI::App& command, const std::string& names, const std::s
 CLI::Option* add_items(CLI::App& command, const std::string& names, const std::string& type, const std::string& about,
                        const std::string& wanted, value_reader read);
 
+// Any text; an option or a positional of the type FILE refuses the empty one.
+inline constexpr const char* name_of_a_file = "the name of a file";
 CLI::Option* add_text(CLI::App& command, const std::string& names, const std::string& type, const std::string& about,
                       std::string& text);
 CLI::Option* add_flag(CLI::App& command, const std::string& name, const std::string& about, bool& flag);

@@ -71,12 +71,19 @@ std::string sectors_cell(const model::global_count& count, bool by_tensor) {
   return fmt::format("{:.1f} <span class=\"quiet\">{:.0f} %</span>", count.lines_per_request(), 100 * count.useful());
 }
 
+// Not the CuTe rungs: every build makes the same page of a result file, and only builds with CUTLASS can predict these.
+const ladder::description* gpu_rung_of(const ladder::timing& one) {
+  const auto is_it = [&](const ladder::description& rung) { return rung.rung == one.rung; };
+  const bool is_cute = std::ranges::any_of(ladder::cute_rungs(), is_it);
+  return is_cute ? nullptr : ladder::find_rung(one.rung, one.word_bytes);
+}
+
 std::string gpu_table(std::span<const ladder::timing> times, const std::string& title,
                       const model::architecture& machine) {
   const std::string lines = words_of(machine).lines;
   std::vector<table_row> rows;
   for (const ladder::timing& one : times) {
-    const ladder::description* const rung = ladder::find_rung(one.rung, one.word_bytes);
+    const ladder::description* const rung = gpu_rung_of(one);
     if (rung == nullptr || !ladder::refusal(*rung, machine, one.shape).empty()) continue;
     const model::traffic t = ladder::predict(*rung, machine, one.shape);
     const bool async = t.async_load.requests > 0;

@@ -94,12 +94,8 @@ std::span<const description> tile_size_rungs() {
 }
 
 std::span<const description> cute_rungs() {
-#ifdef CORNERTURN_CUTE
   static const std::vector<description> table = cute_descriptions();
   return table;
-#else
-  return {};
-#endif
 }
 
 const description* find_rung(std::string_view name, int word_bytes) {

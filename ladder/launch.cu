@@ -58,9 +58,7 @@ std::vector<launcher> all() {
 #include "ladder.inc"
 #include "tile_sizes.inc"
 #undef RUNG
-#ifdef CORNERTURN_CUTE
   for (const launcher& one : cute_launchers()) table.push_back(one);
-#endif
   return table;
 }
 

@@ -3,13 +3,15 @@
 //   cornerturn_ladder --help
 //   cornerturn_ladder --check
 //   cornerturn_ladder --where                                              the GPU: name,arch
-//   cornerturn_ladder --time [--shape RxC]... [--bytes N] [--repeat N] [--json FILE]
+//   cornerturn_ladder --time [--shape RxC]... [--bytes N] [--repeat N] [--json] [-o FILE]
 //   cornerturn_ladder --profile RUNG|all [--shape RxC]... [--bytes N]
 //   cornerturn_ladder --predict RUNG|all [--shape RxC]... [--bytes N] [--arch NAME]       needs no GPU
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <functional>
 #include <iostream>
+#include <map>
 #include <optional>
 
 #include "device.hpp"
@@ -20,11 +22,12 @@ namespace cornerturn::ladder {
 namespace {
 
 constexpr const char* usage =
-    "cornerturn_ladder --check | --where\n"
-    "                  --time [--shape RxC]... [--bytes 1|2|4|8] [--repeat N] [--json FILE]\n"
+    "cornerturn_ladder --check | --where | --help\n"
+    "                  --time [--shape RxC]... [--bytes 1|2|4|8] [--repeat N] [--json] [-o FILE | --output FILE]\n"
     "                  --profile RUNG|all [--shape RxC]... [--bytes 1|2|4|8]\n"
     "                  --predict RUNG|all [--shape RxC]... [--bytes 1|2|4|8] [--arch sm_90|gfx90a|...]\n"
-    "A shape is ROWSxCOLS, or BATCHxROWSxCOLS for batched rungs.\n";
+    "A shape is ROWSxCOLS, or BATCHxROWSxCOLS for batched rungs. --json prints the times as one JSON value on stdout,\n"
+    "and the table on stderr. -o writes this value to a file.\n";
 
 struct options {
   bool check = false;
@@ -36,7 +39,8 @@ struct options {
   std::vector<matrix_shape> shapes;
   int word_bytes = 4;
   int repetitions = 9;
-  std::string json;
+  bool json = false;
+  std::string output;  // a result file; empty: none
   std::string arch = "sm_90";
 };
 
@@ -72,35 +76,41 @@ int number_of(std::string_view text) {
 
 options read(int argc, char** argv) {
   options asked;
+  const std::map<std::string_view, bool*> flags = {{"--check", &asked.check}, {"--where", &asked.where},
+                                                   {"--time", &asked.time},   {"--json", &asked.json},
+                                                   {"--help", &asked.help},   {"-h", &asked.help}};
+  const auto text = [](std::string& to) { return [&to](std::string_view value) { to = value; }; };
+  const auto number = [](int& to) { return [&to](std::string_view value) { to = number_of(value); }; };
+  const std::map<std::string_view, std::function<void(std::string_view)>> values = {
+      {"--profile", text(asked.profile)},
+      {"--predict", text(asked.predict)},
+      {"--arch", text(asked.arch)},
+      {"-o", text(asked.output)},
+      {"--output", text(asked.output)},
+      {"--bytes", number(asked.word_bytes)},
+      {"--repeat", number(asked.repetitions)},
+      {"--shape", [&](std::string_view value) { asked.shapes.push_back(shape_of(value)); }}};
   for (int k = 1; k < argc; ++k) {
     const std::string_view name = argv[k];
-    if (name == "--help" || name == "-h") {
-      asked.help = true;
-      return asked;
-    }
-    if (name == "--check" || name == "--time" || name == "--where") {
-      (name == "--check" ? asked.check : name == "--time" ? asked.time : asked.where) = true;
-      continue;
-    }
-    if (++k == argc) throw std::invalid_argument(std::string(name) + " needs a value, or is not an option");
-    const std::string_view value = argv[k];
-    if (name == "--profile") {
-      asked.profile = value;
-    } else if (name == "--predict") {
-      asked.predict = value;
-    } else if (name == "--shape") {
-      asked.shapes.push_back(shape_of(value));
-    } else if (name == "--bytes") {
-      asked.word_bytes = number_of(value);
-    } else if (name == "--repeat") {
-      asked.repetitions = number_of(value);
-    } else if (name == "--json") {
-      asked.json = value;
-    } else if (name == "--arch") {
-      asked.arch = value;
+    if (const auto flag = flags.find(name); flag != flags.end()) {
+      *flag->second = true;
+    } else if (const auto value = values.find(name); value != values.end()) {
+      if (++k == argc || *argv[k] == '\0') throw std::invalid_argument(std::string(name) + " has no value");
+      value->second(argv[k]);
     } else {
-      throw std::invalid_argument(std::string(name) + " is not an option");
+      throw std::invalid_argument("\"" + std::string(name) + "\" is not an option");
     }
+  }
+  if (asked.help) return asked;
+  const int bytes = asked.word_bytes;
+  if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8) {
+    throw std::invalid_argument("--bytes is " + std::to_string(bytes) + ", wanted 1, 2, 4 or 8");
+  }
+  if ((asked.json || !asked.output.empty()) && !asked.time) {
+    throw std::invalid_argument("--json or -o is given without --time, wanted both");
+  }
+  if (asked.json && asked.output == "-") {
+    throw std::invalid_argument("--json and -o - both write to stdout, wanted one of them");
   }
   if (!asked.check && !asked.time && !asked.where && asked.profile.empty() && asked.predict.empty()) {
     throw std::invalid_argument("nothing to do");
@@ -146,11 +156,13 @@ void time(const options& asked) {
     const auto more = time_rungs(shape, asked.word_bytes, asked.repetitions);
     times.insert(times.end(), more.begin(), more.end());
   }
-  print_table(std::cout, times);
-  if (asked.json.empty()) return;
-  std::ofstream file(asked.json);
+  const bool prints_json = asked.json || asked.output == "-";
+  print_table(prints_json ? std::cerr : std::cout, times);
+  if (prints_json) write_json(std::cout, this_device(), times);
+  if (asked.output.empty() || asked.output == "-") return;
+  std::ofstream file(asked.output);
   write_json(file, this_device(), times);
-  if (!file.flush()) throw std::runtime_error("cannot write " + asked.json);
+  if (!file.flush()) throw std::runtime_error("cannot write " + asked.output);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The CuTe rungs for plain C++ code, in builds with CUTLASS (CORNERTURN_CUTE).
+// The CuTe rungs for plain C++ code. Both tables are empty in a build without CUTLASS, and the launchers also with HIP.
 #pragma once
 
 #include <vector>

@@ -7,7 +7,7 @@
 #include "ladder/cute/rungs.cuh"
 #include "ladder/ladder.hpp"
 
-namespace cornerturn::ladder {
+namespace cornerturn::ladder::cute_test {
 namespace {
 
 template <class Rung, class Map>
@@ -102,4 +102,4 @@ TEST(cute, bytes_that_arrive_are_the_bytes_of_the_matrix) {
 }
 
 }  // namespace
-}  // namespace cornerturn::ladder
+}  // namespace cornerturn::ladder::cute_test
