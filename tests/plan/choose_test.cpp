@@ -43,6 +43,7 @@ void expect_row(const problem& what, const std::string& row, const base::machine
 
 // L2 of 2 MiB.
 const base::machine with_larger_l2 = machine_with(2 << 20);
+const base::machine zen3 = machine_with(512 << 10, true);
 const base::machine zen4 = machine_with(1 << 20, true);
 
 TEST(short_runs, tile_the_orders_of_dst_and_src) {
@@ -151,13 +152,25 @@ TEST(short_wide, takes_few_long_rows) {
   EXPECT_FALSE(few(transpose_problem(5, 20000, 1), with_larger_l2)) << "in cache";
 }
 
+// A block is contiguous in src and in dst; items that are neighbours make one block.
+TEST(shuffle, takes_small_blocks_of_any_element) {
+  expect_row(permuted({187808, 2, 88}, {0, 2, 1}, 1), "cpu_shuffle", zen3);
+  expect_row(permuted({5078569, 3, 3}, {0, 2, 1}, 1), "cpu_shuffle", zen3);
+  expect_row(permuted({392718, 16, 2}, {0, 2, 1}, 3), "cpu_shuffle", zen3);
+  expect_row(permuted({1033767, 6, 2}, {0, 2, 1}, 4), "cpu_shuffle", zen3);
+  const problem wide = permuted({2000, 64, 64}, {0, 2, 1}, 1);  // 4096 bytes
+  for (const kernels::offer& one : offers(map::canonicalize(wide), {.threads = 1}, zen3)) {
+    EXPECT_NE(one.row->name, std::string_view("cpu_shuffle"));
+  }
+}
+
 TEST(end_to_end, has_a_row_for_each_kind_of_short_run) {
   expect_row(permuted({275000, 8, 8}, {0, 2, 1}, 4), "cpu_end_to_end_small_b4", zen4);
   expect_row(transpose_problem(16, 1062500, 4), "cpu_end_to_end_lines_b4", zen4);
   expect_row(transpose_problem(3, 5625000, 4), "cpu_short_wide_join_b4", zen4);
   expect_row(transpose_problem(24, 5625000, 4), "cpu_end_to_end_packed_b4", zen4);
   expect_row(transpose_problem(7, 5625000, 1), "cpu_short_wide_b1", zen4);
-  expect_row(permuted({100000, 7, 5, 3}, {0, 2, 1, 3}, 1), "cpu_gather_packed", zen4);
+  expect_row(permuted({20000, 20, 60, 3}, {0, 2, 1, 3}, 1), "cpu_gather_packed", zen4);
 }
 
 TEST(rows, nothing_to_move) {
@@ -278,12 +291,16 @@ TEST(rows, every_row_is_the_cheapest_for_some_problem) {
     reach(transpose_problem(64 / element_bytes, 1000000, element_bytes));
     reach(batched(transpose_problem(20, 30, element_bytes), 100000, 600, 600));
     reach(batched(transpose_problem(30, 5, element_bytes), 100000, 150, 150));
+    reach(batched(transpose_problem(12, 12, element_bytes), 100000, 144, 144));
+    reach(batched(transpose_problem(6, 12, element_bytes), 100000, 72, 72));
+    reach(batched(transpose_problem(24, 20, element_bytes), 100000, 480, 480));
     reach(batched(transpose_problem(3, 5, element_bytes), 1000000, 15, 15));
   }
   reach(strided(16, {{1000000, 1, 8}, {7, 1000000, 1}}));
   reach(problem{.element_bytes = 1});
   reach(permuted({5, 6, 1024}, {1, 0, 2}, 1));
   reach(permuted({100000, 7, 5, 3}, {0, 2, 1, 3}, 1));
+  reach(permuted({20000, 20, 60, 3}, {0, 2, 1, 3}, 1));
   reach(strided(4, {{100, 1, 3}}));
   for (const kernels::kernel& row : kernels::all()) {
     if (row.run != nullptr && row.kind == kernels::row_kind::move) {

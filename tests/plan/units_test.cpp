@@ -10,6 +10,7 @@
 #include "kernels/cpu/costs.hpp"
 #include "kernels/cpu/gather/args.hpp"
 #include "kernels/cpu/register_tile/args.hpp"
+#include "kernels/cpu/shuffle/args.hpp"
 #include "kernels/cpu/split.hpp"
 #include "plan/choose.hpp"
 
@@ -47,6 +48,18 @@ void expect_sane(const problem& what, const kernels::offer& made, int threads) {
   }
   if (row == "cpu_gather_strided") {
     EXPECT_EQ(made.units, total(made.as<kernels::cpu::gather::strided_args>().outer)) << text;
+    return;
+  }
+  if (row == "cpu_shuffle") {
+    const auto& work = made.as<kernels::cpu::shuffle::args>();
+    EXPECT_EQ(work.inner.total * work.word_bytes, work.item_bytes) << text;
+    EXPECT_EQ(total(work.inner), work.inner.total) << text;
+    EXPECT_EQ(total(work.outer), made.units) << text;
+    const std::int64_t blocks =
+        work.outer.rank == 0 ? 1 : work.outer.axes[static_cast<std::size_t>(work.outer.rank - 1)].extent;
+    EXPECT_EQ(made.units / blocks * ((blocks - 1) * work.items + work.last_items) * work.item_bytes, bytes) << text;
+    EXPECT_GE(work.items * work.item_bytes, kernels::cpu::shuffle::chunk_bytes) << text;
+    EXPECT_LE(work.items * work.item_bytes, kernels::cpu::shuffle::most_block) << text;
     return;
   }
   if (family == "register_tile") {

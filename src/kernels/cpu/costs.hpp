@@ -47,6 +47,10 @@ struct cpu_times {
   double short_wide;        // few rows, any number: 5 x 5625000 bytes 0.54 of a copy, packed 0.23 (Zen 4, 2026-11-23)
   double short_wide_many;   // more than 16 rows of 4 or 8 bytes: 24 rows of float32 0.36 of a copy, packed 0.53 (Zen 4)
   double join;              // 2, 3, 4 or 8 rows
+  double shuffle;           // byte shuffles of small blocks
+  // Added, times the pairs of a chunk of dst and a chunk of src that a block has, divided by its bytes.
+  double shuffle_pair_bytes;
+  double shuffle_block_bytes;  // added, divided by the bytes of a block
   // Added to walks over panels, divided by the bytes of a matrix that is one unit; 3 times for bytes, 4 times for words of 16.
   // 302088 x 16 x 3 float32 takes 5.7 times a copy, 195250 x 19 x 8 2.7 times, 50000 x 11 x 7 of 16 bytes 5.6 times (Zen 4,
   // 2026-11-24)
