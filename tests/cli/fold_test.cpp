@@ -45,7 +45,7 @@ TEST(folded, neighbours_are_one_axis) {
   EXPECT_EQ(folded(given), (array_axes{{3, 4, 5}, {2, 1, 0}}));
   std::iota(given.axes.begin(), given.axes.end(), 0);
   EXPECT_EQ(folded(given), (array_axes{{60}, {0}}));
-  std::ranges::rotate(given.axes, given.axes.begin() + 9);  // 5 first, then 3 and 4
+  std::rotate(given.axes.begin(), given.axes.begin() + 9, given.axes.end());  // 5 first, then 3 and 4
   EXPECT_EQ(folded(given), (array_axes{{12, 5}, {1, 0}}));
   std::ranges::fill(given.shape, 1);
   EXPECT_EQ(folded(given), (array_axes{{1}, {0}}));
@@ -64,7 +64,8 @@ TEST(folded, every_element_keeps_its_place) {
     if (trial % 2 == 0) {
       std::ranges::shuffle(given.axes, random);
     } else {
-      std::ranges::rotate(given.axes, given.axes.begin() + static_cast<std::ptrdiff_t>(random() % rank));
+      std::rotate(given.axes.begin(), given.axes.begin() + static_cast<std::ptrdiff_t>(random() % rank),
+                  given.axes.end());
     }
     const array_axes found = folded(given);
     ASSERT_LE(found.shape.size(), 16U);
