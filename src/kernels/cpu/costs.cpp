@@ -154,8 +154,8 @@ constexpr cpu_costs spr = [] {
   row.times.split = 1.25;
   row.times.short_wide = row.times.short_wide_many = 1.02;
   row.times.small_matrices = 1.0;
-  row.times.unit_bytes =
-      400;  // 54927 x 64 x 6 bytes takes 10.9 times a copy end to end, 2.6 by items (model 207, 2026-11-25)
+  // 54927 x 64 x 6 bytes takes 10.9 times a copy end to end, 2.6 by items (model 207, 2026-11-25).
+  row.times.unit_bytes = 400;
   return row;
 }();
 

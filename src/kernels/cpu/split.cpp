@@ -117,13 +117,13 @@ bool columns_end_to_end(const blocking& work) noexcept {
   return true;
 }
 
-bool has_many_long_rows(const blocking& work) noexcept {
-  return work.rows.total > 40 && work.element_bytes <= 16 && work.cols.total * work.element_bytes >= 1024;
+bool reads_long_rows(const blocking& work, const cpu_costs& costs) noexcept {
+  return costs.end_to_end_row_bytes > 64 && work.rows.total > 40 && work.element_bytes <= 16 &&
+         work.cols.total * work.element_bytes >= 1024;
 }
 
 std::int64_t end_to_end_limit(const blocking& work, const cpu_costs& costs) noexcept {
-  const bool reads_long_rows = has_many_long_rows(work) && costs.end_to_end_row_bytes > 64;
-  if (reads_long_rows && work.element_bytes < 16) return costs.long_rows_end_to_end_bytes;
+  if (reads_long_rows(work, costs) && work.element_bytes < 16) return costs.long_rows_end_to_end_bytes;
   return work.element_bytes <= 2 ? costs.narrow_end_to_end_bytes : costs.end_to_end_bytes;
 }
 
@@ -190,7 +190,7 @@ void cut_packed(packed_blocking& work, const cpu_costs& costs) noexcept {
   work.prefetch_bytes = run_bytes % 64 == 0 ? costs.lines_ahead_bytes : costs.prefetch_bytes;
   // A panel reads at least one line of each row, and fills about end_to_end_panel_bytes of dst. Of many long rows it reads
   // more at a time: the hardware prefetchers do not follow so many rows.
-  const std::int64_t least = has_many_long_rows(work) ? costs.end_to_end_row_bytes : 64;
+  const std::int64_t least = reads_long_rows(work, costs) ? costs.end_to_end_row_bytes : 64;
   const std::int64_t cols = std::max(least / work.element_bytes, costs.end_to_end_panel_bytes / run_bytes);
   work.panel = std::clamp<std::int64_t>(cols, 1, work.cols.total);
   work.ahead_units = std::max(packed_ahead_bytes / (run_bytes * work.panel), std::int64_t{1});

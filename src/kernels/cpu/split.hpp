@@ -59,8 +59,9 @@ void split(blocking& work, const facts& known, const target& on, std::int64_t un
 
 // True when column c + 1 begins in dst where column c ends, for every c.
 [[nodiscard]] bool columns_end_to_end(const blocking& work) noexcept;
-// True when src has more rows than the hardware prefetchers follow, and they are long.
-[[nodiscard]] bool has_many_long_rows(const blocking& work) noexcept;
+// True when src has more rows than the hardware prefetchers follow, they are long, and this machine gains from reading
+// end_to_end_row_bytes of each at a time.
+[[nodiscard]] bool reads_long_rows(const blocking& work, const cpu_costs& costs) noexcept;
 // The longest dst runs, in bytes, that are put together with their neighbours.
 [[nodiscard]] std::int64_t end_to_end_limit(const blocking& work, const cpu_costs& costs) noexcept;
 // True when every dst run begins at a cache line, provided that dst does.

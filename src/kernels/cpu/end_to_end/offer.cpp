@@ -37,7 +37,7 @@ bool offer_lines(const facts& known, const target& on, const kernel& row, offer&
   // For 32 rows or more of 4 bytes or more, cpu_stream_strips stores from registers and is faster (stream/strips-inl.hpp).
   // Bytes lose against short_wide: 128 x 245388 0.14, short_wide 0.44 (Zen 4, 2026-11-23).
   // Many long rows: 128 x 61825 float32 0.30, packed 0.47 (Zen 3, 2026-11-25).
-  const bool many = has_many_long_rows(cut) && costs.end_to_end_row_bytes > 64;
+  const bool many = reads_long_rows(cut, costs);
   const double more = many                                             ? 0.6
                       : cut.element_bytes == 1                         ? 0.3
                       : cut.element_bytes >= 4 && cut.rows.total >= 32 ? 0.1

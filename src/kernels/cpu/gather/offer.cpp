@@ -76,8 +76,7 @@ bool offer_packed(const facts& known, const target& on, const kernel& /*row*/, o
   auto& work = made.emplace<packed_args>();
   split(work, known, on, unit, true);
   // 616 x 6295 of 6 bytes: 0.31, panels 0.26; 118 x 123988 of 3 bytes: 0.31, panels 0.21 (Zen 3, 2026-11-25).
-  const bool reads_long_rows = has_many_long_rows(work) && costs.end_to_end_row_bytes > 64;
-  const std::int64_t most = reads_long_rows ? 4096 : costs.end_to_end_bytes;
+  const std::int64_t most = reads_long_rows(work, costs) ? 4096 : costs.end_to_end_bytes;
   if (work.rows.total * work.element_bytes > most || work.rows.total > packed_rows || !columns_end_to_end(work)) {
     return false;
   }

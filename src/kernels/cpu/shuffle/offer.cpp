@@ -10,7 +10,7 @@ namespace cornerturn::kernels::cpu::shuffle {
 namespace {
 
 // True if the axes are contiguous in src, in any order.
-bool fill_src(const fused_axes& axes) noexcept {
+bool contiguous_in_src(const fused_axes& axes) noexcept {
   std::int64_t words = 1;
   for (int found = 0; found < axes.rank; ++found) {
     const auto* const end = axes.axes.data() + axes.rank;
@@ -29,7 +29,7 @@ bool find_item(args& work, const facts& known) noexcept {
   while (next != nullptr) {
     if (next->extent > most_block / work.word_bytes / work.inner.total) return false;
     left.take(next, work.inner);
-    if (work.inner.rank > 1 && fill_src(work.inner)) {
+    if (work.inner.rank > 1 && contiguous_in_src(work.inner)) {
       left.take_rest(work.outer);
       return true;
     }
@@ -45,7 +45,7 @@ void join_items(args& work) noexcept {
   const std::int64_t words = work.inner.total;
   if (last.src_stride != words || last.dst_stride != words) return;
   work.items = std::min(last.extent, most_block / 2 / work.item_bytes);
-  // An eighth of the block is the most that a last chunk overlaps.
+  // Blocks of whole chunks have no last chunk that overlaps. The largest one is taken, if it has four chunks or more.
   for (std::int64_t few = 1; few < work.items; ++few) {
     if (few * work.item_bytes % chunk_bytes == 0 && few * work.item_bytes >= 4 * chunk_bytes) work.items = few;
   }

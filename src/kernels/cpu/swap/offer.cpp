@@ -62,7 +62,8 @@ bool offer_elements(const facts& known, const target& on, const kernel& /*row*/,
   finish(made, known, costs_of(*on.cpu), units);
   made.time = 3 + 8.0 / static_cast<double>(work.element_bytes);
   made.binds = bound::requests;
-  made.reason = "elements are swapped in pairs, one by one";
+  made.reason = turns_elements(work) ? "elements are swapped in pairs: mirrored tiles are transposed through buffers"
+                                     : "elements are swapped in pairs, one by one";
   return true;
 }
 

@@ -349,9 +349,7 @@ class turn_elements {
 
 void swap_one_by_one(const void* args, const arrays& those, std::int64_t begin, std::int64_t end) {
   const auto& work = *static_cast<const swap::args*>(args);
-  // Elements of 3 to 8 bytes: 3180 x 3180 of 3 bytes 0.30 of a rewrite, one by one 0.08. Wider ones lose: 1453 x 1453 of 12
-  // bytes 0.25, one by one 0.32 (Zen 3, 2026-11-25).
-  if (work.pairs.axes[0].dst_stride * work.word_bytes == work.element_bytes && work.element_bytes <= 8) {
+  if (turns_elements(work)) {
     if (std::byte* const buffer = scratch(turn_elements::buffer_bytes(work)); buffer != nullptr) {
       turn_elements turn(work, buffer);
       return each_block_pair(work, those.dst, begin, end, turn);
