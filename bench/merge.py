@@ -220,7 +220,7 @@ def main():
     parser.add_argument("results", nargs="+", help="of cornerturn bench --device cuda:0 -o FILE; or one merged file")
     parser.add_argument("--peers", action="append", default=[], help="of cuda_peers.py; may be repeated")
     parser.add_argument("-o", "--output", metavar="FILE", help="the merged file")
-    parser.add_argument("--check", action="store_true", help="hold it against the bars")
+    parser.add_argument("--check", action="store_true", help="compare it with the bars; a slower result is exit code 1")
     given = parser.parse_args()
     runs = [read(path) for path in given.results]
     whole = runs[0] if "merged" in runs[0]["cornerturn"] else merged(runs, [read(path) for path in given.peers])

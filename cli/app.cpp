@@ -79,10 +79,11 @@ void add_explain(CLI::App& app, command_line& chosen) {
               std::int64_t{1} << 60);
   add_integer(command, "--dst-ld", "Elements between rows of the transposed matrix. Default: packed", options->dst_ld,
               0, std::int64_t{1} << 60);
-  add_text(command, "--machine", "NAME",
-           "The plan for \"cpu\", or for a GPU of the cost table, which need not be present: H200. Default: this "
-           "machine",
-           options->machine);
+  add_text(
+      command, "--machine", "NAME",
+      "Plan for \"cpu\", or for a GPU that need not be present, such as H200: any GPU of the cost table. Default: this "
+      "machine",
+      options->machine);
   CLI::Option* all = add_flag(command, "--all", "Compare all rungs of the ladder in one table", options->all);
   add_shape(
       command, "--shape",

@@ -236,7 +236,7 @@ const vocabulary& words_of(const model::architecture& machine) {
 
 std::string reservation(const model::architecture& machine) {
   if (machine.counted) return {};
-  return fmt::format("The counts for {} are not held against a profiler yet.", machine.name);
+  return fmt::format("The counts for {} have not been compared with a profiler yet.", machine.name);
 }
 
 kernel_picture picture_of(const ladder::description& rung, const model::architecture& machine,

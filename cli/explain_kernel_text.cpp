@@ -116,12 +116,12 @@ std::string text_of(const kernel_picture& picture, bool colours) {
     add_shared(out, "load", t.shared_load);
   }
   out += fmt::format(
-      "\n  A {} has {} threads, {} of {} and {}{} {} a thread. {} {}s fit a {}:\n"
+      "\n  A {} has {} threads, {} of {} and {}{} {} a thread. {} {}{} a {}:\n"
       "  occupancy {}, limited by {}. {} in flight; a busy DRAM needs {}.\n",
       words.block, rung.threads, bytes_text(rung.shared_bytes), words.shared_memory, amd ? "" : "at most ",
-      ladder::registers_of(rung, machine), words.registers, picture.resident.blocks, words.block, words.multiprocessor,
-      percent(picture.resident.occupancy), limit_of(picture.resident, machine),
-      bytes_text(static_cast<std::int64_t>(picture.in_flight)),
+      ladder::registers_of(rung, machine), words.registers, picture.resident.blocks, words.block,
+      picture.resident.blocks == 1 ? " fits" : "s fit", words.multiprocessor, percent(picture.resident.occupancy),
+      limit_of(picture.resident, machine), bytes_text(static_cast<std::int64_t>(picture.in_flight)),
       bytes_text(static_cast<std::int64_t>(model::needed_in_flight(machine))));
   out += fmt::format("  Loading and storing each byte once takes {:.3g} us at {:.0f} GB/s.\n\n",
                      picture.floor_seconds * 1e6, machine.dram_gigabytes_per_second);

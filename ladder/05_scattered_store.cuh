@@ -1,7 +1,7 @@
 // 05 scattered store: one thread per element; a warp loads a row and stores a column.
 //
 // Against 00: the element is stored to [col][row].
-// The model predicts: 4 sectors per load request and 32 per store request. An eighth of the stored sectors is useful
+// The model predicts: 4 sectors per load request and 32 per store request. An eighth of each stored sector is useful
 // (4 of 32 bytes), unless src has fewer than 8 rows.
 // In the profiler: "uncoalesced global accesses" at the store, sectors/request 32.
 // Seed: "coalesced read" of all five; 32 x 32 thread blocks as in the A100 staircase.

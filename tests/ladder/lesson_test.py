@@ -424,7 +424,7 @@ class Explain(unittest.TestCase):
                 for words in (["30_padded"], ["--all"], ["30_padded_tile16_threads64"]):
                     code, said = run(["explain", *words, "--arch", arch])
                     self.assertEqual(code, 0, said)
-                    self.assertIn(f"The counts for {arch} are not held against a profiler yet.", said)
+                    self.assertIn(f"The counts for {arch} have not been compared with a profiler yet.", said)
                 code, said = run(["explain", "80_tma_load", "--arch", arch])
                 self.assertEqual((code, arch in said), (1, True), said)
         self.assertTrue(self.report("20_load_conflicts")["held_against_a_profiler"])
