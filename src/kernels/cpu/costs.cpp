@@ -109,15 +109,15 @@ constexpr cpu_costs zen3 = [] {
 constexpr cpu_costs zen4 = [] {
   cpu_costs row = zen3;
   row.name = "amd, 1 MiB of L2";
-  row.panel_bytes = 4096;
-  row.wide_ahead_bytes = generic.wide_ahead_bytes;
-  row.end_to_end_row_bytes = generic.end_to_end_row_bytes;
+  // 150 random problems of 16 to 48 MiB: 0.458 of a copy with panels of 4 KiB, without wide_ahead_bytes and with shorter
+  // end_to_end_bytes and end_to_end_row_bytes than Zen 3, 0.478 now; two threads 0.749 and 0.805 (2026-11-25).
+  row.panel_bytes = 8 << 10;
+  row.long_run_bytes = 256;  // 150 + 150 random problems: 1.01 times as fast as with 512 (2026-11-25)
   row.times = generic.times;
   row.swap_bytes =
       512;  // in place, 3024 x 3024 float64: 14.1 GB/s with 256, 15.8 with 512; 1517 x 1517: 13.7 and 17.0 (2026-11-24)
   row.tiled_outer_bytes = 2048;
   row.narrow_end_to_end_bytes = 128;
-  row.end_to_end_bytes = 240;  // runs of 256 bytes: 8 x 256 x 23272 bytes 0.19, staged lines 0.35 (2026-11-23)
   row.times.panels = 1.8;
   row.times.panels_carried = 2.4;
   row.times.panels_src_bytes = 400;
@@ -129,7 +129,7 @@ constexpr cpu_costs zen4 = [] {
   row.times.strips_b8_src_bytes = 1200;
   row.times.strips_b16 = 1.6;
   row.times.unit_bytes = 700;
-  row.times.shuffle = 1.9;  // not measured: a guess that keeps the other rows where they are good
+  row.times.shuffle = 1.9;  // 150 random problems: 0.502 of a copy, with 1.6 0.500 (2026-11-25)
   row.times.box = 2.0;  // boxes of 13 problems took 15 times a copy with bytes, 8 with 2, 6 with 4, 5 with 8, 3 with 16
   row.times.box_bytes = 13;
   return row;

@@ -71,8 +71,8 @@ struct cpu_costs {
   std::int64_t prefetch_bytes;       // software prefetch distance within a src row
   std::int64_t
       wide_ahead_bytes;        // prefetch_bytes for elements of more than 16 bytes. 24 bytes: 0.28 of a copy without,
-                               // 0.37 with it (Zen 3, 2026-11-25), no gain (Zen 4), 0.29 without, 0.19 with it (Intel
-                               // Xeon, model 207, 2026-11-24)
+                               // 0.37 with it (Zen 3, 2026-11-25); 18160 x 49: 0.18 and 0.42 (Zen 4, 2026-11-25); 0.29
+                               // without, 0.19 with it (Intel Xeon, model 207, 2026-11-24)
   std::int64_t narrow_buffer;  // buffer of a panel with few columns. Loads and stores overlap only when they
                                // alternate often: float32 8500000 x 2 reaches 0.67 with 4 KiB and 0.79 with 2 KiB
                                // (Zen 4, 2026-11-21)

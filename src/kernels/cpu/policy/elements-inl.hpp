@@ -80,17 +80,20 @@ struct element_turn {
     if (size == 8) return with(copy_one<8>{});
     if (size < 8) return with(copy_two<4>{size - 4});
     if (size <= 16) return with(copy_two<8>{size - 8});
-    if (size <= 32) return with(copy_two<16>{size - 16});
+    if (size == 24) return with(copy_one<24>{});
+    if (size == 32) return with(copy_one<32>{});
+    if (size < 32) return with(copy_two<16>{size - 16});
     with([size](std::byte* at, const std::byte* from) { std::memcpy(at, from, static_cast<std::size_t>(size)); });
   }
 
   template <class Copy>
   HWY_INLINE void each_element(const strip& rows, std::int64_t c, std::int64_t cols, std::byte* to, std::int64_t pitch,
                                const Copy& copy) const {
-    std::int64_t offset = c * col_bytes;
-    for (std::int64_t k = 0; k < cols; ++k, offset += col_bytes, to += pitch) {
+    // Row by row: 20 problems of 24 and 32 bytes 0.555, column by column 0.537 (Zen 4, 2026-11-25).
+    for (int r = 0; r < rows.count; ++r, to += by.element_bytes) {
+      const std::byte* from = rows.row[r] + c * col_bytes;
       std::byte* at = to;
-      for (int r = 0; r < rows.count; ++r, at += by.element_bytes) copy(at, rows.row[r] + offset);
+      for (std::int64_t k = 0; k < cols; ++k, from += col_bytes, at += pitch) copy(at, from);
     }
   }
 };
