@@ -111,7 +111,7 @@ constexpr cpu_costs zen4 = [] {
   row.name = "amd, 1 MiB of L2";
   // 150 random problems of 16 to 48 MiB: 0.458 of a copy without wide_ahead_bytes and with shorter end_to_end_bytes and
   // end_to_end_row_bytes than Zen 3, 0.475 with Zen 3's (2026-11-25).
-  row.panel_bytes = 4096;  // with 8192, float32 10000 x 7000 takes 1.08 times as long (2026-11-25)
+  row.panel_bytes = 4096;    // with 8192, float32 10000 x 7000 takes 1.08 times as long (2026-11-25)
   row.long_run_bytes = 256;  // 150 + 150 random problems: 1.01 times as fast as with 512 (2026-11-25)
   row.times = generic.times;
   row.swap_bytes =
