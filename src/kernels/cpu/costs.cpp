@@ -118,8 +118,8 @@ constexpr cpu_costs zen4 = [] {
       512;  // in place, 3024 x 3024 float64: 14.1 GB/s with 256, 15.8 with 512; 1517 x 1517: 13.7 and 17.0 (2026-11-24)
   row.tiled_outer_bytes = 2048;
   row.narrow_end_to_end_bytes = 128;
-  // With 1024, 126 x 19094 of 8 bytes runs end to end: 0.38, staged lines 0.47. With 384, 28 x 24 rows of bytes 0.31, not 0.38
-  // (2026-11-25).
+  // 126 x 19094 of 8 bytes: 0.38 of a copy with 1024, 0.47 now. 27 x 24 x 1947 x 28 bytes, axes 2301, loses: 0.38 and 0.31.
+  // 600 random problems are 1.003 times as fast (2026-11-25).
   row.long_rows_end_to_end_bytes = 640;
   row.times.panels = 1.8;
   row.times.panels_carried = 2.4;

@@ -102,7 +102,8 @@ struct cpu_costs {
   std::int64_t short_wide_panel_bytes;  // bytes of each row that are read in one go
   // End to end.
   std::int64_t long_run_bytes;    // dst runs of this length are long enough when src rows are short: OIHW to HWIO
-                                  // reaches 0.10 without this limit and 0.45 with it (Zen 3, 2026-11-21)
+                                  // reaches 0.10 without this limit and 0.45 with it (Zen 3, 2026-11-21). split.cpp
+                                  // has another limit for the shortest src rows
   std::int64_t end_to_end_bytes;  // a dst run up to this long is gathered with its neighbours, and they are written
                                   // as one
   std::int64_t narrow_end_to_end_bytes;  // this limit for 1- and 2-byte elements: 80 rows of 2 bytes 0.14, panels 0.28

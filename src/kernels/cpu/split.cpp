@@ -88,8 +88,8 @@ void split(blocking& work, const facts& known, const target& on, std::int64_t un
   const axis* dst_unit = left.find(&axis::dst_stride, unit);
   // An axis that has unit stride in src and in dst becomes a row axis, because dst is written in whole lines.
   const axis column = src_unit != nullptr && src_unit != dst_unit ? *src_unit : axis{};
-  // 184 x 3 x 2 x 32 x 168 x 5 bytes, axes 352140: 0.07 with 512 bytes, 0.25; 55 x 32 x 64 x 32 x 4 of 3 bytes, axes 40132:
-  // 0.10 and 0.25 (Zen 4, 2026-11-25).
+  // If src would be read in pieces of less than 16 bytes, shorter dst runs are long enough. 184 x 3 x 2 x 32 x 168 x 5 bytes,
+  // axes 352140: 0.07 of a copy with 512 bytes, 0.25 with 128 (Zen 4, 2026-11-25).
   const std::int64_t long_run = column.extent * work.element_bytes < 16 ? 128 : costs.long_run_bytes;
   left.take(dst_unit, work.rows);
   for (const axis* next = nullptr; fuses && (next = left.next(&axis::dst_stride, work.rows)) != nullptr &&
