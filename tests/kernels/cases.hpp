@@ -36,7 +36,7 @@ class dice {
   std::uint64_t state_;
 };
 
-inline constexpr std::int64_t element_sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 40, 48};
+inline constexpr std::int64_t element_sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 40, 48};
 
 // Sizes around every power of two that a register block, a strip, a line or a flush can have, and primes.
 inline constexpr std::int64_t edges[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 11, 15, 16, 17, 31, 32, 33, 64, 67};

@@ -126,6 +126,7 @@ void cut_again(kernels::offer& made, dice& roll) {
   work.group = std::min(work.rows.total, (1 + roll.below(3)) * step);
   work.row_chunk = std::min(work.rows.total, (1 + roll.below(3)) * work.group);
   const std::string_view row = made.row->name;
+  if (row == "cpu_stream_elements") args_of<kernels::cpu::stream::elements_args>(made).folded = 1;
   if (row.starts_with("cpu_stream_lines")) {
     args_of<kernels::cpu::stream::lines_args>(made).lines = std::int64_t{1} << roll.below(3);
   }
@@ -262,6 +263,7 @@ std::vector<parameter> rows_by_targets() {
     if (row.run == nullptr || row.kind != kernels::row_kind::move) continue;
     const std::string_view family = row.family;
     for (const std::string_view target : kernels::simd_targets()) {
+      if (row.name == std::string_view("cpu_stream_elements") && !target.starts_with("AVX3")) continue;
       all.emplace_back(row.name, target);
       if (family == "reference" || std::string_view(row.name) == "cpu_gather_strided")
         break;  // one text, whatever the target

@@ -12,6 +12,7 @@
 #include "kernels/cpu/costs.hpp"
 #include "kernels/cpu/dispatch.hpp"
 #include "kernels/cpu/split.hpp"
+#include "kernels/cpu/stream/args.hpp"
 
 namespace cornerturn::planning::choose_test {
 namespace {
@@ -195,19 +196,41 @@ TEST(rows, dst_has_no_unit_stride) {
 TEST(rows, long_inner_runs) {
   expect_row(permuted({30, 40, 1024}, {1, 0, 2}, 1), "cpu_copy_runs");
   expect_row(permuted({30, 40, 64}, {1, 0, 2}, 16), "cpu_copy_runs");
-  expect_row(transpose_problem(100, 100, 3, 0, 128), "cpu_gather");
+  expect_row(transpose_problem(100, 100, 5, 0, 128), "cpu_gather");
   expect_row(strided(1, {{50, 100, 90}, {60, 1, 1}}), "cpu_copy_runs");  // rows with gaps on both sides
 }
 
 TEST(rows, short_inner_runs_are_wide_elements) {
-  for (const std::int64_t element_bytes : {3, 5, 6, 7, 12, 24, 40, 48})
+  for (const std::int64_t element_bytes : {5, 7, 40, 48})
     expect_row(transpose_problem(100, 100, element_bytes), "cpu_gather");
+  const bool lines = kernels::cpu::stores_lines_from_registers();
+  for (const std::int64_t element_bytes : {3, 6, 12, 24}) {
+    const bool registers = element_bytes == 3 ? kernels::cpu::selects_bytes() : lines;
+    expect_row(transpose_problem(100, 100, element_bytes), registers ? "cpu_stream_elements" : "cpu_gather");
+  }
   const kernels::offer made = choose_for(transpose_problem(100, 100, 24));
   const blocking& work = *blocking_of(made);
   EXPECT_EQ(work.element_bytes, 24);
   EXPECT_EQ(work.rows.total, 100);
   EXPECT_EQ(work.cols.total, 100);
   EXPECT_EQ(work.src_col_bytes, 24);
+}
+
+// Rows of few columns that are contiguous in src are loaded several at a time.
+TEST(rows, short_rows_of_wide_elements_are_folded) {
+  if (!kernels::cpu::stores_lines_from_registers()) GTEST_SKIP() << "no AVX-512";
+  const auto folded = [](const problem& what) {
+    const kernels::offer made = choose_for(what, {}, zen4);
+    EXPECT_STREQ(made.row->name, "cpu_stream_elements") << testing::to_text(what);
+    return made.as<kernels::cpu::stream::elements_args>().folded;
+  };
+  EXPECT_EQ(folded(transpose_problem(1000000, 2, 6)), 4);
+  EXPECT_EQ(folded(transpose_problem(1000000, 3, 6)), 2);
+  EXPECT_EQ(folded(transpose_problem(1000000, 5, 6)), 1);
+  EXPECT_EQ(folded(transpose_problem(1000000, 2, 12)), 2);
+  EXPECT_EQ(folded(transpose_problem(1000000, 2, 16)), 2);
+  EXPECT_EQ(folded(transpose_problem(1000000, 3, 16)), 1);
+  EXPECT_EQ(folded(transpose_problem(1000000, 2, 6, 3, 0)), 1) << "gaps between rows";
 }
 
 TEST(rows, src_has_no_unit_stride) {

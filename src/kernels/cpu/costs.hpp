@@ -35,8 +35,11 @@ struct cpu_times {
   double strips_b8;  // words of 8 bytes, dst runs of at most strips_b8_run_bytes that begin at cache lines
   // Added to strips_b8, divided by the bytes of a src run: with few columns staged lines are faster.
   double strips_b8_src_bytes;
-  double strips_b16;      // words of 16 bytes take no shuffle: 150830 x 9 0.59, staged lines 0.31 (Zen 4, 2026-11-23)
-  double end_to_end;      // short dst runs, contiguous with their neighbours
+  double elements;
+  double elements_bytes;      // added, divided by the bytes of an element
+  double elements_run_bytes;  // added, divided by the bytes of a dst run: no run is put together with its neighbours
+  double strips_b16;       // words of 16 bytes take no shuffle: 150830 x 9 0.59, staged lines 0.31 (Zen 4, 2026-11-23)
+  double end_to_end;       // short dst runs, contiguous with their neighbours
   double narrow_rows;     // added for 1-byte elements, divided by the rows: few rows leave blocks of 16 rows part empty
   double whole_lines;     // short dst runs that fill cache lines
   double small_matrices;  // a batch of matrices in registers

@@ -20,6 +20,14 @@ bool stores_lines_from_registers() noexcept {
 #endif
 }
 
+bool selects_bytes() noexcept {
+#if defined(__x86_64__)
+  return stores_lines_from_registers() && __builtin_cpu_supports("avx512vbmi") != 0;
+#else
+  return false;
+#endif
+}
+
 void dispatched::remember(function best) noexcept {
   chosen_.store(best, std::memory_order_relaxed);
   if (listed_.exchange(true, std::memory_order_relaxed)) return;

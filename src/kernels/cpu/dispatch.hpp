@@ -10,6 +10,8 @@ namespace cornerturn::kernels::cpu {
 
 // True when the SIMD target in use stores whole cache lines from registers: AVX-512.
 [[nodiscard]] bool stores_lines_from_registers() noexcept;
+// True when, in addition, the machine selects bytes of two registers: AVX-512 VBMI.
+[[nodiscard]] bool selects_bytes() noexcept;
 
 class dispatched {
  public:

@@ -50,6 +50,12 @@ bool has_rows_and_columns(const facts& known) noexcept {
          known.dst_unit()->src_stride != 1;
 }
 
+std::int64_t element_words(const facts& known) noexcept {
+  if (known.form.empty || is_one_run(known.form) || known.dst_unit() == nullptr) return 0;
+  const std::int64_t unit = known.dst_unit()->src_stride == 1 ? known.dst_unit()->extent : 1;
+  return axis_pool(known.form).find(&axis::dst_stride, unit) != nullptr ? unit : 0;
+}
+
 namespace {
 
 // True when a src row that begins with `column` needs the axis `one` to become `words` long.

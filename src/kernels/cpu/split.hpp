@@ -51,6 +51,10 @@ class axis_pool {
   return known.bytes <= std::max<std::int64_t>(cached_limit_bytes(*on.cpu) - known.beside_bytes, 0);
 }
 
+// Words of an element: the length of an inner run that is contiguous in src and dst, else 1. 0: no axis continues the dst
+// run.
+[[nodiscard]] std::int64_t element_words(const facts& known) noexcept;
+
 // Effect  fills word_bytes, element_bytes, rows, cols, outer, src_col_bytes, src_end_bytes and streaming. An element is
 //         `unit` words: 1, or the extent of an inner run. With `fuses`, rows and columns may be several axes.
 //         Few rows: only columns that are also contiguous in dst are fused, so that runs are long enough to be written in

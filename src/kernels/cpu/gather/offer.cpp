@@ -9,14 +9,6 @@
 namespace cornerturn::kernels::cpu::gather {
 namespace {
 
-// Words of an element: the length of an inner run that is contiguous in src and dst, else 1. 0: no axis continues the dst
-// run.
-std::int64_t unit_of(const facts& known) noexcept {
-  if (known.form.empty || is_one_run(known.form) || known.dst_unit() == nullptr) return 0;
-  const std::int64_t unit = known.dst_unit()->src_stride == 1 ? known.dst_unit()->extent : 1;
-  return axis_pool(known.form).find(&axis::dst_stride, unit) != nullptr ? unit : 0;
-}
-
 void finish(offer& made, const blocking& work, const facts& known, const cpu_costs& costs, double more) noexcept {
   share_out(made, known, costs, work.units());
   made.time = costs.times.gather + costs.times.gather_bytes / static_cast<double>(work.element_bytes) + more;
@@ -56,7 +48,7 @@ bool find_box(box_args& work, const facts& known, const cpu_costs& costs) noexce
 }  // namespace
 
 bool offer_elements(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
-  const std::int64_t unit = unit_of(known);
+  const std::int64_t unit = element_words(known);
   if (unit == 0) return false;
   const cpu_costs& costs = costs_of(*on.cpu);
   auto& work = made.emplace<elements_args>();
@@ -70,7 +62,7 @@ bool offer_elements(const facts& known, const target& on, const kernel& /*row*/,
 }
 
 bool offer_packed(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
-  const std::int64_t unit = unit_of(known);
+  const std::int64_t unit = element_words(known);
   if (unit == 0) return false;
   const cpu_costs& costs = costs_of(*on.cpu);
   auto& work = made.emplace<packed_args>();

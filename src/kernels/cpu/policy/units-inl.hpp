@@ -198,6 +198,50 @@ class strip_walk {
   const std::byte* from_ = nullptr;
 };
 
+// The current strip and the strips after it. It finds the lines that are to be prefetched.
+template <std::size_t Side>
+class strip_queue {
+ public:
+  strip_queue(const blocking& work, const std::byte* src, std::int64_t begin, std::int64_t end) noexcept
+      : walk_(work, src, begin, end) {
+    for (strip_of_rows<Side>& one : strips_) walk_.next(one);
+  }
+
+  [[nodiscard]] HWY_INLINE const strip_of_rows<Side>& front() const noexcept { return strips_[front_]; }
+  HWY_INLINE void pop() noexcept {
+    walk_.next(strips_[front_]);
+    front_ = (front_ + 1) % strips_.size();
+  }
+
+  struct target {
+    const std::byte* const* row;
+    std::int64_t offset;
+    std::int64_t blocks;  // blocks from there to the end of the strip, at least 1
+  };
+  // A block is block_bytes of each row. Returns the block that is `block` blocks after the first block of the front strip, or the
+  // last known block.
+  [[nodiscard]] HWY_INLINE target find(std::int64_t block, std::int64_t block_bytes) const noexcept {
+    std::size_t at = front_;
+    std::int64_t blocks = base::ceil_div(strips_[at].row_bytes, block_bytes);
+    for (std::size_t k = 1; block >= blocks; ++k) {
+      const std::size_t after = (at + 1) % strips_.size();
+      if (k == strips_.size() || strips_[after].count == 0) {
+        block = blocks - 1;
+        break;
+      }
+      block -= blocks;
+      at = after;
+      blocks = base::ceil_div(strips_[at].row_bytes, block_bytes);
+    }
+    return {strips_[at].row, block * block_bytes, blocks - block};
+  }
+
+ private:
+  strip_walk<Side> walk_;
+  std::array<strip_of_rows<Side>, 8> strips_;
+  std::size_t front_ = 0;
+};
+
 // Transposes a block that the end of the panel cuts off, quarter by quarter. The last quarter goes through a copy if it must
 // not load beyond the end of the rows.
 template <std::size_t Word>
@@ -226,14 +270,14 @@ HWY_NOINLINE void part_of_block(const std::byte* const* row, std::int64_t offset
   }
 }
 
-// True when every dst run begins at a line.
-[[nodiscard]] HWY_INLINE bool runs_begin_at_lines(const blocking& work, const std::byte* dst) noexcept {
+// True when every dst run begins at a multiple of `unit` bytes, a power of two.
+[[nodiscard]] HWY_INLINE bool runs_begin_at(const blocking& work, const std::byte* dst, std::uintptr_t unit) noexcept {
   std::uintptr_t bits = reinterpret_cast<std::uintptr_t>(dst);
   const auto word = static_cast<std::uintptr_t>(work.word_bytes);
   for (int k = 0; k < work.cols.rank; ++k) bits |= static_cast<std::uintptr_t>(work.cols.axes[k].dst_stride) * word;
   for (int k = 0; k < work.outer.rank; ++k) bits |= static_cast<std::uintptr_t>(work.outer.axes[k].dst_stride) * word;
   if (work.row_chunk != work.rows.total) bits |= static_cast<std::uintptr_t>(work.row_chunk * work.element_bytes);
-  return bits % line_bytes == 0;
+  return bits % unit == 0;
 }
 
 }  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE

@@ -15,4 +15,8 @@ struct strips_args : blocking {
   std::int64_t lines = 2;  // lines of a dst run that are written together
 };
 
+struct elements_args : blocking {
+  std::int64_t folded = 1;  // rows of few columns that are loaded as one; see row_fold
+};
+
 }  // namespace cornerturn::kernels::cpu::stream

@@ -146,49 +146,6 @@ void middle_blocks(const std::byte* const* row, std::int64_t first, std::int64_t
   direct_blocks<Word>(row, first, end, tile, strip, ahead, ahead_offset);
 }
 
-// The current strip and the strips after it. It finds the lines that are to be prefetched.
-template <std::size_t Side>
-class strip_queue {
- public:
-  strip_queue(const blocking& work, const std::byte* src, std::int64_t begin, std::int64_t end) noexcept
-      : walk_(work, src, begin, end) {
-    for (strip_of_rows<Side>& one : strips_) walk_.next(one);
-  }
-
-  [[nodiscard]] HWY_INLINE const strip_of_rows<Side>& front() const noexcept { return strips_[front_]; }
-  HWY_INLINE void pop() noexcept {
-    walk_.next(strips_[front_]);
-    front_ = (front_ + 1) % strips_.size();
-  }
-
-  struct target {
-    const std::byte* const* row;
-    std::int64_t offset;
-    std::int64_t blocks;  // blocks from there to the end of the strip, at least 1
-  };
-  // The block that is `block` blocks after the first block of the front strip, or the last known block.
-  [[nodiscard]] HWY_INLINE target find(std::int64_t block) const noexcept {
-    std::size_t at = front_;
-    std::int64_t blocks = base::ceil_div(strips_[at].row_bytes, line_bytes);
-    for (std::size_t k = 1; block >= blocks; ++k) {
-      const std::size_t after = (at + 1) % strips_.size();
-      if (k == strips_.size() || strips_[after].count == 0) {
-        block = blocks - 1;
-        break;
-      }
-      block -= blocks;
-      at = after;
-      blocks = base::ceil_div(strips_[at].row_bytes, line_bytes);
-    }
-    return {strips_[at].row, block * line_bytes, blocks - block};
-  }
-
- private:
-  strip_walk<Side> walk_;
-  std::array<strip_of_rows<Side>, 8> strips_;
-  std::size_t front_ = 0;
-};
-
 // readable_end: a block may load beyond the end of a row up to this address. Null: it may not.
 template <std::size_t Word>
 void move_staged_lines(const stream::lines_args& work, const std::byte* src, std::byte* dst, std::int64_t begin,
@@ -197,7 +154,7 @@ void move_staged_lines(const stream::lines_args& work, const std::byte* src, std
   constexpr auto word = static_cast<std::int64_t>(Word);
   constexpr std::int64_t quarter_cols = 16 / word;
   column_tile tile{nullptr, nullptr, quarter_cols, work.lines, work.streaming};
-  tile.direct = work.streaming && work.lines == 1 && runs_begin_at_lines(work, dst);
+  tile.direct = work.streaming && work.lines == 1 && runs_begin_at(work, dst, line_bytes);
   // The last quarter may have fewer columns, but whole quarters are stored to the tile.
   const std::int64_t tile_bytes = (work.panel + quarter_cols) * tile.pitch();
   tile.memory = scratch(tile_bytes + work.panel * static_cast<std::int64_t>(sizeof(std::byte*)));
@@ -214,7 +171,7 @@ void move_staged_lines(const stream::lines_args& work, const std::byte* src, std
     std::int64_t block = 0;
     if (tile.direct ? now.count == static_cast<std::int64_t>(side) : work.streaming && n > tile.lines) {
       for (const std::int64_t whole = now.row_bytes / line_bytes; block < whole;) {
-        const auto ahead = strips.find(block + far);
+        const auto ahead = strips.find(block + far, line_bytes);
         const std::int64_t stop = HWY_MIN(block + ahead.blocks, whole);
         middle_blocks<Word>(now.row, block, stop, tile, n, ahead.row, ahead.offset);
         block = stop;
@@ -227,7 +184,7 @@ void move_staged_lines(const stream::lines_args& work, const std::byte* src, std
       for (std::int64_t q = first; q < last; ++q) {
         if (!tile.direct && n > 0 && tile.slot(n, q) == 0) tile.write(n, q, panel_cols, 0);
       }
-      const auto ahead = strips.find(block + far);
+      const auto ahead = strips.find(block + far, line_bytes);
       for (std::int64_t k = 0; k < now.count; ++k) __builtin_prefetch(ahead.row[k] + ahead.offset, 0, 2);
       std::byte* const to[] = {tile.line(n, first), tile.line(n, first + 1), tile.line(n, first + 2),
                                tile.line(n, first + 3)};

@@ -158,7 +158,7 @@ void move_strips(const stream::strips_args& work, const std::byte* src, std::byt
   all.carry = all.memory + tile_bytes;
   all.place = reinterpret_cast<std::byte**>(all.carry + carry_bytes);
 
-  const bool at_lines = runs_begin_at_lines(work, dst);
+  const bool at_lines = runs_begin_at(work, dst, line_bytes);
 
   // Rows that are a multiple of 2 KiB apart share a few sets of the L1, which cannot hold a line of each row. These rows are
   // copied side by side before the transpose.
