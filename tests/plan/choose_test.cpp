@@ -262,14 +262,16 @@ TEST(rows, large_matrices) {
   for (const int word : {1, 2, 4, 8, 16}) {
     const std::string bytes = std::to_string(word);
     const problem what = transpose_problem(3000, 3000, word);
-    expect_row(what, "cpu_stream_lines_b" + bytes);
+    const bool registers = word == 16 && kernels::cpu::stores_lines_from_registers();
+    expect_row(what, registers ? "cpu_stream_elements" : "cpu_stream_lines_b" + bytes);
     expect_row(what, "cpu_stream_strips_b" + bytes, with_larger_l2);
-    // Pieces of whole lines through L1, unless runs of dst begin inside lines or elements are single bytes. Elements of 16
-    // bytes take no shuffle, so strips are faster.
-    const std::string carried = word == 16 ? "strips_b" : "lines_b";
-    const std::string at_lines = word == 1 || word == 16 ? carried : "panels_b";
-    expect_row(transpose_problem(3008, 3008, word), "cpu_stream_" + at_lines + bytes, zen4);
-    expect_row(transpose_problem(3001, 3001, word), "cpu_stream_" + carried + bytes, zen4);
+    // Pieces of whole lines through L1, unless runs of dst begin inside lines or elements are single bytes. Strips and elements
+    // are stored from registers.
+    const std::string carried = registers ? "elements" : (word >= 8 ? "strips_b" : "lines_b") + bytes;
+    const std::string at_lines = word == 1 || word >= 8 ? carried : "panels_b" + bytes;
+    expect_row(transpose_problem(3008, 3008, word), "cpu_stream_" + at_lines, zen4);
+    expect_row(transpose_problem(3001, 3001, word), "cpu_stream_" + carried, zen4);
+    if (word == 8) expect_row(transpose_problem(2048, 2048, word), "cpu_stream_panels_b8", zen4);  // rows share sets
     expect_row(transpose_problem(64, 64, word), (word <= 4 ? "cpu_end_to_end_lines_b" : "cpu_stream_lines_b") + bytes,
                machine_with(1));
   }

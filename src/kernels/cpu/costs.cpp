@@ -12,7 +12,6 @@ constexpr cpu_costs generic = {.name = "generic",
                                .prefetch_bytes = 256,
                                .wide_ahead_bytes = 0,
                                .narrow_buffer = 2048,
-                               .strips_b8_run_bytes = 0,
                                .staged_lines = 4,
                                .carried_lines = 2,
                                .direct_cols = 704,
@@ -130,8 +129,8 @@ constexpr cpu_costs zen4 = [] {
   row.times.staged_lines = 2.5;
   row.times.staged_lines_carried = 2.1;
   row.times.strips = 3.0;
-  row.strips_b8_run_bytes = 4096;
-  row.times.strips_b8 = 1.65;  // 256 x 37235: 0.71, panels 0.45 (2026-11-23)
+  // 256 x 37235: 0.71, panels 0.45 (2026-11-23). 12 matrices of 512 to 7040 rows 0.73, panels and staged lines 0.61 (2026-11-25).
+  row.times.strips_b8 = 1.65;
   row.times.strips_b8_src_bytes = 1200;
   row.times.strips_b16 = 1.6;
   row.times.unit_bytes = 700;

@@ -32,14 +32,16 @@ struct cpu_times {
   double staged_lines_carried;
   double staged_lines_src_bytes;  // added, divided by the bytes of a src run
   double strips;
-  double strips_b8;  // words of 8 bytes, dst runs of at most strips_b8_run_bytes that begin at cache lines
+  // Words of 8 bytes; 0: as other words. Not where src rows are a multiple of 2 KiB apart: 2048 x 2048 0.58, panels 0.71 (Zen 4,
+  // 2026-11-25).
+  double strips_b8;
   // Added to strips_b8, divided by the bytes of a src run: with few columns staged lines are faster.
   double strips_b8_src_bytes;
   double elements;
   double elements_bytes;      // added, divided by the bytes of an element
   double elements_run_bytes;  // added, divided by the bytes of a dst run: no run is put together with its neighbours
-  double strips_b16;       // words of 16 bytes take no shuffle: 150830 x 9 0.59, staged lines 0.31 (Zen 4, 2026-11-23)
-  double end_to_end;       // short dst runs, contiguous with their neighbours
+  double strips_b16;      // words of 16 bytes take no shuffle: 150830 x 9 0.59, staged lines 0.31 (Zen 4, 2026-11-23)
+  double end_to_end;      // short dst runs, contiguous with their neighbours
   double narrow_rows;     // added for 1-byte elements, divided by the rows: few rows leave blocks of 16 rows part empty
   double whole_lines;     // short dst runs that fill cache lines
   double small_matrices;  // a batch of matrices in registers
@@ -79,8 +81,6 @@ struct cpu_costs {
   std::int64_t narrow_buffer;  // buffer of a panel with few columns. Loads and stores overlap only when they
                                // alternate often: float32 8500000 x 2 reaches 0.67 with 4 KiB and 0.79 with 2 KiB
                                // (Zen 4, 2026-11-21)
-  std::int64_t strips_b8_run_bytes;  // longest dst runs with times.strips_b8. 512 x 9000 float64: strips 0.66, panels
-                                     // 0.47. 4096 x 4096: 0.43 and 0.52 (Zen 4, 2026-11-23)
   // Staged lines. Shares of a copy on one core of Zen 3, 2026-11-21.
   std::int64_t staged_lines;   // lines of a dst run that are written together when all runs begin in one slice of the
                                // last-level cache: float32, dst pitch 10 KiB: 1 line 0.33, 2 0.62, 4 0.75, 8 0.58

@@ -1,10 +1,12 @@
 // A walk of large matrices of elements of 3, 6, 12, 24 and 32 bytes, in registers of 64 bytes (AVX-512).
 //
-//   1. a piece is `side` elements of one column, 48 or 64 bytes, in a register. side x side elements are loaded from the same
+//   1. lines are prefetched one by one, each with the load of a row. In groups of 8 or more, which the core cannot hold, they make
+//      32 columns of 32 bytes take 0.60 of a copy's speed instead of 0.76 (Zen 4, 2026-11-25)
+//   2. a piece is `side` elements of one column, 48 or 64 bytes, in a register. side x side elements are loaded from the same
 //      number of rows. log2(side) perfect shuffles (block-inl.hpp) of whole elements make one piece of each column
-//   2. a window is four pieces of one column: three or four lines. Each line is selected from two pieces. The lines are
+//   3. a window is four pieces of one column: three or four lines. Each line is selected from two pieces. The lines are
 //      stored from registers: nothing goes through a buffer
-//   3. a strip is at most 16 rows, because hardware prefetchers do not follow more. It has one piece of elements of 3 bytes,
+//   4. a strip is at most 16 rows, because hardware prefetchers do not follow more. It has one piece of elements of 3 bytes,
 //      and two of elements of 6 bytes. These pieces wait in L2 for the last strip of their window
 #if defined(CORNERTURN_ELEMENT_STRIPS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_ELEMENT_STRIPS_INL
@@ -13,7 +15,6 @@
 #define CORNERTURN_ELEMENT_STRIPS_INL
 #endif
 
-#include <algorithm>
 #include <array>
 #include <type_traits>
 
@@ -27,11 +28,6 @@ HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
 #if HWY_TARGET <= HWY_AVX3
-
-// Rows up to this length that are contiguous in src are prefetched in order, so many bytes ahead: 8 columns of 24 bytes 0.70 of
-// a copy, 0.84 as longer rows are. 25 problems with shorter rows 0.63, without prefetches 0.60 (Zen 4, 2026-11-25).
-inline constexpr std::int64_t in_order_row_bytes = 128;
-inline constexpr std::int64_t in_order_ahead_bytes = 4096;
 
 // Selects bytes of a and b: byte k of the result is byte index[k] of both. The instruction is of AVX-512 VBMI, which is not
 // part of any target of this build: selects_bytes() of dispatch.hpp tells whether the machine has it.
@@ -100,6 +96,14 @@ enum class element_stores {
   by_bytes
 };
 
+// The rows of a block, from byte `offset` on, and the lines that are prefetched, one with each row that is loaded.
+struct element_rows {
+  const std::byte* const* row;
+  std::int64_t offset;
+  const std::byte* const* far;
+  std::int64_t ahead;
+};
+
 // The selections of elements of Bytes bytes.
 template <std::size_t Bytes>
 struct element_block {
@@ -124,11 +128,13 @@ struct element_block {
     return _mm512_permutex2var_epi64(a, index, b);
   }
 
-  // Transposes side x side elements from byte `offset` of each row. It loads 64 bytes of each.
-  static HWY_INLINE void turn(const std::byte* const* row, std::int64_t offset, const row_fold& fold,
-                              __m512i (&v)[side]) {
+  // Transposes side x side elements of the rows from `first` on. It loads 64 bytes of each.
+  static HWY_INLINE void turn(const element_rows& from, std::size_t first, const row_fold& fold, __m512i (&v)[side]) {
     HWY_UNROLL(16)
-    for (std::size_t k = 0; k < side; ++k) v[k] = _mm512_loadu_si512(row[k] + offset);
+    for (std::size_t k = 0; k < side; ++k) {
+      __builtin_prefetch(from.far[first + k] + from.ahead, 0, 3);
+      v[k] = _mm512_loadu_si512(from.row[first + k] + from.offset);
+    }
     if (side <= 8 && fold.rows > 1) fold.split(v);
     shuffle<log2_of(side)>(v, _mm512_load_si512(lower_half.data()), _mm512_load_si512(upper_half.data()));
   }
@@ -209,11 +215,11 @@ struct element_columns {
 };
 
 template <std::size_t Bytes>
-HWY_NOINLINE void park_elements(const std::byte* const* row, std::int64_t offset, const row_fold& fold, std::byte* to) {
+HWY_NOINLINE void park_elements(const element_rows& from, const row_fold& fold, std::byte* to) {
   using block = element_block<Bytes>;
   for (std::size_t k = 0; k < block::held; ++k) {
     __m512i v[block::side];
-    block::turn(row + k * block::side, offset, fold, v);
+    block::turn(from, k * block::side, fold, v);
     HWY_UNROLL(16)
     for (std::size_t c = 0; c < block::side; ++c, to += 64) _mm512_store_si512(to, v[c]);
   }
@@ -221,8 +227,7 @@ HWY_NOINLINE void park_elements(const std::byte* const* row, std::int64_t offset
 
 // Takes the last strip of a window, which has all its rows, and stores the window.
 template <std::size_t Bytes, element_stores Stores>
-HWY_NOINLINE void close_elements(const std::byte* const* row, std::int64_t offset, const row_fold& fold,
-                                 const element_columns& given) {
+HWY_NOINLINE void close_elements(const element_rows& from, const row_fold& fold, const element_columns& given) {
   const element_columns cols = given;  // in registers along the stores
   using block = element_block<Bytes>;
   constexpr std::size_t side = block::side;
@@ -230,7 +235,7 @@ HWY_NOINLINE void close_elements(const std::byte* const* row, std::int64_t offse
   constexpr std::size_t parked = element_window_pieces - block::held;
   __m512i v[block::held][side];
   HWY_UNROLL(4)
-  for (std::size_t k = 0; k < block::held; ++k) block::turn(row + k * side, offset, fold, v[k]);
+  for (std::size_t k = 0; k < block::held; ++k) block::turn(from, k * side, fold, v[k]);
   const typename block::joiner join;
   HWY_UNROLL(16)
   for (std::size_t c = 0; c < side; ++c) {
@@ -293,15 +298,26 @@ HWY_NOINLINE void end_elements(const element_columns& cols, std::int64_t slot, c
     }
     __m512i line[block::lines];
     join(piece, line);
-    alignas(64) std::byte run[64 + block::lines * 64];
-    for (std::size_t k = 0; k < block::lines; ++k) _mm512_store_si512(run + 64 + 64 * k, line[k]);
-    std::byte* const to = cols.run[c] + cols.from;
-    std::int64_t a = 0;  // bytes of the line before that are not stored
-    if (Stores != element_stores::cached && !cols.first) {
-      a = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % line_bytes);
-      _mm512_store_si512(run, _mm512_load_si512(cols.kept + c * 64));
+    std::byte* to = cols.run[c] + cols.from;
+    const auto a = Stores == element_stores::cached
+                       ? std::int64_t{0}
+                       : static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % line_bytes);
+    const typename block::template splices<Stores> splice(a);
+    to -= a;
+    std::int64_t left = a + bytes;
+    std::int64_t skip = cols.first ? a : 0;
+    __m512i before = _mm512_load_si512(cols.kept + c * 64);
+    HWY_UNROLL(5)
+    for (std::size_t k = 0; k <= block::lines; ++k) {
+      if (left <= 0) break;
+      const __m512i now = k < block::lines ? line[HWY_MIN(k, block::lines - 1)] : before;
+      const std::uint64_t mine = ~std::uint64_t{0} >> (64 - HWY_MIN(left, line_bytes)) & ~std::uint64_t{0} << skip;
+      _mm512_mask_storeu_epi8(to, mine, splice(before, now));
+      before = now;
+      to += 64;
+      left -= 64;
+      skip = 0;
     }
-    std::memcpy(to - a, run + 64 - a, static_cast<std::size_t>(a + bytes));
   }
 }
 
@@ -317,11 +333,7 @@ void move_element_strips(const blocking& work, const std::byte* src, std::byte* 
   constexpr auto park_bytes = static_cast<std::int64_t>(block::park_bytes);
   constexpr auto window_bytes = static_cast<std::int64_t>(block::lines * 64);
   constexpr std::int64_t parks_bytes = (strips - 1) * park_bytes;  // of a block
-  constexpr std::int64_t ahead_blocks = 4;                         // their rows are prefetched together: whole lines
-  constexpr std::int64_t ahead_bytes = ahead_blocks * side * element;
-
-  const bool in_order =
-      readable_end != nullptr && work.panels() == 1 && work.cols.total * work.src_col_bytes <= in_order_row_bytes;
+  constexpr std::int64_t step = side * element;                    // bytes of a row that a block takes
 
   const std::int64_t blocks = base::ceil_div(work.panel, side);
   std::byte* const parks =
@@ -342,48 +354,39 @@ void move_element_strips(const blocking& work, const std::byte* src, std::byte* 
     const std::int64_t slot = now.number % strips;
     const std::int64_t window = now.number / strips;
     const bool closes = slot == strips - 1 && now.count == strip_rows;
-    const bool reads_on = readable_end != nullptr &&
-                          *std::max_element(now.row, now.row + block::rows) + now.row_bytes + 64 <= readable_end;
-    if (in_order) {
-      const std::byte* const ahead = now.row[0] + in_order_ahead_bytes;
-      for (std::int64_t line = 0; line < strip_rows * now.row_bytes; line += 64) __builtin_prefetch(ahead + line, 0, 3);
-    }
-    const std::int64_t together = HWY_MIN(ahead_blocks, base::ceil_div(now.unit.cols, side));
-    const std::byte* const* far = now.row;
-    std::int64_t ahead = 0;
+    const bool reads_on = readable_end != nullptr && now.row[strip_rows - 1] + now.row_bytes + 64 <= readable_end;
+    element_rows from = {now.row, 0, now.row, 0};
+    std::int64_t known = 0;  // blocks whose prefetches are at from.far
     for (std::int64_t c = 0; c < now.unit.cols; c += side) {
       const std::int64_t number = c / side;
-      const std::int64_t share = number % together;
-      if (share == 0 && !in_order) {
-        const auto target = queue.find((c * element + work.prefetch_bytes) / ahead_bytes, ahead_bytes);
-        far = target.row;
-        ahead = target.offset;
+      if (known-- == 0) {
+        const auto target = queue.find(number + work.prefetch_bytes / step, step);
+        from.far = target.row;
+        from.ahead = target.offset;
+        known = target.blocks - 1;
+      } else {
+        from.ahead += step;
       }
-      const std::int64_t to_row = in_order ? 0 : (share + 1) * strip_rows / together;
-      for (std::int64_t k = share * strip_rows / together; k < to_row; ++k) {
-        for (std::int64_t line = 0; line < ahead_bytes; line += 64) __builtin_prefetch(far[k] + ahead + line, 0, 3);
-      }
-
-      const std::byte* const* row = now.row;
-      std::int64_t offset = c * element;
-      if (!reads_on && offset + 64 > now.row_bytes) {
-        const std::uint64_t mine = (std::uint64_t{1} << (now.row_bytes - offset)) - 1;
+      from.row = now.row;
+      from.offset = c * element;
+      if (!reads_on && from.offset + 64 > now.row_bytes) {
+        const std::uint64_t mine = (std::uint64_t{1} << (now.row_bytes - from.offset)) - 1;
         for (std::size_t k = 0; k < block::rows; ++k) {
-          _mm512_store_si512(copied[k], _mm512_maskz_loadu_epi8(mine, now.row[k] + offset));
+          _mm512_store_si512(copied[k], _mm512_maskz_loadu_epi8(mine, now.row[k] + from.offset));
         }
-        row = copies;
-        offset = 0;
+        from.row = copies;
+        from.offset = 0;
       }
       std::byte* const wait = parks + number * parks_bytes;
       const element_columns cols{
           HWY_MIN(side, now.unit.cols - c), place + c, window * window_bytes, kept + c * 64, wait, window == 0};
       if (closes) {
-        close_elements<Bytes, Stores>(row, offset, fold, cols);
+        close_elements<Bytes, Stores>(from, fold, cols);
         if (now.last && Stores >= element_stores::by_words) end_kept(cols, cols.from + window_bytes);
       } else if (!now.last) {
-        park_elements<Bytes>(row, offset, fold, wait + slot * park_bytes);
+        park_elements<Bytes>(from, fold, wait + slot * park_bytes);
       } else {
-        park_elements<Bytes>(row, offset, fold, parked);
+        park_elements<Bytes>(from, fold, parked);
         end_elements<Bytes, Stores>(cols, slot, parked, (slot * strip_rows + now.count) * element);
       }
     }
@@ -394,7 +397,8 @@ void move_element_strips(const blocking& work, const std::byte* src, std::byte* 
 template <std::size_t Bytes>
 void move_element_strips(const blocking& work, const std::byte* src, std::byte* dst, std::int64_t begin,
                          std::int64_t end, const row_fold& fold) {
-  const bool dense = work.rows.axes[0].src_stride * work.word_bytes == work.cols.total * work.src_col_bytes;
+  const bool dense =
+      work.rows.rank == 1 && work.rows.axes[0].src_stride * work.word_bytes == work.cols.total * work.src_col_bytes;
   const std::byte* const readable = dense ? src + work.src_end_bytes : nullptr;
   const auto with = [&]<element_stores Stores>() {
     move_element_strips<Bytes, Stores>(work, src, dst, begin, end, fold, readable);
