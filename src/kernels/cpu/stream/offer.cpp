@@ -148,6 +148,8 @@ bool offer_elements(const facts& known, const target& on, const kernel& /*row*/,
   const double time = costs.times.elements + costs.times.elements_bytes / static_cast<double>(e) +
                       costs.times.elements_run_bytes / static_cast<double>(work.rows.total * e);
   finish(made, work, known, costs, time);
+  // Evenly spaced short rows set up less for a unit: 71673 x 64 x 3 of 3 bytes 0.70, packed 0.12 (Zen 4, 2026-11-25).
+  if (work.rows.rank == 1) made.time -= 2 * unit_starts(work, costs);
   // A last chunk with fewer rows than are folded would have no row.
   while (work.rows.total % work.row_chunk != 0 && work.rows.total % work.row_chunk < work.folded) {
     work.row_chunk += work.group;
