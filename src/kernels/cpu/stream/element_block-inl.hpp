@@ -7,7 +7,8 @@
 //   strip   at most 16 rows, because hardware prefetchers do not follow more. It has one piece of elements of 3 bytes, and two
 //           of elements of 6 bytes. These pieces wait, parked in L2, for the last strip of their window
 //
-// No load takes part of what was stored shortly before: it would wait until all streamed lines before it are in memory.
+// A load of bytes from two recent stores would wait until all streamed lines before them are in memory. So lines are put together
+// in registers, and what is parked is loaded as it was stored.
 #if defined(CORNERTURN_ELEMENT_BLOCK_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_ELEMENT_BLOCK_INL
 #undef CORNERTURN_ELEMENT_BLOCK_INL
@@ -22,10 +23,9 @@
 #include "kernels/cpu/policy/block-inl.hpp"
 #include "kernels/cpu/stream/strip_blocks-inl.hpp"
 
+#if HWY_TARGET <= HWY_AVX3
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
-
-#if HWY_TARGET <= HWY_AVX3
 
 // Selects bytes of a and b: byte k of the result is byte index[k] of both. The instruction is of AVX-512 VBMI, which is not
 // part of any target of this build: selects_bytes() of dispatch.hpp tells whether the machine has it.
@@ -335,8 +335,7 @@ HWY_NOINLINE void end_elements(const element_columns& cols, std::int64_t slot, c
   }
 }
 
-#endif
-
 }  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
+#endif
 #endif  // per target
