@@ -109,11 +109,12 @@ struct listed_rows {
 struct even_element_rows {
   const std::byte* first;
   std::int64_t pitch;
-  std::int64_t ahead;
+  const std::byte* later;
+  std::int64_t later_pitch;
   __mmask64 mine;
 
   HWY_INLINE const std::byte* at(std::size_t k) const { return first + static_cast<std::int64_t>(k) * pitch; }
-  HWY_INLINE const std::byte* far(std::size_t k) const { return at(k) + ahead; }
+  HWY_INLINE const std::byte* far(std::size_t k) const { return later + static_cast<std::int64_t>(k) * later_pitch; }
 };
 
 // The selections of elements of Bytes bytes.
