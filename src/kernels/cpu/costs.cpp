@@ -54,13 +54,14 @@ constexpr cpu_costs generic = {.name = "generic",
                                          .strips = 2.6,
                                          .strips_b8 = 0,
                                          .strips_b8_src_bytes = 0,
-                                         .elements = 1.1,
+                                         .elements = 1.9,
                                          .elements_bytes = 3,
                                          .elements_run_bytes = 550,
                                          .strips_b16 = 2.6,
                                          .end_to_end = 1.4,
                                          .narrow_rows = 14,
                                          .whole_lines = 1.2,
+                                         .whole_lines_rows = 0.1,
                                          .small_matrices = 1.1,
                                          .tall_skinny = 1.45,
                                          .tall_skinny_many = 2.8,
@@ -128,6 +129,9 @@ constexpr cpu_costs zen4 = [] {
   row.times.panels_src_bytes = 400;
   row.times.staged_lines = 2.5;
   row.times.staged_lines_carried = 2.1;
+  row.times.elements = 1.1;
+  // 32 x 531250 of 4 bytes: 0.55, by elements 0.85, packed 0.64; 16 x 1062500: 1.08, packed 0.69 (2026-11-25).
+  row.times.whole_lines_rows = 0.5;
   row.times.strips = 3.0;
   // 256 x 37235: 0.71, panels 0.45 (2026-11-23). 12 matrices of 512 to 7040 rows 0.73, panels and staged lines 0.61 (2026-11-25).
   row.times.strips_b8 = 1.65;

@@ -40,13 +40,14 @@ struct cpu_times {
   double elements;
   double elements_bytes;      // added, divided by the bytes of an element
   double elements_run_bytes;  // added, divided by the bytes of a dst run: no run is put together with its neighbours
-  double strips_b16;      // words of 16 bytes take no shuffle: 150830 x 9 0.59, staged lines 0.31 (Zen 4, 2026-11-23)
-  double end_to_end;      // short dst runs, contiguous with their neighbours
-  double narrow_rows;     // added for 1-byte elements, divided by the rows: few rows leave blocks of 16 rows part empty
-  double whole_lines;     // short dst runs that fill cache lines
-  double small_matrices;  // a batch of matrices in registers
-  double tall_skinny;     // few columns, any number: 5625000 x 5 bytes 0.58 of a copy, staged lines 0.13; 12 columns of
-                          // float32 0.82, panels 0.33 (Zen 4, 2026-11-23)
+  double strips_b16;   // words of 16 bytes take no shuffle: 150830 x 9 0.59, staged lines 0.31 (Zen 4, 2026-11-23)
+  double end_to_end;   // short dst runs, contiguous with their neighbours
+  double narrow_rows;  // added for 1-byte elements, divided by the rows: few rows leave blocks of 16 rows part empty
+  double whole_lines;  // short dst runs that fill cache lines
+  double whole_lines_rows;  // added for 32 rows or more of words of 4 bytes or more
+  double small_matrices;    // a batch of matrices in registers
+  double tall_skinny;  // few columns, any number: 5625000 x 5 bytes 0.58 of a copy, staged lines 0.13; 12 columns of
+                       // float32 0.82, panels 0.33 (Zen 4, 2026-11-23)
   double tall_skinny_many;  // more than 32 columns: 64 columns of bytes 0.33 of a copy, staged lines 0.64 (Zen 4)
   double split;             // 2, 3, 4, 8 or 16 columns
   double short_wide;        // few rows, any number: 5 x 5625000 bytes 0.54 of a copy, packed 0.23 (Zen 4, 2026-11-23)

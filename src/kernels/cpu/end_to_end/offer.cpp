@@ -40,7 +40,7 @@ bool offer_lines(const facts& known, const target& on, const kernel& row, offer&
   const bool many = reads_long_rows(cut, costs);
   const double more = many                                             ? 0.6
                       : cut.element_bytes == 1                         ? 0.3
-                      : cut.element_bytes >= 4 && cut.rows.total >= 32 ? 0.1
+                      : cut.element_bytes >= 4 && cut.rows.total >= 32 ? costs.times.whole_lines_rows
                                                                        : 0;
   finish(made, cut, known, costs, costs.times.whole_lines + more);
   made.reason = "short dst runs of whole lines, contiguous with their neighbours: put together and written as one";

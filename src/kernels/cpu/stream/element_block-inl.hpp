@@ -1,9 +1,9 @@
-// Blocks of elements of 3, 6, 12, 16, 24 and 32 bytes in registers of 64 bytes (AVX-512), for element_strips-inl.hpp.
+// Blocks of elements of 3, 4, 6, 8, 12, 16, 24 and 32 bytes in registers of 64 bytes (AVX-512), for element_strips-inl.hpp.
 //
 //   piece   `side` elements of one column, 48 or 64 bytes, at the begin of a register. side x side elements are loaded from as
 //           many rows. log2(side) perfect shuffles (block-inl.hpp) of whole elements make one piece of each column
-//   window  four pieces of one column: three or four lines. Each line is selected from two pieces. The lines are stored from
-//           registers: nothing goes through a buffer
+//   window  four pieces of one column: three or four lines. Each line is selected from two pieces. Words of 4 and 8 bytes have
+//           one and two pieces. The lines are stored from registers: nothing goes through a buffer
 //   strip   at most 16 rows, because hardware prefetchers do not follow more. It has one piece of elements of 3 bytes, and two
 //           of elements of 6 bytes. These pieces wait, parked in L2, for the last strip of their window
 //
@@ -122,13 +122,14 @@ template <std::size_t Bytes>
 struct element_block {
   static constexpr std::size_t side = element_block_side(Bytes);
   static constexpr std::size_t piece_bytes = side * Bytes;
-  static constexpr std::size_t lines = element_window_pieces * piece_bytes / 64;
+  static constexpr std::size_t pieces = element_window_pieces(Bytes);  // of a window
+  static constexpr std::size_t lines = pieces * piece_bytes / 64;
   static constexpr std::size_t rows = element_strip_rows(Bytes);
   static constexpr std::size_t held = rows / side;                          // pieces of a strip
-  static constexpr std::size_t strips = element_window_pieces / held;       // of a window
+  static constexpr std::size_t strips = pieces / held;                      // of a window
   static constexpr std::size_t word = Bytes % 8 == 0 ? 8 : Bytes & -Bytes;  // the largest that divides an element
   static constexpr std::size_t park_bytes = held * side * 64;               // a strip that waits
-  static_assert(lines * 64 == element_window_pieces * piece_bytes && held * strips == element_window_pieces);
+  static_assert(lines * 64 == pieces * piece_bytes && held * strips == pieces);
 
   template <element_stores Stores>
   using splices =
@@ -160,7 +161,7 @@ struct element_block {
       HWY_UNROLL(4)
       for (std::size_t k = 0; k < lines; ++k) from_[k] = _mm512_load_si512(joins[k].data());
     }
-    HWY_INLINE void operator()(const __m512i (&piece)[element_window_pieces], __m512i (&line)[lines]) const noexcept {
+    HWY_INLINE void operator()(const __m512i (&piece)[pieces], __m512i (&line)[lines]) const noexcept {
       HWY_UNROLL(4)
       for (std::size_t k = 0; k < lines; ++k) {
         if constexpr (piece_bytes == 64) {
@@ -247,7 +248,7 @@ HWY_NOINLINE void close_elements(const Rows& from, const row_fold& fold, const e
   using block = element_block<Bytes>;
   constexpr std::size_t side = block::side;
   constexpr std::size_t lines = block::lines;
-  constexpr std::size_t parked = element_window_pieces - block::held;
+  constexpr std::size_t parked = block::pieces - block::held;
   __m512i v[block::held][side];
   HWY_UNROLL(4)
   for (std::size_t k = 0; k < block::held; ++k) block::turn(from, k * side, fold, v[k]);
@@ -255,10 +256,14 @@ HWY_NOINLINE void close_elements(const Rows& from, const row_fold& fold, const e
   HWY_UNROLL(16)
   for (std::size_t c = 0; c < side; ++c) {
     if (HWY_UNLIKELY(static_cast<std::int64_t>(c) == cols.count)) return;
-    __m512i piece[element_window_pieces];
-    HWY_UNROLL(4)
-    for (std::size_t k = 0; k < element_window_pieces; ++k) {
-      piece[k] = k < parked ? _mm512_load_si512(cols.parks + (k * side + c) * 64) : v[k - HWY_MIN(k, parked)][c];
+    __m512i piece[block::pieces];
+    if constexpr (block::pieces == 1) {
+      piece[0] = v[0][c];
+    } else {
+      HWY_UNROLL(4)
+      for (std::size_t k = 0; k < block::pieces; ++k) {
+        piece[k] = k < parked ? _mm512_load_si512(cols.parks + (k * side + c) * 64) : v[k - HWY_MIN(k, parked)][c];
+      }
     }
     __m512i line[lines];
     join(piece, line);
@@ -300,8 +305,8 @@ HWY_NOINLINE void end_elements(const element_columns& cols, std::int64_t slot, c
   using block = element_block<Bytes>;
   const typename block::joiner join;
   for (std::int64_t c = 0; c < cols.count; ++c) {
-    __m512i piece[element_window_pieces];
-    for (std::size_t k = 0; k < element_window_pieces; ++k) {
+    __m512i piece[block::pieces];
+    for (std::size_t k = 0; k < block::pieces; ++k) {
       const auto of = static_cast<std::int64_t>(k / block::held);
       const std::byte* const from = of < slot ? cols.parks + of * static_cast<std::int64_t>(block::park_bytes) : strip;
       piece[k] = _mm512_load_si512(from + (k % block::held * block::side + static_cast<std::size_t>(c)) * 64);

@@ -1,4 +1,4 @@
-// A walk of large matrices of elements of 3, 6, 12, 24 and 32 bytes, and of some of 16 bytes, in registers of 64 bytes (AVX-512).
+// A walk of large matrices of elements of 3 to 32 bytes in registers of 64 bytes (AVX-512).
 // element_block-inl.hpp says what a piece, a window and a strip are.
 //
 //   1. a unit is a panel of columns times a chunk of rows. It is walked strip by strip, block by block
@@ -201,8 +201,14 @@ inline void move_element_strips(const stream::elements_args& given, const std::b
     case 3:
       with.template operator()<3>();
       break;
+    case 4:
+      with.template operator()<4>();
+      break;
     case 6:
       with.template operator()<6>();
+      break;
+    case 8:
+      with.template operator()<8>();
       break;
     case 12:
       with.template operator()<12>();

@@ -47,12 +47,13 @@ void cut_elements(elements_args& work, std::int64_t l2_bytes) noexcept {
   const std::int64_t wide = work.folded * work.element_bytes;
   const auto side = static_cast<std::int64_t>(element_block_side(static_cast<std::size_t>(wide)));
   const auto strip = static_cast<std::int64_t>(element_strip_rows(static_cast<std::size_t>(wide)));
-  const std::int64_t waiting = std::int64_t{element_window_pieces} - strip / side;  // pieces
+  const auto pieces = static_cast<std::int64_t>(element_window_pieces(static_cast<std::size_t>(wide)));
+  const std::int64_t waiting = pieces - strip / side;
   const std::int64_t fit = std::max(l2_bytes / 4 / ((waiting + 1) * 64), 4 * side);
   const std::int64_t most = std::min((std::int64_t{16} << 10) / wide, fit);
   const std::int64_t panels = ceil_div(work.cols.total, most);
   work.panel = std::min(work.cols.total, ceil_div(ceil_div(work.cols.total, panels), 4 * side) * 4 * side);
-  work.group = std::min(std::int64_t{element_window_pieces} * side * work.folded, work.rows.total);
+  work.group = std::min(pieces * side * work.folded, work.rows.total);
   work.prefetch_bytes = 384;
 }
 
@@ -65,6 +66,27 @@ std::int64_t rows_to_fold(const blocking& work) noexcept {
   std::int64_t rows = 1;
   while (2 * rows * work.cols.total <= side) rows *= 2;
   return rows;
+}
+
+// True when src rows share a few sets of the L1.
+bool rows_share_sets(const blocking& work) noexcept {
+  return work.rows.axes[0].src_stride * work.word_bytes % 2048 == 0;
+}
+
+// Time that words of 4, 8 and 16 bytes add, for which there are other walks too. Shares on Zen 4, 2026-11-25. Evenly spaced rows
+// of less than 2 KiB share pages, and other walks take fewer of them at a time: 22388 x 268 of 4 bytes by staged lines 0.59, by
+// elements 0.47; 30304 x 112 of 8 bytes 0.76, 0.52; 83344 x 16 of 16 bytes by strips 0.72, 0.59. 2048 x 2048 of 8 bytes by panels
+// 0.71, 0.56. 4-byte words win with 20 to 32 columns (193552 x 32 0.68, tall_skinny 0.48), and with short runs of whole lines
+// (60 x 32 x 3264 0.85, end_to_end 0.51).
+double words_differ(const elements_args& work, bool whole_lines) noexcept {
+  const std::int64_t e = work.element_bytes;
+  const std::int64_t row_bytes = work.cols.total * e;
+  const bool even = work.rows.rank == 1;
+  if (e == 16) return row_bytes >= 64 && row_bytes < 320 ? 1.2 : 0;
+  if (e != 4 && e != 8) return 0;
+  if (e == 4 && whole_lines && work.rows.total * e <= 256) return -0.8;
+  if (e == 4 && even && row_bytes >= 80 && row_bytes <= 128) return -0.5;
+  return (e == 4 ? 0.2 : 0) + ((even && row_bytes < 2048) || rows_share_sets(work) ? 0.8 : 0);
 }
 
 }  // namespace
@@ -117,8 +139,7 @@ bool offer_strips(const facts& known, const target& on, const kernel& row, offer
   work.prefetches_pages = reads_in_order(work, costs.page_prefetch_bytes);
   // Partial blocks and narrow elements go through windows in L2.
   double time = e == 16 ? costs.times.strips_b16 : costs.times.strips;
-  const bool rows_share_sets = work.rows.axes[0].src_stride * e % 2048 == 0;  // of the L1
-  if (e == 8 && costs.times.strips_b8 != 0 && !rows_share_sets) {
+  if (e == 8 && costs.times.strips_b8 != 0 && !rows_share_sets(work)) {
     time = costs.times.strips_b8 + costs.times.strips_b8_src_bytes / static_cast<double>(row_bytes);
   }
   if (e <= 2) time += 0.3;
@@ -139,14 +160,15 @@ bool offer_elements(const facts& known, const target& on, const kernel& /*row*/,
   auto& work = made.emplace<elements_args>();
   split(work, known, on, unit, true);
   const std::int64_t e = work.element_bytes;
-  if (e != 3 && e != 6 && e != 12 && e != 16 && e != 24 && e != 32) return false;
-  if ((e == 3 && !selects_bytes()) || work.src_col_bytes != e || work.rows.total * e < 64) return false;
-  // Strips are faster: 58 columns 0.48, elements 0.45 (Zen 4, 2026-11-25).
-  if (e == 16 && work.cols.total * e >= 64 && work.cols.total * e < 2048) return false;
+  const bool takes_size = e == 3 || e == 4 || e == 6 || e == 8 || e == 12 || e == 16 || e == 24 || e == 32;
+  if (!takes_size || (e == 3 && !selects_bytes()) || work.src_col_bytes != e || work.rows.total * e < 64) return false;
   work.folded = rows_to_fold(work);
   cut_elements(work, on.cpu->l2_bytes);
-  const double time = costs.times.elements + costs.times.elements_bytes / static_cast<double>(e) +
-                      costs.times.elements_run_bytes / static_cast<double>(work.rows.total * e);
+  double time = costs.times.elements + costs.times.elements_bytes / static_cast<double>(e);
+  const std::int64_t run_bytes = work.rows.total * e;
+  const bool whole_lines = runs_at_lines(work) && run_bytes % 64 == 0;  // they cost nothing at their ends
+  if (!whole_lines) time += costs.times.elements_run_bytes / static_cast<double>(run_bytes);
+  time += words_differ(work, whole_lines);
   finish(made, work, known, costs, time);
   // Evenly spaced short rows set up less for a unit: 71673 x 64 x 3 of 3 bytes 0.70, packed 0.12 (Zen 4, 2026-11-25).
   if (work.rows.rank == 1) made.time -= 2 * unit_starts(work, costs);
