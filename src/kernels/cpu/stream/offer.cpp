@@ -73,11 +73,12 @@ bool rows_share_sets(const blocking& work) noexcept {
   return work.rows.axes[0].src_stride * work.word_bytes % 2048 == 0;
 }
 
-// Time that words of 4, 8 and 16 bytes add, for which there are other walks too. Shares on Zen 4, 2026-11-25. Evenly spaced rows
-// of less than 2 KiB share pages, and other walks take fewer of them at a time: 22388 x 268 of 4 bytes by staged lines 0.59, by
-// elements 0.47; 30304 x 112 of 8 bytes 0.76, 0.52; 83344 x 16 of 16 bytes by strips 0.72, 0.59. 2048 x 2048 of 8 bytes by panels
-// 0.71, 0.56. 4-byte words win with 20 to 32 columns (193552 x 32 0.68, tall_skinny 0.48), and with short runs of whole lines
-// (60 x 32 x 3264 0.85, end_to_end 0.51).
+// Time that words of 4, 8 and 16 bytes add, for which there are other walks too. Shares on Zen 4, 2026-11-25.
+// Evenly spaced rows of less than 2 KiB share pages, and other walks take fewer of them at a time. 22388 x 268 of 4 bytes: staged
+// lines 0.59, elements 0.47. 30304 x 112 of 8 bytes: 0.76 and 0.52. 83344 x 16 of 16 bytes: strips 0.72, elements 0.59. Rows that
+// share sets, 2048 x 2048 of 8 bytes: panels 0.71, elements 0.56.
+// 4-byte words win with 20 to 32 columns: 193552 x 32 0.68, tall_skinny 0.48. They win with short runs of whole lines: 60 x 32 x
+// 3264 0.85, end_to_end 0.51.
 double words_differ(const elements_args& work, bool whole_lines) noexcept {
   const std::int64_t e = work.element_bytes;
   const std::int64_t row_bytes = work.cols.total * e;
