@@ -14,8 +14,6 @@ void finish(offer& made, const blocking& work, const facts& known, const cpu_cos
   made.time = costs.times.gather + costs.times.gather_bytes / static_cast<double>(work.element_bytes) + more;
   if (!work.streaming) made.time += costs.times.buffered_in_cache;
   if (has_rows_and_columns(known)) made.time = with_short_runs(made.time + 0.5, work, known);
-  // 64 x 3166 x 44 float32, axes 102: 0.28 of a copy, copy_runs 0.67 (Zen 4, 2026-11-24).
-  if (work.element_bytes > 64) made.time += 2;
   made.binds = bound::requests;
 }
 
@@ -55,7 +53,8 @@ bool offer_elements(const facts& known, const target& on, const kernel& /*row*/,
   split(work, known, on, unit, true);
   cut_panels(work, costs);
   cut_rows(work, known, costs);
-  finish(made, work, known, costs, unit_starts(work, costs));
+  // 64 x 3166 x 44 float32, axes 102: 0.28 of a copy, copy_runs 0.67 (Zen 4, 2026-11-24).
+  finish(made, work, known, costs, unit_starts(work, costs) + (work.element_bytes > 64 ? 2 : 0));
   made.reason = unit > 1 ? "short inner runs that are contiguous on both sides: each is copied as one wide element"
                          : "elements are copied one by one, and dst is written in whole lines";
   return true;
