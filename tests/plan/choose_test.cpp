@@ -266,10 +266,10 @@ TEST(rows, large_matrices) {
     const bool registers = word >= 4 && kernels::cpu::stores_lines_from_registers();
     expect_row(what, "cpu_stream_lines_b" + bytes);
     expect_row(what, "cpu_stream_strips_b" + bytes, with_larger_l2);
-    // Pieces of whole lines through L1, unless runs of dst begin inside lines or elements are single bytes. Strips and elements
-    // are stored from registers.
+    // Words of 4 bytes and more are stored from registers. Else pieces of whole lines go through L1, unless runs of dst begin inside
+    // lines or elements are single bytes.
     const std::string carried = registers ? "elements" : (word >= 8 ? "strips_b" : "lines_b") + bytes;
-    const std::string at_lines = word == 1 || word >= 8 ? carried : "panels_b" + bytes;
+    const std::string at_lines = word == 1 || word >= 8 || registers ? carried : "panels_b" + bytes;
     expect_row(transpose_problem(3008, 3008, word), "cpu_stream_" + at_lines, zen4);
     expect_row(transpose_problem(3001, 3001, word), "cpu_stream_" + carried, zen4);
     if (word == 8) expect_row(transpose_problem(2048, 2048, word), "cpu_stream_panels_b8", zen4);  // rows share sets

@@ -40,9 +40,11 @@ bool pages_apart(const blocking& work) noexcept {
   return work.cols.rank > 0 && work.cols.axes[0].dst_stride * work.word_bytes % 4096 == 0;
 }
 
-// Sets panel, group and prefetch_bytes for element_strips-inl.hpp. A panel is at most 16 KiB of a row; elements of 3 and 6
-// bytes take fewer columns, so that what waits of them fits a quarter of the L2. 20 matrices with panels of 4, 8, 16, 32 and
-// 64 KiB: 0.62, 0.65, 0.66, 0.66, 0.64 of a copy (Zen 4, 2026-11-25).
+// Sets panel, group and prefetch_bytes for element_strips-inl.hpp. A panel is at most 16 KiB of a row and 2048 columns; elements
+// of 3 and 6 bytes take fewer columns, so that what waits of them fits a quarter of the L2. 20 matrices of 3 to 32 bytes with panels
+// of 4, 8, 16, 32 and 64 KiB: 0.62, 0.65, 0.66, 0.66, 0.64 of a copy. 15 matrices, most of 4 and 8 bytes, with panels of 512, 1024,
+// 1536, 2048 and 4096 columns: 0.71, 0.76, 0.77, 0.78, 0.68 (Zen 4, 2026-11-25).
+constexpr std::int64_t most_element_cols = 2048;
 void cut_elements(elements_args& work, std::int64_t l2_bytes) noexcept {
   const std::int64_t wide = work.folded * work.element_bytes;
   const auto side = static_cast<std::int64_t>(element_block_side(static_cast<std::size_t>(wide)));
@@ -50,7 +52,7 @@ void cut_elements(elements_args& work, std::int64_t l2_bytes) noexcept {
   const auto pieces = static_cast<std::int64_t>(element_window_pieces(static_cast<std::size_t>(wide)));
   const std::int64_t waiting = pieces - strip / side;
   const std::int64_t fit = std::max(l2_bytes / 4 / ((waiting + 1) * 64), 4 * side);
-  const std::int64_t most = std::min((std::int64_t{16} << 10) / wide, fit);
+  const std::int64_t most = std::min({(std::int64_t{16} << 10) / wide, fit, most_element_cols});
   const std::int64_t panels = ceil_div(work.cols.total, most);
   work.panel = std::min(work.cols.total, ceil_div(ceil_div(work.cols.total, panels), 4 * side) * 4 * side);
   work.group = std::min(pieces * side * work.folded, work.rows.total);
@@ -87,7 +89,7 @@ double words_differ(const elements_args& work, bool whole_lines) noexcept {
   if (e != 4 && e != 8) return 0;
   if (e == 4 && whole_lines && work.rows.total * e <= 256) return -0.8;
   if (e == 4 && even && row_bytes >= 80 && row_bytes <= 128) return -0.5;
-  return (e == 4 ? 0.2 : 0) + ((even && row_bytes < 2048) || rows_share_sets(work) ? 0.8 : 0);
+  return (e == 4 ? -0.2 : 0) + ((even && row_bytes < 2048) || rows_share_sets(work) ? 0.8 : 0);
 }
 
 }  // namespace
