@@ -44,7 +44,6 @@ bool pages_apart(const blocking& work) noexcept {
 // of 3 and 6 bytes take fewer columns, so that what waits of them fits a quarter of the L2. 20 matrices of 3 to 32 bytes with panels
 // of 4, 8, 16, 32 and 64 KiB: 0.62, 0.65, 0.66, 0.66, 0.64 of a copy. 15 matrices, most of 4 and 8 bytes, with panels of 512, 1024,
 // 1536, 2048 and 4096 columns: 0.71, 0.76, 0.77, 0.78, 0.68 (Zen 4, 2026-11-25).
-constexpr std::int64_t most_element_cols = 2048;
 void cut_elements(elements_args& work, std::int64_t l2_bytes) noexcept {
   const std::int64_t wide = work.folded * work.element_bytes;
   const auto side = static_cast<std::int64_t>(element_block_side(static_cast<std::size_t>(wide)));
@@ -52,7 +51,7 @@ void cut_elements(elements_args& work, std::int64_t l2_bytes) noexcept {
   const auto pieces = static_cast<std::int64_t>(element_window_pieces(static_cast<std::size_t>(wide)));
   const std::int64_t waiting = pieces - strip / side;
   const std::int64_t fit = std::max(l2_bytes / 4 / ((waiting + 1) * 64), 4 * side);
-  const std::int64_t most = std::min({(std::int64_t{16} << 10) / wide, fit, most_element_cols});
+  const std::int64_t most = std::min({(std::int64_t{16} << 10) / wide, fit, std::int64_t{2048}});
   const std::int64_t panels = ceil_div(work.cols.total, most);
   work.panel = std::min(work.cols.total, ceil_div(ceil_div(work.cols.total, panels), 4 * side) * 4 * side);
   work.group = std::min(pieces * side * work.folded, work.rows.total);
