@@ -69,6 +69,15 @@ std::int64_t rows_to_fold(const blocking& work) noexcept {
   return rows;
 }
 
+// True when every dst run of every unit begins at a cache line, provided that dst does.
+bool every_run_at_lines(const blocking& work) noexcept {
+  const auto at_lines = [&](const fused_axes& all) {
+    return std::all_of(all.axes.begin(), all.axes.begin() + all.rank,
+                       [&](const axis& one) { return one.dst_stride * work.word_bytes % 64 == 0; });
+  };
+  return at_lines(work.cols) && at_lines(work.outer);
+}
+
 // True when src rows share a few sets of the L1.
 bool rows_share_sets(const blocking& work) noexcept {
   return work.rows.axes[0].src_stride * work.word_bytes % 2048 == 0;
@@ -80,13 +89,13 @@ bool rows_share_sets(const blocking& work) noexcept {
 // share sets, 2048 x 2048 of 8 bytes: panels 0.71, elements 0.56.
 // 4-byte words win with 20 to 32 columns: 193552 x 32 0.68, tall_skinny 0.48. They win with short runs of whole lines: 60 x 32 x
 // 3264 0.85, end_to_end 0.51.
-double words_differ(const elements_args& work, bool whole_lines) noexcept {
+double words_differ(const elements_args& work, bool whole_windows) noexcept {
   const std::int64_t e = work.element_bytes;
   const std::int64_t row_bytes = work.cols.total * e;
   const bool even = work.rows.rank == 1;
   if (e == 16) return row_bytes >= 64 && row_bytes < 320 ? 1.2 : 0;
   if (e != 4 && e != 8) return 0;
-  if (e == 4 && whole_lines && work.rows.total * e <= 256) return -0.8;
+  if (e == 4 && whole_windows && work.rows.total * e <= 256) return -0.8;
   if (e == 4 && even && row_bytes >= 80 && row_bytes <= 128) return -0.5;
   return (e == 4 ? -0.2 : 0) + ((even && row_bytes < 2048) || rows_share_sets(work) ? 0.8 : 0);
 }
@@ -168,9 +177,12 @@ bool offer_elements(const facts& known, const target& on, const kernel& /*row*/,
   cut_elements(work, on.cpu->l2_bytes);
   double time = costs.times.elements + costs.times.elements_bytes / static_cast<double>(e);
   const std::int64_t run_bytes = work.rows.total * e;
-  const bool whole_lines = runs_at_lines(work) && run_bytes % 64 == 0;  // they cost nothing at their ends
-  if (!whole_lines) time += costs.times.elements_run_bytes / static_cast<double>(run_bytes);
-  time += words_differ(work, whole_lines);
+  // Runs that are whole windows cost nothing at their ends.
+  const auto wide = static_cast<std::size_t>(work.folded * e);
+  const auto window = static_cast<std::int64_t>(element_window_pieces(wide) * element_block_side(wide) * wide);
+  const bool whole = every_run_at_lines(work) && run_bytes % window == 0;
+  if (!whole) time += costs.times.elements_run_bytes / static_cast<double>(run_bytes);
+  time += words_differ(work, whole);
   finish(made, work, known, costs, time);
   // Evenly spaced short rows set up less for a unit: 71673 x 64 x 3 of 3 bytes 0.70, packed 0.12 (Zen 4, 2026-11-25).
   if (work.rows.rank == 1) made.time -= 2 * unit_starts(work, costs);
