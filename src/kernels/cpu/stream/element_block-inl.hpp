@@ -7,8 +7,7 @@
 //   strip   at most 16 rows, because hardware prefetchers do not follow more. It has one piece of elements of 3 bytes, and two
 //           of elements of 6 bytes. These pieces wait, parked in L2, for the last strip of their window
 //
-// A load of bytes from two recent stores would wait until all streamed lines before them are in memory. So lines are put together
-// in registers, and what is parked is loaded as it was stored.
+// Lines are put together in registers, and what is parked is loaded as it was stored: no load needs bytes of two recent stores.
 #if defined(CORNERTURN_ELEMENT_BLOCK_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_ELEMENT_BLOCK_INL
 #undef CORNERTURN_ELEMENT_BLOCK_INL

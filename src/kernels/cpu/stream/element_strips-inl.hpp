@@ -2,8 +2,7 @@
 // element_block-inl.hpp says what a piece, a window and a strip are.
 //
 //   1. a unit is a panel of columns times a chunk of rows. It is walked strip by strip, block by block
-//   2. lines are prefetched one by one, each with the load of a row. In groups of 8 or more, which the core cannot hold, they make
-//      32 columns of 32 bytes take 0.60 of a copy's speed instead of 0.76 (Zen 4, 2026-11-25)
+//   2. a line is prefetched with each load of a row. Rows that share pages are prefetched in the order of src
 #if defined(CORNERTURN_ELEMENT_STRIPS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_ELEMENT_STRIPS_INL
 #undef CORNERTURN_ELEMENT_STRIPS_INL
