@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace cornerturn::kernels::cpu {
 
@@ -35,8 +36,10 @@ inline constexpr int strip_rows = 16;
 }
 inline constexpr std::int64_t strip_block_bytes = 128;  // bytes of each row of a strip that one block loads
 
-// Elements of 3, 4, 6, 8, 12, 16, 24 and 32 bytes, which stream/element_strips-inl.hpp takes: rows and columns of a block, which
-// are 48 or 64 bytes.
+// Bytes of the elements that stream/element_strips-inl.hpp takes.
+using block_elements = std::index_sequence<3, 4, 6, 8, 12, 16, 24, 32>;
+
+// Rows and columns of a block of them, which are 48 or 64 bytes.
 [[nodiscard]] constexpr std::size_t element_block_side(std::size_t element_bytes) noexcept {
   return element_bytes <= 4 ? 16 : element_bytes <= 8 ? 8 : element_bytes <= 16 ? 4 : 2;
 }

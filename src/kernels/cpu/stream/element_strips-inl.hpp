@@ -195,32 +195,12 @@ inline void move_element_strips(const stream::elements_args& given, const std::b
     work.element_bytes *= fold.rows;
     work.src_col_bytes = work.element_bytes;
   }
-  const auto with = [&]<std::size_t Bytes>() { move_element_strips<Bytes>(work, src, dst, begin, end, fold); };
-  switch (work.element_bytes) {
-    case 3:
-      with.template operator()<3>();
-      break;
-    case 4:
-      with.template operator()<4>();
-      break;
-    case 6:
-      with.template operator()<6>();
-      break;
-    case 8:
-      with.template operator()<8>();
-      break;
-    case 12:
-      with.template operator()<12>();
-      break;
-    case 16:
-      with.template operator()<16>();
-      break;
-    case 24:
-      with.template operator()<24>();
-      break;
-    default:
-      with.template operator()<32>();
-  }
+  const auto move_if = [&]<std::size_t Bytes>() {
+    if (work.element_bytes == static_cast<std::int64_t>(Bytes))
+      move_element_strips<Bytes>(work, src, dst, begin, end, fold);
+  };
+  [&]<std::size_t... Bytes>(std::index_sequence<Bytes...>) { (move_if.template operator()<Bytes>(), ...); }
+  (block_elements());
   // The rows that are left over, fewer than fold.rows: one element at a time.
   const std::int64_t done = work.rows.total * fold.rows;
   if (done == given.rows.total) return;

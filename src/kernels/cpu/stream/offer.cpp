@@ -69,6 +69,11 @@ std::int64_t rows_to_fold(const blocking& work) noexcept {
   return rows;
 }
 
+template <std::size_t... Bytes>
+bool is_block_element(std::int64_t element_bytes, std::index_sequence<Bytes...> /*all*/) noexcept {
+  return ((element_bytes == static_cast<std::int64_t>(Bytes)) || ...);
+}
+
 // True when every dst run of every unit begins at a cache line, provided that dst does.
 bool every_run_at_lines(const blocking& work) noexcept {
   const auto at_lines = [&](const fused_axes& all) {
@@ -171,8 +176,8 @@ bool offer_elements(const facts& known, const target& on, const kernel& /*row*/,
   auto& work = made.emplace<elements_args>();
   split(work, known, on, unit, true);
   const std::int64_t e = work.element_bytes;
-  const bool takes_size = e == 3 || e == 4 || e == 6 || e == 8 || e == 12 || e == 16 || e == 24 || e == 32;
-  if (!takes_size || (e == 3 && !selects_bytes()) || work.src_col_bytes != e || work.rows.total * e < 64) return false;
+  if (!is_block_element(e, block_elements()) || (e == 3 && !selects_bytes())) return false;
+  if (work.src_col_bytes != e || work.rows.total * e < 64) return false;
   work.folded = rows_to_fold(work);
   cut_elements(work, on.cpu->l2_bytes);
   double time = costs.times.elements + costs.times.elements_bytes / static_cast<double>(e);
@@ -191,7 +196,7 @@ bool offer_elements(const facts& known, const target& on, const kernel& /*row*/,
     work.row_chunk += work.group;
     made.units = work.units();
   }
-  made.reason = "register blocks of whole elements, stored without a buffer three or four lines of a dst run at a time";
+  made.reason = "register blocks of whole elements, stored without a buffer one to four lines of a dst run at a time";
   return true;
 }
 
