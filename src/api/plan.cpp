@@ -199,9 +199,11 @@ void plan_state::prepare_fast_path() noexcept {
 }
 
 void refuse_kernel(const std::string& kernel) {
-  throw error(
-      status::invalid_argument,
-      "kernel is \"" + kernel + "\", which does not accept this problem. Wanted: a kernel that explain() lists for it");
+  const kernels::kernel* const row = kernels::find(kernel);
+  const std::string note = row == nullptr ? "" : " (" + std::string(row->note) + ")";
+  throw error(status::invalid_argument,
+              "kernel is \"" + kernel + "\"" + note +
+                  ", which does not accept this problem on this machine. Wanted: a kernel that explain() lists for it");
 }
 
 // 3. A call: the checks of its pointers, and their device.

@@ -30,6 +30,9 @@ class Usage(Case):
         for words in (["--help"], ["transpose", "--help"], ["bench", "--help"], ["make-sample", "--help"]):
             self.assertIn("Usage", self.run_command(*words).stdout)
 
+    def simd_targets(self):
+        return json.loads(self.run_command("doctor", "--json").stdout)["cpu"]["simd_targets"]
+
     def says(self, words, *parts, code=2):
         with self.subTest(words=words):
             done = self.run_command(*words, code=code)
@@ -198,6 +201,7 @@ class Usage(Case):
 
     def test_explain_knows_every_kernel(self):
         rows = json.loads(self.run_command("kernels", "--json").stdout)
+        wide = any("AVX-512" in name for name in self.simd_targets())
         kinds = {}
         for row in rows:  # one of each kind on the CPU, and of some families on a GPU: each takes up to seconds
             if row["backend"] == "cpu" or row["family"] in ("tile", "small", "strips"):
@@ -208,6 +212,8 @@ class Usage(Case):
                 done = subprocess.run([COMMAND, *words, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                       check=False)
                 if b"cannot count a row" in done.stderr:
+                    continue
+                if b"AVX-512" in done.stderr and not wide:
                     continue
                 self.assertEqual((done.returncode, done.stderr), (0, b""))
                 report = json.loads(done.stdout)
