@@ -141,7 +141,8 @@ cornerturn_arithmetic cornerturn_no_arithmetic(void); /* alpha 1, beta 0, satura
 cornerturn_status cornerturn_plan_execute(const cornerturn_plan* plan, const void* src, void* dst, void* stream);
 
 /* Effect  executes with a caller's workspace of at least cornerturn_plan_workspace_bytes() bytes.
-           Without one, execute allocates it during the call. Only rectangles in place need a workspace. */
+           Without one, execute allocates it during the call. In place, rectangles and batches of small
+           squares need a workspace; nothing else does. */
 cornerturn_status cornerturn_plan_execute_with(const cornerturn_plan* plan, const void* src, void* dst, void* workspace,
                                                int64_t workspace_bytes, void* stream);
 int64_t cornerturn_plan_workspace_bytes(const cornerturn_plan* plan);

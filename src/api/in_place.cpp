@@ -61,33 +61,62 @@ void check_in_place(const problem& what, const map::in_place_form& permutation) 
   throw error(status::invalid_argument, "in_place is set, but src and dst do not cover equal addresses" + wanted);
 }
 
+namespace {
+
+// Repeats [begin, end) of a program.
+void run_repeats(const planning::in_place_choice& chosen, const planning::in_place_program& program, std::int64_t begin,
+                 std::int64_t end, std::byte* data, std::byte* workspace, const executor& parallel) {
+  kernels::cpu::odometer at(program.repeat, 1, begin, false);
+  for (std::int64_t repeat = begin; repeat < end; ++repeat, at.next()) {
+    std::byte* const array = data + program.begin + at.src();
+    for (const in_place_step& step : program.steps) {
+      const kernels::offer& how = chosen.moves[static_cast<std::size_t>(step.move)];
+      if (how.row->family == std::string_view("cycles")) {
+        const auto& work = how.as<kernels::cpu::cycles::args>();
+        std::memset(kernels::cpu::cycle_flags(work, workspace), 0,
+                    static_cast<std::size_t>(kernels::cpu::cycle_flags_bytes(work)));
+      }
+      run(how,
+          {.src = (step.from_workspace ? workspace : array) + step.from,
+           .dst = (step.to_workspace ? workspace : array) + step.to,
+           .workspace = workspace},
+          parallel);
+    }
+  }
+}
+
+}  // namespace
+
 void run_in_place(const planning::in_place_choice& chosen, std::byte* data, std::byte* workspace,
                   const executor& parallel) {
   for (const planning::in_place_program& program : chosen.programs) {
-    kernels::cpu::odometer at(program.repeat, 1, 0, false);
-    for (std::int64_t repeat = 0; repeat < program.repeat.total; ++repeat, at.next()) {
-      std::byte* const array = data + program.begin + at.src();
-      for (const in_place_step& step : program.steps) {
-        const kernels::offer& how = chosen.moves[static_cast<std::size_t>(step.move)];
-        if (how.row->family == std::string_view("cycles")) {
-          const auto& work = how.as<kernels::cpu::cycles::args>();
-          std::memset(kernels::cpu::cycle_flags(work, workspace), 0,
-                      static_cast<std::size_t>(kernels::cpu::cycle_flags_bytes(work)));
-        }
-        run(how,
-            {.src = (step.from_workspace ? workspace : array) + step.from,
-             .dst = (step.to_workspace ? workspace : array) + step.to,
-             .workspace = workspace},
-            parallel);
-      }
+    struct team {
+      const planning::in_place_choice& chosen;
+      const planning::in_place_program& program;
+      std::byte* data;
+      std::byte* workspace;
+    } together{chosen, program, data, workspace};
+    const std::int64_t repeats = program.repeat.total;
+    if (program.threads == 1) {
+      run_repeats(chosen, program, 0, repeats, data, workspace, parallel);
+      continue;
     }
+    const auto body = [](void* argument, int task) {
+      const team& mine = *static_cast<team*>(argument);
+      const std::int64_t all = mine.program.repeat.total, threads = mine.program.threads;
+      run_repeats(mine.chosen, mine.program, all * task / threads, all * (task + 1) / threads, mine.data,
+                  mine.workspace + task * mine.program.workspace_bytes, {});
+    };
+    base::parallel_for(parallel, program.threads, body, &together);
   }
 }
 
 std::string explain(const planning::in_place_choice& chosen) {
   std::ostringstream out;
   for (const planning::in_place_program& program : chosen.programs) {
-    out << "program    " << program.repeat.total << (program.repeat.total == 1 ? " time\n" : " times\n");
+    out << "program    " << program.repeat.total << (program.repeat.total == 1 ? " time" : " times");
+    if (program.threads > 1) out << ", shared by " << program.threads << " threads";
+    out << "\n";
     for (std::size_t k = 0; k < program.steps.size();) {
       const in_place_step& step = program.steps[k];
       std::size_t times = 1;

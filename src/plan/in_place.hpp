@@ -16,6 +16,9 @@ struct in_place_program {
   kernels::fused_axes repeat;
   std::int64_t begin = 0;  // bytes from the word of index 0
   std::vector<in_place_step> steps;
+  // Threads that share the repeats, each with `workspace_bytes` of its own. 1: the threads of the moves share each step.
+  int threads = 1;
+  std::int64_t workspace_bytes = 0;
 };
 
 // Which program: the cheapest one that fits the workspace.

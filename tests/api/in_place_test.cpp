@@ -96,8 +96,21 @@ TEST_P(in_place_rows, swap_what_trades_places) {
       }
     }
   }
+  for (const std::int64_t element_bytes : {1, 3, 4, 12, 32}) {
+    for (const std::int64_t n : {2, 3, 5, 8}) {  // small squares; several threads share them
+      const std::int64_t pitch = n + roll.below(2), apart = n * pitch + roll.below(3);
+      const std::int64_t count = 1 + roll.below(600000 / (n * n * element_bytes));
+      const problem one = transpose_problem(n, n, element_bytes, pitch, pitch);
+      for (const std::int64_t cache : {std::int64_t{0}, std::int64_t{1} << 16, large_cache}) {
+        if (failures > 4) return;
+        give(placed(batched(one, count, apart, apart)), cache);
+        give(placed(batched(batched(one, count / 20 + 1, apart, apart), 3, count * apart, count * apart)), cache);
+      }
+    }
+  }
   EXPECT_TRUE(ways.contains("every element is where it belongs") && ways.contains("blocks") &&
               ways.contains("elements"));
+  EXPECT_EQ(ways.size(), 4);
 }
 
 INSTANTIATE_TEST_SUITE_P(targets, in_place_rows, ::testing::ValuesIn([] {
@@ -116,9 +129,14 @@ TEST(in_place, units_in_any_ranges_make_the_whole) {
     }
     const map::canonical form = map::canonicalize(what);
     const map::in_place_form places = map::in_place(form);
-    const planning::in_place_choice made =
-        planning::choose_in_place(form, places, {.threads = 1}, with_cache(roll.one_in(2) ? 0 : 2 << 20));
+    planning::cpu_request wanted{.threads = 1};
+    const base::machine machine = with_cache(roll.one_in(2) ? 0 : 2 << 20);
+    planning::in_place_choice made = planning::choose_in_place(form, places, wanted, machine);
     if (made.way == planning::in_place_way::nothing) continue;
+    if (made.way == planning::in_place_way::buffered) {
+      wanted.kernel = "cpu_swap";
+      made = planning::choose_in_place(form, places, wanted, machine);
+    }
     const kernels::offer& how = made.moves[0];
     one_memory memory(what, 3);
     std::byte* const at = memory.data() + form.src_offset * form.word_bytes;

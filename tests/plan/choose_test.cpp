@@ -204,9 +204,8 @@ TEST(rows, long_inner_runs) {
 TEST(rows, short_inner_runs_are_wide_elements) {
   for (const std::int64_t element_bytes : {5, 7, 40, 48})
     expect_row(transpose_problem(100, 100, element_bytes), "cpu_gather");
-  const bool lines = kernels::cpu::stores_lines_from_registers();
   for (const std::int64_t element_bytes : {3, 6, 12, 24}) {
-    const bool registers = element_bytes == 3 ? kernels::cpu::selects_bytes() : lines;
+    const bool registers = kernels::cpu::turns_in_registers(element_bytes);
     expect_row(transpose_problem(100, 100, element_bytes), registers ? "cpu_stream_elements" : "cpu_gather");
   }
   const kernels::offer made = choose_for(transpose_problem(100, 100, 24));

@@ -117,8 +117,6 @@ constexpr cpu_costs zen4 = [] {
   row.panel_bytes = 4096;    // with 8192, float32 10000 x 7000 takes 1.08 times as long (2026-11-25)
   row.long_run_bytes = 256;  // 150 + 150 random problems: 1.01 times as fast as with 512 (2026-11-25)
   row.times = generic.times;
-  row.swap_bytes =
-      512;  // in place, 3024 x 3024 float64: 14.1 GB/s with 256, 15.8 with 512; 1517 x 1517: 13.7 and 17.0 (2026-11-24)
   row.tiled_outer_bytes = 2048;
   row.narrow_end_to_end_bytes = 128;
   // 126 x 19094 of 8 bytes: 0.38 of a copy with 1024, 0.47 now. 27 x 24 x 1947 x 28 bytes, axes 2301, loses: 0.38 and 0.31.

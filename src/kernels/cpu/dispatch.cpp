@@ -2,6 +2,7 @@
 // This file is compiled once, not once per target: it only needs Highway's list of targets.
 #include <hwy/highway.h>
 
+#include "kernels/cpu/block_sizes.hpp"
 #include "kernels/cpu/dispatch.hpp"
 
 namespace cornerturn::kernels {
@@ -9,6 +10,11 @@ namespace cpu {
 namespace {
 
 std::atomic<dispatched*> chosen{nullptr};
+
+template <std::size_t... Bytes>
+[[maybe_unused]] bool is_listed(std::int64_t bytes, std::index_sequence<Bytes...> /*all*/) noexcept {
+  return ((bytes == static_cast<std::int64_t>(Bytes)) || ...);
+}
 
 }  // namespace
 
@@ -20,10 +26,12 @@ bool stores_lines_from_registers() noexcept {
 #endif
 }
 
-bool selects_bytes() noexcept {
+bool turns_in_registers(std::int64_t element_bytes) noexcept {
 #if defined(__x86_64__)
-  return stores_lines_from_registers() && __builtin_cpu_supports("avx512vbmi") != 0;
+  if (!stores_lines_from_registers() || !is_listed(element_bytes, block_elements())) return false;
+  return element_bytes % 2 == 0 || __builtin_cpu_supports("avx512vbmi") != 0;
 #else
+  static_cast<void>(element_bytes);
   return false;
 #endif
 }

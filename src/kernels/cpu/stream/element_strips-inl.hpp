@@ -1,5 +1,5 @@
 // A walk of large matrices of elements of 3 to 32 bytes in registers of 64 bytes (AVX-512).
-// element_block-inl.hpp says what a piece, a window and a strip are.
+// element_window-inl.hpp says what a piece, a window and a strip are.
 //
 //   1. a unit is a panel of columns times a chunk of rows. It is walked strip by strip, block by block
 //   2. a line is prefetched with each load of a row. Rows that share pages are prefetched in the order of src
@@ -14,7 +14,7 @@
 
 #include "kernels/cpu/policy/units-inl.hpp"
 #include "kernels/cpu/stream/args.hpp"
-#include "kernels/cpu/stream/element_block-inl.hpp"
+#include "kernels/cpu/stream/element_window-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
@@ -33,7 +33,7 @@ HWY_INLINE __mmask64 bytes_of_line(std::int64_t bytes) {
 template <std::size_t Bytes, element_stores Stores>
 void move_element_strips(const blocking& work, const std::byte* src, std::byte* dst, std::int64_t begin,
                          std::int64_t end, const row_fold& fold) {
-  using block = element_block<Bytes>;
+  using block = element_window<Bytes>;
   using rows_of = strip_of_rows<block::rows>;
   constexpr auto element = static_cast<std::int64_t>(Bytes);
   constexpr auto side = static_cast<std::int64_t>(block::side);
@@ -99,7 +99,7 @@ void move_element_strips(const blocking& work, const std::byte* src, std::byte* 
 template <std::size_t Bytes, element_stores Stores>
 void move_even_rows(const blocking& work, const std::byte* src, std::byte* dst, std::int64_t begin, std::int64_t end,
                     const row_fold& fold) {
-  using block = element_block<Bytes>;
+  using block = element_window<Bytes>;
   constexpr auto element = static_cast<std::int64_t>(Bytes);
   constexpr auto side = static_cast<std::int64_t>(block::side);
   constexpr auto strip_rows = static_cast<std::int64_t>(block::rows);

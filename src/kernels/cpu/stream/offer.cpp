@@ -69,11 +69,6 @@ std::int64_t rows_to_fold(const blocking& work) noexcept {
   return rows;
 }
 
-template <std::size_t... Bytes>
-bool is_block_element(std::int64_t element_bytes, std::index_sequence<Bytes...> /*all*/) noexcept {
-  return ((element_bytes == static_cast<std::int64_t>(Bytes)) || ...);
-}
-
 // True when every dst run of every unit begins at a cache line, provided that dst does.
 bool every_run_at_lines(const blocking& work) noexcept {
   const auto at_lines = [&](const fused_axes& all) {
@@ -171,12 +166,12 @@ bool offer_strips(const facts& known, const target& on, const kernel& row, offer
 
 bool offer_elements(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
   const std::int64_t unit = element_words(known);
-  if (unit == 0 || !stores_lines_from_registers()) return false;
+  if (unit == 0) return false;
   const cpu_costs& costs = costs_of(*on.cpu);
   auto& work = made.emplace<elements_args>();
   split(work, known, on, unit, true);
   const std::int64_t e = work.element_bytes;
-  if (!is_block_element(e, block_elements()) || (e == 3 && !selects_bytes())) return false;
+  if (!turns_in_registers(e)) return false;
   if (work.src_col_bytes != e || work.rows.total * e < 64) return false;
   work.folded = rows_to_fold(work);
   cut_elements(work, on.cpu->l2_bytes);

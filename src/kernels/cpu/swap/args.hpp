@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/checked.hpp"
+#include "kernels/cpu/block_sizes.hpp"
 #include "kernels/cpu/odometer.hpp"
 
 namespace cornerturn::kernels::cpu {
@@ -21,6 +22,9 @@ struct args {
   fused_axes pairs;
   fused_axes outer;
   std::int64_t panel = 1;  // indices of the fastest digit in a tile
+  // How swap.cpp swaps two tiles. Else: elements one by one.
+  bool by_blocks = false;
+  bool through_buffers = false;
 };
 
 }  // namespace swap
@@ -30,14 +34,12 @@ struct args {
   return element_bytes == 1 ? 128 : std::max<std::int64_t>(256 / element_bytes, 1);
 }
 
-// True when tiles of elements are transposed through buffers: columns are contiguous, and elements have at most 8 bytes.
-// 3180 x 3180 of 3 bytes 0.42 of a rewrite, one by one 0.13. Wider ones lose: 1453 x 1453 of 12 bytes 0.25, one by one 0.32
-// (Zen 3, 2026-11-25).
-[[nodiscard]] inline bool turns_elements(const swap::args& work) noexcept {
-  return work.pairs.axes[0].dst_stride * work.word_bytes == work.element_bytes && work.element_bytes <= 8;
+// Elements of a row of a block in registers of 64 bytes: 48 or 64 bytes.
+[[nodiscard]] constexpr std::int64_t swap_line_side(std::size_t element_bytes) noexcept {
+  return static_cast<std::int64_t>(element_bytes <= 2 ? 64 / element_bytes : element_block_side(element_bytes));
 }
 
-// Tiles of words go through buffers if their rows have at most this many bytes: see turn_through in swap.cpp.
+// Bytes of a row of a tile of words that goes through buffers.
 inline constexpr std::int64_t swap_buffered_bytes = 256;
 
 // A tile of rows x cols elements (upper) and its mirror image of cols x rows elements (lower). rows == 0: no tile.

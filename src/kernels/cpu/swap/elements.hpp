@@ -9,7 +9,7 @@
 namespace cornerturn::kernels::cpu {
 
 template <class Swap>
-struct swap_elements {
+struct swap_one_by_one {
   std::int64_t pitch;
   std::int64_t step;  // bytes from one column to the next
   Swap swap;

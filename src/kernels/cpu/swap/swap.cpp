@@ -20,123 +20,30 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/cpu/dispatch.hpp"
 #include "kernels/cpu/policy/block-inl.hpp"
 #include "kernels/cpu/policy/elements-inl.hpp"
 #include "kernels/cpu/scratch.hpp"
 #include "kernels/cpu/swap/args.hpp"
+#include "kernels/cpu/swap/blocks-inl.hpp"
 #include "kernels/cpu/swap/elements.hpp"
 #include "kernels/kernel.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
-// Prefetches the rows of up to two areas. A class and not a lambda: see ahead_of_rows.
-class row_prefetcher {
- public:
-  HWY_INLINE void add(const std::byte* from, std::int64_t pitch, std::int64_t rows, std::int64_t bytes) {
-    if (rows <= 0) return;
-    areas_[count_++] = {from, pitch, rows, bytes};
-  }
-  // Prefetches as many bytes as the caller transposes.
-  HWY_INLINE void fetch(std::int64_t bytes) {
-    for (owed_ += bytes; owed_ >= at_once; owed_ -= at_once) step();
-  }
-  HWY_INLINE void finish() {
-    while (at_ < count_) step();
-  }
-
- private:
-  static constexpr std::int64_t at_once = 128;  // two neighbouring lines
-  static constexpr std::int64_t together = 16;  // rows in turn: 16 rows reach 0.78 to 1.08 of a rewrite, 1 row 0.66 to
-                                                // 0.88 (Intel Xeon, model 143, 2026-11-22)
-  struct area {
-    const std::byte* from = nullptr;
-    std::int64_t pitch = 0;
-    std::int64_t rows = 0;
-    std::int64_t bytes = 0;
-  };
-
-  HWY_INLINE void step() {
-    if (at_ == count_) return;
-    area& mine = areas_[at_];
-    const std::byte* const line = mine.from + row_ * mine.pitch + column_;
-    __builtin_prefetch(line, 1, 2);
-    __builtin_prefetch(line + 64, 1, 2);
-    const std::int64_t rows = HWY_MIN(together, mine.rows);
-    if (++row_ < rows) return;
-    row_ = 0;
-    if ((column_ += at_once) < mine.bytes) return;
-    column_ = 0;
-    mine.from += rows * mine.pitch;
-    if ((mine.rows -= rows) == 0) ++at_;
-  }
-
-  area areas_[2];
-  int count_ = 0;
-  int at_ = 0;
-  std::int64_t row_ = 0;
-  std::int64_t column_ = 0;
-  std::int64_t owed_ = 0;
-};
-
-template <std::size_t Bytes>
-struct fetch_ahead {
-  row_prefetcher& prefetcher;
-  HWY_INLINE void operator()(std::int64_t /*column*/) const { prefetcher.fetch(Bytes); }
-};
-
-// to[c][r] = from[r][c] for words. Pitches are in bytes.
-template <std::size_t Word>
-HWY_INLINE void turn_block(const std::byte* from, std::int64_t pitch, std::int64_t rows, std::int64_t cols,
-                           std::byte* to, std::int64_t to_pitch, row_prefetcher& prefetcher) {
-  using best = typename blocks<Word>::best;
-  constexpr auto word = static_cast<std::int64_t>(Word);
-  if (rows < static_cast<std::int64_t>(best::rows) || cols < static_cast<std::int64_t>(best::cols)) {
-    for (std::int64_t r = 0; r < rows; ++r) {
-      for (std::int64_t c = 0; c < cols; ++c)
-        std::memcpy(to + c * to_pitch + r * word, from + r * pitch + c * word, Word);
-    }
-    return;
-  }
-  rows_of_blocks<Word>(from, pitch, rows, 0, cols, to, to_pitch,
-                       fetch_ahead<best::rows * best::cols * Word>{prefetcher});
-}
-
-HWY_INLINE void store_block(const std::byte* from, std::int64_t from_pitch, std::byte* to, std::int64_t pitch,
-                            std::int64_t rows, std::int64_t bytes) {
-  constexpr auto step = static_cast<std::int64_t>(vector_bytes);
-  const hn::FixedTag<std::uint8_t, vector_bytes> d;
-  for (std::int64_t r = 0; r < rows; ++r, from += from_pitch, to += pitch) {
-    std::int64_t k = 0;
-    for (; k + step <= bytes; k += step) store(load(d, from + k), d, to + k);
-    if (k < bytes) std::memcpy(to + k, from + k, static_cast<std::size_t>(bytes - k));
-  }
-}
-
-// Swaps tiles of words. The columns of the fastest digit are contiguous.
-template <std::size_t Word>
-struct turn_words {
-  static constexpr auto word = static_cast<std::int64_t>(Word);
-  static constexpr std::int64_t side = 64 / word;  // words of a row of a block: one line
+// Swaps tiles of elements, one pair of mirrored blocks at a time. The columns of the fastest digit are contiguous.
+template <class Blocks>
+struct turn_tiles {
+  static constexpr std::int64_t element = Blocks::element_bytes;
+  static constexpr std::int64_t side = Blocks::side;
   // Columns of U, and rows of L, that are taken at a time: 256 are 2 to 20 points slower.
   static constexpr std::int64_t most = 128;
   std::int64_t pitch;
 
-  HWY_INLINE void block_pair(std::byte* upper, std::byte* lower, std::int64_t rows, std::int64_t cols,
-                             row_prefetcher& prefetcher) const {
-    alignas(64) std::byte of_upper[side * 64];
-    if (rows == side && cols == side) {
-      turn_block<Word>(upper, pitch, side, side, of_upper, 64, prefetcher);
-      turn_block<Word>(lower, pitch, side, side, upper, pitch, prefetcher);
-      store_block(of_upper, 64, lower, pitch, side, 64);
-      return;
-    }
-    // Register blocks at the border overlap their neighbours. So all loads come before the first store.
-    alignas(64) std::byte of_lower[side * 64];
-    turn_block<Word>(upper, pitch, rows, cols, of_upper, 64, prefetcher);
-    turn_block<Word>(lower, pitch, cols, rows, of_lower, 64, prefetcher);
-    store_block(of_upper, 64, lower, pitch, cols, rows * word);
-    store_block(of_lower, 64, upper, pitch, rows, cols * word);
+  // Rows of `next.lower` that must be in L2 before `next` begins.
+  [[nodiscard]] static std::int64_t rows_at_first(const mirrored& next) {
+    return next.upper == next.lower ? next.rows : HWY_MIN(most, next.cols);
   }
 
   // The prefetcher for strip k of `strips`: it loads the next strip, or after the last strip the first rows of `next`, and a
@@ -145,13 +52,13 @@ struct turn_words {
                                   std::int64_t cols, const mirrored& next) const {
     row_prefetcher prefetcher;
     if (k + 1 < strips) {
-      prefetcher.add(next_strip, pitch, rows, cols * word);
+      prefetcher.add(next_strip, pitch, rows, cols * element);
     } else {
-      prefetcher.add(next.upper, pitch, HWY_MIN(side, next.rows), HWY_MIN(most, next.cols) * word);
+      prefetcher.add(next.upper, pitch, HWY_MIN(side, next.rows), HWY_MIN(most, next.cols) * element);
     }
-    const std::int64_t lower = HWY_MIN(most, next.cols);
+    const std::int64_t lower = rows_at_first(next);
     const std::int64_t begin = lower * k / strips;
-    prefetcher.add(next.lower + begin * pitch, pitch, lower * (k + 1) / strips - begin, next.rows * word);
+    prefetcher.add(next.lower + begin * pitch, pitch, lower * (k + 1) / strips - begin, next.rows * element);
     return prefetcher;
   }
 
@@ -164,30 +71,14 @@ struct turn_words {
       row_prefetcher prefetcher =
           ahead(k, count, upper + side * pitch, HWY_MIN(side, all.rows - r - rows), all.cols, next);
       for (std::int64_t c = 0; c < all.cols; c += side)
-        block_pair(upper + c * word, all.lower + c * pitch + r * word, rows, HWY_MIN(side, all.cols - c), prefetcher);
-      prefetcher.finish();
-    }
-  }
-
-  // Transposes a tile of the diagonal, where U and L are one tile: each strip begins at the diagonal.
-  HWY_NOINLINE void strips_of_diagonal(const mirrored& all, const mirrored& next) const {
-    const std::int64_t count = (all.rows + side - 1) / side;
-    for (std::int64_t k = 0; k < count; ++k) {
-      const std::int64_t r = k * side;
-      const std::int64_t rows = HWY_MIN(side, all.rows - r);
-      std::byte* const corner = all.upper + r * (pitch + word);
-      row_prefetcher prefetcher = ahead(k, count, corner, 0, 0, next);
-      alignas(64) std::byte buffer[side * 64];
-      turn_block<Word>(corner, pitch, rows, rows, buffer, 64, prefetcher);
-      store_block(buffer, 64, corner, pitch, rows, rows * word);
-      for (std::int64_t c = side; c < all.rows - r; c += side)
-        block_pair(corner + c * word, corner + c * pitch, rows, HWY_MIN(side, all.rows - r - c), prefetcher);
+        Blocks::pair(upper + c * element, all.lower + c * pitch + r * element, pitch, rows, HWY_MIN(side, all.cols - c),
+                     prefetcher);
       prefetcher.finish();
     }
   }
 
   [[nodiscard]] mirrored part(const mirrored& all, std::int64_t c) const {
-    return {all.upper + c * word, all.lower + c * pitch, all.rows, HWY_MIN(most, all.cols - c)};
+    return {all.upper + c * element, all.lower + c * pitch, all.rows, HWY_MIN(most, all.cols - c)};
   }
 
   void pair(const mirrored& all, const mirrored& next) const {
@@ -195,17 +86,26 @@ struct turn_words {
       strips(part(all, c), c + most < all.cols ? part(all, c + most) : next);
   }
 
-  void diagonal(const mirrored& all, const mirrored& next) const {
-    for (std::int64_t r = 0; r < all.rows; r += most) {
-      std::byte* const corner = all.upper + r * (pitch + word);
-      const std::int64_t rows = HWY_MIN(most, all.rows - r);
-      const std::int64_t rest = all.rows - r - rows;
-      const mirrored beside{corner + rows * word, corner + rows * pitch, rows, rest};
-      const mirrored below{beside.upper + rows * pitch, beside.upper + rows * pitch, HWY_MIN(most, rest),
-                           HWY_MIN(most, rest)};
-      strips_of_diagonal({corner, corner, rows, rows}, rest > 0 ? beside : next);
-      if (rest > 0) pair(beside, below);
+  // Transposes a tile of the diagonal, where U and L are one tile, and prefetches `next` along all of it.
+  HWY_NOINLINE void diagonal(const mirrored& all, const mirrored& next) const {
+    row_prefetcher prefetcher;
+    if (next.upper != next.lower)
+      prefetcher.add(next.upper, pitch, HWY_MIN(side, next.rows), HWY_MIN(most, next.cols) * element);
+    prefetcher.add(next.lower, pitch, rows_at_first(next), next.rows * element);
+    const std::int64_t n = all.rows;
+    for (std::int64_t down = 0; down < n; down += most) {
+      for (std::int64_t across = down; across < n; across += most) {
+        for (std::int64_t r = down; r < HWY_MIN(down + most, n); r += side) {
+          std::byte* const row = all.upper + r * pitch;
+          const std::int64_t rows = HWY_MIN(side, n - r);
+          if (across == down) Blocks::diagonal(row + r * element, pitch, rows, prefetcher);
+          for (std::int64_t c = HWY_MAX(across, r + side); c < HWY_MIN(across + most, n); c += side)
+            Blocks::pair(row + c * element, all.upper + c * pitch + r * element, pitch, rows, HWY_MIN(side, n - c),
+                         prefetcher);
+        }
+      }
     }
+    prefetcher.finish();
   }
 };
 
@@ -282,14 +182,14 @@ void swap_words(const void* args, const arrays& all, std::int64_t begin, std::in
   const auto& work = *static_cast<const swap::args*>(args);
   std::byte* const data = all.dst;
   const std::int64_t pitch = work.pairs.axes[0].src_stride * static_cast<std::int64_t>(Word);
-  if (work.panel * static_cast<std::int64_t>(Word) <= swap_buffered_bytes) {
+  if (work.through_buffers) {
     if (std::byte* const buffer = scratch(turn_through<Word>::buffer_bytes(work.panel)); buffer != nullptr) {
       turn_through<Word> turn{pitch, work.panel, buffer};
       each_block_pair(work, data, begin, end, turn);
       return turn.finish();
     }
   }
-  turn_words<Word> turn{pitch};
+  turn_tiles<blocks_of<Word>> turn{pitch};
   each_block_pair(work, data, begin, end, turn);
 }
 
@@ -347,17 +247,31 @@ class turn_elements {
   std::byte* b_;
 };
 
-void swap_one_by_one(const void* args, const arrays& those, std::int64_t begin, std::int64_t end) {
+#if HWY_TARGET <= HWY_AVX3
+template <std::size_t... Bytes>
+void swap_blocks(const swap::args& work, std::byte* data, std::int64_t begin, std::int64_t end,
+                 std::index_sequence<Bytes...> /*sizes*/) {
+  const std::int64_t pitch = work.pairs.axes[0].src_stride * work.word_bytes;
+  const auto with = [&](auto turn) { each_block_pair(work, data, begin, end, turn); };
+  ((work.element_bytes == static_cast<std::int64_t>(Bytes) ? with(turn_tiles<line_blocks<Bytes>>{pitch}) : void()),
+   ...);
+}
+#endif
+
+void swap_elements(const void* args, const arrays& those, std::int64_t begin, std::int64_t end) {
   const auto& work = *static_cast<const swap::args*>(args);
-  if (turns_elements(work)) {
+#if HWY_TARGET <= HWY_AVX3
+  if (work.by_blocks) return swap_blocks(work, those.dst, begin, end, block_elements());
+#endif
+  if (work.through_buffers) {
     if (std::byte* const buffer = scratch(turn_elements::buffer_bytes(work)); buffer != nullptr) {
       turn_elements turn(work, buffer);
       return each_block_pair(work, those.dst, begin, end, turn);
     }
   }
   const auto with = [&](const auto& swap) {
-    swap_elements<std::decay_t<decltype(swap)>> all{work.pairs.axes[0].src_stride * work.word_bytes,
-                                                    work.pairs.axes[0].dst_stride * work.word_bytes, swap};
+    swap_one_by_one<std::decay_t<decltype(swap)>> all{work.pairs.axes[0].src_stride * work.word_bytes,
+                                                      work.pairs.axes[0].dst_stride * work.word_bytes, swap};
     each_block_pair(work, those.dst, begin, end, all);
   };
   switch (work.element_bytes) {

@@ -1,37 +1,30 @@
-// Blocks of elements of 3, 4, 6, 8, 12, 16, 24 and 32 bytes in registers of 64 bytes (AVX-512), for element_strips-inl.hpp.
+// Blocks of elements (policy/element_block-inl.hpp) are put together into lines of dst, for element_strips-inl.hpp.
 //
 //   piece   `side` elements of one column, 48 or 64 bytes, at the begin of a register. side x side elements are loaded from as
-//           many rows. log2(side) perfect shuffles (block-inl.hpp) of whole elements make one piece of each column
+//           many rows. They are transposed into one piece of each column
 //   window  four pieces of one column: three or four lines. Each line is selected from two pieces. Words of 4 and 8 bytes have
 //           one and two pieces. The lines are stored from registers: nothing goes through a buffer
 //   strip   at most 16 rows, because hardware prefetchers do not follow more. It has one piece of elements of 3 bytes, and two
 //           of elements of 6 bytes. These pieces wait, parked in L2, for the last strip of their window
 //
 // Lines are put together in registers, and what is parked is loaded as it was stored: no load needs bytes of two recent stores.
-#if defined(CORNERTURN_ELEMENT_BLOCK_INL) == defined(HWY_TARGET_TOGGLE)
-#ifdef CORNERTURN_ELEMENT_BLOCK_INL
-#undef CORNERTURN_ELEMENT_BLOCK_INL
+#if defined(CORNERTURN_ELEMENT_WINDOW_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef CORNERTURN_ELEMENT_WINDOW_INL
+#undef CORNERTURN_ELEMENT_WINDOW_INL
 #else
-#define CORNERTURN_ELEMENT_BLOCK_INL
+#define CORNERTURN_ELEMENT_WINDOW_INL
 #endif
 
 #include <array>
 #include <type_traits>
 
 #include "kernels/cpu/block_sizes.hpp"
-#include "kernels/cpu/policy/block-inl.hpp"
+#include "kernels/cpu/policy/element_block-inl.hpp"
 #include "kernels/cpu/stream/strip_blocks-inl.hpp"
 
 #if HWY_TARGET <= HWY_AVX3
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
-
-// Selects bytes of a and b: byte k of the result is byte index[k] of both. The instruction is of AVX-512 VBMI, which is not
-// part of any target of this build: selects_bytes() of dispatch.hpp tells whether the machine has it.
-HWY_INLINE __m512i select_bytes_of(__m512i a, __m512i index, __m512i b) {
-  asm("vpermt2b %2, %1, %0" : "+v"(a) : "v"(index), "v"(b));
-  return a;
-}
 
 alignas(64) inline constexpr std::array<std::uint8_t, 128> byte_numbers = [] {
   std::array<std::uint8_t, 128> all{};
@@ -58,7 +51,7 @@ class row_fold {
  public:
   std::int64_t rows;  // 1: they are not
 
-  // Shape   rows * cols * element_bytes <= 64. Bytes need selects_bytes()
+  // Shape   rows * cols * element_bytes <= 64. Bytes need AVX-512 VBMI
   row_fold(std::int64_t of, std::int64_t cols, std::int64_t element_bytes) noexcept
       : rows(of), bytes_(element_bytes % 2 != 0) {
     const std::int64_t unit = bytes_ ? 1 : 2;
@@ -116,30 +109,22 @@ struct even_element_rows {
   HWY_INLINE const std::byte* far(std::size_t k) const { return later + static_cast<std::int64_t>(k) * later_pitch; }
 };
 
-// The selections of elements of Bytes bytes.
+// The windows of elements of Bytes bytes.
 template <std::size_t Bytes>
-struct element_block {
-  static constexpr std::size_t side = element_block_side(Bytes);
-  static constexpr std::size_t piece_bytes = side * Bytes;
-  static constexpr std::size_t pieces = element_window_pieces(Bytes);  // of a window
+struct element_window : element_block<Bytes> {
+  using block = element_block<Bytes>;
+  using block::piece_bytes, block::side;
+  static constexpr std::size_t pieces = element_window_pieces(Bytes);
   static constexpr std::size_t lines = pieces * piece_bytes / 64;
   static constexpr std::size_t rows = element_strip_rows(Bytes);
-  static constexpr std::size_t held = rows / side;                          // pieces of a strip
-  static constexpr std::size_t strips = pieces / held;                      // of a window
-  static constexpr std::size_t word = Bytes % 8 == 0 ? 8 : Bytes & -Bytes;  // the largest that divides an element
-  static constexpr std::size_t park_bytes = held * side * 64;               // a strip that waits
+  static constexpr std::size_t held = rows / side;             // pieces of a strip
+  static constexpr std::size_t strips = pieces / held;         // of a window
+  static constexpr std::size_t park_bytes = held * side * 64;  // a strip that waits
   static_assert(lines * 64 == pieces * piece_bytes && held * strips == pieces);
 
   template <element_stores Stores>
   using splices =
-      std::conditional_t<Bytes % 2 != 0, byte_splicer, splicer<Stores == element_stores::by_words ? word : 1>>;
-
-  static HWY_INLINE __m512i select(__m512i a, __m512i index, __m512i b) {
-    if constexpr (word == 1) return select_bytes_of(a, index, b);
-    if constexpr (word == 2) return _mm512_permutex2var_epi16(a, index, b);
-    if constexpr (word == 4) return _mm512_permutex2var_epi32(a, index, b);
-    return _mm512_permutex2var_epi64(a, index, b);
-  }
+      std::conditional_t<Bytes % 2 != 0, byte_splicer, splicer<Stores == element_stores::by_words ? block::word : 1>>;
 
   // Transposes side x side elements of the rows from `first` on.
   template <class Rows>
@@ -150,7 +135,7 @@ struct element_block {
       v[k] = _mm512_maskz_loadu_epi8(from.mine, from.at(first + k));
     }
     if (side <= 8 && fold.rows > 1) fold.split(v);
-    shuffle<log2_of(side)>(v, _mm512_load_si512(lower_half.data()), _mm512_load_si512(upper_half.data()));
+    block::turn(v);
   }
 
   // Makes lines of the pieces of a window. Its selections stay in registers.
@@ -166,7 +151,7 @@ struct element_block {
         if constexpr (piece_bytes == 64) {
           line[k] = piece[k];
         } else {
-          line[k] = select(piece[first_piece(k)], from_[k], piece[first_piece(k) + 1]);
+          line[k] = block::select(piece[first_piece(k)], from_[k], piece[first_piece(k) + 1]);
         }
       }
     }
@@ -176,45 +161,17 @@ struct element_block {
   };
 
  private:
-  // `Rounds` perfect shuffles, as shuffle_times() of block-inl.hpp.
-  template <std::size_t Rounds>
-  static HWY_INLINE void shuffle(__m512i (&v)[side], __m512i lower, __m512i upper) {
-    __m512i t[side];
-    HWY_UNROLL(8)
-    for (std::size_t k = 0; k < side / 2; ++k) {
-      t[2 * k] = select(v[k], lower, v[k + side / 2]);
-      t[2 * k + 1] = select(v[k], upper, v[k + side / 2]);
-    }
-    HWY_UNROLL(16)
-    for (std::size_t k = 0; k < side; ++k) v[k] = t[k];
-    if constexpr (Rounds > 1) shuffle<Rounds - 1>(v, lower, upper);
-  }
+  using selection = typename block::selection;
 
-  using lane = typename word_of<word>::type;
-  static constexpr std::size_t lanes = 64 / word;
-  using selection = std::array<lane, lanes>;
-
-  // The elements of one half of two registers, in turn.
-  static constexpr selection half(std::size_t first) {
-    selection all{};
-    constexpr std::size_t words = Bytes / word;
-    for (std::size_t k = 0; k < side * words; ++k) {
-      const std::size_t element = k / words;
-      all[k] = static_cast<lane>(element % 2 * lanes + (first + element / 2) * words + k % words);
-    }
-    return all;
-  }
   static constexpr std::size_t first_piece(std::size_t line) { return line * 64 / piece_bytes; }
   static constexpr selection join_of(std::size_t line) {
     selection all{};
-    for (std::size_t k = 0; k < lanes; ++k) {
-      const std::size_t at = line * 64 - first_piece(line) * piece_bytes + k * word;
-      all[k] = static_cast<lane>((at < piece_bytes ? at : at - piece_bytes + 64) / word);
+    for (std::size_t k = 0; k < block::lanes; ++k) {
+      const std::size_t at = line * 64 - first_piece(line) * piece_bytes + k * block::word;
+      all[k] = static_cast<typename block::lane>((at < piece_bytes ? at : at - piece_bytes + 64) / block::word);
     }
     return all;
   }
-  alignas(64) static constexpr selection lower_half = half(0);
-  alignas(64) static constexpr selection upper_half = half(side / 2);
   alignas(64) static constexpr std::array<selection, 4> joins = {join_of(0), join_of(1), join_of(2), join_of(3)};
 };
 
@@ -231,7 +188,7 @@ struct element_columns {
 
 template <std::size_t Bytes, class Rows>
 HWY_NOINLINE void park_elements(const Rows& from, const row_fold& fold, std::byte* to) {
-  using block = element_block<Bytes>;
+  using block = element_window<Bytes>;
   for (std::size_t k = 0; k < block::held; ++k) {
     __m512i v[block::side];
     block::turn(from, k * block::side, fold, v);
@@ -244,7 +201,7 @@ HWY_NOINLINE void park_elements(const Rows& from, const row_fold& fold, std::byt
 template <std::size_t Bytes, element_stores Stores, class Rows>
 HWY_NOINLINE void close_elements(const Rows& from, const row_fold& fold, const element_columns& given) {
   const element_columns cols = given;  // in registers along the stores
-  using block = element_block<Bytes>;
+  using block = element_window<Bytes>;
   constexpr std::size_t side = block::side;
   constexpr std::size_t lines = block::lines;
   constexpr std::size_t parked = block::pieces - block::held;
@@ -301,7 +258,7 @@ HWY_NOINLINE void close_elements(const Rows& from, const row_fold& fold, const e
 template <std::size_t Bytes, element_stores Stores>
 HWY_NOINLINE void end_elements(const element_columns& cols, std::int64_t slot, const std::byte* strip,
                                std::int64_t bytes) {
-  using block = element_block<Bytes>;
+  using block = element_window<Bytes>;
   const typename block::joiner join;
   for (std::int64_t c = 0; c < cols.count; ++c) {
     __m512i piece[block::pieces];
