@@ -14,6 +14,7 @@
 #include "cornerturn/error.hpp"
 #include "kernels/cpu/cycles/args.hpp"
 #include "kernels/cpu/odometer.hpp"
+#include "kernels/cpu/scratch.hpp"
 
 namespace cornerturn::api {
 namespace {
@@ -29,6 +30,10 @@ bool has_partner(const problem& what, int k) {
   const axis wanted{what.axes[k].extent, what.axes[k].dst_stride, what.axes[k].src_stride};
   return std::find(what.axes.begin(), what.axes.begin() + what.rank, wanted) != what.axes.begin() + what.rank;
 }
+
+// A workspace up to this size is kept for the next call in the same thread. 20 batches of squares with sides of 3 to 8: 0.38 of
+// a copy without, 0.42 with it; two threads 0.66, 0.83 (Zen 4, 2026-11-25).
+constexpr std::int64_t kept_workspace_bytes = std::int64_t{1} << 20;
 
 void run(const kernels::offer& how, const kernels::arrays& all, const executor& parallel) {
   struct team {
@@ -146,10 +151,16 @@ void plan_state::execute_in_place(void* data, std::span<std::byte> workspace) co
   std::byte* const at = static_cast<std::byte*>(data) + dst_start_;
   if (!workspace.empty()) check_workspace(workspace, wanted);
   if (!workspace.empty() || wanted == 0) return api::run_in_place(*in_place_, at, workspace.data(), parallel_);
+  if (wanted <= api::kept_workspace_bytes) {
+    if (std::byte* const kept = kernels::cpu::item_buffer(wanted); kept != nullptr) {
+      return api::run_in_place(*in_place_, at, kept, parallel_);
+    }
+  }
   struct release {
     void operator()(std::byte* memory) const { std::free(memory); }
   };
-  // Uninitialized: the threads that use the pages touch them first.
+  // Uninitialized: the threads that use the pages touch them first. Pages of 2 MiB come faster, but no call was faster by them
+  // (12 rectangles, Zen 4, 2026-11-25).
   const std::unique_ptr<std::byte, release> own(
       static_cast<std::byte*>(std::aligned_alloc(4096, static_cast<std::size_t>(base::ceil_div(wanted, 4096) * 4096))));
   if (own == nullptr) {

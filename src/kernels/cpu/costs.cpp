@@ -37,6 +37,7 @@ constexpr cpu_costs generic = {.name = "generic",
                                .page_prefetch_bytes = 0,
                                .line_tiles = false,
                                .swap_bytes = 256,
+                               .cycles_through_l2 = false,
                                .thread_bytes = 256 << 10,
                                .times = {.copy_runs = 1.0,
                                          .near_run_bytes = 48,
@@ -90,6 +91,7 @@ constexpr cpu_costs zen3 = [] {
   // In place, 1469 x 1469 of 16 bytes: 0.55 of a rewrite with 256 bytes, 0.91 with 512. 7972 x 7972 of 1 byte: 0.43, 0.46,
   // and 0.38 with 1 KiB (2026-11-25).
   row.swap_bytes = 512;
+  row.cycles_through_l2 = true;  // 50 rectangles 0.32 of a copy, 0.38 with it (Zen 4, 2026-11-25)
   // Fitted to 640 random problems of 16 to 48 MiB, one thread: the chosen kernel takes 1.06 times the time of the fastest
   // one in the mean, 1.14 before (2026-11-25).
   row.end_to_end_bytes = 384;

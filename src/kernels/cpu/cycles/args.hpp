@@ -35,6 +35,7 @@ struct args {
   item_cycles items;
   std::int64_t item_bytes = 1;
   std::int64_t walkers = 1;  // units
+  bool prefetches_to_l2 = false;
 };
 
 // Effect  fills an offer of the row cpu_cycles for these items

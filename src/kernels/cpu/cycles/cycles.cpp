@@ -33,7 +33,8 @@ HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Copies `from` to `kept` and `had` to `to`, and prefetches `bytes` at `ahead`. `to` is `from` or does not overlap it.
+// Copies `from` to `kept` and `had` to `to`, and prefetches `bytes` at `ahead`. Level: 3 into L1, 2 into L2. `to` is `from` or does not overlap it.
+template <int Level>
 HWY_INLINE void pass_on(const std::byte* from, std::byte* to, const std::byte* had, std::byte* kept,
                         const std::byte* ahead, std::int64_t bytes) {
   constexpr std::int64_t line = 64;
@@ -41,7 +42,7 @@ HWY_INLINE void pass_on(const std::byte* from, std::byte* to, const std::byte* h
   if (bytes < line) {
     std::memcpy(kept, from, static_cast<std::size_t>(bytes));
     std::memcpy(to, had, static_cast<std::size_t>(bytes));
-    return __builtin_prefetch(ahead, 0, 3);
+    return __builtin_prefetch(ahead, 0, Level);
   }
   // Both ends may be partial lines. Stores between them are aligned.
   one_line from_begin, from_end, had_begin, had_end;
@@ -50,14 +51,14 @@ HWY_INLINE void pass_on(const std::byte* from, std::byte* to, const std::byte* h
   std::memcpy(from_end.data(), from + end, line);
   std::memcpy(had_begin.data(), had, line);
   std::memcpy(had_end.data(), had + end, line);
-  __builtin_prefetch(ahead, 0, 3);
+  __builtin_prefetch(ahead, 0, Level);
   const hn::CappedTag<std::uint8_t, line> d;
   const auto step = static_cast<std::int64_t>(hn::Lanes(d));
   const auto bytes_at = [](const std::byte* p) HWY_ATTR { return reinterpret_cast<const std::uint8_t*>(p); };
   const auto room_at = [](std::byte* p) HWY_ATTR { return reinterpret_cast<std::uint8_t*>(p); };
   std::int64_t k = -static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to)) & (line - 1);
   for (; k <= end; k += line) {
-    __builtin_prefetch(ahead + k, 0, 3);
+    __builtin_prefetch(ahead + k, 0, Level);
     HWY_UNROLL(4)
     for (std::int64_t v = k; v < k + line; v += step) {
       const auto read = hn::LoadU(d, bytes_at(from + v));
@@ -66,7 +67,7 @@ HWY_INLINE void pass_on(const std::byte* from, std::byte* to, const std::byte* h
       hn::StoreU(read, d, room_at(kept + v));
     }
   }
-  __builtin_prefetch(ahead + bytes - 1, 0, 3);
+  __builtin_prefetch(ahead + bytes - 1, 0, Level);
   std::memcpy(to, had_begin.data(), line);
   std::memcpy(to + end, had_end.data(), line);
   std::memcpy(kept, from_begin.data(), line);
@@ -160,6 +161,8 @@ class part_map {
   std::byte* away_;
 };
 
+// LinesAhead: the lines of the place that comes so many places later are prefetched: two places fit the L1, more the L2.
+template <std::size_t LinesAhead>
 class walker {
  public:
   walker(const cycles::args& work, std::byte* data, std::byte* workspace) noexcept
@@ -184,12 +187,11 @@ class walker {
   }
 
  private:
-  // Lines are prefetched two places ahead. The pages of the places behind these are opened earlier: one line of each of four
-  // places together, so that their page walks overlap.
-  static constexpr std::size_t lines_ahead = 2;
+  // The pages of the places behind LinesAhead are opened earlier: one line of each of four places together, so that their page
+  // walks overlap.
   static constexpr std::size_t opened = 4;
   static constexpr std::size_t known = 16;
-  static_assert(lines_ahead + 2 * opened <= known);
+  static_assert(LinesAhead + 2 * opened <= known);
 
   void go(const part_map& map, std::int64_t first, std::int64_t bits_at, std::int64_t bytes) noexcept {
     const stop begin = map.at(first);
@@ -198,10 +200,10 @@ class walker {
     read_.set(bits_at + first);
     std::array<stop, known> coming;
     coming[0] = map.after(begin);
-    for (std::size_t k = 1; k < lines_ahead + opened; ++k) coming[k] = map.after(coming[k - 1]);
+    for (std::size_t k = 1; k < LinesAhead + opened; ++k) coming[k] = map.after(coming[k - 1]);
     for (std::size_t n = 0;; ++n) {
       const stop now = coming[n % known];
-      const stop& soon = coming[(n + lines_ahead) % known];
+      const stop& soon = coming[(n + LinesAhead) % known];
       claimed_.fetch(bits_at + soon.place);
       if (now.place == first || !claimed_.set(bits_at + now.place)) {
         while (!read_.is_set(bits_at + now.place)) std::this_thread::yield();
@@ -209,10 +211,10 @@ class walker {
         return;
       }
       if (n % opened == 0) {  // after the locked instruction, which would wait for these prefetches
-        for (std::size_t k = n + lines_ahead + opened; k < n + lines_ahead + 2 * opened; ++k) {
+        for (std::size_t k = n + LinesAhead + opened; k < n + LinesAhead + 2 * opened; ++k) {
           coming[k % known] = map.after(coming[(k - 1) % known]);
         }
-        for (std::size_t k = n + lines_ahead + opened; k < n + lines_ahead + 2 * opened; ++k) {
+        for (std::size_t k = n + LinesAhead + opened; k < n + LinesAhead + 2 * opened; ++k) {
           const std::byte* const from = coming[k % known].from;
           __builtin_prefetch(from, 0, 2);
           __builtin_prefetch(from + bytes - 1, 0, 2);
@@ -224,7 +226,7 @@ class walker {
         for (std::int64_t k = 0; k < bytes; k += 64) __builtin_prefetch(soon.to + k, 1, 3);
       }
       std::byte* const kept = held_begin(n + 1, now.to);
-      pass_on(now.from, now.to, had, kept, soon.from, bytes);
+      pass_on<LinesAhead <= 2 ? 3 : 2>(now.from, now.to, had, kept, soon.from, bytes);
       had = kept;
     }
   }
@@ -243,10 +245,16 @@ class walker {
   alignas(64) std::array<std::array<std::byte, cycle_part_bytes + 64 + 2048>, 2> held_;
 };
 
+template <std::size_t LinesAhead>
+void walk_from(const cycles::args& work, const arrays& all, std::int64_t begin, std::int64_t end) {
+  walker<LinesAhead> one(work, all.dst, all.workspace);
+  for (std::int64_t unit = begin; unit < end; ++unit) one.look_from(unit, work.walkers);
+}
+
 void follow_cycles(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
   const auto& work = *static_cast<const cycles::args*>(args);
-  walker one(work, all.dst, all.workspace);
-  for (std::int64_t unit = begin; unit < end; ++unit) one.look_from(unit, work.walkers);
+  if (work.prefetches_to_l2) return walk_from<6>(work, all, begin, end);
+  walk_from<2>(work, all, begin, end);
 }
 
 }  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE

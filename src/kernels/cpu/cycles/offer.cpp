@@ -13,6 +13,7 @@ void fill(offer& made, const item_cycles& items, std::int64_t item_bytes, int th
   work.item_bytes = item_bytes;
   made.threads = threads_for(2 * items.inner * items.outer * item_bytes, threads, costs);
   work.walkers = made.units = made.threads;
+  work.prefetches_to_l2 = costs.cycles_through_l2;
   // Items of 2 KB take 1.3 times the time of a rewrite, items of 800 bytes 1.6 to 1.9 (SPR, one thread, 2026-11-22).
   made.time = 1.1 + 450 / static_cast<double>(item_bytes);
   made.binds = item_bytes < 1024 ? bound::requests : bound::dram;
