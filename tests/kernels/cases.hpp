@@ -174,6 +174,11 @@ void for_each_problem(std::int64_t element_bytes, int thin, int more, const base
       give(batched(batched(one, 5, 3 * size, size), 3, size, 5 * size));
     }
   }
+  // Runs of larger items, each run at another offset from a line, so that the tables of the shuffles are made anew.
+  if (element_bytes <= 4) {
+    const std::int64_t rows = 188 / element_bytes, size = 3 * rows;
+    give(batched(batched(transpose_problem(rows, 3, element_bytes), 30, size, size), 5, 30 * size, 30 * size + 1));
+  }
   // Contiguous runs of a few lines each, with and without whole strips and blocks.
   for (const std::int64_t lines : {1, 2, 3, 4}) {
     const std::int64_t rows = std::max<std::int64_t>(1, lines * 64 / element_bytes);

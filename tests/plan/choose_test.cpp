@@ -156,11 +156,13 @@ TEST(short_wide, takes_few_long_rows) {
 
 // A block is contiguous in src and in dst; items that are neighbours make one block.
 TEST(shuffle, takes_small_blocks_of_any_element) {
-  expect_row(permuted({187808, 2, 88}, {0, 2, 1}, 1), "cpu_shuffle", zen3);
-  expect_row(permuted({5078569, 3, 3}, {0, 2, 1}, 1), "cpu_shuffle", zen3);
-  expect_row(permuted({392718, 16, 2}, {0, 2, 1}, 3), "cpu_shuffle", zen3);
-  expect_row(permuted({1033767, 6, 2}, {0, 2, 1}, 4), "cpu_shuffle", zen3);
-  const problem wide = permuted({2000, 64, 64}, {0, 2, 1}, 1);  // 4096 bytes
+  const std::string row = kernels::cpu::selects_bytes() ? "cpu_shuffle_lines" : "cpu_shuffle";
+  expect_row(permuted({187808, 2, 88}, {0, 2, 1}, 1), row, zen3);
+  expect_row(permuted({5078569, 3, 3}, {0, 2, 1}, 1), row, zen3);
+  expect_row(permuted({392718, 16, 2}, {0, 2, 1}, 3), row, zen3);
+  expect_row(permuted({1033767, 6, 2}, {0, 2, 1}, 4), row, zen3);
+  expect_row(batched(transpose_problem(2, 88, 1), 187808, 180, 176), "cpu_shuffle", zen3);  // gaps between the items
+  const problem wide = permuted({2000, 64, 64}, {0, 2, 1}, 1);                              // 4096 bytes
   for (const kernels::offer& one : offers(map::canonicalize(wide), {.threads = 1}, zen3)) {
     EXPECT_NE(one.row->name, std::string_view("cpu_shuffle"));
   }
@@ -297,6 +299,7 @@ TEST(rows, every_row_is_the_cheapest_for_some_problem) {
     const std::string_view name = row.name;
     const bool from_registers = name.starts_with("cpu_register_tile_lines") || name == "cpu_stream_elements";
     if (!kernels::cpu::stores_lines_from_registers() && from_registers) reached.insert(row.name);
+    if (!kernels::cpu::selects_bytes() && name == "cpu_shuffle_lines") reached.insert(row.name);
   }
   const auto reach = [&](const problem& what) {
     for (const base::machine& machine : {usual, machine_with(0), machine_with(512 << 10, true), zen4, with_larger_l2}) {
@@ -320,6 +323,8 @@ TEST(rows, every_row_is_the_cheapest_for_some_problem) {
     reach(batched(transpose_problem(6, 12, element_bytes), 100000, 72, 72));
     reach(batched(transpose_problem(24, 20, element_bytes), 100000, 480, 480));
     reach(batched(transpose_problem(3, 5, element_bytes), 1000000, 15, 15));
+    reach(batched(transpose_problem(3, 5, element_bytes), 1000000, 17, 15));
+    reach(batched(transpose_problem(6, 12, element_bytes), 100000, 75, 72));
   }
   reach(strided(16, {{1000000, 1, 8}, {7, 1000000, 1}}));
   reach(problem{.element_bytes = 1});

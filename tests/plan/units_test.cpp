@@ -50,7 +50,7 @@ void expect_sane(const problem& what, const kernels::offer& made, int threads) {
     EXPECT_EQ(made.units, total(made.as<kernels::cpu::gather::strided_args>().outer)) << text;
     return;
   }
-  if (row == "cpu_shuffle") {
+  if (family == "shuffle") {
     const auto& work = made.as<kernels::cpu::shuffle::args>();
     EXPECT_EQ(work.inner.total * work.word_bytes, work.item_bytes) << text;
     EXPECT_EQ(total(work.inner), work.inner.total) << text;
@@ -58,6 +58,11 @@ void expect_sane(const problem& what, const kernels::offer& made, int threads) {
     const std::int64_t blocks =
         work.outer.rank == 0 ? 1 : work.outer.axes[static_cast<std::size_t>(work.outer.rank - 1)].extent;
     EXPECT_EQ(made.units / blocks * ((blocks - 1) * work.items + work.last_items) * work.item_bytes, bytes) << text;
+    if (row == "cpu_shuffle_lines") {
+      EXPECT_LE(work.item_bytes, kernels::cpu::shuffle::most_item) << text;
+      EXPECT_EQ(work.src_end_bytes, map::src_span(form).hi - form.src_offset * form.word_bytes) << text;
+      return;
+    }
     EXPECT_GE(work.items * work.item_bytes, kernels::cpu::shuffle::chunk_bytes) << text;
     EXPECT_LE(work.items * work.item_bytes, kernels::cpu::shuffle::most_block) << text;
     return;

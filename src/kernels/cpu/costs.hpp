@@ -57,6 +57,8 @@ struct cpu_times {
   // Added, times the pairs of a chunk of dst and a chunk of src that a block has, divided by its bytes.
   double shuffle_pair_bytes;
   double shuffle_block_bytes;  // added, divided by the bytes of a block
+  double shuffle_lines;        // whole lines by byte shuffles
+  double shuffle_window;       // added for each window of a line
   // Added to walks over panels, divided by the bytes of a matrix that is one unit; 3 times for bytes, 4 times for words of 16.
   // 302088 x 16 x 3 float32 takes 5.7 times a copy, 195250 x 19 x 8 2.7 times, 50000 x 11 x 7 of 16 bytes 5.6 times (Zen 4,
   // 2026-11-24)

@@ -12,7 +12,7 @@ namespace {
 std::atomic<dispatched*> chosen{nullptr};
 
 template <std::size_t... Bytes>
-[[maybe_unused]] bool is_listed(std::int64_t bytes, std::index_sequence<Bytes...> /*all*/) noexcept {
+bool is_listed(std::int64_t bytes, std::index_sequence<Bytes...> /*all*/) noexcept {
   return ((bytes == static_cast<std::int64_t>(Bytes)) || ...);
 }
 
@@ -26,14 +26,17 @@ bool stores_lines_from_registers() noexcept {
 #endif
 }
 
-bool turns_in_registers(std::int64_t element_bytes) noexcept {
+bool selects_bytes() noexcept {
 #if defined(__x86_64__)
-  if (!stores_lines_from_registers() || !is_listed(element_bytes, block_elements())) return false;
-  return element_bytes % 2 == 0 || __builtin_cpu_supports("avx512vbmi") != 0;
+  return stores_lines_from_registers() && __builtin_cpu_supports("avx512vbmi") != 0;
 #else
-  static_cast<void>(element_bytes);
   return false;
 #endif
+}
+
+bool turns_in_registers(std::int64_t element_bytes) noexcept {
+  return is_listed(element_bytes, block_elements()) &&
+         (element_bytes % 2 == 0 ? stores_lines_from_registers() : selects_bytes());
 }
 
 void dispatched::remember(function best) noexcept {

@@ -10,8 +10,10 @@ namespace cornerturn::kernels::cpu {
 
 // True when the SIMD target in use stores whole cache lines from registers: AVX-512.
 [[nodiscard]] bool stores_lines_from_registers() noexcept;
-// True when, besides, blocks of elements of this size are transposed in registers: policy/element_block-inl.hpp. 3 bytes need
-// a machine that selects bytes of two registers: AVX-512 VBMI.
+// True when, besides, the machine selects bytes of two registers: AVX-512 VBMI.
+[[nodiscard]] bool selects_bytes() noexcept;
+// True when blocks of elements of this size are transposed in registers: policy/element_block-inl.hpp. 3 bytes need
+// selects_bytes().
 [[nodiscard]] bool turns_in_registers(std::int64_t element_bytes) noexcept;
 
 class dispatched {

@@ -2,12 +2,19 @@
 #include "kernels/cpu/shuffle/args.hpp"
 
 #include <algorithm>
+#include <numeric>
 
+#include "kernels/cpu/dispatch.hpp"
 #include "kernels/cpu/split.hpp"
 #include "kernels/kernel.hpp"
 
 namespace cornerturn::kernels::cpu::shuffle {
 namespace {
+
+constexpr std::int64_t unit_bytes = 32 << 10;  // of a run of blocks
+// Overheads of lines, in bytes that a copy would move: both ends of a unit, and the selections of a phase.
+constexpr double run_ends_bytes = 1200;
+constexpr double phase_bytes = 4000;
 
 // True if the axes are contiguous in src, in any order.
 bool contiguous_in_src(const fused_axes& axes) noexcept {
@@ -22,12 +29,12 @@ bool contiguous_in_src(const fused_axes& axes) noexcept {
 }
 
 // Finds the fewest axes that are contiguous in src and in dst, and differ in order. False if an item would have more than
-// most_block bytes.
-bool find_item(args& work, const facts& known) noexcept {
+// `most` bytes.
+bool find_item(args& work, const facts& known, std::int64_t most) noexcept {
   axis_pool left(known.form);
   const axis* next = left.find(&axis::dst_stride, 1);
   while (next != nullptr) {
-    if (next->extent > most_block / work.word_bytes / work.inner.total) return false;
+    if (next->extent > most / work.word_bytes / work.inner.total) return false;
     left.take(next, work.inner);
     if (work.inner.rank > 1 && contiguous_in_src(work.inner)) {
       left.take_rest(work.outer);
@@ -38,22 +45,28 @@ bool find_item(args& work, const facts& known) noexcept {
   return false;
 }
 
-// Several items make a block if they are neighbours in src and in dst: the more bytes, the less is lost at its end.
-void join_items(args& work) noexcept {
-  if (work.outer.rank == 0) return;
+// The last axis counts items that are neighbours in src and in dst, `items` of them in a unit. False: they are no neighbours.
+bool cut_run(args& work, std::int64_t items) noexcept {
+  if (work.outer.rank == 0) return false;
   axis& last = work.outer.axes[static_cast<std::size_t>(work.outer.rank - 1)];
   const std::int64_t words = work.inner.total;
-  if (last.src_stride != words || last.dst_stride != words) return;
-  work.items = std::min(last.extent, most_block / 2 / work.item_bytes);
-  // Blocks of whole chunks have no last chunk that overlaps. The largest one is taken, if it has four chunks or more.
-  for (std::int64_t few = 1; few < work.items; ++few) {
-    if (few * work.item_bytes % chunk_bytes == 0 && few * work.item_bytes >= 4 * chunk_bytes) work.items = few;
-  }
-  work.items = std::max<std::int64_t>(work.items, 1);
+  if (last.src_stride != words || last.dst_stride != words) return false;
+  work.items = std::clamp<std::int64_t>(items, 1, last.extent);
   const std::int64_t blocks = base::ceil_div(last.extent, work.items);
   work.last_items = last.extent - (blocks - 1) * work.items;
   work.outer.total = work.outer.total / last.extent * blocks;
   last = {blocks, last.src_stride * work.items, last.dst_stride * work.items};
+  return true;
+}
+
+// Several items make a block if they are neighbours in src and in dst: the more bytes, the less is lost at its end.
+void join_items(args& work) noexcept {
+  std::int64_t items = most_block / 2 / work.item_bytes;
+  // Blocks of whole chunks have no last chunk that overlaps. The largest one is taken, if it has four chunks or more.
+  for (std::int64_t few = 1; few < items; ++few) {
+    if (few * work.item_bytes % chunk_bytes == 0 && few * work.item_bytes >= 4 * chunk_bytes) items = few;
+  }
+  cut_run(work, items);
 }
 
 // Pairs of a chunk of dst and a chunk of src that it takes bytes of.
@@ -74,13 +87,44 @@ std::int64_t count_pairs(const args& work) noexcept {
   return pairs;
 }
 
+// Different phases of the lines of a run: lines-inl.hpp.
+std::int64_t phases_of(const args& work) noexcept {
+  return work.item_bytes / std::gcd(work.item_bytes, std::int64_t{64});
+}
+
+// Windows of a line, the mean of a few lines of a run that begins at a line. If many phases differ in them, branches are mispredicted:
+// 13 x 13 bytes take 3.0 times a copy, 24 x 8 bytes 1.9 times, both with about two windows (Zen 4, 2026-11-25).
+double windows_of(const args& work) noexcept {
+  constexpr std::int64_t most_samples = 8;
+  byte_map from;
+  fill_map_of_item(work, from);
+  const std::int64_t item = work.item_bytes;
+  const std::int64_t phases = phases_of(work), samples = std::min(phases, most_samples);
+  std::int64_t windows = 0, fewest = INT64_MAX, most = 0;
+  for (std::int64_t k = 0; k < samples; ++k) {
+    const std::int64_t begin = k * phases / samples * 64;
+    std::int64_t low = INT64_MAX, high = 0;
+    for (std::int64_t byte = begin; byte < begin + 64; ++byte) {
+      const std::int64_t src = byte / item * item + from[static_cast<std::size_t>(byte % item)];
+      low = std::min(low, src);
+      high = std::max(high, src);
+    }
+    const std::int64_t here = (high - low) / 128 + 1;
+    windows += here;
+    fewest = std::min(fewest, here);
+    most = std::max(most, here);
+  }
+  const bool unpredictable = phases > 2 * most_samples && fewest < most;
+  return static_cast<double>(windows) / static_cast<double>(samples) + (unpredictable ? 0.6 : 0);
+}
+
 }  // namespace
 
 bool offer_blocks(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
   if (known.form.empty || is_one_run(known.form)) return false;
   auto& work = made.emplace<args>();
   work.word_bytes = known.form.word_bytes;
-  if (!find_item(work, known)) return false;
+  if (!find_item(work, known, most_block)) return false;
   work.item_bytes = work.inner.total * work.word_bytes;
   join_items(work);
   const std::int64_t block = work.items * work.item_bytes;
@@ -93,6 +137,33 @@ bool offer_blocks(const facts& known, const target& on, const kernel& /*row*/, o
               costs.times.shuffle_block_bytes / static_cast<double>(block);
   made.binds = work.streaming ? bound::dram : bound::issue;
   made.reason = "small blocks that are contiguous in src and in dst: byte shuffles put each chunk of dst together";
+  return true;
+}
+
+bool offer_lines(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
+  if (known.form.empty || is_one_run(known.form) || !selects_bytes()) return false;
+  auto& work = made.emplace<args>();
+  work.word_bytes = known.form.word_bytes;
+  if (!find_item(work, known, most_item)) return false;
+  work.item_bytes = work.inner.total * work.word_bytes;
+  // A line of a larger item may take its bytes from 640 bytes of src: of one run, whose elements are so far apart.
+  const axis& run = work.inner.axes[0];
+  const bool near = run.extent * work.word_bytes >= 64 && run.src_stride <= 10;
+  if (work.item_bytes > most_block && !near) return false;
+  if (!cut_run(work, unit_bytes / work.item_bytes)) return false;
+  work.streaming = !fits_cache(known, on);
+  work.src_end_bytes = map::src_span(known.form).hi;
+  share_out(made, known, costs_of(*on.cpu), work.outer.total);
+  const auto phases = static_cast<double>(phases_of(work));
+  const double windows = windows_of(work);
+  if (phases * windows > most_windows) return false;
+  const cpu_times& times = costs_of(*on.cpu).times;
+  made.time = times.shuffle_lines + times.shuffle_window * windows +
+              run_ends_bytes / static_cast<double>(work.items * work.item_bytes) +
+              phase_bytes * phases / static_cast<double>(known.bytes);
+  made.binds = work.streaming ? bound::dram : bound::issue;
+  made.reason =
+      "runs of small blocks that are permuted within themselves: byte shuffles put whole lines of dst together";
   return true;
 }
 

@@ -1,4 +1,5 @@
-// The family shuffle: small blocks of any words that are contiguous in src and in dst, such as a batch of 3 x 52 bytes.
+// The family shuffle: small blocks of any words that are contiguous in src and in dst, such as a batch of 3 x 52 bytes. With
+// AVX-512 VBMI, whole lines of dst are put together in registers: lines-inl.hpp. Else:
 //   1. a chunk of dst, 16 bytes, takes bytes of a few chunks of src: for each such pair a mask says which byte goes where.
 //      The masks are made once a call
 //   2. the chunk is the OR of the shuffled chunks of src
@@ -13,6 +14,7 @@
 #include "kernels/cpu/policy/block-inl.hpp"
 #include "kernels/cpu/policy/line_stores-inl.hpp"
 #include "kernels/cpu/shuffle/args.hpp"
+#include "kernels/cpu/shuffle/lines-inl.hpp"
 #include "kernels/kernel.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -142,6 +144,27 @@ void shuffle_blocks(const void* args, const arrays& all, std::int64_t begin, std
   flush();
   writer.finish();
   finish_streaming();
+}
+
+void shuffle_lines([[maybe_unused]] const void* args, [[maybe_unused]] const arrays& all,
+                   [[maybe_unused]] std::int64_t begin, [[maybe_unused]] std::int64_t end) {
+#if HWY_TARGET <= HWY_AVX3
+  const auto& work = *static_cast<const shuffle::args*>(args);
+  line_shuffle lines(work, all.src + work.src_end_bytes);
+  odometer outer(work.outer, work.word_bytes, begin, false);
+  const std::int64_t run = work.outer.axes[static_cast<std::size_t>(work.outer.rank - 1)].extent;
+  std::int64_t at = begin % run;  // in the last axis
+  for (std::int64_t unit = begin; unit < end; ++unit, outer.next()) {
+    if (++at == run) at = 0;
+    const std::int64_t bytes = (at == 0 ? work.last_items : work.items) * work.item_bytes;
+    if (work.streaming) {
+      lines.move<true>(all.src + outer.src(), all.dst + outer.dst(), bytes);
+    } else {
+      lines.move<false>(all.src + outer.src(), all.dst + outer.dst(), bytes);
+    }
+  }
+  if (work.streaming) finish_streaming();
+#endif
 }
 
 }  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE
