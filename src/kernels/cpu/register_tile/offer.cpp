@@ -105,8 +105,8 @@ bool offer_items(const facts& known, const target& on, const kernel& row, offer&
   const std::int64_t in_blocks = base::ceil_div(work.rows, n) * base::ceil_div(work.cols, n) * n * n;
   const auto start = item_start_bytes / static_cast<double>(bytes);
   const auto filled = static_cast<double>(in_blocks * work.word_bytes) / static_cast<double>(bytes);
-  // Words of one or two bytes take less than others: 13 x 13 bytes 2.4 times a copy, 16 x 24 bytes 1.7 times, 8 x 13 words of two
-  // bytes 1.8 times, 8 x 16 words of four bytes 3.1 times (Zen 4, 2026-11-25).
+  // Words of one or two bytes take less time than others. 13 x 13 bytes take 2.4 times a copy, 16 x 24 bytes 1.7 times, 8 x 13
+  // words of two bytes 1.8 times, 8 x 16 words of four bytes 3.1 times (Zen 4, 2026-11-25).
   made.time += work.word_bytes <= 2 ? 0.4 * start + 0.75 * filled - 0.57 : start + filled - 0.5;
   made.reason = "small matrices end to end in dst: each is transposed in registers and stored straight to dst";
   return true;
