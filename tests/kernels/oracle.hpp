@@ -101,7 +101,6 @@ inline byte_range range_of(const problem& what, std::int64_t axis::*stride) {
   return {range.lo * what.element_bytes, range.hi * what.element_bytes};
 }
 
-// The problem as C++ code, so that a failure can be pasted into a test.
 inline std::string to_text(const problem& what) {
   std::string text = "{.element_bytes = " + std::to_string(what.element_bytes) +
                      ", .rank = " + std::to_string(what.rank) + ", .axes = {{";

@@ -17,6 +17,7 @@
 
 #include "api/check.hpp"
 #include "cases.hpp"
+#include "instructions.hpp"
 #include "kernels/cpu/block_sizes.hpp"
 #include "kernels/cpu/short_wide/args.hpp"
 #include "kernels/cpu/split.hpp"
@@ -263,7 +264,8 @@ std::vector<parameter> rows_by_targets() {
     if (row.run == nullptr || row.kind != kernels::row_kind::move) continue;
     const std::string_view family = row.family;
     for (const std::string_view target : kernels::simd_targets()) {
-      if (row.name == std::string_view("cpu_stream_elements") && !target.starts_with("AVX3")) continue;
+      const bool wide = std::string_view(row.note).find("(AVX-512") != std::string_view::npos;
+      if (!testing::has_instructions(row.note) || (wide && !target.starts_with("AVX3"))) continue;
       all.emplace_back(row.name, target);
       if (family == "reference" || std::string_view(row.name) == "cpu_gather_strided")
         break;  // one text, whatever the target

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "../kernels/cases.hpp"
+#include "../kernels/instructions.hpp"
 #include "../kernels/oracle.hpp"
 #include "api/check.hpp"
 #include "kernels/cpu/copy/args.hpp"
@@ -297,9 +298,9 @@ TEST(rows, every_row_is_the_cheapest_for_some_problem) {
   for (const kernels::kernel& row : kernels::all()) {
     if (std::string_view(row.family) == "reference") reached.insert(row.name);  // by name only
     const std::string_view name = row.name;
-    const bool from_registers = name.starts_with("cpu_register_tile_lines") || name == "cpu_stream_elements";
-    if (!kernels::cpu::stores_lines_from_registers() && from_registers) reached.insert(row.name);
-    if (!kernels::cpu::selects_bytes() && name == "cpu_shuffle_lines") reached.insert(row.name);
+    const bool tiles = name.starts_with("cpu_register_tile_lines");
+    if (!testing::has_instructions(row.note) || (tiles && !kernels::cpu::stores_lines_from_registers()))
+      reached.insert(row.name);
   }
   const auto reach = [&](const problem& what) {
     for (const base::machine& machine : {usual, machine_with(0), machine_with(512 << 10, true), zen4, with_larger_l2}) {

@@ -52,13 +52,14 @@ void expect_sane(const problem& what, const kernels::offer& made, int threads) {
   }
   if (family == "shuffle") {
     const auto& work = made.as<kernels::cpu::shuffle::args>();
-    EXPECT_EQ(work.inner.total * work.word_bytes, work.item_bytes) << text;
+    EXPECT_EQ(work.rows > 0 ? work.rows * work.src_item_bytes : work.inner.total * work.word_bytes, work.item_bytes)
+        << text;
     EXPECT_EQ(total(work.inner), work.inner.total) << text;
     EXPECT_EQ(total(work.outer), made.units) << text;
     const std::int64_t blocks =
         work.outer.rank == 0 ? 1 : work.outer.axes[static_cast<std::size_t>(work.outer.rank - 1)].extent;
     EXPECT_EQ(made.units / blocks * ((blocks - 1) * work.items + work.last_items) * work.item_bytes, bytes) << text;
-    if (row == "cpu_shuffle_lines") {
+    if (row != "cpu_shuffle") {
       EXPECT_LE(work.item_bytes, kernels::cpu::shuffle::most_item) << text;
       EXPECT_EQ(work.src_end_bytes, map::src_span(form).hi - form.src_offset * form.word_bytes) << text;
       return;

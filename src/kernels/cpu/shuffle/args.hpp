@@ -24,6 +24,11 @@ struct args {
   std::int64_t last_items = 1;     // of that block
   bool streaming = false;          // non-temporal stores
   std::int64_t src_end_bytes = 0;  // nothing from here on may be loaded
+  // Of lines-inl.hpp. An item begins so many bytes behind the item before it in src, and its rows, if it has any, are so many
+  // bytes apart. Without rows, it is contiguous in src.
+  std::int64_t src_item_bytes = 0;
+  std::int64_t rows = 0;
+  std::int64_t row_pitch = 0;
 };
 
 // The byte of src for each byte of an item of dst.

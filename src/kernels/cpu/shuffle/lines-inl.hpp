@@ -1,8 +1,8 @@
-// Small items that follow one another in src and in dst, each permuted within itself (AVX-512 VBMI). Lines of dst are put together
-// in registers:
+// Small items that follow one another in src and in dst (AVX-512 VBMI). Lines of dst are put together in registers:
 //
+//   item     a block that is permuted within itself, or one element of each of a few rows
 //   phase    where a line begins in its item. It tells which bytes of src the line takes
-//   window   128 bytes of src. A line takes its bytes from a few windows, one behind the other, with one shuffle for each
+//   half     64 bytes of src: a part of a block, or of a row. A line takes bytes of a few halves, two with each shuffle
 //
 // The selections of a phase are made when a line of this phase comes first. If there is no room left, all are made anew.
 #if defined(CORNERTURN_SHUFFLE_LINES_INL) == defined(HWY_TARGET_TOGGLE)
@@ -29,8 +29,12 @@ class line_shuffle {
  public:
   // readable_end: the end of src.
   line_shuffle(const shuffle::args& work, const std::byte* readable_end) noexcept
-      : item_(work.item_bytes), readable_end_(readable_end) {
-    shuffle::fill_map_of_item(work, from_);
+      : item_(work.item_bytes),
+        src_item_(work.src_item_bytes),
+        rows_(work.rows),
+        apart_(work.rows > 0 ? work.row_pitch : line_bytes),
+        readable_end_(readable_end) {
+    if (rows_ == 0) shuffle::fill_map_of_item(work, from_);
     constexpr std::int64_t selection_bytes = capacity * line_bytes;
     constexpr auto mask_bytes = capacity * static_cast<std::int64_t>(sizeof(__mmask64));
     const auto phase_bytes = item_ * static_cast<std::int64_t>(sizeof(phase));
@@ -49,7 +53,7 @@ class line_shuffle {
     const std::int64_t head =
         HWY_MIN(bytes, -static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to)) & (line_bytes - 1));
     if (head > 0) put(line(phase_of(0), from), to, head);
-    from += head / item_ * item_;
+    from += head / item_ * src_item_;
     std::int64_t at = head % item_;
     std::byte* const end = to + bytes;
     for (to += head; to + line_bytes <= end; to += line_bytes) {
@@ -68,76 +72,84 @@ class line_shuffle {
 
  private:
   struct phase {
-    std::int32_t windows = 0;  // 0: its selections are not made
-    std::int32_t first = 0;    // its first window in the table
-    std::int32_t offset = 0;   // of that window, from the begin of the item
-    std::int32_t next = 0;     // the phase of the next line
-    std::int32_t items = 0;    // bytes of src from the item of this line to the item of the next line
+    std::int32_t shuffles = 0;  // 0: its selections are not made
+    std::int32_t first = 0;     // its first selection in the table
+    std::int32_t offset = 0;    // of its first half, from the begin of the item
+    std::int32_t next = 0;      // the phase of the next line
+    std::int32_t items = 0;     // bytes of src from the item of this line to the item of the next line
   };
 
   HWY_INLINE const phase& phase_of(std::int64_t at) {
-    if (HWY_UNLIKELY(phases_[at].windows == 0)) make(at);
+    if (HWY_UNLIKELY(phases_[at].shuffles == 0)) make(at);
     return phases_[at];
   }
 
   HWY_NOINLINE void make(std::int64_t at) {
-    std::array<std::int32_t, line_bytes> taken;
+    std::array<std::int32_t, line_bytes> half, place;  // of each byte of the line
     std::int64_t item = 0, byte = at;
-    for (std::int32_t& one : taken) {
-      one = static_cast<std::int32_t>(item + from_[static_cast<std::size_t>(byte)]);
+    const std::int64_t element = rows_ > 0 ? item_ / rows_ : 0;
+    for (std::size_t k = 0; k < half.size(); ++k) {
+      half[k] = static_cast<std::int32_t>(rows_ > 0 ? byte / element : 0);
+      place[k] = static_cast<std::int32_t>(item + (rows_ > 0 ? byte % element : from_[static_cast<std::size_t>(byte)]));
       if (++byte < item_) continue;
       byte = 0;
-      item += item_;
+      item += src_item_;
     }
-    const auto [low, high] = std::minmax_element(taken.begin(), taken.end());
-    const std::int32_t count = (*high - *low) / 128 + 1;
+    const std::int32_t low = rows_ > 0 ? 0 : *std::min_element(place.begin(), place.end());
+    if (rows_ == 0) {
+      for (std::size_t k = 0; k < half.size(); ++k) {
+        half[k] = (place[k] - low) / 64;
+        place[k] = (place[k] - low) % 64;
+      }
+    }
+    const std::int32_t count = *std::max_element(half.begin(), half.end()) / 2 + 1;
     if (used_ + count > capacity) {
       std::fill_n(phases_, item_, phase{});
       used_ = 0;
     }
-    phases_[at] = {.windows = count,
+    phases_[at] = {.shuffles = count,
                    .first = used_,
-                   .offset = *low,
+                   .offset = low,
                    .next = static_cast<std::int32_t>(byte),
                    .items = static_cast<std::int32_t>(item)};
-    used_ += count;
-    for (std::int32_t w = 0; w < count; ++w) {
-      const std::int64_t place = phases_[at].first + w;
+    for (std::int32_t n = 0; n < count; ++n, ++used_) {
       __mmask64 mine = 0;
-      for (std::size_t k = 0; k < taken.size(); ++k) {
-        const std::int32_t inside = taken[k] - *low - 128 * w;
-        if (inside >= 0 && inside < 128) mine |= __mmask64{1} << k;
-        selections_[place * line_bytes + static_cast<std::int64_t>(k)] = static_cast<std::uint8_t>(inside & 127);
+      for (std::size_t k = 0; k < half.size(); ++k) {
+        if (half[k] / 2 == n) mine |= __mmask64{1} << k;
+        selections_[used_ * line_bytes + static_cast<std::int64_t>(k)] =
+            static_cast<std::uint8_t>(half[k] % 2 * 64 + place[k]);
       }
-      masks_[place] = mine;
+      masks_[used_] = mine;
     }
+  }
+
+  // Half k of those that begin at `from`. A row behind the last one is not loaded.
+  HWY_INLINE const std::byte* half_at(const std::byte* from, std::int64_t k) const {
+    return from + (rows_ > 0 ? HWY_MIN(k, rows_ - 1) : k) * apart_;
   }
 
   // The line of this phase in the item at `item`.
   HWY_INLINE __m512i line(const phase& one, const std::byte* item) const {
-    const std::byte* from = item + one.offset;
-    if (HWY_UNLIKELY(from + 128 * one.windows > readable_end_)) return last_line(one, from);
-    return windows(one, [&](std::int32_t half) HWY_ATTR { return _mm512_loadu_si512(from + 64 * half); });
+    const std::byte* const from = item + one.offset;
+    if (HWY_UNLIKELY(half_at(from, 2 * one.shuffles - 1) + line_bytes > readable_end_)) return last_line(one, from);
+    return shuffled(one, [&](std::int32_t k) HWY_ATTR { return _mm512_loadu_si512(half_at(from, k)); });
   }
   // Loads nothing from readable_end_ on.
   HWY_NOINLINE __m512i last_line(const phase& one, const std::byte* from) const {
-    return windows(one, [&](std::int32_t half) HWY_ATTR {
-      const std::int64_t left = readable_end_ - from - 64 * half;
+    return shuffled(one, [&](std::int32_t k) HWY_ATTR {
+      const std::int64_t left = readable_end_ - half_at(from, k);
       if (left <= 0) return _mm512_setzero_si512();
-      return _mm512_maskz_loadu_epi8(~std::uint64_t{0} >> (64 - HWY_MIN(left, line_bytes)), from + 64 * half);
+      return _mm512_maskz_loadu_epi8(~std::uint64_t{0} >> (64 - HWY_MIN(left, line_bytes)), half_at(from, k));
     });
   }
   template <class Load>
-  HWY_INLINE __m512i windows(const phase& one, const Load& load_half) const {
-    const std::int64_t place = one.first;
-    const std::uint8_t* const selection = selections_ + place * line_bytes;
+  HWY_INLINE __m512i shuffled(const phase& one, const Load& load_half) const {
+    const std::uint8_t* const selection = selections_ + one.first * line_bytes;
     __m512i all = select_bytes_of(load_half(0), _mm512_load_si512(selection), load_half(1));
-    if (one.windows == 1) return all;
-    all = _mm512_maskz_mov_epi8(masks_[place], all);
-    for (std::int32_t w = 1; w < one.windows; ++w) {
+    for (std::int32_t n = 1; n < one.shuffles; ++n) {
       const __m512i more =
-          select_bytes_of(load_half(2 * w), _mm512_load_si512(selection + w * line_bytes), load_half(2 * w + 1));
-      all = _mm512_mask_mov_epi8(all, masks_[place + w], more);
+          select_bytes_of(load_half(2 * n), _mm512_load_si512(selection + n * line_bytes), load_half(2 * n + 1));
+      all = _mm512_mask_mov_epi8(all, masks_[one.first + n], more);
     }
     return all;
   }
@@ -153,6 +165,9 @@ class line_shuffle {
   static constexpr std::int32_t capacity = shuffle::most_windows;
 
   std::int64_t item_;
+  std::int64_t src_item_;
+  std::int64_t rows_;
+  std::int64_t apart_;  // bytes from one half to the next
   const std::byte* readable_end_;
   shuffle::byte_map from_;
   std::uint8_t* selections_ = nullptr;
