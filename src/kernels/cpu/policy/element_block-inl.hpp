@@ -75,6 +75,38 @@ struct element_block {
   alignas(64) static constexpr selection upper_half = half(side / 2);
 };
 
+// The first `bytes` bytes of a register. Shape   0 < bytes <= 64
+HWY_INLINE __m512i load_bytes(const std::byte* from, std::int64_t bytes) {
+  return bytes == 64 ? _mm512_loadu_si512(from) : _mm512_maskz_loadu_epi8(~std::uint64_t{0} >> (64 - bytes), from);
+}
+HWY_INLINE void store_bytes(__m512i v, std::byte* to, std::int64_t bytes) {
+  if (bytes == 64) return _mm512_storeu_si512(to, v);
+  _mm512_mask_storeu_epi8(to, ~std::uint64_t{0} >> (64 - bytes), v);
+}
+
+// Effect  to[c][r] = row[r][c]: elements at `offset` of each row become columns, `pitch` bytes apart
+// Shape   rows, cols: at most `side`. Whole: both are
+template <std::size_t Bytes, bool Whole, class Rows>
+HWY_INLINE void move_element_block(const Rows& row, std::int64_t offset, std::int64_t rows, std::int64_t cols,
+                                   std::byte* to, std::int64_t pitch) {
+  using block = element_block<Bytes>;
+  constexpr auto side = static_cast<std::int64_t>(block::side);
+  constexpr auto element = static_cast<std::int64_t>(Bytes);
+  if constexpr (Whole) rows = cols = side;
+  __m512i v[block::side];
+  HWY_UNROLL(16)
+  for (std::int64_t k = 0; k < side; ++k) {
+    const bool mine = Whole || k < rows;
+    v[k] = mine ? load_bytes(row[static_cast<std::size_t>(k)] + offset, cols * element) : _mm512_setzero_si512();
+  }
+  block::turn(v);
+  HWY_UNROLL(16)
+  for (std::int64_t k = 0; k < side; ++k) {
+    if (!Whole && k >= cols) break;
+    store_bytes(v[k], to + k * pitch, rows * element);
+  }
+}
+
 }  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif

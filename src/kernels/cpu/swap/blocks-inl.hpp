@@ -148,13 +148,14 @@ struct line_blocks {
       turn<true>(upper, pitch, side, side, of_upper, 64);
       turn<true>(lower, pitch, side, side, upper, pitch);
       HWY_UNROLL(4)
-      for (std::int64_t k = 0; k < side; ++k) put(_mm512_load_si512(of_upper + 64 * k), lower + k * pitch, row_bytes);
+      for (std::int64_t k = 0; k < side; ++k)
+        store_bytes(_mm512_load_si512(of_upper + 64 * k), lower + k * pitch, row_bytes);
       return;
     }
     turn<false>(upper, pitch, rows, cols, of_upper, 64);
     turn<false>(lower, pitch, cols, rows, upper, pitch);
     for (std::int64_t k = 0; k < cols; ++k) {
-      put(_mm512_load_si512(of_upper + 64 * k), lower + k * pitch, rows * element_bytes);
+      store_bytes(_mm512_load_si512(of_upper + 64 * k), lower + k * pitch, rows * element_bytes);
     }
   }
   static HWY_NOINLINE void diagonal(std::byte* corner, std::int64_t pitch, std::int64_t rows,
@@ -163,21 +164,12 @@ struct line_blocks {
     alignas(64) std::byte buffer[side * 64];
     turn<false>(corner, pitch, rows, rows, buffer, 64);
     for (std::int64_t k = 0; k < rows; ++k) {
-      put(_mm512_load_si512(buffer + 64 * k), corner + k * pitch, rows * element_bytes);
+      store_bytes(_mm512_load_si512(buffer + 64 * k), corner + k * pitch, rows * element_bytes);
     }
   }
 
  private:
   static constexpr std::int64_t row_bytes = side * element_bytes;  // of a whole block: 48 or 64
-
-  static HWY_INLINE __mmask64 first(std::int64_t bytes) { return ~std::uint64_t{0} >> (64 - bytes); }
-  static HWY_INLINE __m512i take(const std::byte* from, std::int64_t bytes) {
-    return bytes == 64 ? _mm512_loadu_si512(from) : _mm512_maskz_loadu_epi8(first(bytes), from);
-  }
-  static HWY_INLINE void put(__m512i v, std::byte* to, std::int64_t bytes) {
-    if (bytes == 64) return _mm512_storeu_si512(to, v);
-    _mm512_mask_storeu_epi8(to, first(bytes), v);
-  }
 
   // to[c][r] = from[r][c]. Whole: side x side elements
   template <bool Whole>
@@ -187,7 +179,7 @@ struct line_blocks {
       alignas(64) std::byte staged[Whole ? 1 : side * 64];
       if constexpr (!Whole) {
         for (std::int64_t r = 0; r < rows; ++r) {
-          _mm512_store_si512(staged + 64 * r, take(from + r * pitch, cols * element_bytes));
+          _mm512_store_si512(staged + 64 * r, load_bytes(from + r * pitch, cols * element_bytes));
         }
         from = staged;
         pitch = 64;
@@ -200,25 +192,11 @@ struct line_blocks {
         HWY_UNROLL(16)
         for (std::int64_t k = 0; k < across; ++k) {
           if (!Whole && c + k >= cols) break;
-          put(v[k], to + k * to_pitch, Whole ? row_bytes : rows * element_bytes);
+          store_bytes(v[k], to + k * to_pitch, Whole ? row_bytes : rows * element_bytes);
         }
       }
     } else {
-      __m512i v[side];
-      HWY_UNROLL(16)
-      for (std::int64_t k = 0; k < side; ++k) {
-        if constexpr (Whole) {
-          v[k] = take(from + k * pitch, row_bytes);
-        } else {
-          v[k] = k < rows ? take(from + k * pitch, cols * element_bytes) : _mm512_setzero_si512();
-        }
-      }
-      element_block<Bytes>::turn(v);
-      HWY_UNROLL(16)
-      for (std::int64_t k = 0; k < side; ++k) {
-        if (!Whole && k >= cols) break;
-        put(v[k], to + k * to_pitch, Whole ? row_bytes : rows * element_bytes);
-      }
+      move_element_block<Bytes, Whole>(even_rows{from, pitch}, 0, rows, cols, to, to_pitch);
     }
   }
 };
