@@ -332,6 +332,7 @@ TEST(rows, every_row_is_the_cheapest_for_some_problem) {
   reach(permuted({5, 6, 1024}, {1, 0, 2}, 1));
   reach(permuted({100000, 7, 5, 3}, {0, 2, 1, 3}, 1));
   reach(permuted({20000, 20, 60, 3}, {0, 2, 1, 3}, 1));
+  reach(permuted({70, 22, 52, 4, 12}, {2, 0, 1, 4, 3}, 1));
   reach(strided(4, {{100, 1, 3}}));
   for (const kernels::kernel& row : kernels::all()) {
     if (row.run != nullptr && row.kind == kernels::row_kind::move) {

@@ -60,7 +60,7 @@ void expect_sane(const problem& what, const kernels::offer& made, int threads) {
         work.outer.rank == 0 ? 1 : work.outer.axes[static_cast<std::size_t>(work.outer.rank - 1)].extent;
     EXPECT_EQ(made.units / blocks * ((blocks - 1) * work.items + work.last_items) * work.item_bytes, bytes) << text;
     if (row != "cpu_shuffle") {
-      EXPECT_LE(work.item_bytes, kernels::cpu::shuffle::most_item) << text;
+      EXPECT_LE(work.item_bytes, kernels::cpu::most_item) << text;
       EXPECT_EQ(work.src_end_bytes, map::src_span(form).hi - form.src_offset * form.word_bytes) << text;
       return;
     }

@@ -39,4 +39,9 @@ std::byte* item_buffer(std::int64_t bytes) noexcept {
   return grow(mine, bytes);
 }
 
+std::byte* selection_buffer(std::int64_t bytes) noexcept {
+  static thread_local buffer mine;
+  return grow(mine, bytes);
+}
+
 }  // namespace cornerturn::kernels::cpu

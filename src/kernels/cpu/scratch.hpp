@@ -12,4 +12,7 @@ namespace cornerturn::kernels::cpu {
 // A second buffer of the thread, for code that calls kernels which use scratch().
 [[nodiscard]] std::byte* item_buffer(std::int64_t bytes) noexcept;
 
+// A buffer of the thread for the selections of byte shuffles.
+[[nodiscard]] std::byte* selection_buffer(std::int64_t bytes) noexcept;
+
 }  // namespace cornerturn::kernels::cpu

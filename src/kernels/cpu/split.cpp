@@ -45,6 +45,37 @@ void axis_pool::take_rest(fused_axes& into) noexcept {
   count_ = 0;
 }
 
+namespace {
+
+// True if the axes are contiguous in src, in any order.
+bool contiguous_in_src(const fused_axes& axes) noexcept {
+  std::int64_t words = 1;
+  for (int found = 0; found < axes.rank; ++found) {
+    const auto* const end = axes.axes.data() + axes.rank;
+    const auto* const next = std::find_if(axes.axes.data(), end, [&](const axis& a) { return a.src_stride == words; });
+    if (next == end) return false;
+    words *= next->extent;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool find_item(const facts& known, std::int64_t most, fused_axes& inner, fused_axes& outer) noexcept {
+  axis_pool left(known.form);
+  const axis* next = left.find(&axis::dst_stride, 1);
+  while (next != nullptr) {
+    if (next->extent > most / known.form.word_bytes / inner.total) return false;
+    left.take(next, inner);
+    if (inner.rank > 1 && contiguous_in_src(inner)) {
+      left.take_rest(outer);
+      return true;
+    }
+    next = left.next(&axis::dst_stride, inner);
+  }
+  return false;
+}
+
 bool has_rows_and_columns(const facts& known) noexcept {
   return !known.form.empty && known.src_unit() != nullptr && known.dst_unit() != nullptr &&
          known.dst_unit()->src_stride != 1;

@@ -51,6 +51,10 @@ class axis_pool {
   return known.bytes <= std::max<std::int64_t>(cached_limit_bytes(*on.cpu) - known.beside_bytes, 0);
 }
 
+// Finds the axes of an item: the fewest axes that are contiguous in src and in dst, and differ in order. False if an item would
+// have more than `most` bytes.
+[[nodiscard]] bool find_item(const facts& known, std::int64_t most, fused_axes& inner, fused_axes& outer) noexcept;
+
 // Words of an element: the length of an inner run that is contiguous in src and dst, else 1. 0: no axis continues the dst
 // run.
 [[nodiscard]] std::int64_t element_words(const facts& known) noexcept;

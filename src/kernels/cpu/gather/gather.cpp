@@ -1,6 +1,7 @@
 // The family gather: problems that register blocks cannot take.
 //   elements  any size and src stride, one at a time, dst in whole lines   policy/panels-inl.hpp
 //   packed    short dst runs of such elements, put together                policy/packed-inl.hpp
+//   shuffled  small blocks that are permuted within themselves, as elements   policy/line_shuffle-inl.hpp
 //   box       short axes that alternate in src and dst                     box-inl.hpp
 //   strided   dst has no unit stride: one word at a time
 #include "kernels/cpu/targets.hpp"  // before Highway
@@ -13,6 +14,7 @@
 #include "kernels/cpu/gather/box-inl.hpp"
 #include "kernels/cpu/policy/elements-inl.hpp"
 #include "kernels/cpu/policy/fill-inl.hpp"
+#include "kernels/cpu/policy/line_shuffle-inl.hpp"
 #include "kernels/cpu/policy/packed-inl.hpp"
 #include "kernels/cpu/policy/panels-inl.hpp"
 #include "kernels/kernel.hpp"
@@ -43,6 +45,37 @@ struct element_fill {
   }
 };
 
+#if HWY_TARGET <= HWY_AVX3
+// Elements that are permuted within themselves.
+struct shuffled_fill {
+  static constexpr std::int64_t spare_cols = 0;
+  static constexpr bool pads = false;
+  const blocking& work;
+  mutable line_shuffle items;
+
+  shuffled_fill(const gather::shuffled_args& of, const std::byte* src) noexcept
+      : work(of), items(of.item, src + of.src_end_bytes) {}
+
+  HWY_INLINE void part(const strip& rows, std::int64_t c, std::int64_t cols, std::int64_t panel_cols, std::byte* to,
+                       std::int64_t pitch) const {
+    const read_ahead ahead{rows, work.prefetch_bytes, panel_cols * work.src_col_bytes};
+    ahead.each_row(c * work.src_col_bytes, cols * work.src_col_bytes);
+    for (int r = 0; r < rows.count; ++r, to += work.element_bytes) {
+      const std::byte* from = rows.row[r] + c * work.src_col_bytes;
+      for (std::int64_t k = 0; k < cols; ++k, from += work.src_col_bytes) items.move_item(from, to + k * pitch);
+    }
+  }
+  HWY_INLINE void copy_element(const std::byte* from, std::byte* to) const { items.move_item(from, to); }
+};
+#endif
+
+void gather_shuffled([[maybe_unused]] const void* args, [[maybe_unused]] const arrays& all,
+                     [[maybe_unused]] std::int64_t begin, [[maybe_unused]] std::int64_t end) {
+#if HWY_TARGET <= HWY_AVX3
+  const auto& work = *static_cast<const gather::shuffled_args*>(args);
+  move_panels(work, all.src, all.dst, begin, end, shuffled_fill(work, all.src));
+#endif
+}
 void gather_elements(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
   const auto& work = *static_cast<const gather::elements_args*>(args);
   move_panels(work, all.src, all.dst, begin, end, element_fill(work));

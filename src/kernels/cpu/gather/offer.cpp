@@ -10,6 +10,9 @@
 namespace cornerturn::kernels::cpu::gather {
 namespace {
 
+// Of an item that is an element. Longer ones are copied in pieces of several windows each.
+constexpr std::int64_t most_shuffled_bytes = 512;
+
 void finish(offer& made, const blocking& work, const facts& known, const cpu_costs& costs, double more) noexcept {
   share_out(made, known, costs, work.units());
   made.time = costs.times.gather + costs.times.gather_bytes / static_cast<double>(work.element_bytes) + more;
@@ -84,6 +87,30 @@ bool offer_packed(const facts& known, const target& on, const kernel& /*row*/, o
   if (work.element_bytes == 3 && work.src_col_bytes == 3 && work.rows.total > 8 && turns_in_registers(3))
     made.time -= 3.2;
   made.reason = "elements are copied one by one into short dst runs, which are written as one";
+  return true;
+}
+
+bool offer_shuffled(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
+  if (known.form.empty || is_one_run(known.form) || !selects_bytes()) return false;
+  auto& work = made.emplace<shuffled_args>();
+  fused_axes outer;
+  if (!find_item(known, most_shuffled_bytes, work.item.inner, outer) || outer.rank == 0) return false;
+  const std::int64_t unit = work.item.inner.total;
+  work.item.word_bytes = known.form.word_bytes;
+  work.item.item_bytes = work.item.src_item_bytes = unit * known.form.word_bytes;
+  // The problem whose elements are the items.
+  facts items = known;
+  items.form.rank = 0;
+  for (int k = 0; k < outer.rank; ++k) items.form.axes[items.form.rank++] = outer.axes[static_cast<std::size_t>(k)];
+  items.form.axes[items.form.rank] = {unit, 1, 1};
+  items.src_unit_axis = items.dst_unit_axis = items.form.rank++;
+  if (element_words(items) != unit) return false;
+  const cpu_costs& costs = costs_of(*on.cpu);
+  split(work, items, on, unit, true);
+  cut_panels(work, costs);
+  cut_rows(work, items, costs);
+  finish(made, work, items, costs, 1.5 + unit_starts(work, costs));
+  made.reason = "blocks that are permuted within themselves are elements: byte shuffles permute each of them";
   return true;
 }
 

@@ -159,7 +159,14 @@ void move_panels(const blocking& work, const std::byte* src, std::byte* dst, std
   const std::int64_t e = work.element_bytes;
   const panel_buffer buffer(work, Fill::spare_cols,
                             2 * (work.group + strip_rows) * static_cast<std::int64_t>(sizeof(std::byte*)));
-  if (buffer.data() == nullptr) return move_without_buffer(work, src, dst, begin, end);
+  if (buffer.data() == nullptr) {
+    if constexpr (requires { fill.copy_element(src, dst); }) {
+      return move_without_buffer(work, src, dst, begin, end,
+                                 [&](const std::byte* from, std::byte* to) { fill.copy_element(from, to); });
+    } else {
+      return move_without_buffer(work, src, dst, begin, end);
+    }
+  }
   const std::int64_t per_outer = work.panels() * work.row_chunks();
   odometer outer(work.outer, work.word_bytes, begin / per_outer, false);
   std::int64_t inner = begin % per_outer;

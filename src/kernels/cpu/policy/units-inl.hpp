@@ -89,9 +89,10 @@ HWY_INLINE unit_place place_of(const blocking& work, std::int64_t unit_in_outer)
   return here;
 }
 
-// Without memory for a buffer: one element at a time, straight to dst.
+// Without memory for a buffer: one element at a time, straight to dst. copy(from, to) copies one element.
+template <class Copy>
 HWY_INLINE void move_without_buffer(const blocking& work, const std::byte* src, std::byte* dst, std::int64_t begin,
-                                    std::int64_t end) {
+                                    std::int64_t end, const Copy& copy) {
   const std::int64_t per_outer = work.panels() * work.row_chunks();
   for (std::int64_t unit = begin; unit < end; ++unit) {
     const odometer outer(work.outer, work.word_bytes, unit / per_outer, false);
@@ -100,11 +101,16 @@ HWY_INLINE void move_without_buffer(const blocking& work, const std::byte* src, 
     for (std::int64_t c = 0; c < here.cols; ++c, col.next()) {
       odometer row(work.rows, work.word_bytes, here.row, true);
       for (std::int64_t r = 0; r < here.rows; ++r, row.next()) {
-        std::memcpy(dst + outer.dst() + col.dst() + row.dst(), src + outer.src() + col.src() + row.src(),
-                    static_cast<std::size_t>(work.element_bytes));
+        copy(src + outer.src() + col.src() + row.src(), dst + outer.dst() + col.dst() + row.dst());
       }
     }
   }
+}
+HWY_INLINE void move_without_buffer(const blocking& work, const std::byte* src, std::byte* dst, std::int64_t begin,
+                                    std::int64_t end) {
+  const auto bytes = static_cast<std::size_t>(work.element_bytes);
+  move_without_buffer(work, src, dst, begin, end,
+                      [bytes](const std::byte* from, std::byte* to) { std::memcpy(to, from, bytes); });
 }
 
 // Fills `place` with the dst addresses of the runs of a panel.

@@ -19,35 +19,6 @@ constexpr std::int64_t unit_bytes = 32 << 10;  // of a run of blocks
 constexpr double run_ends_bytes = 1200;
 constexpr double phase_bytes = 4000;
 
-// True if the axes are contiguous in src, in any order.
-bool contiguous_in_src(const fused_axes& axes) noexcept {
-  std::int64_t words = 1;
-  for (int found = 0; found < axes.rank; ++found) {
-    const auto* const end = axes.axes.data() + axes.rank;
-    const auto* const next = std::find_if(axes.axes.data(), end, [&](const axis& a) { return a.src_stride == words; });
-    if (next == end) return false;
-    words *= next->extent;
-  }
-  return true;
-}
-
-// Finds the fewest axes that are contiguous in src and in dst, and differ in order. False if an item would have more than
-// `most` bytes.
-bool find_item(args& work, const facts& known, std::int64_t most) noexcept {
-  axis_pool left(known.form);
-  const axis* next = left.find(&axis::dst_stride, 1);
-  while (next != nullptr) {
-    if (next->extent > most / work.word_bytes / work.inner.total) return false;
-    left.take(next, work.inner);
-    if (work.inner.rank > 1 && contiguous_in_src(work.inner)) {
-      left.take_rest(work.outer);
-      return true;
-    }
-    next = left.next(&axis::dst_stride, work.inner);
-  }
-  return false;
-}
-
 // The last axis counts items that are neighbours in src and in dst, `items` of them in a unit. False: they are no neighbours.
 bool cut_run(args& work, std::int64_t items) noexcept {
   if (work.outer.rank == 0) return false;
@@ -75,7 +46,7 @@ void join_items(args& work) noexcept {
 // Pairs of a chunk of dst and a chunk of src that it takes bytes of.
 std::int64_t count_pairs(const args& work) noexcept {
   byte_map from;
-  fill_map(work, from);
+  fill_map_of_block(work, from);
   const std::int64_t block = work.items * work.item_bytes;
   std::int64_t pairs = 0;
   for (std::int64_t k = 0; k < chunks_of(block); ++k) {
@@ -100,7 +71,7 @@ std::int64_t phases_of(const args& work) noexcept {
 double windows_of(const args& work) noexcept {
   constexpr std::int64_t most_samples = 8;
   byte_map from;
-  fill_map_of_item(work, from);
+  fill_map(work, from);
   const std::int64_t item = work.item_bytes;
   const std::int64_t phases = phases_of(work), samples = std::min(phases, most_samples);
   std::int64_t windows = 0, fewest = INT64_MAX, most = 0;
@@ -138,7 +109,7 @@ bool offer_blocks(const facts& known, const target& on, const kernel& /*row*/, o
   if (known.form.empty || is_one_run(known.form)) return false;
   auto& work = made.emplace<args>();
   work.word_bytes = known.form.word_bytes;
-  if (!find_item(work, known, most_block)) return false;
+  if (!find_item(known, most_block, work.inner, work.outer)) return false;
   work.item_bytes = work.src_item_bytes = work.inner.total * work.word_bytes;
   join_items(work);
   const std::int64_t block = work.items * work.item_bytes;
@@ -158,7 +129,7 @@ bool offer_lines(const facts& known, const target& on, const kernel& /*row*/, of
   if (known.form.empty || is_one_run(known.form) || !selects_bytes()) return false;
   auto& work = made.emplace<args>();
   work.word_bytes = known.form.word_bytes;
-  if (!find_item(work, known, most_item)) return false;
+  if (!find_item(known, most_item, work.inner, work.outer)) return false;
   work.item_bytes = work.src_item_bytes = work.inner.total * work.word_bytes;
   // A line of a larger item may take its bytes from 640 bytes of src: of one run, whose elements are so far apart.
   const axis& run = work.inner.axes[0];

@@ -1,5 +1,5 @@
 // The family shuffle: small blocks of any words that are contiguous in src and in dst, such as a batch of 3 x 52 bytes. With
-// AVX-512 VBMI, whole lines of dst are put together in registers: lines-inl.hpp. Else:
+// AVX-512 VBMI, whole lines of dst are put together in registers: policy/line_shuffle-inl.hpp. Else:
 //   1. a chunk of dst, 16 bytes, takes bytes of a few chunks of src: for each such pair a mask says which byte goes where.
 //      The masks are made once a call
 //   2. the chunk is the OR of the shuffled chunks of src
@@ -12,9 +12,9 @@
 
 #include "kernels/cpu/odometer.hpp"
 #include "kernels/cpu/policy/block-inl.hpp"
+#include "kernels/cpu/policy/line_shuffle-inl.hpp"
 #include "kernels/cpu/policy/line_stores-inl.hpp"
 #include "kernels/cpu/shuffle/args.hpp"
-#include "kernels/cpu/shuffle/lines-inl.hpp"
 #include "kernels/kernel.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -24,7 +24,7 @@ class block_shuffle {
  public:
   explicit block_shuffle(const shuffle::args& work) noexcept
       : item_(work.item_bytes), block_(work.items * work.item_bytes), chunks_(shuffle::chunks_of(block_)) {
-    shuffle::fill_map(work, from_);
+    shuffle::fill_map_of_block(work, from_);
     int pairs = 0;
     for (std::int64_t k = 0; k < chunks_; ++k) {  // 1.
       std::array<int, 32> pair_of;                // of each chunk of src
@@ -79,7 +79,7 @@ class block_shuffle {
   std::int64_t item_;
   std::int64_t block_;
   std::int64_t chunks_;
-  shuffle::byte_map from_;
+  byte_map from_;
 };
 
 void shuffle_blocks(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {

@@ -5,11 +5,11 @@
 //   half     64 bytes of src: a part of a block, or of a row. A line takes bytes of a few halves, two with each shuffle
 //
 // The selections of a phase are made when a line of this phase comes first. If there is no room left, all are made anew.
-#if defined(CORNERTURN_SHUFFLE_LINES_INL) == defined(HWY_TARGET_TOGGLE)
-#ifdef CORNERTURN_SHUFFLE_LINES_INL
-#undef CORNERTURN_SHUFFLE_LINES_INL
+#if defined(CORNERTURN_LINE_SHUFFLE_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef CORNERTURN_LINE_SHUFFLE_INL
+#undef CORNERTURN_LINE_SHUFFLE_INL
 #else
-#define CORNERTURN_SHUFFLE_LINES_INL
+#define CORNERTURN_LINE_SHUFFLE_INL
 #endif
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 #include "kernels/cpu/policy/element_block-inl.hpp"
 #include "kernels/cpu/policy/line_stores-inl.hpp"
 #include "kernels/cpu/scratch.hpp"
-#include "kernels/cpu/shuffle/args.hpp"
+#include "kernels/cpu/small_item.hpp"
 
 #if HWY_TARGET <= HWY_AVX3
 HWY_BEFORE_NAMESPACE();
@@ -28,22 +28,30 @@ namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 class line_shuffle {
  public:
   // readable_end: the end of src.
-  line_shuffle(const shuffle::args& work, const std::byte* readable_end) noexcept
+  line_shuffle(const small_item& work, const std::byte* readable_end) noexcept
       : item_(work.item_bytes),
         src_item_(work.src_item_bytes),
         rows_(work.rows),
         apart_(work.rows > 0 ? work.row_pitch : line_bytes),
         readable_end_(readable_end) {
-    if (rows_ == 0) shuffle::fill_map_of_item(work, from_);
+    if (rows_ == 0) fill_map(work, from_);
     constexpr std::int64_t selection_bytes = capacity * line_bytes;
     constexpr auto mask_bytes = capacity * static_cast<std::int64_t>(sizeof(__mmask64));
     const auto phase_bytes = item_ * static_cast<std::int64_t>(sizeof(phase));
-    std::byte* const memory = scratch(selection_bytes + mask_bytes + phase_bytes);
+    std::byte* const memory = selection_buffer(selection_bytes + mask_bytes + phase_bytes);
     if (memory == nullptr) return;
     selections_ = reinterpret_cast<std::uint8_t*>(memory);
     masks_ = reinterpret_cast<__mmask64*>(memory + selection_bytes);
     phases_ = reinterpret_cast<phase*>(memory + selection_bytes + mask_bytes);
     std::fill_n(phases_, item_, phase{});
+  }
+
+  // Moves one item.
+  HWY_INLINE void move_item(const std::byte* from, std::byte* to) {
+    if (HWY_UNLIKELY(phases_ == nullptr)) return move_bytes(from, to, item_);
+    for (std::int64_t at = 0; at < item_; at += line_bytes) {
+      store_bytes(line(phase_of(at), from), to + at, HWY_MIN(line_bytes, item_ - at));
+    }
   }
 
   // Moves `bytes` bytes of whole items.
@@ -52,7 +60,7 @@ class line_shuffle {
     if (phases_ == nullptr) return move_bytes(from, to, bytes);
     const std::int64_t head =
         HWY_MIN(bytes, -static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to)) & (line_bytes - 1));
-    if (head > 0) put(line(phase_of(0), from), to, head);
+    if (head > 0) store_bytes(line(phase_of(0), from), to, head);
     from += head / item_ * src_item_;
     std::int64_t at = head % item_;
     std::byte* const end = to + bytes;
@@ -67,7 +75,7 @@ class line_shuffle {
       from += now.items;
       at = now.next;
     }
-    if (to < end) put(line(phase_of(at), from), to, end - to);
+    if (to < end) store_bytes(line(phase_of(at), from), to, end - to);
   }
 
  private:
@@ -154,22 +162,19 @@ class line_shuffle {
     return all;
   }
 
-  static HWY_INLINE void put(__m512i v, std::byte* to, std::int64_t bytes) {
-    _mm512_mask_storeu_epi8(to, ~std::uint64_t{0} >> (64 - bytes), v);
-  }
   void move_bytes(const std::byte* from, std::byte* to, std::int64_t bytes) const {
     for (std::int64_t k = 0; k < bytes; ++k)
       to[k] = from[k / item_ * item_ + from_[static_cast<std::size_t>(k % item_)]];
   }
 
-  static constexpr std::int32_t capacity = shuffle::most_windows;
+  static constexpr std::int32_t capacity = most_windows;
 
   std::int64_t item_;
   std::int64_t src_item_;
   std::int64_t rows_;
   std::int64_t apart_;  // bytes from one half to the next
   const std::byte* readable_end_;
-  shuffle::byte_map from_;
+  byte_map from_;
   std::uint8_t* selections_ = nullptr;
   __mmask64* masks_ = nullptr;
   phase* phases_ = nullptr;
