@@ -60,6 +60,8 @@ TEST(explain, every_row_explains_itself) {
     int said = 0;
     for (const problem& what :
          {transpose_problem(64, 64, row.element_bytes == 0 ? 3 : row.element_bytes), transpose_problem(64, 64, 24),
+          permute_problem(std::vector<std::int64_t>{64, 8, 4, 3}, std::vector<int>{1, 3, 0, 2}, 1),
+          permute_problem(std::vector<std::int64_t>{64, 8, 4, 3}, std::vector<int>{1, 0, 3, 2}, 1),
           problem{.element_bytes = 1, .rank = 0, .axes = {}},
           permute_problem(std::vector<std::int64_t>(16, 2),
                           std::vector<int>{1, 3, 5, 7, 9, 11, 13, 15, 2, 6, 10, 14, 0, 4, 8, 12},

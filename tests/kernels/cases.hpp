@@ -179,6 +179,16 @@ void for_each_problem(std::int64_t element_bytes, int thin, int more, const base
     const std::int64_t rows = 188 / element_bytes, size = 3 * rows;
     give(batched(batched(transpose_problem(rows, 3, element_bytes), 30, size, size), 5, 30 * size, 30 * size + 1));
   }
+  // Short axes that alternate: the last axis of dst is the last but one of src.
+  for (const std::int64_t inner : {2, 3, 4, 8}) {
+    for (const std::int64_t last : {2, 3, 7}) {
+      problem what =
+          permute_problem(std::vector<std::int64_t>{70, 12, inner, last}, std::vector<int>{1, 3, 0, 2}, element_bytes);
+      give(what);
+      what.axes[2].src_stride += inner;  // rows of src are apart
+      give(what);
+    }
+  }
   // Contiguous runs of a few lines each, with and without whole strips and blocks.
   for (const std::int64_t lines : {1, 2, 3, 4}) {
     const std::int64_t rows = std::max<std::int64_t>(1, lines * 64 / element_bytes);

@@ -128,6 +128,10 @@ void cut_again(kernels::offer& made, dice& roll) {
   work.row_chunk = std::min(work.rows.total, (1 + roll.below(3)) * work.group);
   const std::string_view row = made.row->name;
   if (row == "cpu_stream_elements") args_of<kernels::cpu::stream::elements_args>(made).folded = 1;
+  if (row == "cpu_stream_shuffled") {  // panels of whole items
+    const std::int64_t cols = args_of<kernels::cpu::stream::elements_args>(made).item.item_bytes / work.element_bytes;
+    work.panel = base::ceil_div(work.panel, cols) * cols;
+  }
   if (row.starts_with("cpu_stream_lines")) {
     args_of<kernels::cpu::stream::lines_args>(made).lines = std::int64_t{1} << roll.below(3);
   }

@@ -333,6 +333,7 @@ TEST(rows, every_row_is_the_cheapest_for_some_problem) {
   reach(permuted({100000, 7, 5, 3}, {0, 2, 1, 3}, 1));
   reach(permuted({20000, 20, 60, 3}, {0, 2, 1, 3}, 1));
   reach(permuted({70, 22, 52, 4, 12}, {2, 0, 1, 4, 3}, 1));
+  reach(permuted({64, 8, 32, 2, 64, 3, 3}, {3, 2, 4, 1, 6, 0, 5}, 1));
   reach(strided(4, {{100, 1, 3}}));
   for (const kernels::kernel& row : kernels::all()) {
     if (row.run != nullptr && row.kind == kernels::row_kind::move) {

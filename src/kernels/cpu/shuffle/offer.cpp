@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t most_column_bytes = 20;
 constexpr std::int64_t unit_bytes = 32 << 10;  // of a run of blocks
 // Overheads of lines, in bytes that a copy would move: both ends of a unit, and the selections of a phase.
-constexpr double run_ends_bytes = 1200;
+constexpr double run_ends_bytes = 200;
 constexpr double phase_bytes = 4000;
 
 // The last axis counts items that are neighbours in src and in dst, `items` of them in a unit. False: they are no neighbours.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/cpu/blocking.hpp"
+#include "kernels/cpu/small_item.hpp"
 
 namespace cornerturn::kernels::cpu::stream {
 
@@ -17,6 +18,9 @@ struct strips_args : blocking {
 
 struct elements_args : blocking {
   std::int64_t folded = 1;  // rows of few columns that are loaded as one; see row_fold
+  // Src rows consist of such items, and are shuffled into L1 first. The src strides are then strides of shuffled rows.
+  bool shuffled = false;
+  small_item item;
 };
 
 }  // namespace cornerturn::kernels::cpu::stream

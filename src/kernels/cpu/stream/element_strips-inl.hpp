@@ -3,6 +3,7 @@
 //
 //   1. a unit is a panel of columns times a chunk of rows. It is walked strip by strip, block by block
 //   2. a line is prefetched with each load of a row. Rows that share pages are prefetched in the order of src
+//   3. rows of small items that are permuted within themselves are shuffled into L1 first, strip by strip
 #if defined(CORNERTURN_ELEMENT_STRIPS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_ELEMENT_STRIPS_INL
 #undef CORNERTURN_ELEMENT_STRIPS_INL
@@ -11,7 +12,9 @@
 #endif
 
 #include <array>
+#include <optional>
 
+#include "kernels/cpu/policy/line_shuffle-inl.hpp"
 #include "kernels/cpu/policy/units-inl.hpp"
 #include "kernels/cpu/stream/args.hpp"
 #include "kernels/cpu/stream/element_window-inl.hpp"
@@ -30,9 +33,33 @@ HWY_INLINE __mmask64 bytes_of_line(std::int64_t bytes) {
   return ~std::uint64_t{0} >> (line_bytes - HWY_MIN(bytes, line_bytes));
 }
 
+// Without memory for a buffer: one byte at a time.
+inline void move_items_without_buffer(const blocking& work, const small_item& item, const std::byte* src,
+                                      std::byte* dst, std::int64_t begin, std::int64_t end) {
+  byte_map of;
+  fill_map(item, of);
+  const std::int64_t per_outer = work.panels() * work.row_chunks();
+  for (std::int64_t unit = begin; unit < end; ++unit) {
+    const odometer outer(work.outer, work.word_bytes, unit / per_outer, false);
+    const unit_place here = place_of(work, unit % per_outer);
+    odometer col(work.cols, work.word_bytes, here.col, true);
+    for (std::int64_t c = 0; c < here.cols; ++c, col.next()) {
+      odometer row(work.rows, work.word_bytes, here.row, true);
+      for (std::int64_t r = 0; r < here.rows; ++r, row.next()) {
+        for (std::int64_t k = 0; k < work.element_bytes; ++k) {
+          const std::int64_t at = col.src() + k;
+          dst[outer.dst() + col.dst() + row.dst() + k] =
+              src[outer.src() + row.src() + at / item.item_bytes * item.item_bytes +
+                  of[static_cast<std::size_t>(at % item.item_bytes)]];
+        }
+      }
+    }
+  }
+}
+
 template <std::size_t Bytes, element_stores Stores>
-void move_element_strips(const blocking& work, const std::byte* src, std::byte* dst, std::int64_t begin,
-                         std::int64_t end, const row_fold& fold) {
+void move_element_strips(const blocking& work, const small_item* item, const std::byte* src, std::byte* dst,
+                         std::int64_t begin, std::int64_t end, const row_fold& fold) {
   using block = element_window<Bytes>;
   using rows_of = strip_of_rows<block::rows>;
   constexpr auto element = static_cast<std::int64_t>(Bytes);
@@ -45,11 +72,21 @@ void move_element_strips(const blocking& work, const std::byte* src, std::byte* 
   constexpr std::int64_t step = side * element;                    // bytes of a row that a block takes
 
   const std::int64_t blocks = base::ceil_div(work.panel, side);
-  std::byte* const parks =
-      scratch(blocks * (parks_bytes + side * (64 + static_cast<std::int64_t>(sizeof(std::byte*)))));
-  if (parks == nullptr) return move_without_buffer(work, src, dst, begin, end);
+  // Rows of an odd number of lines use all sets of the L1.
+  const std::int64_t shuffled_pitch = (base::ceil_div(work.panel * element, std::int64_t{64}) | 1) * 64;
+  const std::int64_t shuffled_bytes = item == nullptr ? 0 : strip_rows * shuffled_pitch;
+  const std::int64_t place_bytes = blocks * side * static_cast<std::int64_t>(sizeof(std::byte*));
+  std::byte* const parks = scratch(blocks * (parks_bytes + side * 64) + shuffled_bytes + place_bytes);
+  if (parks == nullptr) {
+    if (item != nullptr) return move_items_without_buffer(work, *item, src, dst, begin, end);
+    return move_without_buffer(work, src, dst, begin, end);
+  }
+  std::optional<line_shuffle> items;
+  if (item != nullptr) items.emplace(*item, src + work.src_end_bytes);
   std::byte* const kept = parks + blocks * parks_bytes;
-  auto** const place = reinterpret_cast<std::byte**>(kept + blocks * side * 64);
+  std::byte* const shuffled = kept + blocks * side * 64;
+  const std::byte* shuffled_row[block::rows];
+  auto** const place = reinterpret_cast<std::byte**>(shuffled + shuffled_bytes);
   alignas(64) std::byte parked[block::park_bytes];
 
   for (strip_queue<block::rows> queue(work, src, begin, end); queue.front().count != 0; queue.pop()) {
@@ -61,6 +98,13 @@ void move_element_strips(const blocking& work, const std::byte* src, std::byte* 
     const std::int64_t window = now.number / strips;
     const bool closes = slot == strips - 1 && now.count == strip_rows;
     listed_rows from = {now.row, 0, now.row, 0, 0};
+    if (item != nullptr) {  // 3.
+      for (std::int64_t k = 0; k < strip_rows; ++k) {
+        shuffled_row[k] = shuffled + HWY_MIN(k, now.count - 1) * shuffled_pitch;
+        if (k < now.count) items->move<false>(now.row[k], shuffled + k * shuffled_pitch, now.row_bytes);
+      }
+      from.row = shuffled_row;
+    }
     std::int64_t known = 0;  // blocks whose prefetches are at from.later
     for (std::int64_t c = 0; c < now.unit.cols; c += side) {
       const std::int64_t number = c / side;
@@ -168,12 +212,13 @@ void move_even_rows(const blocking& work, const std::byte* src, std::byte* dst, 
 }
 
 template <std::size_t Bytes>
-void move_element_strips(const blocking& work, const std::byte* src, std::byte* dst, std::int64_t begin,
-                         std::int64_t end, const row_fold& fold) {
-  const bool even = work.rows.rank == 1 && work.panels() == 1 && work.cols.total * work.src_col_bytes <= even_row_bytes;
+void move_element_strips(const blocking& work, const small_item* item, const std::byte* src, std::byte* dst,
+                         std::int64_t begin, std::int64_t end, const row_fold& fold) {
+  const bool even = item == nullptr && work.rows.rank == 1 && work.panels() == 1 &&
+                    work.cols.total * work.src_col_bytes <= even_row_bytes;
   const auto with = [&]<element_stores Stores>() {
     if (even) return move_even_rows<Bytes, Stores>(work, src, dst, begin, end, fold);
-    move_element_strips<Bytes, Stores>(work, src, dst, begin, end, fold);
+    move_element_strips<Bytes, Stores>(work, item, src, dst, begin, end, fold);
   };
   if (!work.streaming) return with.template operator()<element_stores::cached>();
   if (runs_begin_at(work, dst, line_bytes)) return with.template operator()<element_stores::at_lines>();
@@ -195,9 +240,10 @@ inline void move_element_strips(const stream::elements_args& given, const std::b
     work.element_bytes *= fold.rows;
     work.src_col_bytes = work.element_bytes;
   }
+  const small_item* const item = given.shuffled ? &given.item : nullptr;
   const auto move_if = [&]<std::size_t Bytes>() {
     if (work.element_bytes == static_cast<std::int64_t>(Bytes))
-      move_element_strips<Bytes>(work, src, dst, begin, end, fold);
+      move_element_strips<Bytes>(work, item, src, dst, begin, end, fold);
   };
   [&]<std::size_t... Bytes>(std::index_sequence<Bytes...>) { (move_if.template operator()<Bytes>(), ...); }
   (block_elements());

@@ -1,6 +1,7 @@
 // Offers for large matrices: three ways to stage lines of dst, and how each one cuts the rows and columns. Times are relative
 // to a copy; cpu/costs.cpp has those that differ by machine.
 #include <algorithm>
+#include <cstdlib>
 
 #include "kernels/cpu/block_sizes.hpp"
 #include "kernels/cpu/dispatch.hpp"
@@ -17,8 +18,20 @@ bool takes(const facts& known, const kernel& row) noexcept {
   return has_rows_and_columns(known) && row.element_bytes == known.form.word_bytes;
 }
 
+// Time that short axes add which alternate in src and dst: a few neighbouring rows and all columns share a line or two of src. 16 x
+// 20 x 62 x 12 x 12 x 3 of 2 bytes, axes 531204, takes 15 times a copy, 372 x 56 x 9 x 12 x 8 bytes, axes 12403, 9 times (Zen 4,
+// 2026-11-25).
+double alternating_axes(const blocking& work) noexcept {
+  const axis& down = work.rows.axes[0];
+  const std::int64_t near = std::abs(down.src_stride) * work.word_bytes,
+                     row_bytes = work.cols.total * work.element_bytes;
+  if (work.rows.rank < 2 || row_bytes >= 64 || near >= 64 || down.extent * near >= 512) return 0;
+  return 64 / static_cast<double>(row_bytes);
+}
+
 void finish(offer& made, blocking& work, const facts& known, const cpu_costs& costs, double time) noexcept {
   cut_rows(work, known, costs);
+  time += alternating_axes(work);
   share_out(made, known, costs, work.units());
   if (has_rows_and_columns(known)) time = with_short_runs(time, work, known);
   // A unit sets up more than a panel of short runs does: 302088 x 16 x 3 float32 takes 9.5 times a copy (Zen 4, 2026-11-24).
@@ -98,6 +111,52 @@ double words_differ(const elements_args& work, bool whole_windows) noexcept {
   if (e == 4 && whole_windows && work.rows.total * e <= 256) return -0.8;
   if (e == 4 && even && row_bytes >= 80 && row_bytes <= 128) return -0.5;
   return (e == 4 ? -0.2 : 0) + ((even && row_bytes < 2048) || rows_share_sets(work) ? 0.8 : 0);
+}
+
+// Bytes of a row that is shuffled into L1: a strip of 16 of them fits.
+constexpr std::int64_t shuffled_row_bytes = 1536;
+constexpr std::int64_t most_shuffled_item = 512;
+constexpr double shuffled_row_start_bytes = 300;  // overhead of a row, in bytes that a copy would move
+
+// Effect  fills the item that begins with the axis of stride 1 in src and ends with the axis of stride 1 in dst, and the strides
+//         that src has when this axis comes first. Returns the number of elements of an item, 0: there is none
+std::int64_t shuffle_rows(facts& known, small_item& item) noexcept {
+  const axis last = *known.dst_unit();
+  if (last.src_stride <= 1) return 0;
+  item.word_bytes = known.form.word_bytes;
+  item.inner.push({last.extent, last.src_stride, 1});
+  const axis_pool axes(known.form);
+  std::int64_t cols = 1;
+  while (cols < last.src_stride) {
+    const axis* const one = axes.find(&axis::src_stride, cols);
+    if (one == nullptr || one->extent == 1) return 0;
+    item.inner.push({one->extent, cols, cols * last.extent});
+    cols *= one->extent;
+  }
+  if (cols != last.src_stride || last.extent > most_shuffled_item / item.word_bytes / cols) return 0;
+  int inside = 0;
+  for (int k = 0; k < known.form.rank; ++k) {
+    axis& one = known.form.axes[static_cast<std::size_t>(k)];
+    if (one == last) {
+      one.src_stride = 1;
+      known.src_unit_axis = k;
+    } else if (one.src_stride > -last.src_stride && one.src_stride < last.src_stride) {
+      one.src_stride *= last.extent;
+      ++inside;
+    }
+  }
+  item.item_bytes = item.src_item_bytes = cols * last.extent * item.word_bytes;
+  return inside == item.inner.rank - 1 ? cols : 0;
+}
+
+// True if the first columns, `cols` of them, are an item, and rows are whole items apart.
+bool rows_have_items(const elements_args& work, std::int64_t cols) noexcept {
+  std::int64_t first = 1;
+  for (int k = 0; k < work.cols.rank && first < cols; ++k) first *= work.cols.axes[static_cast<std::size_t>(k)].extent;
+  const std::int64_t words = work.item.item_bytes / work.word_bytes;
+  return first == cols && work.cols.total % cols == 0 &&
+         std::all_of(work.rows.axes.begin(), work.rows.axes.begin() + work.rows.rank,
+                     [&](const axis& one) { return std::abs(one.src_stride) >= words; });
 }
 
 }  // namespace
@@ -193,6 +252,33 @@ bool offer_elements(const facts& known, const target& on, const kernel& /*row*/,
     made.units = work.units();
   }
   made.reason = "register blocks of whole elements, stored without a buffer one to four lines of a dst run at a time";
+  return true;
+}
+
+bool offer_shuffled(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
+  if (known.form.empty || is_one_run(known.form) || known.dst_unit() == nullptr || !selects_bytes()) return false;
+  auto& work = made.emplace<elements_args>();
+  work.shuffled = true;
+  facts shuffled = known;
+  const std::int64_t cols = shuffle_rows(shuffled, work.item);
+  if (cols == 0 || !turns_in_registers(work.item.item_bytes / cols)) return false;
+  const std::int64_t unit = work.item.inner.axes[0].extent;
+  if (element_words(shuffled) != unit) return false;
+  split(work, shuffled, on, unit, true);
+  const std::int64_t e = work.element_bytes;
+  if (work.src_col_bytes != e || work.rows.total * e < 64 || !rows_have_items(work, cols)) return false;
+  const cpu_costs& costs = costs_of(*on.cpu);
+  cut_elements(work, on.cpu->l2_bytes);
+  work.panel = std::min(work.panel, std::max(shuffled_row_bytes / e, cols)) / cols * cols;
+  if (work.panel == 0) return false;
+  work.prefetch_bytes = work.panel * e;  // of the next strip: all of this one is loaded at its begin
+  const double shuffles = costs.times.shuffle_window * (1 + static_cast<double>(work.item.item_bytes) / 128);
+  finish(made, work, shuffled, costs,
+         costs.times.elements + costs.times.elements_bytes / static_cast<double>(e) +
+             costs.times.elements_run_bytes / static_cast<double>(work.rows.total * e) + shuffles +
+             shuffled_row_start_bytes / static_cast<double>(work.panel * e));
+  made.reason =
+      "src rows are shuffled into L1, so that elements are contiguous; then register blocks of these elements";
   return true;
 }
 
