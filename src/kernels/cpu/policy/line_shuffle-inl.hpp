@@ -54,13 +54,23 @@ class line_shuffle {
     }
   }
 
-  // Moves `bytes` bytes of whole items.
+  // Moves `bytes` bytes of whole items. Streaming: finish() stores the last line.
   template <bool Streaming>
   HWY_NOINLINE void move(const std::byte* from, std::byte* to, std::int64_t bytes) {
     if (phases_ == nullptr) return move_bytes(from, to, bytes);
     const std::int64_t head =
         HWY_MIN(bytes, -static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to)) & (line_bytes - 1));
-    if (head > 0) store_bytes(line(phase_of(0), from), to, head);
+    if (head > 0 && Streaming && to == open_end_) {
+      store_bytes(line(phase_of(0), from), open_ + open_bytes_, head);
+      open_bytes_ += head;
+      open_end_ += head;
+      if (open_bytes_ == line_bytes) {
+        _mm512_stream_si512(reinterpret_cast<__m512i*>(open_end_ - line_bytes), _mm512_load_si512(open_));
+        open_end_ = nullptr;
+      }
+    } else if (head > 0) {
+      store_bytes(line(phase_of(0), from), to, head);
+    }
     from += head / item_ * src_item_;
     std::int64_t at = head % item_;
     std::byte* const end = to + bytes;
@@ -75,7 +85,18 @@ class line_shuffle {
       from += now.items;
       at = now.next;
     }
-    if (to < end) store_bytes(line(phase_of(at), from), to, end - to);
+    if (to == end) return;
+    const __m512i rest = line(phase_of(at), from);
+    if constexpr (!Streaming) return store_bytes(rest, to, end - to);
+    finish();
+    _mm512_store_si512(open_, rest);
+    open_bytes_ = end - to;
+    open_end_ = end;
+  }
+
+  void finish() {
+    if (open_end_ != nullptr) store_bytes(_mm512_load_si512(open_), open_end_ - open_bytes_, open_bytes_);
+    open_end_ = nullptr;
   }
 
  private:
@@ -179,6 +200,10 @@ class line_shuffle {
   __mmask64* masks_ = nullptr;
   phase* phases_ = nullptr;
   std::int32_t used_ = 0;
+  // The last line that is not complete: the next items may continue it. So no line of dst is loaded between two calls.
+  alignas(64) std::byte open_[64];
+  std::int64_t open_bytes_ = 0;
+  std::byte* open_end_ = nullptr;  // in dst; null: there is none
 };
 
 }  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE

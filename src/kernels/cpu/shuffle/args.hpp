@@ -17,6 +17,7 @@ struct args : small_item {
   std::int64_t items = 1;          // of a block: neighbours in src and in dst
   fused_axes outer;                // of blocks; if items > 1, the last block of its last axis may have fewer items
   std::int64_t last_items = 1;     // of that block
+  bool end_to_end = false;         // a run of the last axis continues in dst where the run before ends
   bool streaming = false;          // non-temporal stores
   std::int64_t src_end_bytes = 0;  // nothing from here on may be loaded
 };

@@ -15,8 +15,11 @@ namespace {
 // 0.54 by lines; 7 rows 0.48 and 0.43. 6 bytes, 3 rows 0.47 and 0.54; 5 rows 0.55 and 0.48 (Zen 4, 2026-11-25).
 constexpr std::int64_t most_column_bytes = 20;
 constexpr std::int64_t unit_bytes = 32 << 10;  // of a run of blocks
-// Overheads of lines, in bytes that a copy would move: both ends of a unit, and the selections of a phase.
-constexpr double run_ends_bytes = 200;
+// Overheads of lines, in bytes that a copy would move: both ends of a run with a gap behind it, any other unit, and the selections
+// of a phase. 17831 x 2 x 64 of 8 bytes with gaps behind the matrices takes 3.3 times a copy, units of 16 bytes 10 times (Zen 4,
+// 2026-11-25).
+constexpr double run_ends_bytes = 1600;
+constexpr double unit_start_bytes = 140;
 constexpr double phase_bytes = 4000;
 
 // The last axis counts items that are neighbours in src and in dst, `items` of them in a unit. False: they are no neighbours.
@@ -25,6 +28,9 @@ bool cut_run(args& work, std::int64_t items) noexcept {
   axis& last = work.outer.axes[static_cast<std::size_t>(work.outer.rank - 1)];
   if (last.src_stride * work.word_bytes != work.src_item_bytes || last.dst_stride * work.word_bytes != work.item_bytes)
     return false;
+  const std::int64_t run_words = last.extent * last.dst_stride;
+  work.end_to_end =
+      work.outer.rank == 1 || work.outer.axes[static_cast<std::size_t>(work.outer.rank - 2)].dst_stride == run_words;
   work.items = std::clamp<std::int64_t>(items, 1, last.extent);
   const std::int64_t blocks = base::ceil_div(last.extent, work.items);
   work.last_items = last.extent - (blocks - 1) * work.items;
@@ -97,8 +103,9 @@ void finish_lines(offer& made, args& work, const facts& known, const target& on,
   work.streaming = !fits_cache(known, on);
   work.src_end_bytes = map::src_span(known.form).hi;
   share_out(made, known, costs, work.outer.total);
+  const auto run = static_cast<double>(work.items * work.item_bytes);
   made.time = costs.times.shuffle_lines + costs.times.shuffle_window * windows +
-              run_ends_bytes / static_cast<double>(work.items * work.item_bytes) +
+              (work.end_to_end || run < 64 ? unit_start_bytes : run_ends_bytes) / run +
               phase_bytes * static_cast<double>(phases_of(work)) / static_cast<double>(known.bytes);
   made.binds = work.streaming ? bound::dram : bound::issue;
 }

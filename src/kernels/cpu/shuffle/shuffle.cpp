@@ -163,7 +163,9 @@ void shuffle_lines([[maybe_unused]] const void* args, [[maybe_unused]] const arr
       lines.move<false>(all.src + outer.src(), all.dst + outer.dst(), bytes);
     }
   }
-  if (work.streaming) finish_streaming();
+  if (!work.streaming) return;
+  lines.finish();
+  finish_streaming();
 #endif
 }
 
