@@ -162,7 +162,7 @@ TEST(shuffle, takes_small_blocks_of_any_element) {
   expect_row(permuted({5078569, 3, 3}, {0, 2, 1}, 1), row, zen3);
   expect_row(permuted({392718, 16, 2}, {0, 2, 1}, 3), row, zen3);
   expect_row(permuted({1033767, 6, 2}, {0, 2, 1}, 4), row, zen3);
-  const problem wide = permuted({2000, 64, 64}, {0, 2, 1}, 1);                              // 4096 bytes
+  const problem wide = permuted({2000, 64, 64}, {0, 2, 1}, 1);  // 4096 bytes
   for (const kernels::offer& one : offers(map::canonicalize(wide), {.threads = 1}, zen3)) {
     EXPECT_NE(one.row->name, std::string_view("cpu_shuffle"));
   }
