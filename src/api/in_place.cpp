@@ -151,7 +151,8 @@ void plan_state::execute_in_place(void* data, std::span<std::byte> workspace) co
   std::byte* const at = static_cast<std::byte*>(data) + dst_start_;
   if (!workspace.empty()) check_workspace(workspace, wanted);
   if (!workspace.empty() || wanted == 0) return api::run_in_place(*in_place_, at, workspace.data(), parallel_);
-  if (wanted <= api::kept_workspace_bytes) {
+  // An executor may start another call in this thread before this call ends. OpenMP does not.
+  if (wanted <= api::kept_workspace_bytes && parallel_.run == nullptr) {
     if (std::byte* const kept = kernels::cpu::item_buffer(wanted); kept != nullptr) {
       return api::run_in_place(*in_place_, at, kept, parallel_);
     }
