@@ -3,7 +3,7 @@
 // numbers I and J. A unit is a pair I <= J. Units are numbered row by row, once for each index of the outer axes.
 //
 //           J            1. up to `most` columns of U, and the same number of rows of L, are taken at a time
-//     . U U U U          2. a strip of U has one line's worth of rows. It is taken in blocks of one line of each row. A
+//     . U U U U          2. a strip of U has the rows of one block (blocks-inl.hpp), which has a line of each row, or less. A
 //   I . . U U U             block of U is transposed into a buffer in L1, its mirror block of L is transposed into the place
 //     . L . U U             of the block of U, and the buffer is stored to the place of the block of L
 //     . L L . U          3. meanwhile the next strip of U, and a share of the next rows of L, are prefetched into L2: two
