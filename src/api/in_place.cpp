@@ -95,17 +95,16 @@ void run_repeats(const planning::in_place_choice& chosen, const planning::in_pla
 void run_in_place(const planning::in_place_choice& chosen, std::byte* data, std::byte* workspace,
                   const executor& parallel) {
   for (const planning::in_place_program& program : chosen.programs) {
+    if (program.threads == 1) {
+      run_repeats(chosen, program, 0, program.repeat.total, data, workspace, parallel);
+      continue;
+    }
     struct team {
       const planning::in_place_choice& chosen;
       const planning::in_place_program& program;
       std::byte* data;
       std::byte* workspace;
     } together{chosen, program, data, workspace};
-    const std::int64_t repeats = program.repeat.total;
-    if (program.threads == 1) {
-      run_repeats(chosen, program, 0, repeats, data, workspace, parallel);
-      continue;
-    }
     const auto body = [](void* argument, int task) {
       const team& mine = *static_cast<team*>(argument);
       const std::int64_t all = mine.program.repeat.total, threads = mine.program.threads;

@@ -172,7 +172,7 @@ void buffered(in_place_choice& made, const rectangle& all, std::int64_t src_pitc
   const std::int64_t room =
       std::max({all.bytes(), cached_limit_bytes(machine) * std::max(wanted.threads, 1), least_room});
   std::int64_t at_once = std::clamp<std::int64_t>(room / all.bytes(), 1, batch.extent);
-  if (apart) at_once = std::min(at_once, std::max<std::int64_t>(ceil_div(batch.extent, threads), 1));
+  if (apart) at_once = std::min(at_once, ceil_div(batch.extent, threads));
   const std::int64_t batch_bytes = batch.src_stride * form.word_bytes;
   builder make(made, wanted, machine);
   const auto add = [&](std::int64_t begin, std::int64_t count, std::int64_t repeats) {

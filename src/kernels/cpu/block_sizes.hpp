@@ -36,7 +36,7 @@ inline constexpr int strip_rows = 16;
 }
 inline constexpr std::int64_t strip_block_bytes = 128;  // bytes of each row of a strip that one block loads
 
-// Bytes of the elements that stream/element_strips-inl.hpp takes.
+// Bytes of the elements that policy/element_block-inl.hpp takes.
 using block_elements = std::index_sequence<3, 4, 6, 8, 12, 16, 24, 32>;
 
 // Rows and columns of a block of them, which are 48 or 64 bytes.

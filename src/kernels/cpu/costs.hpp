@@ -137,9 +137,8 @@ struct cpu_costs {
                     // with blocks 251 ns (2026-11-23)
   std::int64_t swap_bytes;  // bytes of a row of a tile that is swapped in place: 10000 x 10000 float32 0.42 of a
                             // rewrite with 256, 0.93 with 1 KiB, 0.6 with 2 KiB (SPR)
-  bool
-      cycles_through_l2;  // in place: items of rectangles are prefetched six places ahead into L2, else two places into
-                          // L1. Items of 1 to 4 KB: 28 to 36 GB/s, and 20 into L1 (Zen 4, 2026-11-25)
+  bool cycles_through_l2;   // in place: items of rectangles are prefetched six places ahead into L2, else two into L1.
+                            // Items of 1 to 4 KB: 28 to 36 GB/s, and 20 into L1 (Zen 4, 2026-11-25)
   std::int64_t thread_bytes;  // bytes moved that are worth one more thread: a team costs about 5 us to start
   cpu_times times;
 };

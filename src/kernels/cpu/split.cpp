@@ -139,9 +139,8 @@ void split(blocking& work, const facts& known, const target& on, std::int64_t un
     const axis* first = left.find(&axis::src_stride, unit);
     if (first == nullptr || first->extent == 1) first = left.smallest(&axis::src_stride);
     left.take(first, work.cols);
-    // If a row of columns is less than a line, runs of more than two lines are long enough alone. 128 x 15 x 268 bytes, axes 012,
-    // with gaps behind each 15 runs: 0.13 of a copy as 128 matrices of 15 columns, 0.44 as rows of 1920 columns (Zen 4,
-    // 2026-11-25).
+    // If a row of columns is less than a line, runs of more than two lines are long enough alone. 1920 columns of 268 bytes with
+    // a gap behind each 15 runs: 0.13 of a copy as 128 matrices of 15 columns, 0.44 as one (Zen 4, 2026-11-25).
     const std::int64_t short_run = work.cols.total * work.element_bytes < 64
                                        ? std::min<std::int64_t>(128, costs.end_to_end_bytes)
                                        : costs.end_to_end_bytes;

@@ -33,7 +33,8 @@ HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Copies `from` to `kept` and `had` to `to`, and prefetches `bytes` at `ahead`. Level: 3 into L1, 2 into L2. `to` is `from` or does not overlap it.
+// Copies `from` to `kept` and `had` to `to`, and prefetches `bytes` at `ahead`. `to` is `from` or does not overlap it.
+// Level: 3 prefetches into L1, 2 into L2
 template <int Level>
 HWY_INLINE void pass_on(const std::byte* from, std::byte* to, const std::byte* had, std::byte* kept,
                         const std::byte* ahead, std::int64_t bytes) {

@@ -18,7 +18,7 @@ HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
 // Selects bytes of a and b: byte k of the result is byte index[k] of both. The instruction is of AVX-512 VBMI, which is not
-// part of any target of this build: turns_in_registers() of dispatch.hpp tells whether the machine has it.
+// part of any target of this build: selects_bytes() of dispatch.hpp tells whether the machine has it.
 HWY_INLINE __m512i select_bytes_of(__m512i a, __m512i index, __m512i b) {
   asm("vpermt2b %2, %1, %0" : "+v"(a) : "v"(index), "v"(b));
   return a;

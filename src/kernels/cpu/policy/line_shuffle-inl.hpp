@@ -168,7 +168,7 @@ class line_shuffle {
     return shuffled(one, [&](std::int32_t k) HWY_ATTR {
       const std::int64_t left = readable_end_ - half_at(from, k);
       if (left <= 0) return _mm512_setzero_si512();
-      return _mm512_maskz_loadu_epi8(~std::uint64_t{0} >> (64 - HWY_MIN(left, line_bytes)), half_at(from, k));
+      return load_bytes(half_at(from, k), HWY_MIN(left, line_bytes));
     });
   }
   template <class Load>
@@ -183,9 +183,15 @@ class line_shuffle {
     return all;
   }
 
+  // Without memory for selections: one byte at a time.
   void move_bytes(const std::byte* from, std::byte* to, std::int64_t bytes) const {
-    for (std::int64_t k = 0; k < bytes; ++k)
-      to[k] = from[k / item_ * item_ + from_[static_cast<std::size_t>(k % item_)]];
+    const std::int64_t element = rows_ > 0 ? item_ / rows_ : item_;
+    for (std::int64_t k = 0; k < bytes; ++k) {
+      const std::int64_t byte = k % item_;
+      const std::int64_t inside =
+          rows_ > 0 ? byte / element * apart_ + byte % element : from_[static_cast<std::size_t>(byte)];
+      to[k] = from[k / item_ * src_item_ + inside];
+    }
   }
 
   static constexpr std::int32_t capacity = most_windows;

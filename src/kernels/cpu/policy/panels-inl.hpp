@@ -161,8 +161,9 @@ void move_panels(const blocking& work, const std::byte* src, std::byte* dst, std
                             2 * (work.group + strip_rows) * static_cast<std::int64_t>(sizeof(std::byte*)));
   if (buffer.data() == nullptr) {
     if constexpr (requires { fill.copy_element(src, dst); }) {
-      return move_without_buffer(work, src, dst, begin, end,
-                                 [&](const std::byte* from, std::byte* to) { fill.copy_element(from, to); });
+      return move_without_buffer(
+          work, src, dst, begin, end,
+          [&](const std::byte* row, std::int64_t column, std::byte* to) { fill.copy_element(row + column, to); });
     } else {
       return move_without_buffer(work, src, dst, begin, end);
     }

@@ -89,7 +89,8 @@ HWY_INLINE unit_place place_of(const blocking& work, std::int64_t unit_in_outer)
   return here;
 }
 
-// Without memory for a buffer: one element at a time, straight to dst. copy(from, to) copies one element.
+// Without memory for a buffer: one element at a time, straight to dst. copy(row, column, to) copies the element that is
+// `column` bytes behind the begin of its row.
 template <class Copy>
 HWY_INLINE void move_without_buffer(const blocking& work, const std::byte* src, std::byte* dst, std::int64_t begin,
                                     std::int64_t end, const Copy& copy) {
@@ -101,7 +102,7 @@ HWY_INLINE void move_without_buffer(const blocking& work, const std::byte* src, 
     for (std::int64_t c = 0; c < here.cols; ++c, col.next()) {
       odometer row(work.rows, work.word_bytes, here.row, true);
       for (std::int64_t r = 0; r < here.rows; ++r, row.next()) {
-        copy(src + outer.src() + col.src() + row.src(), dst + outer.dst() + col.dst() + row.dst());
+        copy(src + outer.src() + row.src(), col.src(), dst + outer.dst() + col.dst() + row.dst());
       }
     }
   }
@@ -109,8 +110,9 @@ HWY_INLINE void move_without_buffer(const blocking& work, const std::byte* src, 
 HWY_INLINE void move_without_buffer(const blocking& work, const std::byte* src, std::byte* dst, std::int64_t begin,
                                     std::int64_t end) {
   const auto bytes = static_cast<std::size_t>(work.element_bytes);
-  move_without_buffer(work, src, dst, begin, end,
-                      [bytes](const std::byte* from, std::byte* to) { std::memcpy(to, from, bytes); });
+  move_without_buffer(work, src, dst, begin, end, [bytes](const std::byte* row, std::int64_t column, std::byte* to) {
+    std::memcpy(to, row + column, bytes);
+  });
 }
 
 // Fills `place` with the dst addresses of the runs of a panel.

@@ -67,7 +67,7 @@ std::int64_t count_pairs(const args& work) noexcept {
   return pairs;
 }
 
-// Different phases of the lines of a run: lines-inl.hpp.
+// Different phases of the lines of a run: policy/line_shuffle-inl.hpp.
 std::int64_t phases_of(const args& work) noexcept {
   return work.item_bytes / std::gcd(work.item_bytes, std::int64_t{64});
 }

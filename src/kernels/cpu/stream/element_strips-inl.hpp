@@ -38,27 +38,17 @@ inline void move_items_without_buffer(const blocking& work, const small_item& it
                                       std::byte* dst, std::int64_t begin, std::int64_t end) {
   byte_map of;
   fill_map(item, of);
-  const std::int64_t per_outer = work.panels() * work.row_chunks();
-  for (std::int64_t unit = begin; unit < end; ++unit) {
-    const odometer outer(work.outer, work.word_bytes, unit / per_outer, false);
-    const unit_place here = place_of(work, unit % per_outer);
-    odometer col(work.cols, work.word_bytes, here.col, true);
-    for (std::int64_t c = 0; c < here.cols; ++c, col.next()) {
-      odometer row(work.rows, work.word_bytes, here.row, true);
-      for (std::int64_t r = 0; r < here.rows; ++r, row.next()) {
-        for (std::int64_t k = 0; k < work.element_bytes; ++k) {
-          const std::int64_t at = col.src() + k;
-          dst[outer.dst() + col.dst() + row.dst() + k] =
-              src[outer.src() + row.src() + at / item.item_bytes * item.item_bytes +
-                  of[static_cast<std::size_t>(at % item.item_bytes)]];
-        }
-      }
+  move_without_buffer(work, src, dst, begin, end, [&](const std::byte* row, std::int64_t column, std::byte* to) {
+    for (std::int64_t at = column; at < column + work.element_bytes; ++at) {
+      const std::int64_t inside = at % item.item_bytes;
+      *to++ = row[at - inside + of[static_cast<std::size_t>(inside)]];
     }
-  }
+  });
 }
 
+// Returns false if there is no memory for a buffer. Then nothing has been moved.
 template <std::size_t Bytes, element_stores Stores>
-void move_element_strips(const blocking& work, const small_item* item, const std::byte* src, std::byte* dst,
+bool move_element_strips(const blocking& work, const small_item* item, const std::byte* src, std::byte* dst,
                          std::int64_t begin, std::int64_t end, const row_fold& fold) {
   using block = element_window<Bytes>;
   using rows_of = strip_of_rows<block::rows>;
@@ -77,10 +67,7 @@ void move_element_strips(const blocking& work, const small_item* item, const std
   const std::int64_t shuffled_bytes = item == nullptr ? 0 : strip_rows * shuffled_pitch;
   const std::int64_t place_bytes = blocks * side * static_cast<std::int64_t>(sizeof(std::byte*));
   std::byte* const parks = scratch(blocks * (parks_bytes + side * 64) + shuffled_bytes + place_bytes);
-  if (parks == nullptr) {
-    if (item != nullptr) return move_items_without_buffer(work, *item, src, dst, begin, end);
-    return move_without_buffer(work, src, dst, begin, end);
-  }
+  if (parks == nullptr) return false;
   std::optional<line_shuffle> items;
   if (item != nullptr) items.emplace(*item, src + work.src_end_bytes);
   std::byte* const kept = parks + blocks * parks_bytes;
@@ -137,11 +124,12 @@ void move_element_strips(const blocking& work, const small_item* item, const std
     }
   }
   if (Stores != element_stores::cached) finish_streaming();
+  return true;
 }
 
 // Moves evenly spaced rows of one panel: without lists of rows, and without a queue of strips.
 template <std::size_t Bytes, element_stores Stores>
-void move_even_rows(const blocking& work, const std::byte* src, std::byte* dst, std::int64_t begin, std::int64_t end,
+bool move_even_rows(const blocking& work, const std::byte* src, std::byte* dst, std::int64_t begin, std::int64_t end,
                     const row_fold& fold) {
   using block = element_window<Bytes>;
   constexpr auto element = static_cast<std::int64_t>(Bytes);
@@ -156,7 +144,7 @@ void move_even_rows(const blocking& work, const std::byte* src, std::byte* dst, 
   const std::int64_t blocks = base::ceil_div(cols, side);
   const std::int64_t parks_bytes = strips * park_bytes;  // of a block
   std::byte* const parks = scratch(blocks * (parks_bytes + side * (64 + 2 * std::int64_t{sizeof(std::byte*)})));
-  if (parks == nullptr) return move_without_buffer(work, src, dst, begin, end);
+  if (parks == nullptr) return false;
   std::byte* const kept = parks + blocks * parks_bytes;
   auto** const place = reinterpret_cast<std::byte**>(kept + blocks * side * 64);
   auto* const offset = reinterpret_cast<std::int64_t*>(place + blocks * side);
@@ -209,23 +197,26 @@ void move_even_rows(const blocking& work, const std::byte* src, std::byte* dst, 
     if ((unit + 1) % chunks == 0) outer.next();
   }
   if (Stores != element_stores::cached) finish_streaming();
+  return true;
 }
 
 template <std::size_t Bytes>
-void move_element_strips(const blocking& work, const small_item* item, const std::byte* src, std::byte* dst,
+bool move_element_strips(const blocking& work, const small_item* item, const std::byte* src, std::byte* dst,
                          std::int64_t begin, std::int64_t end, const row_fold& fold) {
   const bool even = item == nullptr && work.rows.rank == 1 && work.panels() == 1 &&
                     work.cols.total * work.src_col_bytes <= even_row_bytes;
   const auto with = [&]<element_stores Stores>() {
     if (even) return move_even_rows<Bytes, Stores>(work, src, dst, begin, end, fold);
-    move_element_strips<Bytes, Stores>(work, item, src, dst, begin, end, fold);
+    return move_element_strips<Bytes, Stores>(work, item, src, dst, begin, end, fold);
   };
   if (!work.streaming) return with.template operator()<element_stores::cached>();
   if (runs_begin_at(work, dst, line_bytes)) return with.template operator()<element_stores::at_lines>();
-  if (Bytes % 2 != 0 || !runs_begin_at(work, dst, element_block<Bytes>::word)) {
-    return with.template operator()<element_stores::by_bytes>();
+  if constexpr (Bytes % 2 == 0) {
+    if (runs_begin_at(work, dst, element_block<Bytes>::word)) {
+      return with.template operator()<element_stores::by_words>();
+    }
   }
-  if constexpr (Bytes % 2 == 0) with.template operator()<element_stores::by_words>();
+  return with.template operator()<element_stores::by_bytes>();
 }
 
 inline void move_element_strips(const stream::elements_args& given, const std::byte* src, std::byte* dst,
@@ -241,12 +232,17 @@ inline void move_element_strips(const stream::elements_args& given, const std::b
     work.src_col_bytes = work.element_bytes;
   }
   const small_item* const item = given.shuffled ? &given.item : nullptr;
+  bool moved = false;
   const auto move_if = [&]<std::size_t Bytes>() {
     if (work.element_bytes == static_cast<std::int64_t>(Bytes))
-      move_element_strips<Bytes>(work, item, src, dst, begin, end, fold);
+      moved = move_element_strips<Bytes>(work, item, src, dst, begin, end, fold);
   };
   [&]<std::size_t... Bytes>(std::index_sequence<Bytes...>) { (move_if.template operator()<Bytes>(), ...); }
   (block_elements());
+  if (!moved) {
+    if (item != nullptr) return move_items_without_buffer(given, *item, src, dst, begin, end);
+    return move_without_buffer(given, src, dst, begin, end);
+  }
   // The rows that are left over, fewer than fold.rows: one element at a time.
   const std::int64_t done = work.rows.total * fold.rows;
   if (done == given.rows.total) return;
