@@ -40,6 +40,13 @@ struct cpu_times {
   double elements;
   double elements_bytes;      // added, divided by the bytes of an element
   double elements_run_bytes;  // added, divided by the bytes of a dst run: no run is put together with its neighbours
+  // Added to words of 4 bytes whose src rows are 80 to 128 bytes, or whose dst runs are up to 256 bytes in whole lines.
+  // 193552 x 32: 0.68, tall_skinny 0.48; 60 x 32 x 3264: 0.85, end_to_end 0.51 (Zen 4, 2026-11-25). 239449 x 43: 0.67, tall_skinny
+  // 0.88; 16 x 67 x 8470, axes 210: 0.81, strips 0.94 (Intel Xeon, model 207, 2026-11-25).
+  double elements_few_b4;
+  // Added to words of 16 bytes and even rows of less than 2 KiB: 61167 x 17 0.69, strips 0.86; 18819 x 61 0.70 and 0.94 (Intel Xeon,
+  // model 207, 2026-11-25).
+  double elements_short_b16_rows;
   double strips_b16;   // words of 16 bytes take no shuffle: 150830 x 9 0.59, staged lines 0.31 (Zen 4, 2026-11-23)
   double end_to_end;   // short dst runs, contiguous with their neighbours
   double narrow_rows;  // added for 1-byte elements, divided by the rows: few rows leave blocks of 16 rows part empty

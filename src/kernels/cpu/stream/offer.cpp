@@ -100,17 +100,15 @@ bool rows_share_sets(const blocking& work) noexcept {
 // Evenly spaced rows of less than 2 KiB share pages, and other walks take fewer of them at a time. 22388 x 268 of 4 bytes: staged
 // lines 0.59, elements 0.47. 30304 x 112 of 8 bytes: 0.76 and 0.52. 83344 x 16 of 16 bytes: strips 0.72, elements 0.59. Rows that
 // share sets, 2048 x 2048 of 8 bytes: panels 0.71, elements 0.56.
-// 4-byte words win with 20 to 32 columns: 193552 x 32 0.68, tall_skinny 0.48. They win with short runs of whole lines: 60 x 32 x
-// 3264 0.85, end_to_end 0.51.
-double words_differ(const elements_args& work, bool whole_windows) noexcept {
+double words_differ(const elements_args& work, bool whole_windows, const cpu_times& times) noexcept {
   const std::int64_t e = work.element_bytes;
   const std::int64_t row_bytes = work.cols.total * e;
-  const bool even = work.rows.rank == 1;
-  if (e == 16) return row_bytes >= 64 && row_bytes < 320 ? 1.2 : 0;
+  const bool short_rows = work.rows.rank == 1 && row_bytes < 2048;
+  if (e == 16) return row_bytes >= 64 && row_bytes < 320 ? 1.2 : short_rows ? times.elements_short_b16_rows : 0;
   if (e != 4 && e != 8) return 0;
-  if (e == 4 && whole_windows && work.rows.total * e <= 256) return -0.8;
-  if (e == 4 && even && row_bytes >= 80 && row_bytes <= 128) return -0.5;
-  return (e == 4 ? -0.2 : 0) + ((even && row_bytes < 2048) || rows_share_sets(work) ? 0.8 : 0);
+  if (e == 4 && whole_windows && work.rows.total * e <= 256) return times.elements_few_b4;
+  if (e == 4 && short_rows && row_bytes >= 80 && row_bytes <= 128) return times.elements_few_b4;
+  return (e == 4 ? -0.2 : 0) + (short_rows || rows_share_sets(work) ? 0.8 : 0);
 }
 
 // Bytes of a row that is shuffled into L1: a strip of 16 of them fits.
@@ -242,7 +240,7 @@ bool offer_elements(const facts& known, const target& on, const kernel& /*row*/,
   const bool whole = every_run_at_lines(work) && run_bytes % window == 0;
   if (!whole) time += costs.times.elements_run_bytes / static_cast<double>(run_bytes);
   if (e == 3 && run_bytes % window != 0) time += 0.4;  // rows that fill no window wait in L2 for the others
-  time += words_differ(work, whole);
+  time += words_differ(work, whole, costs.times);
   finish(made, work, known, costs, time);
   // Evenly spaced short rows set up less for a unit: 71673 x 64 x 3 of 3 bytes 0.70, packed 0.12 (Zen 4, 2026-11-25).
   if (work.rows.rank == 1) made.time -= 2 * unit_starts(work, costs);
