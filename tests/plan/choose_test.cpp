@@ -168,6 +168,21 @@ TEST(shuffle, takes_small_blocks_of_any_element) {
   }
 }
 
+TEST(shuffle, has_room_for_the_lines_of_all_phases) {
+  const auto by_lines = [](const problem& what) {
+    const auto all = offers(map::canonicalize(what), {.threads = 1}, zen4);
+    return std::any_of(all.begin(), all.end(), [](const kernels::offer& one) {
+      return one.row->name == std::string_view("cpu_shuffle_lines");
+    });
+  };
+  const bool can = kernels::cpu::selects_bytes();
+  EXPECT_EQ(by_lines(permuted({15625, 128, 4}, {0, 2, 1}, 1)), can);
+  EXPECT_EQ(by_lines(permuted({29867, 20, 3}, {0, 2, 1}, 3)), can);
+  EXPECT_FALSE(by_lines(permuted({29867, 55, 3}, {0, 2, 1}, 3))) << "495 phases, most of them with two windows or more";
+  EXPECT_FALSE(by_lines(strided(1, {{3906, 4097, 4097}, {8, 512, 512}, {4, 1, 128}, {128, 4, 1}})))
+      << "runs begin anywhere in a line";
+}
+
 TEST(end_to_end, has_a_row_for_each_kind_of_short_run) {
   expect_row(permuted({275000, 8, 8}, {0, 2, 1}, 4), "cpu_end_to_end_small_b4", zen4);
   expect_row(transpose_problem(16, 1062500, 4), "cpu_end_to_end_lines_b4", zen4);

@@ -67,35 +67,59 @@ std::int64_t count_pairs(const args& work) noexcept {
   return pairs;
 }
 
-// Different phases of the lines of a run: policy/line_shuffle-inl.hpp.
-std::int64_t phases_of(const args& work) noexcept {
-  return work.item_bytes / std::gcd(work.item_bytes, std::int64_t{64});
+// Lines begin at multiples of so many bytes of an item: all runs of dst do, and an item has whole steps.
+std::int64_t phase_step(const args& work) noexcept {
+  std::int64_t step = std::gcd(work.item_bytes, std::int64_t{64});
+  for (int k = 0; k < work.outer.rank; ++k) {
+    step = std::gcd(step, work.outer.axes[static_cast<std::size_t>(k)].dst_stride * work.word_bytes);
+  }
+  return step;
 }
 
-// Windows of a line, the mean of a few lines of a run that begins at a line. If many phases differ in them, branches are mispredicted:
-// 13 x 13 bytes take 3.0 times a copy, 24 x 8 bytes 1.9 times, both with about two windows (Zen 4, 2026-11-25).
+// Different phases of lines: policy/line_shuffle-inl.hpp.
+std::int64_t phases_of(const args& work) noexcept { return work.item_bytes / phase_step(work); }
+
+// Windows of the lines that begin at some phases: `samples` phases, evenly spaced.
+struct windows_of_lines {
+  std::int64_t all = 0, fewest = INT64_MAX, most = 0;
+
+  windows_of_lines(const args& work, std::int64_t samples) noexcept {
+    byte_map from;
+    fill_map(work, from);
+    const std::int64_t item = work.item_bytes, step = phase_step(work), phases = item / step;
+    for (std::int64_t k = 0; k < samples; ++k) {
+      std::int64_t low = INT64_MAX, high = 0, src_item = 0;
+      std::int64_t byte = k * phases / samples * step;
+      for (int of_line = 0; of_line < 64; ++of_line) {
+        const std::int64_t src = src_item + from[static_cast<std::size_t>(byte)];
+        low = std::min(low, src);
+        high = std::max(high, src);
+        if (++byte == item) byte = 0, src_item += item;
+      }
+      const std::int64_t here = (high - low) / 128 + 1;
+      all += here;
+      fewest = std::min(fewest, here);
+      most = std::max(most, here);
+    }
+  }
+};
+
+// Windows of a line, the mean of a few phases. If many phases differ in them, branches are mispredicted: 13 x 13 bytes take 3.0
+// times a copy, 24 x 8 bytes 1.9 times, both with about two windows (Zen 4, 2026-11-25). 0: there is no room for the windows of all
+// phases, and most lines would make theirs anew: 29867 x 55 x 3 of 3 bytes would take 80 times a copy.
 double windows_of(const args& work) noexcept {
   constexpr std::int64_t most_samples = 8;
-  byte_map from;
-  fill_map(work, from);
-  const std::int64_t item = work.item_bytes;
   const std::int64_t phases = phases_of(work), samples = std::min(phases, most_samples);
-  std::int64_t windows = 0, fewest = INT64_MAX, most = 0;
-  for (std::int64_t k = 0; k < samples; ++k) {
-    const std::int64_t begin = k * phases / samples * 64;
-    std::int64_t low = INT64_MAX, high = 0;
-    for (std::int64_t byte = begin; byte < begin + 64; ++byte) {
-      const std::int64_t src = byte / item * item + from[static_cast<std::size_t>(byte % item)];
-      low = std::min(low, src);
-      high = std::max(high, src);
-    }
-    const std::int64_t here = (high - low) / 128 + 1;
-    windows += here;
-    fewest = std::min(fewest, here);
-    most = std::max(most, here);
+  if (phases > most_windows) return 0;
+  const windows_of_lines some(work, samples);
+  const double mean = static_cast<double>(some.all) / static_cast<double>(samples);
+  const bool surely_fits = static_cast<double>(phases) * mean * 4 <= most_windows;
+  if (!surely_fits) {
+    const windows_of_lines each(work, phases);
+    if (each.all + each.most > most_windows) return 0;  // the lines at the begin of runs have a phase of their own
   }
-  const bool unpredictable = phases > 2 * most_samples && fewest < most;
-  return static_cast<double>(windows) / static_cast<double>(samples) + (unpredictable ? 0.6 : 0);
+  const bool unpredictable = phases > 2 * most_samples && some.fewest < some.most;
+  return mean + (unpredictable ? 0.6 : 0);
 }
 
 // Time that runs add which are not read in the order of src. 128 x 3 x 14 x 16 x 14 x 16 of 4 bytes, axes 024351, reads 64 bytes of
@@ -155,7 +179,7 @@ bool offer_lines(const facts& known, const target& on, const kernel& /*row*/, of
   if (work.item_bytes > most_block && !near) return false;
   if (!cut_run(work, unit_bytes / work.item_bytes)) return false;
   const double windows = windows_of(work);
-  if (static_cast<double>(phases_of(work)) * windows > most_windows) return false;
+  if (windows == 0) return false;
   finish_lines(made, work, known, on, windows);
   made.reason =
       "runs of small blocks that are permuted within themselves: byte shuffles put whole lines of dst together";
