@@ -122,6 +122,7 @@ TEST(tall_skinny, takes_few_columns_whose_rows_are_contiguous) {
   }
   EXPECT_TRUE(few(permuted({4096, 4096, 12}, {2, 0, 1}, 2), with_larger_l2));
   EXPECT_TRUE(few(permuted({32, 1080, 1920, 3}, {0, 3, 1, 2}, 1), with_larger_l2));
+  EXPECT_TRUE(few(permuted({1000000, 3, 2}, {2, 1, 0}, 1), zen4)) << "columns of two axes";
   EXPECT_FALSE(few(transpose_problem(1000000, 7, 4, 8, 0), with_larger_l2)) << "gaps between rows";
   EXPECT_FALSE(few(permuted({100000, 64, 5}, {0, 2, 1}, 2), with_larger_l2)) << "runs of two lines";
   EXPECT_FALSE(few(transpose_problem(100000, 500, 1), with_larger_l2));

@@ -13,7 +13,7 @@ namespace {
 bool contiguous_rows(args& work, const facts& known, const target& on, const kernel& row) noexcept {
   if (!has_rows_and_columns(known) || row.element_bytes != known.form.word_bytes) return false;
   split(work, known, on, 1, true);
-  return work.cols.rank == 1 && work.rows.axes[0].src_stride == work.cols.total;
+  return work.cols.axes[0].src_stride == 1 && work.rows.axes[0].src_stride == work.cols.total;
 }
 
 void finish(offer& made, args& work, const facts& known, const cpu_costs& costs, double time) noexcept {
