@@ -33,7 +33,7 @@ constexpr cpu_costs generic = {.name = "generic",
                                .run_ahead_bytes = 4096,
                                .tiled_outer_bytes = 0,
                                .tiled_near_bytes = 0,
-                               .box_bytes = 16 << 10,
+                               .box_bytes = 32 << 10,
                                .page_prefetch_bytes = 0,
                                .line_tiles = false,
                                .swap_bytes = 256,
@@ -55,7 +55,7 @@ constexpr cpu_costs generic = {.name = "generic",
                                          .strips = 2.6,
                                          .strips_b8 = 0,
                                          .strips_b8_src_bytes = 0,
-                                         .elements = 1.9,
+                                         .elements = 1.4,
                                          .elements_bytes = 3,
                                          .elements_run_bytes = 550,
                                          .elements_few_b4 = 0.6,
@@ -78,8 +78,9 @@ constexpr cpu_costs generic = {.name = "generic",
                                          .shuffle_lines = 0.7,
                                          .shuffle_window = 0.68,
                                          .unit_bytes = 0,
-                                         .box = 1.7,
-                                         .box_bytes = 0,
+                                         .box = 1.8,
+                                         .box_bytes = 6,
+                                         .box_parts = 1.9,
                                          .gather = 1.6,
                                          .gather_bytes = 16}};
 
@@ -107,8 +108,6 @@ constexpr cpu_costs zen3 = [] {
   row.times.tall_skinny = 1.7;
   row.times.short_wide = 1.1;
   row.times.unit_bytes = 480;
-  row.times.box = 2.0;
-  row.times.box_bytes = 13;
   return row;
 }();
 
@@ -134,7 +133,7 @@ constexpr cpu_costs zen4 = [] {
   row.times.staged_lines = 2.5;
   row.times.staged_lines_carried = 2.1;
   row.times.elements = 1.1;
-  row.times.elements_few_b4 = -0.65;
+  row.times.elements_few_b4 = -0.8;
   // 32 x 531250 of 4 bytes: 0.55, by elements 0.85, packed 0.64; 16 x 1062500: 1.08, packed 0.69 (2026-11-25).
   row.times.whole_lines_rows = 0.5;
   row.times.strips = 3.0;
@@ -144,8 +143,6 @@ constexpr cpu_costs zen4 = [] {
   row.times.strips_b16 = 1.6;
   row.times.unit_bytes = 700;
   row.times.shuffle = 1.9;  // 150 random problems: 0.502 of a copy, with 1.6 0.500 (2026-11-25)
-  row.times.box = 2.0;  // boxes of 13 problems took 15 times a copy with bytes, 8 with 2, 6 with 4, 5 with 8, 3 with 16
-  row.times.box_bytes = 13;
   return row;
 }();
 

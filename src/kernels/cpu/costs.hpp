@@ -70,8 +70,9 @@ struct cpu_times {
   // 302088 x 16 x 3 float32 takes 5.7 times a copy, 195250 x 19 x 8 2.7 times, 50000 x 11 x 7 of 16 bytes 5.6 times (Zen 4,
   // 2026-11-24)
   double unit_bytes;
-  double box;        // boxes of short axes; the offer adds 4 where src runs fill a line without a box
+  double box;        // boxes of short axes
   double box_bytes;  // added, divided by the bytes of an element
+  double box_parts;  // added where dst runs are no whole lines: they are stored through the cache
   double gather;     // the offer adds gather_bytes, divided by the bytes of an element
   double gather_bytes;
 };

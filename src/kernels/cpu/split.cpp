@@ -280,10 +280,15 @@ std::int64_t src_run_bytes(const facts& known) noexcept {
   return known.src_unit()->extent * (continued ? known.dst_unit()->extent : 1) * known.form.word_bytes;
 }
 
-double short_reads(const facts& known) noexcept {
-  const auto read = static_cast<double>(src_run_bytes(known));
-  return read < 64 ? 1 + 64 / read : 1;
+namespace {
+
+double reads_of(std::int64_t run_bytes) noexcept {
+  return run_bytes < 64 ? 1 + 64 / static_cast<double>(run_bytes) : 1;
 }
+
+}  // namespace
+
+double short_reads(const facts& known) noexcept { return reads_of(src_run_bytes(known)); }
 
 // The costs were fitted to units of at most this many bytes; larger ones start unseen. Words of 16 bytes differ: 5142 x 128 x 3
 // by panels 0.71, by register tiles 0.82 (Zen 3, 2026-11-25).
@@ -297,9 +302,18 @@ double unit_starts(const blocking& work, const cpu_costs& costs) noexcept {
   return e < 16 && bytes > small_unit_bytes ? 0 : factor * costs.times.unit_bytes / static_cast<double>(bytes);
 }
 
+double short_far_rows(const blocking& work) noexcept {
+  constexpr std::int64_t short_bytes = 192, line = 64;
+  const std::int64_t row_bytes = work.cols.total * work.element_bytes;
+  const bool far = base::magnitude(work.rows.axes[0].src_stride) * work.word_bytes - row_bytes >= line;
+  return far && row_bytes < short_bytes ? static_cast<double>(line) / static_cast<double>(row_bytes) : 0;
+}
 double with_short_runs(double time, const blocking& work, const facts& known) noexcept {
   const double dst_run = static_cast<double>(work.rows.total) * static_cast<double>(work.element_bytes);
-  return (time + 32 / dst_run) * short_reads(known);
+  // Columns of several axes that are read at once are one run. Rows may continue it.
+  std::int64_t run = work.src_col_bytes == work.element_bytes ? work.cols.total * work.element_bytes : 0;
+  if (work.rows.axes[0].src_stride * work.word_bytes == run) run *= work.rows.axes[0].extent;
+  return (time + 32 / dst_run) * reads_of(std::max(src_run_bytes(known), run));
 }
 
 const blocking* blocking_of(const offer& made) noexcept { return made.has_blocking ? &made.as<blocking>() : nullptr; }

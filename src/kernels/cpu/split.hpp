@@ -101,6 +101,8 @@ void order_prefetches(const fused_axes& outer, bool tiled, std::int64_t piece_by
 // `time` plus the cost of short runs: a src run shorter than a line makes each line be read several times, and a short dst
 // run begins and ends inside a line.
 [[nodiscard]] double with_short_runs(double time, const blocking& work, const facts& known) noexcept;
+// Bytes of src that are read for each byte of short columns, if the rows of a dst run have no line of src in common; else 0.
+[[nodiscard]] double short_far_rows(const blocking& work) noexcept;
 // Time that the start of a unit adds if a unit is a whole small matrix.
 [[nodiscard]] double unit_starts(const blocking& work, const cpu_costs& costs) noexcept;
 // Factor of the time for lines that are read several times: 1 when src runs fill lines.

@@ -84,9 +84,17 @@ void gather_packed(const void* args, const arrays& all, std::int64_t begin, std:
   const auto& work = *static_cast<const gather::packed_args*>(args);
   move_packed(work, all.src, all.dst, begin, end, element_fill(work));
 }
-template <std::size_t Word>
 void gather_box(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  move_boxes<Word>(*static_cast<const gather::box_args*>(args), all.src, all.dst, begin, end);
+  const auto& work = *static_cast<const gather::box_args*>(args);
+  const auto e = work.element_bytes;
+  const auto move = e <= 1    ? move_boxes<1>
+                    : e <= 2  ? move_boxes<2>
+                    : e <= 4  ? move_boxes<4>
+                    : e <= 8  ? move_boxes<8>
+                    : e <= 16 ? move_boxes<16>
+                    : e <= 32 ? move_boxes<32>
+                              : move_boxes<64>;
+  move(work, all.src, all.dst, begin, end);
 }
 void gather_strided(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
   const auto& work = *static_cast<const gather::strided_args*>(args);

@@ -3,7 +3,6 @@
 
 #include "kernels/cpu/dispatch.hpp"
 #include "kernels/cpu/gather/args.hpp"
-#include "kernels/cpu/gather/box.hpp"
 #include "kernels/cpu/split.hpp"
 #include "kernels/kernel.hpp"
 
@@ -17,34 +16,153 @@ void finish(offer& made, const blocking& work, const facts& known, const cpu_cos
   share_out(made, known, costs, work.units());
   made.time = costs.times.gather + costs.times.gather_bytes / static_cast<double>(work.element_bytes) + more;
   if (!work.streaming) made.time += costs.times.buffered_in_cache;
-  if (has_rows_and_columns(known)) made.time = with_short_runs(made.time + 0.5, work, known);
+  if (has_rows_and_columns(known)) {
+    made.time = with_short_runs(made.time + 0.5, work, known);
+  } else {
+    made.time += short_far_rows(work);
+  }
   made.binds = bound::requests;
 }
 
-bool contains(const fused_axes& all, const axis& one) noexcept {
-  return std::find(all.axes.data(), all.axes.data() + all.rank, one) != all.axes.data() + all.rank;
-}
+// Elements of a box have at most so many bytes.
+constexpr std::int64_t most_box_element = 64;
+constexpr std::int64_t boxes_ahead_bytes = 8192;  // of src
+constexpr std::int64_t cols_ahead_bytes = 1024;   // of dst: 34 problems 0.22, 0.23 with it (Zen 4, 2026-11-25)
 
-// Finds a box whose runs are at least one line long in src and in dst, and four lines if such a box fits box_bytes. False if
-// there is none.
-bool find_box(box_args& work, const facts& known, const cpu_costs& costs) noexcept {
-  const axis_pool axes(known.form);
-  const std::int64_t word = known.form.word_bytes;
-  for (std::int64_t words = 256 / word; words * word >= 64; words /= 2) {
-    const fused_axes src_run = axes.run_of(&axis::src_stride, words);
-    work.rows = axes.run_of(&axis::dst_stride, words);
-    if (std::min(work.rows.total, src_run.total) * word < 64) return false;
-    work.cols = work.outer = fused_axes{};
-    std::int64_t room = costs.box_bytes / word;
-    for (int k = 0; k < known.form.rank; ++k) {
-      const axis& one = known.form.axes[static_cast<std::size_t>(k)];
-      const bool in_rows = contains(work.rows, one), inside = in_rows || contains(src_run, one);
-      if (inside) room /= one.extent;
-      if (!in_rows) (inside ? work.cols : work.outer).push(one);
-    }
-    if (room > 0) return runs_of_box(work).whole;
+// Axes that are contiguous in src or in dst one after another, until they are long enough. Longer axes are cut.
+struct box_chain {
+  std::array<int, map::max_axes> axes{};
+  int count = 0;
+  int cut = -1;  // the last axis, if it is cut
+  std::int64_t bytes = 0;
+
+  [[nodiscard]] bool has(int k) const noexcept {
+    return std::find(axes.begin(), axes.begin() + count, k) != axes.begin() + count;
   }
-  return false;
+};
+
+// The axes of a box whose runs have `most` bytes in src and in dst, or a half more.
+class box_axes {
+ public:
+  box_axes(const map::canonical& form, std::int64_t unit, std::int64_t most) noexcept
+      : form_(form), unit_(unit), most_(most) {
+    tile_.fill(1);
+    src_ = chain(&axis::src_stride);
+    dst_ = chain(&axis::dst_stride);
+    for (box_chain* const one : {&src_, &dst_}) {  // the other array may need the whole axis
+      if (one->cut >= 0 && tile_[at(one->cut)] == form.axes[at(one->cut)].extent) one->cut = -1;
+    }
+    if (src_.cut == dst_.cut) src_.cut = -1;
+    element_ = unit * form.word_bytes;
+    run_bytes_ = bytes_of(src_);
+    dst_run_bytes_ = bytes_of(dst_);
+    for (int i = 0; i < dst_.count; ++i) runs_ *= src_.has(dst_.axes[at(i)]) ? 1 : tile_[at(dst_.axes[at(i)])];
+    pitch_ = base::ceil_div(run_bytes_, std::int64_t{64}) * 64;
+  }
+
+  [[nodiscard]] std::int64_t bytes() const noexcept { return pitch_ * runs_; }
+  [[nodiscard]] std::int64_t run_bytes() const noexcept { return run_bytes_; }
+  [[nodiscard]] std::int64_t dst_run_bytes() const noexcept { return dst_run_bytes_; }
+
+  void fill(box_args& work) const noexcept {
+    work.word_bytes = form_.word_bytes;
+    work.element_bytes = element_;
+    work.run_bytes = run_bytes_;
+    work.pitch = pitch_;
+    std::array<std::int64_t, map::max_axes> in_buffer{};
+    std::int64_t bytes = element_;
+    for (int i = 0; i < src_.count; ++i) step(src_.axes[at(i)], in_buffer, bytes);
+    bytes = pitch_;
+    for (int i = 0; i < dst_.count; ++i) {
+      const int k = dst_.axes[at(i)];
+      if (src_.has(k)) continue;
+      step(k, in_buffer, bytes);
+      work.runs.push({tile_[at(k)], form_.axes[at(k)].src_stride, 0});
+    }
+    const auto inside = [&](int k) { return axis{tile_[at(k)], in_buffer[at(k)], form_.axes[at(k)].dst_stride}; };
+    // The table of rows stays short: the last axis counts columns if src made it long.
+    int rows = dst_.count;
+    if (rows > 1 && dst_.cut < 0 && dst_run_bytes_ > 2 * most_) --rows;
+    for (int i = 0; i < dst_.count; ++i) (i < rows ? work.rows : work.cols).push(inside(dst_.axes[at(i)]));
+    for (int i = 0; i < src_.count; ++i) {
+      if (!dst_.has(src_.axes[at(i)])) work.cols.push(inside(src_.axes[at(i)]));
+    }
+    work.cut_row_is_in_run = dst_.cut >= 0 && src_.has(dst_.cut);
+    axis_pool others(form_);
+    if (unit_ > 1) {
+      fused_axes element;
+      others.take(others.find(&axis::dst_stride, 1), element);
+    }
+    for (const box_chain* const one : {&src_, &dst_}) {
+      for (int i = 0; i < one->count; ++i) {
+        fused_axes used;
+        const axis& mine = form_.axes[at(one->axes[at(i)])];
+        const axis* const found = others.find_if([&](const axis& other) { return other == mine; });
+        if (found != nullptr) others.take(found, used);
+      }
+    }
+    others.take_rest(work.outer);
+    cut(src_.cut, work.col_cut, work.outer);
+    cut(dst_.cut, work.row_cut, work.outer);
+  }
+
+ private:
+  static constexpr std::size_t at(int k) noexcept { return static_cast<std::size_t>(k); }
+
+  box_chain chain(std::int64_t axis::*stride) noexcept {
+    box_chain made;
+    std::int64_t words = unit_, next = unit_;
+    while (words * form_.word_bytes < most_) {
+      int k = 0;
+      while (k < form_.rank && (form_.axes[at(k)].*stride != next || form_.axes[at(k)].extent == 1)) ++k;
+      if (k == form_.rank) break;
+      const std::int64_t extent = form_.axes[at(k)].extent;
+      made.axes[at(made.count++)] = k;
+      std::int64_t& tile = tile_[at(k)];
+      if (words * extent * form_.word_bytes > most_ + most_ / 2) {
+        const std::int64_t boxes = base::ceil_div(extent, base::ceil_div(most_, words * form_.word_bytes));
+        tile = std::max(tile, base::ceil_div(extent, boxes));
+        made.cut = k;
+        break;
+      }
+      tile = extent;
+      words *= extent;
+      next *= extent;
+    }
+    return made;
+  }
+  [[nodiscard]] std::int64_t bytes_of(const box_chain& one) const noexcept {
+    std::int64_t bytes = element_;
+    for (int i = 0; i < one.count; ++i) bytes *= tile_[at(one.axes[at(i)])];
+    return bytes;
+  }
+  void step(int k, std::array<std::int64_t, map::max_axes>& in_buffer, std::int64_t& bytes) const noexcept {
+    in_buffer[at(k)] = bytes;
+    bytes *= tile_[at(k)];
+  }
+  void cut(int k, box_cut& made, fused_axes& outer) const noexcept {
+    if (k < 0) return;
+    const axis& one = form_.axes[at(k)];
+    made.tile = tile_[at(k)];
+    made.boxes = base::ceil_div(one.extent, made.tile);
+    made.last = one.extent - (made.boxes - 1) * made.tile;
+    outer.push({made.boxes, one.src_stride * made.tile, one.dst_stride * made.tile});
+  }
+
+  const map::canonical& form_;
+  std::int64_t unit_, most_;
+  std::int64_t element_ = 1, run_bytes_ = 1, dst_run_bytes_ = 1, runs_ = 1, pitch_ = 1;
+  std::array<std::int64_t, map::max_axes> tile_{};
+  box_chain src_, dst_;
+};
+
+// True if every dst run of every box begins and ends at a line, provided that dst does.
+bool stores_whole_lines(const box_args& work) noexcept {
+  const auto at_lines = [&](const fused_axes& all) {
+    return std::all_of(all.axes.begin(), all.axes.begin() + all.rank,
+                       [&](const axis& one) { return one.dst_stride * work.word_bytes % 64 == 0; });
+  };
+  return at_lines(work.cols) && at_lines(work.outer) && work.rows.total * work.element_bytes % 64 == 0;
 }
 
 }  // namespace
@@ -114,29 +232,28 @@ bool offer_shuffled(const facts& known, const target& on, const kernel& /*row*/,
   return true;
 }
 
-bool offer_box(const facts& known, const target& on, const kernel& row, offer& made) noexcept {
-  if (!has_rows_and_columns(known) || row.element_bytes != known.form.word_bytes) return false;
+bool offer_box(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
+  const std::int64_t unit = element_words(known);
+  if (unit == 0 || unit * known.form.word_bytes > most_box_element) return false;
   const cpu_costs& costs = costs_of(*on.cpu);
-  auto& work = made.emplace<box_args>();
-  work.word_bytes = work.element_bytes = known.form.word_bytes;
-  if (!find_box(work, known, costs)) return false;
-  work.src_end_bytes = map::src_span(known.form).hi;
-  work.streaming = !fits_cache(known, on);
-  work.panel = work.cols.total;
-  work.group = work.row_chunk = work.rows.total;
-  work.prefetch_bytes = costs.lines_ahead_bytes;
-  share_out(made, known, costs, work.outer.total);
-  // A piece of dst that begins or ends inside a line takes the time of 16 lines more: parts of lines go through the cache.
-  // Runs of 240 bytes of 16-byte words reach 0.16, staged lines 0.48 (Zen 4, 2026-11-23).
-  const bool at_lines = runs_at_lines(work) && work.rows.total * work.word_bytes % 64 == 0;
-  const std::int64_t piece = work.rows.total * (columns_end_to_end(work) ? work.cols.total : 1) * work.word_bytes;
-  const double cut_lines = at_lines ? 0 : 16.0 * 64 / static_cast<double>(piece);
-  // If src runs are a line long without a box, a walk over rows and columns is faster.
-  made.time = costs.times.box + costs.times.box_bytes / static_cast<double>(work.word_bytes) + cut_lines +
-              (src_run_bytes(known) >= 64 ? 4 : 0) + (work.streaming ? 0 : costs.times.buffered_in_cache);
-  made.binds = bound::requests;
-  made.reason = "short axes alternate in src and dst: boxes of both are gathered in the cache";
-  return true;
+  for (std::int64_t most = 512; most >= 64; most /= 2) {
+    const box_axes box(known.form, unit, most);
+    if (box.run_bytes() == unit * known.form.word_bytes) return false;  // no two elements are contiguous in src
+    if (box.bytes() > costs.box_bytes) continue;
+    auto& work = made.emplace<box_args>();
+    box.fill(work);
+    work.streaming = !fits_cache(known, on);
+    work.boxes_ahead = base::ceil_div(boxes_ahead_bytes, box.bytes());
+    work.cols_ahead = base::ceil_div(cols_ahead_bytes, work.rows.total * work.element_bytes);
+    share_out(made, known, costs, work.outer.total);
+    made.time = costs.times.box + costs.times.box_bytes / static_cast<double>(work.element_bytes) +
+                (stores_whole_lines(work) ? 0 : costs.times.box_parts) + 32 / static_cast<double>(box.run_bytes()) +
+                32 / static_cast<double>(box.dst_run_bytes()) + (work.streaming ? 0 : costs.times.buffered_in_cache);
+    made.binds = bound::requests;
+    made.reason = "short axes alternate in src and dst: boxes of both are gathered in the cache";
+    return true;
+  }
+  return false;
 }
 
 bool offer_strided(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
