@@ -82,7 +82,8 @@ constexpr cpu_costs generic = {.name = "generic",
                                          .box_bytes = 6,
                                          .box_parts = 1.9,
                                          .gather = 1.6,
-                                         .gather_bytes = 16}};
+                                         .gather_bytes = 16,
+                                         .gather_packed = -0.05}};
 
 constexpr cpu_costs zen3 = [] {
   cpu_costs row = generic;
@@ -164,6 +165,8 @@ constexpr cpu_costs spr = [] {
   row.times.elements_short_b16_rows = 0.4;
   row.times.gather = 2.2;
   row.times.gather_bytes = 12;
+  row.times.gather_packed = -1;
+  row.times.box_parts = 1.2;
   row.times.end_to_end = 1.2;
   row.times.strips = 1.1;
   row.times.strips_b16 = 1.3;

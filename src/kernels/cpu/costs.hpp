@@ -75,6 +75,7 @@ struct cpu_times {
   double box_parts;  // added where dst runs are no whole lines: they are stored through the cache
   double gather;     // the offer adds gather_bytes, divided by the bytes of an element
   double gather_bytes;
+  double gather_packed;  // added for short runs that are put together
 };
 
 struct cpu_costs {
