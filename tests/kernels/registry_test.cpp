@@ -6,6 +6,8 @@
 //      ranges may write one byte, and all ranges together must be the whole
 //   3. step 2 repeats with panels, groups and row chunks of other sizes, as a plan for more threads or other caches
 //      would cut them
+//
+// Then some problems without memory for a buffer.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,6 +21,7 @@
 #include "cases.hpp"
 #include "instructions.hpp"
 #include "kernels/cpu/block_sizes.hpp"
+#include "kernels/cpu/scratch.hpp"
 #include "kernels/cpu/short_wide/args.hpp"
 #include "kernels/cpu/split.hpp"
 #include "kernels/cpu/stream/args.hpp"
@@ -278,10 +281,45 @@ std::vector<parameter> rows_by_targets() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(cpu, registry, ::testing::ValuesIn(rows_by_targets()), [](const auto& one) {
+// Without memory for a buffer, a row moves its elements one by one.
+class without_buffers : public registry {};
+
+TEST_P(without_buffers, moves_some_problems) {
+  const std::string& forced = std::get<0>(GetParam());
+  const bool own_loop = kernels::find(forced)->element_bytes != 0;
+  int accepted = 0, failures = 0;
+  dice roll(1);
+  kernels::cpu::refuse_buffers(true);
+  for (const std::int64_t element_bytes : element_sizes) {
+    const int keep = thin * thinner() * (own_loop ? 1 : 8);
+    for_each_problem(element_bytes, keep, own_loop ? 8 : 1, machine_with(0, true), [&](const problem& what) {
+      if (failures >= enough_failures) return;
+      const map::canonical form = map::canonicalize(what);
+      const kernels::offer made = planning::choose(form, {.kernel = forced}, machine_with(0, true));
+      if (made.row == nullptr) return;
+      ++accepted;
+      failures += !bench_of_one_problem(what, form, roll).check(made);
+    });
+  }
+  kernels::cpu::refuse_buffers(false);
+  EXPECT_GT(accepted, 0) << "no problem of cases.hpp reaches this row";
+}
+
+std::string name_of(const ::testing::TestParamInfo<parameter>& one) {
   const std::string& row = std::get<0>(one.param);
   return (row.empty() ? "unforced" : row) + "_" + std::get<1>(one.param);
-});
+}
+
+INSTANTIATE_TEST_SUITE_P(cpu, registry, ::testing::ValuesIn(rows_by_targets()), name_of);
+
+std::vector<parameter> rows_of_best_target() {
+  std::vector<parameter> all = rows_by_targets();
+  std::erase_if(all,
+                [](const parameter& one) { return std::get<0>(one).empty() || std::get<1>(one) != best_target(); });
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(cpu, without_buffers, ::testing::ValuesIn(rows_of_best_target()), name_of);
 
 TEST(registry_table, rows_have_unique_names_that_are_found) {
   for (const kernels::kernel& row : kernels::all()) {

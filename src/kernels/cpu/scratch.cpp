@@ -1,5 +1,6 @@
 #include "kernels/cpu/scratch.hpp"
 
+#include <atomic>
 #include <cstdlib>
 #include <memory>
 
@@ -15,7 +16,10 @@ struct buffer {
   std::int64_t bytes = 0;
 };
 
+std::atomic<bool> are_refused{false};
+
 std::byte* grow(buffer& mine, std::int64_t bytes) noexcept {
+  if (are_refused.load(std::memory_order_relaxed)) return nullptr;
   if (bytes > mine.bytes) {
     constexpr std::int64_t page = 4096;
     const std::int64_t rounded = (bytes + page - 1) / page * page;
@@ -28,6 +32,8 @@ std::byte* grow(buffer& mine, std::int64_t bytes) noexcept {
 }
 
 }  // namespace
+
+void refuse_buffers(bool refused) noexcept { are_refused.store(refused, std::memory_order_relaxed); }
 
 std::byte* scratch(std::int64_t bytes) noexcept {
   static thread_local buffer mine;

@@ -15,4 +15,7 @@ namespace cornerturn::kernels::cpu {
 // A buffer of the thread for the selections of byte shuffles.
 [[nodiscard]] std::byte* selection_buffer(std::int64_t bytes) noexcept;
 
+// For tests: while true, these buffers are null, as if there were no memory.
+void refuse_buffers(bool refused) noexcept;
+
 }  // namespace cornerturn::kernels::cpu
