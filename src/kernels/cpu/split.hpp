@@ -105,6 +105,10 @@ void order_prefetches(const fused_axes& outer, bool tiled, std::int64_t piece_by
 [[nodiscard]] double short_far_rows(const blocking& work) noexcept;
 // Time that the start of a unit adds if a unit is a whole small matrix.
 [[nodiscard]] double unit_starts(const blocking& work, const cpu_costs& costs) noexcept;
+// True when dst is written in short pieces with gaps behind them that begin or end inside lines. Then ordinary stores are faster.
+[[nodiscard]] bool has_short_gaps(const blocking& work) noexcept;
+// Time that such gaps add to walks with non-temporal stores.
+[[nodiscard]] double short_gaps(const blocking& work) noexcept;
 // Factor of the time for lines that are read several times: 1 when src runs fill lines.
 [[nodiscard]] double short_reads(const facts& known) noexcept;
 // Bytes of a src run: the columns, and the rows too when they continue it.

@@ -30,7 +30,8 @@ void finish(offer& made, const blocking& work, const facts& known, const cpu_cos
 bool offer_lines(const facts& known, const target& on, const kernel& row, offer& made) noexcept {
   packed_blocking cut;
   // The kernel has only non-temporal stores.
-  if (!short_runs(cut, known, on, row) || !cut.streaming || cut.rows.total * cut.element_bytes % 64 != 0) return false;
+  if (!short_runs(cut, known, on, row) || !cut.streaming || has_short_gaps(cut)) return false;
+  if (cut.rows.total * cut.element_bytes % 64 != 0) return false;
   const cpu_costs& costs = costs_of(*on.cpu);
   cut_packed(cut, costs);
   made.emplace<lines_args>() = cut;
@@ -54,7 +55,7 @@ bool offer_packed(const facts& known, const target& on, const kernel& row, offer
   cut_packed(work, costs);
   const double narrow = work.element_bytes == 1 ? 1 : work.element_bytes == 2 ? 0.35 : 0;
   const double time = costs.times.end_to_end + narrow * costs.times.narrow_rows / static_cast<double>(work.rows.total);
-  finish(made, work, known, costs, time);
+  finish(made, work, known, costs, time + short_gaps(work));
   made.reason = "short dst runs, contiguous with their neighbours: a panel of them is put together and written as one";
   return true;
 }

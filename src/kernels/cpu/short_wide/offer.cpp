@@ -43,7 +43,7 @@ bool offer_join(const facts& known, const target& on, const kernel& row, offer& 
   if (!columns_end_to_end(work) || (rows != 2 && rows != 3 && rows != 4 && rows != 8)) return false;
   cut_packed(work, costs);
   share_out(made, known, costs, work.units());
-  made.time = costs.times.join * short_reads(known) + unit_starts(work, costs) +
+  made.time = costs.times.join * short_reads(known) + unit_starts(work, costs) + short_gaps(work) +
               (work.streaming ? 0 : costs.times.buffered_in_cache);
   made.binds = work.streaming ? bound::dram : bound::issue;
   made.reason = "2, 3, 4 or 8 rows, whose columns are contiguous in dst: whole vectors are joined";

@@ -168,7 +168,7 @@ bool offer_panels(const facts& known, const target& on, const kernel& row, offer
   cut_panels(work, costs);
   const double time = runs_at_lines(work) ? costs.times.panels : costs.times.panels_carried;
   const auto src_run = static_cast<double>(work.cols.total * work.element_bytes);
-  finish(made, work, known, costs, time + costs.times.panels_src_bytes / src_run);
+  finish(made, work, known, costs, time + costs.times.panels_src_bytes / src_run + short_gaps(work));
   made.reason = "register blocks through a buffer in L1: pieces of each dst run are written in whole lines";
   return true;
 }
@@ -188,7 +188,7 @@ bool offer_lines(const facts& known, const target& on, const kernel& row, offer&
   const bool carried = !runs_at_lines(work);
   const double time = carried || e < 2 ? costs.times.staged_lines_carried : costs.times.staged_lines;
   const auto src_run = static_cast<double>(work.cols.total * e);
-  finish(made, work, known, costs, time + costs.times.staged_lines_src_bytes / src_run);
+  finish(made, work, known, costs, time + costs.times.staged_lines_src_bytes / src_run + short_gaps(work));
   made.reason = "register blocks of whole lines: lines of each dst run are staged in L2 until a few are together";
   return true;
 }
@@ -215,7 +215,7 @@ bool offer_strips(const facts& known, const target& on, const kernel& row, offer
   if (!whole_registers) time += static_cast<double>(row_bytes % strip_block_bytes) / static_cast<double>(row_bytes);
   // 17279 x 64 x 2 of 16 bytes: 0.21 of a copy, panels 0.62 (Zen 4, 2026-11-24).
   if (row_bytes < 64) time += e == 16 ? 3 : 0.14;
-  finish(made, work, known, costs, time);
+  finish(made, work, known, costs, time + short_gaps(work));
   // Strips write two lines at once, so this takes back the penalty that with_short_runs adds for short dst runs.
   made.time -= 32 / static_cast<double>(work.rows.total * e) * short_reads(known);
   made.reason = "register blocks of two lines of 32 rows, written two lines of a dst run at a time";
