@@ -135,7 +135,10 @@ inline problem any_permutation(dice& roll, std::int64_t element_bytes, std::int6
 // Panels and groups as the plan would cut them for a problem without an end, so that their edges can be met.
 inline kernels::cpu::blocking cut_of_a_large_problem(std::int64_t element_bytes, const base::machine& machine) {
   const problem large = transpose_problem(100003, 100019, element_bytes);
-  return *kernels::cpu::blocking_of(planning::choose(map::canonicalize(large), {}, machine));
+  const map::canonical form = map::canonicalize(large);
+  const kernels::offer made = planning::choose(form, {}, machine);
+  if (const kernels::cpu::blocking* const work = kernels::cpu::blocking_of(made); work != nullptr) return *work;
+  return *kernels::cpu::blocking_of(planning::choose(form, {.kernel = "cpu_gather"}, machine));
 }
 
 // `thin` keeps one problem in so many, for slow builds; `more` multiplies the number of random problems.

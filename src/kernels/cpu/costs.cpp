@@ -79,7 +79,7 @@ constexpr cpu_costs generic = {.name = "generic",
                                          .shuffle_window = 0.68,
                                          .unit_bytes = 0,
                                          .box = 1.8,
-                                         .box_bytes = 6,
+                                         .box_bytes = 10,
                                          .box_parts = 1.9,
                                          .gather = 1.6,
                                          .gather_bytes = 16,
@@ -135,6 +135,7 @@ constexpr cpu_costs zen4 = [] {
   row.times.staged_lines_carried = 2.1;
   row.times.elements = 1.1;
   row.times.elements_few_b4 = -0.8;
+  row.times.box_bytes = 6;
   // 32 x 531250 of 4 bytes: 0.55, by elements 0.85, packed 0.64; 16 x 1062500: 1.08, packed 0.69 (2026-11-25).
   row.times.whole_lines_rows = 0.5;
   row.times.strips = 3.0;
@@ -166,6 +167,7 @@ constexpr cpu_costs spr = [] {
   row.times.gather = 2.2;
   row.times.gather_bytes = 12;
   row.times.gather_packed = -1;
+  row.times.box_bytes = 6;
   row.times.box_parts = 1.2;
   row.times.end_to_end = 1.2;
   row.times.strips = 1.1;
