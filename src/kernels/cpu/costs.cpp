@@ -135,6 +135,9 @@ constexpr cpu_costs zen4 = [] {
   row.times.staged_lines_carried = 2.1;
   row.times.elements = 1.1;
   row.times.elements_few_b4 = -0.8;
+  // 360 random ranks, batches and odd elements: the chosen row takes 1.064 times the time of the fastest one, 1.069 with -0.05
+  // (2026-11-25).
+  row.times.gather_packed = -0.65;
   row.times.box_bytes = 6;
   // 32 x 531250 of 4 bytes: 0.55, by elements 0.85, packed 0.64; 16 x 1062500: 1.08, packed 0.69 (2026-11-25).
   row.times.whole_lines_rows = 0.5;
