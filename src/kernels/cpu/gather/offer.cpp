@@ -34,7 +34,6 @@ struct box_chain {
   std::array<int, map::max_axes> axes{};
   int count = 0;
   int cut = -1;  // the last axis, if it is cut
-  std::int64_t bytes = 0;
 
   [[nodiscard]] bool has(int k) const noexcept {
     return std::find(axes.begin(), axes.begin() + count, k) != axes.begin() + count;
@@ -119,7 +118,7 @@ class box_axes {
       const std::int64_t extent = form_.axes[at(k)].extent;
       made.axes[at(made.count++)] = k;
       std::int64_t& tile = tile_[at(k)];
-      if (words * extent * form_.word_bytes > most_ + most_ / 2) {
+      if (extent > (most_ + most_ / 2) / (words * form_.word_bytes)) {
         const std::int64_t boxes = base::ceil_div(extent, base::ceil_div(most_, words * form_.word_bytes));
         tile = std::max(tile, base::ceil_div(extent, boxes));
         made.cut = k;
