@@ -302,7 +302,9 @@ TEST_P(without_buffers, moves_some_problems) {
     });
   }
   kernels::cpu::refuse_buffers(false);
-  EXPECT_GT(accepted, 0) << "no problem of cases.hpp reaches this row";
+  if (thinner() == 1) {
+    EXPECT_GT(accepted, 0) << "no problem of cases.hpp reaches this row";
+  }
 }
 
 std::string name_of(const ::testing::TestParamInfo<parameter>& one) {
