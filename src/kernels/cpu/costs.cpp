@@ -161,8 +161,8 @@ constexpr cpu_costs spr = [] {
   row.line_tiles = true;
   row.narrow_buffer = 4096;
 
-  // The times of elements, gather, strips_b16, end_to_end and staged_lines_carried: 1298 random problems on model 207, one thread. The choices were 1.073
-  // times as slow as the fastest rows, with the times of `generic`; now 1.036 times (2026-11-25).
+  // Times of elements, gather, strips_b16, end_to_end and staged_lines_carried: 1298 random problems on model 207, one thread. The
+  // chosen row takes 1.036 times the time of the fastest one; 1.073 times with the times of `generic` (2026-11-25).
   row.times.elements = 0.95;
   row.times.elements_bytes = 1.5;
   row.times.elements_run_bytes = 275;

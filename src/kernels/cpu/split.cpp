@@ -302,14 +302,17 @@ double unit_starts(const blocking& work, const cpu_costs& costs) noexcept {
   return e < 16 && bytes > small_unit_bytes ? 0 : factor * costs.times.unit_bytes / static_cast<double>(bytes);
 }
 
+bool steps_are_lines(const fused_axes& all, std::int64_t word_bytes) noexcept {
+  return std::all_of(all.axes.begin(), all.axes.begin() + all.rank,
+                     [&](const axis& one) { return one.dst_stride * word_bytes % 64 == 0; });
+}
 bool has_short_gaps(const blocking& work) noexcept {
   // Through a buffer and by register tiles, with a gap behind each matrix: 40 x 20 of 2 bytes 0.32 and 0.60 of a copy. 8 x 16 of 8
   // bytes 0.34 and 0.80. 18 x 40 of 4 bytes 0.24 and 0.57, but 7 x 128 of 4 bytes 0.51 and 0.25 (Zen 4, 2026-11-25).
-  constexpr std::int64_t most_bytes = 2900;
   if (work.outer.rank == 0 || !columns_end_to_end(work)) return false;
   const std::int64_t piece = work.rows.total * work.cols.total * work.element_bytes;
   const std::int64_t next = work.outer.axes[static_cast<std::size_t>(work.outer.rank - 1)].dst_stride * work.word_bytes;
-  return piece <= most_bytes && next != piece && (piece % 64 != 0 || next % 64 != 0);
+  return piece <= short_gaps_bytes && next != piece && (piece % 64 != 0 || next % 64 != 0);
 }
 double short_gaps(const blocking& work) noexcept { return has_short_gaps(work) ? 2 : 0; }
 double short_far_rows(const blocking& work) noexcept {

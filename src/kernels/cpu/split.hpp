@@ -72,6 +72,8 @@ void split(blocking& work, const facts& known, const target& on, std::int64_t un
 [[nodiscard]] bool reads_long_rows(const blocking& work, const cpu_costs& costs) noexcept;
 // The longest dst runs, in bytes, that are put together with their neighbours.
 [[nodiscard]] std::int64_t end_to_end_limit(const blocking& work, const cpu_costs& costs) noexcept;
+// True when dst steps of these axes are whole lines.
+[[nodiscard]] bool steps_are_lines(const fused_axes& all, std::int64_t word_bytes) noexcept;
 // True when every dst run begins at a cache line, provided that dst does.
 [[nodiscard]] bool runs_at_lines(const blocking& work) noexcept;
 // True when consecutive units read `bytes` bytes or more of src from begin to end. Inside 16 KiB the order is free.
@@ -107,6 +109,7 @@ void order_prefetches(const fused_axes& outer, bool tiled, std::int64_t piece_by
 [[nodiscard]] double unit_starts(const blocking& work, const cpu_costs& costs) noexcept;
 // True when dst is written in short pieces with gaps behind them that begin or end inside lines. Then ordinary stores are faster.
 [[nodiscard]] bool has_short_gaps(const blocking& work) noexcept;
+inline constexpr std::int64_t short_gaps_bytes = 2900;  // most bytes of such a piece
 // Time that such gaps add to walks with non-temporal stores.
 [[nodiscard]] double short_gaps(const blocking& work) noexcept;
 // Factor of the time for lines that are read several times: 1 when src runs fill lines.

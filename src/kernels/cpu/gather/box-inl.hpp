@@ -27,7 +27,7 @@ HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
 // Copies `bytes` bytes and touches no others.
-HWY_INLINE void copy_run(const std::byte* from, std::byte* to, std::int64_t bytes) {
+HWY_INLINE void copy_src_run(const std::byte* from, std::byte* to, std::int64_t bytes) {
   if (bytes < line_bytes) return void(std::memcpy(to, from, static_cast<std::size_t>(bytes)));
   for (std::int64_t k = 0; k + line_bytes < bytes; k += line_bytes) std::memcpy(to + k, from + k, line_bytes);
   std::memcpy(to + bytes - line_bytes, from + bytes - line_bytes, line_bytes);
@@ -107,7 +107,7 @@ void move_boxes(const gather::box_args& work, const std::byte* src, std::byte* d
   for (std::int64_t unit = begin; unit < end; ++unit, outer.next(), coming.next()) {
     const gather::box_extents box(work, unit);
     const std::byte* const here = src + outer.src();
-    for (std::int64_t k = 0; k < box.runs; ++k) copy_run(here + from[k], buffer + k * work.pitch, box.run_bytes);
+    for (std::int64_t k = 0; k < box.runs; ++k) copy_src_run(here + from[k], buffer + k * work.pitch, box.run_bytes);
     const std::byte* const ahead = src + coming.src();
     std::int64_t fetched = 0, fetched_run = 0, fetched_line = 0;
     for (std::int64_t k = 0; k < box.cols; ++k) {

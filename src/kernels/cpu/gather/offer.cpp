@@ -87,20 +87,11 @@ class box_axes {
       if (!dst_.has(src_.axes[at(i)])) work.cols.push(inside(src_.axes[at(i)]));
     }
     work.cut_row_is_in_run = dst_.cut >= 0 && src_.has(dst_.cut);
-    axis_pool others(form_);
-    if (unit_ > 1) {
-      fused_axes element;
-      others.take(others.find(&axis::dst_stride, 1), element);
+    for (int k = 0; k < form_.rank; ++k) {
+      const axis& one = form_.axes[at(k)];
+      const bool is_element = unit_ > 1 && one.dst_stride == 1;
+      if (!is_element && !src_.has(k) && !dst_.has(k)) work.outer.push(one);
     }
-    for (const box_chain* const one : {&src_, &dst_}) {
-      for (int i = 0; i < one->count; ++i) {
-        fused_axes used;
-        const axis& mine = form_.axes[at(one->axes[at(i)])];
-        const axis* const found = others.find_if([&](const axis& other) { return other == mine; });
-        if (found != nullptr) others.take(found, used);
-      }
-    }
-    others.take_rest(work.outer);
     cut(src_.cut, work.col_cut, work.outer);
     cut(dst_.cut, work.row_cut, work.outer);
   }
@@ -157,11 +148,8 @@ class box_axes {
 
 // True if every dst run of every box begins and ends at a line, provided that dst does.
 bool stores_whole_lines(const box_args& work) noexcept {
-  const auto at_lines = [&](const fused_axes& all) {
-    return std::all_of(all.axes.begin(), all.axes.begin() + all.rank,
-                       [&](const axis& one) { return one.dst_stride * work.word_bytes % 64 == 0; });
-  };
-  return at_lines(work.cols) && at_lines(work.outer) && work.rows.total * work.element_bytes % 64 == 0;
+  return steps_are_lines(work.cols, work.word_bytes) && steps_are_lines(work.outer, work.word_bytes) &&
+         work.rows.total * work.element_bytes % 64 == 0;
 }
 
 }  // namespace

@@ -145,7 +145,7 @@ void finish_lines(offer& made, args& work, const facts& known, const target& on,
   made.binds = work.streaming ? bound::dram : bound::issue;
   // Short runs with gaps behind them, as in has_short_gaps(): 2 x 88 of 6 bytes 0.18 of a copy, 0.45 with ordinary stores (Zen 4,
   // 2026-11-25).
-  if (!work.end_to_end && run <= 2900) work.streaming = false;
+  if (!work.end_to_end && run <= short_gaps_bytes) work.streaming = false;
 }
 
 }  // namespace

@@ -85,11 +85,7 @@ std::int64_t rows_to_fold(const blocking& work) noexcept {
 
 // True when every dst run of every unit begins at a cache line, provided that dst does.
 bool every_run_at_lines(const blocking& work) noexcept {
-  const auto at_lines = [&](const fused_axes& all) {
-    return std::all_of(all.axes.begin(), all.axes.begin() + all.rank,
-                       [&](const axis& one) { return one.dst_stride * work.word_bytes % 64 == 0; });
-  };
-  return at_lines(work.cols) && at_lines(work.outer);
+  return steps_are_lines(work.cols, work.word_bytes) && steps_are_lines(work.outer, work.word_bytes);
 }
 
 // True when src rows share a few sets of the L1.
