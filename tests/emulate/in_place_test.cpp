@@ -156,9 +156,7 @@ TEST(emulated_in_place_list, a_read_after_a_write_is_seen) {
   running.src = running.dst = {memory.data(), memory.data() + 64 * 64 * 4};
   auto& args = args_of<gpu::swap_args>(made);
   args.src = args.dst = memory.data();
-  args.triangle = map::fast_divisor(2);  // the only tile, twice
-  args.fold = map::fast_divisor(1);
-  made.row->launch(&args, 2, made.shared_bytes, &running);
+  made.row->launch(&args, 2, made.shared_bytes, &running);  // the only tile, twice
   EXPECT_NE(running.fault.find("reads what was written before"), std::string::npos) << running.fault;
 }
 

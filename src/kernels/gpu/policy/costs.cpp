@@ -99,9 +99,11 @@ void predict(const kernels::facts& known, const kernels::target& on, const kerne
   }
   if (made.blocks == 0) return;
   // The last wave of blocks may leave multiprocessors idle. The latencies of a launch and of a block are added to the
-  // times of the offer and of the copy, so that they cancel for a large problem.
+  // times of the offer and of the copy, so that they cancel for a large problem. Rows in place: the regret of 684 squares is
+  // 1.005 without the last wave, and 1.02 with it (H100).
   const double waves = std::ceil(static_cast<double>(made.blocks) / on.multiprocessors);
-  const double idle = waves * on.multiprocessors / made.blocks;
+  const double idle =
+      row.kind == kernels::row_kind::in_place ? 1 : waves * on.multiprocessors / static_cast<double>(made.blocks);
   const double copy_us = 2 * static_cast<double>(known.bytes) / on.gpu->copy_bytes_per_us;
   const double latency_us = on.gpu->launch_us + (made.shared_bytes > 0 ? on.gpu->block_us : on.gpu->copy_block_us);
   const double us = latency_us + copy_us * made.time * idle;

@@ -5,6 +5,7 @@
 //   _any         tiles word by word, for all else
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "base/checked.hpp"
 #include "kernels/gpu/policy/costs.hpp"
@@ -17,29 +18,30 @@ namespace {
 
 using base::ceil_div;
 
-constexpr std::int64_t most_numbers = 65535;    // tiles of a side: their pairs fit 31 bits
-constexpr std::int64_t widest_any_tile = 64;    // elements of a side
-constexpr std::int64_t any_piece_bytes = 256;   // of a long element that is swapped at once
-constexpr std::int64_t chunks_at_once = 8;      // of a line, by a warp of the _unaligned rows
+constexpr std::int64_t most_numbers = 65535;         // tiles of a side: their pairs fit 31 bits
+constexpr std::int64_t widest_any_tile = 64;         // elements of a side
+constexpr std::int64_t any_piece_bytes = 256;        // of a long element that is swapped at once
+constexpr std::int64_t least_tile_bytes = 12 << 10;  // of both tiles, if larger ones would leave multiprocessors idle
 constexpr std::int64_t group_bytes = 24 << 10;  // of the items of a block: six blocks fit a multiprocessor of sm_90
 constexpr std::int64_t least_group = 4 << 10;   // bytes, if larger groups would leave multiprocessors idle
 constexpr double block_bytes = 4096;            // a block costs as much as a copy of so many bytes
 
-// The chunks of a line of a whole tile, by word size 1, 2, 4, 8 and 16, for elements of one word. Tiles of 17853 x 17853
-// bytes and 15805 x 15805 of 2 bytes were fastest with lines of about 192 bytes, of 128, 192 and 256 (H200, 2026-11-22).
-constexpr std::int64_t line_chunks[] = {8, 8, 16, 24, 32};
-
-bool is_aligned(const kernels::facts& known, const kernels::kernel& row) noexcept {
-  const map::in_place_form& swaps = *known.in_place;
-  if (known.alignment != 16 || swaps.unit != 1 || swaps.pairs[0].dst_stride != 1) return false;
-  const auto whole = [&](std::int64_t stride) { return stride * known.form.word_bytes % 16 == 0; };
+// Returns true when every stride but the unit strides is a multiple of `bytes`.
+bool strides_are_whole(const map::in_place_form& swaps, std::int64_t word, std::int64_t bytes) noexcept {
+  const auto whole = [&](std::int64_t stride) { return stride * word % bytes == 0; };
   for (int k = 0; k < swaps.pair_count; ++k) {
     if (!whole(swaps.pairs[k].src_stride) || (k > 0 && !whole(swaps.pairs[k].dst_stride))) return false;
   }
   for (int k = 0; k < swaps.fixed_count; ++k) {
     if (!whole(swaps.fixed[k].src_stride)) return false;
   }
-  return swaps.pairs[0].extent >= row.tile_rows / 4;
+  return true;
+}
+
+bool is_aligned(const kernels::facts& known, const kernels::kernel& row) noexcept {
+  const map::in_place_form& swaps = *known.in_place;
+  if (known.alignment != 16 || swaps.unit != 1 || swaps.pairs[0].dst_stride != 1) return false;
+  return strides_are_whole(swaps, known.form.word_bytes, 16) && swaps.pairs[0].extent >= row.tile_rows / 4;
 }
 
 bool grow(std::int64_t& total, std::int64_t by, std::int64_t most) noexcept {
@@ -82,7 +84,6 @@ bool number_pairs(const kernels::facts& known, std::int64_t tile, std::int64_t w
   }
   std::int64_t blocks = numbers * (numbers + 1) / 2;
   args.numbers = static_cast<std::uint32_t>(numbers);
-  args.fold = map::fast_divisor(static_cast<std::uint32_t>(numbers + 1 - numbers % 2));
   args.triangle = map::fast_divisor(static_cast<std::uint32_t>(blocks));
   if (!grow(blocks, outer, INT32_MAX)) return false;
   made.blocks = static_cast<std::uint32_t>(blocks);
@@ -100,7 +101,14 @@ bool offer_aligned(const kernels::facts& known, const kernels::target& on, const
   if (!is_aligned(known, row) || !number_pairs(known, row.tile_rows, 1, made.emplace<swap_args>(), made)) return false;
   made.shared_bytes = row.shared_bytes;
   made.reason = "elements swap in pairs and every address is a multiple of 16 bytes: register blocks of mirrored tiles";
-  predict(known, on, row, {.issue = 1 / fill(known.in_place->pairs[0].extent, row.tile_rows) - 1}, made);
+  // Requests of 128 bytes: a line of the tile takes one more, if it does not begin at 128 bytes.
+  const std::int64_t word = known.form.word_bytes;
+  predict(
+      known, on, row,
+      {.requests =
+           strides_are_whole(*known.in_place, word, 128) ? 0.0 : 128.0 / (row.tile_rows * static_cast<double>(word)),
+       .issue = 1 / fill(known.in_place->pairs[0].extent, row.tile_rows) - 1},
+      made);
   return true;
 }
 
@@ -127,10 +135,11 @@ struct tile_layout {
   std::int64_t bytes = 0;
 };
 
-// Wavefronts of the first warp of the _unaligned rows, which stores 8 chunks of 4 lines. Elements have several words.
+// Wavefronts of the first warp of the _unaligned rows, whose lines begin at whole lines of 128 bytes (words of 4 bytes and
+// more) or at row_bytes from each other (8 chunks of 4 lines). Elements have several words.
 int wavefronts(std::int64_t word, std::int64_t words, std::int64_t row_bytes, std::int64_t pitch) noexcept {
-  const std::int64_t n = 16 / word, across = std::min<std::int64_t>(n, 4), cell = std::max<std::int64_t>(word, 4);
-  const std::int64_t lanes_at_once = 128 / cell;
+  const bool chunks = word < 4;
+  const std::int64_t n = chunks ? 16 / word : 1, cell = std::max<std::int64_t>(word, 4), lanes_at_once = 128 / cell;
   int total = 0;
   for (std::int64_t k = 0; k < n; ++k) {
     for (std::int64_t first = 0; first < 32; first += lanes_at_once) {
@@ -138,8 +147,9 @@ int wavefronts(std::int64_t word, std::int64_t words, std::int64_t row_bytes, st
       std::array<int, 32> depth{};
       int most = 0;
       for (std::int64_t lane = first; lane < first + lanes_at_once; ++lane) {
-        const std::int64_t line = lane / 8 % across * (n / across) + lane / 8 / across * n;
-        const std::int64_t at = ((-line * row_bytes % 16 + 16) % 16) / word + lane % 8 * n + k;
+        const std::int64_t line = chunks ? lane / 8 * (n / 4) : lane / lanes_at_once;
+        const std::int64_t at =
+            chunks ? (16 - line * row_bytes % 16) % 16 / word + lane % 8 * n + k : lane % lanes_at_once;
         const std::int64_t here = (at / words * pitch + (at % words + line * words) * word) / cell;
         const auto bank = static_cast<std::size_t>(here % lanes_at_once);
         const auto end = cells[bank].begin() + depth[bank];
@@ -171,26 +181,6 @@ tile_layout layout_of(std::int64_t tile, std::int64_t word, std::int64_t words, 
   return made;
 }
 
-// The largest tile of the _unaligned rows: its lines are whole steps of a warp, if shared memory allows.
-std::int64_t widest_tile(std::int64_t word, std::int64_t words, std::int64_t row_bytes, std::int64_t shared) noexcept {
-  const std::int64_t element = word * words;
-  const auto elements = [&](std::int64_t chunks) { return (chunks * 16 + 16 - word) / element; };
-  if (words == 1) {
-    const auto fits = [&](std::int64_t tile) { return 2 * layout_of(tile, word, 1, row_bytes).bytes <= shared; };
-    std::int64_t chunks = line_chunks[log2_of_word(word)];
-    while (chunks > chunks_at_once && !fits(elements(chunks))) chunks -= chunks_at_once;
-    std::int64_t tile = elements(chunks);
-    while (tile > 1 && !fits(tile)) --tile;
-    return tile;
-  }
-  std::int64_t best = 0;
-  for (std::int64_t chunks = chunks_at_once;; chunks += chunks_at_once) {
-    const std::int64_t tile = elements(chunks);
-    if (tile > 0 && 2 * layout_of(tile, word, words, row_bytes).bytes > shared) return best;
-    best = tile;
-  }
-}
-
 bool offer_unaligned(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
                      kernels::offer& made) noexcept {
   const map::in_place_form& swaps = *known.in_place;
@@ -198,8 +188,16 @@ bool offer_unaligned(const kernels::facts& known, const kernels::target& on, con
   const axis& first = swaps.pairs[0];
   if (first.dst_stride != words || words > unaligned_swap_bytes / word) return false;
   const std::int64_t row_bytes = first.src_stride * word;
-  const std::int64_t shared = std::min<std::int64_t>(on.shared_bytes, unaligned_swap_bytes);
-  std::int64_t tile = widest_tile(word, words, row_bytes, shared);
+  // The largest tile that fits. Words of 4 bytes and more: eight blocks for each multiprocessor, if their tiles are not too small.
+  std::int64_t shared =
+      std::min<std::int64_t>(on.shared_bytes, word == 2 ? unaligned_swap_bytes_b2 : unaligned_swap_bytes);
+  if (word >= 4) {
+    const std::int64_t share = known.bytes / (8 * on.multiprocessors),
+                       least = 2 * layout_of(1, word, words, row_bytes).bytes;
+    shared = std::min(shared, std::max({share, least, least_tile_bytes}));
+  }
+  auto tile = static_cast<std::int64_t>(std::sqrt(static_cast<double>(shared) / static_cast<double>(2 * words * word)));
+  while (tile > 0 && 2 * layout_of(tile, word, words, row_bytes).bytes > shared) --tile;
   if (tile == 0) return false;
   // Parts of equal size, so that no tile is nearly empty.
   tile = ceil_div(first.extent, ceil_div(first.extent, tile));
@@ -220,13 +218,13 @@ bool offer_unaligned(const kernels::facts& known, const kernels::target& on, con
   args.granules = map::fast_divisor(static_cast<std::uint32_t>((tile * words * word + 30) / 16));
   args.element = map::fast_divisor(static_cast<std::uint32_t>(words));
   args.pitch = static_cast<std::int32_t>(layout.pitch);
-  args.group_bytes = static_cast<std::int32_t>(layout.group);
+  args.group_bytes = static_cast<std::int32_t>(words == 1 ? layout.group : 16 / word * layout.pitch);
   args.tile_bytes = static_cast<std::int32_t>(layout.bytes);
   made.shared_bytes = static_cast<int>((args.numbers == 1 ? 1 : 2) * layout.bytes);
   made.reason = "elements swap in pairs: the granules of mirrored tiles, for any side, stride and address";
   predict(known, on, row,
           {.dram = sector_waste(tile * words * word, word),
-           .requests = block_requests(known, on, made),
+           .requests = std::max(0.0, block_requests(known, on, made) - 1),  // a large block hides it behind its copies
            .issue = 1 / fill(first.extent, tile) - 1},
           made);
   return true;

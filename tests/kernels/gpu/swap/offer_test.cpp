@@ -39,9 +39,10 @@ TEST(swap_offer, takes_aligned_and_unaligned) {
   expect_row(transpose_problem(4096, 4096, 1), "cuda_swap_b1_128x128_r16_xor");
   expect_row(transpose_problem(4096, 4096, 2), "cuda_swap_b2_128x128_r8_xor");
   expect_row(transpose_problem(4000, 4000, 4), "cuda_swap_b4_64x64_r4_xor");
-  expect_row(transpose_problem(4002, 4002, 8), "cuda_swap_b8_64x64_r2_xor");
+  expect_row(transpose_problem(4000, 4000, 8), "cuda_swap_b8_64x64_r2_xor");
+  expect_row(transpose_problem(4002, 4002, 8), "cuda_swap_b8_unaligned");  // rows that are no whole lines of 128 bytes
   expect_row(transpose_problem(4001, 4001, 4), "cuda_swap_b4_unaligned");
-  expect_row(transpose_problem(4001, 4001, 4, 4004, 4004), "cuda_swap_b4_64x64_r4_xor");
+  expect_row(transpose_problem(4001, 4001, 4, 4032, 4032), "cuda_swap_b4_64x64_r4_xor");
   expect_row(transpose_problem(4000, 4000, 4), "cuda_swap_b4_unaligned", with_alignment(4));
   expect_row(transpose_problem(4000, 4000, 16), "cuda_swap_b16_unaligned");
   expect_row(transpose_problem(4000, 4000, 12), "cuda_swap_b4_unaligned");
@@ -55,7 +56,8 @@ TEST(swap_offer, takes_aligned_and_unaligned) {
   expect_row(batched(transpose_problem(35, 35, 1), 230051, 35 * 35, 35 * 35), "cuda_swap_b1_items");
   expect_row(batched(transpose_problem(8, 8, 4), 2334928, 64, 64), "cuda_swap_b4_items");
   expect_row(batched(transpose_problem(10, 10, 12), 373799, 100, 100), "cuda_swap_b4_items");
-  expect_row(batched(transpose_problem(300, 300, 4), 1000, 90000, 90000), "cuda_swap_b4_64x64_r4_xor");
+  expect_row(batched(transpose_problem(320, 320, 4), 1000, 102400, 102400), "cuda_swap_b4_64x64_r4_xor");
+  expect_row(batched(transpose_problem(300, 300, 4), 1000, 90000, 90000), "cuda_swap_b4_unaligned");
   expect_row(batched(transpose_problem(301, 301, 4), 1000, 90601, 90601), "cuda_swap_b4_unaligned");
   // Columns that are not contiguous.
   problem what = transpose_problem(4000, 4000, 4, 8001, 8001);
