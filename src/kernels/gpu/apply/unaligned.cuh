@@ -135,7 +135,7 @@ GPU_INLINE void write_whole(const apply_args& args, const apply_origin& here, co
   const unaligned_task<At> mine(static_cast<int>(thread_index()));
   const int col = mine.first_col + mine.first_slice * At::slice_cols;
   unsigned char* to = here.dst + col * args.slots[0].dst_bytes;
-  const unaligned_chunk<At> located = locate_chunk<At, false, true>(src, nullptr, to, mine.number, col);
+  const unaligned_chunk<At> located = locate_chunk<At, false, true>(src, {}, to, mine.number, col);
   to += located.row * At::dst_bytes;
   unsigned char* const other =
       here.second + col * args.slots[0].second_bytes + located.row * args.slots[1].second_bytes;
@@ -184,7 +184,7 @@ GPU_INLINE void write_part(const apply_args& args, const apply_origin& here, con
       if (col >= here.left[0]) return;
       unsigned char* const line = here.dst + col * args.slots[0].dst_bytes;
       GPU_UNROLL_BY(1) for (int chunk = mine.number; chunk < chunks; chunk += At::chunks) {
-        const unaligned_chunk<At> located = locate_chunk<At, false, false>(src, nullptr, line, chunk, mine.first_col);
+        const unaligned_chunk<At> located = locate_chunk<At, false, false>(src, {}, line, chunk, mine.first_col);
         if (located.row >= here.left[1]) continue;
         const chunk_part part = {-src.first_row - located.row, here.left[1] - located.row};
         unsigned char* const to = line + located.row * At::dst_bytes;
@@ -250,7 +250,7 @@ GPU_INLINE void apply_unaligned(const apply_args& args, const apply_origin& here
     if constexpr (Whole) {
       fetch_whole<At>(src);
     } else {
-      fetch_unaligned<At, false, false>(src, nullptr);
+      fetch_unaligned<At, false, false>(src, {});
     }
   } else {
     for (int k = static_cast<int>(thread_index()) * 16; k < At::shared_bytes; k += At::threads * 16) {

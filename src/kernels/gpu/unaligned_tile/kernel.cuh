@@ -63,9 +63,17 @@ GPU_INLINE bool is_whole(const unaligned_source& src) {
          (one < other ? other : one) + At::cols * At::src_bytes + 15 <= src.end;
 }
 
+// Fused rows in shared memory. Lanes that read the shifts of one row of eight groups use 32 banks; of the offsets they
+// would use four.
+struct fused_tables {
+  int64_t* row_src;          // (above and rows)
+  int64_t* col_dst;          // (cols)
+  unsigned char* row_shift;  // (above and rows): of the row's address modulo 16
+};
+
 // 1. and 2. The first rows in shared memory are the halo.
 template <class At, bool Fused, bool Whole>
-GPU_INLINE void fetch_unaligned(const unaligned_source& src, const int64_t* row_src) {
+GPU_INLINE void fetch_unaligned(const unaligned_source& src, const fused_tables& tables) {
   using at = At;
   constexpr int Rows = at::above + at::rows;
   const int64_t row_bytes = src.left[0] * at::src_bytes;
@@ -74,8 +82,9 @@ GPU_INLINE void fetch_unaligned(const unaligned_source& src, const int64_t* row_
     const auto row = static_cast<int>(index / at::row_granules);
     const auto granule = static_cast<int>(index % at::row_granules);
     if (Rows * at::row_granules % at::threads != 0 && row >= Rows) return;
-    const unsigned char* const row_from = src.first + (Fused ? row_src[row] : (row - at::above) * src.row_bytes);
+    const unsigned char* const row_from = src.first + (Fused ? tables.row_src[row] : (row - at::above) * src.row_bytes);
     const auto shift = static_cast<int>(low_word(row_from) & 15);
+    if (Fused && granule == 0) tables.row_shift[row] = static_cast<unsigned char>(shift);
     if (granule == at::row_granules - 1 && shift == 0) continue;
     unsigned char* const to = shared_memory() + (row * at::row_granules + row / at::group + granule) * 16;
     const unsigned char* const from = row_from - shift + granule * 16;
@@ -97,7 +106,7 @@ struct unaligned_chunk {
 
 // 3. Locates chunk `number` of a column of dst whose row 0 is at `to`.
 template <class At, bool Fused, bool Whole>
-GPU_INLINE unaligned_chunk<At> locate_chunk(const unaligned_source& src, const int64_t* row_src,
+GPU_INLINE unaligned_chunk<At> locate_chunk(const unaligned_source& src, const fused_tables& tables,
                                             const unsigned char* to, int number, int col) {
   using at = At;
   unaligned_chunk<at> made;
@@ -107,9 +116,10 @@ GPU_INLINE unaligned_chunk<At> locate_chunk(const unaligned_source& src, const i
   GPU_UNROLL for (int k = 0; k < at::group; ++k) {
     int group = first_group + (k * at::dst_bytes < static_cast<int>(made.rotation) ? 1 : 0);
     if (!Whole && group >= at::groups) group = at::groups - 1;  // past the end: loaded, never stored
-    const auto row_src_bytes = static_cast<uint32_t>(Fused ? row_src[group * at::group + k] : k * src.row_bytes);
-    made.offset[k] = group * at::group_bytes + k * at::row_granules * 16 +
-                     static_cast<int>((low_word(src.first) + row_src_bytes) & 15) + col * at::src_bytes;
+    const uint32_t shift = Fused ? tables.row_shift[group * at::group + k]
+                                 : (low_word(src.first) + static_cast<uint32_t>(k * src.row_bytes)) & 15;
+    made.offset[k] =
+        group * at::group_bytes + k * at::row_granules * 16 + static_cast<int>(shift) + col * at::src_bytes;
   }
   return made;
 }
@@ -147,23 +157,24 @@ template <int WordBytes, bool Fused, bool Whole, class Between = nothing_between
 GPU_INLINE void transpose_unaligned(const tile_args_t<Fused>& args, const tile_origin& here,
                                     const unaligned_source& src, const Between& between = {}) {
   using at = unaligned_tile<WordBytes>;
-  int64_t* const row_src = reinterpret_cast<int64_t*>(shared_memory() + at::shared_bytes);  // (above and rows)
-  int64_t* const col_dst = row_src + at::above + at::rows;                                  // (cols)
+  auto* const row_src = reinterpret_cast<int64_t*>(shared_memory() + at::shared_bytes);
+  const fused_tables tables{row_src, row_src + at::above + at::rows,
+                            reinterpret_cast<unsigned char*>(row_src + at::above + at::rows + at::cols)};
   if constexpr (Fused) {
     const tile_origin raised = {here.src, here.dst, {here.left[0], here.left[1] + at::above}};
-    fill_tables(args, raised, row_src, at::above + at::rows, at::cols, at::threads);
+    fill_tables(args, raised, tables.row_src, at::above + at::rows, at::cols, at::threads);
     block_barrier();  // orders the writes of the tables before their reads in 1, 3 and 4
   }
-  fetch_unaligned<at, Fused, Whole>(src, row_src);
+  fetch_unaligned<at, Fused, Whole>(src, tables);
   wait_for_copies();
-  block_barrier();  // orders the granules copied to shared memory in 1 before their reads in 3
+  block_barrier();  // orders the granules and shifts written to shared memory in 1 before their reads in 3
   between();
 
   const unaligned_task<at> mine(static_cast<int>(thread_index()));
   if constexpr (Whole && !Fused) {
     const int col = mine.first_col + mine.first_slice * at::slice_cols;
     unsigned char* to = here.dst + col * args.dst_col_bytes;
-    const unaligned_chunk<at> located = locate_chunk<at, false, true>(src, row_src, to, mine.number, col);
+    const unaligned_chunk<at> located = locate_chunk<at, false, true>(src, tables, to, mine.number, col);
     const int64_t step_bytes = at::splits * at::slice_cols * args.dst_col_bytes;
     to += located.row * WordBytes;
     GPU_UNROLL for (int slice = 0; slice < at::slices; slice += at::splits, to += step_bytes) {
@@ -172,12 +183,18 @@ GPU_INLINE void transpose_unaligned(const tile_args_t<Fused>& args, const tile_o
   } else {
     // The last tile of a run also stores its last, partial sectors: no tile below it does.
     const int chunks = at::chunks + (here.left[1] <= at::rows ? 32 / at::chunk_bytes : 0);
+    unaligned_chunk<at> located{};
+    int located_number = -1, located_at = 0;  // chunks of equally misaligned columns have equal offsets
     for (int slice = mine.first_slice; slice < at::slices; slice += at::splits) {
       const int col = mine.first_col + slice * at::slice_cols;
       if (col >= here.left[0]) return;
-      unsigned char* const to = here.dst + (Fused ? col_dst[col] : col * args.dst_col_bytes);
+      unsigned char* const to = here.dst + (Fused ? tables.col_dst[col] : col * args.dst_col_bytes);
       for (int chunk = mine.number; chunk < chunks; chunk += at::chunks) {
-        const unaligned_chunk<at> located = locate_chunk<at, Fused, Whole>(src, row_src, to, chunk, mine.first_col);
+        const auto misalignment = static_cast<int>(low_word(to) & 31);
+        if (chunk != located_number || misalignment != located_at) {
+          located = locate_chunk<at, Fused, Whole>(src, tables, to, chunk, mine.first_col);
+          located_number = chunk, located_at = misalignment;
+        }
         if (located.row >= here.left[1]) continue;
         write_chunk<WordBytes, Whole>(src, located, to + located.row * WordBytes, slice);
       }
