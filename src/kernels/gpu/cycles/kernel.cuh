@@ -146,12 +146,11 @@ struct walker {
   // Writes `last` to `at`, and reads the part in the target into `last`. The part that was read from `at` is `held`,
   // and may still be in flight. Publishes the read bit of slot `first`, if there is one. Returns false at the end of
   // the walk.
-  template <int Slot>
-  GPU_INLINE bool step(part& last, int32_t last_length, const part& held, uint32_t first = no_slot) {
+  GPU_INLINE bool step(part& last, int32_t last_length, const part& held, uint32_t first, uint32_t* vote) {
     // The barrier in broadcast() orders all threads' reads of `at` before the writes to it, and of slot `first` before
     // its read bit is published.
     wait_for_copies();
-    const bool continues = broadcast(claiming_thread, claimed, votes + Slot);
+    const bool continues = broadcast(claiming_thread, claimed, vote);
     write_part(last, at, last_length);
     block_barrier();                        // orders the reads of the buffer of `last` before it is filled again
     if (continues) read(last, target, to);  // 3.
@@ -166,10 +165,17 @@ struct walker {
     return false;
   }
   GPU_INLINE void follow(uint32_t slot) {
-    part one(buffers), other(buffers + PartBytes);  // two: the next read starts while the one before is in flight
-    read(one, slot, written_at(slot));
-    if (!step<0>(other, 0, one, slot)) return;
-    while (step<1>(one, mine.length, other) && step<0>(other, mine.length, one)) continue;
+    part held(buffers), last(buffers + PartBytes);  // two: the next read starts while the one before is in flight
+    read(held, slot, written_at(slot));
+    uint32_t first = slot;
+    int32_t length = 0;
+    uint32_t* vote = votes;
+    while (step(last, length, held, first, vote)) {
+      const part now = last;
+      last = held, held = now;
+      first = no_slot, length = mine.length;
+      vote = vote == votes ? votes + 1 : votes;
+    }
   }
 };
 
