@@ -91,7 +91,7 @@ class plan {
   [[nodiscard]] int threads() const noexcept;               // tasks that execute starts
   [[nodiscard]] std::int64_t bytes_moved() const noexcept;  // read once + written once
   // 0 except for rectangles in place. CPU: a twentieth of one or the size of the caches, and a few rows. GPU: at most a
-  // twentieth or 16 MiB, and 255 bytes. device::automatic: the larger of both, once a GPU context exists
+  // twentieth or 64 MiB, and 255 bytes. device::automatic: the larger of both, once a GPU context exists
   [[nodiscard]] std::int64_t workspace_bytes() const noexcept;
 
  private:

@@ -77,6 +77,9 @@ class cuda_rectangle : public ::testing::Test {
   }
 };
 
+// Arrays of up to 64 MiB go through the workspace unless their row is forced.
+constexpr const char* by_strips = "cuda_cycles_b1";
+
 TEST_F(cuda_rectangle, of_every_kind) {
   const struct {
     std::int64_t rows, cols;
@@ -84,7 +87,8 @@ TEST_F(cuda_rectangle, of_every_kind) {
                 {7000003, 3}, {3, 7000003}, {250000, 25},  {1000003, 23}, {23, 1000003}, {3000, 1500}, {100, 77}};
   for (const auto& shape : shapes) {
     expect_turned(placed(transpose_problem(shape.rows, shape.cols, 4)));
-    expect_turned(placed(transpose_problem(shape.rows, shape.cols, 4)), 4);
+    expect_turned(placed(transpose_problem(shape.rows, shape.cols, 4)), 0, by_strips);
+    expect_turned(placed(transpose_problem(shape.rows, shape.cols, 4)), 4, by_strips);
   }
 }
 
@@ -92,8 +96,8 @@ TEST_F(cuda_rectangle, of_every_element_and_alignment) {
   for (const std::int64_t element_bytes : {1, 2, 3, 4, 6, 8, 12, 16, 24, 40, 520, 2052, 20000}) {
     const std::int64_t rows = 40'000'000 / element_bytes / 1511 / (element_bytes > 500 ? 10 : 1) + 3;
     for (const std::size_t misalignment : {std::size_t{0}, static_cast<std::size_t>(element_bytes), std::size_t{1}}) {
-      expect_turned(placed(transpose_problem(rows, 1511, element_bytes)), misalignment);
-      expect_turned(placed(transpose_problem(1511, rows + 1, element_bytes)), misalignment);
+      expect_turned(placed(transpose_problem(rows, 1511, element_bytes)), misalignment, by_strips);
+      expect_turned(placed(transpose_problem(1511, rows + 1, element_bytes)), misalignment, by_strips);
     }
   }
 }
@@ -120,6 +124,9 @@ TEST_F(cuda_rectangle, batches) {
   expect_turned(placed(batched(transpose_problem(33, 31, 3), 10000, 1024, 1024)), 3);
   expect_turned(placed(batched(transpose_problem(5003, 1003, 4), 3, 5003 * 1003, 5003 * 1003)));
   expect_turned(placed(batched(transpose_problem(3000, 2000, 8), 2, -6000001, -6000001)));
+  expect_turned(placed(batched(transpose_problem(3000, 2000, 8), 2, -6000001, -6000001)), 0, by_strips);
+  expect_turned(placed(batched(transpose_problem(5003, 1003, 4), 3, 5003 * 1003, 5003 * 1003)), 4, by_strips);
+  expect_turned(placed(transpose_problem(5003, 4003, 4)));
 }
 
 TEST_F(cuda_rectangle, a_workspace_of_the_callers) {
@@ -128,7 +135,7 @@ TEST_F(cuda_rectangle, a_workspace_of_the_callers) {
   const plan how(what, on_cuda());
   const std::int64_t bytes = how.workspace_bytes();
   EXPECT_GT(bytes, 0);
-  EXPECT_LE(bytes, (16 << 20) + 255);
+  EXPECT_LE(bytes, (64 << 20) + 255);
   const device_memory memory(static_cast<std::size_t>(bytes) + 512);
   for (const std::size_t at : {0U, 1U, 255U}) {
     EXPECT_CUDA(cudaMemset(memory.get(), 0x77, static_cast<std::size_t>(bytes) + 512));
