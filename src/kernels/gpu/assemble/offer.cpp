@@ -44,12 +44,16 @@ bool offers::assemble(const kernels::facts& known, const kernels::target& on, co
   const double part_of_run = static_cast<double>(cut.row_bytes);
   const double chunks = static_cast<double>(args.edge_groups) *
                         static_cast<double>(std::int64_t{16} << args.line_lanes) / static_cast<double>(cut.line_bytes);
+  // The families for aligned addresses were compared with boxes of full size, so small boxes count as full ones there.
+  const bool aligned = known.alignment == 16 && known.axes() != nullptr && known.axes()->aligned();
+  if (aligned) made.blocks = static_cast<std::uint32_t>(base::ceil_div(known.bytes, on.gpu->assemble_bytes));
   predict(known, on, row,
           {.dram = 64 / bytes + 64 / static_cast<double>(cut.line_bytes),
            .requests = (part_of_run + 30) / part_of_run / part,
            .shared = chunks * cut.conflicts / part,
            .issue = chunks / part},
           made);
+  made.blocks = cut.blocks;
   return true;
 }
 
