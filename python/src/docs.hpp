@@ -172,7 +172,8 @@ RuntimeError
 
 Notes
 -----
-Square matrices need no workspace. For other matrices the call allocates about a twentieth of their size.
+Square matrices need no workspace. For other matrices the call allocates about a twentieth of their size; on a GPU up to
+64 MiB, if that is more.
 
 Examples
 --------
