@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cmath>
+
 #include "kernels/gpu/policy/grid.hpp"
 
 namespace cornerturn::gpu {
@@ -47,6 +49,32 @@ struct swap_args : array_args {
   std::int32_t group_bytes = 0;
   std::int32_t tile_bytes = 0;
 };
+
+// The numbers I = down and J = across of a pair.
+struct pair_numbers {
+  std::uint32_t down, across;
+};
+
+// The pair at `place` of the triangle of n numbers.
+CORNERTURN_HOST_DEVICE inline pair_numbers find_numbers(std::uint32_t n, std::uint32_t place) noexcept {
+  // Row i has n - i pairs. The root may be off by one row, because its operands are rounded.
+  const auto pairs_above = [&](std::uint32_t row) { return row * n - row * (row - 1) / 2; };
+  const std::int64_t side = 2 * std::int64_t{n} + 1;
+  const float root = std::sqrt(static_cast<float>(side * side - 8 * std::int64_t{place}));
+  auto row = static_cast<std::uint32_t>((static_cast<float>(side) - root) / 2);
+  row -= pairs_above(row) > place ? 1 : 0;
+  row += pairs_above(row + 1) <= place ? 1 : 0;
+  const std::uint32_t band = row / swap_band * swap_band;
+  place -= pairs_above(band);
+  std::uint32_t rows = n - band < swap_band ? n - band : swap_band;
+  if (const std::uint32_t corner = rows * (rows + 1) / 2; place >= corner) {  // behind the triangle on the diagonal
+    place -= corner;
+    return {band + place % swap_band, band + swap_band + place / swap_band};
+  }
+  std::uint32_t down = band;
+  for (; place >= rows; --rows, ++down) place -= rows;
+  return {down, down + place};
+}
 
 // Square matrices that are packed one after another. A block swaps the elements of a few of them.
 struct swap_items_args : array_args {

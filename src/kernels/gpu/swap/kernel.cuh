@@ -22,32 +22,6 @@ struct tile_pair {
   bool diagonal;
 };
 
-// The numbers I = down and J = across of a pair.
-struct pair_numbers {
-  uint32_t down, across;
-};
-
-// The pair at `place` of the triangle of n numbers.
-GPU_INLINE pair_numbers find_numbers(uint32_t n, uint32_t place) {
-  // Row i has n - i pairs. The root may be off by one row, because its operands are rounded.
-  const auto pairs_above = [&](uint32_t row) { return row * n - row * (row - 1) / 2; };
-  const int64_t side = 2 * int64_t{n} + 1;
-  const auto root = sqrtf(static_cast<float>(side * side - 8 * int64_t{place}));
-  auto row = static_cast<uint32_t>((static_cast<float>(side) - root) / 2);
-  row -= pairs_above(row) > place ? 1 : 0;
-  row += pairs_above(row + 1) <= place ? 1 : 0;
-  const uint32_t band = row / swap_band * swap_band;
-  place -= pairs_above(band);
-  uint32_t rows = n - band < swap_band ? n - band : swap_band;
-  if (const uint32_t corner = rows * (rows + 1) / 2; place >= corner) {  // behind the triangle on the diagonal
-    place -= corner;
-    return {band + place % swap_band, band + swap_band + place / swap_band};
-  }
-  uint32_t down = band;
-  for (; place >= rows; --rows, ++down) place -= rows;
-  return {down, down + place};
-}
-
 GPU_INLINE tile_pair find_tiles(const swap_args& args) {
   auto* base = static_cast<unsigned char*>(args.dst);
   uint32_t rest = args.triangle.quotient(block_index());

@@ -1,8 +1,12 @@
 // The offers of the family swap. tests/emulate runs the chosen rows.
 #include <gtest/gtest.h>
 
+#include <set>
+#include <vector>
+
 #include "../../../plan/gpu_choice.hpp"
 #include "../../in_place_cases.hpp"
+#include "kernels/gpu/swap/args.hpp"
 
 namespace cornerturn::gpu::swap_test {
 namespace {
@@ -80,6 +84,42 @@ TEST(swap_offer, a_row_that_is_asked_for_is_taken_or_refused) {
         EXPECT_EQ(made.row, &row);
         EXPECT_EQ(row.kind, kernels::row_kind::in_place);
       }
+    }
+  }
+}
+
+// Every pair of numbers has one place in the triangle, and places of one column of a band are neighbours.
+TEST(swap_offer, every_pair_has_one_place) {
+  for (std::uint32_t n = 1; n <= 70; ++n) {
+    std::set<std::pair<std::uint32_t, std::uint32_t>> found;
+    for (std::uint32_t place = 0; place < n * (n + 1) / 2; ++place) {
+      const auto [down, across] = find_numbers(n, place);
+      EXPECT_LE(down, across);
+      EXPECT_LT(across, n);
+      EXPECT_TRUE(found.emplace(down, across).second) << n << ": " << place;
+    }
+  }
+  testing::dice roll(17);
+  for (const std::uint32_t n : {1000U, 4097U, 40000U, 65534U, 65535U}) {
+    const auto pairs_above = [&](std::uint32_t row) { return row * n - row * (row - 1) / 2; };
+    const auto place_of = [&](std::uint32_t down, std::uint32_t across) {
+      const std::uint32_t band = down / swap_band * swap_band, rows = std::min(n - band, swap_band);
+      std::uint32_t place = pairs_above(band);
+      if (across >= band + rows) return place + rows * (rows + 1) / 2 + (across - band - rows) * rows + down - band;
+      for (std::uint32_t row = band; row < down; ++row) place += band + rows - row;
+      return place + across - down;
+    };
+    std::vector<std::uint32_t> places = {0, 1, n - 1, n, pairs_above(n) - 1, pairs_above(n) - 2};
+    for (int k = 0; k < 20000; ++k) {
+      const auto row = static_cast<std::uint32_t>(roll.below(n));
+      places.push_back(pairs_above(row));
+      if (row > 0) places.push_back(pairs_above(row) - 1);
+      places.push_back(static_cast<std::uint32_t>(roll.below(pairs_above(n))));
+    }
+    for (const std::uint32_t place : places) {
+      const auto [down, across] = find_numbers(n, place);
+      ASSERT_TRUE(down <= across && across < n) << n << ": " << place;
+      ASSERT_EQ(place_of(down, across), place) << n;
     }
   }
 }
