@@ -10,10 +10,8 @@ using base::ceil_div;
 // Blocks wait for each other at the end of each strip, for the time of a copy of so many bytes: 0.7 us (H200,
 // 2026-11-22).
 constexpr double wait_bytes = 1.4e6;
-// A strip that the family strips does not accept is a launch of its own: 5 to 20 us (H100, 2026-11-26). It accepts words
-// whose tiles are filled.
+// A strip that the family strips does not accept is a launch of its own: 5 to 20 us (H100, 2026-11-26).
 constexpr double launch_bytes = 2e7;
-constexpr double fewest_filled = 0.7;
 
 std::int64_t round_up(std::int64_t bytes) noexcept {
   return ceil_div(bytes, workspace_alignment) * workspace_alignment;
@@ -43,7 +41,7 @@ double passes_of_gpu(const cutting& cut, std::int64_t element) noexcept {
   const std::int64_t tile = element < 8 ? 128 : 64;
   const auto filled = [&](std::int64_t extent) { return share(extent, ceil_div(extent, tile) * tile); };
   const bool together =
-      element <= 8 && (element & (element - 1)) == 0 && filled(cut.length) * filled(other) >= fewest_filled;
+      element <= 8 && (element & (element - 1)) == 0 && filled(cut.length) * filled(other) >= gpu::least_filled;
   return transposed + followed + workspace_passes(cut) + 0.5 / static_cast<double>(cut.pieces) +
          static_cast<double>(cut.pieces) * (together ? wait_bytes : launch_bytes) / bytes;
 }

@@ -420,8 +420,7 @@ assemble_box cut_for_assembly(const map::canonical& form, int words, bool fused,
   // Boxes of 24 KiB are faster than 32 KiB if elements are few instructions: words of 4 bytes 0.916 and 0.906 of a copy,
   // of 8 bytes 0.938 and 0.927 (H200, 2026-11-23).
   const std::int64_t most = words == 1 && word >= 4 ? costs.assemble_bytes * 3 / 4 : costs.assemble_bytes;
-  std::int64_t all = word;
-  for (int k = 0; k < form.rank; ++k) all *= form.axes[k].extent;
+  const std::int64_t all = map::words(form) * word;
   const std::int64_t share = std::clamp(all / (boxes_at_once * costs.multiprocessors), least_box_bytes, most);
   for (std::int64_t bytes = share; bytes >= 64 * word; bytes /= 2) {
     box_axes axes(form, bytes / word);

@@ -7,6 +7,9 @@
 namespace cornerturn::gpu {
 
 inline constexpr std::int64_t most_bands = 2;  // of a strip
+// The share of the elements of unaligned tiles that exist, at least. For emptier tiles, one launch for each strip by another
+// family is faster.
+inline constexpr double least_filled = 0.7;
 
 // The strips of one step, in the order in which they are written. The outermost axis of the form counts them.
 struct strips_steps {

@@ -96,8 +96,7 @@ bool offers::strips(const kernels::facts& known, const kernels::target& on, cons
   if (!unaligned && (known.alignment != 16 || !axes->aligned())) return false;
   if (row.shared_bytes > on.shared_bytes) return false;
   const double filled = fill(axes->cols.total, row.tile_cols) * fill(axes->rows.total, row.tile_rows);
-  // For emptier tiles, one launch for each strip by another family is faster.
-  if (filled < (unaligned ? 0.7 : 0.45)) return false;
+  if (filled < (unaligned ? least_filled : 0.45)) return false;
 
   auto& args = made.emplace<strips_args>();
   if (!number_tiles(known, row, args, made)) return false;

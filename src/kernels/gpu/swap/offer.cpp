@@ -135,8 +135,8 @@ struct tile_layout {
   std::int64_t bytes = 0;
 };
 
-// Wavefronts of the first warp of the _unaligned rows, whose lines begin at whole lines of 128 bytes (words of 4 bytes and
-// more) or at row_bytes from each other (8 chunks of 4 lines). Elements have several words.
+// Wavefronts of the first warp of the _unaligned rows. Elements have several words. Words of 4 bytes and more: the warp
+// stores 128 bytes of each of its lines. Words of 1 and 2 bytes: 8 chunks of 4 lines, which are row_bytes apart.
 int wavefronts(std::int64_t word, std::int64_t words, std::int64_t row_bytes, std::int64_t pitch) noexcept {
   const bool chunks = word < 4;
   const std::int64_t n = chunks ? 16 / word : 1, cell = std::max<std::int64_t>(word, 4), lanes_at_once = 128 / cell;

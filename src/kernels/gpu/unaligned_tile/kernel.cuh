@@ -63,8 +63,8 @@ GPU_INLINE bool is_whole(const unaligned_source& src) {
          (one < other ? other : one) + At::cols * At::src_bytes + 15 <= src.end;
 }
 
-// Fused rows in shared memory. Lanes that read the shifts of one row of eight groups use 32 banks; of the offsets they
-// would use four.
+// Fused rows in shared memory. Eight lanes read the shifts of a row of eight groups from eight banks. Offsets of these rows
+// are in one bank.
 struct fused_tables {
   int64_t* row_src;          // (above and rows)
   int64_t* col_dst;          // (cols)
