@@ -101,5 +101,33 @@ TEST_P(emulated_list, moves_every_problem) {
 
 INSTANTIATE_TEST_SUITE_P(sizes, emulated_list, ::testing::ValuesIn(sizes));
 
+// Problems whose lanes load their elements in different orders, at any addresses: tests/kernels/gpu/assemble/cut_test.cpp
+// says why.
+TEST(emulated_assemble, moves_what_lanes_load_in_different_orders) {
+  dice roll(1);
+  int moves = 0;
+  for (const std::int64_t bytes : {1, 2}) {
+    const std::string row = "cuda_assemble_b" + std::to_string(bytes);
+    for (const std::int64_t cols : {2, 4, 8, 24, 88}) {
+      const problem plain = transpose_problem(3000 + roll.below(20), cols, bytes);
+      const std::int64_t rows = 2 + roll.below(7);
+      const problem fused =
+          batched(transpose_problem(rows, cols, bytes), 700 + roll.below(20), rows * cols, rows * cols);
+      for (const auto& [what, name] : {std::pair{plain, row}, {fused, row + "_fused"}}) {
+        gpu_setting setting;
+        setting.row = name;
+        setting.alignment = bytes;
+        setting.src_misalignment = static_cast<std::size_t>(roll.below(32) * bytes);
+        setting.dst_misalignment = static_cast<std::size_t>(roll.below(32) * bytes);
+        setting.threads = roll.one_in(2) ? emulated::order::shuffled : emulated::order::backward;
+        const moved result = move(what, setting);
+        moves += result.row == name;
+        EXPECT_EQ(result.fault, "") << to_text(what) << "\n" << to_text(setting);
+      }
+    }
+  }
+  EXPECT_GE(moves, 14) << "of 20; some are too small for boxes of their own";
+}
+
 }  // namespace
 }  // namespace cornerturn::testing::rows_test

@@ -22,11 +22,14 @@ constexpr int most_padding = 4;             // times 16 bytes, between runs
 constexpr double other_cost = 24;                     // besides loads
 constexpr double stored_line_cost = 4;                // of each line that a warp stores to at once
 constexpr double swizzle_cost = 0.3;                  // of a load
+constexpr double turn_cost = 1.25;                    // of a load
 constexpr double granule_cost = 5;                    // of the copy of a granule
 constexpr double part_cost = 500;                     // of a part of a chunk and of its sector, at the end of a line
 constexpr double entry_cost = 30;                     // of an element in the table
+constexpr double halo_cost = 50;                      // of a halo as long as its line
 constexpr double padding_cost = 7;                    // in a box twice as large, so that fewer boxes are in flight
 constexpr std::int64_t most_halo_bytes = 384;         // of a line; without a halo the line ends within sectors
+constexpr double long_halo_part = 0.2;                // of a line; boxes with longer lines may be faster
 constexpr std::int64_t most_short_line_bytes = 1024;  // of a line that may go on
 constexpr std::int64_t least_row_bytes = 64;          // of a run that gets padding inside
 constexpr std::int32_t swizzled_bits = 0x70;          // of an offset: granules of 16 bytes within 128
@@ -42,6 +45,12 @@ std::int64_t at_least(std::int64_t least, std::int64_t like) noexcept {
 
 // Bytes of shared memory from one index of each axis to the next.
 using smem_strides = std::array<std::int64_t, map::max_axes>;
+
+// The order in which a lane loads its elements: see assemble_args. mask 0: all lanes in one order.
+struct lane_turns {
+  int shift = 0, mask = 0;
+  [[nodiscard]] int of(int lane) const noexcept { return lane * 4 >> shift & mask; }
+};
 
 // The indices at which the lanes of a warp begin, of each axis of lines and then of the other axes.
 struct lane_starts {
@@ -63,7 +72,7 @@ class layout {
   // Strides with `pad` * 16 more bytes between runs, which have the first `run_axes` axes of runs of src. Returns the bytes
   // of the box.
   std::int64_t pitches(int run_axes, int pad, smem_strides& strides) const noexcept;
-  [[nodiscard]] lane_starts starts_of(int lanes_log2) const noexcept;
+  [[nodiscard]] lane_starts starts_of(int lanes_log2, lane_turns turns) const noexcept;
   [[nodiscard]] double conflicts_of(const smem_strides& strides, const lane_starts& starts, int swizzle,
                                     double most) const noexcept;
   int choose_pitch(assemble_box& made, smem_strides& strides) const noexcept;
@@ -111,7 +120,7 @@ std::int64_t layout::pitches(int run_axes, int pad, smem_strides& strides) const
 }
 
 // Lines that are differently misaligned in dst begin with different elements.
-lane_starts layout::starts_of(int lanes_log2) const noexcept {
+lane_starts layout::starts_of(int lanes_log2, lane_turns turns) const noexcept {
   lane_starts made;
   const int skipped = words_ == 1 ? 0 : 1, line_axes = axes_.line().count;
   for (int i = skipped; i < dst_.count; ++i) {
@@ -138,7 +147,7 @@ lane_starts layout::starts_of(int lanes_log2) const noexcept {
       misaligned += made.index[i][lane] * (form_.axes[made.axes[i]].dst_stride * word_ & 31);
     }
     const int along = lane & ((1 << lanes_log2) - 1);
-    const int index = (along * 16 + assemble_halo_bytes - static_cast<int>(misaligned & 31)) / element;
+    const int index = (along * 16 + assemble_halo_bytes - static_cast<int>(misaligned & 31)) / element + turns.of(lane);
     split(index < of_line ? index : index % of_line, 0, line_axes - skipped, lane);
   }
   made.count = reached;
@@ -194,8 +203,9 @@ int layout::choose_pitch(assemble_box& made, smem_strides& strides) const noexce
   const auto usual_bytes = static_cast<double>(pitches(all_run_axes, 0, usual));
   std::array<lane_starts, 6> starts_by_lanes;
   std::array<bool, 6> has_starts{};
+  lane_turns turns;
   const auto starts = [&](int along) -> const lane_starts& {
-    if (!has_starts[along]) starts_by_lanes[along] = words_ == 0 ? lane_starts{} : starts_of(along);
+    if (!has_starts[along]) starts_by_lanes[along] = words_ == 0 ? lane_starts{} : starts_of(along, turns);
     has_starts[along] = true;
     return starts_by_lanes[along];
   };
@@ -233,6 +243,8 @@ int layout::choose_pitch(assemble_box& made, smem_strides& strides) const noexce
         made.conflicts = conflicts;
         made.args.line_lanes = along;
         made.args.swizzle_shift = swizzle;
+        made.args.turn_shift = turns.shift;
+        made.args.turn_mask = turns.mask;
         made.args.swizzle_mask = swizzle > 0 ? std::uint32_t{swizzled_bits} * 0x10001 : 0;
       }
     }
@@ -252,6 +264,19 @@ int layout::choose_pitch(assemble_box& made, smem_strides& strides) const noexce
       for (int swizzle = 3; swizzle <= 7 && made.conflicts >= 2; ++swizzle) {
         try_all(all_run_axes, swizzle, swizzle_cost * loads + 4);
       }
+    }
+  }
+  if (words_ == 1 && word_ <= 2 && made.conflicts > 2) {
+    const int all_bits = 16 / static_cast<int>(word_) - 1;
+    const int some_bits =
+        all_bits & -(fused_ ? 4 : 4 / static_cast<int>(word_));  // whole words, or whole loads of the table
+    const int swizzle = made.args.swizzle_shift;
+    for (const lane_turns& each : {lane_turns{2, all_bits}, lane_turns{1, some_bits}, lane_turns{3, some_bits}}) {
+      if (fused_ && each.mask != some_bits) continue;
+      turns = each;
+      has_starts.fill(false);
+      try_all(all_run_axes, 0, turn_cost * loads);
+      if (swizzle > 0) try_all(all_run_axes, swizzle, (turn_cost + swizzle_cost) * loads + 4);
     }
   }
   made.cost = best;
@@ -332,6 +357,7 @@ assemble_box layout::make(std::int64_t most_shared_bytes) noexcept {
     halo_ = halo;
     if (halo_ > axes_.tile(halo_axis_)) return made;
     args.halo = static_cast<std::int32_t>(halo_);
+    made.halo_part = static_cast<double>(halo_) / static_cast<double>(axes_.tile(halo_axis_));
     args.halo_src_bytes = halo_ * form_.axes[halo_axis_].src_stride * word_;
   }
   smem_strides strides{};
@@ -403,6 +429,7 @@ assemble_box layout::make(std::int64_t most_shared_bytes) noexcept {
     made.shared_bytes = args.row_tables + static_cast<int>(ceil_div(12 * (args.most_rows + args.most_lines), 16) * 16);
   }
   const double chunks = static_cast<double>(axes_.elements() * word_) / 16;
+  made.cost += halo_cost * made.halo_part;
   if (halo_ == 0) made.cost += part_cost * 2 * args.most_lines / chunks;
   if (fused_) made.cost += entry_cost * args.piece.divisor / chunks;
   made.is_too_large = made.shared_bytes > most_shared_bytes;
@@ -415,25 +442,30 @@ assemble_box layout::make(std::int64_t most_shared_bytes) noexcept {
 assemble_box cut_for_assembly(const map::canonical& form, int words, bool fused, std::int64_t most_shared_bytes,
                               const device_costs& costs) noexcept {
   const std::int64_t word = form.word_bytes;
-  assemble_box made;
-  // The padding of many short runs may not fit. Then a smaller box is cut.
   // Boxes of 24 KiB are faster than 32 KiB if elements are few instructions: words of 4 bytes 0.916 and 0.906 of a copy,
   // of 8 bytes 0.938 and 0.927 (H200, 2026-11-23).
   const std::int64_t most = words == 1 && word >= 4 ? costs.assemble_bytes * 3 / 4 : costs.assemble_bytes;
   const std::int64_t all = map::words(form) * word;
   const std::int64_t share = std::clamp(all / (boxes_at_once * costs.multiprocessors), least_box_bytes, most);
-  for (std::int64_t bytes = share; bytes >= 64 * word; bytes /= 2) {
-    box_axes axes(form, bytes / word);
-    axes.grow(std::max<std::int64_t>(1, costs.side_bytes / word));
-    axes.even_out();
-    made = layout(axes, words, fused).make(most_shared_bytes);
-    if (axes.lengthen_line(most_short_line_bytes / word)) {
-      const assemble_box longer = layout(axes, words, fused).make(most_shared_bytes);
-      if (longer.blocks > 0 && (made.blocks == 0 || longer.cost < made.cost)) made = longer;
+  const auto cut = [&](std::int64_t run_side, std::int64_t line_side) {
+    assemble_box made;
+    for (std::int64_t bytes = share; bytes >= 64 * word; bytes /= 2) {
+      box_axes axes(form, bytes / word);
+      axes.grow(std::max<std::int64_t>(1, run_side / word), std::max<std::int64_t>(1, line_side / word));
+      axes.even_out();
+      made = layout(axes, words, fused).make(most_shared_bytes);
+      if (axes.lengthen_line(most_short_line_bytes / word)) {
+        const assemble_box longer = layout(axes, words, fused).make(most_shared_bytes);
+        if (longer.blocks > 0 && (made.blocks == 0 || longer.cost < made.cost)) made = longer;
+      }
+      if (!made.is_too_large) break;  // the padding of many short runs may not fit
     }
-    if (!made.is_too_large) break;
-  }
-  return made;
+    return made;
+  };
+  const assemble_box made = cut(costs.side_bytes, costs.side_bytes);
+  if (made.halo_part < long_halo_part) return made;
+  const assemble_box longer = cut(costs.side_bytes / 2, costs.side_bytes * 2);
+  return longer.blocks > 0 && longer.cost < made.cost ? longer : made;
 }
 
 }  // namespace cornerturn::gpu

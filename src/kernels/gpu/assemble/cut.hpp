@@ -15,6 +15,7 @@ struct assemble_box {
   bool is_too_large = false;
   int shared_bytes = 0;
   double conflicts = 1;  // wavefronts of one load of a warp from shared memory
+  double halo_part = 0;  // of a line: so much more of src is loaded
   double cost = 0;       // of a chunk, in wavefronts of shared memory
   std::int64_t run_bytes = 0;
   std::int64_t row_bytes = 0;  // of a run without padding inside

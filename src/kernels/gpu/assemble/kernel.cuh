@@ -17,19 +17,6 @@
 
 namespace cornerturn::gpu {
 
-// An element is Words words of WordBytes. A chunk that starts within an element needs parts of `count` elements.
-template <int WordBytes, int Words>
-struct assembled {
-  static constexpr int bytes = WordBytes * Words;
-  static constexpr int log2_bytes = WordBytes == 1   ? 0
-                                    : WordBytes == 2 ? 1
-                                    : WordBytes == 4 ? 2
-                                    : WordBytes == 8 ? 3
-                                                     : 4;                   // of one word
-  static constexpr int spare_bytes = WordBytes == 1 && Words == 3 ? 4 : 0;  // two aligned words hold three bytes
-  static constexpr int count = Words == 1 ? 16 / WordBytes : WordBytes == 1 ? 6 : WordBytes == 2 ? 4 : 2;
-};
-
 // The extents of this block's box, in indices of the two axes that the grid cuts.
 struct box_extents {
   int32_t indices[2];  // with the halo
@@ -175,115 +162,8 @@ GPU_INLINE void fetch_box(const assemble_args& args, const assemble_tables& tabl
   }
 }
 
-// 3. The elements at `from + offset[k]` of shared memory, one after another. Returns bytes [skipped, skipped + 16).
-template <int WordBytes, int Words>
-GPU_INLINE word_t<16> gather_chunk(const unsigned char* from, const int32_t* offset, uint32_t skipped) {
-  constexpr int Count = assembled<WordBytes, Words>::count;
-  if constexpr (WordBytes == 16) return load_shared<word_t<16>>(from + offset[0]);
-  uint32_t made[4] = {};
-  if constexpr (WordBytes == 1 && Words == 3) {
-    uint32_t element[Count];  // three bytes of an aligned word, or of two
-    GPU_UNROLL for (int k = 0; k < Count; ++k) {
-      const unsigned char* const aligned = from + (offset[k] & ~3);
-      element[k] = funnel_shift_right(load_shared<uint32_t>(aligned), load_shared<uint32_t>(aligned + 4),
-                                      static_cast<uint32_t>(offset[k]) * 8);
-    }
-    const uint32_t all[5] = {byte_permute(element[0], element[1], 0x4210), byte_permute(element[1], element[2], 0x5421),
-                             byte_permute(element[2], element[3], 0x6542), byte_permute(element[4], element[5], 0x4210),
-                             element[5] >> 8};
-    GPU_UNROLL for (int k = 0; k < 4; ++k) made[k] = funnel_shift_right(all[k], all[k + 1], skipped * 8);
-  } else if constexpr (WordBytes == 1) {
-    uint32_t byte[16];
-    GPU_UNROLL for (int k = 0; k < 16; ++k) byte[k] = load_shared<unsigned char>(from + offset[k]);
-    GPU_UNROLL for (int k = 0; k < 4; ++k) {
-      made[k] = byte_permute(byte_permute(byte[4 * k], byte[4 * k + 1], 0x0040),
-                             byte_permute(byte[4 * k + 2], byte[4 * k + 3], 0x0040), 0x5410);
-    }
-  } else if constexpr (WordBytes == 2) {
-    uint32_t half[Count * Words];
-    GPU_UNROLL for (int k = 0; k < Count; ++k) {
-      GPU_UNROLL for (int word = 0; word < Words; ++word) {
-        half[k * Words + word] = load_shared<std::uint16_t>(from + offset[k] + word * 2);
-      }
-    }
-    constexpr int Made = Count * Words / 2;
-    uint32_t all[Made];
-    GPU_UNROLL for (int k = 0; k < Made; ++k) all[k] = byte_permute(half[2 * k], half[2 * k + 1], 0x5410);
-    GPU_UNROLL for (int k = 0; k < 4; ++k) {
-      if constexpr (Words == 1) {
-        made[k] = all[k];
-      } else {
-        const uint32_t low = skipped < 4 ? all[k] : all[k + 1], high = all[k + 1];
-        made[k] = funnel_shift_right(low, high, skipped == 2 ? 16 : 0);
-      }
-    }
-  } else if constexpr (WordBytes < 16) {
-    constexpr int Each = WordBytes / 4;
-    uint32_t all[Count * Words * Each];
-    GPU_UNROLL for (int k = 0; k < Count; ++k) {
-      GPU_UNROLL for (int word = 0; word < Words; ++word) {
-        const auto value = load_shared<word_t<WordBytes>>(from + offset[k] + word * WordBytes);
-        if constexpr (WordBytes == 8) {
-          all[(k * Words + word) * 2] = value.x, all[(k * Words + word) * 2 + 1] = value.y;
-        } else {
-          all[k * Words + word] = value;
-        }
-      }
-    }
-    GPU_UNROLL for (int k = 0; k < 4; ++k) {
-      made[k] = all[k];
-      if constexpr (Words == 3) {
-        made[k] = skipped == 0 ? all[k] : skipped == WordBytes ? all[k + Each] : all[k + 2 * Each];
-      }
-    }
-  }
-  return {made[0], made[1], made[2], made[3]};
-}
-
-// 3. The shared-memory offsets of the elements that hold a chunk, from `element` on; -1: the chunk starts before the
-// line. Exist: all of them are in the box. Otherwise others replace those that are not; their bytes are not stored.
-template <int WordBytes, int Words, bool Fused, bool Exist>
-GPU_INLINE void locate_elements(const assemble_args& args, const assemble_tables& tables, int32_t smem_offset,
-                                int32_t element, int32_t absent, int32_t elements, int32_t* offset) {
-  constexpr int Count = assembled<WordBytes, Words>::count;
-  int32_t piece_first = 0;
-  if constexpr (Fused) {
-    const auto piece = static_cast<int32_t>(args.piece.quotient(Exist || element > 0 ? element : 0));
-    piece_first = piece * static_cast<int32_t>(args.piece.divisor);
-    smem_offset += piece * args.piece_smem_stride;
-  }
-  if constexpr (Fused && Exist && Count > 1) {
-    const uint32_t both =
-        static_cast<uint32_t>(smem_offset) * 0x10001;  // a box has at most 65535 bytes, so no sum carries
-    GPU_UNROLL for (int k = 0; k < Count; k += 4) {
-      const word_t<8> entries = tables.four_entries(element - piece_first + k);
-      uint32_t two[2] = {entries.x + both, entries.y + both};
-      if (Words == 1 && args.swizzle_mask != 0) {
-        GPU_UNROLL for (int i = 0; i < 2; ++i) two[i] = swizzled(args, two[i]);
-      }
-      GPU_UNROLL for (int i = 0; i < 4 && k + i < Count; ++i) {
-        offset[k + i] = static_cast<int32_t>(i % 2 == 0 ? two[i / 2] & 0xffff : two[i / 2] >> 16);
-      }
-    }
-    return;
-  }
-  GPU_UNROLL for (int k = 0; k < Count; ++k) {
-    int32_t mine = element + k;
-    if constexpr (!Exist) {
-      mine = mine < elements ? mine : elements - 1;
-      mine = mine < absent ? absent : mine;
-    }
-    offset[k] =
-        smem_offset + (Fused ? int32_t{tables.entry(mine - piece_first, 0)} : mine * args.elements[0].smem_stride);
-  }
-  if constexpr (Fused && Words == 1 && WordBytes < 16) {
-    if (args.swizzle_mask != 0) {
-      GPU_UNROLL for (int k = 0; k < Count; ++k) {
-        offset[k] = static_cast<int32_t>(swizzled(args, static_cast<uint32_t>(offset[k])));
-      }
-    }
-  }
-}
+// 3. A lane loads element k ^ turn of its chunk k-th: see assemble_args.
+using in_order = std::integral_constant<uint32_t, 0>;
 
 // 3. One chunk of a line, in bytes counted from the first element of the halo.
 struct assemble_chunk {
@@ -348,41 +228,6 @@ GPU_INLINE void write_lines(const assemble_args& args, const assemble_tables& ta
   }
 }
 
-// 3. The elements of a chunk are words, or three words each.
-template <int WordBytes, int Words, bool Fused>
-struct words_of_chunk {
-  const assemble_args& args;
-  const assemble_tables& tables;
-  int32_t absent;    // elements
-  int32_t elements;  // of a line
-
-  GPU_INLINE words_of_chunk(const assemble_args& all, const assemble_tables& at, const box_extents& box)
-      : args(all),
-        tables(at),
-        absent(box.absent_of(all.line_bytes) / (WordBytes * Words)),
-        elements(box.of(all.line_bytes) / (WordBytes * Words)) {}
-
-  template <bool Inside>
-  GPU_INLINE word_t<16> get(const assemble_chunk& chunk) const {
-    using at = assembled<WordBytes, Words>;
-    const int32_t element =
-        Words == 1 ? chunk.start >> at::log2_bytes
-                   : static_cast<int32_t>(static_cast<uint32_t>(chunk.start + 16 * at::bytes) / at::bytes) - 16;
-    int32_t offset[at::count];
-    if constexpr (Inside) {
-      locate_elements<WordBytes, Words, Fused, true>(args, tables, chunk.smem_offset, element, absent, elements,
-                                                     offset);
-      // Three words: the last of the elements may only be needed for another misalignment of the chunk.
-      if (Words == 3 && WordBytes > 1 && element + at::count > elements) offset[at::count - 1] = offset[0];
-    } else {
-      locate_elements<WordBytes, Words, Fused, false>(args, tables, chunk.smem_offset, element, absent, elements,
-                                                      offset);
-    }
-    return gather_chunk<WordBytes, Words>(shared_memory(), offset,
-                                          static_cast<uint32_t>(chunk.start - element * at::bytes));
-  }
-};
-
 // 1. `src` is the address of the halo's first element.
 template <bool Fused, bool Swizzled>
 GPU_INLINE void fetch_rows(const assemble_args& args, const assemble_tables& tables, const box_extents& box,
@@ -395,7 +240,7 @@ GPU_INLINE void fetch_rows(const assemble_args& args, const assemble_tables& tab
   }
 }
 
-// The phases of a block. Elements is a class with the properties of words_of_lines, below.
+// The phases of a block. Elements is words_of_lines of words.cuh or runs_of_lines of runs.cuh.
 template <class Elements>
 GPU_INLINE void assemble_box(const assemble_args& args) {
   constexpr bool Fused = Elements::fused;
@@ -416,30 +261,20 @@ GPU_INLINE void assemble_box(const assemble_args& args) {
   wait_for_copies();
   block_barrier();  // orders the granules copied in 1 and the tables written in 2 before their reads in 3
   unsigned char* const dst = here.dst - args.line_bytes.each * box.halo;
-  const typename Elements::gather gather(args, tables, box);
-  if (box.is_whole(args)) {  // 3.
-    write_lines<Elements::word_bytes, Fused, true>(args, tables, box, dst, phase, gather);
-  } else {
-    write_lines<Elements::word_bytes, Fused, false>(args, tables, box, dst, phase, gather);
+  const auto write = [&](const auto& gather) {  // 3.
+    if (box.is_whole(args)) {
+      write_lines<Elements::word_bytes, Fused, true>(args, tables, box, dst, phase, gather);
+    } else {
+      write_lines<Elements::word_bytes, Fused, false>(args, tables, box, dst, phase, gather);
+    }
+  };
+  if constexpr (Elements::turned) {
+    if (args.turn_mask != 0) {
+      const uint32_t turn = (thread_index() & 31) * 4 >> args.turn_shift & static_cast<uint32_t>(args.turn_mask);
+      return write(typename Elements::template gather<uint32_t>(args, tables, box, turn));
+    }
   }
-}
-
-// The elements of lines are words, or three words each.
-template <int WordBytes, int Words, bool Fused>
-struct words_of_lines {
-  static constexpr int word_bytes = WordBytes;  // of the smallest store
-  static constexpr bool fused = Fused;
-  static constexpr bool swizzled = Fused && Words == 1 && WordBytes < 16;       // if args has a swizzle
-  static constexpr int spare_entries = assembled<WordBytes, Words>::count - 1;  // of the table of elements
-  static constexpr int spare_bytes = assembled<WordBytes, Words>::spare_bytes;
-  using gather = words_of_chunk<WordBytes, Words, Fused>;
-};
-
-template <int WordBytes, int Words, bool Fused, std::uint64_t Limits>
-GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
-assemble_kernel(GPU_PARAMETER assemble_args args) {
-  static_assert(threads_of(Limits) == assemble_threads);
-  assemble_box<words_of_lines<WordBytes, Words, Fused>>(args);
+  write(typename Elements::template gather<in_order>(args, tables, box, in_order{}));
 }
 
 }  // namespace cornerturn::gpu

@@ -39,7 +39,7 @@ struct runs_of_chunk {
   int32_t elements;  // of a line
   int32_t bytes;     // of an element
 
-  GPU_INLINE runs_of_chunk(const assemble_args& all, const assemble_tables& at, const box_extents& box)
+  GPU_INLINE runs_of_chunk(const assemble_args& all, const assemble_tables& at, const box_extents& box, in_order)
       : args(all), tables(at), absent(0), elements(1), bytes(box.of(all.line_bytes)) {
     if (all.element.divisor > 0) {
       elements = static_cast<int32_t>(all.element.quotient(bytes));
@@ -78,8 +78,10 @@ struct runs_of_lines {
   static constexpr int word_bytes = 1;
   static constexpr bool fused = true;
   static constexpr bool swizzled = false;
+  static constexpr bool turned = false;
   static constexpr int spare_entries = 0;
   static constexpr int spare_bytes = 0;
+  template <class>
   using gather = runs_of_chunk;
 };
 

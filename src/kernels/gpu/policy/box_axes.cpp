@@ -15,10 +15,11 @@ constexpr std::int64_t sector = 32;  // bytes
 
 }  // namespace
 
-void box_axes::grow(std::int64_t side) noexcept {
-  for (std::int64_t target = std::min<std::int64_t>(side, 8); target <= side; target *= 2) {
-    extend(run_, target);
-    extend(line_, target);
+void box_axes::grow(std::int64_t run_side, std::int64_t line_side) noexcept {
+  const std::int64_t side = std::max(run_side, line_side);
+  for (std::int64_t target = std::min<std::int64_t>({run_side, line_side, 8}); target <= side; target *= 2) {
+    if (target <= run_side) extend(run_, target);
+    if (target <= line_side) extend(line_, target);
   }
   for (std::int64_t target = 2 * side; elements() < most_ && target <= 2 * most_; target *= 2) {
     if (cut(line_)) extend(line_, target);  // another axis would only lengthen the table of a piece

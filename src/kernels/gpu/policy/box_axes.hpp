@@ -26,9 +26,10 @@ class box_axes {
     tile_.fill(1);
   }
 
-  // Extends runs and lines alternately up to `side` elements, so that neither takes all of shared memory. Then it
-  // extends lines and runs further, and last it adds axes that are in neither.
-  void grow(std::int64_t side) noexcept;
+  // Extends runs up to `run_side` elements and lines up to `line_side` alternately, so that neither takes all of shared
+  // memory. Then it extends lines and runs further, and last it adds axes that are in neither.
+  void grow(std::int64_t run_side, std::int64_t line_side) noexcept;
+  void grow(std::int64_t side) noexcept { grow(side, side); }
   // Makes the tiles of each axis that is cut equally long, so that the last one is not nearly empty. Only `run` and
   // `line` may be cut.
   void even_out() noexcept;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <tuple>
 #include <vector>
 
 #include "../../cases.hpp"
@@ -119,6 +120,33 @@ TEST(assembly, granules_change_places_if_padding_does_not_help) {
   }
   // float32 whose rows are 4 bytes more: padding is enough.
   EXPECT_EQ(cut_of(transpose_problem(61, 1653193, 4), 1, true, 4).args.swizzle_mask, 0u);
+}
+
+TEST(assembly, lanes_load_in_different_orders_if_their_banks_conflict_otherwise) {
+  // Bytes and 2-byte words; the last column: a table of elements is loaded by fours.
+  for (const auto& [what, fused, unit] : {std::tuple{transpose_problem(40000, 8, 1), false, 1},
+                                          {transpose_problem(1403777, 125, 1, 125, 1403781), false, 1},
+                                          {transpose_problem(40000, 4, 2), false, 1},
+                                          {permuted({40000, 2, 8}, {0, 2, 1}, 1), true, 4},
+                                          {permuted({40000, 2, 12}, {0, 2, 1}, 2), true, 4}}) {
+    SCOPED_TRACE(testing::to_text(what));
+    const assemble_box cut = cut_of(what, 1, fused, 16);
+    ASSERT_GT(cut.blocks, 0u);
+    EXPECT_GT(cut.args.turn_mask, 0);
+    EXPECT_EQ(cut.args.turn_mask % unit, 0);
+    EXPECT_LT(cut.args.turn_mask, 16 / what.element_bytes);
+    EXPECT_LE(cut.conflicts, 2);
+  }
+  // Rows of 31 bytes have no conflicts. Elements of 4 bytes have no such orders.
+  EXPECT_EQ(cut_of(transpose_problem(40000, 31, 1), 1, false, 16).args.turn_mask, 0);
+  EXPECT_EQ(cut_of(transpose_problem(40000, 8, 4), 1, false, 16).args.turn_mask, 0);
+}
+
+TEST(assembly, lines_are_long_beside_their_halo) {
+  // A line of one index of 128 bytes would load the same number of bytes again.
+  const assemble_box cut = cut_of(permuted({2, 4, 11, 32, 18, 128, 8}, {5, 4, 2, 6, 0, 3, 1}, 1), 1, true, 16);
+  ASSERT_GT(cut.blocks, 0u);
+  EXPECT_LE(cut.halo_part, 0.5);
 }
 
 TEST(assembly, lines_go_on_over_axes_of_the_box) {
