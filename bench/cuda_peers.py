@@ -54,6 +54,18 @@ class Task:
         self.src_span = span(self.extents, self.src_strides)
         self.dst_span = span(self.dst_extents, self.dst_strides)
         self.is_packed = self.src_strides == packed(self.extents) and self.dst_strides == packed(self.dst_extents)
+        self.beyond = self.beyond_frameworks(case)
+
+    def beyond_frameworks(self, case):
+        """Why no framework does what the case asks; None if they do."""
+        if "in_place" in case["set"]:
+            return "it does not work in place"
+        if any(case.get("shift_bytes", ())):
+            return "its arrays begin at other addresses"
+        longer = [(extent, self.src_strides[axis]) for extent, axis in zip(self.dst_extents, self.axes) if extent > 1]
+        if self.is_packed and [stride for _, stride in longer] == packed([extent for extent, _ in longer]):
+            return "it returns the array itself, which has this order already"
+        return None
 
     @functools.cached_property
     def places(self):
@@ -114,6 +126,8 @@ def row_of(task, samples, verified, checked, work):
 
 def measure(task, framework, rounds):
     """One row. Raises cuda_frameworks.Unsupported, or any exception of the framework."""
+    if task.beyond:
+        raise cuda_frameworks.Unsupported(task.beyond)
     if not task.is_packed and not framework.has_strides:
         raise cuda_frameworks.Unsupported("it has no strides")
     pairs = wanted_pairs(task, framework.l2_bytes, framework.free_bytes())

@@ -10,13 +10,14 @@ import cuda_frameworks  # noqa: E402
 import cuda_peers  # noqa: E402
 
 
-def case(extents, axes, element_bytes=4, src_strides=None, dst_strides=None, name="odd/x", hot=False):
+def case(extents, axes, element_bytes=4, src_strides=None, dst_strides=None, name="odd/x", hot=False,
+         shift_bytes=(0, 0)):
     dst = [extents[axis] for axis in axes]
     size = element_bytes
     for extent in extents:
         size *= extent
     return cuda_peers.Task({"name": name, "set": name.split("/")[0], "hot": hot, "bytes": size, "extents": extents,
-                            "axes": axes, "element_bytes": element_bytes,
+                            "axes": axes, "element_bytes": element_bytes, "shift_bytes": shift_bytes,
                             "src_strides": src_strides or cuda_peers.packed(extents),
                             "dst_strides": dst_strides or cuda_peers.packed(dst)})
 
@@ -150,6 +151,16 @@ class Measuring(unittest.TestCase):
                                         3, 1e9, say=lambda text: None)
         self.assertEqual([row["name"] for row in rows], ["odd/x"])
         self.assertEqual(left_out, {"odd/ld": "it has no strides"})
+
+    def test_what_frameworks_do_not_do(self):
+        whole = "it returns the array itself, which has this order already"
+        for task, reason in ((case([5, 7], [1, 0], name="random_in_place/x"), "it does not work in place"),
+                             (case([5, 7], [1, 0], shift_bytes=(3, 0)), "its arrays begin at other addresses"),
+                             (case([5, 7], [0, 1]), whole), (case([1, 7], [1, 0]), whole),
+                             (case([5, 7], [0, 1], src_strides=[8, 1]), None), (case([5, 7], [1, 0]), None)):
+            self.assertEqual(task.beyond, reason)
+            self.assertEqual(cuda_peers.run(Lists(), [task], 3, 1e9, say=lambda text: None)[1],
+                             {task.name: reason} if reason else {})
 
 
 class Running(unittest.TestCase):
