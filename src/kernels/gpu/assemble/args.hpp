@@ -40,7 +40,7 @@ struct assemble_args {
   // Byte b of the box is at b ^ (b >> swizzle_shift & swizzle_mask). The mask is for two offsets of 16 bits; 0: no swizzle.
   std::int32_t swizzle_shift = 0;
   std::uint32_t swizzle_mask = 0;
-  // A lane loads element k ^ turn of its chunk k-th, for words of one and two bytes: turn is lane * 4 >> turn_shift & turn_mask.
+  // Words of 1 and 2 bytes: a lane loads element k ^ turn of its chunk k-th, where turn = lane * 4 >> turn_shift & turn_mask.
   std::int32_t turn_shift = 0;
   std::int32_t turn_mask = 0;  // 0: all lanes load their elements in order
   std::int64_t halo_src_bytes = 0;

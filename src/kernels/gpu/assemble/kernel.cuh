@@ -162,7 +162,7 @@ GPU_INLINE void fetch_box(const assemble_args& args, const assemble_tables& tabl
   }
 }
 
-// 3. A lane loads element k ^ turn of its chunk k-th: see assemble_args.
+// 3. The turn of lanes that load their elements in order: see assemble_args.
 using in_order = std::integral_constant<uint32_t, 0>;
 
 // 3. One chunk of a line, in bytes counted from the first element of the halo.
