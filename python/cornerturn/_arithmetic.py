@@ -10,7 +10,7 @@ from collections.abc import Hashable
 from typing import Any
 
 from . import _core
-from ._frameworks import _check_cuda_stream, _is, _kind, _memory_of_cupy
+from ._frameworks import _check_cuda_stream, _is, _is_jax, _kind, _memory_of_cupy
 
 # The names of element types in NumPy, ml_dtypes and PyTorch, and in the library, whose float8_e4m3 is float8_e4m3fn there.
 # ml_dtypes.float8_e4m3 is another type, with infinities.
@@ -69,12 +69,15 @@ class _Framework:
             raise TypeError(f"{name} is a {_kind(other)}, but x is a {self.name}. Wanted: a {self.name}")
         if hasattr(other, "filled"):
             raise TypeError(f"{name} is a masked array, whose mask would be lost. Wanted: {name}.filled()")
-        if name == "out" and not other.flags.writeable:
+        import numpy
+        plain = numpy.ndarray.view(other, numpy.ndarray)  # without the attributes that a derived class may replace
+        if name == "out" and not plain.flags.writeable:
             raise ValueError("out is read-only")
-        return other
+        return plain
 
     def memory(self, x: Any) -> object:
-        return x.__array_interface__["data"][0], x.shape, x.strides, x.itemsize, False
+        """Return the array or its description, for the C++ module."""
+        return x
 
     def scale(self, value: Any) -> Any:
         import numpy
@@ -123,9 +126,6 @@ class _Torch(_Framework):
             self.torch._check_stored(other)
             return other
         return other.resolve_conj().resolve_neg()
-
-    def memory(self, x: Any) -> object:
-        return self.torch._memory(x)
 
     def scale(self, value: Any) -> Any:
         import torch
@@ -188,7 +188,7 @@ def _framework_of(x: Any) -> _Framework:
         if _is(x, *one.name.split(".")):
             return one(x)
     raise TypeError(f"x is a {_kind(x)}. Wanted: an array of NumPy, PyTorch or CuPy, for arithmetic and conversions"
-                    + (". XLA fuses both with jax.numpy.transpose" if _is(x, "jax", "Array") else ""))
+                    + (". XLA fuses both with jax.numpy.transpose" if _is_jax(x) else ""))
 
 
 def _number(value: Any, name: str) -> complex:
@@ -203,7 +203,7 @@ def permute(x: Any, axes: tuple[int, ...], out: Any, stream: object, threads: in
     """`permute_dims` with arithmetic; see `cornerturn.matrix_transpose`."""
     alpha = _number(alpha, "alpha")
     beta = _number((0 if second is None else 1) if beta is None else beta, "beta")
-    copies = alpha == 1 and beta == 0 and not conj and scale is None
+    copies = alpha == 1 and beta == 0 and not conj and scale is None and second is None
     if copies and dtype is None:
         return _core.permute_dims(x, axes, out=out, stream=stream, threads=threads)
     framework = _framework_of(x)
@@ -215,29 +215,35 @@ def permute(x: Any, axes: tuple[int, ...], out: Any, stream: object, threads: in
     if beta != 0 and second is None and out is None:
         raise ValueError(f"beta is {beta.real if beta.imag == 0 else beta:g}, but neither second nor out is given. Wanted: "
                          "the array that it multiplies")
+    if len(axes) != len(x.shape):
+        raise ValueError(f"x has {len(x.shape)} axes, and {len(axes)} before this call looked at it. Wanted: equal numbers")
     shape = tuple(x.shape[k] for k in axes)
     with framework.ordered(stream):
         made = framework.empty(shape, made_type) if out is None else framework.check(out, "out")
+        if second is not None:
+            second = framework.check(second, "second")
         for name, other in (("out", made), ("second", second)):
-            if other is not None and framework.check(other, name).dtype != made_type:
+            if other is not None and other.dtype != made_type:
                 raise ValueError(f"{name} has dtype {other.dtype}, wanted {made_type}")
+        if second is not None and beta == 0 and tuple(second.shape) != shape:
+            raise ValueError(f"second has shape {tuple(second.shape)}, wanted {shape}")
+        if second is not None and beta == 0 and made_type == x.dtype and alpha == 1 and not conj and scale is None:
+            return _core.permute_dims(x, axes, out=made if out is None else out, threads=threads)
         types = (framework.type_name(x.dtype), framework.type_name(made_type))
         if types[1] in _FLOAT8 and types[0] != types[1]:
-            scale = framework.scale(1 if scale is None else scale)
-            if (str(framework.check(scale, "scale").dtype).removeprefix("torch."), _size(scale)) != ("float32", 1):
+            scale = framework.check(framework.scale(1 if scale is None else scale), "scale")
+            if (str(scale.dtype).removeprefix("torch."), _size(scale)) != ("float32", 1):
                 raise ValueError(f"scale has dtype {scale.dtype} and {_size(scale)} elements, wanted float32 and 1")
         elif scale is not None:
             raise ValueError(f"scale is given, but the result has dtype {made_type}. Wanted: no scale, or a dtype of "
                              "float8: alpha multiplies other results")
-        if second is not None:
-            second = framework.check(second, "second")
         _core._apply_memory(framework.memory(x), framework.memory(made),
                             None if second is None else framework.memory(second), axes, types, alpha=alpha,
                             beta=beta, conj=bool(conj), saturate=bool(saturate),
                             scale=None if scale is None else framework.memory(scale), stream=framework.current_stream(),
                             threads=threads)
         framework.wrote(made, stream, x, *(one for one in (second, scale) if one is not None))
-    return made
+    return made if out is None else out
 
 
 def _size(scale: Any) -> int:

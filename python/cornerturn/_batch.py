@@ -52,6 +52,7 @@ class batch:
     def __init__(self, xs: Iterable[Any], axes: Sequence[int] | str | None = None, *, out: Iterable[Any] | None = None,
                  threads: int = 0) -> None:
         self._xs = _listed(xs, "xs")
+        axes = _axes_of(axes) if self._xs else None
         for number, x in enumerate(self._xs):
             _check_item(number, x, "x")
             kind, first = _framework_of(x), _framework_of(self._xs[0])
@@ -67,7 +68,7 @@ class batch:
                 try:
                     _check_out(x, y, _framework_of(x))
                 except (TypeError, ValueError) as found:
-                    raise type(found)(f"item {number}: {found}") from None
+                    raise _of_item(number, found) from None
                 _check_item(number, y, "out")
         self._held = _core._batch(self._xs, self._outs, axes, threads)
 
@@ -119,6 +120,18 @@ def _listed(arrays: Iterable[Any], name: str) -> list[Any]:
     return list(arrays)
 
 
+def _axes_of(axes: Sequence[int] | str | None) -> Sequence[int] | str | None:
+    """Return the axes, for use more than once: an iterator has its integers only once."""
+    try:
+        return _core._numbers_of_axes(axes)
+    except (TypeError, ValueError) as found:
+        raise _of_item(0, found) from None
+
+
+def _of_item(number: int, found: Exception) -> Exception:
+    return (TypeError if isinstance(found, TypeError) else ValueError)(f"item {number}: {found}")
+
+
 def _framework_of(x: Any) -> str:
     for kind in ("numpy.ndarray", "torch.Tensor", "cupy.ndarray"):
         if _is(x, *kind.split(".")):
@@ -135,14 +148,14 @@ def _check_item(number: int, x: Any, name: str) -> None:
         elif kind == "numpy.ndarray" and name == "out" and not x.flags.writeable:
             raise ValueError("out is read-only")
     except (TypeError, ValueError) as found:
-        raise type(found)(f"item {number}: {found}") from None
+        raise _of_item(number, found) from None
 
 
 def _empty(number: int, x: Any, axes: Sequence[int] | str | None) -> Any:
     try:
         order = _core._resolve_axes(axes, x.ndim)
     except (TypeError, ValueError) as found:
-        raise type(found)(f"item {number}: {found}") from None
+        raise _of_item(number, found) from None
     shape = tuple(x.shape[k] for k in order)
     if _is(x, "torch", "Tensor"):
         return x.new_empty(shape)

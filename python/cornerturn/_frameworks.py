@@ -1,6 +1,7 @@
 """Arrays that the C++ module does not handle itself: finds their framework and memory, and allocates results.
 
-A DLPack capsule describes memory, or a tuple (pointer, shape, strides in bytes, bytes of an element, is it on CUDA).
+A description of memory is a DLPack capsule, the dict of a __cuda_array_interface__, or a tuple (pointer, shape, strides in
+bytes, bytes of an element, is it on CUDA). The C++ module checks each of them: see memory.hpp.
 """
 from __future__ import annotations
 
@@ -15,9 +16,18 @@ _LEGACY_STREAM = 1  # the default stream in CUDA and DLPack
 
 
 def _is(x: object, framework: str, name: str) -> bool:
-    """Return whether `x` is an instance of the class. A framework that is not imported has no instances."""
+    """Return whether `x` is an instance of the class. A framework that is not imported has no instances.
+
+    An object whose ``__class__`` only says so is none: its memory would be read as if it were one.
+    """
     module = sys.modules.get(framework)
     kind = getattr(module, name, None)
+    return isinstance(kind, type) and type.__subclasscheck__(kind, type(x))
+
+
+def _is_jax(x: object) -> bool:
+    """Return whether `x` is an array of JAX, whose own ``isinstance`` also knows its tracers."""
+    kind = getattr(sys.modules.get("jax"), "Array", None)
     return isinstance(kind, type) and isinstance(x, kind)
 
 
@@ -35,7 +45,7 @@ def permute(x: Any, axes: tuple[int, ...], out: Any, stream: object, plan: _core
     if _is(x, "torch", "Tensor"):
         from . import torch as with_torch
         return with_torch._permute(x, axes, out, stream, plan, threads)
-    if _is(x, "jax", "Array"):
+    if _is_jax(x):
         from . import jax as with_jax
         for name, value in (("out", out), ("stream", stream), ("plan", plan), ("threads", threads or None)):
             if value is not None:
@@ -57,13 +67,13 @@ def transpose_inplace_(x: Any, stream: object, threads: int) -> Any:
         with x.device:
             current = cupy.cuda.get_current_stream().ptr if stream is None else stream
             return _core._transpose_memory(x, _memory_of_cupy(x), current)
-    if _is(x, "jax", "Array"):
+    if _is_jax(x):
         raise TypeError("x is a JAX array, which is immutable. Wanted: cornerturn.matrix_transpose")
     raise TypeError(f"x is a {_kind(x)}. Wanted: a mutable array of NumPy, PyTorch or CuPy")
 
 
 def describe(x: Any) -> object:
-    """Describe the memory of `x` for a plan, without access to it and without synchronization."""
+    """Describe the memory of `x`, without access to it and without synchronization."""
     if _is(x, "torch", "Tensor"):
         from . import torch as with_torch
         return with_torch._memory(x)
@@ -83,7 +93,13 @@ def _check_out(x: Any, out: Any, kind: str) -> None:
 # ---- CuPy ----
 
 def _memory_of_cupy(x: Any) -> object:
-    return x.data.ptr, x.shape, x.strides, x.itemsize, True
+    import cupy
+
+    def field(name: str) -> Any:  # of cupy.ndarray itself: a derived class may replace the attribute
+        own = getattr(cupy.ndarray, name, None)
+        return own.__get__(x) if hasattr(own, "__get__") else getattr(x, name)
+
+    return field("data").ptr, field("shape"), field("strides"), field("itemsize"), True
 
 
 def _permute_cupy(x: Any, axes: tuple[int, ...], out: Any, stream: object, plan: _core.plan | None) -> Any:
@@ -104,32 +120,31 @@ def _permute_cupy(x: Any, axes: tuple[int, ...], out: Any, stream: object, plan:
 
 # ---- all other arrays ----
 
-def _packed_strides(shape: Sequence[int], element_bytes: int) -> tuple[int, ...]:
-    strides, step = [], element_bytes
-    for extent in reversed(shape):
-        strides.append(step)
-        step *= extent
-    return tuple(reversed(strides))
-
-
 def _borrow(x: Any, stream: int | None) -> tuple[object, int | None]:
     """Return the memory of `x` and the stream on which it is ready. `stream` is the stream that will use it."""
     interface = getattr(x, "__cuda_array_interface__", None)
     if interface is not None:
-        if interface.get("mask") is not None:
-            raise TypeError(f"x is a {_kind(x)} with a mask, which would be lost. Wanted: an array without a mask")
-        shape, element_bytes = tuple(interface["shape"]), int(interface["typestr"][2:])
-        strides = interface.get("strides") or _packed_strides(shape, element_bytes)
-        return (interface["data"][0], shape, strides, element_bytes, True), interface.get("stream")
-    if not hasattr(x, "__dlpack__"):
+        if not isinstance(interface, dict):
+            raise TypeError(f"__cuda_array_interface__ of a {_kind(x)} is a {_kind(interface)}. Wanted: a dict")
+        return interface, interface.get("stream")
+    if not hasattr(x, "__dlpack__") or not hasattr(x, "__dlpack_device__"):
         raise TypeError(f"x is a {_kind(x)}. Wanted: an array of NumPy, PyTorch, CuPy or JAX, or an object with "
                         "__cuda_array_interface__ or __dlpack__")
-    on_cuda = x.__dlpack_device__()[0] in (_CUDA, _CUDA_MANAGED)
-    wanted: dict[str, Any] = {"stream": stream or _LEGACY_STREAM} if on_cuda else {}
+    wanted: dict[str, Any] = {"stream": stream or _LEGACY_STREAM} if _is_on_cuda(x) else {}
     try:
-        return x.__dlpack__(**wanted, max_version=(1, 1)), wanted.get("stream")
+        found = x.__dlpack__(**wanted, max_version=(1, 1))
     except TypeError:  # its __dlpack__ has no parameter max_version
-        return x.__dlpack__(**wanted), wanted.get("stream")
+        found = x.__dlpack__(**wanted)
+    if type(found).__name__ != "PyCapsule":  # else the C++ module would describe it in its own way
+        raise TypeError(f"__dlpack__ of a {_kind(x)} returned a {_kind(found)}. Wanted: a capsule of a tensor")
+    return found, wanted.get("stream")
+
+
+def _is_on_cuda(x: Any) -> bool:
+    device = x.__dlpack_device__()
+    if not isinstance(device, tuple) or len(device) != 2:
+        raise TypeError(f"__dlpack_device__ of a {_kind(x)} returned a {_kind(device)}. Wanted: a tuple of two integers")
+    return device[0] in (_CUDA, _CUDA_MANAGED)
 
 
 def _empty(x: Any, shape: tuple[int, ...]) -> Any:
@@ -140,8 +155,7 @@ def _empty(x: Any, shape: tuple[int, ...]) -> Any:
 
 def _permute_other(x: Any, axes: tuple[int, ...], out: Any, stream: object, plan: _core.plan | None,
                    threads: int) -> Any:
-    on_cuda = hasattr(x, "__cuda_array_interface__") or (
-        hasattr(x, "__dlpack_device__") and x.__dlpack_device__()[0] in (_CUDA, _CUDA_MANAGED))
+    on_cuda = hasattr(x, "__cuda_array_interface__") or (hasattr(x, "__dlpack_device__") and _is_on_cuda(x))
     _check_cuda_stream(stream, x, _kind(x), on_cuda)
     handle = None if stream is None else _core._stream_handle(stream)
     source, its_stream = _borrow(x, handle)

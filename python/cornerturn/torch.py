@@ -7,6 +7,7 @@ Code for ``torch.compile`` should call the functions of this module: they do not
 from __future__ import annotations
 
 import operator
+import re
 import threading
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
@@ -23,10 +24,13 @@ _LEGACY_STREAM = 1  # the default stream in CUDA
 
 
 def _memory(x: torch.Tensor) -> object:
+    """Describe a tensor that the C++ module cannot read: PyTorch is too old, or it is no plain memory."""
     if x.layout != torch.strided or x.is_nested:
         _check_strided(x)
     if x.device.type not in ("cpu", "cuda"):
         raise ValueError(f"x is on {x.device}. Wanted: the CPU or a CUDA device")
+    bits, lanes = re.search(r"\d+", str(x.dtype)), re.search(r"x(\d+)$", str(x.dtype))
+    _core._check_element("x", str(x.dtype), int(bits[0]) if bits else 8, int(lanes[1]) if lanes else 1)
     size = x.element_size()
     return x.data_ptr(), tuple(x.shape), tuple(step * size for step in x.stride()), size, x.is_cuda
 
@@ -36,7 +40,7 @@ def _current_stream(x: torch.Tensor) -> int | None:
 
 
 def _move(x: torch.Tensor, out: torch.Tensor, axes: Sequence[int], plan: _core.plan | None = None) -> None:
-    _core._move_memory(_memory(x), _memory(out), axes, _current_stream(x), plan)
+    _core._move_memory(x, out, axes, _current_stream(x), plan)
 
 
 # ---- tensors that are refused, with a sentence ----
@@ -140,7 +144,7 @@ _op_out.register_fake(lambda x, axes, out: None)
 
 
 def _transpose(x: torch.Tensor) -> None:
-    _core._transpose_memory(x, _memory(x), _current_stream(x))
+    _core._transpose_memory(x, x, _current_stream(x))
 
 
 _op_inplace = torch.library.custom_op("cornerturn::transpose_inplace_", _transpose, mutates_args=("x",),

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace cornerturn::python {
@@ -18,24 +19,30 @@ struct axis_list {
   std::array<int, most_axes> at;  // axis k of the result is axis at[k] of x
 };
 
-// The caller's permutation, before the rank of x is known.
+// The caller's permutation, before the rank of x is known. It has numbers and text, and no Python object to ask: the code
+// of an iterator or of an __index__ runs before the memory of an array is looked at.
 struct request {
   enum class kind { matrix, axes, pattern };
   kind how = kind::matrix;
-  nb::handle axes{};           // kind::axes: a sequence of integers
+  axis_list axes{};            // kind::axes: as the caller wrote them, in the range of int
+  std::string beyond{};        // the first of these numbers that int has not
   std::string_view pattern{};  // kind::pattern: "n c h w -> n h w c"
   int threads = 0;             // most CPU threads of the copy; 0: all threads of the process
 };
 
-// Returns the request of None (the last two axes are swapped), a pattern, or a sequence of integers. It points into `axes`
+// Returns the request of None (the last two axes are swapped), a pattern, or a sequence of integers. Only a pattern is
+// pointed into
+// Errors  TypeError: no sequence of integers.  ValueError: more than 64 numbers
 [[nodiscard]] request request_of(nb::handle axes);
 
+// Returns the request of a sequence of integers
+[[nodiscard]] request request_of_sequence(nb::handle axes);
+
 // Returns the request of a pattern, into which it points
-// Errors  TypeError: pattern is no str
+// Errors  TypeError: pattern is no str.  ValueError: it has characters that UTF-8 has not
 [[nodiscard]] request pattern_of(nb::handle pattern);
 
 // Errors  ValueError: x has too few axes; the axes are not a permutation; the pattern is invalid or has another rank
-//         TypeError: axes is not a sequence of integers
 [[nodiscard]] axis_list resolve(const request& asked, int rank);
 
 // Returns the axes, or with extents the extents of these axes.

@@ -2,6 +2,6 @@
 
 namespace cornerturn::python {
 
-int run_command(const std::vector<std::string>&) { return -1; }
+int run_command(const nb::list&) { return -1; }
 
 }  // namespace cornerturn::python

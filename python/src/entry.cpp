@@ -1,16 +1,17 @@
 #include "entry.hpp"
 
-#include <nanobind/stl/string.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <limits>
 #include <new>
 #include <string>
 #include <vector>
 
 #include "cornerturn/error.hpp"
-#include "move.hpp"
+#include "text.hpp"
 
 namespace cornerturn::python {
 namespace {
@@ -38,13 +39,13 @@ bool is(PyObject* name, const char* text) { return PyUnicode_CompareWithASCIIStr
   throw nb::type_error((std::string(how.function) + rest).c_str());
 }
 
-[[noreturn]] void refuse_name(const signature& how, const char* name) {
+[[noreturn]] void refuse_name(const signature& how, const std::string& name) {
   std::string wanted;
   for (const parameter& one : how.parameters) {
     if (one.has_name) wanted += (wanted.empty() ? "" : ", ") + std::string(one.name);
   }
   for (const char* one : math_names) wanted += how.math ? std::string(", ") + one : "";
-  refuse(how, " has no keyword argument '" + std::string(name) + "'. Wanted: one of " + wanted);
+  refuse(how, " has no keyword argument '" + name + "'. Wanted: one of " + wanted);
 }
 
 void assign(const signature& how, PyObject* name, PyObject* value, arguments& sorted) {
@@ -64,7 +65,7 @@ void assign(const signature& how, PyObject* name, PyObject* value, arguments& so
     if (PyDict_SetItem(sorted.math.ptr(), name, value) < 0) throw nb::python_error();
     return;
   }
-  refuse_name(how, nb::cast<std::string>(nb::handle(name)).c_str());
+  refuse_name(how, text_of(name));
 }
 
 }  // namespace
@@ -104,20 +105,37 @@ int threads_of(nb::handle value) {
   return static_cast<int>(std::clamp<Py_ssize_t>(found, -1, most));
 }
 
+namespace {
+
+// Unlike PyErr_SetString this takes any bytes, of which a sentence of the library may have some of a file's name.
+void set(PyObject* type, const char* sentence) noexcept {
+  PyObject* const text =
+      PyUnicode_DecodeUTF8(sentence, static_cast<Py_ssize_t>(std::strlen(sentence)), "backslashreplace");
+  if (text == nullptr) return;  // a MemoryError is set
+  PyErr_SetObject(type, text);
+  Py_DECREF(text);
+}
+
+}  // namespace
+
 void set_error(const std::exception_ptr& thrown) noexcept {
   try {
     std::rethrow_exception(thrown);
   } catch (nb::python_error& found) {
     found.restore();
   } catch (const error& found) {
-    PyErr_SetString(exception_of(found.code()), found.what());
+    set(exception_of(found.code()), found.what());
   } catch (const nb::builtin_exception& found) {
-    PyErr_SetString(PyExc_TypeError, found.what());
+    set(PyExc_TypeError, found.what());
   } catch (const std::bad_alloc&) {
-    PyErr_NoMemory();
-  } catch (const std::exception& found) {
-    PyErr_SetString(PyExc_RuntimeError, found.what());
+    set(PyExc_MemoryError, "cornerturn found no memory for the description of this call. Wanted: more free memory");
+  } catch (...) {
+    set(PyExc_RuntimeError, "cornerturn has a defect: an argument that it did not check. Please report this call");
   }
+}
+
+void sleep_until_exit() noexcept {
+  while (true) pause();
 }
 
 }  // namespace cornerturn::python

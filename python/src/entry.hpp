@@ -2,10 +2,12 @@
 // (jax.jit needs them) and inspect.
 #pragma once
 
+#include <cxxabi.h>
 #include <nanobind/nanobind.h>
 
 #include <exception>
 #include <span>
+#include <utility>
 
 namespace cornerturn::python {
 
@@ -45,7 +47,48 @@ struct signature {
 // Errors  TypeError: not an integer
 [[nodiscard]] int threads_of(nanobind::handle value);
 
-// Effect  sets the Python error for a C++ exception
+// Effect  sets the Python error for a C++ exception, whose name no user sees
 void set_error(const std::exception_ptr& thrown) noexcept;
+
+// Effect  sleeps until the process ends
+[[noreturn]] void sleep_until_exit() noexcept;
+
+// Effect  calls body(), in which this thread may wait for the interpreter's lock. When the interpreter has ended, Python
+//         before 3.14 ends such a thread by an unwinding that is no C++ exception. It would run destructors without the
+//         lock, and end the process at the first noexcept function. The thread sleeps instead, as Python 3.14 does it
+template <class Body>
+decltype(auto) until_exit(const Body& body) {
+#ifdef __GLIBCXX__
+  try {
+    return body();
+  } catch (const abi::__forced_unwind&) {
+    sleep_until_exit();
+  }
+#else
+  return body();
+#endif
+}
+
+// Effect  releases the interpreter's lock, calls body(), and takes the lock again
+template <class Body>
+void without_lock(const Body& body) {
+  PyThreadState* const state = PyEval_SaveThread();
+  std::exception_ptr thrown;
+  try {
+    body();
+  } catch (const std::exception&) {
+    thrown = std::current_exception();
+  }
+  until_exit([&] { PyEval_RestoreThread(state); });  // not within a handler: an unwinding there ends the process
+  if (thrown) std::rethrow_exception(thrown);
+}
+
+// Returns a function object for nanobind that calls `function` as until_exit does
+template <class Result, class... Arguments>
+auto entered(Result (*function)(Arguments...)) {
+  return [function](Arguments... given) -> Result {
+    return until_exit([&]() -> Result { return function(std::forward<Arguments>(given)...); });
+  };
+}
 
 }  // namespace cornerturn::python

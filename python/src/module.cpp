@@ -12,6 +12,7 @@
 #include <nanobind/stl/vector.h>
 #include <nanobind/typing.h>
 
+#include <algorithm>
 #include <array>
 #include <complex>
 #include <optional>
@@ -33,12 +34,19 @@ namespace {
 
 using namespace nb::literals;
 
+// resolve() refuses more than most_axes. A door refuses an array that has another rank than it says.
+int limited(Py_ssize_t rank) { return static_cast<int>(std::clamp<Py_ssize_t>(rank, 0, most_axes + 1)); }
+
 int rank_of(nb::handle x) {
   const nb::object ndim = nb::getattr(x, "ndim", nb::none());  // a nested tensor has no shape
-  if (nb::isinstance<nb::int_>(ndim)) return nb::cast<int>(ndim);
+  if (PyIndex_Check(ndim.ptr()) != 0) {
+    const Py_ssize_t rank = PyNumber_AsSsize_t(ndim.ptr(), nullptr);
+    if (rank != -1 || PyErr_Occurred() == nullptr) return limited(rank);
+    PyErr_Clear();
+  }
   const nb::object shape = nb::getattr(x, "shape", nb::none());
   const Py_ssize_t rank = shape.is_none() ? -1 : PyObject_Length(shape.ptr());
-  if (rank >= 0) return static_cast<int>(rank);
+  if (rank >= 0) return limited(rank);
   PyErr_Clear();
   throw nb::type_error(("x is a " + kind_of(x) +
                         ". Wanted: an array of NumPy, PyTorch, CuPy or JAX, or an object with a shape and "
@@ -61,7 +69,8 @@ nb::object permute(nb::handle x, const request& asked, nb::handle out, nb::handl
     return numpy::permute(x, asked, out, held);
   }
   const axis_list axes = resolve(asked, rank_of(x));
-  return frameworks("permute")(x, to_tuple(axes), out, stream, plan, asked.threads);
+  const nb::object call = frameworks("permute"), order = to_tuple(axes);
+  return until_exit([&] { return nb::object(call(x, order, out, stream, plan, asked.threads)); });
 }
 
 nb::object transpose_in_place(nb::handle x, nb::handle stream, int threads) {
@@ -72,27 +81,61 @@ nb::object transpose_in_place(nb::handle x, nb::handle stream, int threads) {
     refuse_stream(stream);
     return numpy::transpose_in_place(x, threads);
   }
-  return frameworks("transpose_inplace_")(x, stream, threads);
+  const nb::object call = frameworks("transpose_inplace_");
+  return until_exit([&] { return nb::object(call(x, stream, threads)); });
 }
 
 void move_memory(nb::handle src, nb::handle dst, nb::handle axes, nb::handle stream, const planned* held, int threads) {
-  const described x(src), out(dst, true);
-  const axis_list order = resolve({.how = request::kind::axes, .axes = axes}, x.is.rank);
-  check_shape(x.is, order, out.is);
-  if (x.is.where != out.is.where) {
-    const bool host = x.is.where == memory_kind::host;
+  const request asked = request_of_sequence(axes);
+  const execution how{stream_of(stream), held, threads};
+  const door of_x(src, "x"), of_out(dst, "out", access::write);
+  const view x = of_x.look(), out = of_out.look();
+  const axis_list order = resolve(asked, x.rank);
+  check_shape(x, order, out);
+  if (x.where != out.where) {
+    const bool host = x.where == memory_kind::host;
     throw error(status::invalid_argument, std::string("x is ") + (host ? "in host memory" : "on a CUDA device") +
                                               ", but out is not. Wanted: both on one device");
   }
-  if (x.capsule && out.capsule && !(x.capsule->dtype() == out.capsule->dtype())) {
-    throw error(status::invalid_argument, "out and x have different element types. Wanted: equal types");
+  check_equal_types(of_x, of_out);
+  run(x, order, out, how);
+}
+
+// x.reshape() of a class comes first: it may run Python code.
+nb::object transpose_memory(nb::handle x, nb::handle memory, nb::handle stream, int threads) {
+  const execution how{.stream = stream_of(stream), .threads = threads};
+  const door of_x(memory, "x", access::write);
+  const view before = of_x.look();
+  nb::object result = nb::borrow(x);
+  if (changes_shape(before)) {
+    const nb::object shape = transposed_shape(before);
+    result = until_exit([&] { return nb::object(x.attr("reshape")(shape)); });
   }
-  if (x.is.element_bytes != out.is.element_bytes) {
-    throw error(status::invalid_argument, "the elements of out and x have " + std::to_string(out.is.element_bytes) +
-                                              " and " + std::to_string(x.is.element_bytes) +
-                                              " bytes. Wanted: equal sizes");
-  }
-  run(x.is, order, out.is, {stream_of(stream), held, threads});
+  run_in_place(of_x.look(), how);
+  return result;
+}
+
+nb::object or_none(nb::object made) { return made.is_valid() ? made : nb::none(); }
+
+nb::object permute_tensor(nb::handle x, nb::handle axes, nb::handle out) {
+  return or_none(torch::permute(x, request_of(axes), out, nullptr));
+}
+
+nb::object transpose_tensor(nb::handle x) { return or_none(torch::transpose_in_place(x, 0)); }
+
+bool copy_permuted_memory(nb::handle dst, nb::handle src, nb::handle stream) {
+  void* const handle = stream_of(stream);
+  const door to(dst, "out", access::write), from(src, "x");
+  return copy_permuted(to.look(), from.look(), handle);
+}
+
+void check_element(nb::handle name, nb::handle dtype, std::int64_t bits, int lanes) {
+  static_cast<void>(bytes_of(element_facts{.bits = bits, .lanes = lanes, .text = text_of(dtype)}, text_of(name)));
+}
+
+nb::object numbers_of_axes(nb::handle axes) {
+  if (axes.is_none() || PyUnicode_Check(axes.ptr()) != 0) return nb::borrow(axes);
+  return to_tuple(request_of_sequence(axes).axes);
 }
 
 element_type type_of(std::string_view wanted) {
@@ -111,45 +154,69 @@ nb::list element_types() {
   return made;
 }
 
+// The dtype was read before the memory, and a class can change it between the two.
+void check_size(const view& x, element_type type, const char* name) {
+  if (x.element_bytes == bytes_of(type)) return;
+  throw error(status::invalid_argument, std::string(name) + " has elements of " + std::to_string(x.element_bytes) +
+                                            " bytes, wanted " + std::to_string(bytes_of(type)) + " bytes of a " +
+                                            cornerturn::name(type));
+}
+
 scalar scalar_of(std::complex<double> value) { return {value.real(), value.imag()}; }
 
 // `types` are the names of the element types of x and out; `scale` is memory of one float32 on the device of out.
 void apply_memory(nb::handle src, nb::handle dst, nb::handle second, nb::handle axes, nb::handle types,
                   std::complex<double> alpha, std::complex<double> beta, bool conj, bool saturate, nb::handle scale,
                   nb::handle stream, int threads) {
-  const described x(src), out(dst, true);
-  std::optional<described> other, factor;
-  if (!second.is_none()) other.emplace(second);
-  if (!scale.is_none()) factor.emplace(scale);
-  const axis_list order = resolve({.how = request::kind::axes, .axes = axes}, x.is.rank);
-  const arithmetic math{.src = type_of(nb::cast<std::string_view>(types[0])),
-                        .dst = type_of(nb::cast<std::string_view>(types[1])),
-                        .alpha = scalar_of(alpha),
-                        .beta = scalar_of(beta),
-                        .conj = conj,
-                        .saturate = saturate,
-                        .scaled = factor.has_value(),
-                        .second = other ? second_array::source : second_array::none};
-  run_arithmetic(x.is, order, out.is, other ? &other->is : nullptr, math,
-                 factor ? static_cast<const float*>(factor->is.data) : nullptr,
-                 {.stream = stream_of(stream), .threads = threads});
+  const request asked = request_of_sequence(axes);
+  const execution how{.stream = stream_of(stream), .threads = threads};
+  const nb::object of_src = nb::borrow(types[0]), of_dst = nb::borrow(types[1]);
+  arithmetic math{.src = type_of(utf8_of(of_src, "types")),
+                  .dst = type_of(utf8_of(of_dst, "types")),
+                  .alpha = scalar_of(alpha),
+                  .beta = scalar_of(beta),
+                  .conj = conj,
+                  .saturate = saturate,
+                  .scaled = !scale.is_none(),
+                  .second = second.is_none() ? second_array::none : second_array::source};
+  const door of_x(src, "x"), of_out(dst, "out", access::write);
+  std::optional<door> of_second, of_scale;
+  if (!second.is_none()) of_second.emplace(second, "second");
+  if (math.scaled) of_scale.emplace(scale, "scale");
+  const view x = of_x.look(), out = of_out.look();
+  const view other = of_second ? of_second->look() : view{}, factor = of_scale ? of_scale->look() : view{};
+  check_size(x, math.src, "x");
+  check_size(out, math.dst, "out");
+  if (of_second) check_size(other, math.dst, "second");
+  if (of_scale && bytes_of(factor) != sizeof(float))
+    throw error(status::invalid_argument,
+                "scale has " + std::to_string(bytes_of(factor)) + " bytes, wanted one float32");
+  run_arithmetic(x, resolve(asked, x.rank), out, of_second ? &other : nullptr, math,
+                 static_cast<const float*>(factor.data), how);
 }
 
 std::optional<std::string> kernel_of(nb::handle kernel) {
   if (kernel.is_none()) return std::nullopt;
   if (PyUnicode_Check(kernel.ptr()) == 0)
     throw nb::type_error(("kernel is a " + kind_of(kernel) + ". Wanted: a str, or None").c_str());
-  return nb::cast<std::string>(kernel);
+  const std::string_view found = utf8_of(kernel, "kernel");
+  if (found.find('\0') != std::string_view::npos)
+    throw error(status::invalid_argument,
+                "kernel is '" + escaped(found) + "', which has a NUL. Wanted: the name of a kernel");
+  return std::string(found);
 }
 
 planned make_plan(nb::handle x, nb::handle axes, nb::handle out, int threads,
                   const std::optional<std::string>& kernel) {
-  std::optional<described> of_x, of_out;
-  const view from = look_at(x, of_x);
-  const axis_list order = resolve(request_of(axes), from.rank);
+  const request asked = request_of(axes);
+  const door of_x(x);
+  std::optional<door> of_out;
+  if (!out.is_none()) of_out.emplace(out, "out");
+  const view from = of_x.look();
+  const axis_list order = resolve(asked, from.rank);
   std::optional<view> to;
-  if (!out.is_none()) {
-    to = look_at(out, of_out, "out");
+  if (of_out) {
+    to = of_out->look();
     check_shape(from, order, *to);
   }
   const problem what = make_problem(from, order, to ? &*to : nullptr);
@@ -157,13 +224,7 @@ planned make_plan(nb::handle x, nb::handle axes, nb::handle out, int threads,
   return {what, order, plan(what, {.on = on, .threads = threads, .kernel = kernel ? kernel->c_str() : nullptr})};
 }
 
-void translate(const std::exception_ptr& thrown, void*) {
-  try {
-    std::rethrow_exception(thrown);
-  } catch (const error&) {
-    set_error(thrown);
-  }
-}
+void translate(const std::exception_ptr& thrown, void*) { set_error(thrown); }
 
 nb::list backends_as_dicts() {
   nb::list made;
@@ -206,8 +267,8 @@ constexpr signature of_call{"a plan", call_parameters, 1, 1};
 nb::object held_permute(nb::handle self, const nb::args& given, const nb::kwargs& named) {
   const arguments sorted = sort(of_call, given, named);
   const auto& held = nb::cast<const planned&>(self);
-  const nb::tuple axes = to_tuple(held.axes);
-  return permute(sorted.x, {.how = request::kind::axes, .axes = axes}, sorted.out, sorted.stream, &held, self);
+  const request asked{.how = request::kind::axes, .axes = held.axes};
+  return until_exit([&] { return permute(sorted.x, asked, sorted.out, sorted.stream, &held, self); });
 }
 
 // ---- the four functions ----
@@ -215,17 +276,20 @@ nb::object held_permute(nb::handle self, const nb::args& given, const nb::kwargs
 nb::object permute(const arguments& sorted, request asked) {
   asked.threads = threads_of(sorted.threads);
   if (!sorted.math.is_valid()) return permute(sorted.x, asked, sorted.out, sorted.stream);
-  const axis_list axes = resolve(asked, rank_of(sorted.x));
+  const nb::object axes = to_tuple(resolve(asked, rank_of(sorted.x)));
   const nb::object apply = nb::module_::import_("cornerturn._arithmetic").attr("permute");
-  return apply(nb::handle(sorted.x), to_tuple(axes), nb::handle(sorted.out), nb::handle(sorted.stream), asked.threads,
-               **nb::borrow<nb::dict>(sorted.math));
+  const auto math = nb::borrow<nb::dict>(sorted.math);
+  return until_exit([&] {
+    return nb::object(
+        apply(nb::handle(sorted.x), axes, nb::handle(sorted.out), nb::handle(sorted.stream), asked.threads, **math));
+  });
 }
 
 template <class Move>
 PyObject* call(const signature& how, PyObject* const* given, Py_ssize_t count, PyObject* keywords, const Move& move) {
   try {
-    return move(sort(how, given, count, keywords)).release().ptr();
-  } catch (...) {
+    return until_exit([&] { return move(sort(how, given, count, keywords)).release().ptr(); });
+  } catch (const std::exception&) {  // an unwinding of the C library passes: see until_exit
     set_error(std::current_exception());
     return nullptr;
   }
@@ -236,9 +300,8 @@ PyObject* matrix_transpose(PyObject*, PyObject* const* given, Py_ssize_t count, 
 }
 
 PyObject* permute_dims(PyObject*, PyObject* const* given, Py_ssize_t count, PyObject* keywords) {
-  return call(of_permute_dims, given, count, keywords, [](const arguments& sorted) {
-    return permute(sorted, {.how = request::kind::axes, .axes = sorted.how});
-  });
+  return call(of_permute_dims, given, count, keywords,
+              [](const arguments& sorted) { return permute(sorted, request_of_sequence(sorted.how)); });
 }
 
 PyObject* rearrange(PyObject*, PyObject* const* given, Py_ssize_t count, PyObject* keywords) {
@@ -268,6 +331,7 @@ PyMethodDef functions[] = {method("matrix_transpose", matrix_transpose, matrix_t
 
 NB_MODULE(_core, m) {
   nb::register_exception_translator(translate);
+  nb::set_leak_warnings(false);  // a daemon thread keeps its objects beyond the end of the interpreter
   m.attr("Array") = nb::type_var("Array");
   m.attr("_version") = version();
 
@@ -277,10 +341,12 @@ NB_MODULE(_core, m) {
       .def(
           "__init__",
           [](planned* self, const nb::args& given, const nb::kwargs& named) {
-            const arguments sorted = sort(of_plan, given, named);
-            const nb::handle axes = sorted.how != nullptr ? nb::handle(sorted.how) : nb::none();
-            new (self)
-                planned(make_plan(sorted.x, axes, sorted.out, threads_of(sorted.threads), kernel_of(sorted.kernel)));
+            until_exit([&] {
+              const arguments sorted = sort(of_plan, given, named);
+              const nb::handle axes = sorted.how != nullptr ? nb::handle(sorted.how) : nb::none();
+              new (self)
+                  planned(make_plan(sorted.x, axes, sorted.out, threads_of(sorted.threads), kernel_of(sorted.kernel)));
+            });
           },
           nb::sig("def __init__(self, x: object, axes: Sequence[int] | str | None = None, *, out: object = None, "
                   "threads: int = 0, kernel: str | None = None) -> None"))
@@ -307,79 +373,63 @@ NB_MODULE(_core, m) {
         "Describe each backend of this build: its name, whether it is present, and a sentence.");
 
   // For the Python modules of this package.
-  m.def("_element_types", element_types, nb::sig("def _element_types() -> list[str]"));
-  m.def("_move_memory", move_memory, "src"_a, "dst"_a, "axes"_a, "stream"_a = nb::none(), "plan"_a = nb::none(),
-        "threads"_a = 0,
+  m.def("_element_types", entered(element_types), nb::sig("def _element_types() -> list[str]"));
+  m.def("_move_memory", entered(move_memory), "src"_a, "dst"_a, "axes"_a, "stream"_a = nb::none(),
+        "plan"_a = nb::none(), "threads"_a = 0,
         nb::sig("def _move_memory(src: object, dst: object, axes: Sequence[int], stream: object = None, "
                 "plan: plan | None = None, threads: int = 0) -> None"));
-  m.def("_apply_memory", apply_memory, "src"_a, "dst"_a, "second"_a.none(), "axes"_a, "types"_a, nb::kw_only(),
+  m.def("_apply_memory", entered(apply_memory), "src"_a, "dst"_a, "second"_a.none(), "axes"_a, "types"_a, nb::kw_only(),
         "alpha"_a, "beta"_a, "conj"_a, "saturate"_a, "scale"_a.none(), "stream"_a.none(), "threads"_a,
         nb::sig("def _apply_memory(src: object, dst: object, second: object, axes: Sequence[int], "
                 "types: tuple[str, str], *, alpha: complex, beta: complex, conj: bool, saturate: bool, scale: object, "
                 "stream: object, threads: int) -> None"));
-  m.def(
-      "_transpose_memory",
-      [](nb::handle x, nb::handle memory, nb::handle stream, int threads) {
-        return transpose_in_place(x, described(memory, true).is, {.stream = stream_of(stream), .threads = threads});
-      },
-      "x"_a, "memory"_a, "stream"_a = nb::none(), "threads"_a = 0,
-      nb::sig("def _transpose_memory(x: Array, memory: object, stream: object = None, threads: int = 0) -> Array"));
-  m.def(
-      "_permute_tensor",
-      [](nb::handle x, nb::handle axes, nb::handle out) -> nb::object {
-        nb::object made = torch::permute(x, request_of(axes), out, nullptr);
-        return made.is_valid() ? made : nb::none();
-      },
-      "x"_a.none(), "axes"_a.none(), "out"_a.none(),
-      nb::sig("def _permute_tensor(x: Array, axes: Sequence[int] | str | None, out: Array | None) -> Array | None"),
-      "Permute plain tensors; return None for tensors that need the operator.");
-  m.def(
-      "_transpose_tensor",
-      [](nb::handle x) -> nb::object {
-        nb::object made = torch::transpose_in_place(x, 0);
-        return made.is_valid() ? made : nb::none();
-      },
-      "x"_a.none(), nb::sig("def _transpose_tensor(x: Array) -> Array | None"),
-      "Transpose a plain tensor in place; return None for a tensor that needs the operator.");
-  m.def(
-      "_resolve_axes", [](nb::handle axes, int rank) { return to_tuple(resolve(request_of(axes), rank)); },
-      "axes"_a.none(), "rank"_a,
-      nb::sig("def _resolve_axes(axes: Sequence[int] | str | None, rank: int) -> tuple[int, ...]"));
-  m.def(
-      "_axes_of_sequence",
-      [](nb::handle axes, int rank) { return to_tuple(resolve({.how = request::kind::axes, .axes = axes}, rank)); },
-      "axes"_a.none(), "rank"_a, nb::sig("def _axes_of_sequence(axes: Sequence[int], rank: int) -> tuple[int, ...]"));
-  m.def(
-      "_axes_of_pattern", [](nb::handle pattern, int rank) { return to_tuple(resolve(pattern_of(pattern), rank)); },
-      "pattern"_a.none(), "rank"_a, nb::sig("def _axes_of_pattern(pattern: str, rank: int) -> tuple[int, ...]"));
-  m.def(
-      "_stream_handle", [](nb::handle stream) { return reinterpret_cast<std::uintptr_t>(stream_of(stream)); },
-      "stream"_a, nb::sig("def _stream_handle(stream: object) -> int"));
-  m.def("_copy_permuted_tensor", torch::copy_permuted, "dst"_a, "src"_a,
+  m.def("_transpose_memory", entered(transpose_memory), "x"_a, "memory"_a, "stream"_a = nb::none(), "threads"_a = 0,
+        nb::sig("def _transpose_memory(x: Array, memory: object, stream: object = None, threads: int = 0) -> Array"));
+  m.def("_permute_tensor", entered(permute_tensor), "x"_a.none(), "axes"_a.none(), "out"_a.none(),
+        nb::sig("def _permute_tensor(x: Array, axes: Sequence[int] | str | None, out: Array | None) -> Array | None"),
+        "Permute plain tensors; return None for tensors that need the operator.");
+  m.def("_transpose_tensor", entered(transpose_tensor), "x"_a.none(),
+        nb::sig("def _transpose_tensor(x: Array) -> Array | None"),
+        "Transpose a plain tensor in place; return None for a tensor that needs the operator.");
+  m.def("_resolve_axes",
+        entered(+[](nb::handle axes, int rank) { return to_tuple(resolve(request_of(axes), limited(rank))); }),
+        "axes"_a.none(), "rank"_a,
+        nb::sig("def _resolve_axes(axes: Sequence[int] | str | None, rank: int) -> tuple[int, ...]"));
+  m.def("_axes_of_sequence",
+        entered(+[](nb::handle axes, int rank) { return to_tuple(resolve(request_of_sequence(axes), limited(rank))); }),
+        "axes"_a.none(), "rank"_a, nb::sig("def _axes_of_sequence(axes: Sequence[int], rank: int) -> tuple[int, ...]"));
+  m.def("_axes_of_pattern",
+        entered(+[](nb::handle pattern, int rank) { return to_tuple(resolve(pattern_of(pattern), limited(rank))); }),
+        "pattern"_a.none(), "rank"_a, nb::sig("def _axes_of_pattern(pattern: str, rank: int) -> tuple[int, ...]"));
+  m.def("_check_element", entered(check_element), "name"_a, "dtype"_a, "bits"_a, "lanes"_a,
+        nb::sig("def _check_element(name: str, dtype: str, bits: int, lanes: int) -> None"),
+        "Raise a TypeError for elements that cannot be moved.");
+  m.def("_numbers_of_axes", entered(numbers_of_axes), "axes"_a.none(),
+        nb::sig("def _numbers_of_axes(axes: Sequence[int] | str | None) -> tuple[int, ...] | str | None"),
+        "Return the integers of a sequence, which may be an iterator; a str and None as they are.");
+  m.def("_stream_handle",
+        entered(+[](nb::handle stream) { return reinterpret_cast<std::uintptr_t>(stream_of(stream)); }), "stream"_a,
+        nb::sig("def _stream_handle(stream: object) -> int"));
+  m.def("_copy_permuted_tensor", entered(torch::copy_permuted), "dst"_a, "src"_a,
         nb::sig("def _copy_permuted_tensor(dst: object, src: object) -> bool"));
-  m.def(
-      "_copy_permuted_memory",
-      [](nb::handle dst, nb::handle src, nb::handle stream) {
-        return copy_permuted(described(dst, true).is, described(src).is, stream_of(stream));
-      },
-      "dst"_a, "src"_a, "stream"_a.none(),
-      nb::sig("def _copy_permuted_memory(dst: object, src: object, stream: object) -> bool"));
+  m.def("_copy_permuted_memory", entered(copy_permuted_memory), "dst"_a, "src"_a, "stream"_a.none(),
+        nb::sig("def _copy_permuted_memory(dst: object, src: object, stream: object) -> bool"));
   nb::class_<bound_batch>(m, "_batch", "The C++ side of `cornerturn.batch`.")
-      .def(
-          "__init__",
-          [](bound_batch* self, nb::handle xs, nb::handle outs, nb::handle axes, nb::handle threads) {
-            new (self) bound_batch(xs, outs, axes, threads_of(threads));
-          },
-          "xs"_a, "outs"_a, "axes"_a.none(), "threads"_a.none(),
-          nb::sig("def __init__(self, xs: Sequence[object], outs: Sequence[object], axes: Sequence[int] | str | None, "
-                  "threads: int) -> None"))
-      .def("execute", &bound_batch::execute, "stream"_a = nb::none(),
-           nb::sig("def execute(self, stream: object = None) -> None"))
+      .def("__init__",
+           entered(+[](bound_batch* self, nb::handle xs, nb::handle outs, nb::handle axes, nb::handle threads) {
+             new (self) bound_batch(xs, outs, axes, threads_of(threads));
+           }),
+           "xs"_a, "outs"_a, "axes"_a.none(), "threads"_a.none(),
+           nb::sig("def __init__(self, xs: Sequence[object], outs: Sequence[object], axes: Sequence[int] | str | None, "
+                   "threads: int) -> None"))
+      .def("execute", entered(+[](const bound_batch& self, nb::handle stream) { self.execute(stream); }),
+           "stream"_a = nb::none(), nb::sig("def execute(self, stream: object = None) -> None"))
       .def("explain", &bound_batch::explain)
       .def_prop_ro("bytes_moved", &bound_batch::bytes_moved)
       .def_prop_ro("threads", &bound_batch::threads)
       .def_prop_ro("on_cuda", &bound_batch::on_cuda);
-  m.def("_run_command", run_command, "arguments"_a, nb::sig("def _run_command(arguments: list[str]) -> int"));
+  m.def("_run_command", run_command, "arguments"_a, nb::sig("def _run_command(arguments: list[str]) -> int"),
+        "Run the command. A str is a name of a file: bytes that are no UTF-8 are surrogates, as in sys.argv.");
   m.def("_jax_handlers", jax::handlers, nb::sig("def _jax_handlers() -> dict[str, object]"));
 }
 

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <limits>
 #include <numeric>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "entry.hpp"
 
 namespace cornerturn::python {
 namespace {
@@ -18,15 +21,22 @@ namespace {
 // Shorter copies keep the interpreter lock: its release and reacquisition would cost as much as the copy.
 constexpr std::int64_t long_move_bytes = 1 << 16;
 
+constexpr std::int64_t smallest = std::numeric_limits<std::int64_t>::min();  // its absolute value has no representation
+
 std::int64_t checked_product(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
   if (__builtin_mul_overflow(a, b, &product)) refuse(status::overflow, "x has 2^63 bytes or more");
   return product;
 }
 
-// Returns the stride of an axis in bytes.
+// Returns the stride of an axis longer than 1 in bytes. Requires that bytes_of(of) was checked.
 std::int64_t stride(const view& of, int axis) {
-  if (of.strides != nullptr) return of.strides[axis] * of.stride_bytes;
+  if (of.strides != nullptr) {
+    std::int64_t bytes = 0;
+    if (__builtin_mul_overflow(of.strides[axis], of.stride_bytes, &bytes) || bytes == smallest)
+      refuse(status::overflow, "an array has a stride of 2^63 bytes or more");
+    return bytes;
+  }
   std::int64_t bytes = of.element_bytes;
   for (int k = of.rank - 1; k > axis; --k) bytes *= of.extents[k];
   return bytes;
@@ -66,7 +76,10 @@ namespace {
     if (of_out.code() == status::overlap)
       refuse(status::overlap, "elements of out share memory, wanted separate elements. " + std::string(of_out.what()));
   }
-  refuse(status::overlap, "x and out share memory, wanted separate arrays. " + std::string(found.what()));
+  const std::string sentence = found.what();
+  const bool blames_second = sentence.find("second overlap") != std::string::npos;
+  refuse(status::overlap,
+         std::string(blames_second ? "second" : "x") + " and out share memory, wanted separate arrays. " + sentence);
 }
 
 void execute(const problem& what, const operands& all, memory_kind where, const execution& how) {
@@ -90,15 +103,12 @@ void execute(const problem& what, const operands& all, memory_kind where, const 
 void execute_long(const problem& what, const operands& all, std::int64_t bytes, memory_kind where,
                   const execution& how) {
   if (bytes < long_move_bytes) return execute(what, all, where, how);
-  const nb::gil_scoped_release released;
-  execute(what, all, where, how);
+  without_lock([&] { execute(what, all, where, how); });
 }
 
 std::int64_t checked_bytes(const view& x) {
-  std::int64_t bytes = x.element_bytes;
-  for (int k = 0; k < x.rank; ++k) bytes = checked_product(bytes, x.extents[k]);
   if (x.where == memory_kind::cuda) check_cuda();
-  return bytes;
+  return bytes_of(x);
 }
 
 // Folds axes that are contiguous in all arrays. The order of the loops is free, so axes with large dst strides come first.
@@ -110,8 +120,12 @@ std::vector<axis> folded(std::vector<axis> axes) {
     if (!made.empty()) {
       axis& outer = made.back();
       const std::int64_t n = inner.extent;
-      if (outer.src_stride == inner.src_stride * n && outer.dst_stride == inner.dst_stride * n &&
-          outer.second_stride == inner.second_stride * n) {
+      const auto continues = [n](std::int64_t of_outer, std::int64_t of_inner) {
+        std::int64_t product = 0;
+        return !__builtin_mul_overflow(of_inner, n, &product) && product == of_outer;
+      };
+      if (continues(outer.src_stride, inner.src_stride) && continues(outer.dst_stride, inner.dst_stride) &&
+          continues(outer.second_stride, inner.second_stride)) {
         outer = {outer.extent * n, inner.src_stride, inner.dst_stride, inner.second_stride};
         continue;
       }
@@ -151,14 +165,21 @@ std::string shape_text(int rank, const std::int64_t* extents, const axis_list* a
   return text + ")";
 }
 
-std::string kind_of(nb::handle object) {
-  const nb::handle type = object.type();
-  const std::string module = nb::str(type.attr("__module__")).c_str();
-  const std::string name = nb::str(type.attr("__name__")).c_str();
-  return module == "builtins" ? name : module + "." + name;
+std::int64_t bytes_of(const view& x) {
+  std::int64_t bytes = x.element_bytes;
+  for (int k = 0; k < x.rank; ++k) {
+    if (x.extents[k] == 0) return 0;
+    if (__builtin_mul_overflow(bytes, x.extents[k], &bytes)) {
+      const bool is_empty = std::find(x.extents + k, x.extents + x.rank, 0) != x.extents + x.rank;
+      if (is_empty) return 0;
+      refuse(status::overflow, "x has 2^63 bytes or more");
+    }
+  }
+  return bytes;
 }
 
 void check_shape(const view& x, const axis_list& axes, const view& out, const char* name) {
+  if (axes.count != x.rank) refuse(status::invalid_argument, "x has other axes than before this call looked at them");
   bool same = x.rank == out.rank;
   for (int k = 0; same && k < x.rank; ++k) same = out.extents[k] == x.extents[axes.at[k]];
   if (same) return;
@@ -166,14 +187,22 @@ void check_shape(const view& x, const axis_list& axes, const view& out, const ch
                                        shape_text(x.rank, x.extents, &axes));
 }
 
-problem make_problem(const view& x, const axis_list& axes, const view* out) {
+namespace {
+
+void check_address(const view& x, const char* name) {
+  if (x.data != nullptr) return;
+  refuse(status::invalid_argument,
+         std::string(name) + " has elements, but no memory. Wanted: an array whose memory exists");
+}
+
+problem problem_of_elements(const view& x, const axis_list& axes, const view* out) {
   problem made;
   // 1. The unit: every stride is a multiple of it.
   std::int64_t unit = x.element_bytes;
   const auto divide = [&](const view& of) {
     if (of.strides == nullptr || of.stride_bytes == of.element_bytes) return;
     for (int k = 0; k < of.rank; ++k) {
-      if (of.extents[k] > 1 && of.strides[k] % unit != 0) unit = std::gcd(unit, of.strides[k]);
+      if (of.extents[k] > 1 && of.strides[k] % unit != 0) unit = std::gcd(unit, stride(of, k));
     }
   };
   divide(x);
@@ -197,23 +226,37 @@ problem make_problem(const view& x, const axis_list& axes, const view* out) {
                        .dst_stride = (out == nullptr ? packed : stride(*out, k)) / unit};
     if (out == nullptr) packed = checked_product(packed, extent);
   }
-  // 3. Fewer axes, if there are too many. An empty array needs no more than one.
-  if (!many.empty()) {
-    if (std::any_of(many.begin(), many.end(), [](const axis& one) { return one.extent == 0; })) many = {axis{0, 1, 1}};
-    set_axes(made, std::move(many));
-  }
+  // 3. Fewer axes, if there are too many.
+  if (!many.empty()) set_axes(made, std::move(many));
   return made;
+}
+
+problem empty_problem(const view& x) {
+  return {.element_bytes = std::max<std::int64_t>(x.element_bytes, 1), .rank = 1, .axes = {axis{0, 1, 1}}};
+}
+
+}  // namespace
+
+problem make_problem(const view& x, const axis_list& axes, const view* out) {
+  return bytes_of(x) == 0 ? empty_problem(x) : problem_of_elements(x, axes, out);
 }
 
 void run(const view& x, const axis_list& axes, const view& out, const execution& how) {
   const std::int64_t bytes = checked_bytes(x);
-  if (bytes == 0) return;
-  const problem what = make_problem(x, axes, &out);
+  if (out.is_read_only) refuse(status::invalid_argument, "out is read-only");
+  if (bytes != 0 && x.element_bytes != out.element_bytes) {
+    refuse(status::invalid_argument, "the elements of out and x have " + std::to_string(out.element_bytes) + " and " +
+                                         std::to_string(x.element_bytes) + " bytes. Wanted: equal sizes");
+  }
+  const problem what = bytes == 0 ? empty_problem(x) : problem_of_elements(x, axes, &out);
   if (how.held != nullptr && what != how.held->what) {
     refuse(status::invalid_argument, "the arrays do not fit the plan: x has shape " + shape_text(x.rank, x.extents) +
                                          " and an element size of " + std::to_string(x.element_bytes) +
                                          ". Wanted: the shape, element size and strides of the plan's x and out");
   }
+  if (bytes == 0) return;
+  check_address(x, "x");
+  check_address(out, "out");
   execute_long(what, {.src = x.data, .dst = out.data}, bytes, x.where, how);
 }
 
@@ -258,8 +301,7 @@ bool copy_permuted(const view& dst, const view& src, void* stream) {
     return false;
   std::int64_t bytes = src.element_bytes;
   for (int k = 0; k < src.rank; ++k) {
-    if (src.extents[k] != dst.extents[k]) return false;
-    bytes *= src.extents[k];
+    if (src.extents[k] != dst.extents[k] || __builtin_mul_overflow(bytes, src.extents[k], &bytes)) return false;
   }
   if (bytes < fewest_bytes || !orders_differ(dst, src)) return false;
   axis_list axes{.count = src.rank, .at = {}};
@@ -277,7 +319,12 @@ void run_arithmetic(const view& x, const axis_list& axes, const view& out, const
   check_shape(x, axes, out, "out");
   if (second != nullptr) check_shape(x, axes, *second, "second");
   const std::int64_t bytes = checked_bytes(x);
+  if (out.is_read_only) refuse(status::invalid_argument, "out is read-only");
   if (bytes == 0) return;
+  static_cast<void>(checked_bytes(out));
+  check_address(x, "x");
+  check_address(out, "out");
+  if (second != nullptr) check_address(*second, "second");
   problem what{.element_bytes = x.element_bytes, .math = math};
   std::vector<axis> longer;
   for (int k = 0; k < out.rank; ++k) {
@@ -298,22 +345,26 @@ void run_arithmetic(const view& x, const axis_list& axes, const view& out, const
   }
 }
 
-nb::object transpose_in_place(nb::handle x, const view& at, const execution& how) {
-  const axis_list axes = resolve({}, at.rank);
+bool changes_shape(const view& at) {
+  static_cast<void>(resolve({}, at.rank));
+  if (at.extents[at.rank - 1] == at.extents[at.rank - 2]) return false;
+  if (bytes_of(at) == 0 || is_packed(at)) return true;
+  refuse(status::invalid_argument,
+         "x has shape " + shape_text(at.rank, at.extents) +
+             " and is not C-contiguous. Wanted: C-contiguous, or equal extents of the last two axes");
+}
+
+nb::tuple transposed_shape(const view& x) { return to_tuple(resolve({}, x.rank), x.extents); }
+
+void run_in_place(const view& at, const execution& how) {
+  if (at.is_read_only) refuse(status::invalid_argument, "x is read-only");
+  const bool is_square = !changes_shape(at);
   const std::int64_t bytes = checked_bytes(at);
-  const bool square = at.extents[at.rank - 1] == at.extents[at.rank - 2];
-  if (!square && bytes != 0 && !is_packed(at)) {
-    refuse(status::invalid_argument,
-           "x has shape " + shape_text(at.rank, at.extents) +
-               " and is not C-contiguous. Wanted: C-contiguous, or equal extents of the last two axes");
-  }
-  nb::object result = nb::borrow(x);
-  if (!square) result = x.attr("reshape")(to_tuple(axes, at.extents));
-  if (bytes == 0) return result;
-  problem what = make_problem(at, axes, square ? &at : nullptr);
+  if (bytes == 0) return;
+  check_address(at, "x");
+  problem what = problem_of_elements(at, resolve({}, at.rank), is_square ? &at : nullptr);
   what.in_place = true;
   execute_long(what, {.src = at.data, .dst = at.data}, bytes, at.where, how);
-  return result;
 }
 
 void* stream_of(nb::handle stream) {

@@ -1,4 +1,7 @@
 // Converts two views of memory to a problem of the library, and executes it.
+//
+// First Python, then memory: a caller runs all Python code (iterators of axes, attributes, conversions, allocations) before
+// it takes a view. From the view on, no Python code runs until the move is done. Only errors make text of Python objects.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -8,6 +11,7 @@
 
 #include "axes.hpp"
 #include "cornerturn/cornerturn.hpp"
+#include "text.hpp"
 
 namespace cornerturn::python {
 
@@ -22,7 +26,12 @@ struct view {
   const std::int64_t* strides = nullptr;  // null: packed, row-major
   std::int64_t stride_bytes = 1;          // bytes of one unit of the strides
   memory_kind where = memory_kind::host;
+  bool is_read_only = false;
 };
+
+// Returns the bytes of all elements
+// Errors  ValueError: 2^63 or more
+[[nodiscard]] std::int64_t bytes_of(const view& x);
 
 // Errors  ValueError: the shape of out is not the permuted shape of x
 void check_shape(const view& x, const axis_list& axes, const view& out, const char* name = "out");
@@ -30,8 +39,8 @@ void check_shape(const view& x, const axis_list& axes, const view& out, const ch
 // Effect  returns the problem that copies x, with permuted axes, to out; a null out means a packed, row-major array
 // Shape   axes of extent 1 are dropped. Byte strides that are not multiples of the element size, such as of a record
 //         field, add one more axis for the parts of an element. More than max_rank axes are folded where both arrays are
-//         contiguous
-// Errors  ValueError: more than max_rank axes are left
+//         contiguous. An axis of extent 1 has no stride. Elements of no byte make an empty problem
+// Errors  ValueError: more than max_rank axes are left; a stride of 2^63 bytes or more
 [[nodiscard]] problem make_problem(const view& x, const axis_list& axes, const view* out = nullptr);
 
 // The state of cornerturn.plan: a plan for one layout.
@@ -70,11 +79,16 @@ void run_arithmetic(const view& x, const axis_list& axes, const view& out, const
 // Errors  RuntimeError: this build or this machine has no CUDA device
 void check_cuda();
 
-// Effect  transposes the last two axes of x in place; `at` is the memory of x
-// Returns x if their extents are equal, else x.reshape() with the transposed shape: a view of this memory
-// Errors  as run; ValueError: x has fewer than two axes; the extents differ and `at` is not packed; elements of x share
-//         memory
-nb::object transpose_in_place(nb::handle x, const view& at, const execution& how);
+// Returns whether the transpose of `at` in place has another shape
+// Errors  ValueError: fewer than two axes; the last two extents differ and `at` is not packed
+[[nodiscard]] bool changes_shape(const view& at);
+
+// Effect  transposes the last two axes of `at` in place
+// Errors  as run and changes_shape; ValueError: elements of x share memory
+void run_in_place(const view& at, const execution& how);
+
+// Returns the shape of x after the transpose
+[[nodiscard]] nb::tuple transposed_shape(const view& x);
 
 // Effect  converts a stream: None (the default stream), an int, or an object with __cuda_stream__, .cuda_stream
 //         (PyTorch), .ptr (CuPy) or .handle (Numba)
@@ -82,8 +96,4 @@ nb::object transpose_in_place(nb::handle x, const view& at, const execution& how
 
 // Returns "(3, 4)"
 [[nodiscard]] std::string shape_text(int rank, const std::int64_t* extents, const axis_list* axes = nullptr);
-
-// Returns "torch.Tensor", for error sentences
-[[nodiscard]] std::string kind_of(nb::handle object);
-
 }  // namespace cornerturn::python

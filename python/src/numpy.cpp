@@ -3,7 +3,13 @@
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/arrayobject.h>
 
+#include <algorithm>
+#include <cstring>
 #include <string>
+#include <string_view>
+#include <utility>
+
+#include "element.hpp"
 
 namespace cornerturn::python::numpy {
 namespace {
@@ -21,31 +27,23 @@ bool is_there() {
 
 PyArrayObject* array(nb::handle x) { return reinterpret_cast<PyArrayObject*>(x.ptr()); }
 
-std::string text(nb::handle object) { return nb::str(object).c_str(); }
-
-void check_dtype(nb::handle x, const char* name) {
-  if (!PyDataType_REFCHK(PyArray_DESCR(array(x)))) return;
-  throw nb::type_error((std::string(name) + " has dtype " + text(x.attr("dtype")) +
-                        ", whose elements refer to Python objects. Wanted: elements without references")
-                           .c_str());
+std::string dtype_text(nb::handle x) {
+  return text_of(nb::handle(reinterpret_cast<PyObject*>(PyArray_DESCR(array(x)))));
 }
 
-void check_class(nb::handle x, const std::string& name = "x") {
+bool refers(nb::handle x) { return PyDataType_REFCHK(PyArray_DESCR(array(x))) != 0; }
+
+void check_elements(nb::handle x, const char* name) {
+  const std::int64_t bits = 8 * static_cast<std::int64_t>(PyArray_ITEMSIZE(array(x)));
+  if (!is_movable(bits, 1, refers(x))) refuse_element({.bits = bits, .refers = refers(x), .text = dtype_text(x)}, name);
+}
+
+void check_class(nb::handle x, const char* name) {
   if (PyArray_CheckExact(x.ptr()) || !nb::hasattr(x, "filled")) return;
-  throw nb::type_error((name + " is a masked array, whose mask would be lost. Wanted: " +
-                        (name == "x" ? "x.filled(), or x.data and x.mask separately" : name + ".data"))
-                           .c_str());
-}
-
-view view_of(nb::handle x) {
-  PyArrayObject* const it = array(x);
-  return {.data = PyArray_DATA(it),
-          .element_bytes = static_cast<std::int64_t>(PyArray_ITEMSIZE(it)),
-          .rank = PyArray_NDIM(it),
-          .extents = reinterpret_cast<const std::int64_t*>(PyArray_DIMS(it)),
-          .strides = reinterpret_cast<const std::int64_t*>(PyArray_STRIDES(it)),
-          .stride_bytes = 1,
-          .where = memory_kind::host};
+  throw nb::type_error(
+      (std::string(name) + " is a masked array, whose mask would be lost. Wanted: " +
+       (std::string_view(name) == "x" ? "x.filled(), or x.data and x.mask separately" : std::string(name) + ".data"))
+          .c_str());
 }
 
 nb::object empty(nb::handle x, const axis_list& axes) {
@@ -55,6 +53,9 @@ nb::object empty(nb::handle x, const axis_list& axes) {
   Py_INCREF(reinterpret_cast<PyObject*>(dtype));  // the next call steals a reference
   PyObject* const made = PyArray_NewFromDescr(&PyArray_Type, dtype, axes.count, extents, nullptr, nullptr, 0, nullptr);
   if (made == nullptr) throw nb::python_error();
+  auto* const result = reinterpret_cast<PyArrayObject*>(made);
+  if (PyArray_ITEMSIZE(result) != PyArray_ITEMSIZE(array(x)))  // texts of no character get one
+    std::memset(PyArray_DATA(result), 0, static_cast<std::size_t>(PyArray_NBYTES(result)));
   return nb::steal(made);
 }
 
@@ -63,10 +64,10 @@ void check_out(nb::handle x, nb::handle out) {
     throw nb::type_error(("out is a " + kind_of(out) + ", but x is a numpy.ndarray. Wanted: a numpy.ndarray").c_str());
   }
   check_class(out, "out");
-  if (PyArray_FailUnlessWriteable(array(out), "out") < 0) throw nb::python_error();
+  check_writable(out, "out");
   if (!PyArray_EquivTypes(PyArray_DESCR(array(x)), PyArray_DESCR(array(out)))) {
-    throw error(status::invalid_argument, "out has dtype " + text(out.attr("dtype")) + ", but x has " +
-                                              text(x.attr("dtype")) + ". Wanted: equal dtypes");
+    throw error(status::invalid_argument,
+                "out has dtype " + dtype_text(out) + ", but x has " + dtype_text(x) + ". Wanted: equal dtypes");
   }
 }
 
@@ -75,32 +76,60 @@ void check_out(nb::handle x, nb::handle out) {
 bool is_array(nb::handle x) { return is_there() && PyArray_Check(x.ptr()); }
 bool is_exactly_array(nb::handle x) { return is_there() && PyArray_CheckExact(x.ptr()); }
 
-view look_at(nb::handle x, const char* name) {
+void check_array(nb::handle x, const char* name) {
   check_class(x, name);
-  check_dtype(x, name);
-  return view_of(x);
+  check_elements(x, name);
+}
+
+void check_writable(nb::handle x, const char* name) {
+  if (PyArray_FailUnlessWriteable(array(x), name) < 0) throw nb::python_error();
+}
+
+view look_at(nb::handle x) {
+  PyArrayObject* const it = array(x);
+  if (refers(x)) check_elements(x, "an array");  // x.__setstate__() replaces the dtype
+  return {.data = PyArray_DATA(it),
+          .element_bytes = static_cast<std::int64_t>(PyArray_ITEMSIZE(it)),
+          .rank = PyArray_NDIM(it),
+          .extents = reinterpret_cast<const std::int64_t*>(PyArray_DIMS(it)),
+          .strides = reinterpret_cast<const std::int64_t*>(PyArray_STRIDES(it)),
+          .stride_bytes = 1,
+          .where = memory_kind::host,
+          .is_read_only = PyArray_ISWRITEABLE(it) == 0};
 }
 
 nb::object permute(nb::handle x, const request& asked, nb::handle out, const planned* held) {
-  const view from = look_at(x, "x");
-  const axis_list axes = resolve(asked, from.rank);
-  nb::object made;
-  if (out.is_none()) {
-    made = empty(x, axes);
-  } else {
-    check_out(x, out);
-    made = nb::borrow(out);
-  }
-  const view to = view_of(made);
-  if (!out.is_none()) check_shape(from, axes, to);
+  // 1. Python code may run.
+  check_array(x, "x");
+  if (!out.is_none()) check_out(x, out);
+  const axis_list axes = resolve(asked, PyArray_NDIM(array(x)));
+  const nb::object made = out.is_none() ? empty(x, axes) : nb::borrow(out);
+  // 2. None runs.
+  const view from = look_at(x), to = look_at(made);
+  check_shape(from, axes, to);
   run(from, axes, to, {.held = held, .threads = asked.threads});
   return made;
 }
 
 nb::object transpose_in_place(nb::handle x, int threads) {
-  const view at = look_at(x, "x");
-  if (PyArray_FailUnlessWriteable(array(x), "x") < 0) throw nb::python_error();
-  return python::transpose_in_place(x, at, {.threads = threads});
+  check_array(x, "x");
+  check_writable(x, "x");
+  nb::object result = nb::borrow(x);
+  if (changes_shape(look_at(x))) {
+    const view before = look_at(x);
+    npy_intp extents[most_axes];
+    std::copy(before.extents, before.extents + before.rank, extents);
+    std::swap(extents[before.rank - 1], extents[before.rank - 2]);
+    PyArray_Dims shape{extents, before.rank};
+    result = nb::steal(PyArray_Newshape(array(x), &shape, NPY_CORDER));  // not x.reshape, which a class may replace
+    if (!result.is_valid()) throw nb::python_error();
+  }
+  const view at = look_at(x), of_result = look_at(result);
+  if (at.data != of_result.data || bytes_of(at) != bytes_of(of_result) ||
+      changes_shape(at) != (result.ptr() != x.ptr()))
+    throw error(status::invalid_argument, "x has changed during the call. Wanted: an array that no other code changes");
+  run_in_place(at, {.threads = threads});
+  return result;
 }
 
 }  // namespace cornerturn::python::numpy

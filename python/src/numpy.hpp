@@ -1,4 +1,4 @@
-// NumPy arrays, through NumPy's C interface: no Python code runs between the call and the copy.
+// NumPy arrays, through NumPy's C interface: attributes of Python, which a class may replace, are not read.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -20,7 +20,14 @@ nb::object permute(nb::handle x, const request& asked, nb::handle out, const pla
 // Errors  as permute; ValueError: x is read-only
 nb::object transpose_in_place(nb::handle x, int threads);
 
-// Effect  returns the memory and layout of x, for a plan or a batch; `name` is x or out, for error sentences
-[[nodiscard]] view look_at(nb::handle x, const char* name);
+// Effect  checks the class and the dtype of x, which may run Python code; `name` is x, out or second
+// Errors  TypeError: elements are Python objects; x is masked
+void check_array(nb::handle x, const char* name);
+
+// Errors  ValueError: x is read-only. May run Python code: some views of NumPy warn
+void check_writable(nb::handle x, const char* name);
+
+// Returns the memory and layout of an ndarray, as its C struct has them; x owns the extents and strides
+[[nodiscard]] view look_at(nb::handle x);
 
 }  // namespace cornerturn::python::numpy

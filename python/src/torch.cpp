@@ -1,8 +1,12 @@
 #include "torch.hpp"
 
+#include <dlfcn.h>
 #include <nanobind/ndarray.h>
 
+#include <cstring>
 #include <string>
+
+#include "element.hpp"
 
 namespace cornerturn::python::torch {
 namespace {
@@ -19,6 +23,9 @@ struct exchange_table {
   int (*current_stream)(int device_type, std::int32_t device, void** out);
 };
 
+// Functions of PyTorch's stable C interface: a tensor is the address of a pointer to its C++ object.
+using storage_query = std::int32_t (*)(const void* tensor, std::int64_t* found);
+
 // Objects that are looked up once. Never freed: static destructors may run after the interpreter has ended.
 struct torch_module {
   PyTypeObject* tensor = nullptr;
@@ -34,7 +41,38 @@ struct torch_module {
   PyObject* is_neg = nullptr;
   PyObject* is_conj = nullptr;
   PyObject* new_empty = nullptr;
+  PyObject* detach = nullptr;  // torch.Tensor.detach
+  storage_query bytes_of_storage = nullptr;
+  storage_query offset_in_storage = nullptr;
+  std::size_t impl = 0;  // bytes from a Python tensor to the pointer to its C++ tensor
 };
+
+// Finds the functions that tell a tensor's storage, whose size other code may change. Older versions lack some of it.
+void find_storage_queries(torch_module& torch, nb::handle module) {
+  Dl_info library;
+  if (dladdr(reinterpret_cast<const void*>(torch.table->borrow), &library) == 0) return;
+  void* const handle = dlopen(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD);  // its dependencies are searched too
+  if (handle == nullptr) return;
+  const auto bytes = reinterpret_cast<storage_query>(dlsym(handle, "aoti_torch_get_storage_size"));
+  const auto offset = reinterpret_cast<storage_query>(dlsym(handle, "aoti_torch_get_storage_offset"));
+  const nb::object one = module.attr("empty")(3), other = module.attr("empty")(5);
+  const auto address = nb::cast<std::uintptr_t>(one.attr("_cdata")),
+             other_address = nb::cast<std::uintptr_t>(other.attr("_cdata"));
+  const auto pointer = [](nb::handle tensor, std::size_t place) {
+    std::uintptr_t found = 0;
+    std::memcpy(&found, reinterpret_cast<const char*>(tensor.ptr()) + place, sizeof found);
+    return found;
+  };
+  for (const std::size_t place : {sizeof(PyObject), sizeof(PyObject) + sizeof(void*)}) {
+    if (bytes == nullptr || offset == nullptr || pointer(one, place) != address ||
+        pointer(other, place) != other_address)
+      continue;
+    torch.bytes_of_storage = bytes;
+    torch.offset_in_storage = offset;
+    torch.impl = place;
+    return;
+  }
+}
 
 const torch_module* load() {
   nb::object module = nb::module_::import_("torch");
@@ -61,9 +99,11 @@ const torch_module* load() {
   made->is_neg = PyUnicode_InternFromString("is_neg");
   made->is_conj = PyUnicode_InternFromString("is_conj");
   made->new_empty = PyUnicode_InternFromString("new_empty");
+  made->detach = nb::object(tensor.attr("detach")).release().ptr();
   made->parameter = reinterpret_cast<PyTypeObject*>(nb::object(module.attr("nn").attr("Parameter")).release().ptr());
   made->tensor = reinterpret_cast<PyTypeObject*>(nb::object(tensor).release().ptr());
   made->table = table;
+  find_storage_queries(*made, module);
   return made;
 }
 
@@ -111,22 +151,53 @@ bool is_transformed(const torch_module& torch) {
 constexpr int dl_cpu = 1, dl_cuda = 2, dl_cuda_host = 3, dl_cuda_managed = 13;
 constexpr auto complex_code = static_cast<std::uint8_t>(nb::dlpack::dtype_code::Complex);
 
-// Returns false unless x is plain memory of the host or of an NVIDIA GPU.
-bool borrow(const torch_module& torch, nb::handle x, nb::dlpack::dltensor& found) {
+// Returns false unless x is plain memory of the host or of an NVIDIA GPU. Runs no Python code.
+bool describe(const torch_module& torch, nb::handle x, nb::dlpack::dltensor& found) {
   if (torch.table->borrow(x.ptr(), &found) != 0) {
     PyErr_Clear();
     return false;
   }
   const int device = found.device.device_type;
-  if (device != dl_cpu && device != dl_cuda && device != dl_cuda_host && device != dl_cuda_managed) return false;
-  if (is_true(call_method(x, torch.is_neg))) return false;
-  return found.dtype.code != complex_code || !is_true(call_method(x, torch.is_conj));
+  return device == dl_cpu || device == dl_cuda || device == dl_cuda_host || device == dl_cuda_managed;
+}
+
+bool has_pending_operation(const torch_module& torch, nb::handle x, const nb::dlpack::dltensor& found) {
+  return is_true(call_method(x, torch.is_neg)) ||
+         (found.dtype.code == complex_code && is_true(call_method(x, torch.is_conj)));
+}
+
+// Returns false also for a lazy conjugate or negative.
+bool borrow(const torch_module& torch, nb::handle x, nb::dlpack::dltensor& found) {
+  return describe(torch, x, found) && !has_pending_operation(torch, x, found);
+}
+
+void check_elements(const nb::dlpack::dtype& type, const char* name) {
+  if (!is_movable(type.bits, type.lanes, false)) refuse_element(type_of_dlpack(type.code, type.bits, type.lanes), name);
+}
+
+// storage().resize_() frees the memory of all tensors of a storage, and does not tell them.
+void check_storage(const torch_module& torch, nb::handle x, const nb::dlpack::dltensor& found) {
+  if (torch.bytes_of_storage == nullptr) return;
+  const char* const tensor = reinterpret_cast<const char*>(x.ptr()) + torch.impl;
+  std::int64_t there = 0, last = 0;  // bytes; elements
+  bool is_far = false;
+  if (torch.bytes_of_storage(tensor, &there) != 0 || torch.offset_in_storage(tensor, &last) != 0) return;
+  for (int k = 0; k < found.ndim; ++k) {
+    if (found.shape[k] == 0) return;
+    std::int64_t step = 0;
+    is_far |= __builtin_mul_overflow(found.shape[k] - 1, found.strides[k], &step) ||
+              __builtin_add_overflow(last, step, &last);
+  }
+  if (!is_far && last < there / (found.dtype.bits / 8)) return;
+  throw error(status::invalid_argument, "a tensor needs " + std::to_string(last + 1) +
+                                            " elements of its storage, which has " + std::to_string(there) +
+                                            " bytes. Wanted: a storage that was not made smaller");
 }
 
 view view_of(const nb::dlpack::dltensor& x) {
-  const std::int64_t bytes = (static_cast<std::int64_t>(x.dtype.bits) * x.dtype.lanes + 7) / 8;
+  const std::int64_t bytes = x.dtype.bits / 8;
   const bool host = x.device.device_type == dl_cpu || x.device.device_type == dl_cuda_host;
-  return {.data = static_cast<std::byte*>(x.data) + x.byte_offset,
+  return {.data = x.data == nullptr ? nullptr : static_cast<std::byte*>(x.data) + x.byte_offset,
           .element_bytes = bytes,
           .rank = x.ndim,
           .extents = x.shape,
@@ -143,16 +214,14 @@ nb::object empty(const torch_module& torch, nb::handle x, const view& from, cons
   return nb::steal(made);
 }
 
-std::string text(nb::handle object) { return nb::str(object).c_str(); }
-
 void check_out(nb::handle x, const nb::dlpack::dltensor& from, nb::handle out, const nb::dlpack::dltensor& to) {
   if (!(from.dtype == to.dtype)) {
-    throw error(status::invalid_argument, "out has dtype " + text(out.attr("dtype")) + ", but x has " +
-                                              text(x.attr("dtype")) + ". Wanted: equal dtypes");
+    throw error(status::invalid_argument, "out has dtype " + text_of(out.attr("dtype")) + ", but x has " +
+                                              text_of(x.attr("dtype")) + ". Wanted: equal dtypes");
   }
   if (from.device.device_type != to.device.device_type || from.device.device_id != to.device.device_id) {
-    throw error(status::invalid_argument, "out is on " + text(out.attr("device")) + ", but x is on " +
-                                              text(x.attr("device")) + ". Wanted: one device");
+    throw error(status::invalid_argument, "out is on " + text_of(out.attr("device")) + ", but x is on " +
+                                              text_of(x.attr("device")) + ". Wanted: one device");
   }
 }
 
@@ -162,11 +231,32 @@ bool is_plain(const torch_module& torch, nb::handle x) {
 
 }  // namespace
 
-std::optional<view> look_at(nb::handle x) {
+bool has_memory(nb::handle x, const char* name) {
   const torch_module* const torch = module();
-  nb::dlpack::dltensor from;
-  if (torch == nullptr || !is_tensor(*torch, x) || is_transformed(*torch) || !borrow(*torch, x, from)) return {};
-  return view_of(from);
+  nb::dlpack::dltensor found;
+  if (torch == nullptr || PyType_IsSubtype(Py_TYPE(x.ptr()), torch->tensor) == 0 || !describe(*torch, x, found))
+    return false;
+  check_elements(found.dtype, name);
+  return true;
+}
+
+nb::object storage_of(nb::handle x) {
+  const torch_module* const torch = module();
+  if (torch == nullptr || PyType_IsSubtype(Py_TYPE(x.ptr()), torch->tensor) == 0) return {};
+  PyObject* const given[] = {x.ptr()};
+  PyObject* const made = PyObject_Vectorcall(torch->detach, given, 1, nullptr);
+  if (made == nullptr) throw nb::python_error();
+  return nb::steal(made);
+}
+
+view look_at(nb::handle x) {
+  nb::dlpack::dltensor found;
+  if (!describe(*module(), x, found))
+    throw error(status::invalid_argument,
+                "a tensor has no plain memory any more. Wanted: a tensor that no other code changes");
+  check_elements(found.dtype, "a tensor");
+  check_storage(*module(), x, found);
+  return view_of(found);
 }
 
 namespace {
@@ -192,38 +282,45 @@ bool copy_permuted(nb::handle dst, nb::handle src) {
   if (torch == nullptr || !borrow(*torch, src, from) || !borrow(*torch, dst, to)) return false;
   const bool compatible = from.dtype == to.dtype && from.device.device_type == to.device.device_type &&
                           from.device.device_id == to.device.device_id;
-  return compatible && python::copy_permuted(view_of(to), view_of(from), current_stream(*torch, from));
+  return compatible && is_movable(from.dtype.bits, from.dtype.lanes, false) &&
+         python::copy_permuted(view_of(to), view_of(from), current_stream(*torch, from));
 }
 
+// 1. All checks, which call Python functions of PyTorch, and the allocation. 2. The views. 3. The move.
 nb::object permute(nb::handle x, const request& asked, nb::handle out, const planned* held) {
   const torch_module* const torch = module();
   nb::dlpack::dltensor from, to;
   if (torch == nullptr || !is_plain(*torch, x) || !borrow(*torch, x, from)) return {};
-  const view src = view_of(from);
+  check_elements(from.dtype, "x");
+  void* const stream = current_stream(*torch, from);
+  const axis_list axes = resolve(asked, from.ndim);
   nb::object made;
-  axis_list axes;
   if (out.is_none()) {
-    axes = resolve(asked, src.rank);
-    made = empty(*torch, x, src, axes);
-    if (torch->table->borrow(made.ptr(), &to) != 0) throw nb::python_error();
+    made = empty(*torch, x, view_of(from), axes);
   } else {
     if (!is_tensor(*torch, out) || records_gradient(*torch, out) || !borrow(*torch, out, to)) return {};
-    axes = resolve(asked, src.rank);
     check_out(x, from, out, to);
-    check_shape(src, axes, view_of(to));
     made = nb::borrow(out);
   }
-  run(src, axes, view_of(to), {current_stream(*torch, from), held, asked.threads});
+  const view src = look_at(x), dst = look_at(made);
+  check_shape(src, axes, dst);
+  run(src, axes, dst, {stream, held, asked.threads});
   if (!out.is_none()) increment_version_of(*torch, out);
   return made;
 }
 
 nb::object transpose_in_place(nb::handle x, int threads) {
   const torch_module* const torch = module();
-  nb::dlpack::dltensor at;
-  if (torch == nullptr || !is_plain(*torch, x) || !borrow(*torch, x, at)) return {};
-  nb::object result =
-      python::transpose_in_place(x, view_of(at), {.stream = current_stream(*torch, at), .threads = threads});
+  nb::dlpack::dltensor before;
+  if (torch == nullptr || !is_plain(*torch, x) || !borrow(*torch, x, before)) return {};
+  check_elements(before.dtype, "x");
+  void* const stream = current_stream(*torch, before);
+  const bool changes = changes_shape(view_of(before));
+  const nb::object result = changes ? nb::object(x.attr("reshape")(transposed_shape(view_of(before)))) : nb::borrow(x);
+  const view at = look_at(x);
+  if (changes_shape(at) != changes || look_at(result).data != at.data)
+    throw error(status::invalid_argument, "x has changed during the call. Wanted: a tensor that no other code changes");
+  run_in_place(at, {.stream = stream, .threads = threads});
   increment_version_of(*torch, x);
   return result;
 }

@@ -5,8 +5,6 @@
 
 #include <nanobind/nanobind.h>
 
-#include <optional>
-
 #include "axes.hpp"
 #include "move.hpp"
 
@@ -21,9 +19,17 @@ nb::object permute(nb::handle x, const request& asked, nb::handle out, const pla
 // Returns a null object if permute would return one
 nb::object transpose_in_place(nb::handle x, int threads);
 
-// Effect  returns the memory and layout of x, for a plan, or nothing if permute would return null. x owns the extents
-//         and strides
-[[nodiscard]] std::optional<view> look_at(nb::handle x);
+// Returns whether the function table describes x: a tensor, or an object of a derived class, in plain memory
+// Errors  TypeError: elements that cannot be moved; `name` is x, out or second
+[[nodiscard]] bool has_memory(nb::handle x, const char* name);
+
+// Returns the memory and layout of x, as PyTorch's C++ object has them. x owns the extents and strides. Runs no Python code
+// Errors  ValueError: x has lost its memory since has_memory(x)
+[[nodiscard]] view look_at(nb::handle x);
+
+// Returns a second tensor with the memory of x, or a null object if x is no tensor. It owns this memory also after x got
+// another
+[[nodiscard]] nb::object storage_of(nb::handle x);
 
 // Effect  dst = src, for aten::copy_. Requires plain memory of one device, equal dtype and shape, at least 64 KiB, and
 //         different orders of the axes in memory
