@@ -97,7 +97,7 @@ def _memory_of_cupy(x: Any) -> object:
 
     def field(name: str) -> Any:  # of cupy.ndarray itself: a derived class may replace the attribute
         own = getattr(cupy.ndarray, name, None)
-        return own.__get__(x) if hasattr(own, "__get__") else getattr(x, name)
+        return getattr(x, name) if own is None else own.__get__(x)
 
     return field("data").ptr, field("shape"), field("strides"), field("itemsize"), True
 

@@ -29,9 +29,9 @@ def _memory(x: torch.Tensor) -> object:
         _check_strided(x)
     if x.device.type not in ("cpu", "cuda"):
         raise ValueError(f"x is on {x.device}. Wanted: the CPU or a CUDA device")
-    bits, lanes = re.search(r"\d+", str(x.dtype)), re.search(r"x(\d+)$", str(x.dtype))
-    _core._check_element("x", str(x.dtype), int(bits[0]) if bits else 8, int(lanes[1]) if lanes else 1)
     size = x.element_size()
+    lanes = re.search(r"x(\d+)$", str(x.dtype))  # float4_e2m1fn_x2, bits2x4
+    _core._check_element("x", str(x.dtype), 8 * size, int(lanes[1]) if lanes else 1)
     return x.data_ptr(), tuple(x.shape), tuple(step * size for step in x.stride()), size, x.is_cuda
 
 

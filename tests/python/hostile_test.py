@@ -1,4 +1,4 @@
-"""Objects that change during a call, lie or raise: each ends in the right result or in one sentence."""
+"""Objects that change during a call, deceive or raise: each ends in the right result or in one sentence."""
 import ctypes
 import itertools
 import pathlib
@@ -159,7 +159,7 @@ def test_a_class_changes_x_when_a_view_is_made(change):
         ct.transpose_inplace_(x)
     except SENTENCES:
         return
-    assert change is retyped  # the same bytes
+    assert change is retyped  # has equal bytes
 
 
 def test_a_warning_about_writes_runs_code(monkeypatch):
@@ -197,10 +197,10 @@ def test_errors_of_python_pass(error):
         ct.permute_dims(np.ones((3, 4)), axes())
 
 
-# ---- objects that lie ----
+# ---- objects that deceive ----
 
-def test_arrays_that_lie_about_themselves():
-    class Lying(np.ndarray):
+def test_arrays_that_deceive():
+    class Deceiving(np.ndarray):
         shape = property(lambda self: (5000, 5000))
         strides = property(lambda self: (40000, 8))
         ndim = property(lambda self: 2)
@@ -211,14 +211,14 @@ def test_arrays_that_lie_about_themselves():
         __array_interface__ = property(lambda self: {"shape": (5000, 5000), "typestr": "<f8", "data": (4096, False)})
 
     x = np.arange(12, dtype="f4").reshape(3, 4)
-    lying = x.view(Lying)
-    assert same_bits(ct.matrix_transpose(lying), np.ascontiguousarray(x.T))
-    assert same_bits(ct.plan(lying)(lying), np.ascontiguousarray(x.T))
+    deceiving = x.view(Deceiving)
+    assert same_bits(ct.matrix_transpose(deceiving), np.ascontiguousarray(x.T))
+    assert same_bits(ct.plan(deceiving)(deceiving), np.ascontiguousarray(x.T))
     out = np.zeros((4, 3), "f4")
-    ct.matrix_transpose(x, out=out.view(Lying))
+    ct.matrix_transpose(x, out=out.view(Deceiving))
     assert same_bits(out, np.ascontiguousarray(x.T))
-    for call in (lambda: ct.matrix_transpose(lying, alpha=2), lambda: ct.matrix_transpose(x, alpha=2, out=out.view(Lying)),
-                 lambda: ct.matrix_transpose(x, second=out.view(Lying)), lambda: ct.batch([lying])()):
+    for call in (lambda: ct.matrix_transpose(deceiving, alpha=2), lambda: ct.matrix_transpose(x, alpha=2, out=out.view(Deceiving)),
+                 lambda: ct.matrix_transpose(x, second=out.view(Deceiving)), lambda: ct.batch([deceiving])()):
         try:
             call()
         except SENTENCES:
@@ -303,7 +303,7 @@ def test_elements_of_no_byte(dtype):
 
 @pytest.mark.parametrize("stride", [2**62, -2**63, -2**62, 2**63 - 1])
 def test_enormous_strides(stride):
-    """An axis of extent 1 has no stride; any other one of this length lies outside of all memory."""
+    """An axis of extent 1 has no stride."""
     x = np.lib.stride_tricks.as_strided(np.ones((1, 4), "f4"), (1, 4), (stride, 4))
     assert same_bits(ct.matrix_transpose(x), np.ones((4, 1), "f4"))
     assert same_bits(ct.matrix_transpose(x, alpha=2), np.full((4, 1), 2, "f4"))
@@ -613,6 +613,27 @@ def test_daemon_threads_at_the_end(call):
         in_a_process(DAEMONS.replace("CALL", CALLS[call]))
 
 
+# ---- the command ----
+
+@pytest.mark.parametrize("name", [b"\xff", "\u00e9".encode(), b"a b", b"\xed\xa0\x80"])
+def test_names_of_files_are_bytes(name, tmp_path):
+    x = unique((3, 4), "f4")
+    with open(bytes(tmp_path) + b"/" + name + b".npy", "wb") as file:
+        np.save(file, x)
+    in_a_process(f"import os, sys\nos.chdir({str(tmp_path)!r})\nfrom cornerturn import _command\n"
+                 f"sys.argv[1:] = ['transpose', '--quiet', os.fsdecode({name + b'.npy'!r}), os.fsdecode({name + b'.out'!r})]\n"
+                 "sys.exit(max(_command.main(), 0))")
+    if ct._core._run_command(["cornerturn", "--version"]) != -1:
+        with open(bytes(tmp_path) + b"/" + name + b".out", "rb") as file:
+            assert same_bits(np.load(file), np.ascontiguousarray(x.T))
+
+
+def test_arguments_of_the_command_are_text():
+    for argument in (3, None, "a\0b"):
+        with pytest.raises(SENTENCES):
+            ct._core._run_command(["cornerturn", argument])
+
+
 # ---- the rules ----
 
 SOURCES = pathlib.Path(__file__).parents[2] / "python" / "src"
@@ -626,7 +647,7 @@ def test_no_name_of_a_cpp_exception():
             if thrown.search(line) and not re.search(r"(found|of_out)\.what\(\)", line):
                 raise AssertionError(f"{path.name}: {line}")
     text = (SOURCES / "entry.cpp").read_text()
-    assert "const std::exception&" not in text, "what() of an unknown exception is a name of C++"
+    assert "const std::exception&" not in text, "an unknown exception of C++ has no sentence"
 
 
 def test_python_reads_no_memory_by_attributes():
