@@ -1,5 +1,6 @@
 // Completion scripts from the subcommands and options of the application. A new option needs no change here.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -1,6 +1,7 @@
 #include "help.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -42,10 +43,26 @@ class format final : public CLI::Formatter {
     return entry(command->get_name(), command->get_description());
   }
 
-  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
-    std::string text = Formatter::make_help(app, std::move(name), mode);
-    while (text.ends_with("\n\n")) text.pop_back();
-    return text;
+  // Not Formatter::make_help, whose headings and blank lines differ between the versions of CLI11.
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode) const override {
+    const auto is_shown = [](const auto* one) { return !one->get_group().empty(); };
+    const auto positionals = app->get_options([&](auto* one) { return is_shown(one) && one->get_positional(); });
+    const auto options = app->get_options([&](auto* one) { return is_shown(one) && one->nonpositional(); });
+    const auto commands = app->get_subcommands(is_shown);
+
+    std::string text = app->get_description() + "\nUsage: " + name + " [OPTIONS]";
+    for (const CLI::Option* one : positionals) text += ' ' + make_option_usage(one);
+    if (!commands.empty()) text += " SUBCOMMAND";
+    text += '\n';
+    const auto add_section = [&](std::string_view heading, const auto& list, const auto& entry_of) {
+      if (!list.empty()) text += fmt::format("\n{}:\n", heading);
+      for (const auto* one : list) text += entry_of(one);
+    };
+    add_section("Positionals", positionals, [&](const CLI::Option* one) { return make_option(one, true); });
+    add_section("Options", options, [&](const CLI::Option* one) { return make_option(one, false); });
+    add_section("Subcommands", commands, [&](const CLI::App* one) { return make_subcommand(one); });
+    const std::string footer = make_footer(app);
+    return footer.empty() ? text : text + '\n' + footer;
   }
 
   std::string make_footer(const CLI::App* app) const override {
@@ -199,7 +216,8 @@ std::string usage_sentence(const CLI::App& app, const CLI::ParseError& fault) {
     if (said.find("override") != std::string::npos) {
       return fmt::format("{} has a value, wanted none", name);
     }
-    if (said.find("At Most") != std::string::npos || said.find("exactly") != std::string::npos) {
+    if (said.find("t most") != std::string::npos || said.find("At Most") != std::string::npos ||
+        said.find("exactly") != std::string::npos) {
       return fmt::format("{} is given more than once, wanted it once", name);
     }
     return fmt::format("{} has no value, wanted one after it", name);

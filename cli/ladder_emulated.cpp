@@ -1,5 +1,6 @@
 // `cornerturn ladder --device emulated`: runs the text of the rungs, or of a file, without a GPU.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

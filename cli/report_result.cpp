@@ -1,5 +1,6 @@
 // Reads result files; docs/measuring.md describes their format.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,6 @@
 // `cornerturn doctor`, `kernels` and `roof`: describe this build and this machine.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/utsname.h>
 
 #include <CLI/Version.hpp>

@@ -23,7 +23,8 @@ using kind = std::pair<bool, std::int64_t>;  // AMD, L2
 
 class costs : public ::testing::TestWithParam<kind> {
  protected:
-  const cpu_costs& row = costs_of(vendor(GetParam().first, GetParam().second));
+  const base::machine processor = vendor(GetParam().first, GetParam().second);
+  const cpu_costs& row = costs_of(processor);
 };
 
 TEST_P(costs, numbers_are_in_a_range_that_the_kernels_can_serve) {

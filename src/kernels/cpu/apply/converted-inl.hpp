@@ -58,7 +58,9 @@ struct to_float16 {
 
  private:
   HWY_INLINE __m256i rounded(__m512i x) const {
-    return narrower<float16>::rounded(vector_of_floats{_mm512_castsi512_ps(x)}, saturate).raw;
+    // Highway's vectors of float16 hold __m256h if the target has FP16, else __m256i.
+    const hn::FixedTag<std::uint16_t, 16> halves;
+    return hn::BitCast(halves, narrower<float16>::rounded(vector_of_floats{_mm512_castsi512_ps(x)}, saturate)).raw;
   }
 };
 struct to_float32 {
