@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <cstdio>
 #include <vector>
 
 #include "../kernels/cases.hpp"
@@ -141,32 +139,6 @@ TEST(gpu_plan, a_row_that_cannot_move_it_is_none) {
   const gpu_plan made = choose_variants(transpose_problem(64, 64, 4), h200, "cuda_gather_b8");
   EXPECT_EQ(made.aligned.chosen.row, nullptr);
   expect_parts(explain(transpose_problem(64, 64, 4), made, h200), {"kernel     none"});
-}
-
-TEST(gpu_plan, costs_microseconds) {
-  const auto microseconds = [](const auto& body) {
-    double best = 1e9;
-    for (int k = 0; k < 20; ++k) {
-      const auto begin = std::chrono::steady_clock::now();
-      for (int i = 0; i < 50; ++i) body(k * 50 + i);
-      const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begin;
-      best = std::min(best, took.count() / 50);
-    }
-    return best;
-  };
-  const double host = microseconds([](int k) { plan how(transpose_problem(1000 + k, 777, 4)); });
-  const double matrix =
-      microseconds([](int k) { static_cast<void>(choose_variants(transpose_problem(1000 + k, 777, 4), h200, "")); });
-  const double boxes = microseconds([](int k) {
-    static_cast<void>(choose_variants(permuted({9, 14 + k, 5, 13, 7}, {2, 4, 0, 3, 1}, 2), h200, ""));
-  });
-  std::printf("the CPU's half %.2f us, the GPU's %.2f us (a matrix), %.2f us (five axes)\n", host, matrix, boxes);
-  RecordProperty("cpu_half_us", std::to_string(host));
-  RecordProperty("gpu_plan_matrix_us", std::to_string(matrix));
-  RecordProperty("gpu_plan_boxes_us", std::to_string(boxes));
-#if defined(NDEBUG) && !defined(__SANITIZE_ADDRESS__)
-  EXPECT_LT(host + std::max(matrix, boxes), 100) << "ten times what is promised: a busy machine is no defect";
-#endif
 }
 
 TEST(gpu_plan, moves_in_place_what_trades_places) {

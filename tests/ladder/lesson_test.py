@@ -17,7 +17,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 sys.dont_write_bytecode = True  # of tools/site
@@ -469,15 +468,12 @@ class Explain(unittest.TestCase):
                 self.assertEqual(found, code, said)
                 self.assertTrue(said.startswith("cornerturn: "), said)
 
-    def test_it_is_quick(self):
-        best = {}
-        for words in (["90_register_block", "--shape", "100000x70000", "--bytes", "1"], ["--all", "--shape", "9999x7001"],
-                      ["55_full_tile", "--bytes", "1", "--shape", "9999x7001"]):
-            for _ in range(3):
-                start = time.monotonic()
+    def test_large_shapes_are_predicted_not_walked(self):
+        # A walk over these elements would not end before the timeout of run().
+        for words in (["90_register_block", "--shape", "100000x70000", "--bytes", "1"],
+                      ["55_full_tile", "--bytes", "1", "--shape", "1000000x700001"], ["--all", "--shape", "999999x700001"]):
+            with self.subTest(words=words):
                 self.assertEqual(run(["explain", *words])[0], 0)
-                best[words[0]] = min(best.get(words[0], 9), time.monotonic() - start)
-        self.assertLess(max(best.values()), 0.2 if not os.environ.get("ASAN_OPTIONS") else 5, best)
 
     def test_colours_on_a_terminal_only(self):
         self.assertNotIn("\x1b", run(["explain", "30_padded"])[1])
