@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs the library as a user does, then builds and runs a consumer's project against it.
 #   check.sh find_package|pkg-config|static|add_subdirectory|deb SOURCE BUILD SCRATCH
-#   check.sh missing SOURCE BUILD SCRATCH: hides each library that a build needs, and expects a sentence with its name
+#   check.sh missing SOURCE BUILD SCRATCH: hides each library that a build needs, then offers one of a wrong version, and
+#     expects a sentence with its name
 set -euo pipefail
 how=$1 source=$2 build=$3 scratch=$4
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -74,6 +75,20 @@ case $how in
       # CMake breaks the lines of a message.
       grep -q "cornerturn needs $name, which CMake did not find. On Debian: apt-get install [a-z]" <<<"$(tr -s ' \n' ' ' <<<"$said")" ||
         { echo "$said"; exit 1; }
+    done
+    # A library of version 0.1: an error. One of version 999: a sentence, and the build goes on to the next library.
+    for name in hwy fmt CLI11 nlohmann_json; do
+      for version in 0.1 999; do
+        folder=$scratch/$name-$version/fake
+        mkdir -p "$folder"
+        : >"$folder/${name}Config.cmake"
+        printf 'set(PACKAGE_VERSION %s)\nset(PACKAGE_VERSION_COMPATIBLE TRUE)\n' $version >"$folder/${name}ConfigVersion.cmake"
+        said=$(cmake -S "$source" -B "$scratch/$name-$version" -G Ninja -D${name}_DIR="$folder" -DCORNERTURN_CUDA=OFF \
+          -DCORNERTURN_HIP=OFF 2>&1) || true
+        wanted="needs $name [0-9.]* or newer, but CMake found $name 0.1 in $folder"
+        [ $version = 0.1 ] || wanted="$name 999 is newer than [0-9.]*, the newest one tested"
+        grep -q "$wanted" <<<"$(tr -s ' \n' ' ' <<<"$said")" || { echo "$said"; exit 1; }
+      done
     done
     ;;
   *)
