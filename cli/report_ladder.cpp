@@ -60,10 +60,8 @@ std::string cpu_table(std::span<const ladder::timing> times, const std::string& 
     rows.push_back({name_html(one.rung), fmt::format("{}", rung->lines), fmt::format("{:.0f} %", 200.0 / rung->lines),
                     percent_text(one.gigabytes_per_second() / times.front().gigabytes_per_second())});
   }
-  return rows.empty()
-             ? ""
-             : table_html(title, {{"rung"}, {"lines transferred per line"}, {"predicted: at most"}, {"measured"}},
-                          rows);
+  if (rows.empty()) return {};
+  return table_html(title, {{"rung"}, {"lines transferred per line"}, {"predicted: at most"}, {"measured"}}, rows);
 }
 
 std::string sectors_cell(const model::global_count& count, bool by_tensor) {
@@ -94,16 +92,16 @@ std::string gpu_table(std::span<const ladder::timing> times, const std::string& 
                     fmt::format("{:.0f} %", 100 * ladder::residency(*rung, machine).occupancy),
                     percent_text(one.gigabytes_per_second() / times.front().gigabytes_per_second())});
   }
-  return rows.empty() ? ""
-                      : table_html(title,
-                                   {{"rung"},
-                                    {lines + ", load"},
-                                    {lines + ", store"},
-                                    {"conflicts, load"},
-                                    {"conflicts, store"},
-                                    {"occupancy"},
-                                    {"share of the copy"}},
-                                   rows);
+  if (rows.empty()) return {};
+  return table_html(title,
+                    {{"rung"},
+                     {lines + ", load"},
+                     {lines + ", store"},
+                     {"conflicts, load"},
+                     {"conflicts, store"},
+                     {"occupancy"},
+                     {"share of the copy"}},
+                    rows);
 }
 
 // The model has the DRAM rate of one product. Other products of the architecture differ, so they get no floor.

@@ -27,7 +27,7 @@ namespace cornerturn::kernels {
     using namespace cpu;                                                                                      \
     static constinit dispatched code([](const void* a, const arrays& those, std::int64_t b, std::int64_t e) { \
       hwy::GetChosenTarget().Update(hwy::SupportedTargets());                                                 \
-      const dispatched::function best = &HWY_DYNAMIC_DISPATCH(name);                                          \
+      const dispatched::function best = HWY_DYNAMIC_DISPATCH(name);                                           \
       code.remember(best);                                                                                    \
       best(a, those, b, e);                                                                                   \
     });                                                                                                       \

@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+#if HWY_TARGET <= HWY_AVX2
 inline constexpr bool converts_float16 = true;  // the processor has an instruction for it
 #else
 inline constexpr bool converts_float16 = false;
