@@ -7,7 +7,9 @@
 Files from a build with uncommitted changes are refused: their numbers belong to no revision.
 """
 import argparse
+import json
 import pathlib
+import re
 import sys
 
 import charts
@@ -15,6 +17,7 @@ from result_file import PEERS, gb_s, geometric_mean, load, peers_of, share
 
 TREE = pathlib.Path(__file__).resolve().parents[1]
 GPU, RANDOM = "cuda-h200.json", "random-h200.json"
+SYSTEMS = "distributions.json"  # of tools/try_distribution
 CPUS = {"cpu-intel-avx512.json": "Intel Xeon, AVX-512", "cpu-amd-zen4.json": "AMD EPYC, Zen 4"}
 
 GPU_CLASSES = {  # the sets of bench/gpu_cases.inc
@@ -174,10 +177,39 @@ def faster(gpu):
             f"{versions}).")
 
 
+def duration(seconds):
+    return f"{seconds // 60} min {seconds % 60} s" if seconds >= 60 else f"{seconds} s"
+
+
+def systems_table(entries):
+    """A line for each system and compiler of tools/try_distribution."""
+    lines = ["| system | compiler | CMake, Highway, fmt, CLI11 | `./dev demo` | `./dev test` | `pip install .`, its tests |",
+             "|---|---|---|---|---|---|"]
+    for one in entries:
+        cells = []
+        for command in ["./dev demo", "./dev test", "tools/try_python"]:
+            found = [result for result in one["results"] if result["command"].startswith(command)]
+            words = []
+            for result in found:
+                python = re.search(r"python(3[0-9.]+t?)$", result["command"])
+                words.append((f"{python[1]}: " if python else "") +
+                             (f"{result['passed']:,} passed" if result["passed"] is not None else duration(result["seconds"])) +
+                             (f", {result['failed']:,} failed" if result["failed"] else "") +
+                             ("" if result["ok"] else ", **failed**"))
+            cells.append("; ".join(words) or "-")
+        versions = ", ".join(one["versions"][name] for name in ["cmake", "hwy", "fmt", "cli11"])
+        lines.append(f"| {one['system']} | {one['compiler']} | {versions} | {' | '.join(cells)} |")
+    results = [result for one in entries for result in one["results"]]
+    dates = sorted({result["date"] for result in results})
+    return "\n".join(lines) + f"\n\nTried in bare systems, {dates[0]}{f' to {dates[-1]}' if len(dates) > 1 else ''}, " \
+        f"{results[0]['threads']} threads. [CONTRIBUTING.md](CONTRIBUTING.md) tells how."
+
+
 def blocks(folder):
     gpu = read(folder, GPU)
     made = {"faster": faster(gpu), "table:cases": cases_table(gpu, {name: read(folder, name) for name in CPUS})}
     made["table:random"] = random_table(read(folder, RANDOM)) if (folder / RANDOM).exists() else ""
+    made["table:systems"] = systems_table(json.loads((folder / SYSTEMS).read_text())) if (folder / SYSTEMS).exists() else ""
     return made
 
 
