@@ -1,7 +1,7 @@
 // The SIMD targets that the CPU kernels are compiled for. Include this file before Highway.
 //
-// x86: SSE4 (2010), AVX2 and AVX-512, with every version of Highway. Newer versions have more targets above AVX-512, such as
-// those of Zen 4 and of processors with FP16. The kernels gain nothing from them, and each adds a quarter to the compile
+// x86: SSE4 (2010), AVX2 and AVX-512, with every version of Highway. Newer versions have more targets above AVX-512, for
+// Zen 4, for processors with FP16 and for AVX10.2. The kernels gain nothing from them, and each adds its share of the compile
 // time. Two lower targets are left out: SSSE3, whose processors are out of use, and the emulated 128-bit target, which
 // g++ 12.2 compiles wrongly (Highway disables it). Sanitizer builds compile fewer targets.
 // Arm: NEON. SVE is off: the size of its vectors is unknown at compile time, so arrays cannot hold them, and blocks of
