@@ -3,6 +3,7 @@
 
 #include "bench/baselines/baselines.hpp"
 #include "bench/copies.hpp"
+#include "bench/parallel.hpp"
 #include "cornerturn/plan.hpp"
 #include "cornerturn/system.hpp"
 
@@ -65,11 +66,10 @@ class sliced_runner final : public runner {
   explicit sliced_runner(std::vector<piece> pieces) : pieces_(std::move(pieces)) {}
   void run(const std::byte* src, std::byte* dst) override {
     const auto count = static_cast<int>(pieces_.size());
-#pragma omp parallel for schedule(static, 1) num_threads(count)
-    for (int i = 0; i < count; ++i) {
+    parallel_tasks(count, count, [&](int i) {
       const piece& part = pieces_[static_cast<std::size_t>(i)];
       part.inner->run(src + part.src_offset, dst + part.dst_offset);
-    }
+    });
   }
   [[nodiscard]] std::string detail() const override { return pieces_.front().inner->detail(); }
 

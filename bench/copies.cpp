@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "bench/parallel.hpp"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -189,21 +191,19 @@ void parallel_copy(const copy_kind& kind, const std::byte* src, std::byte* dst, 
     kind.run(src, dst, bytes);
     return;
   }
-  const std::int64_t piece = ((bytes + threads - 1) / threads + 4095) / 4096 * 4096;  // whole pages: aligned stores
-#pragma omp parallel for schedule(static, 1) num_threads(threads)
-  for (int part = 0; part < threads; ++part) {
+  const int parts = 4 * threads;  // more than threads, as in the library: a late thread takes fewer
+  const std::int64_t piece = ((bytes + parts - 1) / parts + 4095) / 4096 * 4096;  // whole pages: aligned stores
+  parallel_tasks(threads, parts, [&](int part) {
     const std::int64_t begin = std::min(bytes, part * piece);
     const std::int64_t end = std::min(bytes, begin + piece);
     if (begin < end)
       kind.run(src == nullptr ? nullptr : src + begin, dst + begin, end - begin);  // a rewrite has no src
-  }
+  });
 }
 
 void fill_past_cache(std::byte* dst, std::int64_t bytes, unsigned char value) {
   constexpr std::int64_t piece = std::int64_t{1} << 20;
-  const std::int64_t pieces = (bytes + piece - 1) / piece;
-#pragma omp parallel for schedule(static) if (pieces > 1)
-  for (std::int64_t i = 0; i < pieces; ++i) fill_piece(dst + i * piece, std::min(piece, bytes - i * piece), value);
+  parallel_ranges(bytes, piece, [&](std::int64_t begin, std::int64_t end) { fill_piece(dst + begin, end - begin, value); });
 }
 
 }  // namespace cornerturn::bench

@@ -1,6 +1,5 @@
 // The bench: the loop over the chosen cases, the tables, and the exit code.
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <chrono>
@@ -109,7 +108,7 @@ outcome run_on_cpu(const session& now, const std::vector<bench_case>& cases) {
     fmt::print(stderr, "cornerturn: --peers is on, but this build links no peer: CMake option CORNERTURN_PEERS\n");
   }
   const cpu_info host = cpu();
-  const int all_threads = std::clamp(omp_get_max_threads(), 1, host.threads);
+  const int all_threads = host.default_threads;
   std::vector<int> thread_counts = given.threads;
   if (thread_counts.empty()) thread_counts = all_threads > 1 ? std::vector<int>{1, all_threads} : std::vector<int>{1};
   measure_options options{rounds_of(given, 9), given.min_time, given.peers && !peers().empty(), given.kernel};

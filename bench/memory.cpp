@@ -8,12 +8,14 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <fstream>
 #include <stdexcept>
 #include <string>
 
 #include "bench/copies.hpp"
+#include "bench/parallel.hpp"
 
 namespace cornerturn::bench {
 
@@ -131,11 +133,12 @@ buffer_pair memory::pair(std::int64_t bytes) {
 void memory::refill(std::byte* src, std::int64_t bytes) const {
   const auto first = static_cast<std::uint64_t>(src - aligned(src_)) / 8;  // slots start on a page
   const std::int64_t words = bytes / 8;
-#pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < words; ++i) {
-    const std::uint64_t word = random_word(first + static_cast<std::uint64_t>(i));
-    std::memcpy(src + i * 8, &word, 8);
-  }
+  parallel_ranges(words, 1 << 17, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::uint64_t word = random_word(first + static_cast<std::uint64_t>(i));
+      std::memcpy(src + i * 8, &word, 8);
+    }
+  });
   const std::uint64_t tail = random_word(first + static_cast<std::uint64_t>(words));
   std::memcpy(src + words * 8, &tail, static_cast<std::size_t>(bytes - words * 8));
 }
@@ -147,10 +150,13 @@ void memory::poison(std::byte* dst, std::int64_t bytes) {
 }
 
 std::int64_t memory::poisoned_bytes(const std::byte* dst, std::int64_t bytes) {
-  std::int64_t count = 0;
-#pragma omp parallel for schedule(static) reduction(+ : count)
-  for (std::int64_t i = 0; i < bytes; ++i) count += dst[i] == std::byte{poison_byte} ? 1 : 0;
-  return count;
+  std::atomic<std::int64_t> all{0};
+  parallel_ranges(bytes, 1 << 20, [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t count = 0;
+    for (std::int64_t i = begin; i < end; ++i) count += dst[i] == std::byte{poison_byte} ? 1 : 0;
+    all += count;
+  });
+  return all;
 }
 
 bool memory::guards_intact(const std::byte* dst, std::int64_t bytes) {

@@ -9,6 +9,8 @@
 #include <atomic>
 #include <cstring>
 
+#include "bench/parallel.hpp"
+
 namespace cornerturn::bench {
 
 namespace {
@@ -60,33 +62,34 @@ std::int64_t first_difference(const walk& way, const std::byte* src, const std::
   std::int64_t count = row_tiles * col_tiles;
   for (const view_axis& axis : way.others) count *= axis.extent;
   std::atomic<std::int64_t> found{-1};
-#pragma omp parallel for schedule(static)
-  for (std::int64_t item = 0; item < count; ++item) {  // 3
-    std::int64_t rest = item;
-    const std::int64_t col0 = rest % col_tiles * tile;
-    rest /= col_tiles;
-    const std::int64_t row0 = rest % row_tiles * tile;
-    rest /= row_tiles;
-    std::int64_t src_base = row0 * way.row.src_stride + col0 * way.col.src_stride;
-    std::int64_t dst_base = row0 * way.row.dst_stride + col0 * way.col.dst_stride;
-    for (auto axis = way.others.rbegin(); axis != way.others.rend(); ++axis) {
-      src_base += rest % axis->extent * axis->src_stride;
-      dst_base += rest % axis->extent * axis->dst_stride;
-      rest /= axis->extent;
-    }
-    const std::int64_t rows = std::min(tile, way.row.extent - row0);
-    const std::int64_t cols = std::min(tile, way.col.extent - col0);
-    for (std::int64_t i = 0; i < rows; ++i) {  // 2, 4
-      const std::byte* from = src + (src_base + i * way.row.src_stride) * bytes;
-      const std::byte* to = dst + (dst_base + i * way.row.dst_stride) * bytes;
-      bool differs = false;
-      for (std::int64_t j = 0; j < cols; ++j) {
-        differs |= std::memcmp(from + j * way.col.src_stride * bytes, to + j * way.col.dst_stride * bytes,
-                               Bytes != 0 ? Bytes : static_cast<std::size_t>(bytes)) != 0;
+  parallel_ranges(count, 16, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t item = begin; item < end; ++item) {  // 3
+      std::int64_t rest = item;
+      const std::int64_t col0 = rest % col_tiles * tile;
+      rest /= col_tiles;
+      const std::int64_t row0 = rest % row_tiles * tile;
+      rest /= row_tiles;
+      std::int64_t src_base = row0 * way.row.src_stride + col0 * way.col.src_stride;
+      std::int64_t dst_base = row0 * way.row.dst_stride + col0 * way.col.dst_stride;
+      for (auto axis = way.others.rbegin(); axis != way.others.rend(); ++axis) {
+        src_base += rest % axis->extent * axis->src_stride;
+        dst_base += rest % axis->extent * axis->dst_stride;
+        rest /= axis->extent;
       }
-      if (differs) found.store((dst_base + i * way.row.dst_stride) * bytes, std::memory_order_relaxed);
+      const std::int64_t rows = std::min(tile, way.row.extent - row0);
+      const std::int64_t cols = std::min(tile, way.col.extent - col0);
+      for (std::int64_t i = 0; i < rows; ++i) {  // 2, 4
+        const std::byte* from = src + (src_base + i * way.row.src_stride) * bytes;
+        const std::byte* to = dst + (dst_base + i * way.row.dst_stride) * bytes;
+        bool differs = false;
+        for (std::int64_t j = 0; j < cols; ++j) {
+          differs |= std::memcmp(from + j * way.col.src_stride * bytes, to + j * way.col.dst_stride * bytes,
+                                 Bytes != 0 ? Bytes : static_cast<std::size_t>(bytes)) != 0;
+        }
+        if (differs) found.store((dst_base + i * way.row.dst_stride) * bytes, std::memory_order_relaxed);
+      }
     }
-  }
+  });
   return found.load();
 }
 

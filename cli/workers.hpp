@@ -1,4 +1,4 @@
-// The threads of the command: an OpenMP team, as in the library. OMP_NUM_THREADS limits both.
+// The threads of the command are those of the library.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace cornerturn::cli {
 
-// Effect  returns `requested`, or for 0 the threads that OpenMP would use, at most all hardware threads of this process
+// Effect  returns `requested`, or for 0 the threads of a call of the library
 [[nodiscard]] int threads_for(int requested);
 
 // A team executes tasks 0, 1, ... count - 1. make_worker() is called once on each thread; its result executes one task.

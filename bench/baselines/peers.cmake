@@ -32,8 +32,10 @@ endif()
 
 find_library(CORNERTURN_ONEDNN_LIBRARY dnnl)
 find_path(CORNERTURN_ONEDNN_INCLUDE dnnl.hpp)
-if(CORNERTURN_ONEDNN_LIBRARY AND CORNERTURN_ONEDNN_INCLUDE)
+find_package(OpenMP COMPONENTS CXX)  # sets the number of oneDNN's threads
+if(CORNERTURN_ONEDNN_LIBRARY AND CORNERTURN_ONEDNN_INCLUDE AND OpenMP_CXX_FOUND)
   cornerturn_peer(onednn CORNERTURN_BENCH_ONEDNN ${CORNERTURN_ONEDNN_LIBRARY} ${CORNERTURN_ONEDNN_INCLUDE})
+  target_link_libraries(cornerturn_bench PRIVATE OpenMP::OpenMP_CXX)
 endif()
 
 # HPTT is in no distribution: point CMAKE_PREFIX_PATH at its tree (include/hptt.h, lib/libhptt.*).

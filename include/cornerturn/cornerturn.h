@@ -105,7 +105,7 @@ typedef struct cornerturn_executor {
 
 typedef struct cornerturn_options {
   cornerturn_device device;
-  int threads; /* 0: all threads that OpenMP may use in this process */
+  int threads; /* most threads of the CPU; 0: see cornerturn::plan_options */
   cornerturn_executor parallel;
 } cornerturn_options;
 

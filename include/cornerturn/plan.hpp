@@ -20,12 +20,17 @@ enum class device : int {
   hip = 3,
 };
 
-// Starts parallel work. `run` must call body(argument, task) once for each task in [0, tasks), on any threads.
-// It returns after all these calls. A null `run` selects the library's own OpenMP team.
+// Starts parallel work. `run` must call body(argument, task) once for each task in [0, tasks), on any threads and in any
+// order. It returns after all these calls. There are more tasks than threads: a free thread should take the next task.
+// A null `run` selects the library's own threads.
 struct executor {
   void (*run)(void* context, int tasks, void (*body)(void* argument, int task), void* argument) = nullptr;
   void* context = nullptr;
 };
+
+// Effect  returns an executor that runs tasks on the library's own threads, at most `threads` at a time, for a program's own
+//         loops. 0: as plan_options::threads. No body may throw
+[[nodiscard]] executor default_executor(int threads = 0) noexcept;
 
 // All arrays of one execute call. A pointer that the problem does not use is null.
 struct operands {
@@ -39,7 +44,7 @@ struct operands {
 
 struct plan_options {
   device on = device::automatic;
-  int threads = 0;  // CPU: most tasks at a time; 0: all threads that OpenMP may use in this process
+  int threads = 0;  // CPU: most threads; 0: one for each core of the affinity mask, within the CPU quota and OMP_NUM_THREADS
   executor parallel{};
   const char* kernel = nullptr;  // forces this row of kernels.inc; for tests and measurements
 };

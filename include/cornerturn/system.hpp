@@ -37,7 +37,8 @@ struct cpu_info {
   std::string model;
   std::string simd;                       // the SIMD target in use: "AVX-512 (Zen 4)", "AVX2", "NEON", ...
   std::vector<std::string> simd_targets;  // compiled into this build and supported by this machine
-  int threads = 0;                        // hardware threads of this process (its affinity mask)
+  int threads = 0;                        // cores of the affinity mask, and at most the CPU quota of the control group
+  int default_threads = 0;                // threads of a call: `threads`, or fewer by OMP_NUM_THREADS
   std::int64_t l1d_bytes = 0;
   std::int64_t l2_bytes = 0;
   std::int64_t l3_bytes = 0;

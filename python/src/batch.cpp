@@ -88,7 +88,7 @@ std::vector<batch_item> bound_batch::items_of(nb::handle xs, nb::handle outs, nb
 }
 
 bound_batch::bound_batch(nb::handle xs, nb::handle outs, nb::handle axes, int threads)
-    : items_(items_of(xs, outs, axes)), how_(items_, options_of(where_, is_forked() ? 1 : threads)) {}
+    : items_(items_of(xs, outs, axes)), how_(items_, options_of(where_, threads)) {}
 
 bound_batch::bound_array::bound_array(nb::handle array, const char* name, access wanted)
     : of(array, name, wanted), storage(torch::storage_of(array)) {}
@@ -117,13 +117,7 @@ void bound_batch::check_unchanged(std::size_t number) const {
 void bound_batch::execute(nb::handle stream) const {
   void* const handle = stream_of(stream);
   for (std::size_t k = 0; k < arrays_.size(); ++k) check_unchanged(k);
-  const auto copy = [&] {
-    if (where_ == memory_kind::host && is_forked() && how_.threads() > 1) {
-      batch(items_, options_of(where_, 1)).execute();  // the child of a fork has no team of threads
-    } else {
-      how_.execute(handle);
-    }
-  };
+  const auto copy = [&] { how_.execute(handle); };
   if (bytes_moved() < long_batch_bytes) return copy();
   without_lock(copy);
 }

@@ -1,7 +1,5 @@
 #include "move.hpp"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -42,13 +40,7 @@ std::int64_t stride(const view& of, int axis) {
   return bytes;
 }
 
-// fork() does not copy the OpenMP team: a child that used it would deadlock.
-std::atomic<bool> is_forked_child{false};
-const int watch_forks = pthread_atfork(nullptr, nullptr, [] { is_forked_child = true; });
-
 }  // namespace
-
-bool is_forked() noexcept { return is_forked_child; }
 
 // Without a driver the library takes every pointer for host memory. This check prevents CPU access to a GPU pointer.
 void check_cuda() {
@@ -85,9 +77,8 @@ namespace {
 void execute(const problem& what, const operands& all, memory_kind where, const execution& how) {
   try {
     if (all.src == all.dst && !what.in_place) refuse(status::overlap, "Wanted: transpose_inplace_ for one array");
-    const int threads = is_forked_child ? 1 : how.threads;
-    if (threads != 0 && where == memory_kind::host) {
-      plan(what, {.on = device::cpu, .threads = threads}).execute(all);
+    if (how.threads != 0 && where == memory_kind::host) {
+      plan(what, {.on = device::cpu, .threads = how.threads}).execute(all);
     } else if (how.held != nullptr) {
       how.held->how.execute(all, how.stream);
     } else {

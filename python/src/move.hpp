@@ -73,9 +73,6 @@ void run(const view& x, const axis_list& axes, const view& out, const execution&
 void run_arithmetic(const view& x, const axis_list& axes, const view& out, const view* second, const arithmetic& math,
                     const float* scale, const execution& how);
 
-// Returns whether this process is the child of a fork(), which lacks the parent's threads.
-[[nodiscard]] bool is_forked() noexcept;
-
 // Errors  RuntimeError: this build or this machine has no CUDA device
 void check_cuda();
 

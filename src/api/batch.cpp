@@ -197,9 +197,9 @@ void batch_state::prepare_gpu(const batch_list& all) {
   }
 }
 
-void batch_state::run(int thread) const {
-  const planning::batch_choice::position begin = cpu_shares_.begins[static_cast<std::size_t>(thread)];
-  const planning::batch_choice::position end = cpu_shares_.begins[static_cast<std::size_t>(thread) + 1];
+void batch_state::run(std::int64_t first_share, std::int64_t last_share) const {
+  const planning::batch_choice::position begin = cpu_shares_.begins[static_cast<std::size_t>(first_share)];
+  const planning::batch_choice::position end = cpu_shares_.begins[static_cast<std::size_t>(last_share)];
   std::array<kernels::cpu::small_item, 512> small;
   std::size_t count = 0;
   for (std::size_t k = begin.move; k < moves_.size() && k <= end.move; ++k) {
@@ -208,7 +208,7 @@ void batch_state::run(int thread) const {
     const auto* const src = static_cast<const std::byte*>(one.src) + parts_[one.which].src_start;
     std::byte* const dst = static_cast<std::byte*>(one.dst) + parts_[one.which].dst_start;
     if (cpu_shares_.small[one.which]) {
-      if (k == end.move) break;  // the next thread copies it
+      if (k == end.move) break;  // the next share has it
       const bool contiguous = std::string_view(how.row->name) == "cpu_copy";
       small[count++] = {how.args,
                         how.units,
@@ -233,8 +233,10 @@ void batch_state::run(int thread) const {
 void batch_state::execute(void* stream) const {
   if (moves_.empty()) return;
   if (!on_gpu()) {
-    const auto body = [](void* self, int thread) { static_cast<const batch_state*>(self)->run(thread); };
-    base::parallel_for(parallel_, cpu_shares_.threads(), body, const_cast<batch_state*>(this));
+    const auto body = [](void* self, std::int64_t begin, std::int64_t end) {
+      static_cast<const batch_state*>(self)->run(begin, end);
+    };
+    base::parallel_for(parallel_, cpu_shares_.threads, cpu_shares_.shares(), body, const_cast<batch_state*>(this));
     return;
   }
   const gpu::device_guard guard(device_);
@@ -269,7 +271,7 @@ std::string batch_state::explain() const {
                                      [&](const planning::batch_move& one) { return cpu_shares_.small[one.which]; });
     if (small > 0)
       out << "small      " << small << " items: transposed in a buffer, then stored as whole cache lines\n";
-    out << "threads    " << cpu_shares_.threads() << ", each with an equal share of the bytes\n";
+    out << "threads    " << cpu_shares_.threads << ", each with an equal share of the bytes\n";
   } else {
     for (const planning::gpu_batch::launch& one : shared_launches_.launches) {
       out << "launch     " << one.kernel->name << ": " << one.shapes << " shapes, " << one.blocks << " blocks, "

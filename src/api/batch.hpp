@@ -44,7 +44,7 @@ class batch_state {
   [[nodiscard]] int launches() const noexcept {
     return static_cast<int>(shared_launches_.launches.size() + own_launches_.size());
   }
-  [[nodiscard]] int threads() const noexcept { return on_gpu() ? 0 : cpu_shares_.threads(); }
+  [[nodiscard]] int threads() const noexcept { return on_gpu() ? 0 : cpu_shares_.threads; }
 
  private:
   // Data of a problem that all its items share.
@@ -67,7 +67,7 @@ class batch_state {
   void add_problems(const batch_list& all);
   void add_items(const batch_list& all, device on);
   void prepare_gpu(const batch_list& all);
-  void run(int thread) const;
+  void run(std::int64_t first_share, std::int64_t last_share) const;
 
   std::int64_t size_ = 0;
   std::int64_t bytes_ = 0;

@@ -2,6 +2,7 @@
 #include "api/in_place.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -40,14 +41,11 @@ void run(const kernels::offer& how, const kernels::arrays& all, const executor& 
     const kernels::offer& how;
     const kernels::arrays& all;
   } together{how, all};
-  const auto body = [](void* argument, int task) {
+  const auto body = [](void* argument, std::int64_t begin, std::int64_t end) {
     const team& mine = *static_cast<team*>(argument);
-    const kernels::offer& its = mine.how;
-    const std::int64_t begin = its.units / its.threads * task + std::min<std::int64_t>(task, its.units % its.threads);
-    const std::int64_t end = begin + its.units / its.threads + (task < its.units % its.threads ? 1 : 0);
-    its.row->run(its.args, mine.all, begin, end);
+    mine.how.row->run(mine.how.args, mine.all, begin, end);
   };
-  base::parallel_for(parallel, how.threads, body, &together);
+  base::parallel_for(parallel, how.threads, how.units, body, &together);
 }
 
 }  // namespace
@@ -99,19 +97,26 @@ void run_in_place(const planning::in_place_choice& chosen, std::byte* data, std:
       run_repeats(chosen, program, 0, program.repeat.total, data, workspace, parallel);
       continue;
     }
+    // A unit is a workspace. Whoever has one claims repeats until none is left, so a unit that begins late has none.
     struct team {
       const planning::in_place_choice& chosen;
       const planning::in_place_program& program;
       std::byte* data;
       std::byte* workspace;
-    } together{chosen, program, data, workspace};
-    const auto body = [](void* argument, int task) {
-      const team& mine = *static_cast<team*>(argument);
-      const std::int64_t all = mine.program.repeat.total, threads = mine.program.threads;
-      run_repeats(mine.chosen, mine.program, all * task / threads, all * (task + 1) / threads, mine.data,
-                  mine.workspace + task * mine.program.workspace_bytes, {});
+      std::int64_t at_once;
+      std::atomic<std::int64_t> next{0};
+    } together{chosen, program, data, workspace, base::ceil_div(program.repeat.total, 8 * program.threads)};
+    const auto body = [](void* argument, std::int64_t begin, std::int64_t end) {
+      team& mine = *static_cast<team*>(argument);
+      const std::int64_t all = mine.program.repeat.total;
+      for (std::int64_t unit = begin; unit < end; ++unit) {
+        std::byte* const room = mine.workspace + unit * mine.program.workspace_bytes;
+        for (std::int64_t k = mine.next.fetch_add(mine.at_once); k < all; k = mine.next.fetch_add(mine.at_once)) {
+          run_repeats(mine.chosen, mine.program, k, std::min(all, k + mine.at_once), mine.data, room, {});
+        }
+      }
     };
-    base::parallel_for(parallel, program.threads, body, &together);
+    base::parallel_for(parallel, program.threads, program.threads, body, &together);
   }
 }
 
@@ -150,7 +155,7 @@ void plan_state::execute_in_place(void* data, std::span<std::byte> workspace) co
   std::byte* const at = static_cast<std::byte*>(data) + dst_start_;
   if (!workspace.empty()) check_workspace(workspace, wanted);
   if (!workspace.empty() || wanted == 0) return api::run_in_place(*in_place_, at, workspace.data(), parallel_);
-  // An executor may start another call in this thread before this call ends. OpenMP does not.
+  // An executor may start another call in this thread before this call ends. The pool does not.
   if (wanted <= api::kept_workspace_bytes && parallel_.run == nullptr) {
     if (std::byte* const kept = kernels::cpu::item_buffer(wanted); kept != nullptr) {
       return api::run_in_place(*in_place_, at, kept, parallel_);

@@ -311,19 +311,14 @@ void plan_state::execute_on_cpu(const kernels::arrays& all) const {
   if (chosen_.threads == 1) return chosen_.row->run(chosen_.args, all, 0, chosen_.units);
 
   struct team {
-    const plan_state* self;
+    const kernels::offer& chosen;
     const kernels::arrays& all;
-  } together{this, all};
-  const auto body = [](void* argument, int task) {
+  } together{chosen_, all};
+  const auto body = [](void* argument, std::int64_t begin, std::int64_t end) {
     const team& mine = *static_cast<team*>(argument);
-    const kernels::offer& chosen = mine.self->chosen_;
-    const std::int64_t units = chosen.units;
-    // A static share: consecutive units, and task sizes differ by at most one.
-    const std::int64_t begin = units / chosen.threads * task + std::min<std::int64_t>(task, units % chosen.threads);
-    const std::int64_t end = begin + units / chosen.threads + (task < units % chosen.threads ? 1 : 0);
-    chosen.row->run(chosen.args, mine.all, begin, end);
+    mine.chosen.row->run(mine.chosen.args, mine.all, begin, end);
   };
-  base::parallel_for(parallel_, chosen_.threads, body, &together);
+  base::parallel_for(parallel_, chosen_.threads, chosen_.units, body, &together);
 }
 
 // 5. The properties of a plan.

@@ -5,6 +5,7 @@
 #include "api/simd_name.hpp"
 #include "base/machine.hpp"
 #include "base/parallel.hpp"
+#include "base/pool.hpp"
 #include "cornerturn/version.hpp"
 #include "kernels/gpu/device.hpp"
 #include "kernels/kernel.hpp"
@@ -43,6 +44,11 @@ std::vector<backend_info> backends() {
     } else {
       const cpu_info here = cpu();
       one.detail = std::to_string(here.threads) + " threads, " + here.simd;
+      const int wanted = base::default_threads();
+      if (const int usable = base::start_pool(wanted); usable < wanted) {
+        one.detail += "; the system refused to start " + std::to_string(wanted) + " threads, so calls use " +
+                      std::to_string(usable);
+      }
     }
   }
   return known;
@@ -56,6 +62,14 @@ std::vector<kernel_info> kernel_list() {
   return rows;
 }
 
+executor default_executor(int threads) noexcept {
+  const auto run = [](void* context, int tasks, void (*body)(void* argument, int task), void* argument) {
+    base::run_on_pool(static_cast<int>(reinterpret_cast<std::intptr_t>(context)), tasks, body, argument);
+  };
+  const std::intptr_t most = threads > 0 ? threads : base::default_threads();
+  return {run, reinterpret_cast<void*>(most)};
+}
+
 cpu_info cpu() {
   const base::machine& here = base::this_machine();
   cpu_info info;
@@ -63,6 +77,7 @@ cpu_info cpu() {
   for (const std::string_view target : kernels::simd_targets()) info.simd_targets.push_back(api::simd_name(target));
   if (!info.simd_targets.empty()) info.simd = info.simd_targets.front();
   info.threads = base::hardware_threads();
+  info.default_threads = base::default_threads();
   info.l1d_bytes = here.l1d_bytes;
   info.l2_bytes = here.l2_bytes;
   info.l3_bytes = here.l3_bytes;

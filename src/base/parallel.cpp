@@ -1,30 +1,60 @@
 #include "base/parallel.hpp"
 
-#include <omp.h>
 #include <sched.h>
 
 #include <algorithm>
 
-namespace cornerturn::base {
+#include "base/openmp.hpp"
+#include "base/pool.hpp"
+#include "base/quota.hpp"
 
-// With OMP_PROC_BIND, OpenMP binds this thread to one core, so the mask has one bit. Without it, clang's runtime counts the
-// cores of the program's start. A later mask may have fewer.
-int hardware_threads() noexcept {
-  cpu_set_t mask;
-  if (omp_get_proc_bind() == omp_proc_bind_false && sched_getaffinity(0, sizeof mask, &mask) == 0) {
-    return std::max(1, CPU_COUNT(&mask));
-  }
-  return std::max(1, omp_get_num_procs());
+namespace cornerturn::base {
+namespace {
+
+struct work {
+  std::int64_t units;
+  int tasks;
+  unit_range body;
+  void* argument;
+};
+
+// Task sizes differ by at most one unit.
+void run_task(void* together, int task) {
+  const work& all = *static_cast<const work*>(together);
+  const std::int64_t size = all.units / all.tasks, larger = all.units % all.tasks;
+  const std::int64_t begin = size * task + std::min<std::int64_t>(task, larger);
+  all.body(all.argument, begin, begin + size + (task < larger ? 1 : 0));
 }
 
-int default_threads() noexcept { return std::clamp(omp_get_max_threads(), 1, hardware_threads()); }
+}  // namespace
 
-void parallel_for(const executor& parallel, int tasks, void (*body)(void* argument, int task), void* argument) {
-  if (tasks <= 0) return;
-  if (tasks == 1) return body(argument, 0);
-  if (parallel.run != nullptr) return parallel.run(parallel.context, tasks, body, argument);
-#pragma omp parallel for schedule(static, 1) num_threads(tasks)
-  for (int task = 0; task < tasks; ++task) body(argument, task);
+int hardware_threads() noexcept {
+  static const int quota = [] {
+    try {
+      return cpu_quota();
+    } catch (...) {  // no memory for a path
+      return 0;
+    }
+  }();
+  cpu_set_t mask;
+  int cores = 1;
+  if (openmp::places(mask) || sched_getaffinity(0, sizeof mask, &mask) == 0) cores = std::max(1, CPU_COUNT(&mask));
+  return quota > 0 ? std::min(cores, quota) : cores;
+}
+
+int default_threads() noexcept {
+  const int most = openmp::most_threads();
+  return most > 0 ? std::min(most, hardware_threads()) : hardware_threads();
+}
+
+void parallel_for(const executor& parallel, int threads, std::int64_t units, unit_range body, void* argument) {
+  if (units <= 0) return;
+  threads = static_cast<int>(std::min<std::int64_t>(threads, units));
+  if (threads <= 1) return body(argument, 0, units);
+  const auto tasks = static_cast<int>(std::min<std::int64_t>(std::int64_t{ranges_per_thread} * threads, units));
+  work all{units, tasks, body, argument};
+  if (parallel.run != nullptr) return parallel.run(parallel.context, tasks, run_task, &all);
+  run_on_pool(threads, tasks, run_task, &all);
 }
 
 }  // namespace cornerturn::base

@@ -1,12 +1,13 @@
 //   1. how much there is, and how many threads that is worth
 //   2. a choice for each problem: for one thread, or for all where an item is so large that several will share it
-//   3. each thread begins where its share of the bytes does, within an item if it must
+//   3. each share begins where its part of the bytes does, within an item if it must
 #include "plan/batch.hpp"
 
 #include <algorithm>
 #include <string_view>
 
 #include "base/checked.hpp"
+#include "base/parallel.hpp"
 #include "kernels/cpu/block_sizes.hpp"
 #include "kernels/cpu/costs.hpp"
 #include "kernels/cpu/register_tile/args.hpp"
@@ -62,6 +63,7 @@ batch_choice choose_batch(std::span<const map::canonical> forms, std::span<const
   }
   const std::int64_t worth = made.bytes / (kernels::cpu::costs_of(machine).thread_bytes / 2);
   threads = static_cast<int>(std::clamp<std::int64_t>(worth, 1, std::max(threads, 1)));
+  made.threads = threads;
 
   made.problems.reserve(forms.size());
   made.small.reserve(forms.size());
@@ -89,20 +91,21 @@ batch_choice choose_batch(std::span<const map::canonical> forms, std::span<const
     made.strips.push_back(by_strips && made.panels.back() > 0 && goes_by_strips(made.problems.back()));
   }
 
+  const std::int64_t shares = threads == 1 ? 1 : std::int64_t{base::ranges_per_thread} * threads;
   made.begins.push_back({});
   std::int64_t before = 0;                          // bytes of the moves before this one
   for (std::size_t k = 0; k < moves.size(); ++k) {  // 3.
     const std::int64_t bytes = bytes_of(forms[moves[k].which]);
     const std::int64_t units = made.small[moves[k].which] ? 1 : made.problems[moves[k].which].units;
-    for (auto next = static_cast<std::int64_t>(made.begins.size()); next < threads; ++next) {
-      const std::int64_t wanted = made.bytes / threads * next - before;
+    for (auto next = static_cast<std::int64_t>(made.begins.size()); next < shares; ++next) {
+      const std::int64_t wanted = made.bytes / shares * next - before;
       if (wanted >= bytes) break;
       const double part = static_cast<double>(std::max<std::int64_t>(wanted, 0)) / static_cast<double>(bytes);
       made.begins.push_back({k, static_cast<std::int64_t>(part * static_cast<double>(units))});
     }
     if (!base::checked_add(before, bytes, before)) before = INT64_MAX;
   }
-  while (static_cast<int>(made.begins.size()) <= threads) made.begins.push_back({moves.size(), 0});
+  while (made.shares() < shares) made.begins.push_back({moves.size(), 0});
   return made;
 }
 

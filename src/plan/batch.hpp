@@ -1,5 +1,5 @@
-// How a batch of moves is shared out to threads: each different problem is planned once, and each thread takes as many
-// bytes as any other, give or take a unit.
+// How a batch of moves is cut into shares for threads: each different problem is planned once, and all shares have as many
+// bytes, give or take a unit. There are more shares than threads, so that a thread on a busy core takes fewer.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,10 @@ struct batch_choice {
   std::vector<bool> small;               // ... its items go through kernels::cpu::move_items, whole
   std::vector<std::int64_t> panels;      // ... bytes of its items that are turned at a time; 0: all
   std::vector<bool> strips;              // ... may go by kernels/cpu/batch/item_strips-inl.hpp
-  std::vector<position> begins;          // where each thread begins, and after them the end
+  std::vector<position> begins;          // where each share begins, and after them the end
+  int threads = 1;
   std::int64_t bytes = 0;                // that all moves write; INT64_MAX when there are more
-  [[nodiscard]] int threads() const noexcept { return static_cast<int>(begins.size()) - 1; }
+  [[nodiscard]] std::int64_t shares() const noexcept { return static_cast<std::int64_t>(begins.size()) - 1; }
 };
 
 // Requires  forms of problems that only move, one for each number that a move has

@@ -14,6 +14,7 @@
 #include "../kernels/oracle.hpp"
 #include "api/batch.hpp"
 #include "base/machine.hpp"
+#include "base/parallel.hpp"
 #include "cornerturn/system.hpp"
 #include "expect_error.hpp"
 
@@ -116,7 +117,7 @@ TEST(batch, a_huge_item_is_shared_by_the_threads) {
       EXPECT_EQ(batch(some.items(), with(threads)).threads(), threads);
       tasks = 0;
       EXPECT_EQ(some.move(with(threads, {run_on_threads, &tasks})), "");
-      EXPECT_EQ(tasks, threads);
+      EXPECT_EQ(tasks, threads * base::ranges_per_thread);
     }
   }
 }

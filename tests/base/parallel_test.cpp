@@ -21,64 +21,89 @@ void run_on_threads(void* context, int tasks, void (*body)(void* argument, int t
 }
 
 struct tally {
-  explicit tally(int tasks) : counts(static_cast<std::size_t>(tasks)) {}
-  std::vector<int> counts;  // not atomic: ThreadSanitizer must report two tasks on one element
-  std::atomic<int> total{0};
-  static void count(void* argument, int task) {
+  explicit tally(std::int64_t units) : counts(static_cast<std::size_t>(units)) {}
+  std::vector<int> counts;  // not atomic: ThreadSanitizer must report two ranges with one unit
+  std::atomic<int> ranges{0};
+  static void count(void* argument, std::int64_t begin, std::int64_t end) {
     tally& mine = *static_cast<tally*>(argument);
-    mine.counts.at(static_cast<std::size_t>(task)) += 1;
-    ++mine.total;
+    for (std::int64_t unit = begin; unit < end; ++unit) mine.counts.at(static_cast<std::size_t>(unit)) += 1;
+    ++mine.ranges;
   }
+  void expect_once_each() const { EXPECT_EQ(counts, std::vector<int>(counts.size(), 1)); }
 };
 
-TEST(parallel, own_team_runs_each_task_once) {
-  for (const int tasks : {1, 2, 3, 7, 16, 65}) {
-    tally all(tasks);
-    parallel_for({}, tasks, tally::count, &all);
-    EXPECT_EQ(all.total, tasks);
-    EXPECT_EQ(all.counts, std::vector<int>(static_cast<std::size_t>(tasks), 1)) << tasks;
+TEST(parallel, own_threads_run_each_unit_once) {
+  for (const int threads : {1, 2, 3, 7}) {
+    for (const std::int64_t units : {1, 2, 3, 7, 16, 65, 1000}) {
+      tally all(units);
+      parallel_for({}, threads, units, tally::count, &all);
+      all.expect_once_each();
+      EXPECT_LE(all.ranges, ranges_per_thread * threads);
+    }
   }
 }
 
-TEST(parallel, an_executor_runs_each_task_once) {
-  for (const int tasks : {2, 3, 9}) {
+TEST(parallel, an_executor_gets_more_tasks_than_threads) {
+  for (const int threads : {2, 3, 9}) {
     std::atomic<int> calls{0};
-    tally all(tasks);
-    parallel_for({run_on_threads, &calls}, tasks, tally::count, &all);
+    tally all(1000);
+    parallel_for({run_on_threads, &calls}, threads, 1000, tally::count, &all);
     EXPECT_EQ(calls, 1) << "run is called once, with its context";
-    EXPECT_EQ(all.counts, std::vector<int>(static_cast<std::size_t>(tasks), 1)) << tasks;
+    EXPECT_EQ(all.ranges, ranges_per_thread * threads);
+    all.expect_once_each();
   }
+}
+
+TEST(parallel, no_more_tasks_than_units) {
+  std::atomic<int> calls{0};
+  tally all(5);
+  parallel_for({run_on_threads, &calls}, 4, 5, tally::count, &all);
+  EXPECT_EQ(all.ranges, 5);
+  all.expect_once_each();
 }
 
 TEST(parallel, what_tasks_wrote_is_seen_afterwards) {
-  std::vector<int> squares(50);
-  const auto body = [](void* argument, int task) {
-    (*static_cast<std::vector<int>*>(argument))[static_cast<std::size_t>(task)] = task * task;
+  std::vector<std::int64_t> squares(50);
+  const auto body = [](void* argument, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) {
+      (*static_cast<std::vector<std::int64_t>*>(argument))[static_cast<std::size_t>(k)] = k * k;
+    }
   };
   std::atomic<int> calls{0};
   for (const executor& one : {executor{}, executor{run_on_threads, &calls}}) {
     std::fill(squares.begin(), squares.end(), -1);
-    parallel_for(one, 50, body, &squares);
+    parallel_for(one, 4, 50, body, &squares);
     for (int k = 0; k < 50; ++k) ASSERT_EQ(squares[static_cast<std::size_t>(k)], k * k);
   }
 }
 
-TEST(parallel, one_task_stays_on_the_callers_thread) {
-  std::thread::id where;
+TEST(parallel, one_thread_or_one_unit_is_one_call_in_the_callers_thread) {
   std::atomic<int> calls{0};
-  parallel_for(
-      {run_on_threads, &calls}, 1,
-      [](void* argument, int) { *static_cast<std::thread::id*>(argument) = std::this_thread::get_id(); }, &where);
-  EXPECT_EQ(where, std::this_thread::get_id());
-  EXPECT_EQ(calls, 0) << "a single task does not call the executor";
+  for (const auto& [threads, units] : {std::pair{1, 10}, std::pair{8, 1}}) {
+    struct {
+      std::thread::id where;
+      std::int64_t units = 0;
+    } seen;
+    parallel_for(
+        {run_on_threads, &calls}, threads, units,
+        [](void* argument, std::int64_t begin, std::int64_t end) {
+          auto& mine = *static_cast<decltype(seen)*>(argument);
+          mine.where = std::this_thread::get_id();
+          mine.units += end - begin;
+        },
+        &seen);
+    EXPECT_EQ(seen.where, std::this_thread::get_id());
+    EXPECT_EQ(seen.units, units);
+  }
+  EXPECT_EQ(calls, 0) << "one thread does not call the executor";
 }
 
-TEST(parallel, no_task_is_no_call) {
+TEST(parallel, no_unit_is_no_call) {
   std::atomic<int> calls{0};
-  const auto never = [](void*, int) { ADD_FAILURE(); };
-  parallel_for({run_on_threads, &calls}, 0, never, nullptr);
-  parallel_for({run_on_threads, &calls}, -3, never, nullptr);
-  parallel_for({}, 0, never, nullptr);
+  const auto never = [](void*, std::int64_t, std::int64_t) { ADD_FAILURE(); };
+  parallel_for({run_on_threads, &calls}, 2, 0, never, nullptr);
+  parallel_for({run_on_threads, &calls}, 2, -3, never, nullptr);
+  parallel_for({}, 2, 0, never, nullptr);
   EXPECT_EQ(calls, 0);
 }
 

@@ -66,7 +66,7 @@ case $how in
     "$scratch/root/usr/bin/cornerturn" ladder --device emulated --rung 90 --shape 128x128
     ;;
   missing)
-    for name in hwy OpenMP fmt CLI11 nlohmann_json; do
+    for name in hwy fmt CLI11 nlohmann_json; do
       if said=$(cmake -S "$source" -B "$scratch/$name" -G Ninja -DCMAKE_DISABLE_FIND_PACKAGE_$name=ON -DCORNERTURN_CUDA=OFF \
         -DCORNERTURN_HIP=OFF 2>&1); then
         echo "a build without $name configures"

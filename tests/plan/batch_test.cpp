@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "../kernels/cases.hpp"
+#include "base/parallel.hpp"
 #include "kernels/cpu/split.hpp"
 
 namespace cornerturn::planning::batch_test {
@@ -46,7 +47,7 @@ double largest_unit(const batch_choice& made, const std::vector<map::canonical>&
   return most;
 }
 
-TEST(batch, threads_take_equal_shares) {
+TEST(batch, shares_are_equal) {
   testing::dice roll(5);
   for (const bool huge : {false, true}) {
     std::vector<map::canonical> forms;
@@ -61,13 +62,15 @@ TEST(batch, threads_take_equal_shares) {
     }
     for (const int threads : {1, 2, 3, 4, 16}) {
       const batch_choice made = choose_batch(forms, moves, threads, some_machine());
-      ASSERT_EQ(made.threads(), threads);
+      ASSERT_EQ(made.threads, threads);
       double all = 0;
-      for (int k = 0; k < threads; ++k) {
+      const std::int64_t shares = threads == 1 ? 1 : threads * base::ranges_per_thread;
+      ASSERT_EQ(made.shares(), shares);
+      for (std::int64_t k = 0; k < shares; ++k) {
         const double share = share_of(made, forms, moves, static_cast<std::size_t>(k));
         all += share;
-        EXPECT_NEAR(share, static_cast<double>(made.bytes) / threads, largest_unit(made, forms))
-            << k << " of " << threads;
+        EXPECT_NEAR(share, static_cast<double>(made.bytes) / static_cast<double>(shares), largest_unit(made, forms))
+            << k << " of " << shares;
       }
       EXPECT_NEAR(all, static_cast<double>(made.bytes), 1e-6 * all);
     }
@@ -78,9 +81,9 @@ TEST(batch, little_is_for_one_thread) {
   const std::vector<map::canonical> forms{map::canonicalize(transpose_problem(5, 7, 4))};
   const std::vector<batch_move> moves(10);
   const batch_choice made = choose_batch(forms, moves, 16, some_machine());
-  EXPECT_EQ(made.threads(), 1);
+  EXPECT_EQ(made.threads, 1);
   EXPECT_EQ(made.bytes, 1400);
-  EXPECT_EQ(choose_batch({}, {}, 16, some_machine()).threads(), 1);
+  EXPECT_EQ(choose_batch({}, {}, 16, some_machine()).threads, 1);
 }
 
 TEST(batch, what_overflows_the_cache_together_goes_past_it) {
@@ -111,7 +114,7 @@ TEST(batch, small_items_are_moved_by_one_thread) {
   const std::vector<batch_move> moves(1000);
   for (const int threads : {2, 3, 7}) {
     const batch_choice made = choose_batch(forms, moves, threads, some_machine());
-    ASSERT_EQ(made.threads(), threads);
+    ASSERT_EQ(made.threads, threads);
     EXPECT_TRUE(made.small[0]);
     for (const batch_choice::position& one : made.begins) EXPECT_EQ(one.unit, 0);
   }

@@ -104,7 +104,7 @@ def in_a_child(queue, batch):
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning", "ignore:.*fork:RuntimeWarning")
 def test_after_fork():
-    """A child has none of its parent's OpenMP threads; it must not wait for them."""
+    """A child has none of its parent's threads; it must not wait for them."""
     batch = ct.batch([unique((900, 800), "f4") for _ in range(4)], threads=3)
     batch()
     context = multiprocessing.get_context("fork")

@@ -294,7 +294,7 @@ def in_a_child(queue):
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning", "ignore:.*fork:RuntimeWarning")
 def test_after_fork():
-    """A child has none of its parent's OpenMP threads; it must not wait for them."""
+    """A child has none of its parent's threads; it must not wait for them."""
     ct.matrix_transpose(unique((1500, 1500), "f8"))
     context = multiprocessing.get_context("fork")
     queue = context.Queue()
