@@ -203,7 +203,8 @@ void parallel_copy(const copy_kind& kind, const std::byte* src, std::byte* dst, 
 
 void fill_past_cache(std::byte* dst, std::int64_t bytes, unsigned char value) {
   constexpr std::int64_t piece = std::int64_t{1} << 20;
-  parallel_ranges(bytes, piece, [&](std::int64_t begin, std::int64_t end) { fill_piece(dst + begin, end - begin, value); });
+  parallel_ranges(bytes, piece,
+                  [&](std::int64_t begin, std::int64_t end) { fill_piece(dst + begin, end - begin, value); });
 }
 
 }  // namespace cornerturn::bench

@@ -173,9 +173,10 @@ CLI::Option* add_shapes(CLI::App& command, const std::string& names, const std::
 }
 
 CLI::Option* add_threads(CLI::App& command, int& threads) {
-  return add_integer(command, "--threads",
-                     "Threads of the CPU. Default: one for each core that this process may use, or OMP_NUM_THREADS if that is smaller", threads,
-                     1, 4096);
+  return add_integer(
+      command, "--threads",
+      "Threads of the CPU. Default: one for each core that this process may use, or OMP_NUM_THREADS if that is smaller",
+      threads, 1, 4096);
 }
 
 CLI::Option* add_device(CLI::App& command, device_choice& device, const std::vector<std::string>& kinds,

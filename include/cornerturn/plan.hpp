@@ -44,7 +44,8 @@ struct operands {
 
 struct plan_options {
   device on = device::automatic;
-  int threads = 0;  // CPU: most threads; 0: one for each core of the affinity mask, within the CPU quota and OMP_NUM_THREADS
+  int threads =
+      0;  // CPU: most threads; 0: one for each core of the affinity mask, within the CPU quota and OMP_NUM_THREADS
   executor parallel{};
   const char* kernel = nullptr;  // forces this row of kernels.inc; for tests and measurements
 };

@@ -135,7 +135,8 @@ void work_on(job& one, std::uint64_t generation, int member) {
     std::atomic<std::uint64_t>& next = one.shares[static_cast<std::size_t>(share)].next;
     std::uint64_t unclaimed = next.load(std::memory_order_acquire);
     while ((unclaimed & ~low_half) == generation && begin + static_cast<std::int64_t>(unclaimed & low_half) < end) {
-      if (!next.compare_exchange_weak(unclaimed, unclaimed + 1, std::memory_order_acq_rel, std::memory_order_acquire)) continue;
+      if (!next.compare_exchange_weak(unclaimed, unclaimed + 1, std::memory_order_acq_rel, std::memory_order_acquire))
+        continue;
       body(argument, static_cast<int>(begin + static_cast<std::int64_t>(unclaimed & low_half)));
       ++finished;
       if (member == 0) wake(one, 1);
@@ -143,7 +144,8 @@ void work_on(job& one, std::uint64_t generation, int member) {
     }
   }
   // One addition for all tasks of this thread: a line that 16 threads change costs microseconds.
-  if (finished > 0 && one.done.fetch_add(finished, std::memory_order_acq_rel) + finished == tasks) one.done.notify_one();
+  if (finished > 0 && one.done.fetch_add(finished, std::memory_order_acq_rel) + finished == tasks)
+    one.done.notify_one();
 }
 
 // Returns whether helper `number` took part.
@@ -214,9 +216,10 @@ bool start_helper(std::intptr_t number) noexcept {
   const bool started = pthread_create(&thread, &how, be_a_helper, reinterpret_cast<void*>(number)) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&how);
-  cpu_set_t places;
-  if (started && openmp::places(places)) pthread_setaffinity_np(thread, sizeof places, &places);
-  return started;
+  if (!started) return false;
+  pthread_setname_np(thread, "cornerturn");
+  if (cpu_set_t places; openmp::places(places)) pthread_setaffinity_np(thread, sizeof places, &places);
+  return true;
 }
 
 job* take_slot() noexcept {

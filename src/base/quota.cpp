@@ -34,16 +34,19 @@ int whole_cpus(std::int64_t quota, std::int64_t period) noexcept {
 
 int quota_of(const std::string& folder) {
   if (const std::string line = first_line(folder + "/cpu.max"); !line.empty()) {  // "200000 100000"
-    return whole_cpus(number(line), number(std::string_view(line).substr(std::min(line.find(' '), line.size() - 1) + 1)));
+    return whole_cpus(number(line),
+                      number(std::string_view(line).substr(std::min(line.find(' '), line.size() - 1) + 1)));
   }
-  return whole_cpus(number(first_line(folder + "/cpu.cfs_quota_us")), number(first_line(folder + "/cpu.cfs_period_us")));
+  return whole_cpus(number(first_line(folder + "/cpu.cfs_quota_us")),
+                    number(first_line(folder + "/cpu.cfs_period_us")));
 }
 
 int smaller(int a, int b) noexcept { return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b); }
 
 int smallest_up_to(const std::string& mount, std::string path) {
   int found = quota_of(mount);
-  for (; path.size() > 1; path.erase(std::max<std::size_t>(path.rfind('/'), 0))) found = smaller(found, quota_of(mount + path));
+  for (; path.size() > 1; path.erase(std::max<std::size_t>(path.rfind('/'), 0)))
+    found = smaller(found, quota_of(mount + path));
   return found;
 }
 

@@ -28,7 +28,7 @@ struct batch_choice {
   std::vector<bool> strips;              // ... may go by kernels/cpu/batch/item_strips-inl.hpp
   std::vector<position> begins;          // where each share begins, and after them the end
   int threads = 1;
-  std::int64_t bytes = 0;                // that all moves write; INT64_MAX when there are more
+  std::int64_t bytes = 0;  // that all moves write; INT64_MAX when there are more
   [[nodiscard]] std::int64_t shares() const noexcept { return static_cast<std::int64_t>(begins.size()) - 1; }
 };
 

@@ -1,15 +1,18 @@
 #include "base/pool.hpp"
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <set>
+#include <filesystem>
+#include <fstream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -17,6 +20,13 @@ namespace cornerturn::base {
 namespace {
 
 using namespace std::chrono_literals;
+
+// ThreadSanitizer refuses threads in the child of a process with threads.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define CORNERTURN_NO_THREADS_AFTER_FORK
+#endif
+#endif
 
 struct tally {
   explicit tally(int tasks) : counts(static_cast<std::size_t>(tasks)) {}
@@ -38,7 +48,8 @@ bool runs_each_task_once(int threads, int tasks) {
 
 TEST(pool, runs_each_task_once) {
   for (const int threads : {1, 2, 3, 8}) {
-    for (const int tasks : {0, 1, 2, 7, 64, 1000}) EXPECT_TRUE(runs_each_task_once(threads, tasks)) << threads << ' ' << tasks;
+    for (const int tasks : {0, 1, 2, 7, 64, 1000})
+      EXPECT_TRUE(runs_each_task_once(threads, tasks)) << threads << ' ' << tasks;
   }
 }
 
@@ -46,7 +57,8 @@ TEST(pool, runs_each_task_once) {
 TEST(pool, many_short_jobs) {
   std::atomic<std::int64_t> sum{0};
   for (int k = 0; k < 20000; ++k) {
-    run_on_pool(3, 5, [](void* argument, int task) { *static_cast<std::atomic<std::int64_t>*>(argument) += task; }, &sum);
+    run_on_pool(
+        3, 5, [](void* argument, int task) { *static_cast<std::atomic<std::int64_t>*>(argument) += task; }, &sum);
   }
   EXPECT_EQ(sum, 20000 * 10);
 }
@@ -121,6 +133,40 @@ TEST(pool, a_helper_that_is_stuck_delays_no_other_call) {
   caller.join();
 }
 
+// A child stops one helper after the other, as a debugger would, while this process calls.
+TEST(pool, a_helper_that_is_stopped_delays_no_call) {
+  start_pool(3);
+  ASSERT_TRUE(runs_each_task_once(3, 64));
+  std::vector<pid_t> helpers;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name;
+    std::getline(std::ifstream(task.path() / "comm"), name);
+    if (name == "cornerturn") helpers.push_back(std::stoi(task.path().filename()));
+  }
+  ASSERT_GE(helpers.size(), 2U);
+  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+  for (const pid_t one : helpers) {
+    int stopped[2], done[2];
+    ASSERT_EQ(pipe(stopped) | pipe(done), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      char byte = ptrace(PTRACE_ATTACH, one, nullptr, nullptr) == 0 && waitpid(one, nullptr, __WALL) == one ? 'y' : 'n';
+      if (write(stopped[1], &byte, 1) == 1 && read(done[0], &byte, 1) == 1)
+        ptrace(PTRACE_DETACH, one, nullptr, nullptr);
+      _exit(0);
+    }
+    char byte = 0;
+    ASSERT_EQ(read(stopped[0], &byte, 1), 1);
+    for (int k = 0; k < 100 && byte == 'y'; ++k) EXPECT_TRUE(runs_each_task_once(3, 64));
+    ASSERT_EQ(write(done[1], &byte, 1), 1);
+    ASSERT_EQ(waitpid(child, nullptr, 0), child);
+    for (const int file : {stopped[0], stopped[1], done[0], done[1]}) close(file);
+    if (byte != 'y') GTEST_SKIP() << "no thread may trace another one here";
+  }
+}
+
+#ifndef CORNERTURN_NO_THREADS_AFTER_FORK
+
 TEST(pool, a_refusal_to_start_threads_leaves_the_caller) {
   pid_t child = fork();  // a process without helpers
   if (child == 0) {
@@ -167,7 +213,8 @@ TEST(pool, fork_beside_callers) {
       alarm(60);
       // No allocation here: another thread may hold malloc's lock. glibc would release it, a sanitizer would not.
       std::atomic<int> sum{0};
-      run_on_pool(3, 30, [](void* argument, int task) { *static_cast<std::atomic<int>*>(argument) += task; }, &sum);
+      run_on_pool(
+          3, 30, [](void* argument, int task) { *static_cast<std::atomic<int>*>(argument) += task; }, &sum);
       _exit(sum == 435 ? 0 : 1);
     }
     int status = 0;
@@ -190,6 +237,8 @@ TEST(pool, calls_from_exit_handlers) {
       },
       testing::ExitedWithCode(3), "");
 }
+
+#endif  // CORNERTURN_NO_THREADS_AFTER_FORK
 
 TEST(pool, calls_from_destructors_of_threads) {
   static std::atomic<int> right;

@@ -80,7 +80,8 @@ TEST_F(quota, version_1) {
 
 TEST_F(quota, files_with_other_texts_are_no_quota) {
   is_in_groups("0::/\nno colon\n7:\n::relative\n");
-  for (const char* text : {"", "\n", "200000", "200000 0", "200000 x", "0 100000", "-5 100000", "99999999999999999999 1"}) {
+  for (const char* text :
+       {"", "\n", "200000", "200000 0", "200000 x", "0 100000", "-5 100000", "99999999999999999999 1"}) {
     write("/sys/fs/cgroup/cpu.max", text);
     EXPECT_EQ(found(), 0) << text;
   }

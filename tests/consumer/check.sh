@@ -15,6 +15,7 @@ consume() {  # consume HOW [cmake argument...]
   CCACHE_BASEDIR=$scratch/app cmake --build "$scratch/app"
   "$scratch/app/consumer_cpp"
   "$scratch/app/consumer_c"
+  [ ! -x "$scratch/app/consumer_unload" ] || timeout 100 "$scratch/app/consumer_unload" "$(cat "$scratch/app/library.txt")"
 }
 
 install_moved() {  # installs BUILD $1, then moves the tree: no file in it may hold the old path
