@@ -1,4 +1,4 @@
-// The threads of the command are those of the library.
+// The command runs its tasks on the library's threads.
 #pragma once
 
 #include <cstdint>

@@ -97,7 +97,7 @@ void run_in_place(const planning::in_place_choice& chosen, std::byte* data, std:
       run_repeats(chosen, program, 0, program.repeat.total, data, workspace, parallel);
       continue;
     }
-    // A unit is a workspace. Whoever has one claims repeats until none is left, so a unit that begins late has none.
+    // A unit is a workspace. Its thread claims repeats until none is left, so a unit that begins late does no work.
     struct team {
       const planning::in_place_choice& chosen;
       const planning::in_place_program& program;

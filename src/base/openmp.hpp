@@ -1,4 +1,4 @@
-// What the program's OpenMP runtime says, if it has one. The library itself uses none: the references are weak.
+// Asks the OpenMP runtime of the program, if it has one. The library itself uses none: the references are weak.
 #pragma once
 
 #include <sched.h>

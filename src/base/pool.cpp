@@ -1,7 +1,7 @@
-// Threads that nobody waits for.
+// A pool of threads. A call waits for units of work, not for threads.
 //
 //   1. a caller posts its job in a free slot. Each thread of the job has a queue: its share of the tasks
-//   2. a thread claims the tasks of its own queue, then those of the others. So a loop of calls finds its data in the caches of
+//   2. a thread claims the tasks of its own queue, then tasks of other queues. So a loop of calls finds its data in the caches of
 //      the same cores, and a helper that comes late, or never, delays no call: others take its tasks
 //   3. the caller returns when all tasks are done. It spins briefly for the tasks that helpers have begun, then sleeps
 //   4. an idle helper spins, then sleeps until somebody wakes it. While c callers work on n cores, the first n - c helpers may
@@ -172,7 +172,7 @@ void* be_a_helper(void* argument) {
     const std::uint32_t alarm = mine.alarm.load(std::memory_order_relaxed);
     all.sleepers.fetch_add(1, std::memory_order_seq_cst);
     mine.asleep.store(true, std::memory_order_seq_cst);
-    // A post before `asleep` was set woke nobody. If another thread has cleared `asleep`, the alarm rings soon.
+    // A post before `asleep` was set woke no thread. If another thread has cleared `asleep`, the alarm rings soon.
     const bool stays_awake = all.posts.load(std::memory_order_seq_cst) != seen && mine.asleep.exchange(false);
     if (!stays_awake) mine.alarm.wait(alarm, std::memory_order_acquire);
     all.sleepers.fetch_sub(1, std::memory_order_relaxed);
