@@ -47,14 +47,28 @@ def permute(x: Any, axes: tuple[int, ...], out: Any, stream: object, plan: _core
         return with_torch._permute(x, axes, out, stream, plan, threads)
     if _is_jax(x):
         from . import jax as with_jax
-        for name, value in (("out", out), ("stream", stream), ("plan", plan), ("threads", threads or None)):
-            if value is not None:
-                raise TypeError(f"{name} is given, but x is a JAX array: JAX arrays are immutable, and XLA orders and "
-                                f"compiles the work. Wanted: no {name}")
+        _refuse_for_jax(out=out, stream=stream, threads=threads or None)
+        if plan is not None:
+            _core._check_plan(plan, with_jax._memory(x))
         return with_jax.permute_dims(x, axes)
     if _is(x, "cupy", "ndarray"):
         return _permute_cupy(x, axes, out, stream, plan)
     return _permute_other(x, axes, out, stream, plan, threads)
+
+
+def _refuse_for_jax(**given: object) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise TypeError(f"{name} is given, but x is a JAX array: JAX arrays are immutable, and XLA orders and compiles "
+                            f"the work. Wanted: no {name}")
+
+
+def check_plan(x: Any, out: Any, threads: int, kernel: object) -> None:
+    """Refuse the arguments of a plan that no call of it could obey."""
+    if _is_jax(x):
+        _refuse_for_jax(out=out, threads=threads or None, kernel=kernel)
+    elif _is_jax(out):
+        raise TypeError(f"out is a JAX array, which is immutable. Wanted: a mutable array, as x, which is a {_kind(x)}")
 
 
 def transpose_inplace_(x: Any, stream: object, threads: int) -> Any:
@@ -79,6 +93,9 @@ def describe(x: Any) -> object:
         return with_torch._memory(x)
     if _is(x, "cupy", "ndarray"):
         return _memory_of_cupy(x)
+    if _is_jax(x):
+        from . import jax as with_jax
+        return with_jax._memory(x)
     return _borrow(x, None)[0]
 
 

@@ -5,6 +5,8 @@ operations. These functions are for large transposes that XLA cannot fuse.
 """
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,11 +15,12 @@ import numpy
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from . import _core
+from . import _core, _jax_sharding
 from ._frameworks import _kind
 
 __all__ = ["matrix_transpose", "permute_dims", "rearrange"]
 
+_TARGET = "cornerturn_permute_dims"  # of XLA's foreign function interface
 _handlers = _core._jax_handlers()
 if not _handlers:
     raise ImportError("this build of cornerturn has no handlers for JAX: it was built without jaxlib's headers. "
@@ -25,25 +28,48 @@ if not _handlers:
 _platforms = {"cpu": "cpu", "CUDA": "cuda"} if any(one["name"] == "cuda" and one["present"] for one in _core.backends()) \
     else {"cpu": "cpu"}
 
-_permute = Primitive("cornerturn_permute_dims")
+_permute = Primitive(_TARGET)
 
 
-def _inverse(axes: Sequence[int]) -> tuple[int, ...]:
-    return tuple(axes.index(k) for k in range(len(axes)))
+def _type(x: Any, *, axes: tuple[int, ...]) -> Any:
+    """Return the type of the result. JAX's own rule also permutes its sharding, and keeps whatever else a type has."""
+    return jax.lax.transpose_p.abstract_eval(x, permutation=axes)[0]
 
 
-def _abstract(x: Any, *, axes: tuple[int, ...]) -> Any:
-    return x.update(shape=tuple(x.shape[k] for k in axes))
+_compiled = jax.jit(_permute.bind, static_argnames="axes")
+
+
+def _run(x: Any, *, axes: tuple[int, ...]) -> Any:
+    if jax.config.jax_disable_jit:  # jit would call this function again
+        with jax.disable_jit(False):
+            return _compiled(x, axes=axes)
+    return _compiled(x, axes=axes)
+
+
+_lower_to_xla = mlir.lower_fun(lambda x, axes: jax.lax.transpose(x, axes), multiple_results=False)
+
+
+def _device_count(context: Any) -> int:
+    """Return the number of devices among which XLA divides the program. In a manual region one device has all its data."""
+    if isinstance(context, mlir.SPMDAxisContext):
+        return 1 if set(context.manual_axes) == set(context.mesh.axis_names) else int(context.mesh.size)
+    return context.num_devices if isinstance(context, mlir.ShardingContext) else 1
 
 
 def _lower(ctx: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
-    return jax.ffi.ffi_lowering("cornerturn_permute_dims")(ctx, x, axes=numpy.array(axes, dtype=numpy.int64))
+    module = ctx.module_context
+    divided = _device_count(module.axis_context) > 1
+    # An exported program must run where cornerturn is not installed.
+    if module.lowering_parameters.for_export or (divided and not _jax_sharding.present):
+        return _lower_to_xla(ctx, x, axes=axes)
+    made = jax.ffi.ffi_lowering(_TARGET)(ctx, x, axes=numpy.array(axes, dtype=numpy.int64))
+    if divided and jax.config.jax_use_shardy_partitioner:
+        made[0].owner.attributes["sdy.sharding_rule"] = _jax_sharding.rule(ctx.avals_in[0].shape, axes)
+    return made
 
 
 def _backward(cotangent: Any, x: Any, *, axes: tuple[int, ...]) -> list[Any]:
-    if isinstance(cotangent, ad.Zero):
-        return [ad.Zero(x.aval)]
-    return [_permute.bind(cotangent, axes=_inverse(axes))]
+    return [_permute.bind(cotangent, axes=tuple(axes.index(k) for k in range(len(axes))))]
 
 
 def _batch(operands: Sequence[Any], dims: Sequence[int], *, axes: tuple[int, ...]) -> tuple[Any, int]:
@@ -52,15 +78,18 @@ def _batch(operands: Sequence[Any], dims: Sequence[int], *, axes: tuple[int, ...
     return _permute.bind(x, axes=(batch, *mapped)), 0
 
 
-for _platform, _name in _platforms.items():
-    jax.ffi.register_ffi_target("cornerturn_permute_dims", _handlers[_platform], platform=_platform)
-    mlir.register_lowering(_permute, _lower, platform=_name)
-_permute.def_impl(jax.jit(_permute.bind, static_argnames="axes"))
-_permute.def_abstract_eval(_abstract)
+_permute.def_impl(_run)
+_permute.def_abstract_eval(_type)
 ad.deflinear2(_permute, _backward)
 batching.primitive_batchers[_permute] = _batch
+mlir.register_lowering(_permute, _lower_to_xla)  # on other platforms
+for _platform, _name in _platforms.items():
+    jax.ffi.register_ffi_target(_TARGET, _handlers[_platform], platform=_platform)
+    mlir.register_lowering(_permute, _lower, platform=_name)
+_jax_sharding.register(_TARGET)
 
 
+@functools.cache
 def _is_whole_bytes(dtype: Any) -> bool:
     if jax.dtypes.issubdtype(dtype, jax.dtypes.extended):  # such as the keys of jax.random
         return False
@@ -70,12 +99,25 @@ def _is_whole_bytes(dtype: Any) -> bool:
 
 
 def _array(x: Any) -> Any:
+    if isinstance(x, jax.Array):
+        return x
     if not hasattr(x, "shape"):
         raise TypeError(f"x is a {_kind(x)}. Wanted: an array of JAX or NumPy")
     try:
         return jax.numpy.asarray(x)
     except TypeError:
         raise TypeError(f"x is a {_kind(x)} of dtype {getattr(x, 'dtype', None)}. Wanted: a dtype of JAX") from None
+
+
+def _memory(x: Any) -> tuple[int, tuple[int, ...], tuple[int, ...], int, bool]:
+    """Describe `x` for a plan, by its type alone: a tracer has no memory yet."""
+    _check(x)
+    platform = jax.default_backend() if isinstance(x, jax.core.Tracer) else next(iter(x.devices())).platform
+    if platform not in ("cpu", "gpu"):
+        raise TypeError(f"x is a JAX array on a {platform}. Wanted: the CPU or a CUDA device, for a plan")
+    size = x.dtype.itemsize
+    strides = tuple(size * math.prod(x.shape[k + 1:]) for k in range(x.ndim))
+    return 0, x.shape, strides, size, platform == "gpu"
 
 
 def permute_dims(x: jax.Array, axes: Sequence[int]) -> jax.Array:
@@ -104,9 +146,13 @@ def permute_dims(x: jax.Array, axes: Sequence[int]) -> jax.Array:
     return _permuted(x, _core._axes_of_sequence(axes, x.ndim))
 
 
-def _permuted(x: Any, order: tuple[int, ...]) -> jax.Array:
+def _check(x: Any) -> None:
     if not _is_whole_bytes(x.dtype):
         raise TypeError(f"x has dtype {x.dtype}. Wanted: elements of whole bytes")
+
+
+def _permuted(x: Any, order: tuple[int, ...]) -> jax.Array:
+    _check(x)
     made: jax.Array = _permute.bind(x, axes=order)
     return made
 

@@ -1,6 +1,6 @@
 #include "jax.hpp"
 
-#include <algorithm>
+#include <array>
 #include <string>
 
 #include "axes.hpp"
@@ -14,17 +14,86 @@ namespace {
 namespace nb = nanobind;
 namespace ffi = xla::ffi;
 
+// Returns the bytes of an element, or 0 for types with fewer bits than a byte and for types newer than this list.
+std::int64_t element_bytes(ffi::DataType type) {
+  switch (type) {
+    case ffi::DataType::PRED:
+    case ffi::DataType::S8:
+    case ffi::DataType::U8:
+    case ffi::DataType::F8E3M4:
+    case ffi::DataType::F8E4M3:
+    case ffi::DataType::F8E4M3FN:
+    case ffi::DataType::F8E4M3B11FNUZ:
+    case ffi::DataType::F8E4M3FNUZ:
+    case ffi::DataType::F8E5M2:
+    case ffi::DataType::F8E5M2FNUZ:
+    case ffi::DataType::F8E8M0FNU:
+      return 1;
+    case ffi::DataType::S16:
+    case ffi::DataType::U16:
+    case ffi::DataType::F16:
+    case ffi::DataType::BF16:
+      return 2;
+    case ffi::DataType::S32:
+    case ffi::DataType::U32:
+    case ffi::DataType::F32:
+      return 4;
+    case ffi::DataType::S64:
+    case ffi::DataType::U64:
+    case ffi::DataType::F64:
+    case ffi::DataType::C64:
+      return 8;
+    case ffi::DataType::C128:
+      return 16;
+    default:
+      return 0;
+  }
+}
+
+[[noreturn]] void refuse(const std::string& sentence) { throw error(status::invalid_argument, sentence); }
+
+axis_list checked_axes(ffi::Span<const std::int64_t> axes, std::size_t rank) {
+  if (rank > most_axes) refuse("x has " + std::to_string(rank) + " axes, wanted 64 or fewer");
+  if (axes.size() != rank) {
+    refuse("axes has " + std::to_string(axes.size()) + " entries, but x has " + std::to_string(rank) +
+           " axes. Wanted: one entry for each axis");
+  }
+  axis_list made{.count = static_cast<int>(rank), .at = {}};
+  std::array<bool, most_axes> seen{};
+  for (std::size_t k = 0; k < rank; ++k) {
+    const std::int64_t axis = axes.begin()[k];
+    const auto entry = [&] { return "axes[" + std::to_string(k) + "] is " + std::to_string(axis); };
+    if (axis < 0 || axis >= made.count) refuse(entry() + ", wanted 0 to " + std::to_string(made.count - 1));
+    if (seen[axis]) refuse(entry() + ", which repeats an axis");
+    seen[axis] = true;
+    made.at[k] = static_cast<int>(axis);
+  }
+  return made;
+}
+
+view packed(const ffi::AnyBuffer& of) {
+  const auto extents = of.dimensions();
+  return {.data = of.untyped_data(),
+          .element_bytes = element_bytes(of.element_type()),
+          .rank = static_cast<int>(extents.size()),
+          .extents = extents.begin()};
+}
+
+// Any program can call this target, with any attributes and types.
 ffi::Error permute(void* stream, ffi::Span<const std::int64_t> axes, ffi::AnyBuffer x, ffi::Result<ffi::AnyBuffer> y) {
   try {
-    const auto extents = x.dimensions();
-    if (extents.size() > most_axes) return ffi::Error::InvalidArgument("cornerturn: x has more than 64 axes");
-    axis_list order{.count = static_cast<int>(extents.size()), .at = {}};
-    std::copy(axes.begin(), axes.end(), order.at.begin());
-    const view packed{.element_bytes = static_cast<std::int64_t>(ffi::ByteWidth(x.element_type())),
-                      .rank = order.count,
-                      .extents = extents.begin()};
-    move(make_problem(packed, order), x.untyped_data(), y->untyped_data(), stream);
+    const axis_list order = checked_axes(axes, x.dimensions().size());
+    const view from = packed(x), to = packed(*y);
+    if (from.element_bytes == 0) refuse("x has elements of an unknown size. Wanted: a type of 1, 2, 4, 8 or 16 bytes");
+    if (x.element_type() != y->element_type())
+      refuse("x and the result have different element types. Wanted: equal types");
+    check_shape(from, order, to, "the result");
+    move(make_problem(from, order), from.data, to.data, stream);
     return ffi::Error::Success();
+  } catch (const error& found) {
+    const std::string sentence = std::string("cornerturn: ") + found.what();
+    return found.code() == status::invalid_argument ? ffi::Error::InvalidArgument(sentence)
+                                                    : ffi::Error::Internal(sentence);
   } catch (const std::exception& found) {
     return ffi::Error::Internal(std::string("cornerturn: ") + found.what());
   }

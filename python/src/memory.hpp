@@ -34,6 +34,9 @@ class door {
   // Returns the text of element.hpp; empty for NumPy, PyTorch and CuPy, whose dtypes the caller compares
   [[nodiscard]] const std::string& type() const noexcept { return type_; }
 
+  // Returns whether Python described the memory, so it is neither an ndarray nor a tensor
+  [[nodiscard]] bool is_described() const noexcept { return how_ == kind::fixed; }
+
  private:
   enum class kind { numpy, torch, fixed };
   void describe(nb::handle memory, const char* name);

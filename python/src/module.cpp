@@ -206,12 +206,21 @@ std::optional<std::string> kernel_of(nb::handle kernel) {
   return std::string(found);
 }
 
+// Refuses memory of another layout than the plan's.
+void check_plan(const planned& held, nb::handle memory) {
+  const door of_x(memory);
+  const view x = of_x.look();
+  check_fits(held, make_problem(x, held.axes), x);
+}
+
 planned make_plan(nb::handle x, nb::handle axes, nb::handle out, int threads,
                   const std::optional<std::string>& kernel) {
   const request asked = request_of(axes);
   const door of_x(x);
   std::optional<door> of_out;
   if (!out.is_none()) of_out.emplace(out, "out");
+  if (of_x.is_described() || (of_out && of_out->is_described()))
+    until_exit([&] { return nb::object(frameworks("check_plan")(x, out, threads, kernel)); });
   const view from = of_x.look();
   const axis_list order = resolve(asked, from.rank);
   std::optional<view> to;
@@ -337,7 +346,7 @@ NB_MODULE(_core, m) {
 
   if (PyModule_AddFunctions(m.ptr(), functions) < 0) throw nb::python_error();
 
-  nb::class_<planned>(m, "plan", plan_doc)
+  nb::class_<planned>(m, "plan", plan_doc, nb::is_weak_referenceable())  // jax.jit wants weak references
       .def(
           "__init__",
           [](planned* self, const nb::args& given, const nb::kwargs& named) {
@@ -378,6 +387,8 @@ NB_MODULE(_core, m) {
         "plan"_a = nb::none(), "threads"_a = 0,
         nb::sig("def _move_memory(src: object, dst: object, axes: Sequence[int], stream: object = None, "
                 "plan: plan | None = None, threads: int = 0) -> None"));
+  m.def("_check_plan", entered(check_plan), "plan"_a, "memory"_a,
+        nb::sig("def _check_plan(plan: plan, memory: object) -> None"));
   m.def("_apply_memory", entered(apply_memory), "src"_a, "dst"_a, "second"_a.none(), "axes"_a, "types"_a, nb::kw_only(),
         "alpha"_a, "beta"_a, "conj"_a, "saturate"_a, "scale"_a.none(), "stream"_a.none(), "threads"_a,
         nb::sig("def _apply_memory(src: object, dst: object, second: object, axes: Sequence[int], "

@@ -232,6 +232,13 @@ problem make_problem(const view& x, const axis_list& axes, const view* out) {
   return bytes_of(x) == 0 ? empty_problem(x) : problem_of_elements(x, axes, out);
 }
 
+void check_fits(const planned& held, const problem& what, const view& x) {
+  if (what == held.what) return;
+  refuse(status::invalid_argument, "the arrays do not fit the plan: x has shape " + shape_text(x.rank, x.extents) +
+                                       " and an element size of " + std::to_string(x.element_bytes) +
+                                       ". Wanted: the shape, element size and strides of the plan's x and out");
+}
+
 void run(const view& x, const axis_list& axes, const view& out, const execution& how) {
   const std::int64_t bytes = checked_bytes(x);
   if (out.is_read_only) refuse(status::invalid_argument, "out is read-only");
@@ -240,11 +247,7 @@ void run(const view& x, const axis_list& axes, const view& out, const execution&
                                          std::to_string(x.element_bytes) + " bytes. Wanted: equal sizes");
   }
   const problem what = bytes == 0 ? empty_problem(x) : problem_of_elements(x, axes, &out);
-  if (how.held != nullptr && what != how.held->what) {
-    refuse(status::invalid_argument, "the arrays do not fit the plan: x has shape " + shape_text(x.rank, x.extents) +
-                                         " and an element size of " + std::to_string(x.element_bytes) +
-                                         ". Wanted: the shape, element size and strides of the plan's x and out");
-  }
+  if (how.held != nullptr) check_fits(*how.held, what, x);
   if (bytes == 0) return;
   check_address(x, "x");
   check_address(out, "out");

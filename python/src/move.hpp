@@ -50,6 +50,9 @@ struct planned {
   plan how;
 };
 
+// Errors  ValueError: `what`, the problem of x, is not the plan's
+void check_fits(const planned& held, const problem& what, const view& x);
+
 // How to execute a copy.
 struct execution {
   void* stream = nullptr;         // on a GPU

@@ -9,6 +9,8 @@ import cornerturn as ct
 
 jax = pytest.importorskip("jax")
 jnp = jax.numpy
+import jax_programs  # noqa: E402
+
 import cornerturn.jax as ctj  # noqa: E402
 
 DTYPES = ["bool", "uint8", "int16", "int32", "float16", "bfloat16", "float32", "complex64", "float8_e4m3fn", "float8_e5m2"]
@@ -93,6 +95,119 @@ def test_explains():
     assert not on_cpu or ct.plan(x).kernel == ct.plan(np.asarray(x)).kernel
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_programs(seed):
+    text, wanted, x = jax_programs.program(seed, jnp.transpose)
+    _, found, _ = jax_programs.program(seed, ctj.permute_dims)
+    assert jax_programs.same(found(x), wanted(x)), text
+
+
+@pytest.mark.parametrize("transpose", [ct.matrix_transpose, ctj.matrix_transpose, lambda x: ct.plan(x)(x),
+                                       lambda x: ct.rearrange(x, "a b -> b a"), lambda x: ctj.permute_dims(x, (-1, 0))])
+def test_without_jit(transpose):
+    x = unique((3, 5))
+    with jax.disable_jit():
+        assert same_bits(transpose(x), x.T)
+        assert same_bits(jax.jit(transpose)(x), x.T)
+        assert same_bits(jax.vmap(transpose)(x[None]), x.T[None])
+        assert jax.config.jax_disable_jit
+        weight = jnp.arange(15.0).reshape(5, 3)
+        assert same_bits(jax.grad(lambda x: (transpose(x) * weight).sum())(jnp.zeros((3, 5))), weight.T)
+    assert not jax.config.jax_disable_jit
+
+
+def test_types():
+    weak = jnp.asarray(2.0)
+    assert weak.weak_type and ctj.permute_dims(weak, ()).weak_type
+    x = unique((3, 5), "float16")
+    for call in (ctj.matrix_transpose, ct.matrix_transpose):
+        assert call(x).weak_type is False and call(x).sharding.is_equivalent_to(x.T.sharding, 2)
+        shape = jax.eval_shape(call, x)
+        assert (shape.shape, shape.dtype, shape.sharding) == ((5, 3), x.dtype, jax.eval_shape(jnp.matrix_transpose, x).sharding)
+
+
+def test_plans_run():
+    x = unique((3, 5, 7))
+    for plan in (ct.plan(x, (2, 0, 1)), ct.plan(np.asarray(x), (2, 0, 1)), ct.plan(x, "a b c -> c a b")):
+        wanted = x.transpose(2, 0, 1)
+        assert plan.axes == (2, 0, 1)
+        assert same_bits(plan(x), wanted) and isinstance(plan(x), jax.Array)
+        assert same_bits(jax.jit(plan)(x + 1), wanted + 1)
+        assert same_bits(jax.vmap(plan)(x[None]), wanted[None])
+    assert plan(x.view("int32")).dtype == "int32"  # the layout counts, not the type
+
+    def traced(x):
+        plan = ct.plan(x, (2, 0, 1))
+        assert plan.kernel and "7" in plan.explain()
+        return plan(x)
+
+    assert same_bits(jax.jit(traced)(x), wanted)
+    assert same_bits(jax.vmap(traced)(x[None]), wanted[None])
+    assert same_bits(jax.jvp(traced, (x,), (x + x,))[1], wanted + wanted)
+    assert same_bits(jax.linearize(traced, x)[1](x), wanted)
+
+
+def test_exports():
+    export = pytest.importorskip("jax.export")
+    x = unique((3, 5))
+    made = export.export(jax.jit(lambda x: ctj.matrix_transpose(x) + 1))
+    assert same_bits(made(x).call(x), x.T + 1)
+    assert "@cornerturn" not in made(x).mlir_module()  # it runs where cornerturn is not installed
+    rows, = export.symbolic_shape("rows")
+    assert same_bits(made(jax.ShapeDtypeStruct((rows, 5), "float32")).call(x), x.T + 1)
+    everywhere = export.export(jax.jit(ctj.matrix_transpose), platforms=("cpu", "cuda", "tpu"))
+    assert everywhere(x).platforms == ("cpu", "cuda", "tpu") and same_bits(everywhere(x).call(x), x.T)
+
+
+def test_other_platforms():
+    lowered = jax.jit(ctj.matrix_transpose).trace(unique((3, 5))).lower(lowering_platforms=("tpu",)).as_text()
+    assert "stablehlo.transpose" in lowered and "custom_call" not in lowered
+
+
+# The target is public: every program can call it, with any attributes.
+@pytest.mark.parametrize("shape,axes,sentence", [
+    ((4, 3), range(100_000), "axes has 100000 entries, but x has 2 axes. Wanted: one entry for each axis"),
+    ((4, 3), [], "axes has 0 entries, but x has 2 axes"),
+    ((4, 3), [57, 9_999_999], r"axes\[0\] is 57, wanted 0 to 1"),
+    ((4, 3), [-1, 0], r"axes\[0\] is -1, wanted 0 to 1"),
+    ((4, 3), [1, 2**32], r"axes\[1\] is 4294967296, wanted 0 to 1"),
+    ((4, 3), [1, 1], r"axes\[1\] is 1, which repeats an axis"),
+    ((1,), [1, 0], r"the result has shape \(1,\), wanted \(4, 3\)"),
+    ((3, 4), [1, 0], r"the result has shape \(3, 4\), wanted \(4, 3\)"),
+    ((4, 3, 1), [1, 0], r"the result has shape \(4, 3, 1\), wanted \(4, 3\)"),
+])
+@pytest.mark.parametrize("compiled", [True, False])
+def test_target_refuses(shape, axes, sentence, compiled):
+    def call(x):
+        wanted = jax.ShapeDtypeStruct(shape, x.dtype)
+        return jax.ffi.ffi_call("cornerturn_permute_dims", wanted)(x, axes=np.asarray(axes, np.int64))
+    with pytest.raises(Exception, match="cornerturn: " + sentence):
+        jax.block_until_ready((jax.jit(call) if compiled else call)(unique((3, 4))))
+
+
+@pytest.mark.parametrize("x,wanted,sentence", [
+    ("float32", "int32", "x and the result have different element types"),
+    ("float32", "float64", "x and the result have different element types"),
+    ("float32", "int8", "x and the result have different element types"),
+    ("int4", "int4", "x has elements of an unknown size"),
+    ("uint4", "uint8", "x has elements of an unknown size"),
+])
+def test_target_refuses_types(x, wanted, sentence):
+    with jax.experimental.enable_x64() if hasattr(jax.experimental, "enable_x64") else jax.enable_x64(True):
+        call = jax.ffi.ffi_call("cornerturn_permute_dims", jax.ShapeDtypeStruct((4, 3), jnp.dtype(wanted)))
+        with pytest.raises(Exception, match="cornerturn: " + sentence):
+            jax.block_until_ready(jax.jit(lambda x: call(x, axes=np.array([1, 0])))(jnp.ones((3, 4), x)))
+
+
+def test_target_with_one_array_for_both():
+    x = unique((3, 3))
+    call = jax.ffi.ffi_call("cornerturn_permute_dims", jax.ShapeDtypeStruct((3, 3), jnp.float32), input_output_aliases={0: 0})
+    try:
+        assert same_bits(jax.jit(lambda x: call(x, axes=np.array([1, 0])))(x), x.T)  # XLA made a copy
+    except Exception as found:
+        assert "cornerturn: src and dst overlap" in str(found)
+
+
 @pytest.mark.parametrize("call,kind,sentence", [
     (lambda x: ctj.permute_dims(x, (1.5, 0)), TypeError, r"axes\[0\] is a float. Wanted: an integer"),
     (lambda x: ctj.permute_dims(x, "a b c -> c b a"), TypeError, "axes is a str. Wanted: a sequence of integers"),
@@ -111,7 +226,19 @@ def test_explains():
     (lambda x: ct.matrix_transpose(x, stream=1), TypeError, "stream is given, but x is a JAX array"),
     (lambda x: ct.transpose_inplace_(x), TypeError, "x is a JAX array, which is immutable. Wanted: cornerturn.matrix"),
     (lambda x: jax.jit(ct.transpose_inplace_)(x), TypeError, "x is a JAX array, which is immutable"),
-    (lambda x: ct.plan(x)(x), TypeError, "plan is given, but x is a JAX array"),
+    (lambda x: ct.plan(x, threads=2), TypeError, "threads is given, but x is a JAX array"),
+    (lambda x: ct.plan(x, kernel="cpu_reference"), TypeError, "kernel is given, but x is a JAX array"),
+    (lambda x: ct.plan(x, out=x.T), TypeError, "out is given, but x is a JAX array"),
+    (lambda x: ct.plan(np.ones((3, 4)), out=jnp.ones((4, 3))), TypeError, "out is a JAX array, which is immutable"),
+    (lambda x: ct.plan(x)(x, out=x.T), TypeError, "out is given, but x is a JAX array"),
+    (lambda x: ct.plan(x)(x.T), ValueError, r"the arrays do not fit the plan: x has shape \(4, 3\)"),
+    (lambda x: ct.plan(x)(x.astype("int8")), ValueError, "the arrays do not fit the plan: .* an element size of 1"),
+    (lambda x: ct.plan(x)(x[0]), ValueError, "axes has 2 entries, but x has 1 axis"),
+    (lambda x: jax.jit(lambda x: ct.plan(x, (0, 0))(x))(x), ValueError, r"axes\[1\] is 0, which repeats an axis"),
+    (lambda x: ct.plan(x.astype("int4")), TypeError, "x has dtype int4. Wanted: elements of whole bytes"),
+    (lambda x: ctj.matrix_transpose(x.astype("float4_e2m1fn")), TypeError, "x has dtype float4_e2m1fn"),
+    (lambda x: jax.jit(lambda x: ctj.matrix_transpose(x.astype("uint2")))(x), TypeError, "x has dtype uint2"),
+    (lambda x: ctj.matrix_transpose(jax.ShapeDtypeStruct((3, 4), "float32")), TypeError, "x is a .*ShapeDtypeStruct"),
     (lambda x: ctj.matrix_transpose(x.astype("int4")), TypeError, "x has dtype int4. Wanted: elements of whole bytes"),
     (lambda x: ctj.matrix_transpose(jax.random.split(jax.random.key(0), 4).reshape(2, 2)), TypeError, "x has dtype key"),
 ], ids=lambda value: value if isinstance(value, str) else "")
