@@ -49,6 +49,13 @@ def _run(x: Any, *, axes: tuple[int, ...]) -> Any:
 _lower_to_xla = mlir.lower_fun(lambda x, axes: jax.lax.transpose(x, axes), multiple_results=False)
 
 
+def _is_too_deep(shape: Sequence[int], axes: Sequence[int]) -> bool:
+    """Return whether more than 16 axes longer than 1 are left where neighbours in both arrays are one axis."""
+    longer = [k for k in axes if shape[k] != 1]
+    place = {k: number for number, k in enumerate(sorted(longer))}
+    return sum(place[k] != place[before] + 1 for before, k in zip(longer, longer[1:], strict=False)) >= 16
+
+
 def _device_count(context: Any) -> int:
     """Return the number of devices among which XLA divides the program. In a manual region one device has all its data."""
     if isinstance(context, mlir.SPMDAxisContext):
@@ -56,12 +63,23 @@ def _device_count(context: Any) -> int:
     return context.num_devices if isinstance(context, mlir.ShardingContext) else 1
 
 
-def _lower(ctx: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
+def _call_with_operand(x: Any, *, axes: tuple[int, ...]) -> Any:
+    made = jax.ShapeDtypeStruct(tuple(x.shape[k] for k in axes), x.dtype)
+    return jax.ffi.ffi_call(_TARGET + "_by_operand", made)(x, numpy.array(axes, dtype=numpy.int32))
+
+
+_lower_with_operand = mlir.lower_fun(_call_with_operand, multiple_results=False)
+
+
+def _lower(ctx: Any, x: Any, *, axes: tuple[int, ...], by_operand: bool = False) -> Any:
     module = ctx.module_context
     divided = _device_count(module.axis_context) > 1
-    # An exported program must run where cornerturn is not installed.
-    if module.lowering_parameters.for_export or (divided and not _jax_sharding.present):
+    # An exported program must run where cornerturn is not installed, and may have symbols in its shapes.
+    if (module.lowering_parameters.for_export or _is_too_deep(ctx.avals_in[0].shape, axes)
+            or (divided and not _jax_sharding.present)):
         return _lower_to_xla(ctx, x, axes=axes)
+    if by_operand:
+        return _lower_with_operand(ctx, x, axes=axes)
     made = jax.ffi.ffi_lowering(_TARGET)(ctx, x, axes=numpy.array(axes, dtype=numpy.int64))
     if divided and jax.config.jax_use_shardy_partitioner:
         made[0].owner.attributes["sdy.sharding_rule"] = _jax_sharding.rule(ctx.avals_in[0].shape, axes)
@@ -88,10 +106,19 @@ for _platform, _name in _platforms.items():
     mlir.register_lowering(_permute, _lower, platform=_name)
 _jax_sharding.register(_TARGET)
 
+if jax.__version_info__ < (0, 7, 2):
+    # The compiler for the CPU ends the process at a call with attributes whose operand is a concatenation.
+    jax.ffi.register_ffi_target(_TARGET + "_by_operand", _handlers["cpu by operand"], platform="cpu")
+    mlir.register_lowering(_permute, functools.partial(_lower, by_operand=True), platform="cpu")
+if jax.__version_info__ < (0, 6):
+    from jax.experimental import shard_map
+    shard_map.register_standard_check(_permute)
+    shard_map.register_standard_rewrite(_permute)
+
 
 @functools.cache
 def _is_whole_bytes(dtype: Any) -> bool:
-    if jax.dtypes.issubdtype(dtype, jax.dtypes.extended):  # such as the keys of jax.random
+    if jax.dtypes.issubdtype(dtype, jax.dtypes.extended) or dtype == jax.dtypes.float0:  # keys of jax.random; no tangent
         return False
     if jax.dtypes.issubdtype(dtype, numpy.integer):
         return bool(jax.numpy.iinfo(dtype).bits % 8 == 0)
@@ -101,8 +128,10 @@ def _is_whole_bytes(dtype: Any) -> bool:
 def _array(x: Any) -> Any:
     if isinstance(x, jax.Array):
         return x
-    if not hasattr(x, "shape"):
+    if not hasattr(x, "shape") and not hasattr(x, "__jax_array__"):
         raise TypeError(f"x is a {_kind(x)}. Wanted: an array of JAX or NumPy")
+    if isinstance(x, getattr(jax, "Ref", ())):
+        raise TypeError("x is a reference. Wanted: an array, such as x[...]")
     try:
         return jax.numpy.asarray(x)
     except TypeError:

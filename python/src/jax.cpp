@@ -1,5 +1,6 @@
 #include "jax.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -103,6 +104,18 @@ ffi::Error permute_on_cpu(ffi::Span<const std::int64_t> axes, ffi::AnyBuffer x, 
   return permute(nullptr, axes, x, y);
 }
 
+// For JAX before 0.7.2: see jax.py. Too many axes stay too many.
+ffi::Error permute_by_operand(ffi::AnyBuffer x, ffi::BufferR1<ffi::DataType::S32> axes, ffi::Result<ffi::AnyBuffer> y) {
+  std::array<std::int64_t, most_axes + 1> order{};
+  const std::size_t count = std::min(axes.element_count(), order.size());
+  std::copy_n(axes.typed_data(), count, order.begin());
+  return permute(nullptr, {order.data(), count}, x, y);
+}
+
+XLA_FFI_DEFINE_HANDLER(
+    cpu_handler_by_operand, permute_by_operand,
+    ffi::Ffi::Bind().Arg<ffi::AnyBuffer>().Arg<ffi::BufferR1<ffi::DataType::S32>>().Ret<ffi::AnyBuffer>());
+
 XLA_FFI_DEFINE_HANDLER(
     cpu_handler, permute_on_cpu,
     ffi::Ffi::Bind().Attr<ffi::Span<const std::int64_t>>("axes").Arg<ffi::AnyBuffer>().Ret<ffi::AnyBuffer>());
@@ -125,6 +138,7 @@ nb::capsule capsule(XLA_FFI_Error* (*handler)(XLA_FFI_CallFrame*)) {
 nb::dict handlers() {
   nb::dict found;
   found["cpu"] = capsule(cpu_handler);
+  found["cpu by operand"] = capsule(cpu_handler_by_operand);
   found["CUDA"] = capsule(cuda_handler);
   return found;
 }

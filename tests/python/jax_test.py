@@ -159,6 +159,37 @@ def test_exports():
     assert everywhere(x).platforms == ("cpu", "cuda", "tpu") and same_bits(everywhere(x).call(x), x.T)
 
 
+def test_many_axes_that_do_not_fold():
+    x = unique((2,) * 17)
+    axes = tuple(reversed(range(17)))
+    assert same_bits(ctj.permute_dims(x, axes), x.transpose(axes))
+    mapped = jax.vmap(lambda x: ctj.permute_dims(x, axes[1:]))
+    assert same_bits(mapped(x), x.transpose(0, *axes[:-1]))
+    for shape, axes, by_cornerturn in ((x.shape, axes, False), (x.shape, (*range(8, 17), *range(8)), True),
+                                       (x.shape[1:], axes[1:], True), ((1, *x.shape[1:]), axes, True)):
+        lowered = jax.jit(lambda x, axes=axes: ctj.permute_dims(x, axes)).lower(jnp.zeros(shape)).as_text()
+        assert ("@cornerturn" in lowered) == by_cornerturn
+
+
+def test_objects_with_an_array():
+    class Holder:
+        def __jax_array__(self):
+            return unique((3, 5))
+    assert same_bits(ctj.matrix_transpose(Holder()), unique((3, 5)).T)
+
+
+def test_concatenation():
+    x = unique((16, 24, 8))
+    assert same_bits(jax.jit(lambda x: ctj.permute_dims(jnp.concatenate([x, x], 2), (2, 0, 1)))(x),
+                     jnp.concatenate([x, x], 2).transpose(2, 0, 1))
+
+
+def test_donates():
+    x = unique((64, 64))
+    assert same_bits(jax.jit(ctj.matrix_transpose, donate_argnums=0)(x + 0), x.T)
+    assert same_bits(jax.jit(lambda x: ctj.matrix_transpose(x) + x, donate_argnums=0)(x + 0), x.T + x)
+
+
 def test_other_platforms():
     lowered = jax.jit(ctj.matrix_transpose).trace(unique((3, 5))).lower(lowering_platforms=("tpu",)).as_text()
     assert "stablehlo.transpose" in lowered and "custom_call" not in lowered
@@ -238,6 +269,7 @@ def test_target_with_one_array_for_both():
     (lambda x: ct.plan(x.astype("int4")), TypeError, "x has dtype int4. Wanted: elements of whole bytes"),
     (lambda x: ctj.matrix_transpose(x.astype("float4_e2m1fn")), TypeError, "x has dtype float4_e2m1fn"),
     (lambda x: jax.jit(lambda x: ctj.matrix_transpose(x.astype("uint2")))(x), TypeError, "x has dtype uint2"),
+    (lambda x: ctj.matrix_transpose(np.zeros((2, 3), jax.dtypes.float0)), TypeError, "x has dtype .*float0"),
     (lambda x: ctj.matrix_transpose(jax.ShapeDtypeStruct((3, 4), "float32")), TypeError, "x is a .*ShapeDtypeStruct"),
     (lambda x: ctj.matrix_transpose(x.astype("int4")), TypeError, "x has dtype int4. Wanted: elements of whole bytes"),
     (lambda x: ctj.matrix_transpose(jax.random.split(jax.random.key(0), 4).reshape(2, 2)), TypeError, "x has dtype key"),
