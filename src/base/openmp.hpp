@@ -1,4 +1,4 @@
-// Asks the OpenMP runtime of the program, if it has one. The library itself uses none: the references are weak.
+// Asks the OpenMP runtime of the program, if it has one. The library itself uses none.
 #pragma once
 
 #include <sched.h>

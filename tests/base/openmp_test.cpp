@@ -7,7 +7,7 @@
 
 #include "base/parallel.hpp"
 
-// This program links an OpenMP runtime, so the weak references have values.
+// This program links an OpenMP runtime.
 namespace cornerturn::base {
 namespace {
 
