@@ -3,9 +3,15 @@
 The functions take arrays of NumPy, PyTorch, CuPy and JAX, on the CPU or on an NVIDIA GPU. The result is an array of the
 framework of the argument. `cornerturn.torch` and `cornerturn.jax` contain functions for one framework only.
 """
+import sys as _sys
+
 from . import _core
 from ._batch import batch
 from ._core import backends, matrix_transpose, permute_dims, plan, rearrange, transpose_inplace_
 
 __all__ = ["__version__", "backends", "batch", "matrix_transpose", "permute_dims", "plan", "rearrange", "transpose_inplace_"]
 __version__: str = _core._version
+
+# A free-threaded Python turns the lock on when it imports a module like _core, unless PYTHON_GIL=0 or -X gil=0 forbids it.
+if not getattr(_sys, "_is_gil_enabled", lambda: True)():
+    raise ImportError("cornerturn found a Python whose global interpreter lock is off, wanted it on: unset PYTHON_GIL and -X gil")
