@@ -39,11 +39,14 @@ bool reach_fits(const problem& what, std::int64_t bytes, std::int64_t axis::*str
 void check_nests(const problem& what, const char* side, std::int64_t axis::*strides) {
   std::array<int, max_rank> order{};
   int count = 0;
-  for (int k = 0; k < what.rank; ++k) {
-    if (what.axes[k].extent > 1) order[count++] = k;
+  for (int k = 0; k < what.rank; ++k) {  // an insertion sort: g++ 16 warns about std::sort of a short array
+    if (what.axes[k].extent <= 1) continue;
+    int at = count++;
+    for (; at > 0 && magnitude(what.axes[order[at - 1]].*strides) > magnitude(what.axes[k].*strides); --at) {
+      order[at] = order[at - 1];
+    }
+    order[at] = k;
   }
-  std::sort(order.begin(), order.begin() + count,
-            [&](int a, int b) { return magnitude(what.axes[a].*strides) < magnitude(what.axes[b].*strides); });
   std::int64_t reach = 0;  // largest distance between two elements of the axes so far
   for (int k = 0; k < count; ++k) {
     const axis& one = what.axes[order[k]];
