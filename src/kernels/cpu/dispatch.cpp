@@ -11,6 +11,8 @@ namespace {
 
 std::atomic<dispatched*> chosen{nullptr};
 
+std::atomic<std::int64_t> known_targets{0};  // 0: to be detected
+
 template <std::size_t... Bytes>
 bool is_listed(std::int64_t bytes, std::index_sequence<Bytes...> /*all*/) noexcept {
   return ((bytes == static_cast<std::int64_t>(Bytes)) || ...);
@@ -18,9 +20,18 @@ bool is_listed(std::int64_t bytes, std::index_sequence<Bytes...> /*all*/) noexce
 
 }  // namespace
 
+std::int64_t simd_target_bits() noexcept {
+  std::int64_t found = known_targets.load(std::memory_order_relaxed);
+  if (found == 0) {
+    found = hwy::SupportedTargets() & HWY_TARGETS;
+    known_targets.store(found, std::memory_order_relaxed);
+  }
+  return found;
+}
+
 bool stores_lines_from_registers() noexcept {
 #if defined(__x86_64__)
-  return (hwy::SupportedTargets() & HWY_TARGETS & (HWY_AVX3 | (HWY_AVX3 - 1))) != 0;
+  return (simd_target_bits() & (HWY_AVX3 | (HWY_AVX3 - 1))) != 0;
 #else
   return false;
 #endif
@@ -47,6 +58,7 @@ void dispatched::remember(function best) noexcept {
 }
 
 void dispatched::forget_all() noexcept {
+  known_targets.store(0, std::memory_order_relaxed);
   for (dispatched* one = chosen.load(std::memory_order_acquire); one != nullptr; one = one->next_) {
     one->chosen_.store(one->first_, std::memory_order_relaxed);
   }
@@ -56,8 +68,8 @@ void dispatched::forget_all() noexcept {
 
 std::vector<std::string_view> simd_targets() {
   std::vector<std::string_view> names;
-  const std::int64_t usable = hwy::SupportedTargets() & HWY_TARGETS;
-  for (std::int64_t left = usable; left != 0; left &= left - 1) names.emplace_back(hwy::TargetName(left & -left));
+  for (std::int64_t left = cpu::simd_target_bits(); left != 0; left &= left - 1)
+    names.emplace_back(hwy::TargetName(left & -left));
   return names;
 }
 

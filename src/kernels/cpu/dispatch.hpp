@@ -3,10 +3,15 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 
 #include "kernels/kernel.hpp"
 
 namespace cornerturn::kernels::cpu {
+
+// Returns Highway's bits of the SIMD targets that this build has and this machine runs. Highway executes CPUID at each
+// question, which takes 6 us on a virtual machine (2026-11-26), so this function keeps the first answer.
+[[nodiscard]] std::int64_t simd_target_bits() noexcept;
 
 // True when the SIMD target in use stores whole cache lines from registers: AVX-512.
 [[nodiscard]] bool stores_lines_from_registers() noexcept;
@@ -26,7 +31,8 @@ class dispatched {
     chosen_.load(std::memory_order_relaxed)(args, all, begin, end);
   }
   void remember(function best) noexcept;
-  static void forget_all() noexcept;  // after it, the next call of each row chooses anew
+  // Effect  the next call of each row chooses anew, and the targets are detected again
+  static void forget_all() noexcept;
 
  private:
   function first_;

@@ -26,7 +26,7 @@ namespace cornerturn::kernels {
   void name(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) noexcept {             \
     using namespace cpu;                                                                                      \
     static constinit dispatched code([](const void* a, const arrays& those, std::int64_t b, std::int64_t e) { \
-      hwy::GetChosenTarget().Update(hwy::SupportedTargets());                                                 \
+      hwy::GetChosenTarget().Update(simd_target_bits());                                                      \
       const dispatched::function best = HWY_DYNAMIC_DISPATCH(name);                                           \
       code.remember(best);                                                                                    \
       best(a, those, b, e);                                                                                   \
