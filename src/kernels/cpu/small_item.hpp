@@ -22,16 +22,13 @@ struct small_item {
   std::int64_t row_pitch = 0;
 };
 
-// The byte of src for each byte of an item of dst.
-using byte_map = std::array<std::uint16_t, most_item>;
-inline void fill_map(const small_item& work, byte_map& from) noexcept {
-  const std::int64_t word = work.word_bytes;
+// The word of src for each word of an item of dst.
+using word_map = std::array<std::uint16_t, most_item>;
+inline void fill_map_of_words(const small_item& work, word_map& from) noexcept {
   std::array<std::int64_t, map::max_axes> digit{};
   std::int64_t src = 0, dst = 0;
   for (std::int64_t k = 0; k < work.inner.total; ++k) {
-    for (std::int64_t byte = 0; byte < word; ++byte) {
-      from[static_cast<std::size_t>(dst * word + byte)] = static_cast<std::uint16_t>(src * word + byte);
-    }
+    from[static_cast<std::size_t>(dst)] = static_cast<std::uint16_t>(src);
     for (int a = 0; a < work.inner.rank; ++a) {
       const axis& one = work.inner.axes[static_cast<std::size_t>(a)];
       src += one.src_stride;
@@ -40,6 +37,20 @@ inline void fill_map(const small_item& work, byte_map& from) noexcept {
       src -= one.extent * one.src_stride;
       dst -= one.extent * one.dst_stride;
       digit[static_cast<std::size_t>(a)] = 0;
+    }
+  }
+}
+
+// The byte of src for each byte of an item of dst.
+using byte_map = std::array<std::uint16_t, most_item>;
+inline void fill_map(const small_item& work, byte_map& from) noexcept {
+  word_map words;
+  fill_map_of_words(work, words);
+  const std::int64_t word = work.word_bytes;
+  for (std::int64_t k = 0; k < work.inner.total; ++k) {
+    for (std::int64_t byte = 0; byte < word; ++byte) {
+      from[static_cast<std::size_t>(k * word + byte)] =
+          static_cast<std::uint16_t>(words[static_cast<std::size_t>(k)] * word + byte);
     }
   }
 }

@@ -21,6 +21,8 @@ constexpr std::int64_t unit_bytes = 32 << 10;  // of a run of blocks
 constexpr double run_ends_bytes = 1600;
 constexpr double unit_start_bytes = 140;
 constexpr double phase_bytes = 4000;
+// Of masks that each call makes, in bytes that a copy would move: 1 to 2 us (Zen 4, 2026-11-26).
+constexpr double make_masks_bytes = 20000;
 
 // The last axis counts items that are neighbours in src and in dst, `items` of them in a unit. False: they are no neighbours.
 bool cut_run(args& work, std::int64_t items) noexcept {
@@ -47,24 +49,6 @@ void join_items(args& work) noexcept {
     if (few * work.item_bytes % chunk_bytes == 0 && few * work.item_bytes >= 4 * chunk_bytes) items = few;
   }
   cut_run(work, items);
-}
-
-// Pairs of a chunk of dst and a chunk of src that it takes bytes of.
-std::int64_t count_pairs(const args& work) noexcept {
-  byte_map from;
-  fill_map_of_block(work, from);
-  const std::int64_t block = work.items * work.item_bytes;
-  std::int64_t pairs = 0;
-  for (std::int64_t k = 0; k < chunks_of(block); ++k) {
-    std::uint32_t seen = 0;
-    for (std::int64_t byte = 0; byte < chunk_bytes; ++byte) {
-      const std::int64_t src = from[static_cast<std::size_t>(chunk_at(k, block) + byte)];
-      const std::uint32_t bit = std::uint32_t{1} << chunk_with(src, block);
-      pairs += (seen & bit) == 0 ? 1 : 0;
-      seen |= bit;
-    }
-  }
-  return pairs;
 }
 
 // Lines begin at multiples of so many bytes of an item: all runs of dst do, and an item has whole steps.
@@ -152,9 +136,12 @@ void finish_lines(offer& made, args& work, const facts& known, const target& on,
 
 bool offer_blocks(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
   if (known.form.empty || is_one_run(known.form)) return false;
-  auto& work = made.emplace<args>();
+  fused_axes inner, outer;
+  if (!find_item(known, most_block, inner, outer)) return false;
+  auto& work = made.emplace<block_args>();
   work.word_bytes = known.form.word_bytes;
-  if (!find_item(known, most_block, work.inner, work.outer)) return false;
+  work.inner = inner;
+  work.outer = outer;
   work.item_bytes = work.src_item_bytes = work.inner.total * work.word_bytes;
   join_items(work);
   const std::int64_t block = work.items * work.item_bytes;
@@ -162,9 +149,11 @@ bool offer_blocks(const facts& known, const target& on, const kernel& /*row*/, o
   const cpu_costs& costs = costs_of(*on.cpu);
   work.streaming = !fits_cache(known, on);
   share_out(made, known, costs, work.outer.total);
-  const auto pairs = static_cast<double>(count_pairs(work));
+  work.pairs = fill_masks(work, work.kept);
+  const auto pairs = static_cast<double>(work.pairs);
   made.time = costs.times.shuffle + costs.times.shuffle_pair_bytes * pairs / static_cast<double>(block) +
-              costs.times.shuffle_block_bytes / static_cast<double>(block);
+              costs.times.shuffle_block_bytes / static_cast<double>(block) +
+              (work.pairs > most_kept_pairs ? make_masks_bytes / static_cast<double>(known.bytes) : 0);
   made.binds = work.streaming ? bound::dram : bound::issue;
   made.reason = "small blocks that are contiguous in src and in dst: byte shuffles put each chunk of dst together";
   return true;

@@ -1,7 +1,7 @@
 // The family shuffle: small blocks of any words that are contiguous in src and in dst, such as a batch of 3 x 52 bytes. With
 // AVX-512 VBMI, whole lines of dst are put together in registers: policy/line_shuffle-inl.hpp. Else:
 //   1. a chunk of dst, 16 bytes, takes bytes of a few chunks of src: for each such pair a mask says which byte goes where.
-//      The masks are made once a call
+//      The plan holds the masks, unless there are too many of them
 //   2. the chunk is the OR of the shuffled chunks of src
 //   3. blocks that are neighbours in dst are put together in L1 and written in whole lines
 #include "kernels/cpu/targets.hpp"  // before Highway
@@ -20,29 +20,14 @@
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
+template <class Masks>
 class block_shuffle {
  public:
-  explicit block_shuffle(const shuffle::args& work) noexcept
-      : item_(work.item_bytes), block_(work.items * work.item_bytes), chunks_(shuffle::chunks_of(block_)) {
-    shuffle::fill_map_of_block(work, from_);
-    int pairs = 0;
-    for (std::int64_t k = 0; k < chunks_; ++k) {  // 1.
-      std::array<int, 32> pair_of;                // of each chunk of src
-      pair_of.fill(-1);
-      for (std::int64_t byte = 0; byte < shuffle::chunk_bytes; ++byte) {
-        const std::int64_t src = from_[static_cast<std::size_t>(shuffle::chunk_at(k, block_) + byte)];
-        const std::int64_t chunk = shuffle::chunk_with(src, block_);
-        int& pair = pair_of[static_cast<std::size_t>(chunk)];
-        if (pair < 0) {
-          pair = pairs++;
-          std::memset(mask_[pair], 0x80, sizeof mask_[pair]);
-          offset_[pair] = static_cast<std::int16_t>(shuffle::chunk_at(chunk, block_));
-        }
-        mask_[pair][byte] = static_cast<std::uint8_t>(src - offset_[pair]);
-      }
-      end_[k] = pairs;
-    }
-  }
+  block_shuffle(const shuffle::args& work, const Masks& masks) noexcept
+      : masks_(masks),
+        item_(work.item_bytes),
+        block_(work.items * work.item_bytes),
+        chunks_(shuffle::chunks_of(block_)) {}
 
   [[nodiscard]] HWY_INLINE std::int64_t bytes() const noexcept { return block_; }
 
@@ -55,36 +40,38 @@ class block_shuffle {
       hn::VFromD<decltype(d)> chunk[N];
       for (std::size_t i = 0; i < N; ++i) chunk[i] = hn::Zero(d);
       do {
-        const auto mask = hn::Load(d, mask_[pair]);
-        const std::int64_t offset = offset_[pair];
+        const auto mask = hn::Load(d, masks_.mask[pair]);
+        const std::int64_t offset = masks_.offset[pair];
         HWY_UNROLL(4)
         for (std::size_t i = 0; i < N; ++i) {
           chunk[i] = hn::Or(chunk[i], hn::TableLookupBytesOr0(load(d, from[i] + offset), mask));
         }
-      } while (++pair < end_[k]);
+      } while (++pair < masks_.end[k]);
       const std::int64_t at = shuffle::chunk_at(k, block_);
       HWY_UNROLL(4)
       for (std::size_t i = 0; i < N; ++i) store(chunk[i], d, to[i] + at);
     }
   }
-  // The first `items` items of a block.
-  HWY_INLINE void move_part(const std::byte* from, std::byte* to, std::int64_t items) const {
-    for (std::int64_t byte = 0; byte < items * item_; ++byte) to[byte] = from[from_[static_cast<std::size_t>(byte)]];
+  // The first `items` items of a block. No other byte of src or dst is touched.
+  HWY_NOINLINE void move_part(const std::byte* from, std::byte* to, std::int64_t items) const {
+    const auto bytes = static_cast<std::size_t>(HWY_MIN(items * item_, shuffle::most_block));
+    std::byte padded[shuffle::most_block], moved[shuffle::most_block];
+    std::memcpy(padded, from, bytes);
+    move<1>({padded}, {moved});
+    std::memcpy(to, moved, bytes);
   }
 
  private:
-  alignas(16) std::uint8_t mask_[shuffle::most_pairs][16];
-  std::int16_t offset_[shuffle::most_pairs];
-  int end_[32];  // pairs up to the end of each chunk of dst
+  const Masks& masks_;
   std::int64_t item_;
   std::int64_t block_;
   std::int64_t chunks_;
-  byte_map from_;
 };
 
-void shuffle_blocks(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
-  const auto& work = *static_cast<const shuffle::args*>(args);
-  const block_shuffle shuffles(work);
+template <class Masks>
+void shuffle_blocks_with(const Masks& masks, const shuffle::args& work, const arrays& all, std::int64_t begin,
+                         std::int64_t end) {
+  const block_shuffle<Masks> shuffles(work, masks);
   const std::int64_t run =
       work.outer.rank == 0 ? 1 : work.outer.axes[static_cast<std::size_t>(work.outer.rank - 1)].extent;
   constexpr int together = 4;
@@ -136,7 +123,7 @@ void shuffle_blocks(const void* args, const arrays& all, std::int64_t begin, std
       if (part && k + 1 == count) {
         shuffles.move_part(from[k], to[k], work.last_items);
       } else {
-        shuffles.move<1>({from[k]}, {to[k]});
+        shuffles.template move<1>({from[k]}, {to[k]});
       }
     }
   }
@@ -144,6 +131,14 @@ void shuffle_blocks(const void* args, const arrays& all, std::int64_t begin, std
   flush();
   writer.finish();
   finish_streaming();
+}
+
+void shuffle_blocks(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
+  const auto& work = *static_cast<const shuffle::block_args*>(args);
+  if (work.pairs <= shuffle::most_kept_pairs) return shuffle_blocks_with(work.kept, work, all, begin, end);
+  shuffle::masks<shuffle::most_pairs> made;
+  shuffle::fill_masks(work, made);
+  shuffle_blocks_with(made, work, all, begin, end);
 }
 
 void shuffle_lines([[maybe_unused]] const void* args, [[maybe_unused]] const arrays& all,
