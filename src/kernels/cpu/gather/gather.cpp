@@ -22,6 +22,15 @@
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
+// Prefetches for elements whose columns may be far apart: the lines of the elements, and none between them.
+HWY_INLINE read_ahead ahead_of_columns(const strip& rows, const blocking& work, std::int64_t cols,
+                                       std::int64_t distance) {
+  const std::int64_t column = work.src_col_bytes;
+  if (column <= line_bytes) return {rows, distance, cols * column};
+  // As many lines ahead, a column each.
+  return {rows, base::ceil_div(distance, line_bytes) * column, cols * column, column};
+}
+
 struct element_fill {
   static constexpr std::int64_t spare_cols = 0;
   static constexpr bool pads = false;
@@ -34,13 +43,13 @@ struct element_fill {
   // many rows.
   HWY_INLINE void part(const strip& rows, std::int64_t c, std::int64_t cols, std::int64_t panel_cols, std::byte* to,
                        std::int64_t pitch) const {
-    const read_ahead ahead{rows, work.prefetch_bytes, panel_cols * work.src_col_bytes};
-    ahead.each_row(c * work.src_col_bytes, cols * work.src_col_bytes);
+    ahead_of_columns(rows, work, panel_cols, work.prefetch_bytes)
+        .each_row(c * work.src_col_bytes, cols * work.src_col_bytes);
     turn.transpose<false>(rows, c, cols, to, pitch);
   }
   HWY_INLINE void packed(const strip& rows, std::int64_t cols, std::byte* to, std::int64_t pitch) const {
-    const std::int64_t row_bytes = cols * work.src_col_bytes;
-    read_ahead{rows, row_bytes, row_bytes}.each_row(0, row_bytes);
+    // These columns of the next rows.
+    read_ahead{rows, 1, 1, HWY_MAX(work.src_col_bytes, line_bytes)}.each_row(0, cols * work.src_col_bytes);
     turn.transpose<true>(rows, 0, cols, to, pitch);
   }
 };
@@ -58,8 +67,8 @@ struct shuffled_fill {
 
   HWY_INLINE void part(const strip& rows, std::int64_t c, std::int64_t cols, std::int64_t panel_cols, std::byte* to,
                        std::int64_t pitch) const {
-    const read_ahead ahead{rows, work.prefetch_bytes, panel_cols * work.src_col_bytes};
-    ahead.each_row(c * work.src_col_bytes, cols * work.src_col_bytes);
+    ahead_of_columns(rows, work, panel_cols, work.prefetch_bytes)
+        .each_row(c * work.src_col_bytes, cols * work.src_col_bytes);
     for (int r = 0; r < rows.count; ++r, to += work.element_bytes) {
       const std::byte* from = rows.row[r] + c * work.src_col_bytes;
       for (std::int64_t k = 0; k < cols; ++k, from += work.src_col_bytes) items.move_item(from, to + k * pitch);

@@ -21,6 +21,8 @@ struct read_ahead {
   const strip& rows;
   std::int64_t distance;
   std::int64_t end;  // bytes of the panel's rows
+  std::int64_t apart =
+      64;  // bytes from one prefetch of each_row() to the next: a column whose neighbours are in other lines
 
   // Prefetches the line at `offset` of each of the next rows.
   HWY_INLINE void line_of_next(std::int64_t offset) const {
@@ -39,7 +41,7 @@ struct read_ahead {
       from += rows.step - end;
     }
     for (int k = 0; k < rows.count; ++k) {
-      for (std::int64_t line = 0; line < bytes; line += 64) __builtin_prefetch(row[k] + from + line, 0, 2);
+      for (std::int64_t line = 0; line < bytes; line += apart) __builtin_prefetch(row[k] + from + line, 0, 2);
     }
   }
 

@@ -73,13 +73,19 @@ void turn_items(const register_tile::items_args& work, const std::byte* src, std
                 std::int64_t end) {
   const std::byte* const src_end = src + work.src_end_bytes;
   const std::int64_t row_bytes = work.cols * static_cast<std::int64_t>(Word);
-  const std::int64_t span = row_bytes + HWY_MAX(std::int64_t{0}, (work.rows - 1) * work.src_pitch);
+  // Rows with gaps of a line or more are prefetched one by one.
+  const bool dense = work.src_pitch >= 0 && work.src_pitch <= row_bytes + line_bytes;
+  const std::int64_t runs = dense ? 1 : work.rows;
+  const std::int64_t run_bytes = dense ? row_bytes + (work.rows - 1) * work.src_pitch : row_bytes;
   odometer outer(work.outer, work.word_bytes, begin, false);
   odometer coming(work.outer, work.word_bytes, HWY_MIN(begin + work.ahead, work.outer.total - 1), false);
   for (std::int64_t unit = begin; unit < end; ++unit, outer.next()) {
     if (work.ahead > 0) {
       const std::byte* const next = src + coming.src();
-      for (std::int64_t line = 0; line < span; line += line_bytes) __builtin_prefetch(next + line, 0, 2);
+      for (std::int64_t k = 0; k < runs; ++k) {
+        const std::byte* const run = next + k * work.src_pitch;
+        for (std::int64_t line = 0; line < run_bytes; line += line_bytes) __builtin_prefetch(run + line, 0, 2);
+      }
       coming.next();
     }
     turn_item<Word>(work, src + outer.src(), src_end, dst + outer.dst());

@@ -1,6 +1,7 @@
 // Swaps of elements one by one, for elements of any size and stride.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -27,8 +28,10 @@ struct swap_one_by_one {
       std::byte* b = all.lower + r * step;
       for (std::int64_t c = 0; c < all.cols; ++c, a += step, b += pitch) swap(a, b);
       if (!near) continue;
-      for (std::int64_t k = 0; k < all.cols * step; k += 64) __builtin_prefetch(next.upper + r * pitch + k, 1, 2);
-      for (std::int64_t k = 0; k < all.cols * step; k += 64) __builtin_prefetch(next.lower + r * pitch + k, 1, 2);
+      const std::int64_t apart =
+          std::max<std::int64_t>(step, 64);  // a line, or an element whose neighbours are in others
+      for (std::int64_t k = 0; k < all.cols * step; k += apart) __builtin_prefetch(next.upper + r * pitch + k, 1, 2);
+      for (std::int64_t k = 0; k < all.cols * step; k += apart) __builtin_prefetch(next.lower + r * pitch + k, 1, 2);
     }
   }
 };
