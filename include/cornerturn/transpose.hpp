@@ -15,6 +15,9 @@ namespace cornerturn {
 // Errors  as plan::plan and plan::execute
 void move(const problem& what, const void* src, void* dst, void* stream = nullptr);
 void move(const problem& what, const operands& all, void* stream = nullptr);
+// Effect  as move, with the device and the threads of a plan. The cache does not hold a plan with an executor or a forced kernel,
+//         which each call makes again
+void move(const problem& what, const operands& all, const plan_options& options, void* stream = nullptr);
 
 // Effect  dst[j][i] = src[i][j]
 // Shape   src is rows x cols, row-major, with src_ld elements between rows; dst is cols x rows with dst_ld.

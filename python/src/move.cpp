@@ -78,7 +78,7 @@ void execute(const problem& what, const operands& all, memory_kind where, const 
   try {
     if (all.src == all.dst && !what.in_place) refuse(status::overlap, "Wanted: transpose_inplace_ for one array");
     if (how.threads != 0 && where == memory_kind::host) {
-      plan(what, {.on = device::cpu, .threads = how.threads}).execute(all);
+      move(what, all, plan_options{.on = device::cpu, .threads = how.threads});
     } else if (how.held != nullptr) {
       how.held->how.execute(all, how.stream);
     } else {

@@ -1,7 +1,9 @@
 // Implements cornerturn.h with the C++ calls: every exception becomes a status and a sentence.
 #include <algorithm>
+#include <cstring>
 #include <new>
 #include <string>
+#include <string_view>
 
 #include "api/batch.hpp"
 #include "cornerturn/cornerturn.h"
@@ -27,16 +29,32 @@ namespace {
 using cornerturn::error;
 using cornerturn::status;
 
-thread_local std::string last_error;
+// The sentence of this thread's last error. It has no destructor: calls out of atexit() handlers and out of the destructors of
+// other thread_local variables report their errors, too.
+class sentence {
+ public:
+  // Replaces the end of a sentence that is too long by three dots.
+  void set(std::string_view text) noexcept {
+    constexpr std::string_view dots = "...";
+    const std::size_t room = sizeof text_ - 1;
+    const bool fits = text.size() <= room;
+    const std::size_t bytes = fits ? text.size() : room - dots.size();
+    std::memcpy(text_, text.data(), bytes);
+    if (!fits) std::memcpy(text_ + bytes, dots.data(), dots.size());
+    text_[fits ? bytes : room] = 0;
+  }
+  void clear() noexcept { text_[0] = 0; }
+  [[nodiscard]] const char* c_str() const noexcept { return text_; }
+
+ private:
+  char text_[1024] = {};
+};
+constinit thread_local sentence last_error;
 
 template <class Body>
 cornerturn_status guarded(Body body) noexcept {
-  const auto failed = [](status code, const char* sentence) noexcept {
-    try {
-      last_error = sentence;
-    } catch (...) {
-      last_error.clear();
-    }
+  const auto failed = [](status code, const char* text) noexcept {
+    last_error.set(text);
     return static_cast<cornerturn_status>(code);
   };
   try {

@@ -1,5 +1,5 @@
 // The calls of all devices, and the whole way of a transpose on the CPU:
-//   1. the public calls: a one-line call finds its plan in a cache, or makes it
+//   1. the public calls: a one-line call finds its plan in a cache (plan_cache.hpp), or makes it
 //   2. a new plan checks the problem, brings it to canonical form and chooses a kernel
 //   3. execute() checks the pointers and finds their device
 //   4. the CPU's kernel runs, on one thread or on several. The fast path of 3 starts it at once if it needs one thread
@@ -8,14 +8,14 @@
 #include "cornerturn/plan.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <new>
-#include <optional>
+#include <vector>
 
 #include "api/apply.hpp"
 #include "api/check.hpp"
 #include "api/device.hpp"
+#include "api/plan_cache.hpp"
 #include "api/plan_state.hpp"
 #include "base/checked.hpp"
 #include "base/parallel.hpp"
@@ -29,56 +29,38 @@ namespace cornerturn {
 
 namespace {
 
-// The plans of the one-line calls. Each thread has a cache, so that a hit costs a comparison and no lock.
-// 16 plans, recently used plans first. A linear search of more plans would cost more than making a plan.
-class plan_cache {
- public:
-  const plan& get(const problem& what) {
-    // tune() may have found faster kernels.
-    if (const std::uint64_t now = api::tuned_generation(); now != generation_) {
-      for (auto& one : entries_) one.reset();
-      count_ = 0;
-      generation_ = now;
-    }
-    for (std::size_t k = 0; k < count_; ++k) {
-      if (entries_[k]->what == what) {
-        if (k > 0) std::swap(entries_[k], entries_[k - 1]);
-        return entries_[k > 0 ? k - 1 : 0]->how;
-      }
-    }
-    entry fresh{what, plan(what)};
-    const std::size_t slot = count_ < entries_.size() ? count_++ : count_ - 1;
-    entries_[slot].emplace(std::move(fresh));
-    return entries_[slot]->how;
-  }
-
- private:
-  struct entry {
-    problem what;
-    plan how;
-  };
-  std::array<std::optional<entry>, 16> entries_;
-  std::size_t count_ = 0;
-  std::uint64_t generation_ = 0;
-};
-
 // If src is dst, the plan is for the problem in place.
-const plan& plan_for(const problem& what, const void* src, const void* dst) {
-  static thread_local plan_cache cache;
-  if (src != dst) return cache.get(what);
-  problem in_place = what;
-  in_place.in_place = true;
-  return cache.get(in_place);
+api::plan_key key_of(const problem& what, const void* src, const void* dst) noexcept {
+  return {.what = what, .in_place = what.in_place || src == dst};
+}
+
+bool moves_alone(const operands& all) noexcept {
+  return all.second == nullptr && all.second_dst == nullptr && all.scale == nullptr && all.workspace.empty();
+}
+
+void execute(const detail::plan_state& how, const operands& all, void* stream) {
+  if (!moves_alone(all) || !how.try_fast_path(all.src, all.dst)) how.execute(all, stream);
 }
 
 }  // namespace
 
 void move(const problem& what, const void* src, void* dst, void* stream) {
-  plan_for(what, src, dst).execute(src, dst, stream);
+  const api::held_plan how = api::find_plan(key_of(what, src, dst));
+  if (!how->try_fast_path(src, dst)) how->execute(src, dst, stream);
 }
 
-void move(const problem& what, const operands& all, void* stream) {
-  plan_for(what, all.src, all.dst).execute(all, stream);
+void move(const problem& what, const operands& all, void* stream) { move(what, all, plan_options{}, stream); }
+
+void move(const problem& what, const operands& all, const plan_options& options, void* stream) {
+  api::plan_key key = key_of(what, all.src, all.dst);
+  if (options.kernel != nullptr || options.parallel.run != nullptr) {
+    problem mine = what;
+    mine.in_place = key.in_place;
+    return plan(mine, options).execute(all, stream);
+  }
+  key.on = options.on;
+  key.threads = options.threads;
+  execute(*api::find_plan(key), all, stream);
 }
 
 plan::plan(const problem& what, const plan_options& options) try
@@ -95,7 +77,7 @@ void plan::execute(const void* src, void* dst, std::span<std::byte> workspace, v
   if (workspace.empty()) detail::check_workspace(workspace, state_->workspace_bytes());
   state_->execute(src, dst, stream, workspace);
 }
-void plan::execute(const operands& all, void* stream) const { state_->execute(all, stream); }
+void plan::execute(const operands& all, void* stream) const { cornerturn::execute(*state_, all, stream); }
 
 namespace detail {
 
@@ -162,11 +144,12 @@ plan_state::plan_state(const problem& what, const plan_options& options, finding
   }
   if (on_ != device::automatic) return;
   // If this process uses a GPU already, its plan is made now, so that later calls need not make it.
-  if (const int device = gpu::device_in_use(); device >= 0 && gpu::load_kernels(device) == nullptr) {
+  if (const int device = gpu::device_in_use(); device >= 0) {
     try {
       static_cast<void>(gpu_plan_for(device));
     } catch (const error&) {
-      // The CPU may accept a problem that no GPU kernel accepts. execute() reports it for pointers to GPU memory.
+      // The CPU may accept a problem that no GPU kernel accepts, and kernels may not load on this GPU. execute() reports it for
+      // pointers to GPU memory.
     }
   }
 }
@@ -347,6 +330,36 @@ std::int64_t plan_state::workspace_bytes() const noexcept {
     }
   }
   return most;
+}
+
+namespace {
+
+template <class T>
+std::int64_t heap_bytes(const std::vector<T>& all) noexcept {
+  return static_cast<std::int64_t>(all.capacity() * sizeof(T));
+}
+
+// Of the programs of a problem in place, on the CPU or on a GPU.
+template <class Programs>
+std::int64_t heap_bytes(const Programs& all) noexcept {
+  std::int64_t sum = heap_bytes(all.moves) + heap_bytes(all.programs);
+  for (const auto& program : all.programs) sum += heap_bytes(program.steps);
+  return sum;
+}
+
+}  // namespace
+
+std::int64_t plan_state::bytes() const noexcept {
+  std::int64_t sum = sizeof *this + (in_place_ ? heap_bytes(*in_place_) : 0);
+  for (const auto& one : gpu_plans_) {
+    const gpu_plan* const on_device = one.load(std::memory_order_acquire);
+    if (on_device == nullptr) continue;
+    sum += sizeof *on_device;
+    for (const gpu_variant* variant : {&on_device->aligned, &on_device->element_aligned}) {
+      if (variant->rectangle != nullptr) sum += sizeof *variant->rectangle + heap_bytes(*variant->rectangle);
+    }
+  }
+  return sum;
 }
 
 api::tuned_key plan_state::key_on_cpu(int threads) const {

@@ -40,6 +40,10 @@ class plan_state {
   [[nodiscard]] const kernels::offer& chosen() const noexcept { return chosen_; }
   [[nodiscard]] std::int64_t bytes_moved() const noexcept;
 
+  // For the plan cache: the problem, and the bytes of this object with all that it owns.
+  [[nodiscard]] const problem& what() const noexcept { return what_; }
+  [[nodiscard]] std::int64_t bytes() const noexcept;
+
   // For tune(). device_of_call returns api::on_cpu or the number of a GPU, and throws the errors of execute.
   [[nodiscard]] bool empty() const noexcept { return form_.empty; }
   [[nodiscard]] bool in_place() const noexcept { return what_.in_place; }

@@ -54,7 +54,7 @@ machine read_machine() {
 }  // namespace
 
 const machine& this_machine() {
-  static const machine found = read_machine();
+  static const machine& found = *new machine(read_machine());  // never destroyed: calls at exit read it, too
   return found;
 }
 

@@ -3,12 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <atomic>
 #include <complex>
-#include <thread>
 #include <vector>
 
-#include "../kernels/oracle.hpp"
 #include "expect_error.hpp"
 
 namespace cornerturn {
@@ -86,59 +83,6 @@ TEST(move, errors_are_those_of_the_plan) {
                [&] { transpose(some.data(), some.data() + 50, 5, 5, 4); });
   expect_error(status::invalid_argument, {"element_bytes is 0"},
                [&] { move(problem{}, some.data(), some.data() + 50); });
-}
-
-void turn_and_check(std::int64_t rows, std::int64_t cols) {
-  const problem what = transpose_problem(rows, cols, 4);
-  testing::workbench bench(what, testing::placement::heap, 0, 0);
-  move(what, bench.src(), bench.dst());
-  ASSERT_EQ(bench.difference(), "") << rows << " x " << cols;
-}
-
-// The cache holds 16 plans. The test uses more problems than that, repeats them in every order, and uses one problem
-// all the time.
-TEST(plan_cache, problems_come_and_go) {
-  for (int turn = 0; turn < 3; ++turn) {
-    for (std::int64_t k = 1; k <= 40; ++k) {
-      turn_and_check(k, 41 - k);
-      turn_and_check(64, 48);
-    }
-    for (std::int64_t k = 40; k >= 1; --k) turn_and_check(k, 41 - k);
-    for (std::int64_t k = 0; k < 200; ++k) turn_and_check(1 + k * k % 19, 23);
-  }
-}
-
-TEST(plan_cache, a_problem_that_fails_leaves_no_plan_behind) {
-  problem bad = transpose_problem(5, 7, 4);
-  bad.axes[0].dst_stride = 0;
-  std::vector<float> src(35), dst(35);
-  for (int k = 0; k < 20; ++k) {
-    expect_error(status::overlap, {"axis 0"}, [&] { move(bad, src.data(), dst.data()); });
-    turn_and_check(5, 7);
-  }
-}
-
-TEST(plan_cache, problems_that_differ_little_are_not_mixed_up) {
-  problem forwards = transpose_problem(8, 8, 4), wider = transpose_problem(8, 8, 8),
-          padded = transpose_problem(8, 8, 4, 9, 0);
-  for (int turn = 0; turn < 3; ++turn) {
-    for (const problem& what : {forwards, wider, padded}) {
-      testing::workbench bench(what, testing::placement::heap, 0, 0);
-      move(what, bench.src(), bench.dst());
-      ASSERT_EQ(bench.difference(), "") << testing::to_text(what);
-    }
-  }
-}
-
-TEST(plan_cache, threads_do_not_meet) {
-  testing::pattern(1 << 20);
-  std::vector<std::thread> team;
-  for (int k = 0; k < 6; ++k) {
-    team.emplace_back([k] {
-      for (std::int64_t turn = 0; turn < 60; ++turn) turn_and_check(1 + (turn * 7 + k) % 23, 1 + turn % 29);
-    });
-  }
-  for (std::thread& one : team) one.join();
 }
 
 }  // namespace

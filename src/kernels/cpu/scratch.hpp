@@ -1,4 +1,5 @@
-// The tile buffer of a thread: it grows to the largest size that a kernel asks for, and is freed when the thread ends.
+// The tile buffer of a thread: it grows to the largest size that a kernel asks for, and is freed when the thread destroys its
+// thread_local variables. Later calls of the thread, such as out of an atexit() handler, get none.
 #pragma once
 
 #include <cstddef>

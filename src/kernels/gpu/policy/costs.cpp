@@ -55,8 +55,10 @@ struct constants {
 
 // The table has one entry for each row of the list.
 const constants& constants_of(const kernels::kernel& row) noexcept {
-  static const std::vector<constants> all = [] {
-    std::vector<constants> made(kernels::all().size());
+  // Never destroyed: calls at exit read it, too.
+  static const std::vector<constants>& all = *[] {
+    auto* const filled = new std::vector<constants>(kernels::all().size());
+    std::vector<constants>& made = *filled;
     const struct {
       const char* name;
       constants these;
@@ -70,7 +72,7 @@ const constants& constants_of(const kernels::kernel& row) noexcept {
         made[static_cast<std::size_t>(found - kernels::all().data())] = one.these;
       }
     }
-    return made;
+    return filled;
   }();
   return all[static_cast<std::size_t>(&row - kernels::all().data())];
 }
