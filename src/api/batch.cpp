@@ -166,10 +166,10 @@ void batch_state::add_items(const batch_list& all, device on) {
 
 void batch_state::prepare_gpu(const batch_list& all) {
   const gpu::device_guard guard(device_);
-  check_loaded(device_);
   const gpu::device_info& on = gpu::info(device_);
   shared_launches_ =
       planning::lay_out(all.problems(), moves_, planning::target_of(on.arch, on.multiprocessors, on.shared_bytes));
+  for (const planning::gpu_batch::launch& one : shared_launches_.launches) check_loaded(device_, *one.kernel);
   if (!shared_launches_.table.empty()) {
     const auto bytes = static_cast<std::int64_t>(shared_launches_.table.size());
     table_.reset(gpu::allocate(bytes));
@@ -192,6 +192,7 @@ void batch_state::prepare_gpu(const batch_list& all) {
     if (found.second) {
       variants_.push_back(choose_variant(all.problems()[one.which], on, alignment, ""));
       of_item(all.first()[one.which], [&] { check_fits(variants_.back()); });
+      check_loaded(device_, variants_.back());
     }
     own_launches_.push_back({found.first->second, one});
   }

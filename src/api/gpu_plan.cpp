@@ -7,7 +7,9 @@
 #include "api/gpu_plan.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <optional>
 
 #include "api/device.hpp"
 #include "api/plan_state.hpp"
@@ -19,9 +21,19 @@ namespace cornerturn::detail {
 
 // 1. The plan of a device.
 
+namespace {
+
+void check_number(int device) {
+  if (device < gpu::most_devices) return;
+  throw error(status::device_error, "the memory is of GPU " + std::to_string(device) + ". Wanted: one of the first " +
+                                        std::to_string(gpu::most_devices) + " GPUs of the process");
+}
+
+}  // namespace
+
 // Several threads may make the plan concurrently; the first stored plan is kept.
 const gpu_plan* plan_state::gpu_plan_for(int device) const {
-  if (device >= gpu::most_devices) check_loaded(device);  // throws
+  check_number(device);
   std::atomic<const gpu_plan*>& slot = gpu_plans_[device];
   if (const gpu_plan* known = slot.load(std::memory_order_acquire); known != nullptr) return known;
   auto made = std::make_unique<const gpu_plan>(make_gpu_plan(device));
@@ -31,7 +43,6 @@ const gpu_plan* plan_state::gpu_plan_for(int device) const {
 }
 
 gpu_plan plan_state::make_gpu_plan(int device) const {
-  check_loaded(device);
   gpu_plan made = choose_variants(what_, gpu::info(device), kernel_);
   for (gpu_variant* variant : {&made.aligned, &made.element_aligned}) {
     if (findings_ == findings::ignore || computes_) break;
@@ -46,6 +57,8 @@ gpu_plan plan_state::make_gpu_plan(int device) const {
     if (!kernel_.empty()) refuse_kernel(kernel_);
     check_fits(made.aligned);
   }
+  check_loaded(device, made.aligned);
+  check_loaded(device, made.element_aligned);
   return made;
 }
 
@@ -109,32 +122,70 @@ void gather_in_shorter_words(gpu_variant& variant, const problem& what, const ma
 
 }  // namespace
 
+namespace {
+
+// A problem in words of at most `word` bytes. A float32 transpose keeps words of 4 bytes; the words of the form in plan.cpp may be
+// longer than the alignment. Not copied: the facts point to the places.
+struct problem_in_words {
+  problem_in_words(const problem& what, std::int64_t word, int alignment) : form(map::canonicalize(what, word)) {
+    if (what.in_place) places = map::in_place(form);
+    if (is_rectangle()) return;
+    known = facts_for(what, form, places, alignment);
+    if (what.in_place && places.kind == map::in_place_kind::nothing) known.form.empty = true;
+  }
+  problem_in_words(const problem_in_words&) = delete;
+  problem_in_words& operator=(const problem_in_words&) = delete;
+
+  [[nodiscard]] bool is_rectangle() const noexcept { return places.kind == map::in_place_kind::rectangle; }
+
+  map::canonical form;
+  map::in_place_form places;
+  kernels::facts known;
+};
+
+// A row that is asked for by name gets words of its own size where the problem has longer ones.
+std::int64_t word_for(const kernels::kernel* row, int alignment) noexcept {
+  return row == nullptr || row->element_bytes == 0 ? alignment : std::min(alignment, row->element_bytes);
+}
+
+kernels::target target_of(const gpu::device_info& on) noexcept {
+  return planning::target_of(on.arch, on.multiprocessors, on.shared_bytes);
+}
+
+}  // namespace
+
 gpu_variant choose_variant(const problem& what, const gpu::device_info& on, int alignment, std::string_view kernel) {
-  // A row that is asked for by name gets words of its own size where the problem has longer ones.
-  const kernels::kernel* const forced = kernel.empty() ? nullptr : kernels::find(kernel);
-  std::int64_t word = alignment;
-  if (forced != nullptr && forced->element_bytes > 0) word = std::min<std::int64_t>(word, forced->element_bytes);
+  const kernels::target target = target_of(on);
+  const problem_in_words those(what, word_for(kernel.empty() ? nullptr : kernels::find(kernel), alignment), alignment);
   gpu_variant variant;
   variant.alignment = alignment;
-  // At most `word`: a float32 transpose keeps words of 4 bytes. The words of the form in plan.cpp may be longer than the
-  // alignment.
-  variant.form = map::canonicalize(what, word);
-  const kernels::target target = planning::target_of(on.arch, on.multiprocessors, on.shared_bytes);
-  map::in_place_form places;
-  if (what.in_place) places = map::in_place(variant.form);
-  if (places.kind == map::in_place_kind::rectangle) {
+  variant.form = those.form;
+  if (those.is_rectangle()) {
     auto made = std::make_shared<const planning::gpu_rectangle>(
-        planning::choose_rectangle(variant.form, places, target, alignment, kernel));
+        planning::choose_rectangle(those.form, those.places, target, alignment, kernel));
     variant.chosen.row = made->kernel;
     variant.chosen.reason = made->reason;
     variant.rectangle = std::move(made);
     return variant;
   }
-  kernels::facts known = facts_for(what, variant.form, places, alignment);
-  if (what.in_place && places.kind == map::in_place_kind::nothing) known.form.empty = true;
-  variant.chosen = planning::choose(known, target, request_of(what, places, kernel));
-  if (kernel.empty()) gather_in_shorter_words(variant, what, places, target);
+  variant.chosen = planning::choose(those.known, target, request_of(what, those.places, kernel));
+  if (kernel.empty()) gather_in_shorter_words(variant, what, those.places, target);
   return variant;
+}
+
+void each_gpu_offer(const problem& what, const gpu::device_info& on, int alignment,
+                    const std::function<void(const kernels::offer&)>& take) {
+  const kernels::target target = target_of(on);
+  std::array<std::optional<problem_in_words>, 17> in_words;  // of 1 to 16 bytes
+  kernels::offer made;
+  for (const kernels::kernel& row : kernels::all()) {
+    if (!kernels::is_of_gpu(row)) continue;
+    const std::int64_t word = word_for(&row, alignment);
+    auto& those = in_words[static_cast<std::size_t>(word)];
+    if (!those) those.emplace(what, word, alignment);
+    if (those->is_rectangle()) continue;
+    if (planning::offer_of(row, those->known, target, request_of(what, those->places, {}), made)) take(made);
+  }
 }
 
 std::vector<kernels::offer> offers_of(const problem& what, const gpu_variant& variant, const kernels::target& on) {
@@ -195,6 +246,7 @@ const gpu_variant& plan_state::variant_of_call(int device, int alignment, gpu_pl
   if (alignment < variant->alignment) {
     made.aligned = choose_variant(what_, gpu::info(device), alignment, kernel_);
     variant = &made.aligned;
+    check_loaded(device, *variant);
   }
   if (variant->chosen.row == nullptr) refuse_alignment(kernel_, alignment);
   return *variant;
@@ -319,16 +371,20 @@ const char* start_rectangle(int device, const planning::gpu_rectangle& all, std:
 
 // 4. The errors of a GPU.
 
-void check_loaded(int device) {
-  if (device >= gpu::most_devices) {
-    throw error(status::device_error, "the memory is of GPU " + std::to_string(device) + ". Wanted: one of the first " +
-                                          std::to_string(gpu::most_devices) + " GPUs of the process");
-  }
-  const char* const message = gpu::load_kernels(device);
+void check_loaded(int device, const kernels::kernel& row) {
+  const char* const message = gpu::load(row, device);
   if (message == nullptr) return;
   const gpu::device_info& on = gpu::info(device);
   throw error(status::device_error, "the kernels do not load on GPU " + std::to_string(device) + " (" + on.name +
                                         ", sm_" + std::to_string(on.arch) + "): " + message);
+}
+
+void check_loaded(int device, const gpu_variant& variant) {
+  if (variant.rectangle != nullptr) {
+    for (const planning::gpu_move& move : variant.rectangle->moves) check_loaded(device, *move.chosen.row);
+  } else if (variant.chosen.row != nullptr) {
+    check_loaded(device, *variant.chosen.row);
+  }
 }
 
 void check_fits(const gpu_variant& variant) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -43,6 +44,11 @@ struct gpu_plan {
                                          std::string_view kernel);
 [[nodiscard]] gpu_plan choose_variants(const problem& what, const gpu::device_info& on, std::string_view kernel);
 
+// Effect  calls take(offer) for each row that accepts the problem, with words of the row's own size where the problem has longer
+//         ones. A rectangle in place has no offers: it runs several kernels
+void each_gpu_offer(const problem& what, const gpu::device_info& on, int alignment,
+                    const std::function<void(const kernels::offer&)>& take);
+
 // Returns all offers for the variant, cheapest first
 [[nodiscard]] std::vector<kernels::offer> offers_of(const problem& what, const gpu_variant& variant,
                                                     const kernels::target& on);
@@ -75,8 +81,10 @@ struct gpu_arrays {
 [[nodiscard]] const char* start_rectangle(int device, const planning::gpu_rectangle& all, std::byte* data,
                                           std::span<std::byte> workspace, void* stream);
 
-// Errors  device_error: the kernels do not load on that device
-void check_loaded(int device);
+// Effect  loads the kernels on that device
+// Errors  device_error: they do not load there
+void check_loaded(int device, const kernels::kernel& row);
+void check_loaded(int device, const gpu_variant& variant);
 // Errors  overflow: the problem exceeds the size of a GPU grid
 void check_fits(const gpu_variant& variant);
 // Errors  device_error: the launch returned a message

@@ -68,12 +68,7 @@ std::vector<plan_offer> offers_of_cpu(const problem& what, int threads) {
 
 std::vector<plan_offer> offers_of_gpu(const problem& what, const gpu::device_info& on, int alignment) {
   std::vector<plan_offer> found;
-  for (const kernels::kernel& row : kernels::all()) {
-    if (!kernels::is_of_gpu(row) || row.kind == kernels::row_kind::batch) continue;
-    if (what.in_place && row.kind == kernels::row_kind::in_place && row.family == std::string_view("cycles")) continue;
-    const detail::gpu_variant made = detail::choose_variant(what, on, alignment, row.name);
-    if (made.chosen.row != nullptr && made.rectangle == nullptr) found.push_back(offer_of(made.chosen));
-  }
+  detail::each_gpu_offer(what, on, alignment, [&](const kernels::offer& made) { found.push_back(offer_of(made)); });
   std::stable_sort(found.begin(), found.end(),
                    [](const plan_offer& a, const plan_offer& b) { return a.time < b.time; });
   return found;

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <new>
 #include <type_traits>
 #include <vector>
@@ -84,7 +85,16 @@ struct target {
 
 inline constexpr std::size_t max_args_bytes = 4000;  // CUDA passes at most 4,096 bytes
 
+// A copy takes the used part of the arguments only.
 struct offer {
+  offer() noexcept {
+  }  // NOLINT(modernize-use-equals-default): a default one would fill args with zeros where {} makes it
+  offer(const offer& from) noexcept { *this = from; }
+  offer& operator=(const offer& from) noexcept {
+    if (this != &from) std::memcpy(static_cast<void*>(this), &from, offsetof(offer, args) + from.args_bytes);
+    return *this;
+  }
+
   const kernel* row = nullptr;
   double time = 0;  // predicted; 1: the time of a copy of as many bytes
   bound binds = bound::dram;

@@ -19,6 +19,11 @@ struct request {
   std::string_view family = {};  // of this family only; empty: of all
 };
 
+// Effect  asks one row
+// Returns false if the row is not of the kind and family wanted, or does not accept the problem; then `made` is unspecified
+[[nodiscard]] bool offer_of(const kernels::kernel& row, const kernels::facts& known, const kernels::target& on,
+                            const request& wanted, kernels::offer& made) noexcept;
+
 // Returns  the cheapest offer; the earlier row wins a tie. Its row is null where no row accepts the problem
 [[nodiscard]] kernels::offer choose(const kernels::facts& known, const kernels::target& on,
                                     const request& wanted) noexcept;

@@ -4,7 +4,10 @@
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <link.h>
+#include <pthread.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
@@ -24,8 +27,15 @@ struct driver_functions {
   decltype(&cuDevicePrimaryCtxGetState) state = nullptr;
 };
 
+// dl_iterate_phdr() takes a lock of the loader, which fork() leaves locked in the child if another thread holds it. So fork()
+// waits for the threads that call it here.
+constinit std::mutex loader_call;
+const int watches_forks =
+    pthread_atfork([] { loader_call.lock(); }, [] { loader_call.unlock(); }, [] { loader_call.unlock(); });
+
 // The number of libraries that this process has loaded so far.
 unsigned long long libraries_loaded() noexcept {
+  const std::lock_guard alone(loader_call);
   unsigned long long count = 0;
   const auto first = [](dl_phdr_info* one, std::size_t, void* into) {
     *static_cast<unsigned long long*>(into) = one->dlpi_adds;
@@ -35,9 +45,21 @@ unsigned long long libraries_loaded() noexcept {
   return count;
 }
 
+// False if this machine has neither the kernel's part of a driver nor the library: no process can load it. Then a call on the CPU
+// asks the loader nothing, which takes 30 ns, and more if several threads ask at once (2026-11-26).
+bool may_have_driver() noexcept {
+  constexpr std::array files{"/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg"};
+  if (std::any_of(files.begin(), files.end(), [](const char* one) { return access(one, F_OK) == 0; })) return true;
+  void* const library = dlopen(driver_name, RTLD_LAZY);
+  if (library != nullptr) dlclose(library);
+  return library != nullptr;
+}
+
 const driver_functions* driver() noexcept {
   static std::atomic<const driver_functions*> ready{nullptr};
   if (const driver_functions* known = ready.load(std::memory_order_acquire)) return known;
+  static const bool possible = may_have_driver();
+  if (!possible) return nullptr;
   // dlopen() searches every folder for an absent library, which takes 20 us (2026-11-21). So it is called again only
   // when the process has loaded another library.
   static std::atomic<unsigned long long> searched{0};
@@ -80,15 +102,17 @@ struct census {
 };
 
 const census& all_devices() {
-  static const census found = [] {
-    census made;
+  // Never destroyed: late calls read it, too.
+  static const census& found = *[] {
+    auto* const one = new census;
+    census& made = *one;
     const cudaError_t failed = cudaGetDeviceCount(&made.count);
     if (failed != cudaSuccess) made.count = 0;
     if (made.count == 0) {
       made.sentence = why(failed);
       static_cast<void>(cudaGetLastError());
     }
-    return made;
+    return one;
   }();
   return found;
 }
@@ -131,7 +155,7 @@ const std::string& why_none() { return all_devices().sentence; }
 
 const device_info& info(int device) {
   static std::array<std::once_flag, most_devices> once;
-  static std::array<device_info, most_devices> known;
+  static auto& known = *new std::array<device_info, most_devices>;
   const auto k = static_cast<std::size_t>(device) % most_devices;
   std::call_once(once[k], [&] { known[k] = read(device); });
   return known[k];
@@ -168,19 +192,26 @@ device_guard::~device_guard() {
   if (before_ >= 0) static_cast<void>(cudaSetDevice(before_));
 }
 
-const char* load_kernels(int device) noexcept {
-  static std::array<std::once_flag, most_devices> once;
-  static std::array<const char*, most_devices> failures;
-  const auto k = static_cast<std::size_t>(device) % most_devices;
-  std::call_once(once[k], [&] {
-    const device_guard there(device);
-    for (const kernels::kernel& row : kernels::all()) {
-      if (row.launch == nullptr || failures[k] != nullptr) continue;
-      failures[k] = row.launch(nullptr, 0, kernels::all_shared_bytes, nullptr);
-    }
-    if (failures[k] != nullptr) clear_error();
-  });
-  return failures[k];
+const char* load(const kernels::kernel& row, int device) noexcept {
+  if (row.launch == nullptr) return "this build lacks the kernel";
+  constexpr std::size_t most_rows = 1024;
+  // Of each row a bit for each of the first 64 devices.
+  static std::array<std::atomic<std::uint64_t>, most_rows> loaded{};
+  const auto k = static_cast<std::size_t>(&row - kernels::all().data());
+  const std::uint64_t bit = device >= 0 && device < 64 ? std::uint64_t{1} << device : 0;
+  if (k < most_rows && (loaded[k].load(std::memory_order_acquire) & bit) != 0) return nullptr;
+  const device_guard there(device);
+  // The thread may be capturing a stream: pointers that are less aligned than an element choose their kernel at the call.
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+  static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode));
+  const char* const failure = row.launch(nullptr, 0, kernels::all_shared_bytes, nullptr);
+  static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode));
+  if (failure != nullptr) {
+    clear_error();
+  } else if (k < most_rows) {
+    loaded[k].fetch_or(bit, std::memory_order_release);
+  }
+  return failure;
 }
 
 void* allocate(std::int64_t bytes) noexcept {

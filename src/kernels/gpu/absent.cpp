@@ -7,18 +7,18 @@ bool driver_is_loaded() noexcept { return false; }
 int device_in_use() noexcept { return -1; }
 int device_count() { return 0; }
 const std::string& why_none() {
-  static const std::string sentence = "this build has no CUDA";
+  static const std::string& sentence = *new std::string("this build has no CUDA");  // late calls read it, too
   return sentence;
 }
 const device_info& info(int /*device*/) {
-  static const device_info none;
+  static const device_info& none = *new device_info;
   return none;
 }
 int current_device() noexcept { return -1; }
 location where(const void* /*pointer*/) noexcept { return {}; }
 device_guard::device_guard(int /*device*/) noexcept {}
 device_guard::~device_guard() = default;
-const char* load_kernels(int /*device*/) noexcept { return "this build has no CUDA"; }
+const char* load(const kernels::kernel& /*row*/, int /*device*/) noexcept { return "this build has no CUDA"; }
 void* allocate(std::int64_t /*bytes*/) noexcept { return nullptr; }
 void release(void* /*memory*/) noexcept {}
 const char* upload(void* /*to*/, std::span<const std::byte> /*from*/) noexcept { return "this build has no CUDA"; }
