@@ -69,11 +69,14 @@ class _Framework:
             raise TypeError(f"{name} is a {_kind(other)}, but x is a {self.name}. Wanted: a {self.name}")
         if hasattr(other, "filled"):
             raise TypeError(f"{name} is a masked array, whose mask would be lost. Wanted: {name}.filled()")
-        import numpy
-        plain = numpy.ndarray.view(other, numpy.ndarray)  # without the attributes that a derived class may replace
-        if name == "out" and not plain.flags.writeable:
+        if name == "out" and not self.read(other, "flags").writeable:
             raise ValueError("out is read-only")
-        return plain
+        return other
+
+    def read(self, x: Any, name: str) -> Any:
+        """Return dtype, shape or flags of NumPy's own array: a derived class may replace the attribute."""
+        import numpy
+        return getattr(numpy.ndarray, name).__get__(x)
 
     def memory(self, x: Any) -> object:
         """Return the array or its description, for the C++ module."""
@@ -96,6 +99,9 @@ class _Framework:
 
 class _Torch(_Framework):
     name = "torch.Tensor"
+
+    def read(self, x: Any, name: str) -> Any:
+        return getattr(x, name)
 
     def __init__(self, x: Any) -> None:
         from . import torch as with_torch
@@ -152,6 +158,9 @@ class _CuPy(_Framework):
     name = "cupy.ndarray"
     on_cuda = True
 
+    def read(self, x: Any, name: str) -> Any:
+        return getattr(x, name)
+
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
         import cupy
         return cupy.empty(shape, dtype)
@@ -207,33 +216,36 @@ def permute(x: Any, axes: tuple[int, ...], out: Any, stream: object, threads: in
     if copies and dtype is None:
         return _core.permute_dims(x, axes, out=out, stream=stream, threads=threads)
     framework = _framework_of(x)
-    made_type = x.dtype if dtype is None else framework.dtype(dtype)
-    if copies and made_type == x.dtype:
+    type_of_x = framework.read(x, "dtype")
+    made_type = type_of_x if dtype is None else framework.dtype(dtype)
+    if copies and made_type == type_of_x:
         return _core.permute_dims(x, axes, out=out, stream=stream, threads=threads)
     _check_cuda_stream(stream, x, framework.name, framework.on_cuda)
     x = framework.ready()
     if beta != 0 and second is None and out is None:
         raise ValueError(f"beta is {beta.real if beta.imag == 0 else beta:g}, but neither second nor out is given. Wanted: "
                          "the array that it multiplies")
-    if len(axes) != len(x.shape):
-        raise ValueError(f"x has {len(x.shape)} axes, and {len(axes)} before this call looked at it. Wanted: equal numbers")
-    shape = tuple(x.shape[k] for k in axes)
+    extents = framework.read(x, "shape")
+    if len(axes) != len(extents):
+        raise ValueError(f"x has {len(extents)} axes, and had {len(axes)} when this call began. Wanted: equal numbers")
+    shape = tuple(extents[k] for k in axes)
     with framework.ordered(stream):
         made = framework.empty(shape, made_type) if out is None else framework.check(out, "out")
         if second is not None:
             second = framework.check(second, "second")
         for name, other in (("out", made), ("second", second)):
-            if other is not None and other.dtype != made_type:
-                raise ValueError(f"{name} has dtype {other.dtype}, wanted {made_type}")
-        if second is not None and beta == 0 and tuple(second.shape) != shape:
-            raise ValueError(f"second has shape {tuple(second.shape)}, wanted {shape}")
-        if second is not None and beta == 0 and made_type == x.dtype and alpha == 1 and not conj and scale is None:
+            if other is not None and framework.read(other, "dtype") != made_type:
+                raise ValueError(f"{name} has dtype {framework.read(other, 'dtype')}, wanted {made_type}")
+        if second is not None and tuple(framework.read(second, "shape")) != shape:
+            raise ValueError(f"second has shape {tuple(framework.read(second, 'shape'))}, wanted {shape}")
+        if beta == 0 and alpha == 1 and not conj and scale is None and made_type == type_of_x:
             return _core.permute_dims(x, axes, out=made if out is None else out, threads=threads)
-        types = (framework.type_name(x.dtype), framework.type_name(made_type))
+        types = (framework.type_name(type_of_x), framework.type_name(made_type))
         if types[1] in _FLOAT8 and types[0] != types[1]:
             scale = framework.check(framework.scale(1 if scale is None else scale), "scale")
-            if (str(scale.dtype).removeprefix("torch."), _size(scale)) != ("float32", 1):
-                raise ValueError(f"scale has dtype {scale.dtype} and {_size(scale)} elements, wanted float32 and 1")
+            found = str(framework.read(scale, "dtype")).removeprefix("torch."), _size(framework.read(scale, "shape"))
+            if found != ("float32", 1):
+                raise ValueError(f"scale has dtype {found[0]} and {found[1]} elements, wanted float32 and 1")
         elif scale is not None:
             raise ValueError(f"scale is given, but the result has dtype {made_type}. Wanted: no scale, or a dtype of "
                              "float8: alpha multiplies other results")
@@ -243,12 +255,11 @@ def permute(x: Any, axes: tuple[int, ...], out: Any, stream: object, threads: in
                             scale=None if scale is None else framework.memory(scale), stream=framework.current_stream(),
                             threads=threads)
         framework.wrote(made, stream, x, *(one for one in (second, scale) if one is not None))
-    return made if out is None else out
+    return made
 
 
-def _size(scale: Any) -> int:
+def _size(shape: Any) -> int:
     count = 1
-    for extent in scale.shape:
+    for extent in shape:
         count *= int(extent)
     return count
-

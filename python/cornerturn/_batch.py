@@ -37,6 +37,9 @@ class batch:
 
     Notes
     -----
+    The batch holds its arrays. Each call checks that their memory, shapes and dtypes are those of the
+    first moment. A batch that a CUDA graph captured is never freed, because the graph replays it.
+
     No output may share memory with another array of the batch. The batch does not check this
     between different items. PyTorch records no gradient of a batch.
 
@@ -88,7 +91,10 @@ class batch:
         elif _is(first, "cupy", "ndarray"):
             import cupy
             with first.device:
-                self._held.execute(cupy.cuda.get_current_stream().ptr if stream is None else stream)
+                current = cupy.cuda.get_current_stream() if stream is None else stream
+                if getattr(current, "is_capturing", bool)():
+                    _captured.append(self._held)
+                self._held.execute(current.ptr if stream is None else stream)
         else:
             self._held.execute()
         return list(self._outs)
@@ -112,6 +118,10 @@ class batch:
 
     def __repr__(self) -> str:
         return f"<cornerturn.batch: {len(self)} items, {self.bytes_moved} bytes>"
+
+
+# The batches that CuPy captured, for as long as the process: a graph replays their addresses, and tells nobody its end.
+_captured: list[_core._batch] = []
 
 
 def _listed(arrays: Iterable[Any], name: str) -> list[Any]:

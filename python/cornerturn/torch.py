@@ -377,13 +377,22 @@ def _transpose_inplace(x: torch.Tensor, stream: object, threads: int = 0) -> tor
     return result
 
 
+# The batches of captured graphs, for as long as the process: a graph replays their addresses, and tells nobody its end.
+_captured: list[_core._batch] = []
+
+
 def _execute_batch(held: _core._batch, first: torch.Tensor, xs: Sequence[torch.Tensor], outs: Sequence[torch.Tensor],
                    stream: object) -> None:
     if stream is None:
+        if held.on_cuda and torch.cuda.is_current_stream_capturing():
+            _captured.append(held)
         held.execute(_current_stream(first))
     else:
-        held.execute(stream)
         side = _side_stream(first, stream)
+        with torch.cuda.stream(side):
+            if torch.cuda.is_current_stream_capturing():
+                _captured.append(held)
+        held.execute(stream)
         for used in (*xs, *outs):
             used.record_stream(side)
     torch.autograd.graph.increment_version(outs)

@@ -37,6 +37,18 @@ using namespace nb::literals;
 // resolve() refuses more than most_axes. A door refuses an array that has another rank than it says.
 int limited(Py_ssize_t rank) { return static_cast<int>(std::clamp<Py_ssize_t>(rank, 0, most_axes + 1)); }
 
+[[noreturn]] void refuse_kind(nb::handle x, const char* name) {
+  throw nb::type_error((std::string(name) + " is a " + kind_of(x) +
+                        ". Wanted: an array of NumPy, PyTorch, CuPy or JAX, or an object with a shape and "
+                        "__cuda_array_interface__ or __dlpack__")
+                           .c_str());
+}
+
+// Only the Python modules of this package pass descriptions of memory.
+void check_is_array(nb::handle x, const char* name) {
+  if (PyTuple_Check(x.ptr()) != 0 || PyDict_Check(x.ptr()) != 0 || PyCapsule_CheckExact(x.ptr())) refuse_kind(x, name);
+}
+
 int rank_of(nb::handle x) {
   const nb::object ndim = nb::getattr(x, "ndim", nb::none());  // a nested tensor has no shape
   if (PyIndex_Check(ndim.ptr()) != 0) {
@@ -48,10 +60,7 @@ int rank_of(nb::handle x) {
   const Py_ssize_t rank = shape.is_none() ? -1 : PyObject_Length(shape.ptr());
   if (rank >= 0) return limited(rank);
   PyErr_Clear();
-  throw nb::type_error(("x is a " + kind_of(x) +
-                        ". Wanted: an array of NumPy, PyTorch, CuPy or JAX, or an object with a shape and "
-                        "__cuda_array_interface__ or __dlpack__")
-                           .c_str());
+  refuse_kind(x, "x");
 }
 
 void refuse_stream(nb::handle stream) {
@@ -216,6 +225,8 @@ void check_plan(const planned& held, nb::handle memory) {
 planned make_plan(nb::handle x, nb::handle axes, nb::handle out, int threads,
                   const std::optional<std::string>& kernel) {
   const request asked = request_of(axes);
+  check_is_array(x, "x");
+  check_is_array(out, "out");
   const door of_x(x);
   std::optional<door> of_out;
   if (!out.is_none()) of_out.emplace(out, "out");
@@ -275,7 +286,10 @@ constexpr signature of_call{"a plan", call_parameters, 1, 1};
 
 nb::object held_permute(nb::handle self, const nb::args& given, const nb::kwargs& named) {
   const arguments sorted = sort(of_call, given, named);
-  const auto& held = nb::cast<const planned&>(self);
+  if (!nb::isinstance<planned>(self) || !nb::inst_ready(self))
+    throw nb::type_error(
+        ("a plan is called through a " + kind_of(self) + " without its __init__. Wanted: a plan").c_str());
+  const auto& held = *nb::inst_ptr<planned>(self);
   const request asked{.how = request::kind::axes, .axes = held.axes};
   return until_exit([&] { return permute(sorted.x, asked, sorted.out, sorted.stream, &held, self); });
 }

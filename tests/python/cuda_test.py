@@ -317,12 +317,56 @@ def test_torch_batch(torch, given):
         ct.batch([xs[0], xs[1].cpu()])
 
 
+def test_torch_batch_looks_at_its_tensors_again(torch):
+    for change in (lambda x: setattr(x, "data", torch.ones(3, 4, device="cuda")), lambda x: x.set_(),
+                   lambda x: x.untyped_storage().resize_(0), lambda x: x.untyped_storage().resize_(64), lambda x: x.t_()):
+        for which in (0, 1):
+            arrays = random_tensor(torch, (300, 400)), torch.zeros(400, 300, device="cuda")
+            batch = ct.batch([random_tensor(torch, (3, 4)), arrays[0]], out=[torch.zeros(4, 3, device="cuda"), arrays[1]])
+            batch()
+            change(arrays[which])
+            with pytest.raises(ValueError, match="^item 1: "):
+                batch()
+            torch.cuda.synchronize()
+
+
+def test_torch_graph_keeps_its_batch(torch):
+    """A graph replays the tables and the addresses of a batch that the program dropped."""
+    xs = [random_tensor(torch, (20 + k, 30)) for k in range(50)]
+    values = [x.clone() for x in xs]
+    batch = ct.batch(xs)
+    outs = batch()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        batch()
+    del batch, xs
+    others = [torch.full((1 << 20,), -1.0, device="cuda") for _ in range(20)]  # would get the freed memory
+    for y in outs:
+        y.zero_()
+    graph.replay()
+    torch.cuda.synchronize()
+    assert all(torch.equal(y, x.t()) for x, y in zip(values, outs, strict=True))
+    assert all(bool((one == -1).all()) for one in others)
+
+
 class Interface:
     """A tensor's memory by __cuda_array_interface__ alone, as for Numba's arrays."""
 
     def __init__(self, tensor, stream=None):
         self.tensor, self.shape = tensor, tuple(tensor.shape)
         self.__cuda_array_interface__ = {**tensor.__cuda_array_interface__, "stream": stream}
+
+
+def test_cuda_array_interface_refuses(torch):
+    x, out = random_tensor(torch, (300, 500)), torch.zeros(500, 300, device="cuda")
+    for change, sentence in (({"data": (out.data_ptr(), True)}, "out is read-only"), ({"typestr": "<i4"}, "different element types"),
+                             ({"typestr": "|V4"}, "different element types"), ({"typestr": ">f4"}, "different element types")):
+        target = Interface(out)
+        target.__cuda_array_interface__.update(change)
+        with pytest.raises(ValueError, match=sentence):
+            ct.matrix_transpose(Interface(x), out=target)
+    torch.cuda.synchronize()
+    assert not out.any()
 
 
 def test_cuda_array_interface(torch):

@@ -567,6 +567,42 @@ def test_the_second_array_is_blamed():
         ct.matrix_transpose(whole[:12].reshape(3, 4), out=whole[6:18].reshape(4, 3), second=np.ones((4, 3), "f4"))
 
 
+def test_second_changes_x():
+    x = filled(np.ndarray, (300, 400), 1)
+
+    class Changing(np.ndarray):
+        def __getattr__(self, name):
+            emptied(x)
+            raise AttributeError(name)
+
+    with pytest.raises(SENTENCES):
+        ct.matrix_transpose(x, second=filled(Changing, (400, 300), 1))
+
+
+# ---- plans and batches themselves ----
+
+def test_plans_without_init():
+    plan = ct.plan(np.ones((3, 4)))
+    for call in (lambda: ct.plan.__call__(3, np.ones((3, 4))), lambda: ct.plan.__call__(ct.plan.__new__(ct.plan), np.ones((3, 4)))):
+        with pytest.raises(TypeError, match="a plan is called through a .*Wanted: a plan"):
+            call()
+    for _ in range(3):
+        try:
+            plan.__init__(np.ones((30, 40)))
+        except TypeError:
+            break
+    assert plan(np.ones(plan.axes and ((30, 40) if plan.bytes_moved == 19200 else (3, 4)))).ndim == 2
+
+
+@pytest.mark.parametrize("x", [(0, (3, 4), (16, 4), 4, False), {"shape": (3, 4)}, np.ones((3, 4)).__dlpack__(), 3, None, "x"],
+                         ids=lambda value: type(value).__name__)
+def test_only_arrays_are_planned(x):
+    for call in (lambda: ct.plan(x), lambda: ct.batch([x]), lambda: ct.matrix_transpose(x), lambda: ct.transpose_inplace_(x),
+                 lambda: ct.matrix_transpose(x, alpha=2), lambda: ct.matrix_transpose(np.ones((3, 4)), out=x) if x else ct.plan(x)):
+        with pytest.raises(TypeError, match="Wanted: "):
+            call()
+
+
 # ---- the end of the interpreter ----
 
 CALLS = {
