@@ -37,8 +37,8 @@ class batch:
 
     Notes
     -----
-    The batch holds its arrays. Each call checks that their memory, shapes and dtypes are those of the
-    first moment. A batch that a CUDA graph captured is never freed, because the graph replays it.
+    The batch holds its arrays. Each call refuses an array that got other memory, another shape or
+    another dtype. A batch that a CUDA graph captured is never freed, because the graph replays it.
 
     No output may share memory with another array of the batch. The batch does not check this
     between different items. PyTorch records no gradient of a batch.
@@ -120,7 +120,7 @@ class batch:
         return f"<cornerturn.batch: {len(self)} items, {self.bytes_moved} bytes>"
 
 
-# The batches that CuPy captured, for as long as the process: a graph replays their addresses, and tells nobody its end.
+# The batches that CuPy captured, for as long as the process: a graph replays their addresses, and its end is not known.
 _captured: list[_core._batch] = []
 
 

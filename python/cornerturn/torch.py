@@ -377,7 +377,7 @@ def _transpose_inplace(x: torch.Tensor, stream: object, threads: int = 0) -> tor
     return result
 
 
-# The batches of captured graphs, for as long as the process: a graph replays their addresses, and tells nobody its end.
+# The batches of captured graphs, for as long as the process: a graph replays their addresses, and its end is not known.
 _captured: list[_core._batch] = []
 
 
