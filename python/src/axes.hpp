@@ -14,9 +14,14 @@ namespace nb = nanobind;
 
 inline constexpr int most_axes = 64;  // limit of NumPy; at most cornerturn::max_rank of them may be longer than 1
 
+// Not zeroed: that would take longer than the checks of a small copy.
+struct axis_numbers : std::array<int, most_axes> {
+  axis_numbers() {}  // NOLINT(modernize-use-equals-default): a defaulted one would zero
+};
+
 struct axis_list {
   int count = 0;
-  std::array<int, most_axes> at;  // axis k of the result is axis at[k] of x
+  axis_numbers at{};  // axis k of the result is axis at[k] of x
 };
 
 // The caller's permutation, before the rank of x is known. It has numbers and text, and no Python object to ask: the code

@@ -296,7 +296,7 @@ nb::object held_permute(nb::handle self, const nb::args& given, const nb::kwargs
 
 // ---- the four functions ----
 
-nb::object permute(const arguments& sorted, request asked) {
+nb::object permute(const arguments& sorted, request&& asked) {
   asked.threads = threads_of(sorted.threads);
   if (!sorted.math.is_valid()) return permute(sorted.x, asked, sorted.out, sorted.stream);
   const nb::object axes = to_tuple(resolve(asked, rank_of(sorted.x)));

@@ -114,19 +114,19 @@ nb::object permute(nb::handle x, const request& asked, nb::handle out, const pla
 nb::object transpose_in_place(nb::handle x, int threads) {
   check_array(x, "x");
   check_writable(x, "x");
-  nb::object result = nb::borrow(x);
-  if (changes_shape(look_at(x))) {
-    const view before = look_at(x);
-    npy_intp extents[most_axes];
-    std::copy(before.extents, before.extents + before.rank, extents);
-    std::swap(extents[before.rank - 1], extents[before.rank - 2]);
-    PyArray_Dims shape{extents, before.rank};
-    result = nb::steal(PyArray_Newshape(array(x), &shape, NPY_CORDER));  // not x.reshape, which a class may replace
-    if (!result.is_valid()) throw nb::python_error();
+  if (!changes_shape(look_at(x))) {
+    run_in_place(look_at(x), {.threads = threads});
+    return nb::borrow(x);
   }
-  const view at = look_at(x), of_result = look_at(result);
-  if (at.data != of_result.data || bytes_of(at) != bytes_of(of_result) ||
-      changes_shape(at) != (result.ptr() != x.ptr()))
+  const view before = look_at(x);
+  npy_intp extents[most_axes];
+  std::copy(before.extents, before.extents + before.rank, extents);
+  std::swap(extents[before.rank - 1], extents[before.rank - 2]);
+  PyArray_Dims shape{extents, before.rank};
+  nb::object result = nb::steal(PyArray_Newshape(array(x), &shape, NPY_CORDER));  // x.reshape may be a class's own
+  if (!result.is_valid()) throw nb::python_error();
+  const view at = look_at(x), of_result = look_at(result);  // a class may also have changed x when the view was made
+  if (at.data != of_result.data || bytes_of(at) != bytes_of(of_result) || !changes_shape(at))
     throw error(status::invalid_argument, "x has changed during the call. Wanted: an array that no other code changes");
   run_in_place(at, {.threads = threads});
   return result;

@@ -161,14 +161,12 @@ bool describe(const torch_module& torch, nb::handle x, nb::dlpack::dltensor& fou
   return device == dl_cpu || device == dl_cuda || device == dl_cuda_host || device == dl_cuda_managed;
 }
 
-bool has_pending_operation(const torch_module& torch, nb::handle x, const nb::dlpack::dltensor& found) {
-  return is_true(call_method(x, torch.is_neg)) ||
-         (found.dtype.code == complex_code && is_true(call_method(x, torch.is_conj)));
-}
+bool is_negative(const torch_module& torch, nb::handle x) { return is_true(call_method(x, torch.is_neg)); }
 
-// Returns false also for a lazy conjugate or negative.
+// Returns false also for a lazy conjugate or negative. Whether x is one is asked first, so that `found` is new.
 bool borrow(const torch_module& torch, nb::handle x, nb::dlpack::dltensor& found) {
-  return describe(torch, x, found) && !has_pending_operation(torch, x, found);
+  if (is_negative(torch, x) || !describe(torch, x, found)) return false;
+  return found.dtype.code != complex_code || (!is_true(call_method(x, torch.is_conj)) && describe(torch, x, found));
 }
 
 void check_elements(const nb::dlpack::dtype& type, const char* name) {
@@ -206,7 +204,22 @@ view view_of(const nb::dlpack::dltensor& x) {
           .where = host ? memory_kind::host : memory_kind::cuda};
 }
 
+// Until Python 3.12 an allocation can collect garbage, whose finalizers run Python code.
+class without_collection {
+ public:
+  without_collection() = default;
+  without_collection(const without_collection&) = delete;
+  without_collection& operator=(const without_collection&) = delete;
+  ~without_collection() {
+    if (was_on_ != 0) PyGC_Enable();
+  }
+
+ private:
+  int was_on_ = PyGC_Disable();
+};
+
 nb::object empty(const torch_module& torch, nb::handle x, const view& from, const axis_list& axes) {
+  const without_collection until_the_move;
   const nb::tuple extents = to_tuple(axes, from.extents);
   PyObject* const given[] = {x.ptr(), extents.ptr()};
   PyObject* const made = PyObject_VectorcallMethod(torch.new_empty, given, 2, nullptr);
@@ -286,41 +299,51 @@ bool copy_permuted(nb::handle dst, nb::handle src) {
          python::copy_permuted(view_of(to), view_of(from), current_stream(*torch, from));
 }
 
-// 1. All checks, which call Python functions of PyTorch, and the allocation. 2. The views. 3. The move.
+// No Python code runs after the first borrow: PyTorch's own functions are C, and garbage is not collected.
 nb::object permute(nb::handle x, const request& asked, nb::handle out, const planned* held) {
   const torch_module* const torch = module();
   nb::dlpack::dltensor from, to;
-  if (torch == nullptr || !is_plain(*torch, x) || !borrow(*torch, x, from)) return {};
+  if (torch == nullptr || !is_plain(*torch, x)) return {};
+  if (!out.is_none() && (!is_tensor(*torch, out) || records_gradient(*torch, out))) return {};
+  if (!borrow(*torch, x, from)) return {};
   check_elements(from.dtype, "x");
-  void* const stream = current_stream(*torch, from);
-  const axis_list axes = resolve(asked, from.ndim);
+  check_storage(*torch, x, from);
+  const view src = view_of(from);
+  const axis_list axes = resolve(asked, src.rank);
   nb::object made;
   if (out.is_none()) {
-    made = empty(*torch, x, view_of(from), axes);
+    made = empty(*torch, x, src, axes);
+    if (!describe(*torch, made, to)) throw error(status::internal, "PyTorch made a result without memory");
   } else {
-    if (!is_tensor(*torch, out) || records_gradient(*torch, out) || !borrow(*torch, out, to)) return {};
+    if (!borrow(*torch, out, to)) return {};
     check_out(x, from, out, to);
+    check_storage(*torch, out, to);
     made = nb::borrow(out);
   }
-  const view src = look_at(x), dst = look_at(made);
+  const view dst = view_of(to);
   check_shape(src, axes, dst);
-  run(src, axes, dst, {stream, held, asked.threads});
+  run(src, axes, dst, {current_stream(*torch, from), held, asked.threads});
   if (!out.is_none()) increment_version_of(*torch, out);
   return made;
 }
 
 nb::object transpose_in_place(nb::handle x, int threads) {
   const torch_module* const torch = module();
-  nb::dlpack::dltensor before;
-  if (torch == nullptr || !is_plain(*torch, x) || !borrow(*torch, x, before)) return {};
-  check_elements(before.dtype, "x");
-  void* const stream = current_stream(*torch, before);
-  const bool changes = changes_shape(view_of(before));
-  const nb::object result = changes ? nb::object(x.attr("reshape")(transposed_shape(view_of(before)))) : nb::borrow(x);
-  const view at = look_at(x);
-  if (changes_shape(at) != changes || look_at(result).data != at.data)
-    throw error(status::invalid_argument, "x has changed during the call. Wanted: a tensor that no other code changes");
-  run_in_place(at, {.stream = stream, .threads = threads});
+  nb::dlpack::dltensor found;
+  if (torch == nullptr || !is_plain(*torch, x) || !borrow(*torch, x, found)) return {};
+  check_elements(found.dtype, "x");
+  nb::object result = nb::borrow(x);
+  const void* const address = found.data;
+  if (changes_shape(view_of(found))) {
+    const nb::tuple shape = transposed_shape(view_of(found));
+    result = x.attr("reshape")(shape);
+    if (!describe(*torch, x, found)) return {};
+    if (found.data != address || !changes_shape(view_of(found)))
+      throw error(status::invalid_argument,
+                  "x has changed during the call. Wanted: a tensor that no other code changes");
+  }
+  check_storage(*torch, x, found);
+  run_in_place(view_of(found), {.stream = current_stream(*torch, found), .threads = threads});
   increment_version_of(*torch, x);
   return result;
 }
