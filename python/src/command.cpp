@@ -7,6 +7,7 @@
 namespace cornerturn::python {
 
 int run_command(const nb::list& arguments) {
+  if (arguments.size() == 0) throw nb::type_error("the command has no arguments. Wanted: its name, and more");
   std::vector<nb::object> kept;
   std::vector<const char*> pointers;
   for (const nb::handle one : arguments) {

@@ -365,7 +365,10 @@ void* stream_of(nb::handle stream) {
   if (stream.is_none()) return nullptr;
   nb::object number = nb::borrow(stream);
   if (nb::hasattr(stream, "__cuda_stream__")) {
-    number = nb::object(stream.attr("__cuda_stream__")())[1];
+    const nb::object pair = until_exit([&] { return nb::object(stream.attr("__cuda_stream__")()); });
+    number = PyTuple_Check(pair.ptr()) != 0 && PyTuple_Size(pair.ptr()) == 2
+                 ? nb::borrow(PyTuple_GetItem(pair.ptr(), 1))
+                 : nb::none();
   } else if (!PyIndex_Check(stream.ptr())) {
     for (const char* name : {"cuda_stream", "ptr", "handle"}) {
       if (!nb::hasattr(stream, name)) continue;
@@ -373,11 +376,12 @@ void* stream_of(nb::handle stream) {
       break;
     }
   }
-  if (PyObject* const value = PyNumber_Index(number.ptr()); value != nullptr) {
-    void* const found = PyLong_AsVoidPtr(value);
-    Py_DECREF(value);
-    if (PyErr_Occurred() != nullptr) throw nb::python_error();
-    return found;
+  if (const nb::object value = nb::steal(PyNumber_Index(number.ptr())); value.is_valid()) {
+    const unsigned long long found = PyLong_AsUnsignedLongLong(value.ptr());
+    if (PyErr_Occurred() == nullptr)
+      return reinterpret_cast<void*>(static_cast<std::uintptr_t>(found));  // NOLINT(performance-no-int-to-ptr)
+    PyErr_Clear();
+    refuse(status::invalid_argument, "stream is " + text_of(value) + ", wanted a handle from 0 to 2^64 - 1");
   }
   PyErr_Clear();
   throw nb::type_error(("stream is a " + kind_of(stream) +

@@ -516,6 +516,20 @@ def test_interfaces_that_are_no_dict():
             ct.permute_dims(x, (0, 1), out=OnCuda())
 
 
+class Stream:
+    def __init__(self, found):
+        self.found = found
+
+    def __cuda_stream__(self):
+        return self.found
+
+
+@pytest.mark.parametrize("stream", [-1, 2**64, 10**30, Stream(3), Stream(()), Stream((0, -1)), Stream((0, "x")), Stream(None)])
+def test_streams_that_are_refused(stream):
+    with pytest.raises(SENTENCES, match="stream is .*[Ww]anted"):
+        ct._core._stream_handle(stream)
+
+
 # ---- batches ----
 
 def test_a_batch_looks_at_its_arrays_again():
