@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "../kernels/in_place_cases.hpp"
 #include "kernels/cpu/swap/args.hpp"
 
@@ -60,6 +62,18 @@ TEST(in_place_ways, the_workspace_is_bounded) {
       EXPECT_LE(static_cast<double>(made.workspace_bytes), std::max(0.055 * whole, 1.1 * (1 << 20))) << to_text(what);
       EXPECT_LE(made.passes, 2);
     }
+  }
+}
+
+// Two threads lose to one on a square that stays in the L2 of one core.
+TEST(in_place_ways, one_thread_swaps_a_square_within_the_cache) {
+  for (const std::int64_t element_bytes : {1, 2, 3, 4, 8, 12, 16, 24}) {
+    for (const std::int64_t kilobytes : {64, 136, 400, 1000}) {
+      const auto n = static_cast<std::int64_t>(std::sqrt(static_cast<double>(1024 * kilobytes / element_bytes)));
+      EXPECT_EQ(choose_for(placed(transpose_problem(n, n, element_bytes)), {.threads = 16}).threads, 1) << n;
+    }
+    const auto n = static_cast<std::int64_t>(std::sqrt(static_cast<double>((8 << 20) / element_bytes)));
+    EXPECT_EQ(choose_for(placed(transpose_problem(n, n, element_bytes)), {.threads = 2}).threads, 2) << n;
   }
 }
 
