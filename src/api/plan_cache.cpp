@@ -10,6 +10,7 @@
 #include "api/problem_hash.hpp"
 #include "api/tuned.hpp"
 #include "base/machine.hpp"
+#include "base/parallel.hpp"
 #include "cornerturn/error.hpp"
 
 namespace cornerturn::api {
@@ -35,20 +36,29 @@ class own_plans {
  public:
   [[nodiscard]] const cached_plan* find(const plan_key& key, std::uint64_t hash, std::uint64_t generation) noexcept {
     auto& [first, second] = sets_[hash % sets_.size()];
-    if (first != nullptr && first->hash == hash && first->fits(key, generation)) return first.get();
-    if (second == nullptr || second->hash != hash || !second->fits(key, generation)) return nullptr;
+    if (first.is_for(key, hash, generation)) return first.plan.get();
+    if (!second.is_for(key, hash, generation)) return nullptr;
     std::swap(first, second);
-    return first.get();
+    return first.plan.get();
   }
-  const cached_plan& keep(std::shared_ptr<const cached_plan> plan) noexcept {
-    auto& [first, second] = sets_[plan->hash % sets_.size()];
+  const cached_plan& keep(const plan_key& key, std::uint64_t hash, std::shared_ptr<const cached_plan> plan) noexcept {
+    auto& [first, second] = sets_[hash % sets_.size()];
     second = std::move(first);
-    first = std::move(plan);
-    return *first;
+    first = {hash, key.threads, std::move(plan)};
+    return *first.plan;
   }
 
  private:
-  std::array<std::array<std::shared_ptr<const cached_plan>, 2>, 256> sets_;
+  struct place {
+    std::uint64_t hash = 0;
+    int threads = 0;  // as the caller asked: 0 stands for the default of this thread when it first asked
+    std::shared_ptr<const cached_plan> plan;
+
+    [[nodiscard]] bool is_for(const plan_key& key, std::uint64_t hash_of_key, std::uint64_t generation) const noexcept {
+      return hash == hash_of_key && plan != nullptr && threads == key.threads && plan->solves(key, generation);
+    }
+  };
+  std::array<std::array<place, 2>, 256> sets_;
 };
 
 // Trivial variables: they may be read until the thread's last instruction.
@@ -86,7 +96,7 @@ struct alignas(64) plan_set {
   [[nodiscard]] std::shared_ptr<const cached_plan> find(const plan_key& key, std::uint64_t hash,
                                                         std::uint64_t generation) noexcept {
     for (std::size_t k = 0; k < size(); ++k) {
-      if (hashes[k] != hash || !plans[k]->fits(key, generation)) continue;
+      if (hashes[k] != hash || plans[k]->threads != key.threads || !plans[k]->solves(key, generation)) continue;
       last_used[k] = ++time;
       return plans[k];
     }
@@ -221,9 +231,8 @@ cached_plan::cached_plan(const plan_key& key, std::uint64_t hash_of_key, std::ui
       in_place(key.in_place),
       state(problem_of(key), {.on = key.on, .threads = key.threads}) {}
 
-bool cached_plan::fits(const plan_key& key, std::uint64_t generation_now) const noexcept {
-  return generation == generation_now && on == key.on && threads == key.threads && in_place == key.in_place &&
-         is_same(state.what(), key.what);
+bool cached_plan::solves(const plan_key& key, std::uint64_t generation_now) const noexcept {
+  return generation == generation_now && on == key.on && in_place == key.in_place && is_same(state.what(), key.what);
 }
 
 held_plan find_plan(const plan_key& key) {
@@ -234,15 +243,19 @@ held_plan find_plan(const plan_key& key) {
     if (!known->used.load(std::memory_order_relaxed)) known->used.store(true, std::memory_order_relaxed);
     return held_plan(*known);
   }
-  std::shared_ptr<const cached_plan> found = all.store.find(key, hash, generation);
+  // The default depends on the thread: its affinity, and omp_set_num_threads().
+  plan_key shared = key;
+  if (key.threads == 0 && key.on != device::cuda) shared.threads = base::default_threads();
+  const std::uint64_t hash_of_shared = hash_of(shared);
+  std::shared_ptr<const cached_plan> found = all.store.find(shared, hash_of_shared, generation);
   if (found == nullptr) {
     try {
-      found = all.store.add(key, std::make_shared<const cached_plan>(key, hash, generation));  // 3.
+      found = all.store.add(shared, std::make_shared<const cached_plan>(shared, hash_of_shared, generation));  // 3.
     } catch (const std::bad_alloc&) {
       throw error(status::out_of_memory, "no memory for a plan");
     }
   }
-  return own == nullptr ? held_plan(std::move(found)) : held_plan(own->keep(std::move(found)));
+  return own == nullptr ? held_plan(std::move(found)) : held_plan(own->keep(key, hash, std::move(found)));
 }
 
 cache_use use_of_cache() noexcept { return all.store.use(); }

@@ -19,14 +19,15 @@ struct plan_key {
   const problem& what;
   bool in_place = false;  // replaces what.in_place
   device on = device::automatic;
-  int threads = 0;
+  int threads = 0;  // 0: the default of the caller's thread
 };
 
 // A plan in the cache.
 struct cached_plan {
   cached_plan(const plan_key& key, std::uint64_t hash_of_key, std::uint64_t generation_of_tuning);
 
-  [[nodiscard]] bool fits(const plan_key& key, std::uint64_t generation_now) const noexcept;
+  // Whether the key asks for this plan, but for the number of threads.
+  [[nodiscard]] bool solves(const plan_key& key, std::uint64_t generation_now) const noexcept;
 
   std::uint64_t hash;
   std::uint64_t generation;  // of the results of tune(): it may have found a faster kernel since

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -145,12 +146,31 @@ TEST(plan_cache, keys_differ_by_all_that_selects_a_plan) {
     all.insert(&*api::find_plan({.what = what}));
     all.insert(&*api::find_plan({.what = what, .in_place = true}));
     all.insert(&*api::find_plan({.what = what, .on = device::cpu}));
-    all.insert(&*api::find_plan({.what = what, .on = device::cpu, .threads = 1}));
-    all.insert(&*api::find_plan({.what = what, .on = device::cpu, .threads = 2}));
+    all.insert(&*api::find_plan({.what = what, .on = device::cpu, .threads = 71}));
+    all.insert(&*api::find_plan({.what = what, .on = device::cpu, .threads = 72}));
     all.insert(&*api::find_plan({.what = scaled}));
     all.insert(&*api::find_plan({.what = negative}));
   }
   EXPECT_EQ(all.size(), 7U);
+}
+
+// A plan for the default of one thread is none for a thread with another default.
+TEST(plan_cache, threads_with_other_cores_have_plans_of_their_own) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  if (CPU_COUNT(&before) < 2) GTEST_SKIP() << "one core only";
+  const problem what = transpose_problem(3001, 3000, 4);
+  std::thread([&] {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    for (int k = 0; CPU_COUNT(&one) == 0; ++k) {
+      if (CPU_ISSET(k, &before)) CPU_SET(k, &one);
+    }
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    EXPECT_EQ(api::find_plan({.what = what})->threads(), 1);
+  }).join();
+  const plan own(what, {.on = device::cpu});
+  EXPECT_EQ(api::find_plan({.what = what})->threads(), own.threads());
 }
 
 TEST(plan_cache, axes_behind_the_rank_do_not_matter) {
