@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <initializer_list>
 
 namespace cornerturn::kernels::cpu {
 namespace {
