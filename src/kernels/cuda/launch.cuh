@@ -38,8 +38,9 @@ const char* launch_kernel(const void* args, std::uint32_t blocks, int shared_byt
     cudaFuncAttributes about{};
     failed = cudaFuncGetAttributes(&about, Kernel);
   } else if (failed == cudaSuccess) {
-    failed = cudaLaunchKernel(Kernel, dim3(blocks), dim3(gpu::threads_of(Limits)), arguments,
-                              static_cast<std::size_t>(shared_bytes), static_cast<cudaStream_t>(stream));
+    // CUDA 12 deduces no type of a kernel here.
+    failed = cudaLaunchKernel(reinterpret_cast<const void*>(Kernel), dim3(blocks), dim3(gpu::threads_of(Limits)),
+                              arguments, static_cast<std::size_t>(shared_bytes), static_cast<cudaStream_t>(stream));
   }
   return failed == cudaSuccess ? nullptr : cudaGetErrorString(failed);
 }

@@ -54,9 +54,9 @@ GPU_INLINE double wide(double x) { return x; }
 // corrected here: a NaN has all bits set but the sign, and without `saturate` a float8 may become infinity or NaN.
 template <class Dst>
 GPU_INLINE uint32_t narrow_pair(float low, float high, bool saturate) {
-  constexpr int bits = 8 * sizeof(Dst);
   if constexpr (!has_small_floats) {
-    return kernels::narrow<Dst>(low, saturate).bits | uint32_t{kernels::narrow<Dst>(high, saturate).bits} << bits;
+    const uint32_t upper = kernels::narrow<Dst>(high, saturate).bits;
+    return kernels::narrow<Dst>(low, saturate).bits | upper << 8 * sizeof(Dst);
   } else if constexpr (std::is_same_v<Dst, kernels::float8_e4m3>) {
     // 464 is halfway between 448, the largest number, and 480, the next one if it existed. Larger numbers become NaN.
     const float limit = saturate ? std::numeric_limits<float>::infinity() : 464.0f;
