@@ -96,6 +96,16 @@ class _Framework:
     def wrote(self, out: Any, stream: object, *read: Any) -> None:
         """Tell the framework that `out` has changed and that `stream` uses the arrays."""
 
+    def apply(self, x: Any, axes: tuple[int, ...], out: Any, shape: tuple[int, ...], dtype: Any, types: tuple[str, str],
+              stream: object, second: Any, scale: Any, threads: int, math: dict[str, Any]) -> Any:
+        """Execute the checked call; without `out` into a new array."""
+        made = self.empty(shape, dtype) if out is None else out
+        _core._apply_memory(self.memory(x), self.memory(made), None if second is None else self.memory(second), axes,
+                            types, **math, scale=None if scale is None else self.memory(scale), stream=self.current_stream(),
+                            threads=threads)
+        self.wrote(made, stream, x, *(one for one in (second, scale) if one is not None))
+        return made
+
 
 class _Torch(_Framework):
     name = "torch.Tensor"
@@ -130,8 +140,23 @@ class _Torch(_Framework):
             raise ValueError(f"{name} is on {other.device}, but x is on {self.x.device}. Wanted: one device")
         if name == "out":
             self.torch._check_stored(other)
+            self.torch._check_writable(other)
             return other
         return other.resolve_conj().resolve_neg()
+
+    def apply(self, x: Any, axes: tuple[int, ...], out: Any, shape: tuple[int, ...], dtype: Any, types: tuple[str, str],
+              stream: object, second: Any, scale: Any, threads: int, math: dict[str, Any]) -> Any:
+        given = [one for one in (x, out, second, scale) if one is not None]
+        if _core._are_plain_tensors(given):
+            return super().apply(x, axes, out, shape, dtype, types, stream, second, scale, threads, math)
+        arguments = (*math.values(), second, scale, threads)
+        if out is None:
+            out = self.torch._op_apply(x, axes, dtype, *arguments)
+        else:
+            self.torch._op_apply_out(x, axes, out, *arguments)
+        if stream is not None:
+            self.torch._record_stream([out, *given], stream)
+        return out
 
     def scale(self, value: Any) -> Any:
         import torch
@@ -230,16 +255,16 @@ def permute(x: Any, axes: tuple[int, ...], out: Any, stream: object, threads: in
         raise ValueError(f"x has {len(extents)} axes, and had {len(axes)} when this call began. Wanted: equal numbers")
     shape = tuple(extents[k] for k in axes)
     with framework.ordered(stream):
-        made = framework.empty(shape, made_type) if out is None else framework.check(out, "out")
+        target = None if out is None else framework.check(out, "out")
         if second is not None:
             second = framework.check(second, "second")
-        for name, other in (("out", made), ("second", second)):
+        for name, other in (("out", target), ("second", second)):
             if other is not None and framework.read(other, "dtype") != made_type:
                 raise ValueError(f"{name} has dtype {framework.read(other, 'dtype')}, wanted {made_type}")
         if second is not None and tuple(framework.read(second, "shape")) != shape:
             raise ValueError(f"second has shape {tuple(framework.read(second, 'shape'))}, wanted {shape}")
         if beta == 0 and alpha == 1 and not conj and scale is None and made_type == type_of_x:
-            return _core.permute_dims(x, axes, out=made if out is None else out, threads=threads)
+            return _core.permute_dims(x, axes, out=out, threads=threads)
         types = (framework.type_name(type_of_x), framework.type_name(made_type))
         if types[1] in _FLOAT8 and types[0] != types[1]:
             scale = framework.check(framework.scale(1 if scale is None else scale), "scale")
@@ -249,13 +274,8 @@ def permute(x: Any, axes: tuple[int, ...], out: Any, stream: object, threads: in
         elif scale is not None:
             raise ValueError(f"scale is given, but the result has dtype {made_type}. Wanted: no scale, or a dtype of "
                              "float8: alpha multiplies other results")
-        _core._apply_memory(framework.memory(x), framework.memory(made),
-                            None if second is None else framework.memory(second), axes, types, alpha=alpha,
-                            beta=beta, conj=bool(conj), saturate=bool(saturate),
-                            scale=None if scale is None else framework.memory(scale), stream=framework.current_stream(),
-                            threads=threads)
-        framework.wrote(made, stream, x, *(one for one in (second, scale) if one is not None))
-    return made
+        math = {"alpha": alpha, "beta": beta, "conj": bool(conj), "saturate": bool(saturate)}
+        return framework.apply(x, axes, target, shape, made_type, types, stream, second, scale, threads, math)
 
 
 def _size(shape: Any) -> int:

@@ -73,7 +73,18 @@ class batch:
                 except (TypeError, ValueError) as found:
                     raise _of_item(number, found) from None
                 _check_item(number, y, "out")
-        self._held = _core._batch(self._xs, self._outs, axes, threads)
+        self._axes, self._threads = axes, threads
+        self._of_torch = bool(self._xs) and _is(self._xs[0], "torch", "Tensor")
+        self._all = [*self._xs, *self._outs]
+        self._of_inference = self._of_torch and any(y.is_inference() for y in self._outs)
+        # Tensors under a mode or without addresses have no plan, but an operator for each item.
+        self._held = self._planned() if not self._of_torch or _core._are_plain_tensors(self._all) else None
+
+    def _planned(self) -> _core._batch:
+        return _core._batch(self._xs, self._outs, self._axes, self._threads)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self._xs, self._axes, self._outs, self._threads)
 
     def __call__(self, *, stream: object = None) -> list[Any]:
         """Copy all items, and return their outputs.
@@ -84,11 +95,12 @@ class batch:
         if not self._xs:
             return []
         first = self._xs[0]
+        if self._of_torch:
+            self._execute_tensors(stream)
+            return list(self._outs)
+        assert self._held is not None
         _check_cuda_stream(stream, first, _framework_of(first), self._held.on_cuda)
-        if _is(first, "torch", "Tensor"):
-            from . import torch as with_torch
-            with_torch._execute_batch(self._held, first, self._xs, self._outs, stream)
-        elif _is(first, "cupy", "ndarray"):
+        if _is(first, "cupy", "ndarray"):
             import cupy
             with first.device:
                 current = cupy.cuda.get_current_stream() if stream is None else stream
@@ -99,22 +111,44 @@ class batch:
             self._held.execute()
         return list(self._outs)
 
+    def _execute_tensors(self, stream: object) -> None:
+        from . import torch as with_torch
+        first = self._xs[0]
+        _check_cuda_stream(stream, first, "torch.Tensor", first.is_cuda)
+        if self._of_inference:
+            for out in self._outs:
+                with_torch._check_writable(out)
+        if not _core._are_plain_tensors(self._all, memory=self._held is None):
+            with_torch._execute_batch(list(zip(self._xs, self._outs, strict=True)), self._axes, stream)
+            return
+        if self._held is None:
+            self._held = self._planned()
+        with_torch._hold_if_captured(self._held, first, stream)
+        self._held.execute(with_torch._current_stream(first) if stream is None else stream)
+        if stream is not None:
+            with_torch._record_stream(self._all, stream)
+        with_torch._increment_version(self._outs)
+
     def __len__(self) -> int:
         return len(self._xs)
 
     def explain(self) -> str:
         """Return a text: items and bytes, and the number of items for each kernel."""
+        if self._held is None:
+            return f"{len(self)} items, each with an operator of PyTorch, which sees the tensors"
         return self._held.explain()
 
     @property
     def bytes_moved(self) -> int:
         """Bytes read and bytes written by one call."""
+        if self._held is None:
+            return sum(2 * x.numel() * x.element_size() for x in self._xs)
         return self._held.bytes_moved
 
     @property
     def threads(self) -> int:
         """Number of CPU threads; 0 on a GPU."""
-        return self._held.threads
+        return 0 if self._held is None else self._held.threads
 
     def __repr__(self) -> str:
         return f"<cornerturn.batch: {len(self)} items, {self.bytes_moved} bytes>"
@@ -122,6 +156,10 @@ class batch:
 
 # The batches that CuPy captured, for as long as the process: a graph replays their addresses, and its end is not known.
 _captured: list[_core._batch] = []
+
+
+def _restored(xs: list[Any], axes: Any, outs: list[Any], threads: int) -> batch:
+    return batch(xs, axes, out=outs, threads=threads)
 
 
 def _listed(arrays: Iterable[Any], name: str) -> list[Any]:

@@ -99,6 +99,11 @@ def describe(x: Any) -> object:
     return _borrow(x, None)[0]
 
 
+def restored_plan(*state: Any) -> _core.plan:
+    """Make the plan that pickle or copy describes."""
+    return _core._restored_plan(*state)
+
+
 def _check_out(x: Any, out: Any, kind: str) -> None:
     if not _is(out, *kind.split(".")):
         raise TypeError(f"out is a {_kind(out)}, but x is a {kind}. Wanted: a {kind}")

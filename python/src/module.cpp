@@ -5,6 +5,7 @@
 //   3. all others: cornerturn/_frameworks.py, which calls move_memory()
 //   4. arithmetic: cornerturn/_arithmetic.py, which calls apply_memory()
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/complex.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -16,6 +17,8 @@
 #include <array>
 #include <complex>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "axes.hpp"
 #include "batch.hpp"
@@ -126,8 +129,8 @@ nb::object transpose_memory(nb::handle x, nb::handle memory, nb::handle stream, 
 
 nb::object or_none(nb::object made) { return made.is_valid() ? made : nb::none(); }
 
-nb::object permute_tensor(nb::handle x, nb::handle axes, nb::handle out) {
-  return or_none(torch::permute(x, request_of(axes), out, nullptr));
+nb::object permute_tensor(nb::handle x, nb::handle axes, nb::handle out, const planned* held) {
+  return or_none(torch::permute(x, request_of(axes), out, held));
 }
 
 nb::object transpose_tensor(nb::handle x) { return or_none(torch::transpose_in_place(x, 0)); }
@@ -135,7 +138,7 @@ nb::object transpose_tensor(nb::handle x) { return or_none(torch::transpose_in_p
 bool copy_permuted_memory(nb::handle dst, nb::handle src, nb::handle stream) {
   void* const handle = stream_of(stream);
   const door to(dst, "out", access::write), from(src, "x");
-  return copy_permuted(to.look(), from.look(), handle);
+  return copy_permuted(to.look(), from.look(), {.stream = handle});
 }
 
 void check_element(nb::handle name, nb::handle dtype, std::int64_t bits, int lanes) {
@@ -215,11 +218,12 @@ std::optional<std::string> kernel_of(nb::handle kernel) {
   return std::string(found);
 }
 
-// Refuses memory of another layout than the plan's.
-void check_plan(const planned& held, nb::handle memory) {
-  const door of_x(memory);
-  const view x = of_x.look();
-  check_fits(held, make_problem(x, held.axes), x);
+planned planned_of(const problem& what, const axis_list& axes, memory_kind where, int threads,
+                   const std::string& kernel) {
+  const device on = where == memory_kind::cuda ? device::cuda : device::cpu;
+  return {
+      what,  axes,    plan(what, {.on = on, .threads = threads, .kernel = kernel.empty() ? nullptr : kernel.c_str()}),
+      where, threads, kernel};
 }
 
 planned make_plan(nb::handle x, nb::handle axes, nb::handle out, int threads,
@@ -239,9 +243,42 @@ planned make_plan(nb::handle x, nb::handle axes, nb::handle out, int threads,
     to = of_out->look();
     check_shape(from, order, *to);
   }
-  const problem what = make_problem(from, order, to ? &*to : nullptr);
-  const device on = from.where == memory_kind::cuda ? device::cuda : device::cpu;
-  return {what, order, plan(what, {.on = on, .threads = threads, .kernel = kernel ? kernel->c_str() : nullptr})};
+  return planned_of(make_problem(from, order, to ? &*to : nullptr), order, from.where, threads, kernel.value_or(""));
+}
+
+// A plan as a tuple, for pickle and copy: a function, which pickle knows by its name, and its arguments.
+nb::tuple reduced(const planned& held) {
+  nb::list axes;
+  for (int k = 0; k < held.what.rank; ++k) {
+    const axis& one = held.what.axes[static_cast<std::size_t>(k)];
+    axes.append(nb::make_tuple(one.extent, one.src_stride, one.dst_stride));
+  }
+  return nb::make_tuple(frameworks("restored_plan"),
+                        nb::make_tuple(held.what.element_bytes, axes, to_tuple(held.axes),
+                                       held.where == memory_kind::cuda, held.threads, held.kernel));
+}
+
+planned restored(std::int64_t element_bytes, const std::vector<std::array<std::int64_t, 3>>& axes, nb::handle order,
+                 bool on_cuda, int threads, const std::string& kernel) {
+  if (axes.size() > static_cast<std::size_t>(max_rank))
+    throw error(status::invalid_argument, "the plan has " + std::to_string(axes.size()) + " axes. Wanted: 16 or fewer");
+  problem what{.element_bytes = element_bytes, .rank = static_cast<int>(axes.size())};
+  for (std::size_t k = 0; k < axes.size(); ++k)
+    what.axes[k] = {.extent = axes[k][0], .src_stride = axes[k][1], .dst_stride = axes[k][2]};
+  const request asked = request_of_sequence(order);
+  const axis_list made = resolve(asked, asked.axes.count);
+  return planned_of(what, made, on_cuda ? memory_kind::cuda : memory_kind::host, threads, kernel);
+}
+
+// Refuses memory of another layout than the plan's.
+void check_plan(const planned& held, nb::handle memory, nb::handle other) {
+  const door of_x(memory);
+  std::optional<door> of_out;
+  if (!other.is_none()) of_out.emplace(other, "out");
+  const view x = of_x.look(), out = of_out ? of_out->look() : view{};
+  static_cast<void>(resolve({.how = request::kind::axes, .axes = held.axes}, x.rank));
+  if (of_out) check_shape(x, held.axes, out);
+  check_fits(held, make_problem(x, held.axes, of_out ? &out : nullptr), x);
 }
 
 void translate(const std::exception_ptr& thrown, void*) { set_error(thrown); }
@@ -388,6 +425,7 @@ NB_MODULE(_core, m) {
           "threads", [](const planned& self) { return self.how.threads(); }, "Number of CPU threads.")
       .def_prop_ro(
           "bytes_moved", [](const planned& self) { return self.how.bytes_moved(); }, "Bytes read and bytes written.")
+      .def("__reduce__", reduced, nb::sig("def __reduce__(self) -> tuple[object, ...]"))
       .def("__repr__", [](const planned& self) {
         return "<cornerturn.plan: " + std::to_string(self.how.bytes_moved()) + " bytes by " + self.how.kernel() + ">";
       });
@@ -401,8 +439,8 @@ NB_MODULE(_core, m) {
         "plan"_a = nb::none(), "threads"_a = 0,
         nb::sig("def _move_memory(src: object, dst: object, axes: Sequence[int], stream: object = None, "
                 "plan: plan | None = None, threads: int = 0) -> None"));
-  m.def("_check_plan", entered(check_plan), "plan"_a, "memory"_a,
-        nb::sig("def _check_plan(plan: plan, memory: object) -> None"));
+  m.def("_check_plan", entered(check_plan), "plan"_a, "memory"_a, "out"_a = nb::none(),
+        nb::sig("def _check_plan(plan: plan, memory: object, out: object = None) -> None"));
   m.def("_apply_memory", entered(apply_memory), "src"_a, "dst"_a, "second"_a.none(), "axes"_a, "types"_a, nb::kw_only(),
         "alpha"_a, "beta"_a, "conj"_a, "saturate"_a, "scale"_a.none(), "stream"_a.none(), "threads"_a,
         nb::sig("def _apply_memory(src: object, dst: object, second: object, axes: Sequence[int], "
@@ -411,7 +449,9 @@ NB_MODULE(_core, m) {
   m.def("_transpose_memory", entered(transpose_memory), "x"_a, "memory"_a, "stream"_a = nb::none(), "threads"_a = 0,
         nb::sig("def _transpose_memory(x: Array, memory: object, stream: object = None, threads: int = 0) -> Array"));
   m.def("_permute_tensor", entered(permute_tensor), "x"_a.none(), "axes"_a.none(), "out"_a.none(),
-        nb::sig("def _permute_tensor(x: Array, axes: Sequence[int] | str | None, out: Array | None) -> Array | None"),
+        "plan"_a = nb::none(),
+        nb::sig("def _permute_tensor(x: Array, axes: Sequence[int] | str | None, out: Array | None, "
+                "plan: plan | None = None) -> Array | None"),
         "Permute plain tensors; return None for tensors that need the operator.");
   m.def("_transpose_tensor", entered(transpose_tensor), "x"_a.none(),
         nb::sig("def _transpose_tensor(x: Array) -> Array | None"),
@@ -435,8 +475,18 @@ NB_MODULE(_core, m) {
   m.def("_stream_handle",
         entered(+[](nb::handle stream) { return reinterpret_cast<std::uintptr_t>(stream_of(stream)); }), "stream"_a,
         nb::sig("def _stream_handle(stream: object) -> int"));
-  m.def("_copy_permuted_tensor", entered(torch::copy_permuted), "dst"_a, "src"_a,
-        nb::sig("def _copy_permuted_tensor(dst: object, src: object) -> bool"));
+  m.def("_are_plain_tensors", entered(torch::are_plain), "tensors"_a, "memory"_a = true,
+        nb::sig("def _are_plain_tensors(tensors: Sequence[object], memory: bool = True) -> bool"),
+        "Return whether no tensor needs the operators; see torch.hpp.");
+  m.def("_records_only", entered(torch::records_only), "x"_a, nb::sig("def _records_only(x: object) -> bool"),
+        "Return whether a gradient is the only reason for an operator.");
+  m.def("_restored_plan", entered(restored), "element_bytes"_a, "axes"_a, "order"_a, "on_cuda"_a, "threads"_a,
+        "kernel"_a,
+        nb::sig("def _restored_plan(element_bytes: int, axes: Sequence[Sequence[int]], order: Sequence[int], "
+                "on_cuda: bool, threads: int, kernel: str) -> plan"));
+  m.def("_switch_copies", entered(torch::switch_copies), "cpu"_a, "cuda"_a,
+        nb::sig("def _switch_copies(cpu: bool, cuda: bool) -> None"));
+  m.def("_copies", torch::copies, nb::sig("def _copies() -> int"), "Return the number of copies by `accelerate`.");
   m.def("_copy_permuted_memory", entered(copy_permuted_memory), "dst"_a, "src"_a, "stream"_a.none(),
         nb::sig("def _copy_permuted_memory(dst: object, src: object, stream: object) -> bool"));
   nb::class_<bound_batch>(m, "_batch", "The C++ side of `cornerturn.batch`.")

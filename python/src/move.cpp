@@ -93,7 +93,7 @@ void execute(const problem& what, const operands& all, memory_kind where, const 
 // A long copy releases the interpreter lock.
 void execute_long(const problem& what, const operands& all, std::int64_t bytes, memory_kind where,
                   const execution& how) {
-  if (bytes < long_move_bytes) return execute(what, all, where, how);
+  if (bytes < long_move_bytes || !how.has_lock) return execute(what, all, where, how);
   without_lock([&] { execute(what, all, where, how); });
 }
 
@@ -289,7 +289,7 @@ std::string in_words_of_python(std::string sentence) {
 
 }  // namespace
 
-bool copy_permuted(const view& dst, const view& src, void* stream) {
+bool copy_permuted(const view& dst, const view& src, const execution& how) {
   constexpr std::int64_t fewest_bytes = 1 << 16;  // the checks take longer than a shorter copy
   if (src.rank != dst.rank || src.rank > max_rank || src.element_bytes != dst.element_bytes || src.where != dst.where)
     return false;
@@ -301,7 +301,7 @@ bool copy_permuted(const view& dst, const view& src, void* stream) {
   axis_list axes{.count = src.rank, .at = {}};
   std::iota(axes.at.begin(), axes.at.begin() + axes.count, 0);
   try {
-    run(src, axes, dst, {.stream = stream});
+    run(src, axes, dst, how);
   } catch (const error&) {  // such as a src that overlaps dst: the framework's own kernel handles it
     return false;
   }

@@ -48,6 +48,9 @@ struct planned {
   problem what;
   axis_list axes;
   plan how;
+  memory_kind where = memory_kind::host;
+  int threads = 0;     // as the caller gave them
+  std::string kernel;  // empty: the planner chose it
 };
 
 // Errors  ValueError: `what`, the problem of x, is not the plan's
@@ -58,17 +61,18 @@ struct execution {
   void* stream = nullptr;         // on a GPU
   const planned* held = nullptr;  // the caller's plan, for this problem only
   int threads = 0;                // on the CPU, without `held`; 0: all threads of the process
+  bool has_lock = true;           // the caller holds the interpreter lock
 };
 
 // Effect  executes the copy; a long copy releases the interpreter lock
-// Errors  as cornerturn::move; ValueError: `held` is for another problem; RuntimeError: x is on a CUDA device, but this
+// Errors  as cornerturn::move; as check_fits; RuntimeError: x is on a CUDA device, but this
 //         build or this machine has none
 void run(const view& x, const axis_list& axes, const view& out, const execution& how);
 
 // Effect  dst = src, for the copies of a framework. Requires equal shapes, at least 64 KiB, and different orders of the
 //         axes in memory
 // Returns false, without a copy, if these conditions do not hold or the library refuses the problem
-[[nodiscard]] bool copy_permuted(const view& dst, const view& src, void* stream);
+[[nodiscard]] bool copy_permuted(const view& dst, const view& src, const execution& how);
 
 // Effect  executes src, second and dst with arithmetic: see arithmetic.hpp. `math` has the types; `second` may be null
 // Shape   out has the permuted shape of x, and second the shape of out

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -30,21 +31,29 @@ using storage_query = std::int32_t (*)(const void* tensor, std::int64_t* found);
 struct torch_module {
   PyTypeObject* tensor = nullptr;
   PyTypeObject* parameter = nullptr;
+  PyTypeObject* device_context = nullptr;
   const exchange_table* table = nullptr;
   PyObject* is_grad_enabled = nullptr;
-  PyObject* increment_version = nullptr;
-  PyObject* dispatch_modes = nullptr;  // () -> int
-  PyObject* transforms = nullptr;      // () -> None outside of vmap, grad and similar transformations
-  PyObject* forward_ad = nullptr;      // the module
-  PyObject* current_level = nullptr;   // name: below 0 outside of forward mode
-  PyObject* requires_grad = nullptr;   // names
+  PyObject* increment_version = nullptr;  // takes a tuple of tensors
+  PyObject* function_modes = nullptr;     // () -> int
+  PyObject* function_mode_at = nullptr;   // (int) -> mode
+  PyObject* included_keys = nullptr;      // () -> DispatchKeySet
+  PyObject* forward_ad = nullptr;         // dicts of modules, and the names of their variables
+  PyObject* profiler = nullptr;
+  PyObject* current_level = nullptr;  // below 0 outside of forward mode
+  PyObject* is_profiler_enabled = nullptr;
+  PyObject* requires_grad = nullptr;  // names of attributes
   PyObject* is_neg = nullptr;
   PyObject* is_conj = nullptr;
+  PyObject* is_inference = nullptr;
   PyObject* new_empty = nullptr;
   PyObject* detach = nullptr;  // torch.Tensor.detach
   storage_query bytes_of_storage = nullptr;
   storage_query offset_in_storage = nullptr;
-  std::size_t impl = 0;  // bytes from a Python tensor to the pointer to its C++ tensor
+  std::size_t impl = 0;              // bytes from a Python tensor to the pointer to its C++ tensor
+  void* c10 = nullptr;               // libc10.so, if its variable can be read
+  std::uint64_t default_keys = 0;    // included outside of modes and transforms
+  std::uint64_t inference_keys = 0;  // these differ in inference mode
 };
 
 // Finds the functions that tell a tensor's storage, whose size other code may change. Older versions lack some of it.
@@ -74,34 +83,93 @@ void find_storage_queries(torch_module& torch, nb::handle module) {
   }
 }
 
+// ---- the dispatch keys that a thread includes ----
+//
+// Each dispatch mode, transform of torch.func, functionalization and tracer includes a key for its thread. c10 stores the
+// difference to the default in a variable of the thread. Its name is not documented, so load() compares it with the public
+// function, and the public function replaces a variable that is absent or different.
+
+constexpr const char* keys_variable = "_ZN3c104impl26raw_local_dispatch_key_setE";
+
+std::uint64_t read_keys(const torch_module& torch) {
+  thread_local const std::uint64_t* keys = nullptr;
+  if (keys == nullptr) keys = static_cast<const std::uint64_t*>(dlsym(torch.c10, keys_variable));
+  return *keys;
+}
+
+std::uint64_t ask_keys(const torch_module& torch) {
+  const nb::object found = nb::steal(PyObject_CallNoArgs(torch.included_keys));
+  if (!found.is_valid()) throw nb::python_error();
+  return nb::cast<std::uint64_t>(found.attr("raw_repr")()) ^ torch.default_keys;
+}
+
+std::uint64_t unusual_keys(const torch_module& torch) {
+  return (torch.c10 != nullptr ? read_keys(torch) : ask_keys(torch)) & ~torch.inference_keys;
+}
+
+void load_keys(torch_module& made, nb::handle module) {
+  const nb::object internals = module.attr("_C");
+  made.included_keys = nb::object(internals.attr("_dispatch_tls_local_include_set")).release().ptr();
+  const nb::object key = internals.attr("DispatchKey");
+  const nb::object normal =
+      internals.attr("DispatchKeySet")(key.attr("BackendSelect")).attr("add")(key.attr("ADInplaceOrView"));
+  made.default_keys = nb::cast<std::uint64_t>(normal.attr("raw_repr")());
+  const nb::object inference = module.attr("inference_mode");
+  const auto in_mode = [&](bool on, const auto& read) {
+    const nb::object mode = inference(on);
+    mode.attr("__enter__")();
+    const std::uint64_t found = read();
+    mode.attr("__exit__")(nb::none(), nb::none(), nb::none());
+    return found;
+  };
+  const auto ask = [&] { return ask_keys(made); };
+  made.inference_keys = in_mode(true, ask) ^ in_mode(false, ask);
+  void* const library = dlopen("libc10.so", RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr || dlsym(library, keys_variable) == nullptr) return;
+  made.c10 = library;
+  const auto differs = [&] { return read_keys(made) != ask_keys(made) ? 1 : 0; };
+  if (in_mode(true, differs) + in_mode(false, differs) != 0) made.c10 = nullptr;
+}
+
+// Requires an importable PyTorch. Leaves `table` null if it is too old.
 const torch_module* load() {
   nb::object module = nb::module_::import_("torch");
   auto* const made = new torch_module;
   const nb::object tensor = module.attr("Tensor");
   const nb::object capsule = nb::getattr(tensor, "__dlpack_c_exchange_api__", nb::none());
-  const nb::object modes = nb::getattr(module.attr("_C"), "_len_torch_dispatch_stack", nb::none());
-  const nb::object functorch = nb::getattr(module.attr("_C"), "_functorch", nb::none());
-  const nb::object transforms = nb::getattr(functorch, "peek_interpreter_stack", nb::none());
-  const nb::object forward_ad = module.attr("autograd").attr("forward_ad");
-  if (PyCapsule_IsValid(capsule.ptr(), "dlpack_exchange_api") == 0 || modes.is_none() || transforms.is_none() ||
-      !nb::hasattr(forward_ad, "_current_level"))
-    return made;
+  if (PyCapsule_IsValid(capsule.ptr(), "dlpack_exchange_api") == 0) return made;
   const auto* table = static_cast<const exchange_table*>(PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
   while (table != nullptr && table->major > 1) table = table->previous;
   if (table == nullptr || table->borrow == nullptr || table->current_stream == nullptr) return made;
-  made->is_grad_enabled = nb::object(module.attr("is_grad_enabled")).release().ptr();
-  made->increment_version = nb::object(module.attr("autograd").attr("graph").attr("increment_version")).release().ptr();
-  made->dispatch_modes = nb::object(modes).release().ptr();
-  made->transforms = nb::object(transforms).release().ptr();
-  made->forward_ad = nb::object(forward_ad).release().ptr();
-  made->current_level = PyUnicode_InternFromString("_current_level");
+  const auto kept = [](const nb::object& found) { return nb::object(found).release().ptr(); };
+  const auto variable = [&](const char* in, const char* name, PyObject*& dict, PyObject*& word) {
+    dict = kept(nb::module_::import_(in).attr("__dict__"));
+    word = PyUnicode_InternFromString(name);
+    return PyDict_GetItem(dict, word) != nullptr;
+  };
+  try {
+    const nb::object internals = module.attr("_C");
+    if (!variable("torch.autograd.forward_ad", "_current_level", made->forward_ad, made->current_level) ||
+        !variable("torch.autograd.profiler", "_is_profiler_enabled", made->profiler, made->is_profiler_enabled))
+      return made;
+    load_keys(*made, module);
+    made->is_grad_enabled = kept(module.attr("is_grad_enabled"));
+    made->increment_version = kept(internals.attr("_increment_version"));
+    made->function_modes = kept(internals.attr("_len_torch_function_stack"));
+    made->function_mode_at = kept(internals.attr("_get_function_stack_at"));
+    made->parameter = reinterpret_cast<PyTypeObject*>(kept(module.attr("nn").attr("Parameter")));
+    made->device_context =
+        reinterpret_cast<PyTypeObject*>(kept(nb::module_::import_("torch.utils._device").attr("DeviceContext")));
+    made->detach = kept(tensor.attr("detach"));
+    made->tensor = reinterpret_cast<PyTypeObject*>(kept(tensor));
+  } catch (const nb::python_error&) {  // a version without these functions: each call uses the operator
+    return made;
+  }
   made->requires_grad = PyUnicode_InternFromString("requires_grad");
   made->is_neg = PyUnicode_InternFromString("is_neg");
   made->is_conj = PyUnicode_InternFromString("is_conj");
+  made->is_inference = PyUnicode_InternFromString("is_inference");
   made->new_empty = PyUnicode_InternFromString("new_empty");
-  made->detach = nb::object(tensor.attr("detach")).release().ptr();
-  made->parameter = reinterpret_cast<PyTypeObject*>(nb::object(module.attr("nn").attr("Parameter")).release().ptr());
-  made->tensor = reinterpret_cast<PyTypeObject*>(nb::object(tensor).release().ptr());
   made->table = table;
   find_storage_queries(*made, module);
   return made;
@@ -137,15 +205,26 @@ bool records_gradient(const torch_module& torch, nb::handle x) {
   return is_true(PyObject_GetAttr(x.ptr(), torch.requires_grad)) && is_true(PyObject_CallNoArgs(torch.is_grad_enabled));
 }
 
-// vmap, torch.func.grad, fake tensors and forward mode intercept operators, not accesses to memory.
-bool is_transformed(const torch_module& torch) {
-  if (is_true(PyObject_CallNoArgs(torch.dispatch_modes))) return true;
-  const nb::object level = nb::steal(PyObject_GetAttr(torch.forward_ad, torch.current_level));
-  if (!level.is_valid()) throw nb::python_error();
-  if (nb::cast<int>(level) >= 0) return true;
-  const nb::object found = nb::steal(PyObject_CallNoArgs(torch.transforms));
-  if (!found.is_valid()) throw nb::python_error();
-  return !found.is_none();
+// torch.device as a context, and torch.set_default_device, only affect functions that make tensors.
+bool has_function_mode(const torch_module& torch) {
+  const nb::object count = nb::steal(PyObject_CallNoArgs(torch.function_modes));
+  if (!count.is_valid()) throw nb::python_error();
+  for (Py_ssize_t k = PyLong_AsSsize_t(count.ptr()) - 1; k >= 0; --k) {
+    const nb::object mode = nb::steal(PyObject_CallFunction(torch.function_mode_at, "n", k));
+    if (!mode.is_valid()) throw nb::python_error();
+    if (Py_TYPE(mode.ptr()) != torch.device_context) return true;
+  }
+  return false;
+}
+
+// Returns whether PyTorch has to see the calls of this thread: for a mode, a transform, a tracer, a tangent or the
+// profiler. These intercept operators, not accesses to memory.
+bool is_observed(const torch_module& torch) {
+  if (unusual_keys(torch) != 0) return true;
+  PyObject* const level = PyDict_GetItem(torch.forward_ad, torch.current_level);  // borrowed
+  if (level == nullptr || PyLong_AsLong(level) >= 0) return true;
+  if (PyDict_GetItem(torch.profiler, torch.is_profiler_enabled) != Py_False) return true;
+  return has_function_mode(torch);
 }
 
 constexpr int dl_cpu = 1, dl_cuda = 2, dl_cuda_host = 3, dl_cuda_managed = 13;
@@ -163,9 +242,14 @@ bool describe(const torch_module& torch, nb::handle x, nb::dlpack::dltensor& fou
 
 bool is_negative(const torch_module& torch, nb::handle x) { return is_true(call_method(x, torch.is_neg)); }
 
-// Returns false also for a lazy conjugate or negative. Whether x is one is asked first, so that `found` is new.
+bool is_empty(const nb::dlpack::dltensor& x) {
+  return std::any_of(x.shape, x.shape + x.ndim, [](std::int64_t extent) { return extent == 0; });
+}
+
+// Returns false also for a lazy conjugate or negative, and for a tensor without an address: a fake tensor, a wrapper around
+// another tensor, lazy zeros. Whether x is lazy is asked first, so that `found` is new.
 bool borrow(const torch_module& torch, nb::handle x, nb::dlpack::dltensor& found) {
-  if (is_negative(torch, x) || !describe(torch, x, found)) return false;
+  if (is_negative(torch, x) || !describe(torch, x, found) || (found.data == nullptr && !is_empty(found))) return false;
   return found.dtype.code != complex_code || (!is_true(call_method(x, torch.is_conj)) && describe(torch, x, found));
 }
 
@@ -238,8 +322,9 @@ void check_out(nb::handle x, const nb::dlpack::dltensor& from, nb::handle out, c
   }
 }
 
+// The gate. All functions for tensors ask it; tensors that it rejects use the operators of cornerturn/torch.py.
 bool is_plain(const torch_module& torch, nb::handle x) {
-  return is_tensor(torch, x) && !records_gradient(torch, x) && !is_transformed(torch);
+  return is_tensor(torch, x) && !records_gradient(torch, x) && !is_observed(torch);
 }
 
 }  // namespace
@@ -272,6 +357,24 @@ view look_at(nb::handle x) {
   return view_of(found);
 }
 
+bool records_only(nb::handle x) {
+  const torch_module* const torch = module();
+  nb::dlpack::dltensor at;
+  return torch != nullptr && is_tensor(*torch, x) && !is_observed(*torch) && borrow(*torch, x, at);
+}
+
+bool are_plain(nb::handle tensors, bool with_memory) {
+  const torch_module* const torch = module();
+  if (torch == nullptr || is_observed(*torch)) return false;
+  const bool records = is_true(PyObject_CallNoArgs(torch->is_grad_enabled));
+  nb::dlpack::dltensor at;
+  for (const nb::handle x : nb::borrow<nb::sequence>(tensors)) {
+    if (!is_tensor(*torch, x) || (with_memory && !borrow(*torch, x, at))) return false;
+    if (records && is_true(PyObject_GetAttr(x.ptr(), torch->requires_grad))) return false;
+  }
+  return true;
+}
+
 namespace {
 
 void* current_stream(const torch_module& torch, const nb::dlpack::dltensor& x) {
@@ -281,30 +384,29 @@ void* current_stream(const torch_module& torch, const nb::dlpack::dltensor& x) {
   return stream;
 }
 
+// PyTorch's own functions do not write to an inference tensor outside of inference mode.
+bool may_write(const torch_module& torch, nb::handle x) {
+  const std::uint64_t keys = torch.c10 != nullptr ? read_keys(torch) : ask_keys(torch);
+  return keys != 0 || !is_true(call_method(x, torch.is_inference));
+}
+
 // Autograd may have saved x for backward; the version counter reveals the change.
 void increment_version_of(const torch_module& torch, nb::handle x) {
-  const nb::object done = nb::steal(PyObject_CallFunctionObjArgs(torch.increment_version, x.ptr(), nullptr));
+  const nb::object all = nb::steal(PyTuple_Pack(1, x.ptr()));
+  if (!all.is_valid()) throw nb::python_error();
+  const nb::object done = nb::steal(PyObject_CallFunctionObjArgs(torch.increment_version, all.ptr(), nullptr));
   if (!done.is_valid()) throw nb::python_error();
 }
 
 }  // namespace
-
-bool copy_permuted(nb::handle dst, nb::handle src) {
-  const torch_module* const torch = module();
-  nb::dlpack::dltensor from, to;
-  if (torch == nullptr || !borrow(*torch, src, from) || !borrow(*torch, dst, to)) return false;
-  const bool compatible = from.dtype == to.dtype && from.device.device_type == to.device.device_type &&
-                          from.device.device_id == to.device.device_id;
-  return compatible && is_movable(from.dtype.bits, from.dtype.lanes, false) &&
-         python::copy_permuted(view_of(to), view_of(from), current_stream(*torch, from));
-}
 
 // No Python code runs after the first borrow: PyTorch's own functions are C, and garbage is not collected.
 nb::object permute(nb::handle x, const request& asked, nb::handle out, const planned* held) {
   const torch_module* const torch = module();
   nb::dlpack::dltensor from, to;
   if (torch == nullptr || !is_plain(*torch, x)) return {};
-  if (!out.is_none() && (!is_tensor(*torch, out) || records_gradient(*torch, out))) return {};
+  if (!out.is_none() && (!is_tensor(*torch, out) || records_gradient(*torch, out) || !may_write(*torch, out)))
+    return {};
   if (!borrow(*torch, x, from)) return {};
   check_elements(from.dtype, "x");
   check_storage(*torch, x, from);
@@ -330,7 +432,7 @@ nb::object permute(nb::handle x, const request& asked, nb::handle out, const pla
 nb::object transpose_in_place(nb::handle x, int threads) {
   const torch_module* const torch = module();
   nb::dlpack::dltensor found;
-  if (torch == nullptr || !is_plain(*torch, x) || !borrow(*torch, x, found)) return {};
+  if (torch == nullptr || !is_plain(*torch, x) || !may_write(*torch, x) || !borrow(*torch, x, found)) return {};
   check_elements(found.dtype, "x");
   nb::object result = nb::borrow(x);
   const void* const address = found.data;

@@ -31,9 +31,20 @@ nb::object transpose_in_place(nb::handle x, int threads);
 // another
 [[nodiscard]] nb::object storage_of(nb::handle x);
 
-// Effect  dst = src, for aten::copy_. Requires plain memory of one device, equal dtype and shape, at least 64 KiB, and
-//         different orders of the axes in memory
-// Returns false, without a copy, if these conditions do not hold or the library refuses the problem
-[[nodiscard]] bool copy_permuted(nb::handle dst, nb::handle src);
+// Returns whether each object is a tensor that needs no more than a copy of its bytes. Without `with_memory`, for tensors that
+// were looked at before, only what may have changed: gradients, and modes of the thread
+[[nodiscard]] bool are_plain(nb::handle tensors, bool with_memory);
+
+// Returns whether x is a tensor for which at most its gradient needs more than a copy of its bytes
+[[nodiscard]] bool records_only(nb::handle x);
+
+// Effect  aten::copy_ on CPUs, or on CUDA devices, uses cornerturn for the copies that it knows; PyTorch's own kernel for all
+//         others. The first call that switches a type of device on replaces the kernel for the rest of the process. The
+//         kernel neither holds nor takes the interpreter's lock, so any thread may copy during the call, and at exit
+// Errors  RuntimeError: PyTorch lacks a function that the kernel needs
+void switch_copies(bool cpu, bool cuda);
+
+// Returns the number of copies that cornerturn executed
+[[nodiscard]] std::uint64_t copies();
 
 }  // namespace cornerturn::python::torch

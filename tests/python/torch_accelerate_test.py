@@ -1,0 +1,157 @@
+"""PyTorch's own copies by cornerturn: which ones, with which results, and the switch under threads."""
+import importlib.util
+import pathlib
+
+import pytest
+
+torch = pytest.importorskip("torch")
+import cornerturn as ct  # noqa: E402
+import cornerturn.torch as ctt  # noqa: E402
+
+
+def unique(shape, dtype=torch.float32):
+    size = torch.empty(0, dtype=dtype).element_size()
+    count = torch.Size(shape).numel()
+    raw = (torch.arange(count * size) * 37 + torch.arange(count * size) // 251) % 251
+    return (raw % 2 if dtype is torch.bool else raw).to(torch.uint8).view(dtype).reshape(shape)
+
+
+def same_bits(a, b):
+    if a.dtype != b.dtype or a.shape != b.shape or a.numel() == 0:
+        return a.dtype == b.dtype and a.shape == b.shape
+    a, b = (x.detach().resolve_conj().resolve_neg().clone(memory_format=torch.contiguous_format).reshape(-1) for x in (a, b))
+    return torch.equal(a.view(torch.uint8), b.view(torch.uint8))
+
+
+class Counter:
+    """How many calls of aten::copy_ cornerturn took since the last question."""
+
+    def __init__(self):
+        self.last = ct._core._copies()
+
+    def __call__(self):
+        before, self.last = self.last, ct._core._copies()
+        return self.last - before
+
+
+@pytest.fixture
+def moved():
+    yield Counter()
+    ctt.accelerate(False)
+    ctt._switches.clear()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.uint8, torch.complex64], ids=str)
+def test_accelerate_is_bit_for_bit_the_same(moved, dtype):
+    x = unique((130, 210, 7), dtype)
+    image = unique((4, 3, 90, 80), dtype)
+    calls = {
+        "contiguous": lambda: x.permute(2, 0, 1).contiguous(),
+        "clone": lambda: x.transpose(0, 1).clone(memory_format=torch.contiguous_format),
+        "channels last": lambda: image.contiguous(memory_format=torch.channels_last),
+        "and back": lambda: image.contiguous(memory_format=torch.channels_last).contiguous(),
+        "reshape": lambda: x.permute(1, 2, 0).reshape(-1),
+        "copy_": lambda: torch.empty(7, 210, 130, dtype=dtype).copy_(x.permute(2, 1, 0)),
+        "into a slice": lambda: torch.zeros(9, 210, 130, dtype=dtype)[1:8].copy_(x.permute(2, 1, 0)),
+    }
+    wanted = {name: call() for name, call in calls.items()}
+    assert moved() == 0
+    with ctt.accelerate(devices=("cpu",)):
+        for name, call in calls.items():
+            moved()
+            found = call()
+            assert moved() >= 1, name
+            assert same_bits(found, wanted[name]) and found.stride() == wanted[name].stride(), name
+    moved()
+    calls["contiguous"]()
+    assert moved() == 0
+
+
+def test_accelerate_leaves_the_rest_alone(moved):
+    x = unique((300, 200))
+    conjugate = torch.randn(300, 200, dtype=torch.complex64).conj()
+    same = torch.randn(200, 200)
+    with ctt.accelerate(devices=("cpu",)):
+        for call, wanted in [
+            (lambda: x.clone(), x),
+            (lambda: x[:, :100].contiguous(), x[:, :100]),
+            (lambda: x.t().clone(), x.t()),
+            (lambda: x[:8, :8].t().contiguous(), x[:8, :8].t()),
+            (lambda: x[0].expand(300, 200).contiguous(), x[0].expand(300, 200)),
+            (lambda: x.t().to(torch.float64), x.t().double()),
+            (lambda: torch.empty(200, 300, dtype=torch.float64).copy_(x.t()), x.t().double()),
+            (lambda: torch.empty(2, 200, 300).copy_(x.t()), x.t().expand(2, 200, 300)),
+            (lambda: conjugate.t().contiguous(), conjugate.t()),
+            (lambda: same.clone().copy_(same), same),
+        ]:
+            moved()
+            found = call()
+            assert moved() == 0
+            assert torch.equal(found, wanted)
+
+
+def test_accelerate_where_memory_is_shared(moved):
+    with ctt.accelerate(devices=("cpu",)):
+        x = torch.randn(200, 200)
+        with pytest.raises(RuntimeError, match="refer to a single memory location"):  # PyTorch's own sentence
+            x.copy_(x.t())
+    assert moved() == 0
+
+
+def test_accelerate_knows_wrapped_numbers(moved):
+    """A number that PyTorch converted to a tensor reaches a Python kernel as a number."""
+    x = torch.randn(3, 4, dtype=torch.float64, requires_grad=True)
+    with ctt.accelerate(devices=("cpu",)):
+        (x.mean() / 3).backward()
+        assert torch.equal(x.grad, torch.full((3, 4), 1 / 12 / 3, dtype=torch.float64))
+        for value in (True, 2**40 + 1, 1 / 3, 1j / 3):
+            out = torch.empty(3, dtype=torch.complex128)
+            out[:] = value
+            assert out.tolist() == [value] * 3
+
+
+def test_accelerate_in_backward(moved):
+    def train():
+        torch.manual_seed(1)
+        weight = torch.randn(256, 128, requires_grad=True)
+        x = torch.randn(64, 128)
+        loss = (weight.t().contiguous()[None] * x[:, :, None]).permute(2, 0, 1).contiguous().square().mean()
+        loss.backward()
+        return loss.detach(), weight.grad
+
+    plain = train()
+    with ctt.accelerate(devices=("cpu",)):
+        fast = train()
+    assert moved() >= 3
+    assert all(same_bits(a, b) for a, b in zip(plain, fast, strict=True))
+
+
+def test_accelerate_switches(moved):
+    x = torch.randn(300, 200)
+
+    def is_on():
+        moved()
+        x.t().contiguous()
+        return moved() == 1
+
+    assert not is_on()
+    ctt.accelerate(devices=("cpu",))
+    assert is_on()
+    with ctt.accelerate(False):
+        assert not is_on()
+        with ctt.accelerate(devices=("cpu",)):
+            assert is_on()
+        assert not is_on()
+    assert is_on()
+    ctt.accelerate(False)
+    assert not is_on()
+
+
+def test_example(capsys):
+    """A vision transformer trains to equal bits with and without accelerate."""
+    file = pathlib.Path(__file__).resolve().parents[2] / "python" / "examples" / "vision_transformer.py"
+    spec = importlib.util.spec_from_file_location("vision_transformer", file)
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    assert example.main(["--device", "cpu", "--steps", "1", "--batch", "4", "--size", "64"]) == 0
+    assert "losses and weights: bitwise equal" in capsys.readouterr().out
