@@ -329,7 +329,7 @@ def _register_sharding() -> None:
     from torch.distributed.tensor._op_schema import RuntimeSchemaInfo
     from torch.distributed.tensor.experimental import register_sharding
 
-    @register_sharding(_op)  # type: ignore[misc]
+    @register_sharding(_op)  # type: ignore[untyped-decorator]
     def rule(x: Any, axes: Sequence[int], threads: int = 0) -> list[tuple[list[Any], list[Any]]]:
         rest = [None] * (1 if threads == 0 else 2)
         positions = _inverse(axes)
