@@ -11,14 +11,19 @@
 
 namespace cornerturn::ladder {
 
+// Not a lambda, which would be constexpr: g++ 16 warns about a kernel that is not.
+template <class Rung>
+void run_kernel(const void* args) {
+  Rung::kernel(*static_cast<const gpu::tile_args*>(args));
+}
+
 template <class Rung>
 void run_text(const void* src, void* dst, const matrix_shape& shape, emulated::session& session) {
   const arguments a = arguments_for<Rung>(src, dst, shape);
   const auto blocks = static_cast<std::uint32_t>(Rung::blocks(a));
   if constexpr (Rung::is_production) {
     const auto args = args_for<Rung>(a);
-    emulated::launch([](const void* of) { Rung::kernel(*static_cast<const gpu::tile_args*>(of)); }, &args, sizeof args,
-                     Rung::threads, blocks, Rung::shared_bytes, &session);
+    emulated::launch(&run_kernel<Rung>, &args, sizeof args, Rung::threads, blocks, Rung::shared_bytes, &session);
 #if GPU_HAS_TENSOR_MEMORY
   } else if constexpr (Rung::tensor_load) {
     tensor_arguments all{a, {}, {}};

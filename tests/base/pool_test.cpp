@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-namespace cornerturn::base {
+namespace cornerturn::base::pool_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -251,4 +251,4 @@ TEST(pool, calls_from_destructors_of_threads) {
 }
 
 }  // namespace
-}  // namespace cornerturn::base
+}  // namespace cornerturn::base::pool_test
