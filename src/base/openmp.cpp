@@ -22,46 +22,46 @@ unsigned long long loads() noexcept {
   return number;
 }
 
-// A function of the runtime. A program may load one late, as Python does with a framework, so a failed search is repeated
-// after each load.
-template <class Signature>
-class function {
- public:
-  explicit constexpr function(const char* name) noexcept : name_(name) {}
-  [[nodiscard]] Signature* find() noexcept {
-    void* found = found_.load(std::memory_order_relaxed);
-    if (found == nullptr) {
-      const unsigned long long now = loads();
-      if (now == searched_.load(std::memory_order_relaxed)) return nullptr;
-      found = dlsym(RTLD_DEFAULT, name_);
-      found_.store(found, std::memory_order_relaxed);
-      searched_.store(now, std::memory_order_relaxed);
+// The functions of the runtime. A program may load one late, as Python does with a framework, so a failed search is repeated
+// after each load. Null: there is no runtime.
+struct runtime {
+  std::atomic<int (*)()> in_parallel{nullptr};
+  std::atomic<int (*)()> get_max_threads{nullptr};
+  std::atomic<int (*)()> get_proc_bind{nullptr};
+  std::atomic<int (*)()> get_num_places{nullptr};
+  std::atomic<int (*)(int)> get_place_num_procs{nullptr};
+  std::atomic<void (*)(int, int*)> get_place_proc_ids{nullptr};
+  std::atomic<unsigned long long> searched{0};
+
+  static runtime& of_program() noexcept {
+    constinit static runtime all;
+    if (all.get_max_threads != nullptr) return all;
+    if (const unsigned long long now = loads(); now != all.searched) {
+      all.searched = now;
+      find(all.in_parallel, "omp_in_parallel");
+      find(all.get_proc_bind, "omp_get_proc_bind");
+      find(all.get_num_places, "omp_get_num_places");
+      find(all.get_place_num_procs, "omp_get_place_num_procs");
+      find(all.get_place_proc_ids, "omp_get_place_proc_ids");
+      find(all.get_max_threads, "omp_get_max_threads");
     }
-    return reinterpret_cast<Signature*>(found);
+    return all;
   }
-
- private:
-  const char* name_;
-  std::atomic<void*> found_{nullptr};
-  std::atomic<unsigned long long> searched_{0};
+  template <class Function>
+  static void find(std::atomic<Function>& into, const char* name) noexcept {
+    into = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+  }
 };
-
-constinit function<int()> omp_in_parallel("omp_in_parallel");
-constinit function<int()> omp_get_max_threads("omp_get_max_threads");
-constinit function<int()> omp_get_proc_bind("omp_get_proc_bind");
-constinit function<int()> omp_get_num_places("omp_get_num_places");
-constinit function<int(int)> omp_get_place_num_procs("omp_get_place_num_procs");
-constinit function<void(int, int*)> omp_get_place_proc_ids("omp_get_place_proc_ids");
 
 }  // namespace
 
 bool in_parallel() noexcept {
-  auto* const ask = omp_in_parallel.find();
+  auto* const ask = runtime::of_program().in_parallel.load();
   return ask != nullptr && ask() != 0;
 }
 
 int most_threads() noexcept {
-  if (auto* const ask = omp_get_max_threads.find(); ask != nullptr) return ask();
+  if (auto* const ask = runtime::of_program().get_max_threads.load(); ask != nullptr) return ask();
   // "4", or "4,2": the outermost level counts.
   static const int from_environment = [] {
     const char* const text = std::getenv("OMP_NUM_THREADS");
@@ -73,10 +73,11 @@ int most_threads() noexcept {
 }
 
 bool places(cpu_set_t& cores) noexcept {
-  auto* const bind = omp_get_proc_bind.find();
-  auto* const count = omp_get_num_places.find();
-  auto* const size = omp_get_place_num_procs.find();
-  auto* const list = omp_get_place_proc_ids.find();
+  const runtime& all = runtime::of_program();
+  auto* const bind = all.get_proc_bind.load();
+  auto* const count = all.get_num_places.load();
+  auto* const size = all.get_place_num_procs.load();
+  auto* const list = all.get_place_proc_ids.load();
   if (bind == nullptr || bind() == 0 || count == nullptr || size == nullptr || list == nullptr) return false;
   CPU_ZERO(&cores);
   for (int place = count() - 1; place >= 0; --place) {
