@@ -34,8 +34,6 @@ def rule(shape: Sequence[int], axes: Sequence[int]) -> Any:
                                       result_mappings=[mapping(axes)], is_custom=True)
 
 
-# An exception in the functions below would end the process.
-
 def _permuted(sharding: Any, axes: Sequence[int]) -> Any:
     if sharding is None:  # not known yet
         return _HloSharding.replicate()
@@ -50,12 +48,23 @@ def _permuted(sharding: Any, axes: Sequence[int]) -> Any:
     return _HloSharding.subgroup_with_device_ordering(numpy.ascontiguousarray(devices.transpose(order)), groups)
 
 
-def _axes_of(config: bytes) -> tuple[int, ...]:
-    """Return the axes in the attributes of a call, as in ``{axes = dense<[1, 0]> : tensor<2xi64>}``."""
-    text = config.decode() if isinstance(config, bytes) else config
-    found = re.search(r"axes = (?:dense<\[?|array<i64:?)([-\d, ]*)", text)
-    assert found, text
-    return tuple(int(one) for one in found[1].split(",") if one.strip())
+def _axes_of(config: Any, shapes: Sequence[Any], made: Any) -> tuple[int, ...] | None:
+    """Return the axes in the attributes of a call, as in ``{axes = dense<[1, 0]> : tensor<2xi64>}``.
+
+    Any program can make such a call. The result is None unless the axes permute the only operand to the only result.
+    """
+    if len(shapes) != 1 or made.is_tuple():
+        return None
+    found = re.search(r"axes = (?:dense<\[?|array<i64:?)([-\d, ]*)", _text(config))
+    axes = tuple(int(one) for one in found[1].split(",") if one.strip()) if found else ()
+    extents = shapes[0].dimensions()
+    if sorted(axes) != list(range(len(extents))) or tuple(made.dimensions()) != tuple(extents[k] for k in axes):
+        return None
+    return axes
+
+
+def _text(config: Any) -> str:
+    return config.decode() if isinstance(config, bytes) else str(config)
 
 
 def _inverse(axes: Sequence[int]) -> tuple[int, ...]:
@@ -74,7 +83,7 @@ def _element_type(dtype: Any) -> str:
     return name.replace("uint", "ui").replace("int", "i").replace("bfloat", "bf").replace("float", "f")
 
 
-def _call(target: str, shape: Sequence[int], axes: Sequence[int], dtype: Any, config: bytes) -> bytes:
+def _call(target: str, shape: Sequence[int], axes: Sequence[int], dtype: Any, config: str) -> bytes:
     """Return a module of StableHLO with the call on one shard."""
     def tensor(extents: Sequence[int]) -> str:
         return f"tensor<{'x'.join([*map(str, extents), _element_type(dtype)])}>"
@@ -83,7 +92,7 @@ def _call(target: str, shape: Sequence[int], axes: Sequence[int], dtype: Any, co
     source, made = tensor(shape), tensor([shape[k] for k in axes])
     text = f"""module {{
   func.func public @main(%x: {source}) -> {made} {{
-    %y = stablehlo.custom_call @{target}(%x) {{api_version = 4 : i32, backend_config = {config.decode()},
+    %y = stablehlo.custom_call @{target}(%x) {{api_version = 4 : i32, backend_config = {config},
       operand_layouts = [{layout}], result_layouts = [{layout}]}} : ({source}) -> {made}
     return %y : {made}
   }}
@@ -92,18 +101,27 @@ def _call(target: str, shape: Sequence[int], axes: Sequence[int], dtype: Any, co
 
 
 def _partition(target: str, shapes: Sequence[Any], shardings: Sequence[Any], result_shape: Any, result: Any,
-               config: bytes) -> tuple[bytes, list[Any], Any]:
-    axes = _axes_of(config)
+               config: Any) -> tuple[bytes, list[Any], Any]:
+    axes = _axes_of(config, shapes, result_shape)
+    if axes is None:
+        raise ValueError(f"cornerturn: {target} has {len(shapes)} operands and the attributes {_text(config):.200}. Wanted: one "
+                         "operand, and one result with its axes permuted")
     operand = _permuted(result, _inverse(axes))  # XLA's own transpose follows the result too
     local = operand.tile(shapes[0]).dimensions()
-    return _call(target, local, axes, result_shape.numpy_dtype(), config), [operand], result
+    return _call(target, local, axes, result_shape.numpy_dtype(), _text(config)), [operand], result
 
 
-def _inferred(shapes: Sequence[Any], shardings: Sequence[Any], result_shape: Any, config: bytes) -> Any:
-    return _permuted(shardings[0], _axes_of(config))
+def _inferred(shapes: Sequence[Any], shardings: Sequence[Any], result_shape: Any, config: Any) -> Any:
+    axes = _axes_of(config, shapes, result_shape)
+    if axes is not None:
+        return _permuted(shardings[0], axes)
+    # An exception would end the process here. _partition refuses the call.
+    if not result_shape.is_tuple():
+        return _HloSharding.replicate()
+    return _HloSharding.tuple_sharding(result_shape, [_HloSharding.replicate() for _ in result_shape.tuple_shapes()])
 
 
-def _kept(sharding: Any, shape: Any, config: bytes) -> Any:
+def _kept(sharding: Any, shape: Any, config: Any) -> Any:
     return sharding
 
 
