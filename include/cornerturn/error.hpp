@@ -21,10 +21,11 @@ enum class status : int {
 // Effect  returns the literal name of a status: "invalid_argument", "overlap", ...
 [[nodiscard]] const char* name(status code) noexcept;
 
-// The only exception type that this library throws.
+// The only exception type that this library throws. The sentence is one line of UTF-8: control characters of a file's name are
+// escaped.
 class error : public std::runtime_error {
  public:
-  error(status code, const std::string& sentence) : std::runtime_error(sentence), code_(code) {}
+  error(status code, const std::string& sentence);
   [[nodiscard]] status code() const noexcept { return code_; }
 
  private:

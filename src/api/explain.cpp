@@ -1,11 +1,12 @@
 // plan::explain(): prints the problem, its canonical form and every offer.
 // For the CPU it also prints the blocking of the cheapest offer, for a GPU the launch of each variant.
-#include <cstdio>
-#include <sstream>
+#include <ostream>
 #include <vector>
 
 #include "api/apply.hpp"
 #include "api/plan_state.hpp"
+#include "base/numbers.hpp"
+#include "base/text_stream.hpp"
 #include "kernels/cpu/costs.hpp"
 #include "kernels/cpu/split.hpp"
 #include "kernels/gpu/policy/costs.hpp"
@@ -37,14 +38,13 @@ void print_offers(std::ostream& out, const std::vector<kernels::offer>& all, con
                   bool with_reasons) {
   out << "offers     predicted time, 1 = a copy of the same bytes; the limit of the kernel\n";
   for (const kernels::offer& one : all) {
-    char text[40];
-    std::snprintf(text, sizeof text, "%6.2f  %-13s ", one.time, kernels::name(one.binds));
-    out << "  " << text << one.row->name;
+    std::string limit = kernels::name(one.binds);
+    limit.resize(std::max<std::size_t>(limit.size(), 13), ' ');
+    out << "  " << base::fixed(one.time, 2, 6) << "  " << limit << ' ' << one.row->name;
     if (one.row == chosen) {
       out << "  (chosen)";
     } else if (one.time > all[0].time && all[0].time > 0) {
-      std::snprintf(text, sizeof text, "  (%.2f times the fastest)", one.time / all[0].time);
-      out << text;
+      out << "  (" << base::fixed(one.time / all[0].time, 2) << " times the fastest)";
     }
     if (with_reasons) out << ": " << one.reason;
     out << '\n';
@@ -83,7 +83,7 @@ void print_gpu_program(std::ostream& out, const planning::gpu_rectangle& all) {
 }  // namespace
 
 std::string explain(const problem& what, const gpu_plan& plan, const gpu::device_info& on) {
-  std::ostringstream out;
+  base::text_stream out;
   const kernels::target target = planning::target_of(on.arch, on.multiprocessors, on.shared_bytes);
   out << "device     " << on.name << ", sm_" << on.arch << ", " << on.multiprocessors << " multiprocessors, costs of \""
       << target.gpu->name << "\"\n";
@@ -120,7 +120,7 @@ void plan_state::explain_gpu_plans(std::ostream& out) const {
 }
 
 std::string plan_state::explain() const {
-  std::ostringstream out;
+  base::text_stream out;
   out << "problem    " << what_.element_bytes << "-byte elements, rank " << what_.rank << '\n';
   const bool has_second = what_.math.second != second_array::none;
   print_axes(out, what_.axes, what_.rank, has_second);

@@ -1,19 +1,15 @@
 #include "api/tuned.hpp"
 
-#include <unistd.h>
-
+#include <algorithm>
 #include <atomic>
-#include <cerrno>
-#include <charconv>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <fstream>
 #include <mutex>
+#include <new>
 #include <shared_mutex>
 #include <unordered_map>
 #include <vector>
 
+#include "base/files.hpp"
+#include "base/numbers.hpp"
 #include "cornerturn/error.hpp"
 #include "kernels/kernel.hpp"
 
@@ -36,9 +32,8 @@ std::string text_of(const tuned_key& key) {
 }
 
 std::string line_of(const std::string& key, const tuned_row& row) {
-  char seconds[32];
-  std::snprintf(seconds, sizeof seconds, "%.4g", row.seconds);
-  return std::string(row.kernel) + " threads=" + std::to_string(row.threads) + " seconds=" + seconds + ' ' + key;
+  return std::string(row.kernel) + " threads=" + std::to_string(row.threads) +
+         " seconds=" + base::decimal(row.seconds, 4) + ' ' + key;
 }
 
 struct store {
@@ -88,11 +83,12 @@ std::string parse(std::string_view line, finding& found) {
     if (line.find(name) == std::string_view::npos) return std::string("wanted") + (name[0] == ' ' ? "" : " ") + name;
   }
   found.key = line;
-  const auto [end, fault] = std::from_chars(threads.data(), threads.data() + threads.size(), found.row.threads);
-  if (fault != std::errc() || end != threads.data() + threads.size() || found.row.threads < 0) {
+  if (!base::read_number(threads, found.row.threads) || found.row.threads < 0) {
     return "threads is \"" + std::string(threads) + "\", wanted a number";
   }
-  found.row.seconds = std::strtod(std::string(seconds).c_str(), nullptr);
+  if (!base::read_number(seconds, found.row.seconds) || !(found.row.seconds >= 0)) {
+    return "seconds is \"" + std::string(seconds) + "\", wanted a number";
+  }
   const kernels::kernel* const row = kernels::find(kernel);
   found.row.kernel = row == nullptr ? nullptr : row->name;
   return "";
@@ -102,23 +98,32 @@ std::string parse(std::string_view line, finding& found) {
   throw error(status::invalid_argument, "the tuning file " + file + " " + what);
 }
 
-std::vector<std::string> lines_of(const std::string& file) {
-  std::ifstream in(file);
-  if (!in) fail(file, std::string("cannot be read: ") + std::strerror(errno));
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  if (in.bad()) fail(file, "cannot be read to its end");
+// A finding has about 150 bytes.
+constexpr std::int64_t most_bytes = std::int64_t{4} << 20;
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    lines.push_back(text.substr(0, text.find('\n')));
+    text.remove_prefix(std::min(lines.back().size() + 1, text.size()));
+  }
   return lines;
 }
 
-void check_first_line(const std::string& file, const std::vector<std::string>& lines) {
+void check_first_line(const std::string& file, const std::vector<std::string_view>& lines) {
   if (lines.empty() || lines[0] == first_line) return;
-  fail(file, "begins with \"" + lines[0].substr(0, 60) + "\", wanted \"" + std::string(first_line) + "\"");
+  fail(file, "begins with \"" + std::string(lines[0].substr(0, 60)) + "\", wanted \"" + std::string(first_line) + "\"");
 }
 
 // Rows of a newer version or an absent backend are no fault; read() skips them.
 int read(const std::string& file, bool strict) {
-  const std::vector<std::string> lines = lines_of(file);
+  std::string text;
+  try {
+    text = base::read_file(file, most_bytes);
+  } catch (const base::file_error& fault) {
+    fail(file, fault.what());
+  }
+  const std::vector<std::string_view> lines = lines_of(text);
   check_first_line(file, lines);
   std::vector<finding> good;
   for (std::size_t k = 1; k < lines.size(); ++k) {
@@ -135,21 +140,19 @@ int read(const std::string& file, bool strict) {
 void read_environment_once() {
   static std::once_flag once;
   std::call_once(once, [] {
-    const std::string file = tune_file_of_environment();
-    if (file.empty() || access(file.c_str(), R_OK) != 0) return;
     try {
+      const std::string file = tune_file_of_environment();
+      if (file.empty()) return;
       read(file, false);
-    } catch (const error&) {  // no tuning file: a plan does not fail for it; load_tuning() reports it
+    } catch (const error&) {  // no tuning file: a plan does not fail for it; load_tuning() and `doctor` report it
+    } catch (const std::bad_alloc&) {
     }
   });
 }
 
 }  // namespace
 
-std::string tune_file_of_environment() {
-  const char* const named = std::getenv("CORNERTURN_TUNE_FILE");
-  return named == nullptr ? "" : named;
-}
+std::string tune_file_of_environment() { return base::environment("CORNERTURN_TUNE_FILE"); }
 
 tuned_row find_tuned(const tuned_key& key) {
   read_environment_once();
@@ -182,33 +185,23 @@ void forget_tuned() {
 
 std::uint64_t tuned_generation() noexcept { return all().generation.load(std::memory_order_acquire); }
 
-// Writes a temporary file and renames it, so that a reader sees either the old or the new file.
+// A reader sees either the old or the new file.
 void write_tuned(const std::string& file, const tuned_key& key, const tuned_row& row) {
-  std::vector<std::string> lines;
-  if (access(file.c_str(), F_OK) == 0) lines = lines_of(file);
-  check_first_line(file, lines);
-  if (lines.empty()) lines.emplace_back(first_line);
   const std::string text = text_of(key);
-  std::erase_if(lines, [&](const std::string& line) {
-    finding one;
-    return !is_note(line) && line != first_line && parse(line, one).empty() && one.key == text;
-  });
-  lines.push_back(line_of(text, row));
-  const std::string temporary = file + "." + std::to_string(getpid()) + ".part";
-  {
-    std::ofstream out(temporary, std::ios::trunc);
-    for (const std::string& line : lines) out << line << '\n';
-    out.close();
-    if (!out) {
-      const std::string why = std::strerror(errno);
-      static_cast<void>(unlink(temporary.c_str()));
-      fail(file, "cannot be written: " + why);
-    }
-  }
-  if (std::rename(temporary.c_str(), file.c_str()) != 0) {
-    const std::string why = std::strerror(errno);
-    static_cast<void>(unlink(temporary.c_str()));
-    fail(file, "cannot be written: " + why);
+  try {
+    base::change_file(file, most_bytes, [&](const std::string& before) {
+      const std::vector<std::string_view> lines = lines_of(before);
+      check_first_line(file, lines);
+      std::string after = std::string(first_line) + '\n';
+      for (std::size_t k = 1; k < lines.size(); ++k) {
+        finding one;
+        if (!is_note(lines[k]) && parse(lines[k], one).empty() && one.key == text) continue;
+        after.append(lines[k]) += '\n';
+      }
+      return after + line_of(text, row) + '\n';
+    });
+  } catch (const base::file_error& fault) {
+    fail(file, std::string("cannot be written: ") + fault.what());
   }
 }
 

@@ -2,10 +2,12 @@
 
 #include <unistd.h>
 
-#include <charconv>
-#include <fstream>
+#include <algorithm>
 #include <string>
 #include <string_view>
+
+#include "base/files.hpp"
+#include "base/numbers.hpp"
 
 namespace cornerturn::base {
 namespace {
@@ -17,21 +19,21 @@ std::int64_t cache_bytes(int name, std::int64_t fallback) {
 
 // Returns the kernel's size of the third level. sysconf returns a multiple of it on some virtual machines.
 std::int64_t sysfs_l3_bytes() {
-  std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");
-  std::string size;  // "32768K"
+  const std::string size = read_kernel_file("/sys/devices/system/cpu/cpu0/cache/index3/size");  // "32768K\n"
   std::int64_t kib = 0;
-  if (!std::getline(file, size)) return 0;
-  const auto [end, failed] = std::from_chars(size.data(), size.data() + size.size(), kib);
-  return failed == std::errc() && std::string_view(end) == "K" ? kib * 1024 : 0;
+  const std::size_t unit = size.find("K\n");
+  if (unit == std::string::npos || !read_number(std::string_view(size).substr(0, unit), kib)) return 0;
+  return kib > 0 && kib < std::int64_t{1} << 40 ? kib * 1024 : 0;
 }
 
 machine read_machine() {
   machine found;
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
+  const std::string info = read_kernel_file("/proc/cpuinfo", 4096);
+  for (std::string_view rest = info, line; !rest.empty(); rest.remove_prefix(std::min(line.size() + 1, rest.size()))) {
+    line = rest.substr(0, rest.find('\n'));
     const auto value = [&line] {
       const auto colon = line.find(':');
-      return colon == std::string::npos || colon + 2 > line.size() ? std::string() : line.substr(colon + 2);
+      return colon == std::string_view::npos || colon + 2 > line.size() ? std::string_view() : line.substr(colon + 2);
     };
     if (line.starts_with("vendor_id")) found.amd = value() == "AuthenticAMD";
     if (line.starts_with("model name")) {

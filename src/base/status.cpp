@@ -1,6 +1,10 @@
+#include "base/printable.hpp"
 #include "cornerturn/error.hpp"
 
 namespace cornerturn {
+
+error::error(enum status code, const std::string& sentence)
+    : std::runtime_error(base::printable(sentence)), code_(code) {}
 
 const char* name(status code) noexcept {
   switch (code) {

@@ -30,6 +30,10 @@ TEST(status, is_the_same_number_in_c) {
   static_assert(static_cast<int>(status::internal) == CORNERTURN_INTERNAL);
 }
 
+TEST(status, the_sentence_of_an_error_is_one_line_of_text) {
+  EXPECT_STREQ(error(status::internal, std::string("a\0b\x1b[31m\n\xff", 10)).what(), "a\\x00b\\x1b[31m\\x0a\\xff");
+}
+
 TEST(status, an_error_carries_its_code_and_its_sentence) {
   try {
     throw error(status::overlap, "axis 3 is wrong");
