@@ -14,23 +14,20 @@ extern "C" {
 
 #define CORNERTURN_MAX_RANK 16
 
-typedef enum cornerturn_status {
-  CORNERTURN_OK = 0,
-  CORNERTURN_INVALID_ARGUMENT = 1,
-  CORNERTURN_OVERFLOW = 2,
-  CORNERTURN_OVERLAP = 3,
-  CORNERTURN_NO_DEVICE = 4,
-  CORNERTURN_OUT_OF_MEMORY = 5,
-  CORNERTURN_INTERNAL = 6,
-  CORNERTURN_DEVICE_ERROR = 7
-} cornerturn_status;
+/* In C++ every int is a value of these types, as it is in C: a wrong number gets a status, not undefined behaviour. */
+#ifdef __cplusplus
+#define CORNERTURN_ENUM(name) enum name : int
+#else
+#define CORNERTURN_ENUM(name) enum name
+#endif
 
-typedef enum cornerturn_device {
-  CORNERTURN_DEVICE_AUTO = 0,
-  CORNERTURN_DEVICE_CPU = 1,
-  CORNERTURN_DEVICE_CUDA = 2,
-  CORNERTURN_DEVICE_HIP = 3
-} cornerturn_device;
+typedef CORNERTURN_ENUM(cornerturn_status){CORNERTURN_OK = 0,        CORNERTURN_INVALID_ARGUMENT = 1,
+                                           CORNERTURN_OVERFLOW = 2,  CORNERTURN_OVERLAP = 3,
+                                           CORNERTURN_NO_DEVICE = 4, CORNERTURN_OUT_OF_MEMORY = 5,
+                                           CORNERTURN_INTERNAL = 6,  CORNERTURN_DEVICE_ERROR = 7} cornerturn_status;
+
+typedef CORNERTURN_ENUM(cornerturn_device){CORNERTURN_DEVICE_AUTO = 0, CORNERTURN_DEVICE_CPU = 1,
+                                           CORNERTURN_DEVICE_CUDA = 2, CORNERTURN_DEVICE_HIP = 3} cornerturn_device;
 
 /* One axis of the index space; strides count elements. */
 typedef struct cornerturn_axis {
@@ -47,31 +44,15 @@ typedef struct cornerturn_problem {
 } cornerturn_problem;
 
 /* Arithmetic on elements: see arithmetic.hpp, which has equal enumerator values. */
-typedef enum cornerturn_element_type {
-  CORNERTURN_BITS = 0,
-  CORNERTURN_FLOAT16 = 1,
-  CORNERTURN_BFLOAT16 = 2,
-  CORNERTURN_FLOAT32 = 3,
-  CORNERTURN_FLOAT64 = 4,
-  CORNERTURN_COMPLEX64 = 5,
-  CORNERTURN_COMPLEX128 = 6,
-  CORNERTURN_FLOAT8_E4M3 = 7,
-  CORNERTURN_FLOAT8_E5M2 = 8,
-  CORNERTURN_INT8 = 9,
-  CORNERTURN_INT16 = 10,
-  CORNERTURN_INT32 = 11,
-  CORNERTURN_INT64 = 12,
-  CORNERTURN_UINT8 = 13,
-  CORNERTURN_UINT16 = 14,
-  CORNERTURN_UINT32 = 15,
-  CORNERTURN_UINT64 = 16
-} cornerturn_element_type;
+typedef CORNERTURN_ENUM(cornerturn_element_type){
+    CORNERTURN_BITS = 0,        CORNERTURN_FLOAT16 = 1,   CORNERTURN_BFLOAT16 = 2,   CORNERTURN_FLOAT32 = 3,
+    CORNERTURN_FLOAT64 = 4,     CORNERTURN_COMPLEX64 = 5, CORNERTURN_COMPLEX128 = 6, CORNERTURN_FLOAT8_E4M3 = 7,
+    CORNERTURN_FLOAT8_E5M2 = 8, CORNERTURN_INT8 = 9,      CORNERTURN_INT16 = 10,     CORNERTURN_INT32 = 11,
+    CORNERTURN_INT64 = 12,      CORNERTURN_UINT8 = 13,    CORNERTURN_UINT16 = 14,    CORNERTURN_UINT32 = 15,
+    CORNERTURN_UINT64 = 16} cornerturn_element_type;
 
-typedef enum cornerturn_second_array {
-  CORNERTURN_NO_SECOND = 0,
-  CORNERTURN_SECOND_SOURCE = 1,
-  CORNERTURN_SECOND_DESTINATION = 2
-} cornerturn_second_array;
+typedef CORNERTURN_ENUM(cornerturn_second_array){CORNERTURN_NO_SECOND = 0, CORNERTURN_SECOND_SOURCE = 1,
+                                                 CORNERTURN_SECOND_DESTINATION = 2} cornerturn_second_array;
 
 /* dst = convert(scale * (alpha * op(src) + beta * S)). Start from cornerturn_no_arithmetic(), which only copies. */
 typedef struct cornerturn_arithmetic {

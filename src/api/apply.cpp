@@ -1,8 +1,8 @@
 #include "api/apply.hpp"
 
 #include <cstdint>
-#include <cstdio>
 
+#include "base/numbers.hpp"
 #include "cornerturn/error.hpp"
 
 namespace cornerturn {
@@ -18,11 +18,7 @@ void check_pointer(const char* what, const void* given, bool wanted, bool may_be
   }
 }
 
-struct side {
-  const char* name;
-  const void* at;
-  map::byte_span span;
-};
+}  // namespace
 
 void check_apart(const side& one, const side& other) {
   const auto one_at = reinterpret_cast<std::uintptr_t>(one.at);
@@ -37,6 +33,8 @@ void check_apart(const side& one, const side& other) {
                                    std::to_string(static_cast<std::int64_t>(other_at - one_at)) + " bytes");
 }
 
+namespace {
+
 bool has_strides_of_dst(const map::canonical& form) {
   for (int k = 0; k < form.rank; ++k) {
     if (form.axes[k].second_stride != form.axes[k].dst_stride) return false;
@@ -45,13 +43,8 @@ bool has_strides_of_dst(const map::canonical& form) {
 }
 
 std::string number(const scalar& value) {
-  char text[64];
-  if (value.im == 0) {
-    std::snprintf(text, sizeof text, "%g", value.re);
-  } else {
-    std::snprintf(text, sizeof text, "(%g, %g)", value.re, value.im);
-  }
-  return text;
+  using base::decimal;
+  return value.im == 0 ? decimal(value.re) : '(' + decimal(value.re) + ", " + decimal(value.im) + ')';
 }
 
 }  // namespace
@@ -75,6 +68,11 @@ void check_overlap_of_second(const operands& all, const kernels::op& math, const
   if (math.second == second_array::source && all.second != nullptr) {
     if (all.second == all.dst && has_strides_of_dst(form)) return;
     check_apart(dst, {"second", all.second, map::second_span(form)});
+  }
+  if (all.scale == nullptr) return;
+  check_apart(dst, {"scale", all.scale, {0, sizeof(float)}});
+  if (math.second == second_array::destination) {
+    check_apart({"second_dst", all.second_dst, map::second_span(form)}, {"scale", all.scale, {0, sizeof(float)}});
   }
 }
 

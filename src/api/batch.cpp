@@ -7,15 +7,15 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <new>
-#include <sstream>
 #include <string_view>
 
 #include "api/check.hpp"
 #include "api/device.hpp"
+#include "api/guard.hpp"
 #include "base/checked.hpp"
 #include "base/machine.hpp"
 #include "base/parallel.hpp"
+#include "base/text_stream.hpp"
 #include "cornerturn/error.hpp"
 #include "kernels/cpu/batch/items.hpp"
 #include "kernels/gpu/device.hpp"
@@ -97,6 +97,14 @@ std::uint32_t batch_list::number_of(const problem& what) {
 
 void batch_list::add(const problem& what, const void* src, void* dst) { items_.push_back({number_of(what), src, dst}); }
 
+void batch_list::reserve(std::size_t items) {
+  try {
+    items_.reserve(items);
+  } catch (const std::exception&) {  // no memory, or more items than a vector can have
+    throw error(status::out_of_memory, "no memory for a batch of " + std::to_string(items) + " items");
+  }
+}
+
 batch_state::batch_state(const batch_list& all, const plan_options& options)
     : size_(static_cast<std::int64_t>(all.items().size())), device_(api::on_cpu), parallel_(options.parallel) {
   api::check_device(options.on, options.threads);
@@ -167,6 +175,12 @@ void batch_state::add_items(const batch_list& all, device on) {
 void batch_state::prepare_gpu(const batch_list& all) {
   const gpu::device_guard guard(device_);
   const gpu::device_info& on = gpu::info(device_);
+  for (std::size_t k = 0; k < parts_.size(); ++k) {
+    if (planning::fits_address_space(parts_[k].form)) continue;
+    gpu_variant none;
+    none.form = parts_[k].form;
+    of_item(all.first()[k], [&] { check_fits(none); });
+  }
   shared_launches_ =
       planning::lay_out(all.problems(), moves_, planning::target_of(on.arch, on.multiprocessors, on.shared_bytes));
   for (const planning::gpu_batch::launch& one : shared_launches_.launches) check_loaded(device_, *one.kernel);
@@ -255,7 +269,7 @@ void batch_state::execute(void* stream) const {
 }
 
 std::string batch_state::explain() const {
-  std::ostringstream out;
+  base::text_stream out;
   out << "batch      " << size_ << " items, " << moves_.size() << " of them with elements, of " << parts_.size()
       << " kinds; " << bytes_ << " bytes read and written\n";
   if (moves_.empty()) return out.str();
@@ -289,14 +303,12 @@ namespace {
 
 template <class Make>
 std::shared_ptr<const detail::batch_state> state_of(std::size_t items, const plan_options& options, const Make& add) {
-  try {
+  return api::guarded([&] {
     detail::batch_list all;
     all.reserve(items);
     for (std::size_t k = 0; k < items; ++k) add(all, k);
     return std::make_shared<const detail::batch_state>(all, options);
-  } catch (const std::bad_alloc&) {
-    throw error(status::out_of_memory, "no memory for a batch of " + std::to_string(items) + " items");
-  }
+  });
 }
 
 }  // namespace
@@ -308,16 +320,21 @@ batch::batch(std::span<const batch_item> items, const plan_options& options)
 
 batch::batch(const problem& what, std::span<const void* const> src, std::span<void* const> dst,
              const plan_options& options) {
-  if (src.size() != dst.size()) {
+  api::guarded([&] {
+    if (src.size() == dst.size()) return;
     throw error(status::invalid_argument, "src has " + std::to_string(src.size()) + " pointers, dst " +
                                               std::to_string(dst.size()) + ". Wanted: equal numbers");
-  }
+  });
   state_ =
       state_of(src.size(), options, [&](detail::batch_list& all, std::size_t k) { all.add(what, src[k], dst[k]); });
 }
 
-void batch::execute(void* stream) const { state_->execute(stream); }
-std::string batch::explain() const { return state_->explain(); }
+void batch::execute(void* stream) const {
+  api::guarded([&] { state_->execute(stream); });
+}
+std::string batch::explain() const {
+  return api::guarded([&] { return state_->explain(); });
+}
 std::int64_t batch::size() const noexcept { return state_->size(); }
 std::int64_t batch::bytes_moved() const noexcept { return state_->bytes_moved(); }
 int batch::launches() const noexcept { return state_->launches(); }

@@ -19,7 +19,8 @@ namespace cornerturn::detail {
 class batch_list {
  public:
   void add(const problem& what, const void* src, void* dst);
-  void reserve(std::size_t items) { items_.reserve(items); }
+  // Errors  out_of_memory
+  void reserve(std::size_t items);
   [[nodiscard]] const std::vector<problem>& problems() const noexcept { return problems_; }
   [[nodiscard]] const std::vector<std::size_t>& first() const noexcept { return first_; }
   [[nodiscard]] const std::vector<planning::batch_move>& items() const noexcept { return items_; }

@@ -1,11 +1,11 @@
 // Implements cornerturn.h with the C++ calls: every exception becomes a status and a sentence.
 #include <algorithm>
 #include <cstring>
-#include <new>
 #include <string>
 #include <string_view>
 
 #include "api/batch.hpp"
+#include "api/guard.hpp"
 #include "cornerturn/cornerturn.h"
 #include "cornerturn/error.hpp"
 #include "cornerturn/system.hpp"
@@ -53,22 +53,13 @@ constinit thread_local sentence last_error;
 
 template <class Body>
 cornerturn_status guarded(Body body) noexcept {
-  const auto failed = [](status code, const char* text) noexcept {
-    last_error.set(text);
-    return static_cast<cornerturn_status>(code);
-  };
   try {
-    body();
+    cornerturn::api::guarded(body);
     last_error.clear();
     return CORNERTURN_OK;
-  } catch (const error& problem) {
-    return failed(problem.code(), problem.what());
-  } catch (const std::bad_alloc&) {
-    return failed(status::out_of_memory, "out of memory");
-  } catch (const std::exception& other) {
-    return failed(status::internal, other.what());
-  } catch (...) {
-    return failed(status::internal, "an unknown exception");
+  } catch (const error& fault) {
+    last_error.set(fault.what());
+    return static_cast<cornerturn_status>(fault.code());
   }
 }
 

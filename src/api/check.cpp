@@ -1,28 +1,31 @@
 #include "api/check.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <string>
 #include <utility>
 
 #include "base/checked.hpp"
+#include "base/numbers.hpp"
 #include "cornerturn/error.hpp"
 #include "kernels/op.hpp"
 #include "map/canonical.hpp"
+#include "plan/choose.hpp"
 
 namespace cornerturn::api {
 namespace {
 
 using base::checked_add;
 using base::checked_mul;
+using base::decimal;
 using base::magnitude;
+using planning::widest_span_bytes;
 
 std::string number(std::int64_t value) { return std::to_string(value); }
 
 [[noreturn]] void fail(status code, const std::string& sentence) { throw error(code, sentence); }
 
-// Returns true if 63 bits hold the bytes from the first to the last element of one side, plus one element.
-bool reach_fits(const problem& what, std::int64_t bytes, std::int64_t axis::*stride) {
+// Effect  computes the bytes from the first to the last element of one side. Returns false if 63 bits do not hold them
+bool span_bytes(const problem& what, std::int64_t bytes, std::int64_t axis::*stride, std::int64_t& whole) {
   std::int64_t below = 0;
   std::int64_t above = 1;
   for (int k = 0; k < what.rank; ++k) {
@@ -32,8 +35,12 @@ bool reach_fits(const problem& what, std::int64_t bytes, std::int64_t axis::*str
     std::int64_t& side = reach < 0 ? below : above;
     if (!checked_add(side, magnitude(reach), side)) return false;
   }
-  std::int64_t whole = 0;
   return checked_add(below, above, whole) && checked_mul(whole, bytes, whole);
+}
+
+bool reach_fits(const problem& what, std::int64_t bytes, std::int64_t axis::*stride) {
+  std::int64_t whole = 0;
+  return span_bytes(what, bytes, stride, whole);
 }
 
 void check_nests(const problem& what, const char* side, std::int64_t axis::*strides) {
@@ -71,12 +78,6 @@ void check_writable(const problem& what, const char* side, std::int64_t bytes, s
   if (!reach_fits(what, bytes, strides))
     fail(status::overflow, std::string("the bytes that ") + side + " spans exceed 63 bits");
   check_nests(what, side, strides);
-}
-
-std::string decimal(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g", value);
-  return text;
 }
 
 bool is_known(element_type type) { return type >= element_type::bits && type <= element_type::uint64; }
@@ -145,7 +146,7 @@ void check_second(const problem& what) {
          "math.second is " + number(static_cast<std::int64_t>(math.second)) + ". Wanted: none, source or destination");
   }
   for (int k = 0; math.second == second_array::none && k < what.rank; ++k) {
-    if (what.axes[k].second_stride == 0) continue;
+    if (what.axes[k].second_stride == 0 || what.axes[k].extent <= 1) continue;
     fail(status::invalid_argument, "axis " + number(k) + " has second stride " + number(what.axes[k].second_stride) +
                                        ", but math.second is none. Wanted: 0");
   }
@@ -201,6 +202,11 @@ void check(const problem& what) {
   if (!reach_fits(what, what.element_bytes, &axis::src_stride))
     fail(status::overflow, "the bytes that src spans exceed 63 bits");
   check_writable(what, "dst", dst_bytes, &axis::dst_stride);
+  std::int64_t spanned = 0;
+  if (what.in_place && span_bytes(what, dst_bytes, &axis::dst_stride, spanned) && spanned > widest_span_bytes) {
+    fail(status::overflow, "in_place is set and the array spans " + number(spanned) + " bytes, wanted at most " +
+                               number(widest_span_bytes) + ": no address space has more");
+  }
   if (what.math.second == second_array::destination) {
     check_writable(what, "second", dst_bytes, &axis::second_stride);
   } else if (!reach_fits(what, dst_bytes, &axis::second_stride)) {

@@ -205,6 +205,7 @@ void plan_state::execute_on_gpu(int device, const void* src, void* dst, void* st
   const gpu::device_guard guard(device);
   gpu_plan made;
   const gpu_variant& variant = variant_of_call(device, alignment_of(src, dst), made);
+  if (variant.rectangle != nullptr) check_workspace_of(workspace, variant.rectangle->workspace_bytes, dst);
   const char* const message =
       variant.rectangle == nullptr
           ? start_move(variant, src_span_, src, dst, stream)
@@ -389,6 +390,10 @@ void check_loaded(int device, const gpu_variant& variant) {
 
 void check_fits(const gpu_variant& variant) {
   if (variant.chosen.row != nullptr) return;
+  if (!planning::fits_address_space(variant.form)) {
+    throw error(status::overflow, "the problem spans more than " + std::to_string(planning::widest_span_bytes) +
+                                      " bytes, which no GPU can address");
+  }
   throw error(status::overflow, "the problem needs more thread blocks than a GPU's grid allows (2^31 - 1)");
 }
 

@@ -6,12 +6,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <sstream>
 #include <string_view>
 
 #include "api/plan_state.hpp"
 #include "base/checked.hpp"
 #include "base/parallel.hpp"
+#include "base/text_stream.hpp"
 #include "cornerturn/error.hpp"
 #include "kernels/cpu/cycles/args.hpp"
 #include "kernels/cpu/odometer.hpp"
@@ -56,7 +56,7 @@ void check_in_place(const problem& what, const map::in_place_form& permutation) 
       ". Wanted: pairs of axes with equal extents and swapped strides, or a packed matrix of any shape";
   for (int k = 0; k < what.rank; ++k) {
     const axis& one = what.axes[k];
-    if (one.extent == 1 || one.src_stride == one.dst_stride || has_partner(what, k)) continue;
+    if (one.extent <= 1 || one.src_stride == one.dst_stride || has_partner(what, k)) continue;
     throw error(status::invalid_argument, "in_place is set, but axis " + std::to_string(k) + " has " +
                                               extents_and_strides(one) + ", and no axis has these strides swapped" +
                                               wanted);
@@ -121,7 +121,7 @@ void run_in_place(const planning::in_place_choice& chosen, std::byte* data, std:
 }
 
 std::string explain(const planning::in_place_choice& chosen) {
-  std::ostringstream out;
+  base::text_stream out;
   for (const planning::in_place_program& program : chosen.programs) {
     out << "program    " << program.repeat.total << (program.repeat.total == 1 ? " time" : " times");
     if (program.threads > 1) out << ", shared by " << program.threads << " threads";
@@ -153,7 +153,7 @@ namespace cornerturn::detail {
 void plan_state::execute_in_place(void* data, std::span<std::byte> workspace) const {
   const std::int64_t wanted = in_place_->workspace_bytes;
   std::byte* const at = static_cast<std::byte*>(data) + dst_start_;
-  if (!workspace.empty()) check_workspace(workspace, wanted);
+  check_workspace_of(workspace, wanted, data);
   if (!workspace.empty() || wanted == 0) return api::run_in_place(*in_place_, at, workspace.data(), parallel_);
   // An executor may start another call in this thread before this call ends. The pool does not.
   if (wanted <= api::kept_workspace_bytes && parallel_.run == nullptr) {

@@ -5,6 +5,7 @@
 #include "api/check.hpp"
 #include "api/device.hpp"
 #include "api/gpu_plan.hpp"
+#include "api/guard.hpp"
 #include "api/in_place.hpp"
 #include "base/parallel.hpp"
 #include "cornerturn/error.hpp"
@@ -77,17 +78,22 @@ std::vector<plan_offer> offers_of_gpu(const problem& what, const gpu::device_inf
 }  // namespace
 
 std::vector<plan_offer> offers(const problem& what, const offer_options& options) {
-  check(what);
-  const std::optional<gpu::device_info> on = gpu_of(options);
-  return on ? offers_of_gpu(what, *on, options.alignment) : offers_of_cpu(what, options.threads);
+  return api::guarded([&] {
+    check(what);
+    const std::optional<gpu::device_info> on = gpu_of(options);
+    return on ? offers_of_gpu(what, *on, options.alignment) : offers_of_cpu(what, options.threads);
+  });
 }
 
 std::string explain(const problem& what, const offer_options& options) {
-  check(what);
-  const std::optional<gpu::device_info> on = gpu_of(options);
-  if (!on) return plan(what, {.on = device::cpu, .threads = options.threads}).explain();
-  const detail::gpu_variant made = detail::choose_variant(what, *on, options.alignment, {});
-  return detail::explain(what, {made, made}, *on);
+  return api::guarded([&] {
+    check(what);
+    const std::optional<gpu::device_info> on = gpu_of(options);
+    if (!on) return plan(what, {.on = device::cpu, .threads = options.threads}).explain();
+    const detail::gpu_variant made = detail::choose_variant(what, *on, options.alignment, {});
+    detail::check_fits(made);
+    return detail::explain(what, {made, made}, *on);
+  });
 }
 
 }  // namespace cornerturn

@@ -9,12 +9,13 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <new>
+#include <cstring>
 #include <vector>
 
 #include "api/apply.hpp"
 #include "api/check.hpp"
 #include "api/device.hpp"
+#include "api/guard.hpp"
 #include "api/plan_cache.hpp"
 #include "api/plan_state.hpp"
 #include "base/checked.hpp"
@@ -45,39 +46,46 @@ void execute(const detail::plan_state& how, const operands& all, void* stream) {
 }  // namespace
 
 void move(const problem& what, const void* src, void* dst, void* stream) {
-  const api::held_plan how = api::find_plan(key_of(what, src, dst));
-  if (!how->try_fast_path(src, dst)) how->execute(src, dst, stream);
+  api::guarded([&] {
+    const api::held_plan how = api::find_plan(key_of(what, src, dst));
+    if (!how->try_fast_path(src, dst)) how->execute(src, dst, stream);
+  });
 }
 
 void move(const problem& what, const operands& all, void* stream) { move(what, all, plan_options{}, stream); }
 
 void move(const problem& what, const operands& all, const plan_options& options, void* stream) {
-  api::plan_key key = key_of(what, all.src, all.dst);
-  if (options.kernel != nullptr || options.parallel.run != nullptr) {
-    problem mine = what;
-    mine.in_place = key.in_place;
-    return plan(mine, options).execute(all, stream);
-  }
-  key.on = options.on;
-  key.threads = options.threads;
-  execute(*api::find_plan(key), all, stream);
+  api::guarded([&] {
+    api::plan_key key = key_of(what, all.src, all.dst);
+    if (options.kernel != nullptr || options.parallel.run != nullptr) {
+      problem mine = what;
+      mine.in_place = key.in_place;
+      return plan(mine, options).execute(all, stream);
+    }
+    key.on = options.on;
+    key.threads = options.threads;
+    execute(*api::find_plan(key), all, stream);
+  });
 }
 
-plan::plan(const problem& what, const plan_options& options) try
-    : state_(std::make_shared<const detail::plan_state>(what, options)) {
-} catch (const std::bad_alloc&) {
-  throw error(status::out_of_memory, "no memory for a plan");
-}
+plan::plan(const problem& what, const plan_options& options)
+    : state_(api::guarded([&] { return std::make_shared<const detail::plan_state>(what, options); })) {}
 
 void plan::execute(const void* src, void* dst, void* stream) const {
-  if (!state_->try_fast_path(src, dst)) state_->execute(src, dst, stream);
+  api::guarded([&] {
+    if (!state_->try_fast_path(src, dst)) state_->execute(src, dst, stream);
+  });
 }
 void plan::execute(const void* src, void* dst, std::span<std::byte> workspace, void* stream) const {
-  if (state_->try_fast_path(src, dst)) return;
-  if (workspace.empty()) detail::check_workspace(workspace, state_->workspace_bytes());
-  state_->execute(src, dst, stream, workspace);
+  api::guarded([&] {
+    if (state_->try_fast_path(src, dst)) return;
+    if (workspace.empty()) detail::check_workspace(workspace, state_->workspace_bytes());
+    state_->execute(src, dst, stream, workspace);
+  });
 }
-void plan::execute(const operands& all, void* stream) const { cornerturn::execute(*state_, all, stream); }
+void plan::execute(const operands& all, void* stream) const {
+  api::guarded([&] { cornerturn::execute(*state_, all, stream); });
+}
 
 namespace detail {
 
@@ -227,7 +235,8 @@ void plan_state::execute(const operands& all, void* stream) const {
   if (const int device = device_of_call(all); device != api::on_cpu) return compute_on_gpu(device, all, stream);
   kernels::arrays arrays = {.src = static_cast<const std::byte*>(all.src) + src_start_,
                             .dst = static_cast<std::byte*>(all.dst) + dst_start_,
-                            .scale = all.scale == nullptr ? 1.0F : *all.scale};
+                            .scale = 1};
+  if (all.scale != nullptr) std::memcpy(&arrays.scale, all.scale, sizeof arrays.scale);  // at any address
   const void* const second = what_.math.second == second_array::source ? all.second : all.dst;
   if (math_.reads_second()) arrays.second = static_cast<const std::byte*>(second) + second_start_;
   if (math_.second == second_array::destination) {
@@ -262,6 +271,10 @@ int plan_state::device_of_call(const operands& all) const {
   if (math_.reads_second()) check("second", all.second, lo);
   check("second_dst", all.second_dst, lo);
   check("scale", all.scale, 0);
+  if (device != api::on_cpu && reinterpret_cast<std::uintptr_t>(all.scale) % alignof(float) != 0) {
+    throw error(status::invalid_argument, "scale is at an address that is no multiple of " +
+                                              std::to_string(alignof(float)) + ". Wanted on a GPU: an aligned float");
+  }
   return device;
 }
 
@@ -283,9 +296,21 @@ void plan_state::check_operands(const operands& all) const {
 }
 
 void check_workspace(std::span<std::byte> workspace, std::int64_t wanted) {
-  if (static_cast<std::int64_t>(workspace.size()) >= wanted) return;
+  if (workspace.data() == nullptr && !workspace.empty()) {
+    throw error(status::invalid_argument,
+                "workspace is null, but has " + std::to_string(workspace.size()) + " bytes. Wanted: a pointer to them");
+  }
+  if (workspace.size() >= static_cast<std::size_t>(wanted)) return;
   throw error(status::invalid_argument, "workspace has " + std::to_string(workspace.size()) + " bytes, wanted " +
                                             std::to_string(wanted) + " or more");
+}
+
+void plan_state::check_workspace_of(std::span<std::byte> workspace, std::int64_t wanted, const void* data) const {
+  if (workspace.empty()) return;  // the call allocates its own
+  check_workspace(workspace, wanted);
+  if (wanted == 0) return;  // not used
+  const auto bytes = static_cast<std::int64_t>(std::min<std::size_t>(workspace.size(), planning::widest_span_bytes));
+  api::check_apart({"workspace", workspace.data(), {0, bytes}}, {"dst", data, dst_span_});
 }
 
 // 4. The kernel of the CPU.
@@ -368,7 +393,9 @@ api::tuned_key plan_state::key_on_cpu(int threads) const {
 
 }  // namespace detail
 
-std::string plan::explain() const { return state_->explain(); }
+std::string plan::explain() const {
+  return api::guarded([&] { return state_->explain(); });
+}
 const char* plan::kernel() const noexcept { return state_->kernel(); }
 int plan::threads() const noexcept { return state_->threads(); }
 std::int64_t plan::bytes_moved() const noexcept { return state_->bytes_moved(); }

@@ -58,6 +58,8 @@ class plan_state {
  private:
   [[nodiscard]] bool on_gpu_only() const noexcept { return on_ == device::cuda; }
   void check_overlap(const void* src, const void* dst) const;
+  // Errors  invalid_argument: the caller's workspace is null or too small. overlap: it shares a byte with the array
+  void check_workspace_of(std::span<std::byte> workspace, std::int64_t wanted, const void* data) const;
   void check_operands(const operands& all) const;
   [[nodiscard]] int device_of_call(const operands& all) const;
 
@@ -104,7 +106,7 @@ class plan_state {
   } fast_path_;
 };
 
-// Errors  invalid_argument: the workspace has fewer bytes than wanted
+// Errors  invalid_argument: the workspace has fewer bytes than wanted, or is null
 void check_workspace(std::span<std::byte> workspace, std::int64_t wanted);
 // Errors  invalid_argument, always: the row that options.kernel names does not accept the problem
 [[noreturn]] void refuse_kernel(const std::string& kernel);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "api/guard.hpp"
 #include "base/checked.hpp"
 #include "cornerturn/error.hpp"
 
@@ -44,10 +45,8 @@ void packed_strides(std::span<const std::int64_t> extents, std::int64_t element_
   }
 }
 
-}  // namespace
-
-problem transpose_problem(std::int64_t rows, std::int64_t cols, std::int64_t element_bytes, std::int64_t src_ld,
-                          std::int64_t dst_ld) {
+problem transposed(std::int64_t rows, std::int64_t cols, std::int64_t element_bytes, std::int64_t src_ld,
+                   std::int64_t dst_ld) {
   check_element_bytes(element_bytes);
   if (rows < 0) invalid("rows is " + std::to_string(rows) + ", wanted 0 or more");
   if (cols < 0) invalid("cols is " + std::to_string(cols) + ", wanted 0 or more");
@@ -61,12 +60,8 @@ problem transpose_problem(std::int64_t rows, std::int64_t cols, std::int64_t ele
   return out;
 }
 
-problem permute_problem(std::span<const std::int64_t> extents, std::span<const int> axes, std::int64_t element_bytes) {
-  return permute_problem(extents, axes, element_bytes, {}, {});
-}
-
-problem permute_problem(std::span<const std::int64_t> extents, std::span<const int> axes, std::int64_t element_bytes,
-                        std::span<const std::int64_t> src_strides, std::span<const std::int64_t> dst_strides) {
+problem permuted(std::span<const std::int64_t> extents, std::span<const int> axes, std::int64_t element_bytes,
+                 std::span<const std::int64_t> src_strides, std::span<const std::int64_t> dst_strides) {
   check_element_bytes(element_bytes);
   if (extents.size() > max_rank) {
     invalid("the array has rank " + std::to_string(extents.size()) + ", wanted at most " + std::to_string(max_rank));
@@ -110,8 +105,9 @@ problem permute_problem(std::span<const std::int64_t> extents, std::span<const i
   return out;
 }
 
-problem batched(const problem& one, std::int64_t count, std::int64_t src_stride, std::int64_t dst_stride,
-                std::int64_t second_stride) {
+problem repeated(const problem& one, std::int64_t count, std::int64_t src_stride, std::int64_t dst_stride,
+                 std::int64_t second_stride) {
+  if (one.rank < 0) invalid("the problem has rank " + std::to_string(one.rank) + ", wanted 0 or more");
   if (one.rank >= max_rank)
     invalid("the problem has rank " + std::to_string(one.rank) + " already, wanted less than " +
             std::to_string(max_rank));
@@ -119,10 +115,32 @@ problem batched(const problem& one, std::int64_t count, std::int64_t src_stride,
   problem out;
   out.element_bytes = one.element_bytes;
   out.rank = one.rank + 1;
+  out.in_place = one.in_place;
   out.math = one.math;
   out.axes[0] = {count, src_stride, dst_stride, second_stride};
   for (int k = 0; k < one.rank; ++k) out.axes[k + 1] = one.axes[k];
   return out;
+}
+
+}  // namespace
+
+problem transpose_problem(std::int64_t rows, std::int64_t cols, std::int64_t element_bytes, std::int64_t src_ld,
+                          std::int64_t dst_ld) {
+  return api::guarded([&] { return transposed(rows, cols, element_bytes, src_ld, dst_ld); });
+}
+
+problem permute_problem(std::span<const std::int64_t> extents, std::span<const int> axes, std::int64_t element_bytes) {
+  return permute_problem(extents, axes, element_bytes, {}, {});
+}
+
+problem permute_problem(std::span<const std::int64_t> extents, std::span<const int> axes, std::int64_t element_bytes,
+                        std::span<const std::int64_t> src_strides, std::span<const std::int64_t> dst_strides) {
+  return api::guarded([&] { return permuted(extents, axes, element_bytes, src_strides, dst_strides); });
+}
+
+problem batched(const problem& one, std::int64_t count, std::int64_t src_stride, std::int64_t dst_stride,
+                std::int64_t second_stride) {
+  return api::guarded([&] { return repeated(one, count, src_stride, dst_stride, second_stride); });
 }
 
 }  // namespace cornerturn

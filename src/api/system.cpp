@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "api/guard.hpp"
 #include "api/simd_name.hpp"
 #include "base/machine.hpp"
 #include "base/parallel.hpp"
@@ -29,7 +30,9 @@ std::string gpus() {
 
 const char* version() noexcept { return CORNERTURN_VERSION_STRING; }
 
-std::vector<backend_info> backends() {
+namespace {
+
+std::vector<backend_info> all_backends() {
   std::vector<backend_info> known = {
       {device::cpu, "cpu", false, ""}, {device::cuda, "cuda", false, ""}, {device::hip, "hip", false, ""}};
   for (backend_info& one : known) {
@@ -54,7 +57,7 @@ std::vector<backend_info> backends() {
   return known;
 }
 
-std::vector<kernel_info> kernel_list() {
+std::vector<kernel_info> all_kernels() {
   std::vector<kernel_info> rows;
   for (const kernels::kernel& one : kernels::all()) {
     if (kernels::is_present(one)) rows.push_back({one.name, one.backend, one.family, one.element_bytes, one.note});
@@ -62,15 +65,7 @@ std::vector<kernel_info> kernel_list() {
   return rows;
 }
 
-executor default_executor(int threads) noexcept {
-  const auto run = [](void* context, int tasks, void (*body)(void* argument, int task), void* argument) {
-    base::run_on_pool(static_cast<int>(reinterpret_cast<std::intptr_t>(context)), tasks, body, argument);
-  };
-  const std::intptr_t most = threads > 0 ? threads : base::default_threads();
-  return {run, reinterpret_cast<void*>(most)};
-}
-
-cpu_info cpu() {
+cpu_info this_cpu() {
   const base::machine& here = base::this_machine();
   cpu_info info;
   info.model = here.cpu_model;
@@ -84,5 +79,19 @@ cpu_info cpu() {
   info.page_bytes = here.page_bytes;
   return info;
 }
+
+}  // namespace
+
+executor default_executor(int threads) noexcept {
+  const auto run = [](void* context, int tasks, void (*body)(void* argument, int task), void* argument) {
+    base::run_on_pool(static_cast<int>(reinterpret_cast<std::intptr_t>(context)), tasks, body, argument);
+  };
+  const std::intptr_t most = threads > 0 ? threads : base::default_threads();
+  return {run, reinterpret_cast<void*>(most)};
+}
+
+std::vector<backend_info> backends() { return api::guarded(all_backends); }
+std::vector<kernel_info> kernel_list() { return api::guarded(all_kernels); }
+cpu_info cpu() { return api::guarded(this_cpu); }
 
 }  // namespace cornerturn

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <chrono>
 
+#include "api/guard.hpp"
 #include "api/plan_state.hpp"
 #include "api/tuned.hpp"
 #include "base/machine.hpp"
+#include "base/numbers.hpp"
 #include "base/parallel.hpp"
 #include "cornerturn/error.hpp"
 
@@ -73,9 +75,10 @@ std::vector<candidate> candidates(const problem& what, const detail::gpu_variant
   return all;
 }
 
-}  // namespace
-
-tune_result tune(const problem& what, const void* src, void* dst, const tune_options& options, void* stream) {
+tune_result measured(const problem& what, const void* src, void* dst, const tune_options& options, void* stream) {
+  if (!(options.seconds >= 0 && options.seconds <= 1e9)) {
+    throw error(status::invalid_argument, "seconds is " + base::decimal(options.seconds) + ", wanted 0 to 1e9");
+  }
   if (what.in_place) {
     throw error(status::invalid_argument,
                 "in_place is set, but tune executes the problem many times. Wanted: a problem out of place");
@@ -144,7 +147,16 @@ tune_result tune(const problem& what, const void* src, void* dst, const tune_opt
   return result;
 }
 
-int load_tuning(const std::string& file) { return api::read_tuned(file); }
-void forget_tuning() { api::forget_tuned(); }
+}  // namespace
+
+tune_result tune(const problem& what, const void* src, void* dst, const tune_options& options, void* stream) {
+  return api::guarded([&] { return measured(what, src, dst, options, stream); });
+}
+
+int load_tuning(const std::string& file) {
+  return api::guarded([&] { return api::read_tuned(file); });
+}
+
+void forget_tuning() { api::guarded(api::forget_tuned); }
 
 }  // namespace cornerturn

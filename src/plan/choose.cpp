@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <string_view>
 
 #include "kernels/gpu/policy/costs.hpp"
 
@@ -33,23 +35,40 @@ bool is_oracle(const kernels::kernel& row) noexcept {
   return !kernels::is_of_gpu(row) && std::strcmp(row.family, "reference") == 0;
 }
 
+// Rows whose offers and kernels take every stride that check() accepts.
+bool takes_any_stride(const kernels::kernel& row) noexcept {
+  static constexpr std::string_view names[] = {"cpu_copy", "cpu_gather_strided", "cpu_apply_gather"};
+  return std::find(std::begin(names), std::end(names), row.name) != std::end(names) || is_oracle(row);
+}
+
 bool is_asked(const kernels::kernel& row, const kernels::target& on, const request& wanted) noexcept {
   return row.kind == wanted.kind && kernels::is_of_gpu(row) == (on.cpu == nullptr) && row.offer != nullptr &&
          (wanted.family.empty() || wanted.family == row.family);
+}
+
+// is_wide: no address space holds the problem.
+bool answers(const kernels::kernel& row, const kernels::facts& known, const kernels::target& on, const request& wanted,
+             bool is_wide, kernels::offer& made) noexcept {
+  if (!is_asked(row, on, wanted) || (is_wide && !takes_any_stride(row))) return false;
+  made.row = &row;
+  made.binds = kernels::bound::dram;
+  made.reason = "";
+  return row.offer(known, on, row, made);
 }
 
 // Calls take(offer) for each row that accepts the problem, in the order of the list.
 template <class Take>
 void ask(const kernels::facts& known, const kernels::target& on, const request& wanted, const Take& take) {
   kernels::offer made;
+  const bool is_wide = !fits_address_space(known.form);
   if (!wanted.kernel.empty()) {
     const kernels::kernel* const row = kernels::find(wanted.kernel);
-    if (row != nullptr && offer_of(*row, known, on, wanted, made)) take(static_cast<const kernels::offer&>(made));
+    if (row != nullptr && answers(*row, known, on, wanted, is_wide, made)) take(static_cast<const kernels::offer&>(made));
     return;
   }
   for (const kernels::kernel& row : kernels::all()) {
     if (!is_asked(row, on, wanted) || is_oracle(row)) continue;
-    if (offer_of(row, known, on, wanted, made)) take(static_cast<const kernels::offer&>(made));
+    if (answers(row, known, on, wanted, is_wide, made)) take(static_cast<const kernels::offer&>(made));
   }
 }
 
@@ -57,11 +76,12 @@ void ask(const kernels::facts& known, const kernels::target& on, const request& 
 
 bool offer_of(const kernels::kernel& row, const kernels::facts& known, const kernels::target& on, const request& wanted,
               kernels::offer& made) noexcept {
-  if (!is_asked(row, on, wanted)) return false;
-  made.row = &row;
-  made.binds = kernels::bound::dram;
-  made.reason = "";
-  return row.offer(known, on, row, made);
+  return answers(row, known, on, wanted, !fits_address_space(known.form), made);
+}
+
+bool fits_address_space(const map::canonical& form) noexcept {
+  const auto fits = [](const map::byte_span& span) { return span.hi - span.lo <= widest_span_bytes; };
+  return fits(map::src_span(form)) && fits(map::dst_span(form)) && fits(map::second_span(form));
 }
 
 kernels::offer choose(const kernels::facts& known, const kernels::target& on, const request& wanted) noexcept {

@@ -32,6 +32,12 @@ struct request {
 [[nodiscard]] std::vector<kernels::offer> offers(const kernels::facts& known, const kernels::target& on,
                                                  const request& wanted);
 
+// No address space has more: 56 bits with five levels of page tables. A problem that spans more is checked, planned and explained,
+// but no pointer can be valid for it. Only rows that neither add nor multiply strides are asked about it, so that all others may
+// compute with 64 bits.
+inline constexpr std::int64_t widest_span_bytes = std::int64_t{1} << 56;
+[[nodiscard]] bool fits_address_space(const map::canonical& form) noexcept;
+
 // On the CPU.
 struct cpu_request {
   int threads = 1;                    // upper bound

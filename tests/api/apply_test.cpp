@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <thread>
 #include <vector>
@@ -142,6 +143,22 @@ TEST(apply, destinations_overlap_nothing) {
   all.second_dst = some.data() + 5;
   expect_error(status::overlap, {"src and second_dst overlap", "spans bytes 0 to 24"},
                [&] { plan(what).execute(all); });
+}
+
+TEST(apply, a_scale_is_read_at_any_address_and_shares_no_byte_with_dst) {
+  problem what = transpose_problem(4, 4, 4);
+  what.math = {.src = element_type::float32, .dst = element_type::float8_e4m3, .scaled = true};
+  const std::vector<float> src(16, 2.0F);
+  std::vector<unsigned char> dst(16), raw(8);
+  const float scale = 0.5F;
+  std::memcpy(raw.data() + 1, &scale, sizeof scale);
+  const auto* const odd = reinterpret_cast<const float*>(raw.data() + 1);
+  plan(what).execute({.src = src.data(), .dst = dst.data(), .scale = odd});
+  EXPECT_EQ(dst, std::vector<unsigned char>(16, 0x38));  // 1 in float8_e4m3
+  expect_error(status::overlap, {"dst and scale overlap"}, [&] {
+    plan(what).execute(
+        {.src = src.data(), .dst = dst.data(), .scale = reinterpret_cast<const float*>(dst.data() + 12)});
+  });
 }
 
 TEST(apply, pointers_that_are_wanted_or_are_not) {

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cmath>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -233,6 +234,49 @@ TEST(c_abi, bad_arguments_are_named) {
                  {"rank is -99"});
   EXPECT_STREQ(cornerturn_plan_explain(nullptr), "");
   EXPECT_STREQ(cornerturn_plan_kernel(nullptr), "");
+}
+
+// Numbers that are no enumerators, as a C program can pass them.
+TEST(c_abi, wrong_enumerators_are_named) {
+  cornerturn_problem what;
+  expect_success(cornerturn_transpose_problem(3, 5, 4, 0, 0, &what));
+  cornerturn_plan* plan = nullptr;
+  for (const int number : {-1, 77, INT32_MAX, INT32_MIN}) {
+    const std::string found = " is " + std::to_string(number);
+    cornerturn_options options{};
+    std::memcpy(&options.device, &number, sizeof number);
+    expect_failure(cornerturn_plan_create(&what, &options, &plan), CORNERTURN_INVALID_ARGUMENT,
+                   {("device" + found).c_str(), "Wanted: auto, cpu, cuda or hip"});
+    cornerturn_arithmetic math = cornerturn_no_arithmetic();
+    std::memcpy(&math.src, &number, sizeof number);
+    expect_failure(cornerturn_plan_create_with(&what, &math, nullptr, &plan), CORNERTURN_INVALID_ARGUMENT,
+                   {("math.src" + found).c_str()});
+    math = cornerturn_no_arithmetic();
+    std::memcpy(&math.second, &number, sizeof number);
+    expect_failure(cornerturn_plan_create_with(&what, &math, nullptr, &plan), CORNERTURN_INVALID_ARGUMENT,
+                   {("math.second" + found).c_str()});
+    cornerturn_status code{};
+    std::memcpy(&code, &number, sizeof number);
+    EXPECT_STREQ(cornerturn_status_name(code), "unknown");
+  }
+}
+
+TEST(c_abi, a_batch_of_more_items_than_memory_has) {
+  const cornerturn_batch_item none{};
+  cornerturn_batch* batch = nullptr;
+  expect_failure(cornerturn_batch_create(&none, INT64_MAX, nullptr, &batch), CORNERTURN_OUT_OF_MEMORY,
+                 {"no memory for a batch of 9223372036854775807 items"});
+  EXPECT_EQ(batch, nullptr);
+}
+
+TEST(c_abi, a_measurement_ends) {
+  cornerturn_problem what;
+  expect_success(cornerturn_transpose_problem(3, 5, 4, 0, 0, &what));
+  std::vector<float> some(40);
+  for (const double seconds : {-1.0, 1e300, HUGE_VAL, std::nan("")}) {
+    expect_failure(cornerturn_tune(&what, nullptr, some.data(), some.data() + 20, seconds, nullptr, nullptr, nullptr),
+                   CORNERTURN_INVALID_ARGUMENT, {"seconds is", "wanted 0 to 1e9"});
+  }
 }
 
 TEST(c_abi, a_plan_that_fails_leaves_null) {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "../kernels/oracle.hpp"
+#include "api/in_place.hpp"
 #include "expect_error.hpp"
 
 namespace cornerturn::api {
@@ -68,6 +69,32 @@ TEST(check, bytes_that_leave_63_bits) {
   expect_error(status::overflow, {"src spans"}, [&] {  // each of the two fits, their sum does not
     check(strided(1, {{2, std::int64_t{1} << 62, 1}, {2, -(std::int64_t{1} << 62), 2}}));
   });
+}
+
+// A stride is a step from one element to the next: one element has none.
+TEST(check, an_axis_of_extent_1_has_no_stride) {
+  const std::int64_t far = std::int64_t{1} << 62;
+  for (const std::int64_t stride : {std::int64_t{0}, far, INT64_MIN, INT64_MAX}) {
+    problem what = strided(4, {{3, 1, 5}, {1, stride, stride, stride}, {5, 3, 1}});
+    EXPECT_NO_THROW(check(what));
+    EXPECT_EQ(map::canonicalize(what), map::canonicalize(strided(4, {{3, 1, 5}, {5, 3, 1}})));
+    what.math = {.src = element_type::float32, .dst = element_type::float32, .alpha = {2, 0}, .beta = {1, 0}};
+    EXPECT_NO_THROW(check(what));
+    what.axes[1].extent = 0;
+    EXPECT_NO_THROW(check(what));
+    problem square = strided(4, {{3, 1, 3}, {1, stride, -stride / 2}, {3, 3, 1}});
+    square.in_place = true;
+    EXPECT_NO_THROW(check(square));
+    EXPECT_NO_THROW(check_in_place(square, map::in_place(map::canonicalize(square))));
+  }
+}
+
+TEST(check, an_array_in_place_fits_an_address_space) {
+  problem what = transpose_problem(std::int64_t{1} << 28, std::int64_t{1} << 28, 1);
+  what.in_place = true;
+  EXPECT_NO_THROW(check(what));
+  what.element_bytes = 2;
+  expect_error(status::overflow, {"in_place is set", "wanted at most 72057594037927936"}, [&] { check(what); });
 }
 
 problem typed(const arithmetic& math) {

@@ -304,5 +304,26 @@ TEST(in_place, what_cannot_be_is_refused_with_a_sentence) {
                [&] { tune(placed(transpose_problem(10, 10, 4)), some.data(), some.data()); });
 }
 
+TEST(in_place, a_workspace_shares_no_byte_with_the_array) {
+  problem what = transpose_problem(30, 40, 4);
+  what.in_place = true;
+  std::vector<float> data(2400);
+  const plan made(what, {.on = device::cpu, .threads = 1, .parallel = {}});
+  const auto bytes = static_cast<std::size_t>(made.workspace_bytes());
+  ASSERT_GT(bytes, 0U);
+  ASSERT_LE(bytes, 4800U);
+  auto* const at = reinterpret_cast<std::byte*>(data.data());
+  std::byte* const second = at + 4800;
+  const std::pair<std::byte*, std::byte*> overlapping[] = {{at, at}, {at + 4799, at}, {second - bytes + 1, second}};
+  for (const auto& [workspace, array] : overlapping) {
+    expect_error(status::overlap, {"workspace and dst overlap"}, [&, workspace = workspace, array = array] {
+      made.execute(array, array, std::span(workspace, bytes));
+    });
+  }
+  EXPECT_NO_THROW(made.execute(at, at, std::span(at + 4800, bytes)));
+  expect_error(status::invalid_argument, {"workspace is null"},
+               [&] { made.execute(at, at, std::span<std::byte>(static_cast<std::byte*>(nullptr), bytes)); });
+}
+
 }  // namespace
 }  // namespace cornerturn

@@ -6,6 +6,9 @@
 #include <vector>
 
 #include "../kernels/oracle.hpp"
+#include "cornerturn/batch.hpp"
+#include "cornerturn/transpose.hpp"
+#include "cornerturn/tune.hpp"
 #include "expect_error.hpp"
 
 namespace cornerturn::problem_test {
@@ -158,6 +161,33 @@ TEST(batched, errors) {
                [] { (void)batched(transpose_problem(3, 5, 4), -1, 15, 15); });
   problem full{.element_bytes = 4, .rank = max_rank, .axes = {}};
   expect_error(status::invalid_argument, {"rank 16"}, [&] { (void)batched(full, 2, 1, 1); });
+}
+
+TEST(batched, keeps_in_place_and_refuses_a_wrong_rank) {
+  problem one = transpose_problem(3, 3, 4);
+  one.in_place = true;
+  EXPECT_TRUE(batched(one, 2, 9, 9).in_place);
+  one.rank = -1;
+  expect_error(status::invalid_argument, {"rank -1"}, [&] { (void)batched(one, 2, 9, 9); });
+}
+
+// By every function that takes a problem: nothing is divided by the bytes of an element.
+TEST(problem, elements_of_no_bytes_are_refused) {
+  problem none = transpose_problem(3, 5, 4);
+  float some[30] = {};
+  for (const std::int64_t bytes : {std::int64_t{0}, std::int64_t{-1}, INT64_MIN}) {
+    none.element_bytes = bytes;
+    const auto refused = [&](const auto& call) { expect_error(status::invalid_argument, {"element_bytes is"}, call); };
+    refused([&] { (void)transpose_problem(3, 5, bytes); });
+    refused([&] { (void)permute_problem(extents{3, 5}, order{1, 0}, bytes); });
+    refused([&] { const plan made(batched(none, 2, 15, 15)); });
+    refused([&] { move(none, some, some + 15); });
+    refused([&] { (void)offers(none); });
+    refused([&] { (void)explain(none, {.machine = "H200"}); });
+    refused([&] { (void)tune(none, some, some + 15); });
+    const batch_item item{none, some, some + 15};
+    refused([&] { const batch made(std::span(&item, 1)); });
+  }
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // For any problem, plan::plan accepts it or throws an error with a sentence. Small problems are executed, whole through
 // the plan and in two ranges of units for caches of size zero. Both results are compared with the walk of the
-// definition.
+// definition. Offers and their text for a GPU are made too.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -138,6 +138,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     options.threads = threads == 255 ? INT32_MAX : threads % 32;
     const plan how(what, options);
     if (how.bytes_moved() < 0 || how.threads() < 1 || how.explain().empty()) fail("a plan that makes no sense", what);
+    try {  // a GPU may lack blocks for what a CPU plans
+      for (const plan_offer& one : offers(what, {.machine = "H200", .alignment = 1 << place % 5})) {
+        if (!(one.time >= 0)) fail(std::string("an offer of no time: ") + one.kernel, what);
+      }
+      if (explain(what, {.machine = "H200", .alignment = 1 << place % 5}).empty()) fail("no text for a GPU", what);
+    } catch (const error& refused) {
+      if (refused.code() != status::overflow) throw;
+    }
     if (!small_enough(what)) return 0;
     testing::workbench bench(what, testing::placement::heap, place % 64, place / 4);
     how.execute(bench.src(), bench.dst());

@@ -181,5 +181,25 @@ TEST(units, the_largest_problems) {
   }
 }
 
+// No address space holds such a problem, so no offer may compute with its strides: only rows that take any stride answer.
+TEST(units, problems_beyond_any_address_space) {
+  const std::int64_t far = std::int64_t{1} << 62;
+  for (const problem& what : {strided(1, {{3, 1, 1}, {2, 3, far}}), strided(1, {{3, 1, 1}, {2, far, 3}}),
+                              strided(1, {{2, -far, 2}, {2, 1, 1}}), transpose_problem(far / 2, 2, 1)}) {
+    SCOPED_TRACE(testing::to_text(what));
+    const map::canonical form = map::canonicalize(what);
+    EXPECT_FALSE(fits_address_space(form));
+    for (const kernels::offer& one : offers(form, {.threads = 16}, usual)) {
+      EXPECT_STREQ(one.row->name, "cpu_gather_strided");
+      EXPECT_GT(one.units, 0);
+    }
+    EXPECT_EQ(offers(form, {.threads = 16}, usual).size(), 1U);
+    EXPECT_EQ(choose(form, {.kernel = "cpu_stream_lines_b1"}, usual).row, nullptr);
+    EXPECT_EQ(choose(kernels::facts_of(form), target_of(90, 132, 227 << 10), {}).row, nullptr);
+  }
+  EXPECT_TRUE(
+      fits_address_space(map::canonicalize(transpose_problem(std::int64_t{1} << 28, std::int64_t{1} << 28, 1))));
+}
+
 }  // namespace
 }  // namespace cornerturn::planning::units_test

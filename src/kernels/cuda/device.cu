@@ -89,7 +89,7 @@ std::string why(cudaError_t failed) {
            version_text(CUDART_VERSION / 1000 * 1000) + " or newer";
   }
   if (failed == cudaErrorNoDevice || failed == cudaSuccess) {
-    const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+    const char* visible = secure_getenv("CUDA_VISIBLE_DEVICES");
     return std::string("the NVIDIA driver shows no GPU to this process") +
            (visible == nullptr ? "" : "; CUDA_VISIBLE_DEVICES is \"" + std::string(visible) + "\"");
   }
