@@ -47,13 +47,21 @@ void check_random(const arguments& given) {
   }
 }
 
+// std::regex compiles and searches by recursion: over brackets, and over repetitions such as (){50000}.
+constexpr std::size_t most_pattern = 200;
+
 std::regex regex_of(const std::string& pattern) {
-  try {
-    return std::regex(pattern);
-  } catch (const std::regex_error&) {
+  if (pattern.size() > most_pattern) {
     throw std::invalid_argument(
-        fmt::format("--case is \"{}\", wanted a regular expression, such as 'skinny.*b4'", pattern));
+        fmt::format("--case has {} characters, wanted at most {}", pattern.size(), most_pattern));
   }
+  const bool repeats = pattern.find('{') != std::string::npos;
+  try {
+    if (!repeats) return std::regex(pattern);
+  } catch (const std::regex_error&) {
+  }
+  throw std::invalid_argument(fmt::format("--case is \"{}\", wanted a regular expression, such as 'skinny.*b4'{}",
+                                          pattern, repeats ? ", without braces" : ""));
 }
 
 }  // namespace

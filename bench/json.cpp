@@ -213,8 +213,9 @@ std::string json_text(const std::vector<result>& results, const run_facts& facts
       if (!peer.absence.empty()) known["absence"] = peer.absence;
     }
   }
+  // Words of the command may have any encoding, but JSON is UTF-8.
   return ordered_json{{"context", context_of(facts, cpu_here)}, {"benchmarks", benchmarks}, {"cornerturn", own}}.dump(
-             2) +
+             2, ' ', false, ordered_json::error_handler_t::replace) +
          "\n";
 }
 

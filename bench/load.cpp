@@ -5,20 +5,25 @@
 
 #include <algorithm>
 #include <ctime>
-#include <fstream>
 #include <string>
+#include <string_view>
+
+#include "base/files.hpp"
+#include "base/numbers.hpp"
 
 namespace cornerturn::bench {
 
 namespace {
 
 double machine_busy_seconds() {  // user nice system (idle iowait) irq softirq steal
-  std::ifstream file("/proc/stat");
-  std::string label;
+  const std::string text = base::read_kernel_file("/proc/stat", 4096);
+  std::string_view rest = std::string_view(text).substr(0, text.find('\n'));
   double field[8] = {};
-  if (!(file >> label)) return -1;
   for (double& one : field) {
-    if (!(file >> one)) return -1;
+    const std::size_t space = rest.find_first_of(' ');
+    if (space == std::string_view::npos) return -1;
+    rest.remove_prefix(std::min(rest.find_first_not_of(' ', space), rest.size()));
+    if (!base::read_number(rest.substr(0, rest.find(' ')), one)) return -1;
   }
   return (field[0] + field[1] + field[2] + field[5] + field[6] + field[7]) /
          static_cast<double>(::sysconf(_SC_CLK_TCK));

@@ -10,10 +10,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <fstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
+#include "base/files.hpp"
+#include "base/numbers.hpp"
 #include "bench/copies.hpp"
 #include "bench/parallel.hpp"
 
@@ -28,13 +30,13 @@ constexpr unsigned char poison_byte = 0x5a;
 std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
 
 std::int64_t available_bytes() {
-  std::ifstream file("/proc/meminfo");
-  std::string key;
+  const std::string text = base::read_kernel_file("/proc/meminfo");
+  constexpr std::string_view key = "MemAvailable:";
   std::int64_t kib = 0;
-  std::string unit;
-  while (file >> key >> kib) {
-    std::getline(file, unit);
-    if (key == "MemAvailable:") return kib * 1024;
+  if (const std::size_t at = text.find(key); at != std::string::npos) {
+    std::string_view rest = std::string_view(text).substr(at + key.size());
+    rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+    if (base::read_number(rest.substr(0, rest.find(' ')), kib) && kib > 0) return kib * 1024;
   }
   return std::int64_t{4} << 30;
 }

@@ -12,6 +12,7 @@
 #include "cornerturn/error.hpp"
 #include "cornerturn/system.hpp"
 #include "help.hpp"
+#include "print.hpp"
 #include "text.hpp"
 
 namespace cornerturn::cli {
@@ -206,7 +207,7 @@ void add_completion(CLI::App& app, command_line& chosen) {
   add_choice(command, "SHELL", "The shell", {"bash", "zsh", "fish"}, *shell)->required();
   command.callback([shell, &chosen, &app] {
     chosen.action = [shell, &app] {
-      fmt::print("{}", completion_script(app, *shell));
+      print_safe("{}", completion_script(app, *shell));
       return static_cast<int>(exit_ok);
     };
   });
@@ -224,7 +225,6 @@ void add_make_sample(CLI::App& app, command_line& chosen) {
   command.callback([options, &chosen] { chosen.action = [options] { return run_make_sample(*options); }; });
 }
 
-// Not fmt::print, which throws if stderr cannot be written.
 void print_error(const std::string& sentence) {
   std::fputs(fmt::format("cornerturn: {}\n", one_line(sentence)).c_str(), stderr);
 }
@@ -234,22 +234,17 @@ void print_error(const std::string& sentence) {
 void keep_standard_descriptors() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(descriptor, F_GETFD) >= 0) continue;
-    const int mode = descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY;
-    if (open("/dev/null", mode | O_CLOEXEC) < 0) return;
+    if (base::open_any("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY).release() < 0) return;
   }
 }
 
-int run_action(const std::function<int()>& action) {
+// Calls action. Each exception becomes a sentence and an exit code.
+int reported(const std::function<int()>& action) {
   try {
-    const int code = action();
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-      print_error(fmt::format("cannot write to stdout: {}", error_text(errno)));
-      return exit_failure;
-    }
-    return code;
+    return action();
   } catch (const std::system_error& fault) {  // fmt throws this if a flush of a full buffer fails
-    print_error(std::ferror(stdout) != 0 ? fmt::format("cannot write to stdout: {}", error_text(fault.code().value()))
-                                         : fault.what());
+    print_error(fmt::format("{}: {}", std::ferror(stdout) != 0 ? "cannot write to stdout" : "the system refused a call",
+                            error_text(fault.code().value())));
     return exit_failure;
   } catch (const failure& fault) {
     print_error(fault.what());
@@ -263,10 +258,21 @@ int run_action(const std::function<int()>& action) {
   } catch (const std::bad_alloc&) {
     print_error("out of memory");
     return exit_failure;
-  } catch (const std::exception& fault) {
+  } catch (const std::runtime_error& fault) {  // sentences of the bench and of the ladder
     print_error(fault.what());
     return exit_failure;
+  } catch (...) {  // the name of a C++ exception tells a user nothing
+    print_error("an unexpected failure. Please report it with the words of the command");
+    return exit_failure;
   }
+}
+
+int run_action(const std::function<int()>& action) {
+  return reported([&] {
+    const int code = action();
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+    throw failure(fmt::format("cannot write to stdout: {}", error_text(errno)));
+  });
 }
 
 }  // namespace
@@ -295,9 +301,9 @@ std::unique_ptr<CLI::App> make_app(command_line& chosen) {
   return app;
 }
 
-int run(int argc, const char* const* argv) {
-  signal(SIGXFSZ, SIG_IGN);  // write then returns EFBIG at a file-size limit, and the command prints a sentence
-  keep_standard_descriptors();
+namespace {
+
+int parse_and_run(int argc, const char* const* argv) {
   command_line chosen;
   for (int k = 0; k < argc; ++k) chosen.words.emplace_back(k == 0 ? "cornerturn" : argv[k]);
   const auto app = make_app(chosen);
@@ -317,6 +323,14 @@ int run(int argc, const char* const* argv) {
     return exit_usage;
   }
   return run_action(chosen.action);
+}
+
+}  // namespace
+
+int run(int argc, const char* const* argv) {
+  signal(SIGXFSZ, SIG_IGN);  // write then returns EFBIG at a file-size limit, and the command prints a sentence
+  keep_standard_descriptors();
+  return reported([&] { return parse_and_run(argc, argv); });
 }
 
 }  // namespace cornerturn::cli

@@ -6,11 +6,13 @@
 #include <optional>
 
 #include "app.hpp"
+#include "base/numbers.hpp"
 #include "bench/bench.hpp"
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
 #include "cornerturn/system.hpp"
 #include "fold.hpp"
+#include "print.hpp"
 #include "text.hpp"
 
 namespace cornerturn::cli {
@@ -78,7 +80,7 @@ int run_bench(const bench_options& options, const std::vector<std::string>& word
       throw failure(fault.what(), exit_usage);  // a kernel that cannot run a case
     }
   }();
-  if (options.json) fmt::print("{}", result.file);
+  if (options.json) print_safe("{}", result.file);
   if (file) {
     file->write_at(result.file, 0);
     file->publish();
@@ -145,13 +147,7 @@ void add_bench(CLI::App& app, command_line& chosen) {
       command, "--min-time", "SECONDS",
       "CPU: repeat each case until the runs of cornerturn take this time together. Default: 0, which means --rounds",
       "a number of seconds from 0 to 3600", [&given](const std::string& text) {
-        std::size_t used = 0;
-        try {
-          given.min_time = std::stod(text, &used);
-        } catch (const std::exception&) {
-          return false;
-        }
-        return used == text.size() && given.min_time >= 0 && given.min_time <= 3600;
+        return base::read_number(text, given.min_time) && given.min_time >= 0 && given.min_time <= 3600;
       });
   add_choice(command, "--peers", "Time the other libraries that are found, too. Default: off", {"on", "off"},
              options->peers);

@@ -7,6 +7,7 @@
 #include "cornerturn/error.hpp"
 #include "cornerturn/plan.hpp"
 #include "fold.hpp"
+#include "print.hpp"
 #include "text.hpp"
 
 namespace cornerturn::cli {
@@ -37,7 +38,7 @@ int explain_shape(const explain_options& options) {
     const offer_options on{.machine = options.machine, .threads = options.threads};
     const std::string text = explain(what, on);
     if (!options.json) {
-      fmt::print("{}", text);
+      print_safe("{}", text);
       return exit_ok;
     }
     report["machine"] = options.machine;
@@ -47,7 +48,7 @@ int explain_shape(const explain_options& options) {
           {{"kernel", one.kernel}, {"time", one.time}, {"bound", one.bound}, {"reason", one.reason}});
     }
     report["explain"] = text;
-    fmt::print("{}\n", report.dump());
+    print_safe("{}\n", report.dump(-1, ' ', true));
     return exit_ok;
   }
   plan_options how;
@@ -59,12 +60,12 @@ int explain_shape(const explain_options& options) {
     report["bytes_moved"] = chosen.bytes_moved();
     report["workspace_bytes"] = chosen.workspace_bytes();
     report["explain"] = chosen.explain();
-    fmt::print("{}\n", report.dump());
+    print_safe("{}\n", report.dump(-1, ' ', true));
     return exit_ok;
   }
   std::string text = chosen.explain();
   while (!text.empty() && text.back() == '\n') text.pop_back();
-  fmt::print("{}\n", text);
+  print_safe("{}\n", text);
   return exit_ok;
 }
 

@@ -9,6 +9,7 @@
 
 #include "commands.hpp"
 #include "cornerturn/system.hpp"
+#include "print.hpp"
 #include "text.hpp"
 #include "trace/trace.hpp"
 
@@ -91,10 +92,8 @@ const ladder::description& rung_of(const explain_options& options) {
 }
 
 bool colours_wanted() {
-  const char* const none = std::getenv("NO_COLOR");
-  const char* const terminal = std::getenv("TERM");
-  const bool dumb = terminal == nullptr || std::string_view(terminal) == "dumb";
-  return isatty(STDOUT_FILENO) == 1 && !dumb && (none == nullptr || *none == '\0');
+  const std::string terminal = base::environment("TERM");
+  return isatty(STDOUT_FILENO) == 1 && !terminal.empty() && terminal != "dumb" && base::environment("NO_COLOR").empty();
 }
 
 nlohmann::ordered_json picture_json(const kernel_picture& picture) {
@@ -154,12 +153,12 @@ int run_explain_kernel(const explain_options& options) {
   if (is_cpu_row(options.kernel)) {
     if (!options.svg.empty())
       throw failure("--svg is given with a CPU kernel, wanted a rung of the ladder", exit_usage);
-    fmt::print("{}", cpu_row_text(options));
+    print_safe("{}", cpu_row_text(options));
     return exit_ok;
   }
   if (is_row(options.kernel) && (production_rung(options.kernel) == nullptr || takes_a_problem(options))) {
     if (!options.svg.empty()) throw failure("--svg is given with a GPU row, wanted a rung of the ladder", exit_usage);
-    fmt::print("{}", row_text(options, machine));
+    print_safe("{}", row_text(options, machine));
     return exit_ok;
   }
   const ladder::matrix_shape shape = matrix_of(options.matrix);
@@ -175,9 +174,9 @@ int run_explain_kernel(const explain_options& options) {
       throw failure(fmt::format("--bytes is {}, wanted 1, 2, 4 or 8 for the rungs", bytes), exit_usage);
     }
     if (options.json) {
-      fmt::print("{}\n", json_of_all(machine, shape, static_cast<int>(bytes)).dump());
+      print_safe("{}\n", json_of_all(machine, shape, static_cast<int>(bytes)).dump(-1, ' ', true));
     } else {
-      fmt::print("{}", comparison_of(machine, shape, static_cast<int>(bytes)));
+      print_safe("{}", comparison_of(machine, shape, static_cast<int>(bytes)));
     }
     return exit_ok;
   }
@@ -190,9 +189,9 @@ int run_explain_kernel(const explain_options& options) {
   const kernel_picture picture = picture_of(rung, machine, shape, name);
   if (!options.svg.empty()) write_whole(options.svg, svg_of(picture));
   if (options.json) {
-    fmt::print("{}\n", picture_json(picture).dump());
+    print_safe("{}\n", picture_json(picture).dump(-1, ' ', true));
   } else {
-    fmt::print("{}", text_of(picture, colours_wanted()));
+    std::fputs(text_of(picture, colours_wanted()).c_str(), stdout);
   }
   return exit_ok;
 }

@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <iostream>
 #include <optional>
-#include <sstream>
 
+#include "base/text_stream.hpp"
 #include "bench/bench.hpp"
 #include "commands.hpp"
 #include "ladder_options.hpp"
 #include "output_file.hpp"
+#include "print.hpp"
 
 namespace cornerturn::cli {
 namespace {
@@ -89,9 +90,9 @@ int run_ladder(const ladder_options& options) {
     tables.flush();
     times.insert(times.end(), more.begin(), more.end());
   }
-  std::ostringstream text;
+  base::text_stream text;
   ladder::write_json(text, where, times);
-  if (options.json) fmt::print("{}", text.str());
+  if (options.json) print_safe("{}", text.str());
   if (file) {
     file->write_at(text.str(), 0);
     file->publish();

@@ -6,6 +6,7 @@
 
 #include "commands.hpp"
 #include "ladder_options.hpp"
+#include "print.hpp"
 #include "text.hpp"
 
 namespace cornerturn::cli {
@@ -17,27 +18,27 @@ double per_request(std::int64_t count, std::int64_t requests) {
 
 void print_checked(const ladder::emulated_rung& rung) {
   if (rung.checked.size() == 1) {
-    fmt::print("{}: every element is right.", ladder::text_of(rung.checked.front()));
+    print_safe("{}: every element is right.", ladder::text_of(rung.checked.front()));
   } else {
-    fmt::print("{} shapes with every kind of edge: every element is right.", rung.checked.size());
+    print_safe("{} shapes with every kind of edge: every element is right.", rung.checked.size());
   }
-  fmt::print(" No race, no access outside of an array.\n");
+  print_safe(" No race, no access outside of an array.\n");
 }
 
 void print_counts(const ladder::emulated_rung& rung) {
   std::size_t width = 4;
   for (const ladder::counted_line& one : rung.lines) width = std::max(width, one.where.size());
-  fmt::print("\nAll requests of {}; per request: sectors of 32 bytes, or wavefronts of shared memory\n",
+  print_safe("\nAll requests of {}; per request: sectors of 32 bytes, or wavefronts of shared memory\n",
              ladder::text_of(rung.counted_shape));
-  fmt::print("  {:<{}}  {:<14} {:>8} {:>8} {:>10} {:>8} {:>9}\n", "line", width, "access", "requests", "sectors",
+  print_safe("  {:<{}}  {:<14} {:>8} {:>8} {:>10} {:>8} {:>9}\n", "line", width, "access", "requests", "sectors",
              "wavefronts", "useful", "conflicts");
   for (const ladder::counted_line& one : rung.lines) {
     const double each = per_request(one.lines, one.requests);
     if (one.is_shared) {
-      fmt::print("  {:<{}}  {:<14} {:>8} {:>8} {:>10.1f} {:>8} {:>9.1f}\n", one.where, width, one.what, one.requests,
+      print_safe("  {:<{}}  {:<14} {:>8} {:>8} {:>10.1f} {:>8} {:>9.1f}\n", one.where, width, one.what, one.requests,
                  "", each, "", per_request(one.conflicts, one.requests));
     } else {
-      fmt::print("  {:<{}}  {:<14} {:>8} {:>8.1f} {:>10} {:>6.1f} %\n", one.where, width, one.what, one.requests, each,
+      print_safe("  {:<{}}  {:<14} {:>8} {:>8.1f} {:>10} {:>6.1f} %\n", one.where, width, one.what, one.requests, each,
                  "", 100 * per_request(one.bytes, 32 * one.lines));
     }
   }
@@ -45,7 +46,7 @@ void print_counts(const ladder::emulated_rung& rung) {
 
 // The maps that decide the addresses, if the file defines any.
 void print_maps(const ladder::emulated_rung& rung) {
-  if (!rung.maps.empty()) fmt::print("The addresses come from {}.\n", fmt::join(rung.maps, ", "));
+  if (!rung.maps.empty()) print_safe("The addresses come from {}.\n", fmt::join(rung.maps, ", "));
 }
 
 // Names each access that is slow.
@@ -53,30 +54,30 @@ void print_verdict(const ladder::emulated_rung& rung) {
   bool is_clean = true;
   for (const ladder::counted_line& one : rung.lines) {
     if (one.is_shared && one.conflicts > 0) {
-      fmt::print("{}Bank conflicts at {}: a {} takes {:.1f} wavefronts more than it needs.\n", is_clean ? "\n" : "",
+      print_safe("{}Bank conflicts at {}: a {} takes {:.1f} wavefronts more than it needs.\n", is_clean ? "\n" : "",
                  one.where, one.what, per_request(one.conflicts, one.requests));
       is_clean = false;
     } else if (!one.is_shared && one.bytes * 10 < one.lines * 32 * 9) {
-      fmt::print("{}Not coalesced at {}: a {} uses {:.1f} % of the bytes of its sectors.\n", is_clean ? "\n" : "",
+      print_safe("{}Not coalesced at {}: a {} uses {:.1f} % of the bytes of its sectors.\n", is_clean ? "\n" : "",
                  one.where, one.what, 100 * per_request(one.bytes, 32 * one.lines));
       is_clean = false;
     }
   }
   if (!is_clean) return print_maps(rung);
-  fmt::print("\nEvery access to global memory is coalesced, and shared memory has no bank conflicts.\n");
+  print_safe("\nEvery access to global memory is coalesced, and shared memory has no bank conflicts.\n");
 }
 
 void print_fault(const ladder::emulated_rung& rung) {
   const ladder::emulated_fault& fault = rung.faults.front();
-  fmt::print("FAULT on {}: {}\n", ladder::text_of(fault.shape), fault.what);
-  for (const ladder::emulated_place& one : fault.places) fmt::print("  {}: {}\n", one.where, one.what);
+  print_safe("FAULT on {}: {}\n", ladder::text_of(fault.shape), fault.what);
+  for (const ladder::emulated_place& one : fault.places) print_safe("  {}: {}\n", one.where, one.what);
   print_maps(rung);
 }
 
 int run_one(const ladder_options& options, const std::filesystem::path& file, std::string_view rung,
             const std::vector<ladder::matrix_shape>& shapes) {
   const ladder::emulated_rung made = ladder::emulate(file, rung, options.element_bytes, shapes);
-  fmt::print("{}: {}, tiles of {}x{}, blocks of {} threads, {} bytes of shared memory\n", made.name,
+  print_safe("{}: {}, tiles of {}x{}, blocks of {} threads, {} bytes of shared memory\n", made.name,
              elements_text(options.element_bytes), made.tile_rows, made.tile_cols, made.threads, made.shared_bytes);
   if (!made.faults.empty()) {
     print_fault(made);
@@ -110,14 +111,14 @@ int run_all(const ladder_options& options, const std::vector<ladder::matrix_shap
     if (one.word_bytes != options.element_bytes || !takes) continue;
     const auto made = ladder::emulate(ladder::file_of_rung(one.rung), one.rung, options.element_bytes, shapes);
     if (!has_head) {
-      fmt::print("{:<20} {:>7} {:>14} {:>14} {:>13} {:>12}\n", "rung", "shapes", "load", "store", "conflicts",
+      print_safe("{:<20} {:>7} {:>14} {:>14} {:>13} {:>12}\n", "rung", "shapes", "load", "store", "conflicts",
                  "conflicts");
-      fmt::print("{:<20} {:>7} {:>14} {:>14} {:>13} {:>12}\n", "", "right", "sectors", "sectors", "shared store",
+      print_safe("{:<20} {:>7} {:>14} {:>14} {:>13} {:>12}\n", "", "right", "sectors", "sectors", "shared store",
                  "shared load");
       has_head = true;
     }
     if (!made.faults.empty()) {
-      fmt::print("{}: ", one.rung);
+      print_safe("{}: ", one.rung);
       print_fault(made);
       code = exit_failure;
       continue;
@@ -129,7 +130,7 @@ int run_all(const ladder_options& options, const std::vector<ladder::matrix_shap
       sums& to = line.is_shared ? (loads ? shared_load : shared_store) : (loads ? load : store);
       to.requests += line.requests, to.lines += line.lines, to.bytes += line.bytes, to.conflicts += line.conflicts;
     }
-    fmt::print("{:<20} {:>7} {:>14} {:>14} {:>13} {:>12}\n", one.rung, made.checked.size(),
+    print_safe("{:<20} {:>7} {:>14} {:>14} {:>13} {:>12}\n", one.rung, made.checked.size(),
                one.tensor_load ? "TMA" : text_of_global(load), one.tensor_store ? "TMA" : text_of_global(store),
                one.tensor_load && !one.tensor_store ? "-" : text_of_shared(shared_store), text_of_shared(shared_load));
     std::fflush(stdout);
@@ -151,7 +152,7 @@ int run_emulated_ladder(const ladder_options& options) {
   } catch (const ladder::no_emulator& fault) {
     throw failure(fault.what(), exit_no_device);
   } catch (const ladder::not_compiled& fault) {
-    fmt::print(stderr, "{}", fault.what());
+    print_safe(stderr, "{}", fault.what());
     throw failure("the file does not compile; the compiler's messages are above");
   } catch (const std::invalid_argument& fault) {
     throw failure(fault.what(), exit_usage);

@@ -18,6 +18,12 @@ inline ladder::matrix_shape ladder_shape(const std::vector<std::int64_t>& shape)
     throw failure(fmt::format("{}: wanted a matrix, RxC, or a batch of matrices, BxRxC", shape_text(shape)),
                   exit_usage);
   }
+  std::int64_t bytes = 8;  // of the longest elements
+  for (const std::int64_t extent : shape) {
+    if (__builtin_mul_overflow(bytes, extent, &bytes) || bytes > std::int64_t{1} << 60) {
+      throw failure(fmt::format("{}: wanted a matrix of up to 2^60 bytes", shape_text(shape)), exit_usage);
+    }
+  }
   const std::size_t last = shape.size() - 1;
   return {shape[last - 1], shape[last], last == 2 ? shape[0] : 1};
 }

@@ -55,28 +55,18 @@ void read_stream(int from, int to, const std::string& path) {
 mapped_file::mapped_file(const std::string& path) {
   if (path.empty()) throw failure("\"\": is not the name of a file");
   const int inherited = descriptor_named(path, STDIN_FILENO);
-  // Without O_NONBLOCK: open() of a FIFO waits for its writer, as it does in other commands.
-  const int descriptor =
-      inherited >= 0 ? fcntl(inherited, F_DUPFD_CLOEXEC, 3) : open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) throw failure(fmt::format("{}: cannot open for reading: {}", path, error_text(errno)));
-  int memory = -1;
-  const auto close_both = [&] {
-    close(descriptor);
-    if (memory >= 0) close(memory);
-  };
-  try {
-    struct stat about {};
-    if (fstat(descriptor, &about) != 0) throw failure(fmt::format("{}: cannot stat: {}", path, error_text(errno)));
-    if (is_stream(about.st_mode)) {
-      memory = file_in_memory(path);
-      read_stream(descriptor, memory, path);
-    }
-    map(memory >= 0 ? memory : descriptor, path);
-  } catch (...) {
-    close_both();
-    throw;
+  const base::descriptor file =
+      inherited >= 0 ? base::descriptor(fcntl(inherited, F_DUPFD_CLOEXEC, 3)) : base::open_any(path, O_RDONLY);
+  if (!file) throw failure(fmt::format("{}: cannot open for reading: {}", path, error_text(errno)));
+  struct stat about {};
+  if (fstat(file.get(), &about) != 0) throw failure(fmt::format("{}: cannot stat: {}", path, error_text(errno)));
+  if (!is_stream(about.st_mode)) {
+    map(file.get(), path);
+    return;
   }
-  close_both();
+  const base::descriptor memory(file_in_memory(path));
+  read_stream(file.get(), memory.get(), path);
+  map(memory.get(), path);
 }
 
 mapped_file::mapped_file(int descriptor, const std::string& path) { map(descriptor, path); }
@@ -106,7 +96,7 @@ mapped_file::~mapped_file() {
 
 void report_vanished_pages(const std::string& input) {
   const std::string sentence =
-      fmt::format("cornerturn: {}: the file shrank or became unreadable during the transpose\n", input);
+      fmt::format("cornerturn: {}: the file shrank or became unreadable during the transpose\n", one_line(input));
   vanished_length = std::min(sentence.size(), vanished_sentence.size());
   std::copy_n(sentence.begin(), vanished_length, vanished_sentence.begin());
   struct sigaction action {};

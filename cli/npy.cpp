@@ -21,23 +21,13 @@ using kind = python_value::kind;
 
 bool multiply(std::int64_t a, std::int64_t b, std::int64_t& product) { return !__builtin_mul_overflow(a, b, &product); }
 
-// Text of a header for a sentence: at most 80 bytes. Control characters are escaped, and so are bytes that are no UTF-8.
+// Text of a header for a sentence: at most 80 bytes, escaped.
 std::string clipped(std::string_view text) {
   const bool is_long = text.size() > 80;
   text = text.substr(0, 80);
-  const std::size_t whole = utf8_length(text);
-  const bool is_utf8 = whole == text.size() || (is_long && whole + 3 >= text.size());
-  if (is_utf8) text = text.substr(0, whole);
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7F || (byte >= 0x80 && !is_utf8)) {
-      out += fmt::format("\\x{:02x}", byte);
-    } else {
-      out.push_back(c);
-    }
-  }
-  return is_long ? out + "..." : out;
+  // A character that is cut at the end is no fault of the text.
+  if (const std::size_t whole = utf8_length(text); is_long && whole + 3 >= text.size()) text = text.substr(0, whole);
+  return one_line(text) + (is_long ? "..." : "");
 }
 
 // Other formats that are often named in place of an .npy file, by their first bytes.
@@ -92,6 +82,22 @@ std::string not_npy(std::string_view front) {
   throw npy_error(fmt::format("header field '{}' is {}, wanted {}", field, clipped(found.source), wanted));
 }
 
+// "[ns]", "[25s]", "[7D/3]"
+bool is_unit_of_time(std::string_view text) {
+  if (text.size() < 3 || text.front() != '[' || text.back() != ']') return false;
+  text = text.substr(1, text.size() - 2);
+  const auto digits = [&text] { return std::min(text.find_first_not_of("0123456789"), text.size()); };
+  text.remove_prefix(digits());
+  const std::string_view unit = text.substr(0, text.find('/'));
+  static constexpr std::array<std::string_view, 14> units{"Y",  "M",  "W",  "D",  "h",  "m",  "s",
+                                                          "ms", "us", "ns", "ps", "fs", "as", "generic"};
+  if (std::find(units.begin(), units.end(), unit) == units.end()) return false;
+  text.remove_prefix(unit.size());
+  if (text.empty()) return true;
+  text.remove_prefix(1);
+  return !text.empty() && digits() == text.size();
+}
+
 // Returns the element size of a dtype string that numpy.dtype() accepts, or nothing. Sizes are for 64-bit Linux.
 std::optional<std::int64_t> scalar_bytes(std::string_view text) {
   static constexpr std::array<std::pair<std::string_view, int>, 34> names{{
@@ -112,7 +118,7 @@ std::optional<std::int64_t> scalar_bytes(std::string_view text) {
   if (fault != std::errc{} || size < 0) return std::nullopt;
   const std::string_view rest = text.substr(static_cast<std::size_t>(end - text.data()));
   const bool time = letter == 'M' || letter == 'm';
-  if (!rest.empty() && !(time && rest.size() > 2 && rest.front() == '[' && rest.back() == ']')) return std::nullopt;
+  if (!rest.empty() && !(time && is_unit_of_time(rest))) return std::nullopt;
   const auto one_of = [size](std::initializer_list<std::int64_t> sizes) -> std::optional<std::int64_t> {
     if (std::find(sizes.begin(), sizes.end(), size) == sizes.end()) return std::nullopt;
     return size;

@@ -1,8 +1,7 @@
-// An output file whose name only appears after all bytes are written and on the disk.
+// An output file whose name only appears after all bytes are written and on the disk: see base/files.hpp.
 //
-// With O_TMPFILE the bytes are written to a file without a name, and publish() links it to its name. A killed process
-// leaves no file, even after SIGKILL. File systems without O_TMPFILE use a named temporary file in the same directory.
-// SIGINT, SIGTERM, SIGHUP and every failure remove it. rename() replaces an existing file atomically.
+// With O_TMPFILE a killed process leaves no file, even after SIGKILL. File systems without O_TMPFILE use a named temporary file
+// in the same directory. SIGINT, SIGTERM, SIGHUP and every failure remove it.
 //
 // "-", a pipe and a character device are streams: the bytes are written to memory, and publish() sends them.
 #pragma once
@@ -11,8 +10,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "base/files.hpp"
 
 namespace cornerturn::cli {
 
@@ -24,7 +26,7 @@ struct output_rules {
 
 class output_file {
  public:
-  // Effect  opens the temporary file and reserves `bytes` of disk space. Symbolic links are followed. A stream is opened
+  // Effect  opens the temporary file and reserves `bytes` of disk space. The kernel follows symbolic links. A stream is opened
   // Errors  failure: the directory is missing or not writable; the name belongs to a directory, a block device or a
   //         socket; the stream is a terminal or full; an existing file is read-only, or its owner would change, without
   //         `force`; the file system has fewer than `bytes` free. No temporary file remains
@@ -39,11 +41,10 @@ class output_file {
   void write_at(std::string_view data, std::int64_t offset) const { write_at(data.data(), data.size(), offset); }
 
   // Effect  links or renames the file to its name, atomically, after its bytes are on the disk. A stream gets all bytes
-  // Errors  failure
+  // Errors  failure, also if a file appeared under this name meanwhile that the constructor would refuse
   void publish();
 
-  [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
-  [[nodiscard]] bool is_anonymous() const noexcept { return temporary_.empty(); }
+  [[nodiscard]] int descriptor() const noexcept { return file_ ? file_->get() : memory_.get(); }
   [[nodiscard]] bool is_stdout() const noexcept { return is_stdout_; }
 
   // Effect  removes the latest named temporary file of this process, if any; safe in a signal handler
@@ -51,23 +52,14 @@ class output_file {
 
  private:
   void open_stream(const struct stat& about, int inherited);
-  void open_file(std::int64_t bytes);
-  void open_temporary();
-  void keep_owner_and_mode(const struct stat& before);
-  void reserve(std::int64_t bytes);
-  void make_temporary_name();
-  void remove_temporary() noexcept;
-  void send();
-  void sync_directory() const;
+  void reserve(std::int64_t bytes) const;
+  void send() const;
   [[noreturn]] void fail(const char* what, int error_number) const;
 
-  std::string path_;  // the user's spelling, for error sentences
-  output_rules rules_;
-  std::string target_;     // symbolic links followed
-  std::string directory_;  // of target_
-  std::string temporary_;  // empty while the file has no name
-  int descriptor_ = -1;    // of the file, or of the memory of a stream
-  int stream_ = -1;
+  std::string path_;                    // the user's spelling, for error sentences
+  std::optional<base::new_file> file_;  // none: a stream
+  base::descriptor memory_;             // the bytes of a stream
+  base::descriptor stream_;
   bool is_stdout_ = false;
 };
 

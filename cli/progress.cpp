@@ -17,10 +17,7 @@ namespace {
 constexpr int bar_cells = 30;
 constexpr int least_cells = 5;
 
-bool is_set(const char* variable) {
-  const char* const value = std::getenv(variable);
-  return value != nullptr && *value != '\0';
-}
+bool is_set(const char* variable) { return !base::environment(variable).empty(); }
 
 void put(const std::string& text) {
   if (write(STDERR_FILENO, text.data(), text.size()) < 0) return;  // a failure to draw the bar is ignored
@@ -64,8 +61,7 @@ std::string progress_text(const std::string& label, std::int64_t done_bytes, std
 
 progress_bar::progress_bar(std::string label, std::int64_t total_bytes, bool wanted)
     : label_(std::move(label)), total_(total_bytes), start_(std::chrono::steady_clock::now()), last_(start_) {
-  const char* const terminal = std::getenv("TERM");
-  const bool dumb = terminal != nullptr && std::strcmp(terminal, "dumb") == 0;
+  const bool dumb = base::environment("TERM") == "dumb";
   active_ = wanted && !dumb && total_ > 0 && isatty(STDERR_FILENO) == 1;
   colour_ = !is_set("NO_COLOR");
 }

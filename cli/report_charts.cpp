@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <set>
 
 #include "report.hpp"
@@ -25,12 +24,10 @@ constexpr const char* peer_key =
 std::vector<const measured_case*> matrices_of(const bench_run& run, int threads) {
   std::vector<const measured_case*> found;
   for (const measured_case& one : run.cases) {
-    long long rows = 0, cols = 0;
-    int end = 0;
-    const bool two = std::sscanf(one.shape.c_str(), "%lldx%lld%n", &rows, &cols, &end) == 2;
-    if (!two || one.hot || one.threads != threads || std::min(rows, cols) < 256) continue;
-    const std::string rest = one.shape.substr(static_cast<std::size_t>(end));
-    if (rest.empty() || rest.starts_with(" ld")) found.push_back(&one);
+    const std::string sides = one.shape.substr(0, one.shape.find(" ld"));
+    const auto shape = parse_shape(sides);
+    if (!shape || shape->size() != 2 || one.hot || one.threads != threads) continue;
+    if (std::min(shape->front(), shape->back()) >= 256) found.push_back(&one);
   }
   std::ranges::sort(found, {}, [](const measured_case* one) { return one->bytes; });
   return found;
@@ -66,7 +63,8 @@ struct plot {
 std::string axes_of(const plot& on) {
   std::string out;
   const double step = step_for(on.top);
-  for (double rate = 0; rate <= on.top * 1.0001; rate += step) {
+  for (int mark = 0; mark <= 5 && mark * step <= on.top * 1.0001; ++mark) {
+    const double rate = mark * step;
     out += fmt::format(
         "<line x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/><text x=\"{}\" y=\"{:.1f}\" "
         "text-anchor=\"end\">{:g}</text>\n",

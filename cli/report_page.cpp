@@ -129,31 +129,38 @@ std::string subtitle_of(const report& all) {
 
 }  // namespace
 
+namespace {
+
+void append_html(std::string& made, char letter) {
+  switch (letter) {
+    case '<':
+      made += "&lt;";
+      break;
+    case '&':
+      made += "&amp;";
+      break;
+    case '"':
+      made += "&quot;";
+      break;
+    default:
+      made += letter;
+  }
+}
+
+}  // namespace
+
 std::string escaped(const std::string& text) {
   std::string made;
-  for (const char letter : text) {
-    switch (letter) {
-      case '<':
-        made += "&lt;";
-        break;
-      case '&':
-        made += "&amp;";
-        break;
-      case '"':
-        made += "&quot;";
-        break;
-      default:
-        made += letter;
-    }
-  }
+  for (const char letter : one_line(text)) append_html(made, letter);
   return made;
 }
 
-std::string name_html(const std::string& name) {
+std::string name_html(const std::string& from) {
+  const std::string name = one_line(from);
   std::string made;
   for (std::size_t at = 0; at < name.size(); ++at) {
     if (name[at] == 'x' && at > 0 && std::isdigit(static_cast<unsigned char>(name[at - 1])) != 0) made += "<wbr>";
-    made += escaped(name.substr(at, 1));
+    append_html(made, name[at]);
     if (name[at] == '_') made += "<wbr>";
   }
   return made;

@@ -15,6 +15,7 @@
 #include "cornerturn/system.hpp"
 #include "npy.hpp"
 #include "output_file.hpp"
+#include "print.hpp"
 #include "text.hpp"
 #include "workers.hpp"
 
@@ -153,7 +154,7 @@ int run_make_sample(const sample_options& options) {
   };
   run_tasks(threads_for(0), (rows + chunk_rows - 1) / chunk_rows, make_worker, [] {});
   output.publish();
-  fmt::print("{} {}, {}, {}\n", options.output, shape_text(header.shape), npy_dtype_name(header),
+  print_safe("{} {}, {}, {}\n", options.output, shape_text(header.shape), npy_dtype_name(header),
              bytes_text(header.data_bytes));
   return exit_ok;
 }

@@ -32,23 +32,4 @@ int file_in_memory(const std::string& path) {
   return descriptor;
 }
 
-const char* kind_of(mode_t mode) noexcept {
-  switch (mode & S_IFMT) {
-    case S_IFREG:
-      return "a file";
-    case S_IFDIR:
-      return "a directory";
-    case S_IFBLK:
-      return "a block device";
-    case S_IFSOCK:
-      return "a socket";
-    case S_IFIFO:
-      return "a pipe";
-    case S_IFCHR:
-      return "a character device";
-    default:
-      return "not a file";
-  }
-}
-
 }  // namespace cornerturn::cli

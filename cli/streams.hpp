@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "base/files.hpp"
+
 namespace cornerturn::cli {
 
 // Effect  returns the descriptor that a path names: `dash` for "-", 1 for /dev/stdout, 3 for /dev/fd/3; -1: none
@@ -14,8 +16,7 @@ namespace cornerturn::cli {
 // Errors  failure: its sentence begins with `path`
 [[nodiscard]] int file_in_memory(const std::string& path);
 
-// Effect  returns what a mode is, for sentences: "a directory", "a block device"
-[[nodiscard]] const char* kind_of(mode_t mode) noexcept;
+using base::kind_of;
 
 [[nodiscard]] inline bool is_stream(mode_t mode) noexcept {
   return (mode & S_IFMT) == S_IFIFO || (mode & S_IFMT) == S_IFCHR;

@@ -5,13 +5,16 @@
 
 #include <CLI/Version.hpp>
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/files.hpp"
 #include "bench/bench.hpp"
 #include "commands.hpp"
+#include "cornerturn/error.hpp"
 #include "cornerturn/system.hpp"
+#include "cornerturn/tune.hpp"
 #include "cornerturn/version.hpp"
+#include "print.hpp"
 #include "text.hpp"
 #include "workers.hpp"
 
@@ -29,9 +32,9 @@ constexpr const char* compiler =
 
 // Returns the word in brackets of "always [madvise] never".
 std::string huge_page_mode() {
-  std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
-  std::string line;
-  if (!std::getline(file, line)) return "unknown";
+  const std::string file = base::read_kernel_file("/sys/kernel/mm/transparent_hugepage/enabled");
+  const std::string line = file.substr(0, file.find('\n'));
+  if (line.empty()) return "unknown";
   const auto open = line.find('[');
   const auto close = line.find(']');
   return open < close && close != std::string::npos ? line.substr(open + 1, close - open - 1) : line;
@@ -50,7 +53,25 @@ std::ptrdiff_t kernels_of(const std::string& backend) {
 
 std::string size_or_unknown(std::int64_t bytes) { return bytes > 0 ? bytes_text(bytes) : "unknown"; }
 
-void line(std::string_view name, const std::string& value) { fmt::print("{:<12} {}\n", name, value); }
+void line(std::string_view name, const std::string& value) { print_safe("{:<12} {}\n", name, value); }
+
+// The file of CORNERTURN_TUNE_FILE. Plans ignore a file that is none, so this is the place that says why.
+struct tuning {
+  std::string file;  // "": the variable is not set
+  int findings = 0;
+  std::string fault;
+};
+
+tuning tuning_here() {
+  tuning made{base::environment("CORNERTURN_TUNE_FILE"), 0, ""};
+  if (made.file.empty()) return made;
+  try {
+    made.findings = load_tuning(made.file);
+  } catch (const error& fault) {
+    made.fault = fault.what();
+  }
+  return made;
+}
 
 void doctor_json() {
   const cpu_info machine = cpu();
@@ -82,7 +103,10 @@ void doctor_json() {
         {{"name", one.name}, {"present", one.present}, {"detail", one.detail}, {"kernels", kernels_of(one.name)}});
   }
   report["kernels"] = kernel_list().size();
-  fmt::print("{}\n", report.dump());
+  if (const tuning known = tuning_here(); !known.file.empty()) {
+    report["tuning"] = {{"file", base::printable(known.file)}, {"findings", known.findings}, {"fault", known.fault}};
+  }
+  print_safe("{}\n", report.dump(-1, ' ', true));
 }
 
 // "2 threads", or "2 threads, this command uses 1: OMP_NUM_THREADS"
@@ -119,6 +143,10 @@ int run_doctor(bool json) {
   line("simd", fmt::format("{} (this build on this machine: {})", machine.simd, fmt::join(machine.simd_targets, ", ")));
   line("caches", fmt::format("L1d {}, L2 {}, L3 {}", size_or_unknown(machine.l1d_bytes),
                              size_or_unknown(machine.l2_bytes), size_or_unknown(machine.l3_bytes)));
+  if (const tuning known = tuning_here(); !known.file.empty()) {
+    line("tuning",
+         known.fault.empty() ? fmt::format("{}: {}", known.file, count_text(known.findings, "finding")) : known.fault);
+  }
   line("pages", fmt::format("{}, transparent huge pages: {}", size_or_unknown(machine.page_bytes), huge_page_mode()));
   for (const backend_info& one : backends()) {
     const std::string rows = one.present ? fmt::format("{} kernels", kernels_of(one.name)) : "off";
@@ -138,7 +166,7 @@ int run_kernels(bool json) {
                         {"element_bytes", one.element_bytes},
                         {"note", one.note}});
     }
-    fmt::print("{}\n", report.dump());
+    print_safe("{}\n", report.dump(-1, ' ', true));
     return exit_ok;
   }
   std::size_t name = 4;
@@ -149,11 +177,11 @@ int run_kernels(bool json) {
     backend = std::max(backend, one.backend.size());
     family = std::max(family, one.family.size());
   }
-  fmt::print("{:<{}}  {:<{}}  {:<{}}  {:>5}  {}\n", "name", name, "backend", backend, "family", family, "bytes",
+  print_safe("{:<{}}  {:<{}}  {:<{}}  {:>5}  {}\n", "name", name, "backend", backend, "family", family, "bytes",
              "note");
   for (const kernel_info& one : rows) {
     const std::string bytes = one.element_bytes == 0 ? "any" : fmt::format("{}", one.element_bytes);
-    fmt::print("{:<{}}  {:<{}}  {:<{}}  {:>5}  {}\n", one.name, name, one.backend, backend, one.family, family, bytes,
+    print_safe("{:<{}}  {:<{}}  {:<{}}  {:>5}  {}\n", one.name, name, one.backend, backend, one.family, family, bytes,
                one.note);
   }
   return exit_ok;
@@ -168,10 +196,10 @@ int run_roof(const roof_options& options) {
   if (options.json) {
     const nlohmann::ordered_json report = {
         {"bytes", options.bytes}, {"device", device}, {"threads", threads}, {"gb_s", rate}};
-    fmt::print("{}\n", report.dump());
+    print_safe("{}\n", report.dump(-1, ' ', true));
   } else {
     const std::string where = on_gpu ? device : fmt::format("{} thread{}", threads, threads == 1 ? "" : "s");
-    fmt::print("copy of {}, {}: {:.2f} GB/s read + written\n", bytes_text(options.bytes), where, rate);
+    print_safe("copy of {}, {}: {:.2f} GB/s read + written\n", bytes_text(options.bytes), where, rate);
   }
   return exit_ok;
 }

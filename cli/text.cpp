@@ -8,7 +8,8 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
-#include <system_error>
+
+#include "print.hpp"
 
 namespace cornerturn::cli {
 namespace {
@@ -142,30 +143,16 @@ std::string seconds_text(double seconds) {
   return fmt::format("{:.2f} s", seconds);
 }
 
-std::string error_text(int error_number) { return std::generic_category().message(error_number); }
-
-std::size_t utf8_length(std::string_view text) noexcept {
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const auto lead = static_cast<unsigned char>(text[at]);
-    const std::size_t length = lead < 0x80                   ? 1
-                               : lead >= 0xC2 && lead < 0xE0 ? 2
-                               : (lead & 0xF0) == 0xE0       ? 3
-                               : lead >= 0xF0 && lead < 0xF5 ? 4
-                                                             : 0;
-    if (length == 0 || at + length > text.size()) return at;
-    std::uint32_t code = length == 1 ? lead : lead & (0x7FU >> length);
-    for (std::size_t k = 1; k < length; ++k) {
-      const auto next = static_cast<unsigned char>(text[at + k]);
-      if ((next & 0xC0) != 0x80) return at;
-      code = code << 6 | (next & 0x3FU);
-    }
-    const bool is_surrogate = code >= 0xD800 && code < 0xE000;
-    if ((length == 3 && code < 0x800) || (length == 4 && (code < 0x10000 || code > 0x10FFFF)) || is_surrogate)
-      return at;
-    at += length;
+void print_text(std::FILE* to, std::string_view text) {
+  std::string made;
+  while (true) {
+    const std::size_t end = text.find('\n');
+    made += base::printable(text.substr(0, end));
+    if (end == std::string_view::npos) break;
+    made += '\n';
+    text.remove_prefix(end + 1);
   }
-  return at;
+  std::fwrite(made.data(), 1, made.size(), to);
 }
 
 std::string utf8_of_latin1(std::string_view text) {
@@ -178,15 +165,6 @@ std::string utf8_of_latin1(std::string_view text) {
       out.push_back(static_cast<char>(0xC0 | byte >> 6));
       out.push_back(static_cast<char>(0x80 | (byte & 0x3F)));
     }
-  }
-  return out;
-}
-
-std::string one_line(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    out += byte < 0x20 || byte == 0x7F ? fmt::format("\\x{:02x}", byte) : std::string(1, c);
   }
   return out;
 }
@@ -214,6 +192,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::optional<std::string> closest(std::string_view word, std::span<const std::string> candidates) {
+  if (word.size() > 100) return std::nullopt;  // no name is so long, and the table of letters would be large
   std::optional<std::string> best;
   std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;
   for (const std::string& one : candidates) {

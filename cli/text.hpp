@@ -9,15 +9,18 @@
 #include <string_view>
 #include <vector>
 
+#include "base/files.hpp"
+#include "base/printable.hpp"
+
 namespace cornerturn::cli {
 
 enum exit_code : int { exit_ok = 0, exit_failure = 1, exit_usage = 2, exit_no_device = 3 };
 
-// A sentence for stderr and its exit code.
+// A sentence for stderr and its exit code. Names of files and bytes of files in it are escaped here.
 class failure : public std::runtime_error {
  public:
   explicit failure(const std::string& sentence, exit_code code = exit_failure)
-      : std::runtime_error(sentence), code_(code) {}
+      : std::runtime_error(base::printable(sentence)), code_(code) {}
   [[nodiscard]] exit_code code() const noexcept { return code_; }
 
  private:
@@ -46,14 +49,13 @@ class failure : public std::runtime_error {
 [[nodiscard]] std::string elements_text(std::int64_t element_bytes);         // "elements of 4 bytes"
 [[nodiscard]] std::string count_text(std::int64_t count, const char* one);   // "1 case", "2 cases", "2 axes"
 [[nodiscard]] std::string seconds_text(double seconds);                      // "12.3 ms"
-[[nodiscard]] std::string error_text(int error_number);                      // strerror, thread safe
 
-// Effect  returns the bytes of the longest prefix that is valid UTF-8
-[[nodiscard]] std::size_t utf8_length(std::string_view text) noexcept;
+using base::error_text;
+using base::utf8_length;
 [[nodiscard]] std::string utf8_of_latin1(std::string_view text);
 
-// Effect  returns the text with control characters, such as a newline in a file name, as \x0a: one sentence is one line
-[[nodiscard]] std::string one_line(std::string_view text);
+// Effect  returns text from elsewhere as one line that no terminal obeys
+[[nodiscard]] inline std::string one_line(std::string_view text) { return base::printable(text); }
 
 // Effect  returns the candidate that the user most likely meant, or nothing: a prefix, or a few wrong letters
 [[nodiscard]] std::optional<std::string> closest(std::string_view word, std::span<const std::string> candidates);

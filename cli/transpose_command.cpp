@@ -15,6 +15,7 @@
 #include "mapped_file.hpp"
 #include "npy.hpp"
 #include "output_file.hpp"
+#include "print.hpp"
 #include "progress.hpp"
 #include "streams.hpp"
 #include "text.hpp"
@@ -106,11 +107,11 @@ void print_json(const transpose_options& options, const outcome& result, double 
       {"sync_seconds", result.sync_seconds},
   };
   // File names and dtypes may have any encoding, but JSON is UTF-8.
-  fmt::print("{}\n", report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  print_safe("{}\n", report.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
 }
 
 void print_lines(std::FILE* to, const transpose_options& options, const outcome& result, double rate) {
-  fmt::print(to, "{} {} -> {} {}, {}, {}\n", options.input, shape_text(result.in.shape), options.output,
+  print_safe(to, "{} {} -> {} {}, {}, {}\n", options.input, shape_text(result.in.shape), options.output,
              shape_text(result.out.shape), npy_dtype_name(result.in), bytes_text(result.in.data_bytes));
   std::string how = options.metadata_only ? "data copied unchanged, header only"
                     : result.moved.kernel.empty()
@@ -119,7 +120,7 @@ void print_lines(std::FILE* to, const transpose_options& options, const outcome&
                                       result.moved.threads == 1 ? "" : "s");
   if (options.verify) how += ", verified";
   if (result.sync_seconds >= 0.01) how += fmt::format(", on the disk {} later", seconds_text(result.sync_seconds));
-  fmt::print(to, "{}, {:.2f} GB/s read + written, {}\n", seconds_text(result.seconds), rate, how);
+  print_safe(to, "{}, {:.2f} GB/s read + written, {}\n", seconds_text(result.seconds), rate, how);
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/checked.hpp"
+
 namespace cornerturn::ladder {
 
 struct matrix_shape {
@@ -35,7 +37,10 @@ struct facts {
       return std::string("needs ") + what + " of a multiple of " + std::to_string(multiple) + " bytes, not " +
              std::to_string(bytes);
     };
-    const std::int64_t src = shape.cols * word_bytes, dst = shape.rows * word_bytes;
+    std::int64_t src = 0, dst = 0;
+    if (!base::checked_mul(shape.cols, word_bytes, src) || !base::checked_mul(shape.rows, word_bytes, dst)) {
+      return "needs rows and columns of fewer than 2^63 bytes";
+    }
     if (src % src_row_multiple != 0) return odd(src, src_row_multiple, "rows of src");
     if (dst % dst_row_multiple != 0) return odd(dst, dst_row_multiple, "rows of dst");
     return {};

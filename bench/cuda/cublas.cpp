@@ -43,7 +43,7 @@ struct library {
   }
 
   static void* open() {
-    const char* const places[] = {std::getenv("CORNERTURN_CUBLAS"),
+    const char* const places[] = {secure_getenv("CORNERTURN_CUBLAS"),
                                   "libcublas.so.13",
                                   "libcublas.so.12",
                                   "/usr/local/cuda/lib64/libcublas.so.13",

@@ -16,7 +16,7 @@ std::size_t index_of(cutensor_kernels which) { return static_cast<std::size_t>(w
 
 // Each value of cutensor_kernels has its own handle: a handle has a cache of plans, and a plan of one must not serve the other.
 struct loaded_cutensor {
-  cutensor_api api = open_cutensor(std::getenv("CORNERTURN_CUTENSOR"));
+  cutensor_api api = open_cutensor(secure_getenv("CORNERTURN_CUTENSOR"));
   void* handles[2] = {};
   std::string absences[2];
 
@@ -28,7 +28,7 @@ struct loaded_cutensor {
 
  private:
   [[nodiscard]] std::string absence_of_compiler() const {
-    const char* const wish = std::getenv("CORNERTURN_CUTENSOR_JIT");
+    const char* const wish = secure_getenv("CORNERTURN_CUTENSOR_JIT");
     if (wish != nullptr && std::strcmp(wish, "off") == 0) return "CORNERTURN_CUTENSOR_JIT is off";
     return absence_of_nvrtc(api);
   }

@@ -79,7 +79,7 @@ std::string folder_of(const char* file) {
 // Loads a library of the CUDA toolkit and returns true. A library that is loaded by its path serves the later search for its
 // name, because the loader compares the names that the files themselves carry.
 bool load_from_toolkit(const std::string& name) {
-  const std::string folders[] = {"", folder_of(std::getenv("CORNERTURN_CUBLAS")), "/usr/local/cuda/lib64/",
+  const std::string folders[] = {"", folder_of(secure_getenv("CORNERTURN_CUBLAS")), "/usr/local/cuda/lib64/",
                                  "/usr/local/cuda/lib/"};
   return std::any_of(std::begin(folders), std::end(folders), [&](const std::string& folder) {
     return dlopen((folder + name).c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr;

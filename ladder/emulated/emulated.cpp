@@ -6,12 +6,13 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <regex>
 #include <sstream>
+#include <string_view>
 
+#include "base/files.hpp"
 #include "ladder/cases.hpp"
 #include "ladder/emulated/process.hpp"
 #include "ladder/emulated/run.hpp"
@@ -46,8 +47,8 @@ class scratch_folder {
 
 // g++; without it CXX, which may be a g++ of another name.
 std::vector<std::string> compiler() {
-  const char* const named = std::getenv("CXX");
-  if (named == nullptr || run_program({"g++", "--version"}).code == 0) return {"g++"};
+  const std::string named = base::environment("CXX");
+  if (named.empty() || run_program({"g++", "--version"}).code == 0) return {"g++"};
   std::istringstream all(named);
   std::vector<std::string> words;
   for (std::string word; all >> word;) words.push_back(word);
@@ -75,9 +76,13 @@ class compiled_rung {
   compiled_rung(const fs::path& file, const std::string& type, const std::string& name, int word_bytes) {
     const fs::path source = folder_.path / "rung.cpp", object = folder_.path / "rung.o";
     library_ = folder_.path / "rung.so";
-    std::ofstream(source) << "#include \"kernels/cuda/lang.cuh\"\n#include \"ladder/emulated/text.hpp\"\n#include \""
-                          << file.string() << "\"\nEMULATED_RUNG(\"" << name << "\", " << type << "<" << word_bytes
-                          << ">)\n";
+    base::new_file made(source.string(), {.sync = false});
+    base::write_all(made.get(),
+                    "#include \"kernels/cuda/lang.cuh\"\n#include \"ladder/emulated/text.hpp\"\n#include \"" +
+                        file.string() + "\"\nEMULATED_RUNG(\"" + name + "\", " + type + "<" +
+                        std::to_string(word_bytes) + ">)\n",
+                    0);
+    made.publish();
     compile(compile_command(source, object), file);
     std::vector<std::string> link = compiler();
     link.insert(link.end(), {"-shared", object.string(), "-o", library_.string()});
@@ -121,14 +126,42 @@ class compiled_rung {
   const struct text* text_ = nullptr;
 };
 
-// The last struct of the file with one integer as its template parameter.
+std::string text_of_file(const fs::path& file) {
+  constexpr std::int64_t most_bytes = std::int64_t{1} << 20;
+  try {
+    return base::read_file(file.string(), most_bytes);
+  } catch (const base::file_error& fault) {
+    throw std::invalid_argument(file.string() + ": " + fault.what());
+  }
+}
+
+bool is_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+// The words and the other characters of a text, without spaces.
+std::vector<std::string_view> tokens_of(std::string_view text) {
+  std::vector<std::string_view> made;
+  for (std::size_t at = 0, end = 0; at < text.size(); at = end) {
+    end = at + 1;
+    if (std::isspace(static_cast<unsigned char>(text[at])) != 0) continue;
+    while (is_letter(text[at]) && end < text.size() && is_letter(text[end])) ++end;
+    made.push_back(text.substr(at, end - at));
+  }
+  return made;
+}
+
+// The last struct of the file with one integer as its template parameter: template <int NAME> struct FOUND.
 std::string last_rung_of(const fs::path& file) {
-  std::ifstream from(file);
-  if (!from) throw std::invalid_argument("cannot read " + file.string());
-  const std::string all{std::istreambuf_iterator<char>(from), {}};
-  static const std::regex head(R"(template\s*<\s*int\s+\w+\s*>\s*struct\s+(\w+))");
+  const std::string text = text_of_file(file);
+  const std::vector<std::string_view> all = tokens_of(text);
+  constexpr std::string_view head[] = {"template", "<", "int", "", ">", "struct"};
   std::string found;
-  for (std::sregex_iterator at(all.begin(), all.end(), head), end; at != end; ++at) found = (*at)[1];
+  for (std::size_t at = 0; at + std::size(head) < all.size(); ++at) {
+    const bool is_head = std::equal(std::begin(head), std::end(head), all.begin() + static_cast<std::ptrdiff_t>(at),
+                                    [](std::string_view wanted, std::string_view word) {
+                                      return wanted.empty() ? is_letter(word[0]) : wanted == word;
+                                    });
+    if (const std::string_view name = all[at + std::size(head)]; is_head && is_letter(name[0])) found = name;
+  }
   if (found.empty()) {
     throw std::invalid_argument(file.string() +
                                 " has no rung; wanted a struct such as: template <int WordBytes> "
@@ -141,10 +174,11 @@ std::string last_rung_of(const fs::path& file) {
 std::vector<std::string> maps_of(const fs::path& file) {
   static const std::regex map(R"(RUNG_MAP.*\b(read|write|element|place|tile_of|blocks)\s*\()");
   std::vector<std::string> made;
-  std::ifstream from(file);
+  std::istringstream from(text_of_file(file));
+  constexpr std::size_t most_letters = 1000;  // std::regex searches by recursion
   int number = 1;
   for (std::string line; std::getline(from, line); ++number) {
-    if (std::smatch found; std::regex_search(line, found, map)) {
+    if (std::smatch found; line.size() <= most_letters && std::regex_search(line, found, map)) {
       made.push_back(found[1].str() + "() of " + file.filename().string() + ":" + std::to_string(number));
     }
   }

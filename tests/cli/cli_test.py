@@ -344,6 +344,30 @@ class Output(Case):
         self.run_command("transpose", source, self.path("out.npy"), "--quiet", preexec_fn=lambda: os.umask(0o027))
         self.assertEqual(stat.S_IMODE(os.stat(self.path("out.npy")).st_mode), 0o640)
 
+    def test_names_and_dtypes_are_escaped(self):
+        """No byte of a name or of a file reaches the terminal as a control."""
+        good = npy("'<f4'", "(2, 3)", bytes(24))
+        forbidden = "[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
+        for name in (b"e\x1b]0;x\x07.npy", b"\xc2\x9b31m.npy", b"\xe2\x80\xaeypn.npy", b"\xff\xfe.npy", b"a\nb.npy"):
+            source = os.path.join(os.fsencode(self.folder), name)
+            with open(source, "wb") as file:
+                file.write(good)
+            for words in ([source, source + b"o"], [source, source], [source + b"?", source], [source, source + b"o", "--json"]):
+                done = subprocess.run([COMMAND, "transpose", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                      timeout=60)
+                self.assertNotRegex(done.stdout.decode() + done.stderr.decode(), forbidden)
+        fields = npy("[('\x9b31m\x1b', '<f4')]", "(2, 3)", bytes(24))
+        done = self.run_command("transpose", self.write("f.npy", fields), self.path("o.npy"))
+        self.assertNotRegex(done.stdout, forbidden)
+
+    def test_units_of_time(self):
+        for unit in ("[ns]", "[25s]", "[7D/3]", "[generic]", ""):
+            source = self.write("in.npy", npy(f"'<M8{unit}'", "(2, 3)", bytes(48)))
+            self.run_command("transpose", source, self.path("out.npy"), "--quiet")
+        os.remove(self.path("out.npy"))
+        for unit in ("[\x1b]", "[]", "[5]", "[parsec]", "[s/]", "[s/x]", "[s]]", "[ s]"):
+            self.refused(npy(f"'<M8{unit}'", "(2, 3)", bytes(48)), "wanted a dtype of fixed size")
+
     def test_places_that_cannot_be_written(self):
         source = self.write("in.npy", self.good)
         for target in (self.path("none/out.npy"), self.folder, self.path("in.npy/out.npy")):

@@ -262,6 +262,47 @@ class Given(Case):
         self.run_report("--from", good, code=2)
 
 
+    def test_hostile_files(self):
+        """Files that a program wrote by mistake or on purpose: a sentence, and neither a crash nor a page without end."""
+        bench, ladder = json.loads(H200.read_text()), json.loads(LADDER.read_text())
+
+        def changed(of, path, value):
+            made = json.loads(json.dumps(of))
+            at = made
+            for key in path[:-1]:
+                at = at[key]
+            at[path[-1]] = value
+            return json.dumps(made)
+
+        case, rung = ["cornerturn", "cases", 0], ["rungs", 0]
+        deep = '{"x":' + "[" * 200000 + "]" * 200000 + "}"
+        wrong = [changed(bench, ["cornerturn", "method"], "@").replace('"@"', deep), "[" * 1000000]
+        for key in ("bytes", "element_bytes"):
+            wrong += [changed(bench, [*case, key], value) for value in (0, -1, 2**62, 2**64, 1e300, 1.5, None, "1")]
+        for value in (0, -1, 1e-320, 1e308, None, "fast", [], True):
+            wrong.append(changed(bench, [*case, "contenders", 0, "gb_s", "median"], value))
+        for value in (2**31, -1, 2**63, 1e20):
+            wrong.append(changed(bench, [*case, "threads"], value))
+        wrong += [changed(bench, [*case, "share", "median"], value) for value in (-1, 1e300, None)]
+        for key in ("rows", "cols", "batch", "element_bytes"):
+            wrong += [changed(ladder, [*rung, key], value) for value in (-2**63, 0, 2**62, 1e300, None)]
+        wrong += [changed(ladder, [*rung, "milliseconds"], value) for value in ([0], [-1], [1e-320], ["1"], 7, {})]
+        for text in wrong:
+            said = self.run_report("-o", self.page, "--from", self.write("bad.json", text), code=1)
+            self.assertRegex(said, r"^cornerturn: \S*bad\.json: [^\n]*\n$")
+            self.assertNotIn("std::", said)
+            self.assertLess(len(said), 400)
+        self.assertFalse(os.path.exists(self.page))
+        self.assertIn("is a character device, wanted a result file",
+                      self.run_report("-o", self.page, "--from", "/dev/zero", code=1))
+        os.mkfifo(os.path.join(self.folder, "fifo"))
+        self.assertIn("is a pipe, wanted a result file",
+                      self.run_report("-o", self.page, "--from", os.path.join(self.folder, "fifo"), code=1))
+        odd = self.report("--from", self.write("odd.json", changed(bench, [*case, "shape"], "\u009b31m\u202e<b>")))
+        self.assertNotRegex(odd, "[\u0080-\u009f\u202e]")
+        self.check_page(odd)
+
+
 @unittest.skipIf(EMULATED, "an emulator has nothing to measure")
 class Measured(Case):
     def test_here(self):

@@ -123,6 +123,37 @@ class Usage(Case):
         if report["cpu"]["threads"] > 1:
             self.assertIn("OMP_NUM_THREADS limits them to 1", self.run_command("doctor", env=limited).stdout)
 
+    def test_tuning_file_of_the_environment(self):
+        """Plans ignore a file that is no tuning file; doctor says why, and no command waits for it."""
+        good = self.write("good", b"cornerturn-tuning 1\n")
+        os.mkfifo(self.path("pipe"))
+        large = self.write("large", b"# " + b"x" * (5 << 20))
+        source = self.write("in.npy", GOOD)
+        for file, found in ((good, good + ": 0 findings"), (self.path("none"), "cannot be read: No such file"),
+                            (self.path("pipe"), "is a pipe, wanted a file"), ("/dev/zero", "is a character device"),
+                            (large, "has more than 4194304 bytes"), (self.write("x\x1b", b"P\x07NG"), 'begins with "P\\x07NG"')):
+            environment = {**os.environ, "CORNERTURN_TUNE_FILE": file}
+            text = self.run_command("doctor", env=environment).stdout
+            self.assertIn(found, text)
+            self.assertNotIn("\x1b", text)
+            self.assertIn("tuning", json.loads(self.run_command("doctor", "--json", env=environment).stdout))
+            self.run_command("transpose", source, self.path("out.npy"), "--quiet", env=environment)
+
+    def test_patterns_of_cases(self):
+        for pattern, found in (("(" * 60000, "--case has 60000 characters, wanted at most 200"),
+                               ("(){50000}", "such as 'skinny.*b4', without braces"),
+                               ("(" * 150 + ")" * 150, "--case has 300"),
+                               ("(" * 200, "wanted a regular expression")):
+            self.says(["bench", "--list", "--case", pattern], found)
+        self.assertEqual(self.run_command("bench", "--list", "--json", "--case", "(" * 90 + "a" + ")" * 90).stdout[:1], "[")
+
+    def test_words_of_others_are_escaped(self):
+        for words in (["explain", "\x1b]0;x\x07"], ["bench", "--kernel", "\u009b31m"], ["\u202eelif"], ["--\x7f"],
+                      ["explain", "8x8", "--machine", "H\u2066"], ["doctor", b"\xff\xfe"], ["ladder", "--rung", "\x1b["]):
+            done = subprocess.run([COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+            self.assertIn(done.returncode, (1, 2, 3))
+            self.assertNotRegex(done.stderr.decode(), "[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
     def test_no_such_device(self):
         backends = {row["name"]: row for row in json.loads(self.run_command("doctor", "--json").stdout)["backends"]}
         source = self.write("in.npy", GOOD)
