@@ -64,7 +64,7 @@ int most_threads() noexcept {
   if (auto* const ask = runtime::of_program().get_max_threads.load(); ask != nullptr) return ask();
   // "4", or "4,2": the outermost level counts.
   static const int from_environment = [] {
-    const char* const text = std::getenv("OMP_NUM_THREADS");
+    const char* const text = secure_getenv("OMP_NUM_THREADS");
     int number = 0;
     if (text != nullptr) std::from_chars(text + std::strspn(text, " \t"), text + std::strlen(text), number);
     return number > 0 ? number : 0;

@@ -6,17 +6,16 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
-#include <fstream>
 #include <string_view>
+
+#include "base/files.hpp"
 
 namespace cornerturn::base {
 namespace {
 
 std::string first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
+  const std::string text = read_kernel_file(path.c_str(), 4096);
+  return text.substr(0, text.find('\n'));
 }
 
 // Returns the number that `text` begins with, 0 for any other text such as "max" or "-1".
@@ -63,8 +62,9 @@ bool has_word(std::string_view list, std::string_view word) noexcept {
 
 int cpu_quota(const std::string& root) {
   int found = 0;
-  std::ifstream groups(root + "/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
+  std::string groups = read_kernel_file((root + "/proc/self/cgroup").c_str());
+  for (std::string line; !groups.empty(); groups.erase(0, std::min(line.size() + 1, groups.size()))) {
+    line = groups.substr(0, groups.find('\n'));
     const std::size_t first = line.find(':');
     const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
     if (second == std::string::npos || second + 1 >= line.size() || line[second + 1] != '/') continue;

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-namespace cornerturn::base {
+namespace cornerturn::base::files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -262,4 +262,4 @@ INSTANTIATE_TEST_SUITE_P(with_and_without_a_name, files, testing::Bool(),
                          [](const auto& about) { return about.param ? "anonymous" : "named"; });
 
 }  // namespace
-}  // namespace cornerturn::base
+}  // namespace cornerturn::base::files_test

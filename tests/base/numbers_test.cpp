@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace cornerturn::base {
+namespace cornerturn::base::numbers_test {
 namespace {
 
 TEST(numbers, are_text_as_printf_writes_it_in_the_c_locale) {
@@ -49,4 +49,4 @@ TEST(numbers, a_text_is_read_as_a_whole) {
 }
 
 }  // namespace
-}  // namespace cornerturn::base
+}  // namespace cornerturn::base::numbers_test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace cornerturn::base {
+namespace cornerturn::base::printable_test {
 namespace {
 
 TEST(printable, text_stays) {
@@ -57,4 +57,4 @@ TEST(printable, every_result_is_text_that_stays) {
 }
 
 }  // namespace
-}  // namespace cornerturn::base
+}  // namespace cornerturn::base::printable_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace cornerturn::base {
+namespace cornerturn::base::text_stream_test {
 namespace {
 
 struct german : std::numpunct<char> {
@@ -25,4 +25,4 @@ TEST(text_stream, a_failure_is_an_exception) {
 }
 
 }  // namespace
-}  // namespace cornerturn::base
+}  // namespace cornerturn::base::text_stream_test
