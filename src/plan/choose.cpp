@@ -63,7 +63,8 @@ void ask(const kernels::facts& known, const kernels::target& on, const request& 
   const bool is_wide = !fits_address_space(known.form);
   if (!wanted.kernel.empty()) {
     const kernels::kernel* const row = kernels::find(wanted.kernel);
-    if (row != nullptr && answers(*row, known, on, wanted, is_wide, made)) take(static_cast<const kernels::offer&>(made));
+    if (row != nullptr && answers(*row, known, on, wanted, is_wide, made))
+      take(static_cast<const kernels::offer&>(made));
     return;
   }
   for (const kernels::kernel& row : kernels::all()) {
