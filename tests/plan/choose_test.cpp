@@ -182,6 +182,13 @@ TEST(short_wide, takes_few_long_rows) {
   EXPECT_FALSE(few(transpose_problem(5, 20000, 1), with_larger_l2)) << "in cache";
 }
 
+// 72 bytes take 30 ns by a shuffle of the block, and 130 ns through a buffer (SPR, 2026-11-26).
+TEST(shuffle, takes_a_small_matrix) {
+  expect_row(transpose_problem(3, 3, 8), "cpu_shuffle", with_larger_l2);
+  expect_row(transpose_problem(3, 4, 4), "cpu_shuffle", with_larger_l2);
+  expect_row(transpose_problem(2, 16, 2), "cpu_shuffle", with_larger_l2);
+}
+
 // A block is contiguous in src and in dst; items that are neighbours make one block.
 TEST(shuffle, takes_small_blocks_of_any_element) {
   const std::string row = kernels::cpu::selects_bytes() ? "cpu_shuffle_lines" : "cpu_shuffle";
