@@ -152,6 +152,7 @@ def _define(schema: str, kernel: Callable[..., Any], fake: Callable[..., Any], a
         return made.redispatch(keyset & torch._C._after_ADInplaceOrView_keyset, *args, **named)
 
     _library.impl(name, kernel, "CompositeExplicitAutograd")
+    _library.impl(name, torch.library.fallthrough_kernel, "ZeroTensor")  # else a trace takes lazy zeros for a constant
     _library.impl(name, lambda keyset, *args, **named: autograd(below, keyset, *args, **named), "Autograd", with_keyset=True)
     if writes is not None:
         _library.impl(name, count, "ADInplaceOrView", with_keyset=True)
@@ -197,7 +198,14 @@ def _batched_axes(axes: Sequence[int]) -> list[int]:
     return [0, *(k % len(axes) + 1 for k in axes)]
 
 
+def _with_memory(x: torch.Tensor) -> torch.Tensor:
+    return torch.zeros(x.shape, dtype=x.dtype, device=x.device) if x._is_zerotensor() else x
+
+
 def _copy(x: torch.Tensor, axes: Sequence[int], out: torch.Tensor, threads: int = 0) -> None:
+    if x._is_zerotensor():  # lazy zeros have no memory
+        out.zero_()
+        return
     _core._move_memory(x, out, axes, _current_stream(x), None, 0 if x.is_cuda else threads)
 
 
@@ -293,6 +301,7 @@ def _apply_out_kernel(x: torch.Tensor, axes: Sequence[int], out: torch.Tensor, a
                       saturate: bool, second: torch.Tensor | None = None, scale: torch.Tensor | None = None,
                       threads: int = 0) -> None:
     from ._arithmetic import _Torch
+    x, second = _with_memory(x), None if second is None else _with_memory(second)
     framework = _Torch(x)
     for name, one in (("x", x), ("out", out), ("second", second), ("scale", scale)):
         if one is not None:

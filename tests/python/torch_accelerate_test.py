@@ -147,6 +147,141 @@ def test_accelerate_switches(moved):
     assert not is_on()
 
 
+def test_accelerate_counts_blocks(moved):
+    """Blocks that are repeated, nested, overlapping and in several threads."""
+    import threading
+    x = torch.randn(300, 200)
+
+    def is_on():
+        moved()
+        x.t().contiguous()
+        return moved() == 1
+
+    block = ctt.accelerate(devices=("cpu",))
+    for _ in range(3):
+        with block:
+            assert is_on()
+            with block:
+                assert is_on()
+            assert is_on()
+        assert not is_on()
+    entered, second_entered, first_left = (threading.Event() for _ in range(3))
+    found = []
+
+    def first():
+        with ctt.accelerate(devices=("cpu",)):
+            entered.set()
+            second_entered.wait()
+        first_left.set()
+
+    def second():
+        entered.wait()
+        with ctt.accelerate(devices=("cpu",)):
+            second_entered.set()
+            first_left.wait()
+            found.append(is_on())
+
+    threads = [threading.Thread(target=one) for one in (first, second)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert found == [True] and not is_on() and not ctt._installed
+    for _ in range(50):
+        ctt.accelerate(devices=("cpu",))
+        ctt.accelerate(False)
+    assert len(ctt._switches) <= 3
+
+
+NUMBERS = (0, 1, -1, 2**31, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1, 0.1, 1e300, float("inf"), True, 1j, -0.0)
+
+
+def test_accelerate_takes_numbers_as_pytorch_does(moved):
+    kinds = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.uint16, torch.int32, torch.int64, torch.uint64, torch.float16,
+             torch.float32, torch.float64, torch.complex64, torch.complex128)
+
+    def results():
+        for kind in kinds:
+            for number in NUMBERS:
+                for write in (lambda x, n: x.copy_(n), lambda x, n: x.__setitem__(0, n), lambda x, n: x.__setitem__(..., n)):
+                    x = torch.zeros(3, dtype=kind)
+                    try:
+                        write(x, number)
+                    except Exception as found:
+                        yield type(found), str(found)
+                    else:
+                        yield str(x)
+
+    plain = list(results())
+    with ctt.accelerate(devices=("cpu",)):
+        assert list(results()) == plain
+
+
+def test_accelerate_leaves_lazy_clones_shared(moved):
+    base = torch.randn(300, 300)
+    with ctt.accelerate(devices=("cpu",)):
+        lazy = torch._lazy_clone(base)
+        assert torch.equal(lazy.t().contiguous(), base.t()) and moved() >= 1
+        assert torch._C._is_cow_tensor(lazy)
+        lazy.copy_(base.t())
+        assert not torch.equal(base, base.t())
+
+
+def in_a_process(code):
+    import subprocess
+    import sys
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert found.returncode == 0 and "terminate" not in found.stderr, (found.returncode, found.stderr[-2000:])
+    return found.stdout
+
+
+def test_accelerate_is_toggled_beside_copying_threads():
+    assert "ok" in in_a_process("""
+import threading, torch, cornerturn.torch as ctt
+stop = False
+x = torch.randn(300, 300)
+wanted, wrong = x.t().clone(), []
+def work():
+    while not stop:
+        if not torch.equal(x.t().contiguous(), wanted): wrong.append(1)
+threads = [threading.Thread(target=work) for _ in range(8)]
+for one in threads: one.start()
+for n in range(1000):
+    with ctt.accelerate(devices=("cpu",)): pass
+stop = True
+for one in threads: one.join()
+assert not wrong
+print("ok")
+""")
+
+
+def test_the_process_ends_while_threads_copy():
+    for _ in range(3):
+        in_a_process("""
+import threading, time, torch, cornerturn.torch as ctt
+ctt.accelerate(devices=("cpu",))
+w = torch.randn(256, 256, requires_grad=True)
+def work():
+    while True: (w.t().contiguous() * 2).sum().backward()
+for _ in range(3): threading.Thread(target=lambda: [torch.randn(300, 300).t().contiguous() for _ in range(50)]).start()
+""")
+
+
+def test_another_library_that_goes_away():
+    in_a_process("""
+import torch, cornerturn.torch as ctt
+library = torch.library.Library("aten", "IMPL")
+kernel = torch.library.get_kernel(torch.ops.aten.copy_.default, "CPU")
+library.impl("copy_", lambda keys, dst, src, nb=False: kernel.call_boxed(keys, dst, src, nb), "CPU", with_keyset=True)
+ctt.accelerate(devices=("cpu",))
+library._destroy()
+x = torch.randn(2, 2)
+assert torch.equal(x.t().contiguous(), x.t())
+ctt.accelerate(False)
+assert torch.equal(x.t().contiguous(), x.t())
+""")
+
+
 def test_example(capsys):
     """A vision transformer trains to equal bits with and without accelerate."""
     file = pathlib.Path(__file__).resolve().parents[2] / "python" / "examples" / "vision_transformer.py"
