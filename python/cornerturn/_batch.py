@@ -103,7 +103,7 @@ class batch:
         if _is(first, "cupy", "ndarray"):
             import cupy
             with first.device:
-                current = cupy.cuda.get_current_stream() if stream is None else stream
+                current: Any = cupy.cuda.get_current_stream() if stream is None else stream
                 if getattr(current, "is_capturing", bool)():
                     _captured.append(self._held)
                 self._held.execute(current.ptr if stream is None else stream)
