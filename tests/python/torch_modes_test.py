@@ -269,7 +269,7 @@ def targets(graph_module):
 
 
 def test_traces_hold_the_operator(device):
-    """A trace of the allocation alone would return memory that nobody wrote."""
+    """A trace of the allocation alone would return uninitialized memory."""
     from torch.fx.experimental.proxy_tensor import make_fx
     x, second = torch.randn(20, 30, device=device), torch.randn(30, 20, device=device)
     plan, other = ct.plan(x), torch.randn(20, 30, device=device)
