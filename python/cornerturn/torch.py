@@ -376,6 +376,10 @@ def _resolved(kind: str, axes: Any, rank: int) -> list[int]:
     if kind == "axes":
         if isinstance(axes, (str, set, frozenset, dict)) or axes is None:
             raise TypeError(f"axes is a {type(axes).__name__}. Wanted: a sequence with one integer for each axis of x")
+        axes = tuple(axes)
+        for k in axes:  # some versions of the compiler do not hand on the error of operator.index
+            if isinstance(k, (float, complex, str)):
+                raise TypeError(f"'{type(k).__name__}' object cannot be interpreted as an integer")
         axes = tuple([operator.index(k) for k in axes])
     found, is_type, sentence = _axes_or_refusal(kind, axes, rank)
     if found is None:

