@@ -332,7 +332,7 @@ def test_torch_batch_looks_at_its_tensors_again(torch):
 
 def test_torch_graph_keeps_its_batch(torch):
     """A graph replays the tables and the addresses of a batch that the program dropped."""
-    xs = [random_tensor(torch, (20 + k, 30)) for k in range(50)]
+    xs = [random_tensor(torch, (20 + k, 30), "int32") for k in range(50)]
     values = [x.clone() for x in xs]
     batch = ct.batch(xs)
     outs = batch()
