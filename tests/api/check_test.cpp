@@ -82,7 +82,7 @@ TEST(check, an_axis_of_extent_1_has_no_stride) {
     EXPECT_NO_THROW(check(what));
     what.axes[1].extent = 0;
     EXPECT_NO_THROW(check(what));
-    problem square = strided(4, {{3, 1, 3}, {1, stride, -stride / 2}, {3, 3, 1}});
+    problem square = strided(4, {{3, 1, 3}, {1, stride, -(stride / 2)}, {3, 3, 1}});
     square.in_place = true;
     EXPECT_NO_THROW(check(square));
     EXPECT_NO_THROW(check_in_place(square, map::in_place(map::canonicalize(square))));
