@@ -17,7 +17,9 @@ struct fast_divisor {
   std::uint32_t shift = 0;
 
   constexpr fast_divisor() = default;
+  // A count of 2^32 is 0 here. Its offer finds too many blocks later, and is refused.
   constexpr explicit fast_divisor(std::uint32_t d) : divisor(d) {
+    if (d == 0) return;
     while ((std::uint64_t{1} << shift) < d) ++shift;
     multiplier = static_cast<std::uint32_t>((((std::uint64_t{1} << shift) - d) << 32) / d + 1);
   }

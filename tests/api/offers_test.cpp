@@ -98,5 +98,20 @@ TEST(offers, need_a_machine_of_the_table_and_an_alignment) {
             std::string::npos);
 }
 
+// A count of pieces that is a multiple of 2^32 was a division by zero.
+TEST(offers, runs_of_any_length) {
+  for (int bits = 28; bits <= 48; ++bits) {
+    for (const std::int64_t element_bytes : {1, 16}) {
+      problem what{.element_bytes = element_bytes, .rank = 2};
+      what.axes[0] = {2, std::int64_t{1} << 50, std::int64_t{1} << 49};
+      what.axes[1] = {std::int64_t{1} << bits, 1, 1};
+      EXPECT_NO_THROW(static_cast<void>(offers(what, {.machine = "H200"}))) << bits;
+      what.rank = 1;
+      what.axes[0] = what.axes[1];
+      EXPECT_NO_THROW(static_cast<void>(offers(what, {.machine = "H200"}))) << bits;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace cornerturn
