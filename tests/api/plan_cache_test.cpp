@@ -267,6 +267,11 @@ const calls_late* static_object() {
 }
 
 TEST(late_calls, work_at_exit) {
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "ThreadSanitizer starts no threads in the child of a process with threads";
+#endif
+#endif
   EXPECT_EXIT(
       {
         std::atexit([] { call_and_check("atexit"); });
