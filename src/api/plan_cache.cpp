@@ -204,11 +204,11 @@ union immortal_store {
   ~immortal_store() {}  // NOLINT(modernize-use-equals-default): a default one would be deleted
   plan_store store;
 };
-constinit immortal_store all;
+constinit immortal_store plans;
 
 // Frees the plans when the library is unloaded, and at exit. The empty store still works.
 struct library_end {
-  ~library_end() { all.store.clear(); }
+  ~library_end() { plans.store.clear(); }
 };
 const library_end frees_plans;
 
@@ -217,9 +217,9 @@ const library_end frees_plans;
 const int watches_forks = pthread_atfork(
     [] {
       static_cast<void>(base::this_machine());
-      all.store.lock();
+      plans.store.lock();
     },
-    [] { all.store.unlock(); }, [] { all.store.unlock(); });
+    [] { plans.store.unlock(); }, [] { plans.store.unlock(); });
 
 }  // namespace
 
@@ -247,10 +247,10 @@ held_plan find_plan(const plan_key& key) {
   plan_key shared = key;
   if (key.threads == 0 && key.on != device::cuda) shared.threads = base::default_threads();
   const std::uint64_t hash_of_shared = hash_of(shared);
-  std::shared_ptr<const cached_plan> found = all.store.find(shared, hash_of_shared, generation);
+  std::shared_ptr<const cached_plan> found = plans.store.find(shared, hash_of_shared, generation);
   if (found == nullptr) {
     try {
-      found = all.store.add(shared, std::make_shared<const cached_plan>(shared, hash_of_shared, generation));  // 3.
+      found = plans.store.add(shared, std::make_shared<const cached_plan>(shared, hash_of_shared, generation));  // 3.
     } catch (const std::bad_alloc&) {
       throw error(status::out_of_memory, "no memory for a plan");
     }
@@ -258,6 +258,6 @@ held_plan find_plan(const plan_key& key) {
   return own == nullptr ? held_plan(std::move(found)) : held_plan(own->keep(key, hash, std::move(found)));
 }
 
-cache_use use_of_cache() noexcept { return all.store.use(); }
+cache_use use_of_cache() noexcept { return plans.store.use(); }
 
 }  // namespace cornerturn::api
