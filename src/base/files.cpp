@@ -168,10 +168,10 @@ void find_target(place& at) {
   const parts target = parts_of({text.data(), static_cast<std::size_t>(bytes)});
   open_folder(at, target.folder, O_NOFOLLOW);
   at.leaf = target.leaf;
-  if (!holds(at)) throw file_error("is a symbolic link, whose target changed while it was opened");
 }
 
-place place_of(const std::string& path) {
+// What the path leads to now. Another process may replace the file in the middle: then the place does not hold its file.
+place place_seen(const std::string& path) {
   place at;
   const parts spelled = parts_of(path);
   if (spelled.leaf.empty()) throw file_error("is not the name of a file");
@@ -201,6 +201,14 @@ place place_of(const std::string& path) {
   }
   if (!holds(at)) find_target(at);
   return at;
+}
+
+place place_of(const std::string& path) {
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    place at = place_seen(path);
+    if (!at.file || holds(at)) return at;
+  }
+  throw file_error("was replaced each time it was opened, wanted a file that stays for a moment");
 }
 
 // The name of a file beside this one: at most 255 bytes.

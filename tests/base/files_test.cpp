@@ -7,6 +7,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -236,6 +237,23 @@ TEST_P(files, changes_of_threads_and_processes_come_one_after_another) {
   }
   EXPECT_EQ(text("file"), std::string(60, 'x'));
   EXPECT_EQ(entries(), 2) << "the file and its lock";
+}
+
+// A file that is replaced while it is opened is no link.
+TEST_P(files, a_file_that_others_replace_is_opened) {
+  put("file", "one");
+  put("next", "two");
+  const std::string file = path("file"), next = path("next");
+  std::atomic<int> exchanges{0};
+  std::atomic<bool> stop{false};
+  std::thread other([&] {
+    for (; !stop; ++exchanges) renameat2(AT_FDCWD, file.c_str(), AT_FDCWD, next.c_str(), RENAME_EXCHANGE);
+  });
+  std::string fault;
+  while (exchanges < 20000 && fault.empty()) fault = fault_of([&] { const new_file made(path("file"), rules()); });
+  stop = true;
+  other.join();
+  EXPECT_EQ(fault, "");
 }
 
 TEST_P(files, a_lock_that_is_no_file_is_named) {
