@@ -35,6 +35,9 @@ install(FILES ${PROJECT_SOURCE_DIR}/docs/cli.md ${PROJECT_SOURCE_DIR}/docs/pytho
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/learn ${PROJECT_SOURCE_DIR}/docs/figures
   DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
 
+if(NOT PROJECT_IS_TOP_LEVEL)
+  return()  # the package is that of the other project
+endif()
 set(CPACK_PACKAGE_NAME cornerturn)
 set(CPACK_PACKAGE_VENDOR cornerturn)
 set(CPACK_PACKAGE_CONTACT "the cornerturn developers <nobody@localhost>")
