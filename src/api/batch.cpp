@@ -215,7 +215,7 @@ void batch_state::prepare_gpu(const batch_list& all) {
 void batch_state::run(std::int64_t first_share, std::int64_t last_share) const {
   const planning::batch_choice::position begin = cpu_shares_.begins[static_cast<std::size_t>(first_share)];
   const planning::batch_choice::position end = cpu_shares_.begins[static_cast<std::size_t>(last_share)];
-  std::array<kernels::cpu::small_item, 512> small;
+  std::array<kernels::cpu::item_call, 512> small;
   std::size_t count = 0;
   for (std::size_t k = begin.move; k < moves_.size() && k <= end.move; ++k) {
     const planning::batch_move& one = moves_[k];

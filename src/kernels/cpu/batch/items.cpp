@@ -25,7 +25,7 @@ class item_prefetcher {
  public:
   static constexpr std::int64_t window_bytes = 16 << 10;
 
-  item_prefetcher(const small_item* all, std::size_t count) noexcept : next_(all), end_(all + count) {}
+  item_prefetcher(const item_call* all, std::size_t count) noexcept : next_(all), end_(all + count) {}
 
   HWY_INLINE void fetch(std::int64_t bytes) noexcept {
     for (owed_ += bytes; owed_ >= pages * line_bytes; owed_ -= pages * line_bytes) {
@@ -55,8 +55,8 @@ class item_prefetcher {
     return true;
   }
 
-  const small_item* next_;
-  const small_item* end_;
+  const item_call* next_;
+  const item_call* end_;
   const std::byte* window_ = nullptr;
   const std::byte* run_end_ = nullptr;
   std::int64_t part_ = 0;  // a quarter of the window: a page, or less at the end of a run
@@ -65,14 +65,14 @@ class item_prefetcher {
 };
 
 template <std::size_t Word>
-HWY_NOINLINE void turn_panel(const small_item& one, std::int64_t col, std::int64_t cols, std::byte* to) {
+HWY_NOINLINE void turn_panel(const item_call& one, std::int64_t col, std::int64_t cols, std::byte* to) {
   constexpr auto word = static_cast<std::int64_t>(Word);
   const auto& work = *static_cast<const register_tile::args*>(one.args);
   rows_of_blocks<Word>(one.src + col * word, work.src_pitch, work.rows, 0, cols, to, work.rows * word);
 }
 
 // Transposes columns [col, col + cols) of an item that is one matrix, or the whole item if it has no panels.
-HWY_INLINE void turn_some(const small_item& one, std::int64_t col, std::int64_t cols, std::byte* to) {
+HWY_INLINE void turn_some(const item_call& one, std::int64_t col, std::int64_t cols, std::byte* to) {
   if (one.panel == 0) return one.run(one.args, {.src = one.src, .dst = to}, 0, one.units);
   const std::int64_t word_bytes = static_cast<const register_tile::args*>(one.args)->word_bytes;
   if (word_bytes == 1) return turn_panel<1>(one, col, cols, to);
@@ -83,7 +83,7 @@ HWY_INLINE void turn_some(const small_item& one, std::int64_t col, std::int64_t 
 }
 
 template <std::size_t Word>
-HWY_INLINE bool move_strips(const small_item& one, std::byte* memory, run_writer& writer, item_prefetcher& prefetcher) {
+HWY_INLINE bool move_strips(const item_call& one, std::byte* memory, run_writer& writer, item_prefetcher& prefetcher) {
   constexpr auto unit = static_cast<std::uintptr_t>(HWY_MIN(Word, std::size_t{8}));
   if (reinterpret_cast<std::uintptr_t>(one.dst) % unit != 0) return false;
   item_in_strips<Word, item_prefetcher>(*static_cast<const register_tile::args*>(one.args), memory, writer, prefetcher)
@@ -91,7 +91,7 @@ HWY_INLINE bool move_strips(const small_item& one, std::byte* memory, run_writer
   return true;
 }
 
-HWY_INLINE bool moved_by_strips(const small_item& one, std::byte* memory, run_writer& writer,
+HWY_INLINE bool moved_by_strips(const item_call& one, std::byte* memory, run_writer& writer,
                                 item_prefetcher& prefetcher) {
   if (!strips_of_items || !one.strips) return false;
   const std::int64_t word_bytes = static_cast<const register_tile::args*>(one.args)->word_bytes;
@@ -102,7 +102,7 @@ HWY_INLINE bool moved_by_strips(const small_item& one, std::byte* memory, run_wr
 }
 
 // buffer: holds the largest panel, written_together bytes and a line. largest: bytes of the largest item.
-void items(const small_item* all, std::size_t count, std::byte* buffer, std::int64_t largest) {
+void items(const item_call* all, std::size_t count, std::byte* buffer, std::int64_t largest) {
   run_writer writer;
   item_prefetcher prefetcher(all, count);
   prefetcher.fetch(largest + item_prefetcher::window_bytes);
@@ -127,7 +127,7 @@ void items(const small_item* all, std::size_t count, std::byte* buffer, std::int
     held = 0;
   };
   for (std::size_t k = 0; k < count; ++k) {
-    const small_item& one = all[k];
+    const item_call& one = all[k];
     if (one.run == nullptr) {
       flush();
       write(one.src, one.dst, one.bytes);
@@ -165,12 +165,12 @@ namespace cornerturn::kernels::cpu {
 
 HWY_EXPORT(items);
 
-void move_items(std::span<const small_item> all) noexcept {
+void move_items(std::span<const item_call> all) noexcept {
   std::int64_t most = 0;
-  for (const small_item& one : all) most = HWY_MAX(most, one.bytes);
+  for (const item_call& one : all) most = HWY_MAX(most, one.bytes);
   std::byte* const buffer = item_buffer(HWY_MAX(most + written_together + 64, (2 * item_strip_cols + 1) * 64));
   if (buffer != nullptr) return HWY_DYNAMIC_DISPATCH(items)(all.data(), all.size(), buffer, most);
-  for (const small_item& one : all) {  // no memory for a buffer: straight to dst
+  for (const item_call& one : all) {  // no memory for a buffer: straight to dst
     if (one.run != nullptr) {
       one.run(one.args, {.src = one.src, .dst = one.dst}, 0, one.units);
     } else {

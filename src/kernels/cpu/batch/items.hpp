@@ -14,7 +14,7 @@ inline constexpr std::int64_t written_together = 2048;  // fewest bytes of small
 
 // `run` writes `bytes` contiguous bytes from dst on with ordinary stores; dst is the place of index 0. A null `run` means
 // that the bytes are contiguous in src too. If panel is not 0, args are register_tile::args.
-struct small_item {
+struct item_call {
   const void* args = nullptr;
   std::int64_t units = 1;
   run_function run = nullptr;
@@ -26,6 +26,6 @@ struct small_item {
 };
 
 // Effect  transposes or copies all items to dst. Every non-temporal store is fenced at the return
-void move_items(std::span<const small_item> items) noexcept;
+void move_items(std::span<const item_call> items) noexcept;
 
 }  // namespace cornerturn::kernels::cpu

@@ -21,7 +21,7 @@ HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
 // Prefetches the rows of up to two areas. A class and not a lambda: see ahead_of_rows.
-class row_prefetcher {
+class area_prefetcher {
  public:
   HWY_INLINE void add(const std::byte* from, std::int64_t pitch, std::int64_t rows, std::int64_t bytes) {
     if (rows <= 0) return;
@@ -71,14 +71,14 @@ class row_prefetcher {
 
 template <std::size_t Bytes>
 struct fetch_ahead {
-  row_prefetcher& prefetcher;
+  area_prefetcher& prefetcher;
   HWY_INLINE void operator()(std::int64_t /*column*/) const { prefetcher.fetch(Bytes); }
 };
 
 // to[c][r] = from[r][c] for words. Pitches are in bytes.
 template <std::size_t Word>
 HWY_INLINE void turn_block(const std::byte* from, std::int64_t pitch, std::int64_t rows, std::int64_t cols,
-                           std::byte* to, std::int64_t to_pitch, row_prefetcher& prefetcher) {
+                           std::byte* to, std::int64_t to_pitch, area_prefetcher& prefetcher) {
   using best = typename blocks<Word>::best;
   constexpr auto word = static_cast<std::int64_t>(Word);
   if (rows < static_cast<std::int64_t>(best::rows) || cols < static_cast<std::int64_t>(best::cols)) {
@@ -110,7 +110,7 @@ struct word_blocks {
 
   // Transposes both blocks and exchanges them. Rows are `pitch` bytes apart.
   static HWY_INLINE void pair(std::byte* upper, std::byte* lower, std::int64_t pitch, std::int64_t rows,
-                              std::int64_t cols, row_prefetcher& prefetcher) {
+                              std::int64_t cols, area_prefetcher& prefetcher) {
     alignas(64) std::byte of_upper[side * 64];
     if (rows == side && cols == side) {
       turn_block<Word>(upper, pitch, side, side, of_upper, 64, prefetcher);
@@ -127,7 +127,7 @@ struct word_blocks {
   }
   // Transposes a block of the diagonal.
   static HWY_INLINE void diagonal(std::byte* corner, std::int64_t pitch, std::int64_t rows,
-                                  row_prefetcher& prefetcher) {
+                                  area_prefetcher& prefetcher) {
     alignas(64) std::byte buffer[side * 64];
     turn_block<Word>(corner, pitch, rows, rows, buffer, 64, prefetcher);
     store_block(buffer, 64, corner, pitch, rows, rows * element_bytes);
@@ -141,7 +141,7 @@ struct line_blocks {
   static constexpr auto side = static_cast<std::int64_t>(swap_line_side(Bytes));
 
   static HWY_NOINLINE void pair(std::byte* upper, std::byte* lower, std::int64_t pitch, std::int64_t rows,
-                                std::int64_t cols, row_prefetcher& prefetcher) {
+                                std::int64_t cols, area_prefetcher& prefetcher) {
     prefetcher.fetch(2 * side * row_bytes);
     alignas(64) std::byte of_upper[side * 64];
     if (rows == side && cols == side) {
@@ -159,7 +159,7 @@ struct line_blocks {
     }
   }
   static HWY_NOINLINE void diagonal(std::byte* corner, std::int64_t pitch, std::int64_t rows,
-                                    row_prefetcher& prefetcher) {
+                                    area_prefetcher& prefetcher) {
     prefetcher.fetch(side * row_bytes);
     alignas(64) std::byte buffer[side * 64];
     turn<false>(corner, pitch, rows, rows, buffer, 64);

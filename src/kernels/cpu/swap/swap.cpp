@@ -48,9 +48,9 @@ struct turn_tiles {
 
   // The prefetcher for strip k of `strips`: it loads the next strip, or after the last strip the first rows of `next`, and a
   // share of the lower rows of `next`.
-  HWY_INLINE row_prefetcher ahead(std::int64_t k, std::int64_t strips, const std::byte* next_strip, std::int64_t rows,
+  HWY_INLINE area_prefetcher ahead(std::int64_t k, std::int64_t strips, const std::byte* next_strip, std::int64_t rows,
                                   std::int64_t cols, const mirrored& next) const {
-    row_prefetcher prefetcher;
+    area_prefetcher prefetcher;
     if (k + 1 < strips) {
       prefetcher.add(next_strip, pitch, rows, cols * element);
     } else {
@@ -68,7 +68,7 @@ struct turn_tiles {
       const std::int64_t r = k * side;
       const std::int64_t rows = HWY_MIN(side, all.rows - r);
       std::byte* const upper = all.upper + r * pitch;
-      row_prefetcher prefetcher =
+      area_prefetcher prefetcher =
           ahead(k, count, upper + side * pitch, HWY_MIN(side, all.rows - r - rows), all.cols, next);
       for (std::int64_t c = 0; c < all.cols; c += side)
         Blocks::pair(upper + c * element, all.lower + c * pitch + r * element, pitch, rows, HWY_MIN(side, all.cols - c),
@@ -88,7 +88,7 @@ struct turn_tiles {
 
   // Transposes a tile of the diagonal, where U and L are one tile, and prefetches `next` along all of it.
   HWY_NOINLINE void diagonal(const mirrored& all, const mirrored& next) const {
-    row_prefetcher prefetcher;
+    area_prefetcher prefetcher;
     if (next.upper != next.lower)
       prefetcher.add(next.upper, pitch, HWY_MIN(side, next.rows), HWY_MIN(most, next.cols) * element);
     prefetcher.add(next.lower, pitch, rows_at_first(next), next.rows * element);
@@ -153,7 +153,7 @@ class turn_through {
     const std::int64_t mine = HWY_MIN(group, rows - r);
     const std::int64_t left = rows - r - mine;
     const std::byte* const at = from + r * pitch_;
-    row_prefetcher prefetcher;
+    area_prefetcher prefetcher;
     if (left > 0) {
       prefetcher.add(at + group * pitch_, pitch_, HWY_MIN(group, left), cols * word);
     } else {
