@@ -36,7 +36,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/learn ${PROJECT_SOURCE_DIR}/docs/fi
   DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
 
 if(NOT PROJECT_IS_TOP_LEVEL)
-  return()  # the package is that of the other project
+  return()  # the other project makes its own package
 endif()
 set(CPACK_PACKAGE_NAME cornerturn)
 set(CPACK_PACKAGE_VENDOR cornerturn)

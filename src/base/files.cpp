@@ -170,7 +170,7 @@ void find_target(place& at) {
   at.leaf = target.leaf;
 }
 
-// What the path leads to now. Another process may replace the file in the middle: then the place does not hold its file.
+// The file that the path leads to now. If another process replaces it in the middle, the place does not hold its file.
 place place_seen(const std::string& path) {
   place at;
   const parts spelled = parts_of(path);

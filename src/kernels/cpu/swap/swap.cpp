@@ -49,7 +49,7 @@ struct turn_tiles {
   // The prefetcher for strip k of `strips`: it loads the next strip, or after the last strip the first rows of `next`, and a
   // share of the lower rows of `next`.
   HWY_INLINE area_prefetcher ahead(std::int64_t k, std::int64_t strips, const std::byte* next_strip, std::int64_t rows,
-                                  std::int64_t cols, const mirrored& next) const {
+                                   std::int64_t cols, const mirrored& next) const {
     area_prefetcher prefetcher;
     if (k + 1 < strips) {
       prefetcher.add(next_strip, pitch, rows, cols * element);
