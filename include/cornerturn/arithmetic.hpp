@@ -9,8 +9,8 @@
 //                q = (fma(br, Sr, -(bi * Si)), fma(br, Si, bi * Sr))              if beta is 0, the inner terms are
 //                (fma(ar, sr, fma(-ai, si, qr)), fma(ar, si, fma(ai, sr, qi)))    -(ai * si) and ai * sr.
 //              Otherwise each part is computed separately. The scale is applied last. All CPUs and GPUs agree bitwise.
-//   rounding   To nearest, ties to even. Float types that differ: with saturate, a number too large for dst and
-//              infinity become the largest finite number. Else they become infinity (NaN in float8_e4m3).
+//   rounding   To nearest, ties to even. With saturate, a number too large for a narrower float type, and infinity,
+//              become its largest finite number. Else they become infinity (NaN in float8_e4m3).
 //   NaN        Every NaN from arithmetic or a conversion has all bits set but the sign: 0x7fffffff, 0x7fff, 0x7f.
 //   integers   Conversions only: with saturate to the nearest value of dst, else modulo 2^bits.
 #pragma once

@@ -56,7 +56,7 @@ class batch {
   [[nodiscard]] std::int64_t size() const noexcept;         // items, including empty ones
   [[nodiscard]] std::int64_t bytes_moved() const noexcept;  // read once + written once
   [[nodiscard]] int launches() const noexcept;              // kernel launches on a GPU; 0 on the CPU
-  [[nodiscard]] int threads() const noexcept;               // tasks that execute starts on the CPU; 0 on a GPU
+  [[nodiscard]] int threads() const noexcept;               // most threads that execute uses on the CPU; 0 on a GPU
 
  private:
   std::shared_ptr<const detail::batch_state> state_;

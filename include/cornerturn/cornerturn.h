@@ -1,4 +1,4 @@
-/* The C ABI. Every call returns a status and throws nothing. cornerturn_last_error() returns the sentence of this
+/* The C ABI. Calls that can fail return a status; none throws. cornerturn_last_error() returns the sentence of this
    thread's last failure. problem.hpp and plan.hpp define the meaning of every field and call. */
 #ifndef CORNERTURN_CORNERTURN_H
 #define CORNERTURN_CORNERTURN_H
@@ -166,7 +166,7 @@ cornerturn_status cornerturn_load_tuning(const char* file);
 /* Effect  later plans use the kernels whose offers are the cheapest */
 void cornerturn_forget_tuning(void);
 
-const char* cornerturn_last_error(void); /* "" when the last call on this thread succeeded */
+const char* cornerturn_last_error(void); /* "" if the last call on this thread that returns a status succeeded */
 const char* cornerturn_status_name(cornerturn_status code);
 const char* cornerturn_version(void);
 

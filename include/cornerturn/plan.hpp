@@ -94,10 +94,10 @@ class plan {
   [[nodiscard]] std::string explain() const;
 
   [[nodiscard]] const char* kernel() const noexcept;        // its name in kernels.inc
-  [[nodiscard]] int threads() const noexcept;               // tasks that execute starts
+  [[nodiscard]] int threads() const noexcept;               // most threads that execute uses
   [[nodiscard]] std::int64_t bytes_moved() const noexcept;  // read once + written once
-  // 0 except for rectangles in place. CPU: a twentieth of one or the size of the caches, and a few rows. GPU: at most a
-  // twentieth or 64 MiB, and 255 bytes. device::automatic: the larger of both, once a GPU context exists
+  // 0 except in place. CPU: for a rectangle a twentieth of it or the size of the caches, and a few rows; for many small squares
+  // at most half of an L2 cache a thread. GPU: a twentieth or 64 MiB, and 255 bytes. automatic: the larger, if a GPU is in use
   [[nodiscard]] std::int64_t workspace_bytes() const noexcept;
 
  private:
@@ -108,7 +108,7 @@ class plan {
 struct plan_offer {
   const char* kernel = "";  // its row; never freed
   double time = 0;          // predicted; 1 is the time of a copy of the same bytes
-  const char* bound = "";   // the resource that it exhausts first: "DRAM", "requests", "shared memory", "instructions"
+  const char* bound = "";   // what limits it: "DRAM", "requests", "shared memory", "instructions", "latency" or "nothing"
   const char* reason = "";  // one sentence
   double counts[5] = {};  // GPU, relative to a copy: traffic, wasted DRAM sectors, requests, shared-memory wavefronts,
                           // instructions; the prediction is the sum of each times a constant of the kernel

@@ -1,7 +1,9 @@
 // offers() for the CPU, and for a GPU of the cost table, which need not be present.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +40,23 @@ TEST(offers, are_sorted_and_say_what_binds_them) {
       EXPECT_LE(all[k - 1].time, all[k].time);
     }
   }
+}
+
+// The words of plan.hpp.
+TEST(offers, are_bound_by_a_documented_word) {
+  const std::set<std::string_view> words = {"DRAM", "requests", "shared memory", "instructions", "latency", "nothing"};
+  std::set<std::string_view> seen;
+  for (const char* machine : {"H200", "cpu"}) {
+    for (const std::int64_t rows : {1, 3, 100, 4000}) {
+      for (const std::int64_t bytes : {1, 4, 12}) {
+        for (const plan_offer& one : offers(transpose_problem(rows, 1000, bytes), {.machine = machine, .threads = 1})) {
+          seen.insert(one.bound);
+        }
+      }
+    }
+  }
+  EXPECT_TRUE(std::ranges::includes(words, seen)) << "an offer is bound by another word";
+  EXPECT_GE(seen.size(), 4U);
 }
 
 TEST(offers, of_unaligned_pointers_have_no_aligned_tile) {
