@@ -108,7 +108,7 @@ class plan {
 struct plan_offer {
   const char* kernel = "";  // its row; never freed
   double time = 0;          // predicted; 1 is the time of a copy of the same bytes
-  const char* bound = "";   // what limits it: "DRAM", "requests", "shared memory", "instructions", "latency" or "nothing"
+  const char* bound = "";   // its limit: "DRAM", "requests", "shared memory", "instructions", "latency" or "nothing"
   const char* reason = "";  // one sentence
   double counts[5] = {};  // GPU, relative to a copy: traffic, wasted DRAM sectors, requests, shared-memory wavefronts,
                           // instructions; the prediction is the sum of each times a constant of the kernel
