@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -30,23 +31,47 @@ extern "C" void on_vanished_pages(int) {
   _exit(exit_failure);
 }
 
-// Copies a stream into memory. It stops at the first piece if that is not the begin of an .npy file: /dev/zero never ends.
+void write_all(int to, std::span<const char> bytes, std::int64_t at, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t now = pwrite(to, bytes.data(), bytes.size(), at);
+    if (now < 0) throw failure(fmt::format("{}: no memory for the stream: {}", path, error_text(errno)));
+    bytes = bytes.subspan(static_cast<std::size_t>(now));
+    at += now;
+  }
+}
+
+void check_memory(std::int64_t bytes, const std::string& path) {
+  const std::int64_t memory = std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+  if (bytes <= memory) return;
+  throw failure(
+      fmt::format("{}: the header of this stream announces {}, but this machine has {} of memory, wanted a file", path,
+                  bytes_text(bytes), bytes_text(memory)));
+}
+
+// Copies a stream into memory. A stream may never end, so this function reads up to the size that the .npy header gives, and
+// one piece of anything else.
 void read_stream(int from, int to, const std::string& path) {
   if (isatty(from) == 1) throw failure(fmt::format("{}: is a terminal, wanted an .npy file or a pipe", path));
-  std::vector<char> piece(1 << 20);
+  std::vector<char> piece(1 << 20), front;
+  std::optional<std::int64_t> whole;  // bytes; 0: no .npy file, for which the reader of the header has a sentence
   for (std::int64_t at = 0;;) {
     const ssize_t got = read(from, piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw failure(fmt::format("{}: cannot read: {}", path, error_text(errno)));
     if (got == 0) return;
-    for (ssize_t kept = 0; kept < got;) {
-      const ssize_t now = pwrite(to, piece.data() + kept, static_cast<std::size_t>(got - kept), at + kept);
-      if (now < 0) throw failure(fmt::format("{}: no memory for the stream: {}", path, error_text(errno)));
-      kept += now;
+    const std::span<const char> bytes(piece.data(), static_cast<std::size_t>(got));
+    if (!whole) {
+      front.insert(front.end(), bytes.begin(), bytes.end());
+      whole = npy_file_bytes(std::as_bytes(std::span(front)));
+      if (whole) check_memory(*whole, path);
     }
-    const std::string_view front(piece.data(), std::min<std::size_t>(static_cast<std::size_t>(got), npy_magic.size()));
-    if (at == 0 && !npy_magic.starts_with(front)) return;
+    write_all(to, bytes, at, path);
     at += got;
+    if (whole == 0) return;
+    if (whole && at > *whole) {
+      throw failure(
+          fmt::format("{}: trailing data: the stream goes on after {} bytes, where its array ends", path, *whole));
+    }
   }
 }
 

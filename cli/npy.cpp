@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -15,7 +16,8 @@
 namespace cornerturn::cli {
 namespace {
 
-constexpr std::int64_t max_header_bytes = 64 << 20;  // numpy refuses 10 kB by default; real ones stay below 1 MB
+// numpy.load() refuses 10,000 bytes by default. A dtype of 10,000 fields has 300 kB. A byte can take 60 of memory.
+constexpr std::int64_t max_header_bytes = 1 << 20;
 
 using kind = python_value::kind;
 
@@ -208,6 +210,7 @@ std::int64_t bytes_of(const python_value& descr) {
 
 std::vector<std::int64_t> shape_of(const python_value& shape) {
   if (shape.is != kind::tuple && shape.is != kind::list) bad_field("shape", shape, "a tuple of integers");
+  if (shape.items.size() > 64) bad_field("shape", shape, "at most 64 integers, as in NumPy");
   std::vector<std::int64_t> extents;
   for (std::size_t k = 0; k < shape.items.size(); ++k) {
     const python_value& extent = shape.items[k];
@@ -226,9 +229,8 @@ std::uint32_t little_endian(std::span<const std::byte> bytes) {
   return value;
 }
 
-}  // namespace
-
-npy_header parse_npy_header(std::span<const std::byte> front, std::int64_t file_bytes) {
+// Phases 1 to 5.
+npy_header header_of(std::span<const std::byte> front, std::int64_t file_bytes) {
   npy_header header;
   // 1 magic and version
   const std::string_view text{reinterpret_cast<const char*>(front.data()), front.size()};
@@ -249,12 +251,12 @@ npy_header parse_npy_header(std::span<const std::byte> front, std::int64_t file_
   }
   const std::int64_t length = little_endian(front.subspan(8, length_bytes));
   header.data_offset = static_cast<std::int64_t>(8 + length_bytes) + length;
-  if (header.data_offset > file_bytes) {
+  if (length > max_header_bytes) {
+    throw npy_error(fmt::format("header length is {}, wanted at most {}", length, max_header_bytes));
+  }
+  if (header.data_offset > std::min(file_bytes, static_cast<std::int64_t>(front.size()))) {
     throw npy_error(fmt::format("header length is {}, but only {} bytes follow it in the file", length,
                                 file_bytes - static_cast<std::int64_t>(8 + length_bytes)));
-  }
-  if (length > max_header_bytes || header.data_offset > static_cast<std::int64_t>(front.size())) {
-    throw npy_error(fmt::format("header length is {}, wanted at most {}", length, max_header_bytes));
   }
 
   // 3 the dict
@@ -312,7 +314,13 @@ npy_header parse_npy_header(std::span<const std::byte> front, std::int64_t file_
     }
   }
   header.data_bytes = empty ? 0 : bytes;
+  return header;
+}
 
+}  // namespace
+
+npy_header parse_npy_header(std::span<const std::byte> front, std::int64_t file_bytes) {
+  npy_header header = header_of(front, file_bytes);
   // 6 the data's size against the file's
   const std::int64_t found = file_bytes - header.data_offset;
   if (found != header.data_bytes) {
@@ -322,6 +330,23 @@ npy_header parse_npy_header(std::span<const std::byte> front, std::int64_t file_
                                 elements_text(header.itemsize)));
   }
   return header;
+}
+
+std::optional<std::int64_t> npy_file_bytes(std::span<const std::byte> front) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const std::string_view text{reinterpret_cast<const char*>(front.data()), front.size()};
+  if (text.substr(0, npy_magic.size()) != npy_magic.substr(0, text.size())) return 0;
+  if (text.size() < 12) return std::nullopt;  // magic, version and the longest form of a length
+  const std::size_t length_bytes = text[6] == 1 ? 2 : 4;
+  const std::int64_t length = little_endian(front.subspan(8, length_bytes));
+  if (length <= max_header_bytes && 8 + length_bytes + static_cast<std::size_t>(length) > text.size())
+    return std::nullopt;
+  try {
+    const npy_header header = header_of(front, most);
+    return header.data_bytes > most - header.data_offset ? most : header.data_offset + header.data_bytes;
+  } catch (const npy_error&) {
+    return 0;
+  }
 }
 
 std::string npy_header_bytes(const npy_header& header) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -35,6 +36,10 @@ class npy_error : public std::runtime_error {
 // Errors  npy_error: not an .npy file; unknown version; header truncated or malformed; a key is missing or unknown;
 //         object or unknown dtype; negative extent; sizes above 63 bits; the data size contradicts the header
 [[nodiscard]] npy_header parse_npy_header(std::span<const std::byte> front, std::int64_t file_bytes);
+
+// Effect  returns the bytes of the .npy file that begins so, or nothing if `front` ends within the header.
+//         0: no valid .npy file begins so
+[[nodiscard]] std::optional<std::int64_t> npy_file_bytes(std::span<const std::byte> front);
 
 // Effect  returns the bytes before the data: magic, version, length, dict, padding to a multiple of 64, newline.
 //         The version is header.major, or 2.0 if 1.0 cannot hold the length. data_offset is ignored.

@@ -165,6 +165,7 @@ class BadInput(Case):
         self.refused(npy("'<f4'", "6", bytes(24)), "header field 'shape' is 6, wanted a tuple")
 
     def test_dict(self):
+        self.refused(npy("'|u1'", str((1,) * 65), bytes(1)), "1, 1..., wanted at most 64 integers")
         self.refused(npy("", "", text="{'descr': '<f4', 'shape': (2,)}"), "header has no key 'fortran_order'")
         self.refused(npy("", "", text="{'descr': '<f4', 'fortran_order': False}"), "header has no key 'shape'")
         self.refused(npy("", "", text="{'shape': (2,), 'fortran_order': False}"), "header has no key 'descr'")
@@ -281,6 +282,28 @@ class Streams(Case):
                                stderr=subprocess.PIPE, check=False)
         self.assertEqual((empty.returncode, empty.stdout), (1, b""))
         self.assertIn(b"the file is empty", empty.stderr)
+
+    def test_streams_without_an_end(self):
+        """A stream is read up to the size in its header, or up to the end of one piece without a header."""
+        def fed(begin, more):
+            with subprocess.Popen([COMMAND, "transpose", "-", self.path("out.npy")], stdin=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, bufsize=0) as running:
+                with self.assertRaises(BrokenPipeError):
+                    running.stdin.write(begin)
+                    for _ in range(1000):
+                        running.stdin.write(more)
+                return running.stderr.read().decode()
+
+        piece = bytes(1 << 16)
+        self.assertIn(f"trailing data: the stream goes on after {len(self.good)} bytes, where its array ends", fed(self.good, piece))
+        self.assertIn("header length is 4294967295, wanted at most 1048576", fed(b"\x93NUMPY\x02\0\xff\xff\xff\xff", piece))
+        self.assertIn("header length is 1048628, wanted at most 1048576", fed(npy("", "", text=" " * (1 << 20), version=2), piece))
+        self.assertIn("malformed header", fed(npy("", "", text="(" * 2000, version=2), piece))
+        self.assertIn("not an .npy file", fed(b"\x93NUMPX", piece))
+        self.assertIn("the header of this stream announces 64.0 TiB, but this machine has",
+                      fed(npy("'|u1'", "(%d,)" % 2**46), piece))
+        self.assertIn("the header of this stream announces", fed(npy("'|u1'", "(%d,)" % (2**63 - 1)), piece))
+        self.assertEqual(os.listdir(self.folder), [])
 
     def test_closed_descriptors(self):
         with open(COMMAND, "rb") as program:

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -48,6 +50,24 @@ std::string dict_of(std::string_view descr, std::string_view shape, std::string_
     const std::string said = sentence(file);                           \
     EXPECT_NE(said.find(part), std::string::npos) << "said: " << said; \
   } while (false)
+
+TEST(npy_file_bytes, is_known_when_the_header_is_complete) {
+  for (const int major : {1, 2, 3}) {
+    const std::string file = file_with(dict_of("'<f4'", "(3, 5)"), 60, major);
+    for (std::size_t n = 0; n <= file.size(); ++n) {
+      const auto found = npy_file_bytes(bytes_of(std::string_view(file).substr(0, n)));
+      if (n < file.size() - 60) {
+        EXPECT_EQ(found, std::nullopt) << n;
+      } else {
+        EXPECT_EQ(found, static_cast<std::int64_t>(file.size())) << n;
+      }
+    }
+  }
+  EXPECT_EQ(npy_file_bytes(bytes_of("P")), 0);
+  EXPECT_EQ(npy_file_bytes(bytes_of("\x93NUMPX")), 0);
+  EXPECT_EQ(npy_file_bytes(bytes_of(file_with("{", 0))), 0);
+  EXPECT_EQ(npy_file_bytes(bytes_of(file_with(dict_of("'|u1'", "(9223372036854775807,)"), 0))), INT64_MAX);
+}
 
 TEST(npy_header, reads_what_numpy_writes) {
   for (const int major : {1, 2, 3}) {
