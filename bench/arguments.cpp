@@ -50,18 +50,30 @@ void check_random(const arguments& given) {
 // std::regex compiles and searches by recursion: over brackets, and over repetitions such as (){50000}.
 constexpr std::size_t most_pattern = 200;
 
+// By default libstdc++ tries one way after another, 2^n of them for (a|a)* and n letters. This search takes all ways at once,
+// and refuses references such as \1. A lookahead starts a search at each letter, so several within each other would take n^depth.
+#ifdef __GLIBCXX__
+constexpr auto how = std::regex::ECMAScript | std::regex_constants::__polynomial;
+#else
+constexpr auto how = std::regex::ECMAScript;
+#endif
+
 std::regex regex_of(const std::string& pattern) {
   if (pattern.size() > most_pattern) {
     throw std::invalid_argument(
         fmt::format("--case has {} characters, wanted at most {}", pattern.size(), most_pattern));
   }
   const bool repeats = pattern.find('{') != std::string::npos;
+  const bool looks_ahead = pattern.find("(?=") != std::string::npos || pattern.find("(?!") != std::string::npos;
   try {
-    if (!repeats) return std::regex(pattern);
+    if (!repeats && !looks_ahead) return std::regex(pattern, how);
   } catch (const std::regex_error&) {
   }
   throw std::invalid_argument(fmt::format("--case is \"{}\", wanted a regular expression, such as 'skinny.*b4'{}",
-                                          pattern, repeats ? ", without braces" : ""));
+                                          pattern,
+                                          repeats       ? ", without braces"
+                                          : looks_ahead ? ", without lookahead"
+                                                        : ""));
 }
 
 }  // namespace

@@ -143,8 +143,12 @@ class Usage(Case):
         for pattern, found in (("(" * 60000, "--case has 60000 characters, wanted at most 200"),
                                ("(){50000}", "such as 'skinny.*b4', without braces"),
                                ("(" * 150 + ")" * 150, "--case has 300"),
-                               ("(" * 200, "wanted a regular expression")):
+                               ("(" * 200, "wanted a regular expression"),
+                               ("(?=.*(?=.*!))", "wanted a regular expression, such as 'skinny.*b4', without lookahead"),
+                               ("(.)\\1", "wanted a regular expression")):
             self.says(["bench", "--list", "--case", pattern], found)
+        for pattern in ("(.|.)*!", "(.*)*!", ".*" * 63 + "!"):  # 2^n steps for a name of n letters, or n^63
+            self.says(["bench", "--case", pattern], f'--case is "{pattern}", but no chosen case matches')
         self.assertEqual(self.run_command("bench", "--list", "--json", "--case", "(" * 90 + "a" + ")" * 90).stdout[:1], "[")
 
     def test_words_of_others_are_escaped(self):
