@@ -40,7 +40,7 @@ class _Framework:
         try:
             return numpy.dtype(wanted)
         except TypeError:
-            raise TypeError(f"dtype is {wanted!r}. Wanted: a dtype of NumPy") from None
+            raise TypeError(f"dtype is {_core._shown(wanted)}. Wanted: a dtype of NumPy") from None
 
     def name_of(self, dtype: Any) -> str:
         if not dtype.isnative:
@@ -123,7 +123,7 @@ class _Torch(_Framework):
         import torch
         found = wanted if isinstance(wanted, torch.dtype) else getattr(torch, str(wanted), None)
         if not isinstance(found, torch.dtype):
-            raise TypeError(f"dtype is {wanted!r}. Wanted: a torch.dtype")
+            raise TypeError(f"dtype is {_core._shown(wanted)}. Wanted: a torch.dtype")
         return found
 
     def name_of(self, dtype: Any) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import _core
+from ._core import _kind
 
 _HOST, _CUDA, _CUDA_MANAGED = 1, 2, 13  # device types of DLPack
 _LEGACY_STREAM = 1  # the default stream in CUDA and DLPack
@@ -29,10 +30,6 @@ def _is_jax(x: object) -> bool:
     """Return whether `x` is an array of JAX, whose own ``isinstance`` also knows its tracers."""
     kind = getattr(sys.modules.get("jax"), "Array", None)
     return isinstance(kind, type) and isinstance(x, kind)
-
-
-def _kind(x: object) -> str:
-    return f"{type(x).__module__}.{type(x).__qualname__}".removeprefix("builtins.")
 
 
 def _check_cuda_stream(stream: object, x: Any, kind: str, on_cuda: bool) -> None:

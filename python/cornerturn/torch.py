@@ -683,9 +683,10 @@ class accelerate:
 
     def __init__(self, mode: bool = True, *, devices: Collection[str] = ("cuda",)) -> None:
         if not isinstance(mode, bool):
-            raise TypeError(f"mode is {mode!r}. Wanted: True or False, and the devices by name, as in devices=('cpu',)")
+            raise TypeError(f"mode is {_core._shown(mode)}. Wanted: True or False, and the devices by name, as in "
+                            "devices=('cpu',)")
         if isinstance(devices, str) or not isinstance(devices, Iterable):
-            raise TypeError(f"devices is {devices!r}. Wanted: a sequence, as in devices=('cuda', 'cpu')")
+            raise TypeError(f"devices is {_core._shown(devices)}. Wanted: a sequence, as in devices=('cuda', 'cpu')")
         devices = frozenset(devices)
         if unknown := devices - {"cuda", "cpu"}:
             raise ValueError(f"devices has {sorted(map(str, unknown))}. Wanted: 'cuda' and 'cpu' only")

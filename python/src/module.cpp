@@ -434,6 +434,10 @@ NB_MODULE(_core, m) {
         "Describe each backend of this build: its name, whether it is present, and a sentence.");
 
   // For the Python modules of this package.
+  m.def("_kind", kind_of, "object"_a.none(), nb::sig("def _kind(object: object) -> str"),
+        "Return the name of a class, escaped for a sentence.");
+  m.def("_shown", shown, "object"_a.none(), nb::sig("def _shown(object: object) -> str"),
+        "Return repr(object), escaped for a sentence.");
   m.def("_element_types", entered(element_types), nb::sig("def _element_types() -> list[str]"));
   m.def("_move_memory", entered(move_memory), "src"_a, "dst"_a, "axes"_a, "stream"_a = nb::none(),
         "plan"_a = nb::none(), "threads"_a = 0,

@@ -1,7 +1,5 @@
 #include "text.hpp"
 
-#include <algorithm>
-
 #include "cornerturn/error.hpp"
 
 namespace cornerturn::python {
@@ -9,35 +7,22 @@ namespace {
 
 constexpr Py_ssize_t longest = 200;  // characters; a sentence must stay readable
 
-bool is_plain(std::string_view text) {
-  return text.size() <= static_cast<std::size_t>(longest) &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~' && c != '\\'; });
-}
-
 // Returns a null object, without an error, instead of an exception of Python.
 nb::object checked(PyObject* made) {
   if (made == nullptr) PyErr_Clear();
   return nb::steal(made);
 }
 
-std::string shown_utf8(nb::handle text) {
-  Py_ssize_t length = 0;
-  const char* const found = PyUnicode_AsUTF8AndSize(text.ptr(), &length);
-  if (found != nullptr) return {found, static_cast<std::size_t>(length)};
-  PyErr_Clear();
-  return "?";
-}
-
 std::string escaped(nb::handle text) {
   const nb::object begin =
       checked(PyUnicode_Substring(text.ptr(), 0, longest));  // also of a class that derives from str
   if (!begin.is_valid()) return "?";
-  const bool is_longer = PyUnicode_GetLength(text.ptr()) > longest;
-  const nb::object shown = checked(PyObject_Repr(begin.ptr()));
-  if (!shown.is_valid()) return "?";
-  std::string made = shown_utf8(shown);
-  if (made.size() >= 2) made = made.substr(1, made.size() - 2);  // without the quotes
-  return is_longer ? made + "..." : made;
+  const nb::object utf8 =
+      checked(PyUnicode_AsEncodedString(begin.ptr(), "utf-8", "backslashreplace"));  // lone surrogates
+  if (!utf8.is_valid()) return "?";
+  const std::string_view shown(PyBytes_AsString(utf8.ptr()), static_cast<std::size_t>(PyBytes_Size(utf8.ptr())));
+  const error found(status::ok, std::string(shown));  // which escapes its sentence
+  return found.what() + std::string(PyUnicode_GetLength(text.ptr()) > longest ? "..." : "");
 }
 
 std::string attribute(nb::handle type, const char* name) {
@@ -48,7 +33,6 @@ std::string attribute(nb::handle type, const char* name) {
 }  // namespace
 
 std::string escaped(std::string_view utf8) {
-  if (is_plain(utf8)) return std::string(utf8);
   const nb::object text =
       checked(PyUnicode_DecodeUTF8(utf8.data(), static_cast<Py_ssize_t>(utf8.size()), "backslashreplace"));
   return text.is_valid() ? escaped(text) : "?";
@@ -56,6 +40,11 @@ std::string escaped(std::string_view utf8) {
 
 std::string text_of(nb::handle object) {
   const nb::object text = checked(PyObject_Str(object.ptr()));
+  return text.is_valid() ? escaped(text) : kind_of(object);
+}
+
+std::string shown(nb::handle object) {
+  const nb::object text = checked(PyObject_Repr(object.ptr()));
   return text.is_valid() ? escaped(text) : kind_of(object);
 }
 

@@ -10,12 +10,14 @@ namespace cornerturn::python {
 
 namespace nb = nanobind;
 
-// Returns the first 200 characters of the text. Characters that a terminal would obey or not show are escaped, as in
-// repr() of Python
+// Returns the first 200 characters of the text, escaped as in the sentence of an error
 [[nodiscard]] std::string escaped(std::string_view utf8);
 
 // Returns escaped(str(object)), or the name of its class if str() raises
 [[nodiscard]] std::string text_of(nb::handle object);
+
+// Returns escaped(repr(object)), or the name of its class if repr() raises
+[[nodiscard]] std::string shown(nb::handle object);
 
 // Returns "torch.Tensor", for error sentences
 [[nodiscard]] std::string kind_of(nb::handle object);

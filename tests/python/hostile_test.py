@@ -269,7 +269,7 @@ class Surrogate:
         return "\ud800"
 
 
-Strange = type("\x1b]0;x\a", (), {"__module__": "\ud800"})
+Strange = type("\x1b]0;x\a", (), {"__module__": "\ud800", "__repr__": lambda self: "\x1b[2J\n\ud800" + 999 * "x"})
 
 
 @pytest.mark.parametrize("call,sentence", [
@@ -278,6 +278,13 @@ Strange = type("\x1b]0;x\a", (), {"__module__": "\ud800"})
     (lambda x: ct.matrix_transpose(x, **{"\ud800": 1}), r"has no keyword argument '\\ud800'"),
     (lambda x: ct.matrix_transpose(x, **{"\x1b[2J": 1}), r"has no keyword argument '\\x1b\[2J'"),
     (lambda x: ct.matrix_transpose(Strange()), r"x is a \\ud800.\\x1b\]0;x\\x07\. Wanted"),
+    (lambda x: ct.matrix_transpose(Strange(), alpha=2), r"x is a \\ud800.\\x1b\]0;x\\x07\. Wanted"),
+    (lambda x: ct.matrix_transpose(x, alpha=Strange()), r"alpha is a \\ud800.\\x1b\]0;x\\x07\. Wanted"),
+    (lambda x: ct.matrix_transpose(x, second=Strange()), r"second is a \\ud800.\\x1b\]0;x\\x07, but"),
+    (lambda x: ct.matrix_transpose(x, dtype=Strange()), r"dtype is \\x1b\[2J\\x0a\\ud800x*\.\.\.\. Wanted"),
+    (lambda x: ct.matrix_transpose(x, dtype="\x1b[2J"), r"dtype is '\\x1b\[2J'\. Wanted"),
+    (lambda x: ct.batch([Strange()]), r"x is a \\ud800.\\x1b\]0;x\\x07\. Wanted"),
+    (lambda x: ct.batch(Strange()), r"xs is a \\ud800.\\x1b\]0;x\\x07\. Wanted"),
     (lambda x: ct.rearrange(x, "a\0 b -> b a\0"), r"in which 'a\\x00' is not the name of an axis"),
     (lambda x: ct.rearrange(x, "\ud800 -> \ud800"), r"pattern is '\\ud800 -> \\ud800', which has lone surrogates"),
     (lambda x: ct.rearrange(x, "a b -> b \x1b[2J\u202e"), r"'\\x1b\[2J\\u202e'"),
@@ -288,7 +295,7 @@ Strange = type("\x1b]0;x\a", (), {"__module__": "\ud800"})
 def test_text_is_escaped(call, sentence):
     with pytest.raises(SENTENCES, match=sentence) as found:
         call(np.ones((3, 4)))
-    assert len(str(found.value)) < 2000
+    assert len(str(found.value)) < 2000 and str(found.value).isprintable()
 
 
 @pytest.mark.parametrize("dtype", ["V0", [], "S0", "U0"])
@@ -581,16 +588,26 @@ def test_the_second_array_is_blamed():
         ct.matrix_transpose(whole[:12].reshape(3, 4), out=whole[6:18].reshape(4, 3), second=np.ones((4, 3), "f4"))
 
 
-def test_second_changes_x():
+@pytest.mark.parametrize("number", range(6))
+def test_second_changes_x(number):
+    """All attributes of second are read before the look at x."""
     x = filled(np.ndarray, (300, 400), 1)
+    asked = []
 
     class Changing(np.ndarray):
         def __getattr__(self, name):
-            emptied(x)
+            asked.append(name)
+            if len(asked) == number + 1:
+                emptied(x)
             raise AttributeError(name)
 
-    with pytest.raises(SENTENCES):
-        ct.matrix_transpose(x, second=filled(Changing, (400, 300), 1))
+    second = filled(Changing, (400, 300), 1)
+    try:
+        y = ct.matrix_transpose(x, second=second, beta=1)
+    except SENTENCES:
+        assert len(asked) > number
+        return
+    assert len(asked) <= number and np.all(y == 2)
 
 
 # ---- plans and batches themselves ----
