@@ -8,6 +8,7 @@ import pty
 import random
 import resource
 import select
+import shutil
 import signal
 import stat
 import struct
@@ -346,6 +347,28 @@ class Streams(Case):
 
 class Output(Case):
     good = BadInput.good
+
+    def test_the_kernel_follows_links(self):
+        """Where the kernel refuses to follow a link, the command neither reads nor replaces its target."""
+        if shutil.which("strace") is None or subprocess.run(["strace", "-o", "/dev/null", "true"], stderr=subprocess.PIPE).returncode:
+            self.skipTest("strace makes system calls fail")
+        source, link = self.write("in.npy", self.good), self.path("link.npy")
+        self.write("target.npy", b"before")
+        os.symlink("target.npy", link)
+        environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}  # which wants to trace, too
+        failures = 0
+        for call in ("openat", "newfstatat"):
+            for when in (1, 2, 3):
+                done = subprocess.run(["strace", "-o", "/dev/null", "-P", link, "-e", f"inject={call}:error=EACCES:when={when}",
+                                       COMMAND, "transpose", "--quiet", source, link], stderr=subprocess.PIPE, env=environment)
+                self.assertTrue(os.path.islink(link))
+                if done.returncode != 0:
+                    failures += 1
+                    self.assertIn(b"cornerturn: " + link.encode() + b": cannot be opened: Permission denied\n", done.stderr)
+                    self.assertEqual(self.read("target.npy"), b"before")
+                self.write("target.npy", b"before")
+        self.assertGreaterEqual(failures, 2)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["in.npy", "link.npy", "target.npy"])
 
     def test_existing_output_is_replaced_whole(self):
         source = self.write("in.npy", self.good)
