@@ -10,7 +10,7 @@ from collections.abc import Hashable
 from typing import Any
 
 from . import _core
-from ._frameworks import _check_cuda_stream, _is, _is_jax, _kind, _memory_of_cupy
+from ._frameworks import _check_cuda_stream, _is, _is_jax, _kind, _memory_of_cupy, check_meaning, dressed, transposed_view
 
 # The names of element types in NumPy, ml_dtypes and PyTorch, and in the library, whose float8_e4m3 is float8_e4m3fn there.
 # ml_dtypes.float8_e4m3 is another type, with infinities.
@@ -69,6 +69,7 @@ class _Framework:
             raise TypeError(f"{name} is a {_kind(other)}, but x is a {self.name}. Wanted: a {self.name}")
         if hasattr(other, "filled"):
             raise TypeError(f"{name} is a masked array, whose mask would be lost. Wanted: {name}.filled()")
+        check_meaning(other, (name, "Arithmetic"))
         if name == "out" and not self.read(other, "flags").writeable:
             raise ValueError("out is read-only")
         return other
@@ -104,7 +105,7 @@ class _Framework:
                             types, **math, scale=None if scale is None else self.memory(scale), stream=self.current_stream(),
                             threads=threads)
         self.wrote(made, stream, x, *(one for one in (second, scale) if one is not None))
-        return made
+        return dressed(made, transposed_view(x, axes)) if out is None and _is(x, "numpy", "ndarray") else made
 
 
 class _Torch(_Framework):

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from . import _core
-from ._frameworks import _check_cuda_stream, _check_out, _is, _kind
+from ._frameworks import _check_cuda_stream, _check_out, _is, _kind, check_meaning, dressed, transposed_view
 
 
 class batch:
@@ -193,8 +193,10 @@ def _check_item(number: int, x: Any, name: str) -> None:
         if kind == "torch.Tensor":
             from . import torch as with_torch
             with_torch._check_batch_item(x, name)
-        elif kind == "numpy.ndarray" and name == "out" and not x.flags.writeable:
-            raise ValueError("out is read-only")
+        elif kind == "numpy.ndarray":
+            check_meaning(x, (name, "A batch"))
+            if name == "out" and not x.flags.writeable:
+                raise ValueError("out is read-only")
     except (TypeError, ValueError) as found:
         raise _of_item(number, found) from None
 
@@ -212,4 +214,4 @@ def _empty(number: int, x: Any, axes: Sequence[int] | str | None) -> Any:
         with x.device:
             return cupy.empty(shape, x.dtype)
     import numpy
-    return numpy.empty(shape, x.dtype)
+    return dressed(numpy.empty(shape, x.dtype), transposed_view(x, order))

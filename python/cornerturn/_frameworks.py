@@ -109,6 +109,49 @@ def _check_out(x: Any, out: Any, kind: str) -> None:
             raise ValueError(f"out has {name} {getattr(out, name)}, but x has {getattr(x, name)}. Wanted: equal")
 
 
+# ---- classes that derive from numpy.ndarray ----
+
+# The methods by which a class gives a meaning to its numbers, such as a unit, and by which NumPy keeps this meaning.
+_MEANING = {"__array_finalize__", "__array_wrap__", "__array_ufunc__", "__array_function__"}
+
+
+def _has_meaning(x: object, own: bool = False) -> bool:
+    """Return whether the class of `x` has such a method; `own`: also a class of NumPy itself, such as numpy.matrix."""
+    import numpy
+    for one in type(x).__mro__:
+        if one is numpy.ndarray:
+            return False
+        if not _MEANING.isdisjoint(vars(one)) and (own or one.__module__.partition(".")[0] != "numpy"):
+            return True
+    return False
+
+
+def check_meaning(x: Any, name_and_work: tuple[str, str]) -> None:
+    """Refuse an array whose numbers have a meaning, for work that reads and writes numbers alone."""
+    if _has_meaning(x):
+        name, work = name_and_work
+        raise TypeError(f"{name} is a {_kind(x)}, whose class gives a meaning to its numbers, such as a unit. {work} would "
+                        f"ignore it. Wanted: {name}.view(numpy.ndarray)")
+
+
+def transposed_view(x: Any, axes: tuple[int, ...]) -> Any:
+    """Return numpy.transpose of `x`, whose class a result gets, or None if the class has no meaning."""
+    if not _has_meaning(x, own=True):
+        return None
+    import numpy
+    view = numpy.transpose(x, axes)
+    shape = numpy.ndarray.shape.__get__
+    if not _is(view, "numpy", "ndarray") or shape(view) != tuple(shape(x)[k] for k in axes):
+        raise TypeError(f"x is a {_kind(x)}, of which numpy.transpose makes no array with its axes permuted. Wanted: "
+                        "x.view(numpy.ndarray)")
+    return view
+
+
+def dressed(made: Any, view: Any) -> Any:
+    """Return the new ndarray `made` as an array of the class of `view`, with its meaning."""
+    return made if view is None or not _has_meaning(view, own=True) else view.__array_wrap__(made)
+
+
 # ---- CuPy ----
 
 def _memory_of_cupy(x: Any) -> object:
@@ -146,7 +189,8 @@ def _borrow(x: Any, stream: int | None) -> tuple[object, int | None]:
         if not isinstance(interface, dict):
             raise TypeError(f"__cuda_array_interface__ of a {_kind(x)} is a {_kind(interface)}. Wanted: a dict")
         return interface, interface.get("stream")
-    if not hasattr(x, "__dlpack__") or not hasattr(x, "__dlpack_device__"):
+    # Looked up in the class: an object that passes on all attributes of an array, as Pint's quantities do, is another thing.
+    if not hasattr(type(x), "__dlpack__") or not hasattr(type(x), "__dlpack_device__"):
         raise TypeError(f"x is a {_kind(x)}. Wanted: an array of NumPy, PyTorch, CuPy or JAX, or an object with "
                         "__cuda_array_interface__ or __dlpack__")
     wanted: dict[str, Any] = {"stream": stream or _LEGACY_STREAM} if _is_on_cuda(x) else {}

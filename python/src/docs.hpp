@@ -48,7 +48,8 @@ saturate : bool, default True
 Returns
 -------
 array
-    `out`, or a new packed array of the framework and on the device of `x`.
+    `out`, or a new packed array of the framework and on the device of `x`. A class derived from
+    ``numpy.ndarray`` keeps its unit.
 
 Raises
 ------

@@ -102,7 +102,7 @@ door::door(nb::handle array, const char* name, access wanted) : array_(nb::borro
   if (numpy::is_array(array)) {
     how_ = kind::numpy;
     numpy::check_array(array, name);
-    if (wanted == access::write) numpy::check_writable(array, name);
+    if (wanted == access::write) numpy::check_target(array, name);
   } else if (torch::has_memory(array, name)) {
     how_ = kind::torch;
   } else {

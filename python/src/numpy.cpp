@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "element.hpp"
+#include "entry.hpp"
+#include "memory.hpp"
 
 namespace cornerturn::python::numpy {
 namespace {
@@ -46,6 +48,15 @@ void check_class(nb::handle x, const char* name) {
           .c_str());
 }
 
+// A derived class may give its numbers a meaning, such as a unit. Its own code decides what a result has of it.
+nb::object ask_class(const char* question, nb::handle first, nb::handle second) {
+  return until_exit([&] { return nb::object(frameworks(question)(first, second)); });
+}
+
+void check_meaning(nb::handle x, const char* name, const char* work) {
+  if (!PyArray_CheckExact(x.ptr())) static_cast<void>(ask_class("check_meaning", x, nb::make_tuple(name, work)));
+}
+
 nb::object empty(nb::handle x, const axis_list& axes) {
   npy_intp extents[most_axes];
   for (int k = 0; k < axes.count; ++k) extents[k] = PyArray_DIM(array(x), axes.at[k]);
@@ -64,7 +75,8 @@ void check_out(nb::handle x, nb::handle out) {
     throw nb::type_error(("out is a " + kind_of(out) + ", but x is a numpy.ndarray. Wanted: a numpy.ndarray").c_str());
   }
   check_class(out, "out");
-  check_writable(out, "out");
+  check_meaning(x, "x", "A copy to out");
+  check_target(out, "out");
   if (!PyArray_EquivTypes(PyArray_DESCR(array(x)), PyArray_DESCR(array(out)))) {
     throw error(status::invalid_argument,
                 "out has dtype " + dtype_text(out) + ", but x has " + dtype_text(x) + ". Wanted: equal dtypes");
@@ -85,6 +97,11 @@ void check_writable(nb::handle x, const char* name) {
   if (PyArray_FailUnlessWriteable(array(x), name) < 0) throw nb::python_error();
 }
 
+void check_target(nb::handle out, const char* name) {
+  check_meaning(out, name, "A copy to out");
+  check_writable(out, name);
+}
+
 view look_at(nb::handle x) {
   PyArrayObject* const it = array(x);
   if (refers(x)) check_elements(x, "an array");  // x.__setstate__() replaces the dtype
@@ -103,12 +120,15 @@ nb::object permute(nb::handle x, const request& asked, nb::handle out, const pla
   check_array(x, "x");
   if (!out.is_none()) check_out(x, out);
   const axis_list axes = resolve(asked, PyArray_NDIM(array(x)));
+  nb::object like;
+  if (out.is_none() && !PyArray_CheckExact(x.ptr())) like = ask_class("transposed_view", x, to_tuple(axes));
   const nb::object made = out.is_none() ? empty(x, axes) : nb::borrow(out);
   // 2. None runs.
   const view from = look_at(x), to = look_at(made);
   check_shape(from, axes, to);
   run(from, axes, to, {.held = held, .threads = asked.threads});
-  return made;
+  // 3. Python code may run.
+  return like.is_valid() ? ask_class("dressed", made, like) : made;
 }
 
 nb::object transpose_in_place(nb::handle x, int threads) {

@@ -12,8 +12,9 @@ namespace cornerturn::python::numpy {
 [[nodiscard]] bool is_array(nb::handle x);
 [[nodiscard]] bool is_exactly_array(nb::handle x);
 
-// Effect  copies x with permuted axes to out, or to a new ndarray; derived classes of ndarray are accepted
-// Errors  TypeError: elements are Python objects; x is masked; out is not an ndarray. ValueError: out's shape or dtype
+// Effect  copies x with permuted axes to out, or to a new array, of the class that numpy.transpose would return
+// Errors  TypeError: elements are Python objects; x is masked; out is not an ndarray, or x or out has a unit. ValueError: out's
+//         shape or dtype
 nb::object permute(nb::handle x, const request& asked, nb::handle out, const planned* held);
 
 // Effect  transposes the last two axes of x in place: see move.hpp
@@ -26,6 +27,9 @@ void check_array(nb::handle x, const char* name);
 
 // Errors  ValueError: x is read-only. May run Python code: some views of NumPy warn
 void check_writable(nb::handle x, const char* name);
+
+// Errors  ValueError: out is read-only. TypeError: its class gives a meaning to its numbers, such as a unit
+void check_target(nb::handle out, const char* name);
 
 // Returns the memory and layout of an ndarray, as its C struct has them; x owns the extents and strides
 [[nodiscard]] view look_at(nb::handle x);

@@ -149,6 +149,125 @@ def test_classes_that_derive_from_ndarray(tmp_path):
         ct.matrix_transpose(np.ma.masked_equal([[1, 2], [3, 4]], 2))
 
 
+class Measured(np.ndarray):
+    """Numbers with a unit, as NumPy's manual writes such classes, and with a name for each axis."""
+
+    def __new__(cls, values, unit, names):
+        made = np.asarray(values).view(cls)
+        made.unit, made.names = unit, names
+        return made
+
+    def __array_finalize__(self, of):
+        self.unit, self.names = getattr(of, "unit", None), getattr(of, "names", None)
+
+    def transpose(self, *axes):
+        made = super().transpose(*axes)
+        made.names = "".join(self.names[k] for k in (axes[0] if len(axes) == 1 else axes))
+        return made
+
+
+class Wrapped(np.ndarray):
+    """Numbers with a unit that only the method __array_wrap__ passes on."""
+
+    def __array_wrap__(self, made, context=None, return_scalar=False):
+        made = made.view(Wrapped)
+        made.unit = self.unit
+        return made
+
+    def transpose(self, *axes):
+        return self.__array_wrap__(super().transpose(*axes))
+
+
+RESULTS = {
+    "permute_dims": ct.permute_dims, "rearrange": lambda x, axes: ct.rearrange(x, "a b c -> " + " ".join("abc"[k] for k in axes)),
+    "threads": lambda x, axes: ct.permute_dims(x, axes, threads=1), "plan": lambda x, axes: ct.plan(x, axes)(x),
+    "same dtype": lambda x, axes: ct.permute_dims(x, axes, dtype=x.dtype),
+}
+
+
+@pytest.mark.parametrize("axes", [(0, 1, 2), (2, 0, 1), (0, 2, 1)], ids=str)
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_result_has_the_class_and_the_unit_of_numpys_transpose(name, axes):
+    x = Measured(unique((3, 4, 5), "f4"), "m", "xyz")
+    found, wanted = RESULTS[name](x, axes), np.transpose(x, axes)
+    assert type(found) is Measured and (found.unit, found.names) == (wanted.unit, wanted.names)
+    assert found.flags.c_contiguous and same_bits(found, np.ascontiguousarray(wanted))
+    assert not np.shares_memory(found, x)
+    x = unique((3, 4, 5), "f4").view(Wrapped)
+    x.unit = "s"
+    found = RESULTS[name](x, axes)
+    assert type(found) is Wrapped and found.unit == "s" and same_bits(found, np.ascontiguousarray(np.transpose(x, axes)))
+
+
+@pytest.mark.parametrize("make", [
+    lambda: np.matrix([[1.0, 2], [3, 4]]), lambda: np.zeros((2, 3), "f4,i4").view(np.recarray), lambda: np.char.asarray([["a", "b"]]),
+], ids=["matrix", "recarray", "chararray"])
+def test_classes_of_numpy_stay(make):
+    x = make()
+    wanted = x.T.copy()
+    for found in (ct.matrix_transpose(x), ct.plan(x)(x), ct.batch([x])()[0]):
+        assert type(found) is type(wanted) and same_bits(found, wanted)
+    ct.matrix_transpose(x, out=np.zeros_like(wanted))
+    if x.dtype == np.float64:
+        doubled = ct.matrix_transpose(x, alpha=2)
+        assert type(doubled) is np.matrix and same_bits(doubled, 2 * x.T)
+
+
+def test_units_are_refused_where_they_would_be_lost():
+    x = Measured(unique((3, 4), "f4"), "m", "xy")
+    plain, out = np.array(x), np.zeros((4, 3), "f4")
+    with_unit = Measured(out.copy(), "km", "yx")
+    for call in (lambda: ct.matrix_transpose(x, out=out), lambda: ct.matrix_transpose(x, out=with_unit),
+                 lambda: ct.matrix_transpose(plain, out=with_unit), lambda: ct.plan(x, out=out)(x, out=out),
+                 lambda: ct.plan(plain, out=out)(plain, out=with_unit), lambda: ct.batch([x]), lambda: ct.batch([plain, x]),
+                 lambda: ct.batch([plain], out=[with_unit]), lambda: ct.matrix_transpose(x, alpha=2),
+                 lambda: ct.matrix_transpose(x, dtype="f8"), lambda: ct.matrix_transpose(plain, second=with_unit),
+                 lambda: ct.matrix_transpose(plain, alpha=2, out=with_unit),
+                 lambda: ct._core._move_memory(plain, with_unit, (1, 0), None)):
+        with pytest.raises(TypeError, match=r"Measured, whose class gives a meaning to its numbers.*Wanted: .*\.view\(numpy.ndarray\)"):
+            call()
+        assert not out.any() and not with_unit.any()
+    assert type(ct.transpose_inplace_(x)) is Measured and x.unit == "m"
+    assert same_bits(np.array(ct.batch([np.array(x)])()[0]), np.array(x).T.copy())
+
+
+def test_a_class_whose_transpose_is_another_thing():
+    class Strange(np.ndarray):
+        def __array_finalize__(self, of):
+            pass
+
+        def transpose(self, *axes):
+            return [1, 2]
+
+    with pytest.raises(TypeError, match="of which numpy.transpose makes no array with its axes permuted"):
+        ct.matrix_transpose(np.zeros((2, 3)).view(Strange))
+
+
+def test_an_object_that_passes_on_the_attributes_of_an_array():
+    """As Pint's quantities do: a copy of the array alone would lose the unit."""
+    class Quantity:
+        def __init__(self, values):
+            self.values = values
+
+        def __getattr__(self, name):
+            return getattr(self.values, name)
+
+    x = Quantity(np.ones((2, 3)))
+    for call in (lambda: ct.matrix_transpose(x), lambda: ct.matrix_transpose(x, out=np.zeros((3, 2))), lambda: ct.plan(x),
+                 lambda: ct.batch([x]), lambda: ct.matrix_transpose(x, alpha=2), lambda: ct.transpose_inplace_(x)):
+        with pytest.raises(TypeError, match=r"x is a \S*Quantity\. Wanted"):
+            call()
+
+
+def test_astropy():
+    units = pytest.importorskip("astropy.units")
+    x = unique((3, 4), "f8") * units.m
+    found = ct.matrix_transpose(x)
+    assert found.unit == units.m and np.array_equal(found, x.T) and found.flags.c_contiguous
+    with pytest.raises(TypeError, match="Quantity, whose class gives a meaning"):
+        ct.matrix_transpose(x, out=np.zeros((4, 3)) * units.km)
+
+
 def test_reads_what_is_read_only():
     x = unique((20, 30), "f4")
     x.flags.writeable = False
