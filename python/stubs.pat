@@ -19,7 +19,7 @@ _core.permute_dims:
         \doc
 
 _core.rearrange:
-    def rearrange(x: Array, /, pattern: str, *, out: Array | None = None, stream: object = None, threads: int = 0, dtype: object = None, alpha: complex = 1, beta: complex | None = None, conj: bool = False, second: object = None, scale: object = None, saturate: bool = True) -> Array:
+    def rearrange(x: Array, /, pattern: str, *, out: Array | None = None, stream: object = None, threads: int = 0, dtype: object = None, alpha: complex = 1, beta: complex | None = None, conj: bool = False, second: object = None, scale: object = None, saturate: bool = True, **sizes: int) -> Array:
         \doc
 
 _core.transpose_inplace_:

@@ -15,7 +15,7 @@ import numpy
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from . import _core, _jax_sharding
+from . import _core, _jax_sharding, _patterns
 from ._frameworks import _kind
 
 __all__ = ["matrix_transpose", "permute_dims", "rearrange"]
@@ -192,7 +192,11 @@ def matrix_transpose(x: jax.Array) -> jax.Array:
     return _permuted(x, _core._resolve_axes(None, x.ndim))
 
 
-def rearrange(x: jax.Array, pattern: str) -> jax.Array:
-    """Permute the axes by name, as in ``"n c h w -> n h w c"``; see `permute_dims`."""
+def rearrange(x: jax.Array, pattern: str, **sizes: int) -> jax.Array:
+    """Permute, split and join the axes by name, as in ``"b (h w) c -> b c h w", h=8``; see `cornerturn.rearrange`."""
     x = _array(x)
+    if sizes or _core._splits_or_joins(pattern):
+        found = _core._parts_of_pattern(pattern, x.ndim)
+        parts, axes, joined = _patterns.extents(found, x.shape, pattern, sizes)
+        return _permuted(x.reshape(parts), axes).reshape(joined)
     return _permuted(x, _core._axes_of_pattern(pattern, x.ndim))

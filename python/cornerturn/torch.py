@@ -20,7 +20,7 @@ import torch
 from torch.autograd import forward_ad
 from torch.autograd.function import _SingleLevelFunction
 
-from . import _core
+from . import _core, _patterns
 from ._frameworks import _check_cuda_stream, _kind
 
 __all__ = ["accelerate", "matrix_transpose", "permute_dims", "rearrange", "transpose_inplace_"]
@@ -356,9 +356,11 @@ _sharding: list[Any] = []
 
 # ---- the functions ----
 
-def _axes_or_refusal(kind: str, axes: Any, rank: int) -> tuple[tuple[int, ...] | None, bool, str]:
-    """Return the axes, or whether a TypeError is due and its sentence."""
+def _axes_or_refusal(kind: str, axes: Any, rank: int) -> tuple[Any, bool, str]:
+    """Return the axes or the parts of a pattern, or whether a TypeError is due and its sentence."""
     try:
+        if kind == "parts":
+            return _core._parts_of_pattern(axes, rank), False, ""
         if kind == "pattern":
             return _core._axes_of_pattern(axes, rank), False, ""
         return _core._axes_of_sequence(axes, rank), False, ""
@@ -371,8 +373,18 @@ def _axes_or_refusal(kind: str, axes: Any, rank: int) -> tuple[tuple[int, ...] |
 _axes_or_refusal._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
-def _resolved(kind: str, axes: Any, rank: int) -> list[int]:
-    """Return a permutation. The compiler traces this function."""
+def _splits_or_joins(pattern: Any) -> bool:
+    try:
+        return _core._splits_or_joins(pattern)
+    except (TypeError, ValueError):  # no text: the function that takes the pattern refuses it
+        return False
+
+
+_splits_or_joins._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+
+def _resolved(kind: str, axes: Any, rank: int) -> list[Any]:
+    """Return a permutation, or the parts of a pattern. The compiler traces this function."""
     if kind == "axes":
         if isinstance(axes, (str, set, frozenset, dict)) or axes is None:
             raise TypeError(f"axes is a {type(axes).__name__}. Wanted: a sequence with one integer for each axis of x")
@@ -478,8 +490,16 @@ def matrix_transpose(x: torch.Tensor, *, out: torch.Tensor | None = None) -> tor
     return _operate(x, list(_core._resolve_axes(None, x.ndim)), out)
 
 
-def rearrange(x: torch.Tensor, pattern: str, *, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Permute the axes by name, as in ``"n c h w -> n h w c"``; see `permute_dims`."""
+def rearrange(x: torch.Tensor, pattern: str, *, out: torch.Tensor | None = None, **sizes: int) -> torch.Tensor:
+    """Permute, split and join the axes by name, as in ``"b (h w) c -> b c h w", h=8``; see `cornerturn.rearrange`."""
+    if sizes or _splits_or_joins(pattern):
+        _check_tensors(x, out)
+        names, order, joins = _resolved("parts", pattern, x.ndim)
+        parts, axes, joined = _patterns.extents((names, order, joins), x.shape, pattern, sizes)
+        if out is None:
+            return permute_dims(x.reshape(parts), axes).reshape(joined)
+        permute_dims(x.reshape(parts), axes, out=_patterns.with_parts(out, "out", joined, [parts[k] for k in axes]))
+        return out
     if torch.compiler.is_compiling():
         return _operate(x, _resolved("pattern", pattern, x.ndim), out)
     if isinstance(pattern, str):

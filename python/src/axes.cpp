@@ -5,14 +5,13 @@
 #include <utility>
 
 #include "cornerturn/error.hpp"
+#include "pattern.hpp"
 #include "text.hpp"
 
 namespace cornerturn::python {
 namespace {
 
 [[noreturn]] void refuse(const std::string& sentence) { throw error(status::invalid_argument, sentence); }
-
-std::string number_of_axes(int count) { return std::to_string(count) + (count == 1 ? " axis" : " axes"); }
 
 [[noreturn]] void refuse_type(const std::string& name, nb::handle found, const char* wanted) {
   throw nb::type_error((name + " is a " + kind_of(found) + ". Wanted: " + wanted).c_str());
@@ -83,90 +82,9 @@ axis_list permutation(const axis_list& given, const std::string& beyond_int, int
   return made;
 }
 
-// ---- patterns: names on both sides of "->", and "..." for axes without names ----
-
-struct names {
-  int count = 0;
-  int ellipsis = -1;  // position of "..." in `at`
-  std::array<std::string_view, most_axes> at;
-};
-
-bool is_name(std::string_view word) {
-  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  if (!letter(word[0])) return false;
-  for (const char c : word) {
-    if (!letter(c) && !(c >= '0' && c <= '9') && c != '_') return false;
-  }
-  return true;
-}
-
-names split(std::string_view side, std::string_view pattern) {
-  constexpr std::string_view blanks = " \t\n";
-  names found;
-  while (true) {
-    const std::size_t begin = side.find_first_not_of(blanks);
-    if (begin == std::string_view::npos) return found;
-    side.remove_prefix(begin);
-    const std::string_view word = side.substr(0, side.find_first_of(blanks));
-    side.remove_prefix(word.size());
-    if (word == "...") {
-      if (found.ellipsis >= 0) refuse("pattern is '" + escaped(pattern) + "', with '...' twice on one side");
-      found.ellipsis = found.count;
-    } else if (!is_name(word)) {
-      refuse("pattern is '" + escaped(pattern) + "', in which '" + escaped(word) +
-             "' is not the name of an axis. Wanted: only names and '...', because a pattern permutes axes and does not "
-             "join or split them");
-    }
-    for (int k = 0; k < found.count; ++k) {
-      if (found.at[k] == word)
-        refuse("pattern is '" + escaped(pattern) + "', with '" + escaped(word) + "' twice on one side");
-    }
-    if (found.count == most_axes) refuse("pattern is '" + escaped(pattern) + "', which names more than 64 axes");
-    found.at[found.count++] = word;
-  }
-}
-
-int position_of(std::string_view word, const names& in) {
-  for (int k = 0; k < in.count; ++k) {
-    if (in.at[k] == word) return k;
-  }
-  return -1;
-}
-
-void check_names(const names& names_here, const names& names_there, const char* side, std::string_view pattern) {
-  for (int k = 0; k < names_here.count; ++k) {
-    if (position_of(names_here.at[k], names_there) >= 0) continue;
-    refuse("pattern is '" + escaped(pattern) + "', and '" + escaped(names_here.at[k]) + "' is missing on the " + side +
-           ". Wanted: equal sets of names on both sides");
-  }
-}
-
-axis_list from_pattern(std::string_view pattern, int rank) {
-  const std::size_t arrow = pattern.find("->");
-  if (arrow == std::string_view::npos || pattern.find("->", arrow + 2) != std::string_view::npos) {
-    refuse("pattern is '" + escaped(pattern) + "', wanted one '->', as in 'n c h w -> n h w c'");
-  }
-  const names from = split(pattern.substr(0, arrow), pattern);
-  const names to = split(pattern.substr(arrow + 2), pattern);
-  check_names(from, to, "right", pattern);
-  check_names(to, from, "left", pattern);
-  const bool open = from.ellipsis >= 0;
-  const int named = from.count - (open ? 1 : 0);
-  const int unnamed = rank - named;
-  if (unnamed < 0 || (!open && unnamed > 0)) {
-    refuse("pattern is '" + escaped(pattern) + "', which is for " + number_of_axes(named) + (open ? " or more" : "") +
-           ", but x has " + number_of_axes(rank));
-  }
-  axis_list made{.count = 0, .at = {}};
-  for (int k = 0; k < to.count; ++k) {
-    const int position = position_of(to.at[k], from);
-    const int axis = open && position > from.ellipsis ? position + unnamed - 1 : position;
-    for (int step = 0; step < (position == from.ellipsis ? unnamed : 1); ++step) made.at[made.count++] = axis + step;
-  }
-  return made;
-}
-
 }  // namespace
+
+std::string number_of_axes(int count) { return std::to_string(count) + (count == 1 ? " axis" : " axes"); }
 
 request request_of(nb::handle axes) {
   if (axes.is_none()) return {};
@@ -184,7 +102,7 @@ request pattern_of(nb::handle pattern) {
 axis_list resolve(const request& asked, int rank) {
   if (rank > most_axes) refuse("x has " + number_of_axes(rank) + ", wanted 64 or fewer");
   if (asked.how == request::kind::axes) return permutation(asked.axes, asked.beyond, rank);
-  if (asked.how == request::kind::pattern) return from_pattern(asked.pattern, rank);
+  if (asked.how == request::kind::pattern) return axes_of_pattern(asked.pattern, rank);
   if (rank < 2) refuse("x has " + number_of_axes(rank) + ", wanted 2 or more: the last two are swapped");
   axis_list made{.count = rank, .at = {}};
   for (int k = 0; k < rank; ++k) made.at[k] = k;

@@ -50,6 +50,9 @@ struct request {
 // Errors  ValueError: x has too few axes; the axes are not a permutation; the pattern is invalid or has another rank
 [[nodiscard]] axis_list resolve(const request& asked, int rank);
 
+// Returns "1 axis" or "3 axes"
+[[nodiscard]] std::string number_of_axes(int count);
+
 // Returns the axes, or with extents the extents of these axes.
 [[nodiscard]] nb::tuple to_tuple(const axis_list& axes, const std::int64_t* extents = nullptr);
 

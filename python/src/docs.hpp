@@ -109,12 +109,13 @@ Examples
 )";
 
 inline constexpr const char* rearrange_doc =
-    R"(rearrange($module, x, /, pattern, *, out=None, stream=None, threads=0, dtype=None, alpha=1, beta=None, conj=False, second=None, scale=None, saturate=True)
+    R"doc(rearrange($module, x, /, pattern, *, out=None, stream=None, threads=0, dtype=None, alpha=1, beta=None, conj=False, second=None, scale=None, saturate=True, **sizes)
 --
 
-Permute the axes by name into a new array.
+Permute, split and join the axes by name into a new array.
 
-The patterns have the syntax of einops, but only permute axes: no axis is split or joined.
+This function takes the patterns of ``einops.rearrange``. It copies the data, and never returns
+a view.
 
 Parameters
 ----------
@@ -122,7 +123,10 @@ x : array
     See `matrix_transpose`.
 pattern : str
     The names of the axes of `x`, ``->``, and these names in the order of the result.
-    ``...`` on both sides means all axes without a name.
+    ``...`` on both sides means all axes without a name. ``(h w)`` splits an axis on the left,
+    and joins axes on the right. ``1`` or ``()`` is an axis of extent 1.
+**sizes : int
+    The sizes of axes by name: of all axes in a ``(h w)`` on the left but one.
 out, stream, threads, dtype, alpha, beta, conj, second, scale, saturate : optional
     See `matrix_transpose`.
 
@@ -139,7 +143,9 @@ Examples
 (8, 32, 64, 3)
 >>> ct.rearrange(images, "... h w -> ... w h").shape
 (8, 3, 64, 32)
-)";
+>>> ct.rearrange(images, "n c (h i) (w j) -> n (h w) (i j c)", i=16, j=16).shape
+(8, 8, 768)
+)doc";
 
 inline constexpr const char* transpose_inplace_doc = R"(transpose_inplace_($module, x, /, *, stream=None, threads=0)
 --

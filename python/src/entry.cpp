@@ -48,10 +48,16 @@ bool is(PyObject* name, const char* text) { return PyUnicode_CompareWithASCIIStr
   refuse(how, " has no keyword argument '" + name + "'. Wanted: one of " + wanted);
 }
 
+void put(nb::object& dict, PyObject* name, PyObject* value) {
+  if (!dict.is_valid()) dict = nb::dict();
+  if (PyDict_SetItem(dict.ptr(), name, value) < 0) throw nb::python_error();
+}
+
 void assign(const signature& how, PyObject* name, PyObject* value, arguments& sorted) {
   for (std::size_t k = 0; k < how.parameters.size(); ++k) {
     const parameter& one = how.parameters[k];
     if (!is(name, one.name)) continue;
+    if (!one.has_name && how.sizes) break;  // an axis of the pattern may have the name x
     if (!one.has_name) refuse(how, " takes " + std::string(one.name) + " by position only. Wanted: no name before it");
     PyObject*& place = sorted.*one.value;
     if (static_cast<int>(k) < how.positional && place != nullptr)
@@ -61,10 +67,9 @@ void assign(const signature& how, PyObject* name, PyObject* value, arguments& so
   }
   for (const char* one : math_names) {
     if (!how.math || !is(name, one)) continue;
-    if (!sorted.math.is_valid()) sorted.math = nb::dict();
-    if (PyDict_SetItem(sorted.math.ptr(), name, value) < 0) throw nb::python_error();
-    return;
+    return put(sorted.math, name, value);
   }
+  if (how.sizes) return put(sorted.sizes, name, value);
   refuse_name(how, text_of(name));
 }
 

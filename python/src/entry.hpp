@@ -11,7 +11,7 @@
 
 namespace cornerturn::python {
 
-// The arguments of one call. All but `math` are borrowed.
+// The arguments of one call. All but the two dicts are borrowed.
 struct arguments {
   PyObject* x = nullptr;
   PyObject* how = nullptr;  // axes or pattern; null: not given
@@ -19,7 +19,8 @@ struct arguments {
   PyObject* stream = Py_None;
   PyObject* threads = nullptr;
   PyObject* kernel = Py_None;
-  nanobind::object math{};  // null, or a dict: dtype, alpha, beta, conj, second, scale, saturate
+  nanobind::object math{};   // null, or a dict: dtype, alpha, beta, conj, second, scale, saturate
+  nanobind::object sizes{};  // null, or a dict: the sizes of a pattern's axes by name
 };
 
 struct parameter {
@@ -31,9 +32,10 @@ struct parameter {
 struct signature {
   const char* function;
   std::span<const parameter> parameters;
-  int positional;     // so many of the first parameters may be given without their names; they are null by default
-  int required;       // so many of the first parameters must be given
-  bool math = false;  // the function also takes the parameters of arithmetic
+  int positional;      // so many of the first parameters may be given without their names; they are null by default
+  int required;        // so many of the first parameters must be given
+  bool math = false;   // the function also takes the parameters of arithmetic
+  bool sizes = false;  // all other names are axes of a pattern
 };
 
 // Effect  assigns the arguments of a METH_FASTCALL | METH_KEYWORDS call

@@ -18,6 +18,7 @@
 #include <complex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "axes.hpp"
@@ -30,6 +31,7 @@
 #include "memory.hpp"
 #include "move.hpp"
 #include "numpy.hpp"
+#include "pattern.hpp"
 #include "torch.hpp"
 
 namespace cornerturn::python {
@@ -316,7 +318,7 @@ constexpr std::array call_parameters{parameter{"x", &arguments::x}, parameter{"o
 
 constexpr signature of_matrix_transpose{"matrix_transpose", named_parameters, 1, 1, true};
 constexpr signature of_permute_dims{"permute_dims", axes_parameters, 2, 2, true};
-constexpr signature of_rearrange{"rearrange", pattern_parameters, 2, 2, true};
+constexpr signature of_rearrange{"rearrange", pattern_parameters, 2, 2, true, true};
 constexpr signature of_transpose_inplace{"transpose_inplace_", in_place_parameters, 1, 1};
 constexpr signature of_plan{"plan", plan_parameters, 2, 1};
 constexpr signature of_call{"a plan", call_parameters, 1, 1};
@@ -345,6 +347,17 @@ nb::object permute(const arguments& sorted, request&& asked) {
   });
 }
 
+// A pattern that splits or joins axes, or has sizes.
+nb::object rearrange_parts(const arguments& sorted) {
+  const nb::object rearrange = nb::module_::import_("cornerturn._patterns").attr("rearrange");
+  nb::dict how = sorted.math.is_valid() ? nb::borrow<nb::dict>(sorted.math) : nb::dict();
+  how["out"] = nb::handle(sorted.out);
+  how["stream"] = nb::handle(sorted.stream);
+  if (sorted.threads != nullptr) how["threads"] = nb::handle(sorted.threads);
+  const nb::object sizes = sorted.sizes.is_valid() ? sorted.sizes : nb::object(nb::dict());
+  return until_exit([&] { return nb::object(rearrange(nb::handle(sorted.x), nb::handle(sorted.how), sizes, **how)); });
+}
+
 template <class Move>
 PyObject* call(const signature& how, PyObject* const* given, Py_ssize_t count, PyObject* keywords, const Move& move) {
   try {
@@ -365,8 +378,11 @@ PyObject* permute_dims(PyObject*, PyObject* const* given, Py_ssize_t count, PyOb
 }
 
 PyObject* rearrange(PyObject*, PyObject* const* given, Py_ssize_t count, PyObject* keywords) {
-  return call(of_rearrange, given, count, keywords,
-              [](const arguments& sorted) { return permute(sorted, pattern_of(sorted.how)); });
+  return call(of_rearrange, given, count, keywords, [](const arguments& sorted) {
+    request asked = pattern_of(sorted.how);
+    if (sorted.sizes.is_valid() || splits_or_joins(asked.pattern)) return rearrange_parts(sorted);
+    return permute(sorted, std::move(asked));
+  });
 }
 
 PyObject* transpose_inplace(PyObject*, PyObject* const* given, Py_ssize_t count, PyObject* keywords) {
@@ -470,6 +486,17 @@ NB_MODULE(_core, m) {
   m.def("_axes_of_pattern",
         entered(+[](nb::handle pattern, int rank) { return to_tuple(resolve(pattern_of(pattern), limited(rank))); }),
         "pattern"_a.none(), "rank"_a, nb::sig("def _axes_of_pattern(pattern: str, rank: int) -> tuple[int, ...]"));
+  m.def(
+      "_parts_of_pattern", entered(+[](nb::handle pattern, int rank) {
+        return parts_of_pattern(pattern_of(pattern).pattern, limited(rank));
+      }),
+      "pattern"_a.none(), "rank"_a,
+      nb::sig("def _parts_of_pattern(pattern: str, rank: int) -> tuple[tuple[tuple[str, ...], ...], tuple[int, ...], "
+              "tuple[int, ...]]"),
+      "Return the names of the parts of each axis of x, their permutation, and the number of parts of each axis of the "
+      "result.");
+  m.def("_splits_or_joins", entered(+[](nb::handle pattern) { return splits_or_joins(pattern_of(pattern).pattern); }),
+        "pattern"_a, nb::sig("def _splits_or_joins(pattern: str) -> bool"));
   m.def("_check_element", entered(check_element), "name"_a, "dtype"_a, "bits"_a, "lanes"_a,
         nb::sig("def _check_element(name: str, dtype: str, bits: int, lanes: int) -> None"),
         "Raise a TypeError for elements that cannot be moved.");

@@ -58,6 +58,20 @@ def test_jit():
     assert jax.eval_shape(ctj.matrix_transpose, x).shape == (2, 4, 3)
 
 
+def test_patterns_that_split_and_join():
+    x = unique((6, 4, 8), "float32")
+    wanted = np.asarray(x).reshape(2, 3, 4, 8).transpose(1, 2, 0, 3).reshape(3, 8, 1, 8)
+    for function in (ct.rearrange, ctj.rearrange):
+        def call(x, function=function):
+            return function(x, "(a b) c d -> b (c a) 1 d", a=2)
+        assert same_bits(call(x), wanted) and same_bits(jax.jit(call)(x), wanted)
+        assert same_bits(jax.vmap(lambda x, f=function: f(x, "(a b) c -> a (c b)", a=2))(x),
+                         np.asarray(x).reshape(6, 2, 2, 8).transpose(0, 1, 3, 2).reshape(6, 2, 16))
+        assert jax.grad(lambda x, f=function: f(x, "a (b c) d -> (d c) (a b)", b=2).sum())(x).shape == x.shape
+        with pytest.raises(ValueError, match="Wanted: a multiple of 5"):
+            function(x, "(a b) c d -> b (c a) 1 d", a=5)
+
+
 @pytest.mark.parametrize("batch", [0, 1, 2, 3])
 def test_vmap(batch):
     x = unique((2, 3, 4, 5))

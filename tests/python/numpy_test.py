@@ -330,7 +330,7 @@ X = np.arange(12, dtype="f4").reshape(3, 4)
     (lambda: ct.rearrange(X, "a a -> a a"), ValueError, "with 'a' twice on one side"),
     (lambda: ct.rearrange(X, "a b c -> c b a"), ValueError, "which is for 3 axes, but x has 2 axes"),
     (lambda: ct.rearrange(X, "a b c ... -> ... c b a"), ValueError, "which is for 3 axes or more, but x has 2"),
-    (lambda: ct.rearrange(X, "(a b) c -> a b c"), ValueError, r"'\(a' is not the name of an axis"),
+    (lambda: ct.rearrange(X, "(a b) c d -> a b c d"), ValueError, "which is for 3 axes, but x has 2"),
     (lambda: ct.rearrange(X, "... ... -> ..."), ValueError, "with '...' twice on one side"),
 ], ids=lambda value: value if isinstance(value, str) else "")
 def test_refuses_with_a_sentence(call, kind, sentence):
@@ -374,7 +374,7 @@ def test_any_text_is_a_pattern_or_a_sentence(text):
 def test_patterns_are_those_of_einops():
     einops = pytest.importorskip("einops")
     x = unique((2, 3, 4, 5), "i4")
-    for pattern in ("n c h w -> n h w c", "... h w -> ... w h", "a ... b -> b ... a"):
+    for pattern in ("n c h w -> n h w c", "... h w -> ... w h", "a ... b -> b ... a", "é ... b -> b ... é"):
         assert same_bits(ct.rearrange(x, pattern), np.ascontiguousarray(einops.rearrange(x, pattern)))
 
 
@@ -432,7 +432,7 @@ def test_are_functions_as_python_knows_them():
         assert weakref.ref(function)() is function
         names = list(inspect.signature(function).parameters)
         assert names[names.index("out"):] == ["out", "stream", "threads", "dtype", "alpha", "beta", "conj", "second", "scale",
-                                              "saturate"]
+                                              "saturate"] + ["sizes"] * (function is ct.rearrange)
 
 
 @pytest.mark.parametrize("call,sentence", [

@@ -157,6 +157,28 @@ def test_subclass():
     assert same_bits(ct.matrix_transpose(x).as_subclass(torch.Tensor), x.as_subclass(torch.Tensor).t())
 
 
+def test_patterns_that_split_and_join():
+    einops = pytest.importorskip("einops")
+    x = torch.randn(6, 4, 8, dtype=torch.float64, requires_grad=True)
+    wanted = einops.rearrange(x, "(a b) c d -> b (c a) 1 d", a=2)
+    for function in (ct.rearrange, ctt.rearrange):
+        y = function(x, "(a b) c d -> b (c a) 1 d", a=2)
+        assert torch.equal(y, wanted) and y.is_contiguous()
+        assert torch.autograd.gradcheck(lambda x, f=function: f(x, "a (b c) d -> (d c) (a b)", b=2), x)
+        assert torch.equal(torch.vmap(lambda x, f=function: f(x, "(a b) c -> a (c b)", a=2))(x),
+                           einops.rearrange(x, "n (a b) c -> n a (c b)", a=2))
+        out = torch.zeros(3, 8, 1, 8, 2, dtype=torch.float64)[..., 0]
+        assert function(x.detach(), "(a b) c d -> b (c a) 1 d", out=out, a=2) is out and torch.equal(out, wanted)
+        with pytest.raises(ValueError, match=r"out has shape \(2, 3\), wanted \(3, 8, 1, 8\)"):
+            function(x.detach(), "(a b) c d -> b (c a) 1 d", out=torch.zeros(2, 3), a=2)
+        with pytest.raises(ValueError, match="Wanted: a multiple of 5"):
+            function(x, "(a b) c d -> b (c a) 1 d", a=5)
+    for dynamic in (False, True):
+        compiled = torch.compile(lambda x: ctt.rearrange(x.sin(), "(a b) c d -> b (c a) 1 d", a=2) + 1, fullgraph=True,
+                                 backend="aot_eager", dynamic=dynamic)
+        assert torch.equal(compiled(x), einops.rearrange(x.sin(), "(a b) c d -> b (c a) 1 d", a=2) + 1)
+
+
 def test_compile():
     x = torch.randn(6, 4, 8)
     compiled = torch.compile(lambda x: ctt.rearrange(x.sin(), "a b c -> c a b") + 1, fullgraph=True, backend="aot_eager")

@@ -20,6 +20,7 @@ ct.permute_dims(3, (1, 0))
 ct.transpose_inplace_([[1]])
 ct.matrix_transpose(x, threads="2")
 ct.rearrange(x, (1, 0))
+ct.rearrange(x, "(a b) c -> a b c", a=2)
 """
 
 
