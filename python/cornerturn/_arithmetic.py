@@ -10,7 +10,8 @@ from collections.abc import Hashable
 from typing import Any
 
 from . import _core
-from ._frameworks import _check_cuda_stream, _is, _is_jax, _kind, _memory_of_cupy, check_meaning, dressed, transposed_view
+from ._frameworks import (_check_cuda_stream, _is, _is_jax, _kind, _memory_of_cupy, check_meaning, dressed, from_array,
+                          transposed_view)
 
 # The names of element types in NumPy, ml_dtypes and PyTorch, and in the library, whose float8_e4m3 is float8_e4m3fn there.
 # ml_dtypes.float8_e4m3 is another type, with infinities.
@@ -241,6 +242,7 @@ def permute(x: Any, axes: tuple[int, ...], out: Any, stream: object, threads: in
     copies = alpha == 1 and beta == 0 and not conj and scale is None and second is None
     if copies and dtype is None:
         return _core.permute_dims(x, axes, out=out, stream=stream, threads=threads)
+    x = from_array(x)
     framework = _framework_of(x)
     type_of_x = framework.read(x, "dtype")
     made_type = type_of_x if dtype is None else framework.dtype(dtype)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from . import _core
-from ._frameworks import _check_cuda_stream, _check_out, _is, _kind, check_meaning, dressed, transposed_view
+from ._frameworks import _check_cuda_stream, _check_out, _is, _kind, _wanted, check_meaning, dressed, transposed_view
 
 
 class batch:
@@ -184,7 +184,7 @@ def _framework_of(x: Any) -> str:
     for kind in ("numpy.ndarray", "torch.Tensor", "cupy.ndarray"):
         if _is(x, *kind.split(".")):
             return kind
-    raise TypeError(f"x is a {_kind(x)}. Wanted: an array of NumPy, PyTorch or CuPy")
+    raise TypeError(f"x is a {_kind(x)}. Wanted: {_wanted(x, 'an array of NumPy, PyTorch or CuPy')}")
 
 
 def _check_item(number: int, x: Any, name: str) -> None:

@@ -32,6 +32,38 @@ def _is_jax(x: object) -> bool:
     return isinstance(kind, type) and isinstance(x, kind)
 
 
+# Arrays whose elements are not in memory: an access reads a file or computes them, so the caller shall write it.
+_ELSEWHERE = {"dask": "x.compute(), or dask.array.transpose, which computes nothing yet", "h5py": "x[:], which reads the file",
+              "netCDF4": "x[:], which reads the file", "tables": "x[:], which reads the file",
+              "tensorstore": "x.read().result()", "zarr": "x[:], which reads the chunks"}
+
+
+def _wanted(x: object, wanted: str) -> str:
+    """Return what the caller of a refused `x` can pass instead, for the end of a sentence."""
+    module = type(x).__module__.partition(".")[0]
+    if module in _ELSEWHERE:
+        return _ELSEWHERE[module]
+    if module == "xarray":
+        return "x.values" if hasattr(x, "ndim") else "the values of one of its arrays"
+    return "numpy.asarray(x)" if hasattr(type(x), "__array__") else wanted
+
+
+def from_array(x: Any) -> Any:
+    """Return the NumPy array of an object that has `__array__` and no other way to its memory; else `x`.
+
+    xarray reads and keeps the elements of a file, and computes those of dask each time: these are for the caller to call.
+    """
+    kind = type(x)
+    if (not hasattr(kind, "__array__") or hasattr(x, "__dlpack__") or hasattr(x, "__cuda_array_interface__") or _is_jax(x)
+            or any(_is(x, *known) for known in (("numpy", "ndarray"), ("torch", "Tensor"), ("cupy", "ndarray")))):
+        return x
+    module = kind.__module__.partition(".")[0]
+    if module in _ELSEWHERE or (module == "xarray" and getattr(x, "chunks", None)):
+        raise TypeError(f"x is a {_kind(x)}, whose elements are not in memory. Wanted: {_wanted(x, '')}")
+    import numpy
+    return numpy.asarray(x)
+
+
 def _check_cuda_stream(stream: object, x: Any, kind: str, on_cuda: bool) -> None:
     if stream is not None and not on_cuda:
         raise TypeError(f"stream is given, but x is a {kind}, which is in host memory. Wanted: no stream")
@@ -50,6 +82,9 @@ def permute(x: Any, axes: tuple[int, ...], out: Any, stream: object, plan: _core
         return with_jax.permute_dims(x, axes)
     if _is(x, "cupy", "ndarray"):
         return _permute_cupy(x, axes, out, stream, plan)
+    if (array := from_array(x)) is not x:
+        how = {"out": out, "stream": stream}
+        return _core.permute_dims(array, axes, **how, threads=threads) if plan is None else plan(array, **how)
     return _permute_other(x, axes, out, stream, plan, threads)
 
 
@@ -80,7 +115,7 @@ def transpose_inplace_(x: Any, stream: object, threads: int) -> Any:
             return _core._transpose_memory(x, _memory_of_cupy(x), current)
     if _is_jax(x):
         raise TypeError("x is a JAX array, which is immutable. Wanted: cornerturn.matrix_transpose")
-    raise TypeError(f"x is a {_kind(x)}. Wanted: a mutable array of NumPy, PyTorch or CuPy")
+    raise TypeError(f"x is a {_kind(x)}. Wanted: {_wanted(x, 'a mutable array of NumPy, PyTorch or CuPy')}")
 
 
 def describe(x: Any) -> object:
@@ -191,8 +226,8 @@ def _borrow(x: Any, stream: int | None) -> tuple[object, int | None]:
         return interface, interface.get("stream")
     # Looked up in the class: an object that passes on all attributes of an array, as Pint's quantities do, is another thing.
     if not hasattr(type(x), "__dlpack__") or not hasattr(type(x), "__dlpack_device__"):
-        raise TypeError(f"x is a {_kind(x)}. Wanted: an array of NumPy, PyTorch, CuPy or JAX, or an object with "
-                        "__cuda_array_interface__ or __dlpack__")
+        wanted = _wanted(x, "an array of NumPy, PyTorch, CuPy or JAX, or an object with __cuda_array_interface__ or __dlpack__")
+        raise TypeError(f"x is a {_kind(x)}. Wanted: {wanted}")
     wanted: dict[str, Any] = {"stream": stream or _LEGACY_STREAM} if _is_on_cuda(x) else {}
     try:
         found = x.__dlpack__(**wanted, max_version=(1, 1))

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import _core
-from ._frameworks import _is, _kind
+from ._frameworks import _is, _kind, from_array
 
 _Parts = tuple[tuple[tuple[str, ...], ...], tuple[int, ...], tuple[int, ...]]
 
@@ -19,6 +19,7 @@ def rearrange(x: Any, pattern: str, sizes: Mapping[str, Any], *, out: Any = None
     shape = getattr(x, "shape", None)
     if not isinstance(shape, tuple) or isinstance(x, type):
         return _core.permute_dims(x, (), out=out, **how)  # refuses it
+    x = from_array(x)
     found = _core._parts_of_pattern(pattern, len(shape))
     parts, axes, joined = extents(found, shape, pattern, sizes)
     permuted = tuple(parts[k] for k in axes)

@@ -224,3 +224,54 @@ def test_cupy_stream_and_out(cupy):
         ct.matrix_transpose(cupy.ndarray(x, cupy.device), out=cupy.ndarray(np.zeros((5, 6), int), cupy.device))
     with pytest.raises(TypeError, match="out is a numpy.ndarray, but x is a cupy.ndarray"):
         ct.matrix_transpose(cupy.ndarray(x, cupy.device), out=np.zeros((5, 6), "c8"))
+
+
+def stand_in(module, name, **members):
+    """An object of a class that has the names of another package's class."""
+    class Array:
+        def __init__(self):
+            self.array = unique((4, 6), "f4")
+            self.shape, self.ndim, self.dtype = self.array.shape, 2, self.array.dtype
+
+        def __array__(self, dtype=None, copy=None):
+            assert module not in ("h5py._hl.dataset", "zarr.core.array", "dask.array.core"), "it reads a file"
+            return self.array
+
+    made = type(name, (Array,), members)
+    made.__module__ = module
+    return made()
+
+
+def test_arrays_that_wrap_an_array_of_numpy():
+    x = stand_in("xarray.core.dataarray", "DataArray", chunks=None)
+    wanted = np.ascontiguousarray(x.array.T)
+    out = np.zeros((6, 4), "f4")
+    assert same_bits(ct.matrix_transpose(x), wanted) and same_bits(ct.permute_dims(x, (1, 0), threads=1), wanted)
+    assert same_bits(ct.rearrange(x, "a (b c) -> b (c a)", c=3), np.ascontiguousarray(wanted.reshape(2, 12)))
+    assert same_bits(ct.matrix_transpose(x, alpha=2), 2 * wanted) and same_bits(ct.plan(x.array)(x), wanted)
+    assert ct.matrix_transpose(x, out=out) is out and same_bits(out, wanted)
+    with pytest.raises(TypeError, match="x is a xarray.core.dataarray.DataArray. Wanted: x.values$"):
+        ct.transpose_inplace_(x)
+    with pytest.raises(TypeError, match="x is a xarray.core.dataarray.DataArray. Wanted: x.values$"):
+        ct.plan(x)
+    with pytest.raises(TypeError, match="item 0: x is a xarray.core.dataarray.DataArray. Wanted: x.values$"):
+        ct.batch([x])
+    with pytest.raises(TypeError, match=r"x is a pandas.DataFrame. Wanted: numpy.asarray\(x\)$"):
+        ct.transpose_inplace_(stand_in("pandas", "DataFrame"))
+
+
+@pytest.mark.parametrize("module,name,members,wanted", [
+    ("h5py._hl.dataset", "Dataset", {}, r"x\[:\], which reads the file"),
+    ("zarr.core.array", "Array", {}, r"x\[:\], which reads the chunks"),
+    ("dask.array.core", "Array", {"chunks": ((4,), (6,))}, r"x.compute\(\), or dask.array.transpose"),
+    ("xarray.core.dataarray", "DataArray", {"chunks": ((4,), (6,))}, "x.values"),
+])
+def test_arrays_that_are_not_in_memory(module, name, members, wanted):
+    x = stand_in(module, name, **members)
+    for call in (ct.matrix_transpose, lambda x: ct.rearrange(x, "a b -> (a b)"), lambda x: ct.permute_dims(x, (1, 0), alpha=2),
+                 ct.plan(x.array)):
+        with pytest.raises(TypeError, match=f"x is a {module}.{name}, whose elements are not in memory. Wanted: {wanted}"):
+            call(x)
+    for call in (ct.transpose_inplace_, ct.plan, lambda x: ct.batch([x])):
+        with pytest.raises(TypeError, match=f"x is a {module}.{name}. Wanted: {wanted}"):
+            call(x)
