@@ -51,7 +51,7 @@ def _wanted(x: object, wanted: str) -> str:
 def from_array(x: Any) -> Any:
     """Return the NumPy array of an object that has `__array__` and no other way to its memory; else `x`.
 
-    xarray reads and keeps the elements of a file, and computes those of dask each time: these are for the caller to call.
+    xarray reads and keeps the elements of a file. It computes elements of dask again in each call, so the caller shall write that.
     """
     kind = type(x)
     if (not hasattr(kind, "__array__") or hasattr(x, "__dlpack__") or hasattr(x, "__cuda_array_interface__") or _is_jax(x)
