@@ -26,6 +26,9 @@ enum class device : int {
 struct executor {
   void (*run)(void* context, int tasks, void (*body)(void* argument, int task), void* argument) = nullptr;
   void* context = nullptr;
+  // On the CPU, out of place: asked between the parts of a long call (about 16 MiB each), by each thread that copies. After
+  // true the call copies no further part and returns as usual; dst is then unspecified. Null: the call is not cancelled
+  bool (*is_cancelled)(void* context) = nullptr;
 };
 
 // Effect  returns an executor that runs tasks on the library's own threads, at most `threads` at a time, for a program's own
@@ -66,7 +69,8 @@ class plan {
 
   // Effect  executes the problem: see problem.hpp
   // Shape   src and dst are both in host memory, or one GPU can access both. The memory selects the device
-  // Alias   the bytes that src and dst span may not overlap; for a problem in place, src is dst
+  // Alias   src and dst share no byte: their address ranges are apart, or one stride of src or dst shows that their elements
+  //         are, as of real and imaginary parts, or of even and odd rows. For a problem in place, src is dst
   // Stream  GPU: the copy is ordered in the stream and the call is asynchronous; null is the default stream. The stream
   //         may be under capture if the plan was made or executed on this device before
   //         CPU: ignored; the call returns after the copy

@@ -12,6 +12,15 @@ from ._core import backends, matrix_transpose, permute_dims, plan, rearrange, tr
 __all__ = ["__version__", "backends", "batch", "matrix_transpose", "permute_dims", "plan", "rearrange", "transpose_inplace_"]
 __version__: str = _core._version
 
+
+class _SignatureOfPlan:
+    def __get__(self, made: object, kind: object = None) -> object:
+        import inspect
+        return inspect.signature(lambda x, axes=None, *, out=None, threads=0, kernel=None: None)
+
+
+plan.__signature__ = _SignatureOfPlan()  # type: ignore[attr-defined]  # inspect finds none for a class of C++
+
 # A free-threaded Python turns the lock on when it imports a module like _core, unless PYTHON_GIL=0 or -X gil=0 forbids it.
 if not getattr(_sys, "_is_gil_enabled", lambda: True)():
     raise ImportError("cornerturn found a Python whose global interpreter lock is off, wanted it on: unset PYTHON_GIL and -X gil")

@@ -45,7 +45,7 @@ def _wanted(x: object, wanted: str) -> str:
         return _ELSEWHERE[module]
     if module == "xarray":
         return "x.values" if hasattr(x, "ndim") else "the values of one of its arrays"
-    return "numpy.asarray(x)" if hasattr(type(x), "__array__") else wanted
+    return "numpy.asarray(x)" if hasattr(type(x), "__array__") and module != "numpy" else wanted
 
 
 def from_array(x: Any) -> Any:

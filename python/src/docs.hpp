@@ -20,7 +20,8 @@ x : array
     Elements may have any type except Python objects. `x` is read directly, without a copy.
 out : array, optional
     The array for the result, with the framework, device and element type of `x`, the shape of
-    the result and any strides. It may not share memory with `x`.
+    the result and any strides. It may not share memory with `x`. After an exception of a signal
+    handler, such as for Ctrl-C, its content is unspecified.
 stream : int or stream, optional
     CUDA only: the copy is ordered in this stream only, like a kernel launch.
     Default: the current stream of the framework of `x`.
@@ -179,8 +180,8 @@ RuntimeError
 
 Notes
 -----
-Square matrices need no workspace. For other matrices the call allocates about a twentieth of their size; on a GPU up to
-64 MiB, if that is more.
+The call may allocate a workspace, which `docs/python.md` describes: none for large squares, and about a twentieth of a
+matrix that is much larger than the caches.
 
 Examples
 --------

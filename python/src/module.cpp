@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <array>
 #include <complex>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -220,12 +221,17 @@ std::optional<std::string> kernel_of(nb::handle kernel) {
   return std::string(found);
 }
 
-planned planned_of(const problem& what, const axis_list& axes, memory_kind where, int threads,
-                   const std::string& kernel) {
+planned planned_of(std::vector<std::int64_t> extents, std::int64_t element_bytes, const problem& what,
+                   const axis_list& axes, memory_kind where, int threads, const std::string& kernel) {
   const device on = where == memory_kind::cuda ? device::cuda : device::cpu;
-  return {
-      what,  axes,    plan(what, {.on = on, .threads = threads, .kernel = kernel.empty() ? nullptr : kernel.c_str()}),
-      where, threads, kernel};
+  return {std::move(extents),
+          element_bytes,
+          what,
+          axes,
+          plan(what, {.on = on, .threads = threads, .kernel = kernel.empty() ? nullptr : kernel.c_str()}),
+          where,
+          threads,
+          kernel};
 }
 
 planned make_plan(nb::handle x, nb::handle axes, nb::handle out, int threads,
@@ -245,7 +251,14 @@ planned make_plan(nb::handle x, nb::handle axes, nb::handle out, int threads,
     to = of_out->look();
     check_shape(from, order, *to);
   }
-  return planned_of(make_problem(from, order, to ? &*to : nullptr), order, from.where, threads, kernel.value_or(""));
+  return planned_of({from.extents, from.extents + from.rank}, from.element_bytes,
+                    make_problem(from, order, to ? &*to : nullptr), order, from.where, threads, kernel.value_or(""));
+}
+
+axis_list in_order(int count) {
+  axis_list made{.count = count, .at = {}};
+  std::iota(made.at.begin(), made.at.begin() + count, 0);
+  return made;
 }
 
 // A plan as a tuple, for pickle and copy: a function, which pickle knows by its name, and its arguments.
@@ -256,12 +269,14 @@ nb::tuple reduced(const planned& held) {
     axes.append(nb::make_tuple(one.extent, one.src_stride, one.dst_stride));
   }
   return nb::make_tuple(frameworks("restored_plan"),
-                        nb::make_tuple(held.what.element_bytes, axes, to_tuple(held.axes),
+                        nb::make_tuple(to_tuple(in_order(held.axes.count), held.extents.data()), held.element_bytes,
+                                       held.what.element_bytes, axes, to_tuple(held.axes),
                                        held.where == memory_kind::cuda, held.threads, held.kernel));
 }
 
-planned restored(std::int64_t element_bytes, const std::vector<std::array<std::int64_t, 3>>& axes, nb::handle order,
-                 bool on_cuda, int threads, const std::string& kernel) {
+planned restored(const std::vector<std::int64_t>& extents, std::int64_t bytes_of_x, std::int64_t element_bytes,
+                 const std::vector<std::array<std::int64_t, 3>>& axes, nb::handle order, bool on_cuda, int threads,
+                 const std::string& kernel) {
   if (axes.size() > static_cast<std::size_t>(max_rank))
     throw error(status::invalid_argument, "the plan has " + std::to_string(axes.size()) + " axes. Wanted: 16 or fewer");
   problem what{.element_bytes = element_bytes, .rank = static_cast<int>(axes.size())};
@@ -269,7 +284,9 @@ planned restored(std::int64_t element_bytes, const std::vector<std::array<std::i
     what.axes[k] = {.extent = axes[k][0], .src_stride = axes[k][1], .dst_stride = axes[k][2]};
   const request asked = request_of_sequence(order);
   const axis_list made = resolve(asked, asked.axes.count);
-  return planned_of(what, made, on_cuda ? memory_kind::cuda : memory_kind::host, threads, kernel);
+  if (extents.size() != static_cast<std::size_t>(made.count))
+    throw error(status::invalid_argument, "the plan has a shape of other axes. Wanted: a plan of this version");
+  return planned_of(extents, bytes_of_x, what, made, on_cuda ? memory_kind::cuda : memory_kind::host, threads, kernel);
 }
 
 // Refuses memory of another layout than the plan's.
@@ -511,9 +528,10 @@ NB_MODULE(_core, m) {
         "Return whether no tensor needs the operators; see torch.hpp.");
   m.def("_records_only", entered(torch::records_only), "x"_a, nb::sig("def _records_only(x: object) -> bool"),
         "Return whether a gradient is the only reason for an operator.");
-  m.def("_restored_plan", entered(restored), "element_bytes"_a, "axes"_a, "order"_a, "on_cuda"_a, "threads"_a,
-        "kernel"_a,
-        nb::sig("def _restored_plan(element_bytes: int, axes: Sequence[Sequence[int]], order: Sequence[int], "
+  m.def("_restored_plan", entered(restored), "extents"_a, "bytes_of_x"_a, "element_bytes"_a, "axes"_a, "order"_a,
+        "on_cuda"_a, "threads"_a, "kernel"_a,
+        nb::sig("def _restored_plan(extents: Sequence[int], bytes_of_x: int, element_bytes: int, axes: "
+                "Sequence[Sequence[int]], order: Sequence[int], "
                 "on_cuda: bool, threads: int, kernel: str) -> plan"));
   m.def("_switch_copies", entered(torch::switch_copies), "cpu"_a, "cuda"_a,
         nb::sig("def _switch_copies(cpu: bool, cuda: bool) -> None"));

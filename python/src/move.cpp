@@ -1,11 +1,16 @@
 #include "move.hpp"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <limits>
 #include <numeric>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -71,13 +76,50 @@ namespace {
   const std::string sentence = found.what();
   const bool blames_second = sentence.find("second overlap") != std::string::npos;
   refuse(status::overlap,
-         std::string(blames_second ? "second" : "x") + " and out share memory, wanted separate arrays. " + sentence);
+         std::string(blames_second ? "second" : "x") + " and out share memory, wanted separate arrays: " + sentence);
 }
 
-void execute(const problem& what, const operands& all, memory_kind where, const execution& how) {
+// Runs signal handlers of Python during a long copy without the interpreter's lock: Ctrl-C ends it. Only for the thread in
+// which Python runs them, the first of the process. Another thread might wait for the lock when the interpreter has ended.
+class signals {
+ public:
+  [[nodiscard]] static bool are_handled_here() noexcept { return getpid() == static_cast<pid_t>(syscall(SYS_gettid)); }
+
+  // For executor::is_cancelled
+  [[nodiscard]] static bool are_raised(void* context) noexcept {
+    auto& mine = *static_cast<signals*>(context);
+    if (mine.raised_.load(std::memory_order_relaxed)) return true;
+    if (std::this_thread::get_id() != mine.caller_) return false;
+    const auto now = std::chrono::steady_clock::now();
+    if (now < mine.next_) return false;
+    mine.next_ = now + std::chrono::milliseconds(20);
+    const PyGILState_STATE state = PyGILState_Ensure();
+    if (PyErr_CheckSignals() != 0) mine.raised_ = true;  // the exception stays set in this thread
+    PyGILState_Release(state);
+    return mine.raised_;
+  }
+
+  // Errors  the exception that a handler raised. The caller holds the lock
+  void rethrow() const {
+    if (raised_) throw nb::python_error();
+  }
+
+ private:
+  std::thread::id caller_ = std::this_thread::get_id();
+  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+  std::atomic<bool> raised_{false};
+};
+
+void execute(const problem& what, const operands& all, memory_kind where, const execution& how,
+             signals* handled = nullptr) {
   try {
     if (all.src == all.dst && !what.in_place) refuse(status::overlap, "Wanted: transpose_inplace_ for one array");
-    if (how.threads != 0 && where == memory_kind::host) {
+    if (handled != nullptr) {
+      const executor parallel{.context = handled, .is_cancelled = signals::are_raised};
+      const char* const kernel = how.held != nullptr ? how.held->how.kernel() : nullptr;
+      const int threads = how.held != nullptr ? how.held->how.threads() : how.threads;
+      move(what, all, plan_options{.on = device::cpu, .threads = threads, .parallel = parallel, .kernel = kernel});
+    } else if (how.threads != 0 && where == memory_kind::host) {
       move(what, all, plan_options{.on = device::cpu, .threads = how.threads});
     } else if (how.held != nullptr) {
       how.held->how.execute(all, how.stream);
@@ -90,11 +132,91 @@ void execute(const problem& what, const operands& all, memory_kind where, const 
   }
 }
 
+// A problem of any number of axes: each index of the outer axes is one problem.
+struct pieces {
+  problem what;
+  std::vector<axis> outer{};  // the axes beyond max_rank, with the largest dst strides
+};
+
+std::int64_t reach(const axis& one, std::int64_t axis::*stride) { return (one.extent - 1) * std::abs(one.*stride); }
+
+// Returns the bytes from the first to the last one that an array has at these axes.
+std::pair<std::uintptr_t, std::uintptr_t> span_of(const pieces& all, const void* at, std::int64_t axis::*stride,
+                                                  std::int64_t bytes) {
+  const auto address = reinterpret_cast<std::uintptr_t>(at);
+  std::int64_t below = 0, above = 1;
+  const auto add = [&](const axis& one) { (one.*stride < 0 ? below : above) += reach(one, stride); };
+  std::for_each(all.what.axes.begin(), all.what.axes.begin() + all.what.rank, add);
+  std::for_each(all.outer.begin(), all.outer.end(), add);
+  return {address - static_cast<std::uintptr_t>(below * bytes), address + static_cast<std::uintptr_t>(above * bytes)};
+}
+
+std::int64_t dst_bytes_of(const problem& what) {
+  return what.math.dst == element_type::bits ? what.element_bytes : bytes_of(what.math.dst);
+}
+
+// The library checks each piece. Pieces may not share memory either.
+void check_pieces(const pieces& all, const operands& arrays) {
+  std::int64_t inner = 0;
+  for (int k = 0; k < all.what.rank; ++k) inner += reach(all.what.axes[k], &axis::dst_stride);
+  for (auto one = all.outer.rbegin(); one != all.outer.rend(); ++one) {
+    if (std::abs(one->dst_stride) <= inner)
+      refuse(status::overlap, std::string("elements of ") + (all.what.in_place ? "x" : "out") +
+                                  " share memory, wanted separate elements");
+    inner += reach(*one, &axis::dst_stride);
+  }
+  if (all.what.in_place) return;
+  const std::int64_t bytes = dst_bytes_of(all.what);
+  const auto out = span_of(all, arrays.dst, &axis::dst_stride, bytes);
+  const auto check = [&](const char* name, const auto& other) {
+    if (other.first >= out.second || out.first >= other.second) return;
+    refuse(status::overlap, std::string(name) + " and out share memory, wanted separate arrays");
+  };
+  check("x", span_of(all, arrays.src, &axis::src_stride, all.what.element_bytes));
+  if (arrays.second != nullptr) check("second", span_of(all, arrays.second, &axis::second_stride, bytes));
+}
+
+template <class Execute>
+void for_each_piece(const pieces& all, const operands& arrays, const Execute& one) {
+  check_pieces(all, arrays);
+  std::vector<std::int64_t> index(all.outer.size(), 0);
+  const std::int64_t bytes = dst_bytes_of(all.what);
+  while (true) {
+    operands here = arrays;
+    const auto advance = [](const void* at, std::int64_t by) {
+      return at == nullptr ? nullptr : static_cast<const std::byte*>(at) + by;
+    };
+    for (std::size_t k = 0; k < index.size(); ++k) {
+      const axis& outer = all.outer[k];
+      here.src = advance(here.src, index[k] * outer.src_stride * all.what.element_bytes);
+      here.dst = static_cast<std::byte*>(here.dst) + index[k] * outer.dst_stride * bytes;
+      here.second = advance(here.second, index[k] * outer.second_stride * bytes);
+    }
+    one(here);
+    std::size_t k = index.size();
+    while (k > 0 && ++index[k - 1] == all.outer[k - 1].extent) index[--k] = 0;
+    if (k == 0) return;
+  }
+}
+
+void execute(const pieces& all, const operands& arrays, memory_kind where, const execution& how,
+             signals* handled = nullptr) {
+  if (all.outer.empty()) return execute(all.what, arrays, where, how, handled);
+  for_each_piece(all, arrays, [&](const operands& here) {
+    if (handled == nullptr || !signals::are_raised(handled)) execute(all.what, here, where, how, handled);
+  });
+}
+
 // A long copy releases the interpreter lock.
-void execute_long(const problem& what, const operands& all, std::int64_t bytes, memory_kind where,
+void execute_long(const pieces& what, const operands& all, std::int64_t bytes, memory_kind where,
                   const execution& how) {
   if (bytes < long_move_bytes || !how.has_lock) return execute(what, all, where, how);
-  without_lock([&] { execute(what, all, where, how); });
+  constexpr std::int64_t longest_bytes = 1 << 25;  // a longer copy takes several milliseconds
+  if (bytes < longest_bytes || where != memory_kind::host || what.what.in_place || !signals::are_handled_here())
+    return without_lock([&] { execute(what, all, where, how); });
+  signals handled;
+  without_lock([&] { execute(what, all, where, how, &handled); });
+  handled.rethrow();
 }
 
 std::int64_t checked_bytes(const view& x) {
@@ -126,14 +248,19 @@ std::vector<axis> folded(std::vector<axis> axes) {
   return made;
 }
 
-void set_axes(problem& made, std::vector<axis> axes) {
+// In place an outer axis is one that the permutation leaves where it is.
+void set_axes(pieces& made, std::vector<axis> axes, bool in_place = false) {
   if (static_cast<int>(axes.size()) > max_rank) axes = folded(std::move(axes));
-  if (static_cast<int>(axes.size()) > max_rank) {
-    refuse(status::invalid_argument,
-           "x has " + std::to_string(axes.size()) + " axes longer than 1 that do not fold, wanted 16 or fewer");
+  for (auto one = axes.begin(); one != axes.end() && static_cast<int>(axes.size()) > max_rank;) {
+    if (in_place && one->src_stride != one->dst_stride) {
+      ++one;
+      continue;
+    }
+    made.outer.push_back(*one);
+    one = axes.erase(one);
   }
-  made.rank = static_cast<int>(axes.size());
-  std::copy(axes.begin(), axes.end(), made.axes.begin());
+  made.what.rank = static_cast<int>(axes.size());
+  std::copy(axes.begin(), axes.end(), made.what.axes.begin());
 }
 
 // Returns true for a row-major array without gaps. Requires a non-empty x.
@@ -186,8 +313,9 @@ void check_address(const view& x, const char* name) {
          std::string(name) + " has elements, but no memory. Wanted: an array whose memory exists");
 }
 
-problem problem_of_elements(const view& x, const axis_list& axes, const view* out) {
-  problem made;
+pieces pieces_of_elements(const view& x, const axis_list& axes, const view* out, bool in_place = false) {
+  pieces pieces;
+  problem& made = pieces.what;
   // 1. The unit: every stride is a multiple of it.
   std::int64_t unit = x.element_bytes;
   const auto divide = [&](const view& of) {
@@ -218,8 +346,8 @@ problem problem_of_elements(const view& x, const axis_list& axes, const view* ou
     if (out == nullptr) packed = checked_product(packed, extent);
   }
   // 3. Fewer axes, if there are too many.
-  if (!many.empty()) set_axes(made, std::move(many));
-  return made;
+  if (!many.empty()) set_axes(pieces, std::move(many), in_place);
+  return pieces;
 }
 
 problem empty_problem(const view& x) {
@@ -229,14 +357,27 @@ problem empty_problem(const view& x) {
 }  // namespace
 
 problem make_problem(const view& x, const axis_list& axes, const view* out) {
-  return bytes_of(x) == 0 ? empty_problem(x) : problem_of_elements(x, axes, out);
+  if (bytes_of(x) == 0) return empty_problem(x);
+  const pieces made = pieces_of_elements(x, axes, out);
+  if (!made.outer.empty()) {
+    refuse(status::invalid_argument, "x has " + std::to_string(max_rank + made.outer.size()) +
+                                         " axes longer than 1 that do not fold, wanted 16 or fewer for a plan or a "
+                                         "batch. The functions take more");
+  }
+  return made.what;
 }
 
 void check_fits(const planned& held, const problem& what, const view& x) {
   if (what == held.what) return;
-  refuse(status::invalid_argument, "the arrays do not fit the plan: x has shape " + shape_text(x.rank, x.extents) +
-                                       " and an element size of " + std::to_string(x.element_bytes) +
-                                       ". Wanted: the shape, element size and strides of the plan's x and out");
+  const auto text = [](int rank, const std::int64_t* extents, std::int64_t bytes) {
+    return "shape " + shape_text(rank, extents) + " and elements of " + std::to_string(bytes) +
+           (bytes == 1 ? " byte" : " bytes");
+  };
+  const std::string found = text(x.rank, x.extents, x.element_bytes);
+  const std::string wanted = text(static_cast<int>(held.extents.size()), held.extents.data(), held.element_bytes);
+  refuse(status::invalid_argument, "the arrays do not fit the plan: x has " + found +
+                                       (found == wanted ? ", and x or out has other strides than the plan's"
+                                                        : ", but the plan is for " + wanted));
 }
 
 void run(const view& x, const axis_list& axes, const view& out, const execution& how) {
@@ -246,8 +387,8 @@ void run(const view& x, const axis_list& axes, const view& out, const execution&
     refuse(status::invalid_argument, "the elements of out and x have " + std::to_string(out.element_bytes) + " and " +
                                          std::to_string(x.element_bytes) + " bytes. Wanted: equal sizes");
   }
-  const problem what = bytes == 0 ? empty_problem(x) : problem_of_elements(x, axes, &out);
-  if (how.held != nullptr) check_fits(*how.held, what, x);
+  const pieces what = bytes == 0 ? pieces{.what = empty_problem(x)} : pieces_of_elements(x, axes, &out);
+  if (how.held != nullptr) check_fits(*how.held, what.outer.empty() ? what.what : problem{}, x);
   if (bytes == 0) return;
   check_address(x, "x");
   check_address(out, "out");
@@ -319,7 +460,7 @@ void run_arithmetic(const view& x, const axis_list& axes, const view& out, const
   check_address(x, "x");
   check_address(out, "out");
   if (second != nullptr) check_address(*second, "second");
-  problem what{.element_bytes = x.element_bytes, .math = math};
+  pieces what{.what = {.element_bytes = x.element_bytes, .math = math}};
   std::vector<axis> longer;
   for (int k = 0; k < out.rank; ++k) {
     if (out.extents[k] == 1) continue;
@@ -356,8 +497,8 @@ void run_in_place(const view& at, const execution& how) {
   const std::int64_t bytes = checked_bytes(at);
   if (bytes == 0) return;
   check_address(at, "x");
-  problem what = problem_of_elements(at, resolve({}, at.rank), is_square ? &at : nullptr);
-  what.in_place = true;
+  pieces what = pieces_of_elements(at, resolve({}, at.rank), is_square ? &at : nullptr, true);
+  what.what.in_place = true;
   execute_long(what, {.src = at.data, .dst = at.data}, bytes, at.where, how);
 }
 

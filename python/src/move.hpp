@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "axes.hpp"
 #include "cornerturn/cornerturn.hpp"
@@ -40,11 +41,13 @@ void check_shape(const view& x, const axis_list& axes, const view& out, const ch
 // Shape   axes of extent 1 are dropped. Byte strides that are not multiples of the element size, such as of a record
 //         field, add one more axis for the parts of an element. More than max_rank axes are folded where both arrays are
 //         contiguous. An axis of extent 1 has no stride. Elements of no byte make an empty problem
-// Errors  ValueError: more than max_rank axes are left; a stride of 2^63 bytes or more
+// Errors  ValueError: more than max_rank axes are left, which only `run` takes; a stride of 2^63 bytes or more
 [[nodiscard]] problem make_problem(const view& x, const axis_list& axes, const view* out = nullptr);
 
 // The state of cornerturn.plan: a plan for one layout.
 struct planned {
+  std::vector<std::int64_t> extents;  // of x
+  std::int64_t element_bytes = 0;     // of x
   problem what;
   axis_list axes;
   plan how;
@@ -64,8 +67,9 @@ struct execution {
   bool has_lock = true;           // the caller holds the interpreter lock
 };
 
-// Effect  executes the copy; a long copy releases the interpreter lock
-// Errors  as cornerturn::move; as check_fits; RuntimeError: x is on a CUDA device, but this
+// Effect  executes the copy; a long copy releases the interpreter lock. One of 32 MiB or more in host memory also runs signal
+//         handlers: if one raises, such as for Ctrl-C, out is unspecified
+// Errors  the exception of a signal handler; as cornerturn::move; as check_fits; RuntimeError: x is on a CUDA device, but this
 //         build or this machine has none
 void run(const view& x, const axis_list& axes, const view& out, const execution& how);
 
@@ -76,7 +80,7 @@ void run(const view& x, const axis_list& axes, const view& out, const execution&
 
 // Effect  executes src, second and dst with arithmetic: see arithmetic.hpp. `math` has the types; `second` may be null
 // Shape   out has the permuted shape of x, and second the shape of out
-// Errors  as run; ValueError: a stride is not a multiple of the element size; more than max_rank axes are longer than 1
+// Errors  as run; ValueError: a stride is not a multiple of the element size
 void run_arithmetic(const view& x, const axis_list& axes, const view& out, const view* second, const arithmetic& math,
                     const float* scale, const execution& how);
 

@@ -1,9 +1,12 @@
 #include "api/device.hpp"
 
+#include <array>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <string_view>
 
+#include "base/checked.hpp"
 #include "cornerturn/error.hpp"
 #include "kernels/kernel.hpp"
 
@@ -86,16 +89,66 @@ int device_of_call(device on, const gpu::location& src, const gpu::location& dst
   return on_current_gpu;
 }
 
-void check_apart(const void* src, const void* dst, const map::byte_span& src_span, const map::byte_span& dst_span,
-                 const char* same) {
+namespace {
+
+// The elements of one side: bytes [0, word_bytes) after each sum of the strides.
+struct lattice {
+  std::uintptr_t lowest;  // address of the first byte
+  std::uint64_t word_bytes;
+  std::array<std::uint64_t, map::max_axes> strides{};  // magnitudes, in bytes
+};
+
+// Returns the bytes from the lowest to the highest one, after all axes whose stride is a multiple of `modulus` are dropped.
+std::uint64_t span_within(const lattice& side, const map::canonical& form, std::uint64_t modulus) {
+  std::uint64_t span = side.word_bytes;
+  for (int k = 0; k < form.rank; ++k) {
+    if (side.strides[k] % modulus != 0) span += static_cast<std::uint64_t>(form.axes[k].extent - 1) * side.strides[k];
+  }
+  return span;  // at most the span of the side, which fits 63 bits
+}
+
+// Modulo the stride of an axis, the addresses of each side are one interval. If the two intervals share no byte, the
+// sides share none. Examples: real and imaginary parts, even and odd rows, the left and the right half of a matrix.
+bool strides_prove_apart(const lattice& src, const lattice& dst, const map::canonical& form) {
+  std::uint64_t common = 0;
+  const auto proves = [&](std::uint64_t modulus) {
+    if (modulus == 0) return false;
+    const std::uint64_t of_src = span_within(src, form, modulus), of_dst = span_within(dst, form, modulus);
+    if (of_src > modulus || of_dst > modulus - of_src) return false;
+    const std::uint64_t distance = (dst.lowest % modulus + modulus - src.lowest % modulus) % modulus;
+    return distance >= of_src && modulus - distance >= of_dst;
+  };
+  for (int k = 0; k < form.rank; ++k) {
+    common = std::gcd(common, std::gcd(src.strides[k], dst.strides[k]));
+    if (proves(src.strides[k]) || proves(dst.strides[k])) return true;
+  }
+  return proves(common);
+}
+
+lattice lattice_of(const void* at, const map::byte_span& span, const map::canonical& form, std::int64_t word_bytes,
+                   std::int64_t axis::*stride) {
+  lattice made{.lowest = reinterpret_cast<std::uintptr_t>(at) + static_cast<std::uintptr_t>(span.lo),
+               .word_bytes = static_cast<std::uint64_t>(word_bytes)};
+  for (int k = 0; k < form.rank; ++k)
+    made.strides[k] = base::magnitude(form.axes[k].*stride) * static_cast<std::uint64_t>(word_bytes);
+  return made;
+}
+
+}  // namespace
+
+void check_apart(const void* src, const void* dst, const map::canonical& form, const char* same) {
+  const map::byte_span src_span = map::src_span(form), dst_span = map::dst_span(form);
   const auto src_at = reinterpret_cast<std::uintptr_t>(src);
   const auto dst_at = reinterpret_cast<std::uintptr_t>(dst);
   if (src_at + src_span.lo >= dst_at + dst_span.hi || dst_at + dst_span.lo >= src_at + src_span.hi) return;
-  throw error(status::overlap, "src and dst overlap: src spans bytes " + std::to_string(src_span.lo) + " to " +
-                                   std::to_string(src_span.hi) + " from its pointer, dst " +
-                                   std::to_string(dst_span.lo) + " to " + std::to_string(dst_span.hi) +
-                                   ", and dst - src is " + std::to_string(static_cast<std::int64_t>(dst_at - src_at)) +
-                                   " bytes" + (src == dst ? same : ""));
+  if (strides_prove_apart(lattice_of(src, src_span, form, form.word_bytes, &axis::src_stride),
+                          lattice_of(dst, dst_span, form, form.dst_word_bytes, &axis::dst_stride), form))
+    return;
+  throw error(status::overlap,
+              "the address ranges of src and dst overlap: src spans bytes " + std::to_string(src_span.lo) + " to " +
+                  std::to_string(src_span.hi) + " from its pointer, dst " + std::to_string(dst_span.lo) + " to " +
+                  std::to_string(dst_span.hi) + ", and dst - src is " +
+                  std::to_string(static_cast<std::int64_t>(dst_at - src_at)) + " bytes" + (src == dst ? same : ""));
 }
 
 void check_access(int device, const char* what, const gpu::location& where) {

@@ -57,7 +57,7 @@ void move(const problem& what, const operands& all, void* stream) { move(what, a
 void move(const problem& what, const operands& all, const plan_options& options, void* stream) {
   api::guarded([&] {
     api::plan_key key = key_of(what, all.src, all.dst);
-    if (options.kernel != nullptr || options.parallel.run != nullptr) {
+    if (options.kernel != nullptr || options.parallel.run != nullptr || options.parallel.is_cancelled != nullptr) {
       problem mine = what;
       mine.in_place = key.in_place;
       return plan(mine, options).execute(all, stream);
@@ -181,7 +181,7 @@ void plan_state::choose_for_cpu(int threads) {
 }
 
 void plan_state::prepare_fast_path() noexcept {
-  if (computes_ || form_.empty || chosen_.threads != 1) return;
+  if (computes_ || form_.empty || chosen_.threads != 1 || parallel_.is_cancelled != nullptr) return;
   fast_path_.run = chosen_.row->run;
   fast_path_.units = chosen_.units;
   const auto bytes = [](const map::byte_span& span) { return static_cast<std::uint64_t>(span.hi - span.lo); };
@@ -287,7 +287,7 @@ void plan_state::check_overlap(const void* src, const void* dst) const {
                                               std::to_string(static_cast<std::int64_t>(dst_at - src_at)) +
                                               " bytes. Wanted: one pointer for both");
   }
-  api::check_apart(src, dst, src_span_, dst_span_, ". To run in place, set in_place in the problem");
+  api::check_apart(src, dst, form_, ". To run in place, set in_place in the problem");
 }
 
 void plan_state::check_operands(const operands& all) const {
@@ -316,15 +316,22 @@ void plan_state::check_workspace_of(std::span<std::byte> workspace, std::int64_t
 // 4. The kernel of the CPU.
 
 void plan_state::execute_on_cpu(const kernels::arrays& all) const {
-  if (chosen_.threads == 1) return chosen_.row->run(chosen_.args, all, 0, chosen_.units);
+  const bool stops = parallel_.is_cancelled != nullptr;
+  if (chosen_.threads == 1 && !stops) return chosen_.row->run(chosen_.args, all, 0, chosen_.units);
 
+  constexpr std::int64_t part_bytes = 16 << 20;  // 1 to 5 ms of one thread
   struct team {
     const kernels::offer& chosen;
     const kernels::arrays& all;
-  } together{chosen_, all};
+    const executor& parallel;
+    std::int64_t part;  // units between two questions
+  } together{chosen_, all, parallel_, stops ? chosen_.units / (bytes_moved() / part_bytes + 1) + 1 : chosen_.units};
   const auto body = [](void* argument, std::int64_t begin, std::int64_t end) {
     const team& mine = *static_cast<team*>(argument);
-    mine.chosen.row->run(mine.chosen.args, mine.all, begin, end);
+    for (std::int64_t at = begin; at < end; at += mine.part) {
+      if (mine.parallel.is_cancelled != nullptr && mine.parallel.is_cancelled(mine.parallel.context)) return;
+      mine.chosen.row->run(mine.chosen.args, mine.all, at, std::min(end, at + mine.part));
+    }
   };
   base::parallel_for(parallel_, chosen_.threads, chosen_.units, body, &together);
 }

@@ -73,6 +73,37 @@ TEST(plan, moves_with_any_number_of_threads_and_any_executor) {
   }
 }
 
+TEST(plan, a_cancelled_call_returns_early) {
+  struct question {
+    std::atomic<int> asked{0};
+    int answers_no;
+  };
+  const auto ask = [](void* context) {
+    auto& mine = *static_cast<question*>(context);
+    return mine.asked++ >= mine.answers_no;
+  };
+  const problem what = transpose_problem(4200, 4200, 1);
+  workbench bench(what, placement::heap, 1, 7);
+  for (const int threads : {1, 2}) {
+    bench.clear();
+    question never{.answers_no = 1 << 30};
+    const plan whole(what, with(threads, nullptr, {.context = &never, .is_cancelled = ask}));
+    whole.execute(bench.src(), bench.dst());
+    EXPECT_EQ(bench.difference(), "");
+    EXPECT_GE(never.asked, 3) << "the call moves 35 MB: it is asked for each 16 MiB";
+    bench.clear();
+    question second{.answers_no = threads};
+    plan(what, with(threads, nullptr, {.context = &second, .is_cancelled = ask})).execute(bench.src(), bench.dst());
+    EXPECT_NE(bench.difference(), "");
+    question at_once{.answers_no = 0};
+    bench.clear();
+    move(what, {.src = bench.src(), .dst = bench.dst()},
+         with(threads, nullptr, {.context = &at_once, .is_cancelled = ask}));
+    EXPECT_GE(at_once.asked, 1);
+    EXPECT_NE(bench.difference(), "");
+  }
+}
+
 TEST(plan, many_callers_share_one_plan) {
   for (const problem& what :
        {transpose_problem(257, 263, 4), transpose_problem(63, 67, 12), transpose_problem(1500, 1030, 2)}) {

@@ -1,5 +1,6 @@
 """cornerturn.batch: many arrays of any shapes in one call."""
 import multiprocessing
+import pickle
 
 import numpy as np
 import pytest
@@ -116,3 +117,14 @@ def test_after_fork():
     finally:
         child.kill()
         child.join()
+
+
+def test_pickles():
+    """A batch pickles its arrays and its axes, not their addresses."""
+    xs = [unique((3, 4), "f4"), unique((6, 5), "f8")[::2]]
+    made = ct.batch(xs, "a b -> b a", threads=1)
+    other = pickle.loads(pickle.dumps(made))
+    assert other.bytes_moved == made.bytes_moved and other.threads == 1
+    for y, x in zip(other(), xs, strict=True):
+        assert same_bits(y, np.ascontiguousarray(x.T))
+    assert not any(np.shares_memory(a, b) for a, b in zip(other(), made(), strict=True))

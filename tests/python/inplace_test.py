@@ -118,7 +118,7 @@ def overlapping(shape, strides):
     (lambda: np.zeros(3), ValueError, "x has 1 axis, wanted 2 or more"),
     (lambda: np.float32(3), TypeError, "x is a numpy.float32. Wanted: a mutable array of NumPy, PyTorch or CuPy"),
     (lambda: np.lib.stride_tricks.as_strided(np.zeros(60), (2,) * 17, (24,) * 17), ValueError,
-     "x has 17 axes longer than 1 that do not fold, wanted 16 or fewer"),
+     "elements of x share memory, wanted separate elements"),
     (lambda: np.array([[object()]]), TypeError, "x has dtype object, whose elements refer to Python objects"),
     (strings, TypeError, "whose elements refer to Python objects"),
     (lambda: [[1, 2]], TypeError, "x is a list. Wanted: a mutable array of NumPy, PyTorch or CuPy"),

@@ -2,6 +2,7 @@
 import inspect
 import multiprocessing
 import pickle
+import random
 import sys
 import threading
 import weakref
@@ -105,9 +106,6 @@ def test_matrices_in_a_stack():
 def test_many_axes():
     short = unique((1,) * 40 + (3, 1, 4), "f4")
     assert same_bits(ct.matrix_transpose(short), np.ascontiguousarray(short.swapaxes(-1, -2)))
-    long = np.zeros((2,) * 17, "u1")
-    with pytest.raises(ValueError, match="x has 17 axes longer than 1 that do not fold, wanted 16 or fewer"):
-        ct.permute_dims(long, range(17)[::-1])
 
 
 @pytest.mark.parametrize("rank", [17, 20, 24])
@@ -453,3 +451,98 @@ def test_arguments_by_name():
     out = np.empty((4, 3), "f4")
     assert ct.permute_dims(X, axes=(1, 0), out=out, stream=None) is out
     assert same_bits(ct.rearrange(X, pattern="a b -> b a"), out)
+
+
+def test_more_axes_than_a_problem_has():
+    """17 to 64 axes that do not fold: the functions copy one problem for each index of the outer axes."""
+    generator = random.Random(3)
+    for rank in (17, 18, 20, 33, 64):
+        longer = min(rank, 18)
+        shape = [2] * longer + [1] * (rank - longer)
+        generator.shuffle(shape)
+        x = unique(shape, "u2")[tuple(slice(None, None, generator.choice([1, -1])) for _ in shape)]
+        axes = list(range(rank))
+        generator.shuffle(axes)
+        wanted = np.ascontiguousarray(x.transpose(axes))
+        assert same_bits(ct.permute_dims(x, axes), wanted)
+        out = np.zeros((*wanted.shape[:-1], 3 * wanted.shape[-1]) if rank < 64 else wanted.shape, "u2")[..., ::-3 if rank < 64 else 1]
+        assert ct.permute_dims(x, axes, out=out) is out and same_bits(out, wanted)
+        assert same_bits(ct.permute_dims(x, axes, dtype="u4"), wanted.astype("u4"))
+    x = np.arange(2**18, dtype="f4").reshape([2] * 18)
+    axes = [*range(17, -1, -2), *range(0, 18, 2)]
+    wanted = 2 * x.transpose(axes) + 1
+    assert np.array_equal(ct.permute_dims(x, axes, alpha=2, second=np.ones_like(wanted)), wanted)
+    big = unique([3] + [2, 2] * 9, "u1")
+    view = big[1:2].reshape([2] * 18).transpose(*range(17, -1, -2), *range(0, 18, 2))
+    wanted = view.swapaxes(-1, -2).copy()
+    assert ct.transpose_inplace_(view) is view and same_bits(view.copy(), wanted)
+    assert same_bits(big[::2], unique([3] + [2, 2] * 9, "u1")[::2])
+
+
+def test_more_axes_than_a_problem_has_keep_their_rules():
+    x = unique([2] * 18, "u1")
+    axes = [*range(17, -1, -2), *range(0, 18, 2)]
+    with pytest.raises(ValueError, match="x and out share memory, wanted separate arrays"):
+        ct.permute_dims(x, axes, out=x)
+    with pytest.raises(ValueError, match="elements of out share memory, wanted separate elements"):
+        out = np.lib.stride_tricks.as_strided(np.zeros(2**18, "u1"), x.shape, [1 << max(0, 16 - k) for k in range(18)])
+        ct.permute_dims(x, axes, out=out)
+    for call in (lambda: ct.plan(x, axes), lambda: ct.batch([x], axes)):
+        with pytest.raises(ValueError, match="18 axes longer than 1 that do not fold, wanted 16 or fewer for a plan or a batch"):
+            call()
+
+
+@pytest.mark.parametrize("name,halves", [
+    ("real and imaginary parts", lambda x: (x.view("f4")[:, ::2], x.view("f4")[:, 1::2])),
+    ("even and odd rows", lambda x: (x[::2], x[1::2])),
+    ("left and right half", lambda x: (x[:, :20], x[:, 20:])),
+    ("left and right half, reversed", lambda x: (x[::-1, :20], x[:, :19:-1])),
+    ("fields of records", lambda x: (x.view([("a", "f4"), ("b", "f4")])["b"], x.view([("a", "f4"), ("b", "f4")])["a"])),
+    ("every third row", lambda x: (x[2::3, :13], x[::3, :13])),
+])
+@pytest.mark.parametrize("size", [40, 400])
+def test_strides_show_that_arrays_share_no_byte(name, halves, size):
+    whole = np.tile(unique((40, 40), "c8"), (size // 40, size // 40)) if size > 40 else unique((40, 40), "c8")
+    before = whole.copy()
+    x, out = halves(whole)
+    x_before = halves(before)[0]
+    if x.shape != out.shape[::-1]:
+        x, out, x_before = x[:, :len(x)], out[:, :len(out)], x_before[:, :len(x_before)]
+    side = min(*x.shape, *out.shape)
+    x, out, x_before = x[:side, :side], out[:side, :side], x_before[:side, :side]
+    wanted = x_before.T.copy()
+    assert ct.matrix_transpose(x, out=out) is out
+    assert same_bits(out.copy(), wanted) and same_bits(x.copy(), x_before.copy())
+    halves(before)[1][:side, :side] = wanted
+    assert same_bits(whole, before)
+
+
+def test_arrays_whose_ranges_overlap_are_refused():
+    x = unique((40, 40), "f4")
+    for source, out in ((x[:, :20], x[:, 19:39]), (x[::2], x[::2, ::-1]), (x[:20], x[19:39]), (x[::2, ::2], x[1::2, ::2][:, ::-1].T)):
+        if np.shares_memory(source, out):
+            with pytest.raises(ValueError, match="x and out share memory, wanted separate arrays: the address ranges of src"):
+                ct.permute_dims(source, (0, 1), out=out)
+
+
+def test_random_views_of_one_array():
+    """A copy is exact wherever it is accepted, and refused wherever views share a byte."""
+    generator = random.Random(5)
+    accepted = 0
+    for _ in range(3000):
+        base = np.arange(600, dtype="u1").astype(generator.choice(["u1", "u2", "f4"])).reshape(generator.choice([(20, 30), (5, 4, 30)]))
+        def view():
+            made = base[tuple(slice(generator.randrange(n), None, generator.choice([1, 1, 2, 3, -1, -2])) for n in base.shape)]
+            return made.transpose(generator.sample(range(made.ndim), made.ndim))
+        x, out = view(), view()
+        shape = [min(a, b) for a, b in zip(x.shape, out.shape)]
+        x, out = x[tuple(map(slice, shape))], out[tuple(map(slice, shape))]
+        wanted = x.copy()
+        try:
+            ct.permute_dims(x, range(x.ndim), out=out)
+        except ValueError as found:
+            assert "share memory" in str(found)
+            continue
+        accepted += np.may_share_memory(x, out)
+        assert not np.shares_memory(x, out) and same_bits(out.copy(), wanted)
+    assert accepted > 20

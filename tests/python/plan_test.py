@@ -1,4 +1,7 @@
 """cornerturn.plan: its choice, and that it accepts only arrays like the ones it was made for."""
+import inspect
+import pickle
+
 import numpy as np
 import pytest
 from conftest import same_bits, unique
@@ -45,7 +48,7 @@ def test_for_the_strides_of_out():
     plan = ct.plan(x, out=out)
     plan(x, out=out)
     assert same_bits(out.copy(), np.ascontiguousarray(x.T))
-    with pytest.raises(ValueError, match="the arrays do not fit the plan"):
+    with pytest.raises(ValueError, match="the arrays do not fit the plan: x has shape .*and x or out has other strides"):
         plan(x)
     with pytest.raises(ValueError, match=r"out has shape \(30, 40\), wanted \(40, 30\)"):
         ct.plan(x, out=x.copy())
@@ -87,3 +90,17 @@ def test_takes_its_arguments_by_name():
     x = unique((30, 40), "f4")
     plan = ct.plan(x=x, axes="a b -> b a", threads=10**30)
     assert same_bits(plan(x=x), np.ascontiguousarray(x.T))
+
+
+def test_a_misfit_names_both_shapes():
+    plan = ct.plan(np.zeros((3, 4), "f8"))
+    with pytest.raises(ValueError, match=r"x has shape \(4, 3\) and elements of 8 bytes, but the plan is for shape "
+                                         r"\(3, 4\) and elements of 8 bytes$"):
+        plan(np.zeros((4, 3), "f8"))
+    with pytest.raises(ValueError, match=r"x has shape \(3, 4\) and elements of 1 byte, but the plan is for shape "
+                                         r"\(3, 4\) and elements of 8 bytes$"):
+        pickle.loads(pickle.dumps(plan))(np.zeros((3, 4), "u1"))
+
+
+def test_signature():
+    assert str(inspect.signature(ct.plan)) == "(x, axes=None, *, out=None, threads=0, kernel=None)"

@@ -3,7 +3,7 @@
 //   packed    short dst runs of such elements, put together                policy/packed-inl.hpp
 //   shuffled  small blocks that are permuted within themselves, as elements   policy/line_shuffle-inl.hpp
 //   box       short axes that alternate in src and dst                     box-inl.hpp
-//   strided   dst has no unit stride: one word at a time
+//   strided   any strides: one word at a time, in the order of dst
 #include "kernels/cpu/targets.hpp"  // before Highway
 
 #undef HWY_TARGET_INCLUDE
