@@ -156,7 +156,7 @@ void batch_state::add_items(const batch_list& all, device on) {
         throw error(status::invalid_argument,
                     std::string(one.src == nullptr ? "src" : "dst") + " is null, but the problem is not empty");
       }
-      api::check_apart(one.src, one.dst, how.form);
+      api::check_apart(one.src, one.dst, how.src_span, how.dst_span, how.form);
       if (!may_be_gpu) return;
       int device = api::device_of_call(on, src_locator.of(static_cast<const std::byte*>(one.src) + how.src_span.lo),
                                        dst_locator.of(static_cast<const std::byte*>(one.dst) + how.dst_span.lo));

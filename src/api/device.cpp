@@ -136,8 +136,8 @@ lattice lattice_of(const void* at, const map::byte_span& span, const map::canoni
 
 }  // namespace
 
-void check_apart(const void* src, const void* dst, const map::canonical& form, const char* same) {
-  const map::byte_span src_span = map::src_span(form), dst_span = map::dst_span(form);
+void check_apart(const void* src, const void* dst, const map::byte_span& src_span, const map::byte_span& dst_span,
+                 const map::canonical& form, const char* same) {
   const auto src_at = reinterpret_cast<std::uintptr_t>(src);
   const auto dst_at = reinterpret_cast<std::uintptr_t>(dst);
   if (src_at + src_span.lo >= dst_at + dst_span.hi || dst_at + dst_span.lo >= src_at + src_span.hi) return;

@@ -29,9 +29,10 @@ void check_device(device on, int threads);
 // Errors   invalid_argument: the sentence names the memory of src and of dst
 [[nodiscard]] int device_of_call(device on, const gpu::location& src, const gpu::location& dst);
 
-// Errors  overlap: the address ranges of src and dst share a byte, and the strides do not prove that the elements share none.
+// Errors  overlap: the spans of the form's sides share a byte, and the strides do not prove that the elements share none.
 //         If src is dst, the sentence ends with `same`
-void check_apart(const void* src, const void* dst, const map::canonical& form, const char* same = "");
+void check_apart(const void* src, const void* dst, const map::byte_span& src_span, const map::byte_span& dst_span,
+                 const map::canonical& form, const char* same = "");
 
 // Effect  checks one more array of a call on `device` (on_cpu, or the number of a GPU)
 // Errors  invalid_argument: the device cannot access the array; the sentence names the array

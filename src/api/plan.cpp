@@ -287,7 +287,7 @@ void plan_state::check_overlap(const void* src, const void* dst) const {
                                               std::to_string(static_cast<std::int64_t>(dst_at - src_at)) +
                                               " bytes. Wanted: one pointer for both");
   }
-  api::check_apart(src, dst, form_, ". To run in place, set in_place in the problem");
+  api::check_apart(src, dst, src_span_, dst_span_, form_, ". To run in place, set in_place in the problem");
 }
 
 void plan_state::check_operands(const operands& all) const {
