@@ -28,12 +28,20 @@ file(RELATIVE_PATH pc_prefix /x/${CMAKE_INSTALL_LIBDIR}/pkgconfig /x)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/cornerturn.pc.in ${PROJECT_BINARY_DIR}/cornerturn.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/cornerturn.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
-  DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(FILES ${PROJECT_SOURCE_DIR}/docs/cli.md ${PROJECT_SOURCE_DIR}/docs/python.md ${PROJECT_SOURCE_DIR}/docs/measuring.md
-  DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/learn ${PROJECT_SOURCE_DIR}/docs/figures
-  DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
+# The pages. A link to a file that is not installed becomes plain text.
+file(GLOB_RECURSE pages CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/docs/learn/*.md)
+foreach(page README.md CHANGELOG.md docs/cli.md docs/counters.md docs/python.md docs/measuring.md ${pages})
+  file(READ ${PROJECT_SOURCE_DIR}/${page} text)
+  string(REGEX REPLACE
+    "\\[([^]]*)\\]\\((\\.\\./)*(docs/)?(bench|examples|include|ladder|log|packaging|reports|src|CONTRIBUTING\\.md|HACKING\\.md|design\\.md)[^)]*\\)"
+    "\\1" text "${text}")
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/pages/${page} CONTENT "${text}" @ONLY)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${page})
+endforeach()
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY ${PROJECT_BINARY_DIR}/pages/ DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/figures DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/learn DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs PATTERN "*.md" EXCLUDE)
 
 if(NOT PROJECT_IS_TOP_LEVEL)
   return()  # the other project makes its own package

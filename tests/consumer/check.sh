@@ -104,6 +104,14 @@ EOF
     for page in README.md docs/cli.md docs/learn/README.md docs/figures/speed-light.svg; do
       ls "$scratch/root/usr/share/doc/cornerturn/$page"
     done
+    python3 - "$scratch/root/usr/share/doc/cornerturn" <<'EOF'
+import pathlib, re, sys
+pages = list(pathlib.Path(sys.argv[1]).rglob("*.md"))
+links = [(page, link) for page in pages for link in re.findall(r"(?:\]\(|src=\"|href=\"|srcset=\")([^)#\"\s]+)", page.read_text())]
+dead = [f"{page} links to {link}" for page, link in links if "://" not in link and not (page.parent / link).exists()]
+print(f"{len(pages)} pages with {len(links)} links are installed, {len(dead)} links are dead", *dead, sep="\n")
+sys.exit(1 if dead or len(links) < 100 else 0)
+EOF
     consume find_package -DCMAKE_PREFIX_PATH="$scratch/root/usr"
     "$scratch/root/usr/bin/cornerturn" --version
     "$scratch/root/usr/bin/cornerturn" ladder --device emulated --rung 90 --shape 128x128
