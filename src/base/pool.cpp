@@ -24,6 +24,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 
 #include "base/openmp.hpp"
 #include "base/parallel.hpp"
@@ -161,13 +162,28 @@ bool help(job& one, int number) {
   return true;
 }
 
+// A thread gets its thread_local variables of a shared library at the first access, and glibc ends the process if it has no
+// memory for them. So a thread without memory helps nobody. The free memory is used at once, before other threads take it.
+bool has_thread_locals() noexcept {
+  [[maybe_unused]] static constinit thread_local volatile bool are_there = false;
+  void* volatile room = std::malloc(16384);
+  if (room == nullptr) return false;
+  std::free(room);
+  are_there = true;
+  return true;
+}
+
 void* be_a_helper(void* argument) {
   const auto number = static_cast<int>(reinterpret_cast<std::intptr_t>(argument));
   helper& mine = all.helpers[static_cast<std::size_t>(number)];
+  bool is_ready = false;
   for (;;) {  // 4.
     const std::uint32_t seen = all.posts.load(std::memory_order_seq_cst);
     const auto posted = [seen] { return all.posts.load(std::memory_order_relaxed) != seen; };
-    for (job& one : all.jobs) help(one, number);
+    is_ready = is_ready || has_thread_locals();
+    for (job& one : all.jobs) {
+      if (is_ready) help(one, number);
+    }
     if (spin(helper_spins, posted)) continue;
     const std::uint32_t alarm = mine.alarm.load(std::memory_order_relaxed);
     all.sleepers.fetch_add(1, std::memory_order_seq_cst);
