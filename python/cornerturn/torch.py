@@ -34,9 +34,8 @@ def _memory(x: torch.Tensor) -> object:
         _check_strided(x)
     if x.device.type not in ("cpu", "cuda"):
         raise ValueError(f"x is on {x.device}. Wanted: the CPU or a CUDA device")
+    _check_element(x, "x")
     size = x.element_size()
-    lanes = re.search(r"x(\d+)$", str(x.dtype))  # float4_e2m1fn_x2, bits2x4
-    _core._check_element("x", str(x.dtype), 8 * size, int(lanes[1]) if lanes else 1)
     try:
         address = x.data_ptr()
     except RuntimeError:  # a fake tensor: a plan needs no address, and a copy is refused
@@ -61,6 +60,11 @@ def _check_strided(x: Any, name: str = "x") -> None:
     if x.layout != torch.strided:
         raise TypeError(f"{name} has layout {x.layout}, which has no strides. Wanted: torch.strided, as {name}.to_dense() "
                         "returns it")
+
+
+def _check_element(x: torch.Tensor, name: str) -> None:
+    lanes = re.search(r"x(\d+)$", str(x.dtype))  # float4_e2m1fn_x2, bits2x4
+    _core._check_element(name, str(x.dtype), 8 * x.element_size(), int(lanes[1]) if lanes else 1)
 
 
 def _check_stored(out: torch.Tensor) -> None:
@@ -112,6 +116,7 @@ def _check_arithmetic(x: Any, name: str = "x") -> None:
 
 def _check_batch_item(x: Any, name: str) -> None:
     _check_strided(x, name)
+    _check_element(x, name)
     _check_unrecorded(x, name, "a batch")
     if x.is_conj() or x.is_neg():
         raise ValueError(f"{name} is a lazy {'conjugate' if x.is_conj() else 'negative'} of another tensor. Wanted: "

@@ -311,8 +311,17 @@ nb::object empty(const torch_module& torch, nb::handle x, const view& from, cons
   return nb::steal(made);
 }
 
+// DLPack has one type for uint8 and uint1 to uint7, and one for int8 and int1 to int7.
+bool are_equal_types(nb::handle x, const nb::dlpack::dtype& from, nb::handle out, const nb::dlpack::dtype& to) {
+  constexpr auto integer = static_cast<std::uint8_t>(nb::dlpack::dtype_code::Int);
+  constexpr auto natural = static_cast<std::uint8_t>(nb::dlpack::dtype_code::UInt);
+  if (!(from == to)) return false;
+  if (from.bits != 8 || (from.code != integer && from.code != natural)) return true;
+  return nb::object(x.attr("dtype")).is(nb::object(out.attr("dtype")));
+}
+
 void check_out(nb::handle x, const nb::dlpack::dltensor& from, nb::handle out, const nb::dlpack::dltensor& to) {
-  if (!(from.dtype == to.dtype)) {
+  if (!are_equal_types(x, from.dtype, out, to.dtype)) {
     throw error(status::invalid_argument, "out has dtype " + text_of(out.attr("dtype")) + ", but x has " +
                                               text_of(x.attr("dtype")) + ". Wanted: equal dtypes");
   }

@@ -153,6 +153,10 @@ def test_elements_that_have_a_byte_each(name):
     whole = torch.arange(24, dtype=torch.uint8).reshape(4, 6)
     y = ct.matrix_transpose(whole.view(getattr(torch, name)))
     assert torch.equal(y.view(torch.uint8), whole.t())
+    out = torch.zeros(6, 4, dtype=torch.uint8)
+    for x, to in ((whole, out.view(getattr(torch, name))), (whole.view(getattr(torch, name)), out)):
+        with pytest.raises(ValueError, match="out has dtype .*, but x has .*Wanted: equal dtypes"):
+            ct.matrix_transpose(x, out=to)
 
 
 def test_an_axis_of_extent_1_has_no_stride():
