@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "base/numbers.hpp"
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
 #include "cornerturn/system.hpp"
@@ -130,7 +131,7 @@ void add_ladder(CLI::App& app, command_line& chosen) {
   auto device = make_options<device_choice>();
   add_device(command, *device, {"auto", "cpu", "cuda", "hip", "emulated"},
              "Device to run on. Default: auto, a GPU if present, else the CPU. The emulator needs no GPU: it runs the "
-             "rungs' text on the host and counts, but does not time");
+             "rungs' text on the host and counts, but does not time. A Python package has no emulator");
   add_integer(command, "--threads", "Threads of the CPU. Default: 1", options->threads, 1, 4096);
   add_value(command, "--bytes", "1|2|4|8", "Bytes of one element. Default: 4", "1, 2, 4 or 8",
             [options](const std::string& text) {
@@ -196,9 +197,35 @@ void add_system(CLI::App& app, command_line& chosen) {
       *app.add_subcommand("roof", "Measure the fastest plain copy in memory, the upper bound for every transpose");
   add_size(roof, "--size", "Bytes to copy, one way. Default: 1GiB", options->bytes, 1, std::int64_t{1} << 46);
   add_threads(roof, options->threads);
-  add_device(roof, options->device, {"cpu", "cuda"}, "The device whose memory is copied. Default: cpu");
+  add_device(roof, options->device, {"auto", "cpu", "cuda"},
+             "The device whose memory is copied. Default: auto, the CPU");
   add_json(roof, options->json);
   roof.callback([options, &chosen] { chosen.action = [options] { return run_roof(*options); }; });
+}
+
+void add_tune(CLI::App& app, command_line& chosen) {
+  auto options = make_options<tune_request>();
+  CLI::App& command =
+      *app.add_subcommand("tune", "Measure the fastest kernel for a shape on this CPU, and store it for later plans");
+  add_shape(command, "SHAPE", "The shape of the source: 4096x2048, 64x56x56x256", options->shape)
+      ->type_name("")
+      ->required();
+  add_axes(command, options->axes);
+  add_size(command, "--bytes", "Bytes of one element. Default: 4", options->element_bytes, 1, std::int64_t{1} << 40);
+  add_threads(command, options->threads);
+  add_value(command, "--seconds", "SECONDS", "Approximate time of the measurement. Default: 0.5",
+            "a number of seconds from 0 to 3600", [options](const std::string& text) {
+              return base::read_number(text, options->seconds) && options->seconds >= 0 && options->seconds <= 3600;
+            });
+  add_text(command, "-o,--output", "FILE",
+           "The tuning file that receives the fastest kernel beside its other findings. Default: the file of "
+           "CORNERTURN_TUNE_FILE, or none",
+           options->file);
+  add_json(command, options->json);
+  command.footer(
+      "A program whose CORNERTURN_TUNE_FILE names the file uses the kernel for this shape, in packed arrays and "
+      "with this number of threads.");
+  command.callback([options, &chosen] { chosen.action = [options] { return run_tune(*options); }; });
 }
 
 void add_completion(CLI::App& app, command_line& chosen) {
@@ -289,6 +316,7 @@ std::unique_ptr<CLI::App> make_app(command_line& chosen) {
   add_bench(*app, chosen);
   add_ladder(*app, chosen);
   add_report(*app, chosen);
+  add_tune(*app, chosen);
   add_system(*app, chosen);
   add_completion(*app, chosen);
   add_make_sample(*app, chosen);

@@ -50,6 +50,17 @@ int run_explain_kernel(const explain_options& options);
 int run_doctor(bool json);
 int run_kernels(bool json);
 
+struct tune_request {
+  std::vector<std::int64_t> shape;
+  std::optional<std::vector<int>> axes;
+  std::int64_t element_bytes = 4;
+  int threads = 0;
+  double seconds = 0.5;
+  std::string file;  // empty: the file of CORNERTURN_TUNE_FILE, or none
+  bool json = false;
+};
+int run_tune(const tune_request& options);
+
 struct roof_options {
   std::int64_t bytes = 1 << 30;  // one way
   int threads = 0;

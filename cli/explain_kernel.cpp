@@ -82,7 +82,8 @@ const ladder::description& rung_of(const explain_options& options) {
   }
   for (const kernel_info& one : kernel_list()) known.push_back(one.name);
   for (const std::string_view one : trace::rows()) known.emplace_back(one);
-  const auto meant = closest(options.kernel, known);
+  auto meant = closest(options.kernel, known);
+  if (const auto shape = meant_shape(options.kernel)) meant = shape_text(*shape);
   throw failure(
       fmt::format("\"{}\" is no kernel; {}", options.kernel,
                   meant ? fmt::format("did you mean {}?", *meant)

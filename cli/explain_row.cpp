@@ -147,7 +147,10 @@ std::string row_text(const explain_options& options, const model::architecture& 
     throw failure(fmt::format("--arch is {}, wanted a GPU of NVIDIA for {}", machine.name, options.kernel), exit_usage);
   }
   if (!trace::can_count()) {
-    throw failure("this build cannot count a row: it needs g++, and no sanitizer", exit_usage);
+    throw failure(
+        "this build cannot count a row. Wanted: a build by g++ without sanitizers and without "
+        "-DCORNERTURN_COUNT_ROWS=OFF",
+        exit_usage);
   }
   const auto known = is_free(options) ? trace::cases_for(options.kernel, 1, machine) : std::vector<trace::named_case>{};
   if (is_free(options) && known.empty()) {

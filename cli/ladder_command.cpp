@@ -64,7 +64,9 @@ int run_ladder(const ladder_options& options) {
   if (options.device == "cuda") require_device({options.device, options.gpu});  // the sentence of all commands
   const std::string why = why_not(options.device);
   if (!why.empty() && options.device != "auto" && options.device != "cpu") {
-    throw failure(why + ". Wanted: --device emulated, which needs no GPU, or --device cpu", exit_no_device);
+    throw failure(why + (ladder::has_emulator() ? ". Wanted: --device emulated, which needs no GPU, or --device cpu"
+                                                : ". Wanted: --device cpu"),
+                  exit_no_device);
   }
   const bool on_gpu = options.device != "cpu" && why.empty();
   if (on_gpu && options.gpu >= 0) ladder::use_device(options.gpu);
@@ -74,8 +76,11 @@ int run_ladder(const ladder_options& options) {
   std::ostream& tables = options.json || (file && file->is_stdout()) ? std::cerr : std::cout;
   const auto shapes = shapes_of(options, on_gpu);
   if (!options.rung.empty()) expect_rung(options, on_gpu);
-  if (options.check)
-    return (on_gpu ? ladder::check_rungs(std::cout) : ladder::check_cpu_rungs(std::cout)) == 0 ? exit_ok : exit_failure;
+  if (options.check) {
+    const int wrong = on_gpu ? ladder::check_rungs(tables) : ladder::check_cpu_rungs(tables);
+    if (options.json) print_safe("{{\"device\": \"{}\", \"wrong\": {}}}\n", on_gpu ? "gpu" : "cpu", wrong);
+    return wrong == 0 ? exit_ok : exit_failure;
+  }
   const int threads = options.threads;
   const ladder::timed_on where = on_gpu ? ladder::this_device() : bench::cpu_ladder_here(threads);
   if (!on_gpu)

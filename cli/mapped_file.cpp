@@ -86,7 +86,7 @@ mapped_file::mapped_file(const std::string& path) {
   struct stat about {};
   if (fstat(file.get(), &about) != 0) throw failure(fmt::format("{}: cannot stat: {}", path, error_text(errno)));
   if (!is_stream(about.st_mode)) {
-    map(file.get(), path);
+    map(file.get(), path, inherited >= 0 ? lseek(file.get(), 0, SEEK_CUR) : 0);
     return;
   }
   const base::descriptor memory(file_in_memory(path));
@@ -96,7 +96,7 @@ mapped_file::mapped_file(const std::string& path) {
 
 mapped_file::mapped_file(int descriptor, const std::string& path) { map(descriptor, path); }
 
-void mapped_file::map(int descriptor, const std::string& path) {
+void mapped_file::map(int descriptor, const std::string& path, std::int64_t begin) {
   struct stat about {};
   if (fstat(descriptor, &about) != 0) throw failure(fmt::format("{}: cannot stat: {}", path, error_text(errno)));
   if (!S_ISREG(about.st_mode)) {
@@ -105,6 +105,7 @@ void mapped_file::map(int descriptor, const std::string& path) {
   device_ = about.st_dev;
   inode_ = about.st_ino;
   size_ = static_cast<std::size_t>(about.st_size);
+  begin_ = std::min(static_cast<std::size_t>(std::max<std::int64_t>(begin, 0)), size_);
   if (size_ == 0) return;
   void* const at = mmap(nullptr, size_, PROT_READ, MAP_SHARED, descriptor, 0);
   if (at == MAP_FAILED)

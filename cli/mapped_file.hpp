@@ -12,7 +12,8 @@ namespace cornerturn::cli {
 
 class mapped_file {
  public:
-  // Effect  maps a file. "-", a pipe or a character device is read to its end, into memory
+  // Effect  maps a file. "-", a pipe or a character device is read to its end, into memory. A file on stdin is mapped from the
+  //         position of its descriptor on
   // Errors  failure: the file is missing, unreadable, a directory, a block device, a socket or a terminal
   explicit mapped_file(const std::string& path);
 
@@ -23,17 +24,18 @@ class mapped_file {
   mapped_file(const mapped_file&) = delete;
   mapped_file& operator=(const mapped_file&) = delete;
 
-  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
-  [[nodiscard]] std::int64_t size() const noexcept { return static_cast<std::int64_t>(size_); }
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {data_ + begin_, size_ - begin_}; }
+  [[nodiscard]] std::int64_t size() const noexcept { return static_cast<std::int64_t>(size_ - begin_); }
   [[nodiscard]] bool is_same_file(dev_t device, ino_t inode) const noexcept {
     return device == device_ && inode == inode_;
   }
 
  private:
-  void map(int descriptor, const std::string& path);
+  void map(int descriptor, const std::string& path, std::int64_t begin = 0);
 
   const std::byte* data_ = nullptr;
-  std::size_t size_ = 0;
+  std::size_t size_ = 0;   // of the file
+  std::size_t begin_ = 0;  // of bytes(): a shell may have read a part of stdin
   dev_t device_ = 0;
   ino_t inode_ = 0;
 };

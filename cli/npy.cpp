@@ -324,10 +324,18 @@ npy_header parse_npy_header(std::span<const std::byte> front, std::int64_t file_
   // 6 the data's size against the file's
   const std::int64_t found = file_bytes - header.data_offset;
   if (found != header.data_bytes) {
-    throw npy_error(fmt::format("{}: {} of data after the header, wanted {} for shape {} with {}",
-                                found < header.data_bytes ? "truncated data" : "trailing data",
-                                count_text(found, "byte"), header.data_bytes, tuple_text(header.shape),
-                                elements_text(header.itemsize)));
+    const std::string sentence =
+        fmt::format("{}: {} of data after the header, wanted {} for shape {} with {}",
+                    found < header.data_bytes ? "truncated data" : "trailing data", count_text(found, "byte"),
+                    header.data_bytes, tuple_text(header.shape), elements_text(header.itemsize));
+    const std::int64_t end = header.data_offset + header.data_bytes;
+    if (found > header.data_bytes && end < static_cast<std::int64_t>(text.size()) &&
+        text.substr(static_cast<std::size_t>(end)).starts_with(npy_magic))
+      throw npy_error(
+          fmt::format("{}. Another array begins at byte {}: `tail -c +{}` of the file prints it, and wanted "
+                      "is a file with one array",
+                      sentence, end, end + 1));
+    throw npy_error(sentence);
   }
   return header;
 }

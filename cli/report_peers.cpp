@@ -110,7 +110,8 @@ part peers_part(const std::vector<bench_run>& runs) {
   } else if (!runs.empty()) {
     made.body =
         "<p>No other library was measured. A build with <code>-DCORNERTURN_PEERS=ON</code> links the libraries that it "
-        "finds; <code>./dev bench</code> makes such a build.</p>\n";
+        "finds; <code>./dev bench</code> makes such a build. <code>python -m cornerturn bench</code> "
+        "measures the installed frameworks of Python, also from a wheel.</p>\n";
   }
   return made;
 }

@@ -47,6 +47,17 @@ std::optional<std::vector<std::int64_t>> parse_shape(std::string_view text) {
   return shape;
 }
 
+std::optional<std::vector<std::int64_t>> meant_shape(std::string_view text) {
+  std::string plain;
+  for (const char c : text) {
+    const bool separates = std::string_view("xX*,; ").find(c) != std::string_view::npos;
+    if (!separates && c != '(' && c != ')' && c != '[' && c != ']') plain += c;
+    if (separates && !plain.empty() && plain.back() != 'x') plain += 'x';
+  }
+  if (plain.ends_with('x')) plain.pop_back();
+  return parse_shape(plain);
+}
+
 std::optional<std::int64_t> parse_size(std::string_view text) {
   const auto number_end = std::min(text.find_first_not_of("0123456789."), text.size());
   std::string unit;

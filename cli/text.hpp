@@ -33,6 +33,9 @@ class failure : public std::runtime_error {
 // Effect  "64x56x56x256" -> {64, 56, 56, 256}; nothing if the text is not integers >= 0 separated by x
 [[nodiscard]] std::optional<std::vector<std::int64_t>> parse_shape(std::string_view text);
 
+// Effect  "4096X2048", "4096,2048", "4096*2048", "(4096, 2048)" -> {4096, 2048}; nothing if no shape is meant
+[[nodiscard]] std::optional<std::vector<std::int64_t>> meant_shape(std::string_view text);
+
 // Effect  "4096" -> 4096, "64K", "64KiB" -> 65536, "1.5G" -> 3 << 29; powers of 1024: K, M, G, T, also KiB, MiB and so on.
 //         Powers of 1000: KB, MB, GB, TB. Case does not matter. Nothing if the text is no size or has 2^62 bytes or more
 [[nodiscard]] std::optional<std::int64_t> parse_size(std::string_view text);

@@ -110,7 +110,8 @@ void print_json(const transpose_options& options, const outcome& result, double 
   print_safe("{}\n", report.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
 }
 
-void print_lines(std::FILE* to, const transpose_options& options, const outcome& result, double rate) {
+void print_lines(bool to_stream, const transpose_options& options, const outcome& result, double rate) {
+  std::FILE* const to = to_stream ? stderr : stdout;
   print_safe(to, "{} {} -> {} {}, {}, {}\n", options.input, shape_text(result.in.shape), options.output,
              shape_text(result.out.shape), npy_dtype_name(result.in), bytes_text(result.in.data_bytes));
   std::string how = options.metadata_only ? "data copied unchanged, header only"
@@ -119,7 +120,8 @@ void print_lines(std::FILE* to, const transpose_options& options, const outcome&
                         : fmt::format("{}, {} thread{}", result.moved.kernel, result.moved.threads,
                                       result.moved.threads == 1 ? "" : "s");
   if (options.verify) how += ", verified";
-  if (result.sync_seconds >= 0.01) how += fmt::format(", on the disk {} later", seconds_text(result.sync_seconds));
+  if (result.sync_seconds >= 0.01 && !to_stream)
+    how += fmt::format(", on the disk {} later", seconds_text(result.sync_seconds));
   print_safe(to, "{}, {:.2f} GB/s read + written, {}\n", seconds_text(result.seconds), rate, how);
 }
 
@@ -200,7 +202,7 @@ int run_transpose(const transpose_options& options) {
   if (options.json) {
     print_json(options, result, rate);
   } else if (!options.quiet) {
-    print_lines(output.is_stdout() ? stderr : stdout, options, result, rate);
+    print_lines(output.is_stdout(), options, result, rate);
   }
   return exit_ok;
 }

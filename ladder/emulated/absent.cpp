@@ -3,6 +3,8 @@
 
 namespace cornerturn::ladder {
 
+bool has_emulator() { return false; }
+
 std::filesystem::path file_of_rung(std::string_view rung) { return std::string(rung) + ".cuh"; }
 
 emulated_rung emulate(const std::filesystem::path&, std::string_view, int, const std::vector<matrix_shape>&) {

@@ -264,12 +264,13 @@ fs::path file_of_rung(std::string_view rung) {
   return fs::exists(file) ? file : folder / "tile_sizes.cuh";
 }
 
+bool has_emulator() { return fs::exists(text_folder() / "ladder/rung.hpp"); }
+
 emulated_rung emulate(const fs::path& given, std::string_view rung, int word_bytes,
                       const std::vector<matrix_shape>& shapes) {
-  if (!fs::exists(text_folder() / "ladder/rung.hpp")) {
-    throw no_emulator("the emulator compiles the ladder's sources, which are not in " + text_folder().string() + ". " +
-                      wanted_emulator);
-  }
+  if (!has_emulator())
+    throw no_emulator(std::string("the emulator compiles the ladder's sources, which this installation has not, as in a "
+                                  "Python package. ") + wanted_emulator);
   const fs::path file = fs::absolute(given).lexically_normal();
   const std::string type =
       rung.empty() ? last_rung_of(file) : std::string(rung.substr(rung.find('_') + 1));  // 30_padded: padded

@@ -18,6 +18,9 @@ struct no_emulator : std::runtime_error {
 };
 inline constexpr const char* wanted_emulator =
     "Wanted: the command of a build of the source tree with g++, or of a package that has the ladder's sources";
+// Returns whether emulate() can run: this build has the emulator, and the ladder's sources are beside the program
+[[nodiscard]] bool has_emulator();
+
 // The file does not compile. The message is the compiler's.
 struct not_compiled : std::runtime_error {
   using std::runtime_error::runtime_error;

@@ -45,7 +45,8 @@ def _wanted(x: object, wanted: str) -> str:
         return _ELSEWHERE[module]
     if module == "xarray":
         return "x.values" if hasattr(x, "ndim") else "the values of one of its arrays"
-    return "numpy.asarray(x)" if hasattr(type(x), "__array__") and module != "numpy" else wanted
+    reads_as_numpy = hasattr(type(x), "__array__") and not hasattr(x, "__dlpack__") and module != "numpy"
+    return "numpy.asarray(x)" if reads_as_numpy else wanted
 
 
 def from_array(x: Any) -> Any:

@@ -32,6 +32,11 @@ def main():
     if missing:
         print(f"{options.page}: no block for: {', '.join('cornerturn ' + words for words in missing)}")
         return 1
+    refused = subprocess.run([options.command, "explain", "8x8", "--machine", "?"], capture_output=True, text=True, check=False)
+    for machine in refused.stderr.splitlines()[0].split("wanted one of: ")[1].split(", "):
+        if not re.search(rf"--machine.*?\b{re.escape(machine)}\b", re.sub(BLOCK, "", before), re.S):
+            print(f"{options.page}: the machine {machine} of `explain --machine` is not named")
+            return 1
     after = BLOCK.sub(lambda match: f"```text\n$ cornerturn {match['words']}\n{said(match['words'])}```", before)
     if options.write:
         options.page.write_text(after)

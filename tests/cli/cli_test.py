@@ -155,6 +155,8 @@ class BadInput(Case):
     def test_data_of_another_size(self):
         self.refused(self.good[:-1], "truncated data: 23 bytes of data after the header, wanted 24")
         self.refused(self.good + b"x", "trailing data: 25 bytes of data after the header, wanted 24")
+        self.refused(self.good + self.good, f"Another array begins at byte {len(self.good)}: "
+                     f"`tail -c +{len(self.good) + 1}` of the file prints it")
 
     def test_fields(self):
         self.refused(npy("'|O'", "(2,)", bytes(16)), "object dtype")
@@ -259,6 +261,25 @@ class Streams(Case):
             with open(self.path("to"), "rb") as file:
                 self.assertEqual(split(file.read())[1], self.turned)
             self.assertEqual(running.wait(), 0)
+
+    def test_a_slow_pipe_is_no_disk(self):
+        source = self.write("in.npy", npy("'|u1'", "(1000, 1001)", bytes(1001000)))
+        with subprocess.Popen([COMMAND, "transpose", source, "-"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as done:
+            time.sleep(0.1)  # the command waits for a reader: a pipe has 64 KiB
+            _, said = done.communicate(timeout=60)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("read + written", said.decode())
+        self.assertNotIn("on the disk", said.decode())
+
+    def test_stdin_begins_at_its_position(self):
+        good = npy("'<f4'", "(2, 3)", bytes(range(24)))
+        both = self.write("both.npy", good + good)
+        with open(both, "rb") as file:
+            file.seek(len(good))
+            self.run_command("transpose", "-", self.path("out.npy"), stdin=file)
+        alone = self.write("alone.npy", good)
+        self.run_command("transpose", alone, self.path("wanted.npy"))
+        self.assertEqual(self.read("out.npy"), self.read("wanted.npy"))
 
     def test_stdin_may_be_a_file(self):
         with open(self.write("in.npy", self.good), "rb") as file:

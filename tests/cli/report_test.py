@@ -313,6 +313,8 @@ class Measured(Case):
                                                "Predicted against measured", "The machine", "How it was measured"])
         names = [row[0] for row in page.rows if row]
         self.assertEqual(names.count("00_copy"), 1)
+        beside = page.sections["Beside other libraries"]
+        self.assertTrue("faster by" in beside or "python -m cornerturn bench" in beside, beside)
         cases = next(rows for caption, rows in page.tables.items() if caption.startswith("Every case on"))
         self.assertTrue({"512x512", "1024x1024"} <= {row[0] for row in cases})
         again = self.check_page(self.report("--from", saved, "--since", saved))

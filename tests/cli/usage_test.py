@@ -2,6 +2,7 @@
 """The command line of cornerturn, from outside: usage_test.py COMMAND [unittest arguments]"""
 import json
 import os
+import pathlib
 import re
 import shutil
 import subprocess
@@ -171,6 +172,39 @@ class Usage(Case):
             self.assertEqual(said, {f"cornerturn: --device is cuda, but {backends['cuda']['detail']}. Wanted auto or cpu\n"})
         for device in ("auto", "cpu"):
             self.run_command("transpose", source, self.path("out.npy"), "--device", device)
+
+    def test_shapes_that_were_meant(self):
+        for word in ("4096X2048", "4096,2048", "4096*2048", "(4096, 2048)", "[4096,2048]"):
+            self.says(["explain", word], "did you mean 4096x2048?")
+
+    def test_tune(self):
+        file = self.path("tuning")
+        report = json.loads(self.run_command("tune", "64x70", "--seconds", "0", "--threads", "1", "-o", file, "--json").stdout)
+        self.assertEqual(report["file"], file)
+        self.assertGreaterEqual(len(report["trials"]), 2)
+        seconds = [one["seconds"] for one in report["trials"]]
+        self.assertEqual(seconds, sorted(seconds))
+        self.assertIn(report["trials"][0]["kernel"], pathlib.Path(file).read_text())
+        with_file = os.environ | {"CORNERTURN_TUNE_FILE": file}
+        plan = json.loads(self.run_command("explain", "64x70", "--threads", "1", "--json", env=with_file).stdout)
+        self.assertEqual(plan["kernel"], report["trials"][0]["kernel"])
+        text = self.run_command("tune", "6x7x8", "--axes", "2,0,1", "--bytes", "3", "--seconds", "0", env=with_file).stdout
+        self.assertIn("the planner's choice", text)
+        self.assertIn("later plans of programs with CORNERTURN_TUNE_FILE=" + file, text)
+        self.assertIn("2 findings", self.run_command("doctor", env=with_file).stdout)
+        without = {name: value for name, value in os.environ.items() if name != "CORNERTURN_TUNE_FILE"}
+        self.assertIn("stored in no file, wanted -o FILE", self.run_command("tune", "64x70", "--seconds", "0", env=without).stdout)
+        self.says(["tune", "0x5"], "0x5: has no elements, wanted extents of 1 or more")
+        self.says(["tune", "5x5", "--axes", "0,0"], "names axis 0 twice")
+
+    def test_ladder_checks_in_json(self):
+        done = subprocess.run([COMMAND, "ladder", "--device", "cpu", "--check", "--json"], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=120, check=True)
+        self.assertEqual(json.loads(done.stdout), {"device": "cpu", "wrong": 0})
+
+    def test_roof_takes_auto(self):
+        report = json.loads(self.run_command("roof", "--size", "1M", "--device", "auto", "--json").stdout)
+        self.assertEqual(report["device"], "cpu")
 
     def test_doctor_and_kernels(self):
         report = json.loads(self.run_command("doctor", "--json").stdout)
