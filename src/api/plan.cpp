@@ -325,7 +325,8 @@ void plan_state::execute_on_cpu(const kernels::arrays& all) const {
     const kernels::arrays& all;
     const executor& parallel;
     std::int64_t part;  // units between two questions
-  } together{chosen_, all, parallel_, stops ? chosen_.units / (bytes_moved() / part_bytes + 1) + 1 : chosen_.units};
+  } together{chosen_, all, parallel_,
+             stops ? std::max<std::int64_t>(1, chosen_.units / (bytes_moved() / part_bytes + 1)) : chosen_.units};
   const auto body = [](void* argument, std::int64_t begin, std::int64_t end) {
     const team& mine = *static_cast<team*>(argument);
     for (std::int64_t at = begin; at < end; at += mine.part) {

@@ -6,6 +6,7 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include <numeric>
 #include <set>
 #include <thread>
 #include <vector>
@@ -323,6 +324,41 @@ TEST(in_place, a_workspace_shares_no_byte_with_the_array) {
   EXPECT_NO_THROW(made.execute(at, at, std::span(at + 4800, bytes)));
   expect_error(status::invalid_argument, {"workspace is null"},
                [&] { made.execute(at, at, std::span<std::byte>(static_cast<std::byte*>(nullptr), bytes)); });
+}
+
+// docs/python.md says these sizes.
+TEST(in_place, the_workspace_is_as_large_as_the_pages_say) {
+  const auto workspace = [](std::int64_t rows, std::int64_t cols, std::int64_t bytes) {
+    return plan(placed(transpose_problem(rows, cols, bytes)), {.on = device::cpu}).workspace_bytes();
+  };
+  for (const auto& [rows, cols] : {std::pair<std::int64_t, std::int64_t>{2, 3},
+                                   {7, 100},
+                                   {300, 200},
+                                   {1000, 700},
+                                   {2, 1000000},
+                                   {1000000, 2},
+                                   {3000, 2000},
+                                   {100000, 30001}}) {
+    for (const std::int64_t bytes : {1, 3, 4, 16}) EXPECT_LE(workspace(rows, cols, bytes), rows * cols * bytes);
+  }
+  for (const std::int64_t bytes : {4, 16}) {
+    EXPECT_LE(workspace(100000, 30001, bytes), 3000100000 * bytes / 19) << "a twentieth, and a few rows";
+    EXPECT_LE(workspace(3, 1000000000, bytes), 3000000000 * bytes / 19);
+  }
+  EXPECT_EQ(workspace(4096, 4096, 4), 0);
+}
+
+TEST(plan_of_parts, one_stride_proves_that_they_share_no_byte) {
+  std::vector<float> memory(2 * 64 * 64);
+  std::iota(memory.begin(), memory.end(), 0.0F);
+  problem what = transpose_problem(64, 64, 4);  // real parts into imaginary parts
+  for (axis& one : what.axes) one.src_stride *= 2, one.dst_stride *= 2;
+  plan(what, {.on = device::cpu}).execute(memory.data(), memory.data() + 1);
+  for (std::size_t j = 0; j < 64; ++j) {
+    for (std::size_t i = 0; i < 64; ++i) ASSERT_EQ(memory[2 * (j * 64 + i) + 1], memory[2 * (i * 64 + j)]);
+  }
+  expect_error(status::overlap, {"the address ranges of src and dst overlap"},
+               [&] { plan(what, {.on = device::cpu}).execute(memory.data(), memory.data() + 2); });
 }
 
 }  // namespace

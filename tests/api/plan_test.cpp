@@ -12,6 +12,7 @@
 #include "../kernels/oracle.hpp"
 #include "base/parallel.hpp"
 #include "cornerturn/system.hpp"
+#include "cornerturn/transpose.hpp"
 #include "expect_error.hpp"
 
 namespace cornerturn::plan_test {
@@ -90,15 +91,15 @@ TEST(plan, a_cancelled_call_returns_early) {
     const plan whole(what, with(threads, nullptr, {.context = &never, .is_cancelled = ask}));
     whole.execute(bench.src(), bench.dst());
     EXPECT_EQ(bench.difference(), "");
-    EXPECT_GE(never.asked, 3) << "the call moves 35 MB: it is asked for each 16 MiB";
+    EXPECT_GE(never.asked, 2) << "the call moves 35 MB: it is asked for about each 16 MiB";
     bench.clear();
-    question second{.answers_no = threads};
+    question second{.answers_no = 1};
     plan(what, with(threads, nullptr, {.context = &second, .is_cancelled = ask})).execute(bench.src(), bench.dst());
     EXPECT_NE(bench.difference(), "");
     question at_once{.answers_no = 0};
     bench.clear();
-    move(what, {.src = bench.src(), .dst = bench.dst()},
-         with(threads, nullptr, {.context = &at_once, .is_cancelled = ask}));
+    cornerturn::move(what, {.src = bench.src(), .dst = bench.dst()},
+                     with(threads, nullptr, {.context = &at_once, .is_cancelled = ask}));
     EXPECT_GE(at_once.asked, 1);
     EXPECT_NE(bench.difference(), "");
   }
