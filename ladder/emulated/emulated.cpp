@@ -269,8 +269,10 @@ bool has_emulator() { return fs::exists(text_folder() / "ladder/rung.hpp"); }
 emulated_rung emulate(const fs::path& given, std::string_view rung, int word_bytes,
                       const std::vector<matrix_shape>& shapes) {
   if (!has_emulator())
-    throw no_emulator(std::string("the emulator compiles the ladder's sources, which this installation has not, as in a "
-                                  "Python package. ") + wanted_emulator);
+    throw no_emulator(
+        std::string("the emulator compiles the ladder's sources, which this installation has not, as in a "
+                    "Python package. ") +
+        wanted_emulator);
   const fs::path file = fs::absolute(given).lexically_normal();
   const std::string type =
       rung.empty() ? last_rung_of(file) : std::string(rung.substr(rung.find('_') + 1));  // 30_padded: padded

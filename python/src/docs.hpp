@@ -26,8 +26,8 @@ stream : int or stream, optional
     CUDA only: the copy is ordered in this stream only, like a kernel launch.
     Default: the current stream of the framework of `x`.
 threads : int, default 0
-    CPU only: the maximum number of threads. 0 means all threads that OpenMP may use. Another
-    number plans each call anew, which takes some microseconds; `plan` keeps its number.
+    CPU only: the maximum number of threads. 0 means one for each core that the process may
+    use, or OMP_NUM_THREADS if that is smaller.
 dtype : dtype, optional
     Convert the elements to this type: any integer to any integer, float32 to and from float16,
     bfloat16 and float64, or float32, float16 and bfloat16 to float8_e4m3fn and float8_e5m2.

@@ -160,6 +160,9 @@ class FakeCuPy:
                 self.itemsize = array.itemsize
                 self.data = type("Pointer", (), {"ptr": array.ctypes.data})
 
+            def reshape(self, shape):
+                return ndarray(self.array.reshape(shape), self.device)
+
         self.ndarray, self.scopes, self.device = ndarray, [], Scope("device")
         self.cuda = type("cuda", (), {
             "ExternalStream": staticmethod(lambda handle: Scope(f"stream {handle}")),
@@ -199,6 +202,16 @@ def test_cupy(cupy):
     y = ct.permute_dims(cupy.ndarray(x, cupy.device), (2, 0, 1))
     assert type(y) is cupy.ndarray and same_bits(y.array, np.ascontiguousarray(x.transpose(2, 0, 1)))
     assert cupy.log == ["enter device", "empty in device", "move on 77"]
+
+
+def test_cupy_splits_and_joins_axes(cupy):
+    x = unique((6, 8), "f4")[:, ::-1]
+    wanted = np.ascontiguousarray(x.reshape(2, 3, 8).transpose(2, 1, 0)).reshape(8, 6)
+    y = ct.rearrange(cupy.ndarray(x, cupy.device), "(a b) c -> c (b a)", a=2)
+    assert type(y) is cupy.ndarray and same_bits(y.array, wanted)
+    out = cupy.ndarray(np.zeros((8, 6), "f4"), cupy.device)
+    assert ct.rearrange(cupy.ndarray(x, cupy.device), "(a b) c -> c (b a)", a=2, out=out, stream=Stream("ptr", 4096)) is out
+    assert same_bits(out.array, wanted) and cupy.log[-1] == "move on 4096"
 
 
 def test_cupy_in_place(cupy):
