@@ -163,7 +163,7 @@ bool help(job& one, int number) {
 }
 
 // A thread gets its thread_local variables of a shared library at the first access, and glibc ends the process if it has no
-// memory for them. So a thread without memory helps nobody. The free memory is used at once, before other threads take it.
+// memory for them. So a thread without memory takes no work. The memory is used at once, before other threads take it.
 bool has_thread_locals() noexcept {
   [[maybe_unused]] static constinit thread_local volatile bool are_there = false;
   void* volatile room = std::malloc(16384);

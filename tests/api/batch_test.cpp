@@ -262,7 +262,8 @@ TEST(batch, an_error_names_the_item) {
   const problem good = transpose_problem(3, 5, 4);
   refused(status::invalid_argument, {"item 3: src is null"}, {good, nullptr, dst.data()});
   refused(status::invalid_argument, {"item 3: dst is null"}, {good, src.data(), nullptr});
-  refused(status::overlap, {"item 3: the address ranges of src and dst overlap", "dst - src is 16"}, {good, src.data(), src.data() + 4});
+  refused(status::overlap, {"item 3: the address ranges of src and dst overlap", "dst - src is 16"},
+          {good, src.data(), src.data() + 4});
   problem bad = good;
   bad.axes[1].extent = -5;
   refused(status::invalid_argument, {"item 3: axis 1 has extent -5"}, {bad, src.data(), dst.data()});
