@@ -3,12 +3,6 @@ include(CMakePackageConfigHelpers)
 
 set(cornerturn_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/cornerturn)
 
-# While the version is 0.x a minor step may break the ABI, so the soname carries it.
-set_target_properties(cornerturn PROPERTIES
-  VERSION ${PROJECT_VERSION}
-  SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
-  EXPORT_NAME cornerturn)
-
 install(TARGETS cornerturn EXPORT cornerturnTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
