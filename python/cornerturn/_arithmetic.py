@@ -10,8 +10,8 @@ from collections.abc import Hashable
 from typing import Any
 
 from . import _core
-from ._frameworks import (_check_cuda_stream, _is, _is_jax, _kind, _memory_of_cupy, check_meaning, dressed, from_array,
-                          transposed_view)
+from ._core import _kind
+from ._frameworks import _check_cuda_stream, _is, _is_jax, _memory_of_cupy, check_meaning, dressed, from_array, transposed_view
 
 # The names of element types in NumPy, ml_dtypes and PyTorch, and in the library, whose float8_e4m3 is float8_e4m3fn there.
 # ml_dtypes.float8_e4m3 is another type, with infinities.

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from . import _core
-from ._frameworks import _check_cuda_stream, _check_out, _is, _kind, _wanted, check_meaning, dressed, transposed_view
+from ._core import _kind
+from ._frameworks import _check_cuda_stream, _check_out, _is, _wanted, check_meaning, dressed, transposed_view
 
 
 class batch:

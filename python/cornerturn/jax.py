@@ -16,7 +16,7 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from . import _core, _jax_sharding, _patterns
-from ._frameworks import _kind
+from ._core import _kind
 
 __all__ = ["matrix_transpose", "permute_dims", "rearrange"]
 

@@ -21,7 +21,8 @@ from torch.autograd import forward_ad
 from torch.autograd.function import _SingleLevelFunction
 
 from . import _core, _patterns
-from ._frameworks import _check_cuda_stream, _kind
+from ._core import _kind
+from ._frameworks import _check_cuda_stream
 
 __all__ = ["accelerate", "matrix_transpose", "permute_dims", "rearrange", "transpose_inplace_"]
 
