@@ -131,11 +131,13 @@ void load_keys(torch_module& made, nb::handle module) {
   if (in_mode(true, differs) + in_mode(false, differs) != 0) made.c10 = nullptr;
 }
 
-// Requires an importable PyTorch. Leaves `table` null if it is too old.
+// Returns null for a module without tensors, or while this thread imports PyTorch. Leaves `table` null if it is too old.
 const torch_module* load() {
-  nb::object module = nb::module_::import_("torch");
+  nb::object module = nb::module_::import_("torch");  // waits for another thread that imports it
+  const nb::object tensor = nb::getattr(module, "Tensor", nb::none());
+  const nb::object is_importing = nb::getattr(nb::getattr(module, "__spec__", nb::none()), "_initializing", nb::none());
+  if (PyType_Check(tensor.ptr()) == 0 || is_importing.is(nb::handle(Py_True))) return nullptr;
   auto* const made = new torch_module;
-  const nb::object tensor = module.attr("Tensor");
   const nb::object capsule = nb::getattr(tensor, "__dlpack_c_exchange_api__", nb::none());
   if (PyCapsule_IsValid(capsule.ptr(), "dlpack_exchange_api") == 0) return made;
   const auto* table = static_cast<const exchange_table*>(PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
@@ -175,14 +177,15 @@ const torch_module* load() {
   return made;
 }
 
-// Returns null if PyTorch is not imported, or too old for the table.
+// Returns null if PyTorch is not imported, or too old for the table. An entry that is None hides it from imports.
 const torch_module* module() {
   static const torch_module* found = nullptr;  // under the interpreter's lock
   if (found == nullptr) {
-    if (PyDict_GetItemString(PyImport_GetModuleDict(), "torch") == nullptr) return nullptr;
+    PyObject* const imported = PyDict_GetItemString(PyImport_GetModuleDict(), "torch");
+    if (imported == nullptr || imported == Py_None) return nullptr;
     found = load();
   }
-  return found->table != nullptr ? found : nullptr;
+  return found != nullptr && found->table != nullptr ? found : nullptr;
 }
 
 PyObject* call_method(nb::handle x, PyObject* name) {

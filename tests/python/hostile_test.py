@@ -610,6 +610,33 @@ def test_second_changes_x(number):
     assert len(asked) <= number and np.all(y == 2)
 
 
+def test_modules_that_are_no_framework():
+    """None in sys.modules hides a module. A module that is being imported has no classes yet."""
+    in_a_process("""
+import sys, types
+import numpy as np
+import cornerturn as ct
+
+class Exporter:
+    shape = (3, 4)
+
+    def __dlpack__(self, **_):
+        return x.__dlpack__()
+
+    def __dlpack_device__(self):
+        return x.__dlpack_device__()
+
+x = np.arange(12, dtype="f4").reshape(3, 4)
+out = np.empty((4, 3), "f4")
+for module in (None, 5, types.ModuleType("torch"), types.SimpleNamespace(Tensor=3, ndarray=3, Array=3)):
+    for name in ("torch", "cupy", "jax"):
+        sys.modules[name] = module
+    for y in (ct.matrix_transpose(x), ct.matrix_transpose(Exporter(), out=out), ct.matrix_transpose(x, alpha=1), ct.plan(x)(x),
+              ct.plan(Exporter())(x), ct.batch([x])()[0], ct.transpose_inplace_(x.copy())):
+        assert np.array_equal(y, x.T)
+""")
+
+
 # ---- plans and batches themselves ----
 
 def test_plans_without_init():
