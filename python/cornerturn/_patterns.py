@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import _core
-from ._frameworks import _is, _kind, from_array
+from ._core import _kind
+from ._frameworks import _is, from_array
 
 _Parts = tuple[tuple[tuple[str, ...], ...], tuple[int, ...], tuple[int, ...]]
 
