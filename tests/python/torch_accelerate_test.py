@@ -1,6 +1,8 @@
 """PyTorch's own copies by cornerturn: which ones, with which results, and the switch under threads."""
 import importlib.util
+import os
 import pathlib
+import random
 
 import pytest
 
@@ -280,6 +282,93 @@ assert torch.equal(x.t().contiguous(), x.t())
 ctt.accelerate(False)
 assert torch.equal(x.t().contiguous(), x.t())
 """)
+
+
+# ---- random programs; CORNERTURN_RANDOM_PROGRAMS sets their number ----
+
+PROGRAMS = int(os.environ.get("CORNERTURN_RANDOM_PROGRAMS", "30"))
+KINDS = [torch.float32, torch.float64, torch.bfloat16, torch.complex64, torch.int32, torch.uint8, torch.bool]
+
+
+def shuffled(chosen, x):
+    return x.permute(chosen.sample(range(x.ndim), x.ndim))
+
+
+def strided(chosen, x):
+    at = chosen.randrange(x.ndim)
+    return x[(slice(None),) * at + (slice(chosen.randint(0, 1), None, chosen.randint(1, 2)),)]
+
+
+def reshaped(chosen, x):
+    at = chosen.randrange(x.ndim - 1)
+    return x.reshape(*x.shape[:at], -1, *x.shape[at + 2:])
+
+
+def written(chosen, x):
+    y = shuffled(chosen, torch.zeros_like(x))
+    return y.copy_(x.detach().permute(sorted(range(x.ndim), key=lambda k: -x.shape[k])).reshape(y.shape), non_blocking=chosen.random() < 0.3)
+
+
+def written_in_part(chosen, x):
+    y = x.new_zeros([n + 2 for n in x.shape])
+    part = y[tuple(slice(1, n + 1) for n in x.shape)]
+    part[...] = x
+    return y
+
+
+def written_as(chosen, x):
+    return torch.empty_like(x, dtype=chosen.choice(KINDS[:3]) if not x.is_complex() else torch.complex128).copy_(x)
+
+
+STEPS = [
+    shuffled, strided, reshaped, written, written_in_part, written_as,
+    lambda chosen, x: shuffled(chosen, x).contiguous(), lambda chosen, x: shuffled(chosen, x).contiguous(),
+    lambda chosen, x: shuffled(chosen, x).clone(memory_format=torch.contiguous_format), lambda chosen, x: x.clone(),
+    lambda chosen, x: x.contiguous(memory_format=torch.channels_last) if x.ndim == 4 else x.mT.contiguous(),
+    lambda chosen, x: x.conj(), lambda chosen, x: x.flip(0), lambda chosen, x: x + x, lambda chosen, x: x[None].expand(2, *x.shape)[1],
+    lambda chosen, x: torch.cat([x, x.contiguous()], 0), lambda chosen, x: x.detach(), lambda chosen, x: torch.stack([x.mT, x.mT])[0],
+]
+
+
+def results(seed):
+    """Run a program; return its arrays with their gradients, strides and version counters."""
+    chosen = random.Random(seed)
+    torch.manual_seed(seed)
+    kind = chosen.choice(KINDS)
+    shape = chosen.choice([(150, 140), (33, 17, 40), (5, 7, 30, 31), (3, 4, 5, 6, 70), (40, 50)])
+    leaf = (torch.randn(shape) * 50).to(kind)
+    if chosen.random() < 0.6 and (kind.is_floating_point or kind.is_complex):
+        leaf.requires_grad_()
+    made, x = [leaf], leaf
+    for _ in range(chosen.randint(2, 7)):
+        step = chosen.choice(STEPS)
+        if x.ndim < 2 or x.numel() > 1 << 18:
+            break
+        try:
+            x = step(chosen, x)
+        except (RuntimeError, TypeError) as refusal:
+            made.append(torch.tensor([ord(one) for one in f"{type(refusal)} {refusal}"[:200]]))
+            break
+        made.append(x)
+    if x.requires_grad:
+        (x * x.detach()).sum().abs().backward()
+        made.append(leaf.grad)
+    return [(one, one.stride(), one._version, one.is_conj()) for one in made]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_random_programs(moved):
+    used = 0
+    for seed in range(PROGRAMS):
+        wanted = results(seed)
+        moved()
+        with ctt.accelerate(devices=("cpu",)):
+            found = results(seed)
+        used += moved() > 0
+        assert len(found) == len(wanted), seed
+        for (a, *rest), (b, *other) in zip(found, wanted, strict=True):
+            assert rest == other and same_bits(a, b), seed
+    assert used > PROGRAMS // 5
 
 
 def test_example(capsys):
