@@ -227,8 +227,8 @@ def _borrow(x: Any, stream: int | None) -> tuple[object, int | None]:
         return interface, interface.get("stream")
     # Looked up in the class: an object that passes on all attributes of an array, as Pint's quantities do, is another thing.
     if not hasattr(type(x), "__dlpack__") or not hasattr(type(x), "__dlpack_device__"):
-        wanted = _wanted(x, "an array of NumPy, PyTorch, CuPy or JAX, or an object with __cuda_array_interface__ or __dlpack__")
-        raise TypeError(f"x is a {_kind(x)}. Wanted: {wanted}")
+        instead = _wanted(x, "an array of NumPy, PyTorch, CuPy or JAX, or an object with __cuda_array_interface__ or __dlpack__")
+        raise TypeError(f"x is a {_kind(x)}. Wanted: {instead}")
     wanted: dict[str, Any] = {"stream": stream or _LEGACY_STREAM} if _is_on_cuda(x) else {}
     try:
         found = x.__dlpack__(**wanted, max_version=(1, 1))
