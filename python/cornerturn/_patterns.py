@@ -12,13 +12,16 @@ from . import _core
 from ._core import _kind
 from ._frameworks import _is, from_array
 
+# A size of an axis with one of these names cannot be given.
+_PARAMETERS = ("pattern", "out", "stream", "threads", "dtype", "alpha", "beta", "conj", "second", "scale", "saturate")
+
 _Parts = tuple[tuple[tuple[str, ...], ...], tuple[int, ...], tuple[int, ...]]
 
 
 def rearrange(x: Any, pattern: str, sizes: Mapping[str, Any], *, out: Any = None, second: Any = None, **how: Any) -> Any:
     """`cornerturn.rearrange`; `how` are the other arguments of `permute_dims`."""
     shape = getattr(x, "shape", None)
-    if not isinstance(shape, tuple) or isinstance(x, type):
+    if not isinstance(shape, (tuple, list)) or isinstance(x, type):
         return _core.permute_dims(x, (), out=out, **how)  # refuses it
     x = from_array(x)
     found = _core._parts_of_pattern(pattern, len(shape))
@@ -74,6 +77,10 @@ def _split(axis: int, group: tuple[str, ...], extent: int, known: Mapping[str, A
             unknown.append(name)
     if len(unknown) > 1:
         names = " and ".join(f"'{name}'" for name in unknown)
+        for name in unknown:
+            if name in _PARAMETERS:
+                raise ValueError(f"pattern is '{_shown(pattern)}', and the sizes of {names} are unknown. Wanted: another name "
+                                 f"for '{name}', because {name}= is another parameter")
         raise ValueError(f"pattern is '{_shown(pattern)}', and the sizes of {names} are unknown. Wanted: all sizes of "
                          f"'({' '.join(group)})' but one, such as {unknown[-1]}=2")
     if unknown and product != 0 and extent % product == 0:
@@ -95,7 +102,7 @@ def _shown(text: str) -> str:
 def with_parts(array: Any, name: str, joined: Sequence[int], parts: Sequence[int]) -> Any:
     """Return a view of `out` or `second` with the parts of its axes."""
     shape = getattr(array, "shape", None)
-    if not isinstance(shape, tuple) or isinstance(array, type):
+    if not isinstance(shape, (tuple, list)) or isinstance(array, type):
         return array  # permute_dims refuses it
     if tuple(shape) != tuple(joined):
         raise ValueError(f"{name} has shape {tuple(shape)}, wanted {tuple(joined)}")

@@ -127,7 +127,8 @@ pattern : str
     ``...`` on both sides means all axes without a name. ``(h w)`` splits an axis on the left,
     and joins axes on the right. ``1`` or ``()`` is an axis of extent 1.
 **sizes : int
-    The sizes of axes by name: of all axes in a ``(h w)`` on the left but one.
+    The sizes of axes by name: of all axes in a ``(h w)`` on the left but one. These axes cannot
+    have the names of other parameters.
 out, stream, threads, dtype, alpha, beta, conj, second, scale, saturate : optional
     See `matrix_transpose`.
 

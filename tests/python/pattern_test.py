@@ -96,6 +96,8 @@ def test_einops_and_cornerturn_refuse_the_same_patterns():
 @pytest.mark.parametrize("call,kind,sentence", [
     (lambda: ct.rearrange(X, "b (h w) c -> b c h w"), ValueError,
      r"and the sizes of 'h' and 'w' are unknown. Wanted: all sizes of '\(h w\)' but one, such as w=2"),
+    (lambda: ct.rearrange(X, "b (h scale) c -> b c h scale", scale=3), ValueError,
+     "Wanted: another name for 'scale', because scale= is another parameter"),
     (lambda: ct.rearrange(X, "b (h w) c -> b c h w", h=5), ValueError,
      "axis 1 of x has extent 12 where the pattern has 'h=5 w'. Wanted: a multiple of 5"),
     (lambda: ct.rearrange(X, "b (h w) c -> b c h w", h=3, w=3), ValueError,
