@@ -329,6 +329,7 @@ npy_header parse_npy_header(std::span<const std::byte> front, std::int64_t file_
                     found < header.data_bytes ? "truncated data" : "trailing data", count_text(found, "byte"),
                     header.data_bytes, tuple_text(header.shape), elements_text(header.itemsize));
     const std::int64_t end = header.data_offset + header.data_bytes;
+    const std::string_view text{reinterpret_cast<const char*>(front.data()), front.size()};
     if (found > header.data_bytes && end < static_cast<std::int64_t>(text.size()) &&
         text.substr(static_cast<std::size_t>(end)).starts_with(npy_magic))
       throw npy_error(
