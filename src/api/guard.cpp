@@ -2,10 +2,11 @@
 
 #include <string>
 
+#include "base/lazy.hpp"
+
 namespace cornerturn::api {
 namespace {
 
-// Never destroyed: a call may come out of a destructor at the end of the process.
 struct prepared {
   error no_memory{status::out_of_memory, "out of memory"};
   error a_defect{status::internal,
@@ -13,8 +14,8 @@ struct prepared {
 };
 
 const prepared& errors() {
-  static const prepared* const made = new prepared;
-  return *made;
+  constinit static base::lazy<const prepared> made;
+  return made.get([] { return prepared{}; });
 }
 
 // While there is memory.

@@ -9,7 +9,6 @@
 
 #include "api/problem_hash.hpp"
 #include "api/tuned.hpp"
-#include "base/machine.hpp"
 #include "base/parallel.hpp"
 #include "cornerturn/error.hpp"
 
@@ -212,14 +211,9 @@ struct library_end {
 };
 const library_end frees_plans;
 
-// A child of fork() has one thread. No other thread may hold a lock, or be in the middle of reading the facts of the machine, while
-// its memory is copied.
-const int watches_forks = pthread_atfork(
-    [] {
-      static_cast<void>(base::this_machine());
-      plans.store.lock();
-    },
-    [] { plans.store.unlock(); }, [] { plans.store.unlock(); });
+// A child of fork() has one thread. No other thread may hold a lock while its memory is copied.
+const int watches_forks =
+    pthread_atfork([] { plans.store.lock(); }, [] { plans.store.unlock(); }, [] { plans.store.unlock(); });
 
 }  // namespace
 

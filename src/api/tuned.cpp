@@ -1,14 +1,16 @@
 #include "api/tuned.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <new>
-#include <shared_mutex>
 #include <unordered_map>
 #include <vector>
 
 #include "base/files.hpp"
+#include "base/lazy.hpp"
 #include "base/numbers.hpp"
 #include "cornerturn/error.hpp"
 #include "kernels/kernel.hpp"
@@ -37,19 +39,19 @@ std::string line_of(const std::string& key, const tuned_row& row) {
 }
 
 struct store {
-  std::shared_mutex guard;
+  std::mutex guard;
   std::unordered_map<std::string, tuned_row> rows;
   std::atomic<bool> empty{true};
   std::atomic<std::uint64_t> generation{0};
 };
 store& all() {
-  static store& one = *new store;  // never destroyed: calls at exit read it, too
-  return one;
+  constinit static base::lazy<store> one;
+  return one.get([] { return store{}; });
 }
 
 void put(const std::string& key, const tuned_row& row) {
   store& known = all();
-  const std::unique_lock lock(known.guard);
+  const std::lock_guard lock(known.guard);
   known.rows[key] = row;
   known.empty.store(false, std::memory_order_release);
   known.generation.fetch_add(1, std::memory_order_release);
@@ -137,18 +139,32 @@ int read(const std::string& file, bool strict) {
   return static_cast<int>(good.size());
 }
 
+constinit std::mutex first_read;
+constinit std::atomic<bool> environment_is_read{false};
+
 void read_environment_once() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    try {
-      const std::string file = tune_file_of_environment();
-      if (file.empty()) return;
-      read(file, false);
-    } catch (const error&) {  // no tuning file: a plan does not fail for it; load_tuning() and `doctor` report it
-    } catch (const std::bad_alloc&) {
-    }
-  });
+  if (environment_is_read.load(std::memory_order_acquire)) return;
+  const std::lock_guard lock(first_read);
+  if (environment_is_read.load(std::memory_order_relaxed)) return;
+  try {
+    const std::string file = tune_file_of_environment();
+    if (!file.empty()) read(file, false);
+  } catch (const error&) {  // no tuning file: a plan does not fail for it; load_tuning() and `doctor` report it
+  } catch (const std::bad_alloc&) {
+  }
+  environment_is_read.store(true, std::memory_order_release);
 }
+
+// No other thread may hold a lock while fork() copies its memory. In this order, as above.
+void lock_all() {
+  first_read.lock();
+  all().guard.lock();
+}
+void unlock_all() {
+  all().guard.unlock();
+  first_read.unlock();
+}
+const int watches_forks = pthread_atfork(lock_all, unlock_all, unlock_all);
 
 }  // namespace
 
@@ -159,7 +175,7 @@ tuned_row find_tuned(const tuned_key& key) {
   store& known = all();
   if (known.empty.load(std::memory_order_acquire)) return {};
   const std::string text = text_of(key);
-  const std::shared_lock lock(known.guard);
+  const std::lock_guard lock(known.guard);
   const auto found = known.rows.find(text);
   return found == known.rows.end() ? tuned_row{} : found->second;
 }
@@ -177,7 +193,7 @@ int read_tuned(const std::string& file) {
 void forget_tuned() {
   read_environment_once();
   store& known = all();
-  const std::unique_lock lock(known.guard);
+  const std::lock_guard lock(known.guard);
   known.rows.clear();
   known.empty.store(true, std::memory_order_release);
   known.generation.fetch_add(1, std::memory_order_release);

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/files.hpp"
+#include "base/lazy.hpp"
 #include "base/numbers.hpp"
 
 namespace cornerturn::base {
@@ -56,8 +57,8 @@ machine read_machine() {
 }  // namespace
 
 const machine& this_machine() {
-  static const machine& found = *new machine(read_machine());  // never destroyed: calls at exit read it, too
-  return found;
+  constinit static lazy<const machine> found;
+  return found.get(read_machine);
 }
 
 }  // namespace cornerturn::base

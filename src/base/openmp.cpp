@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <cstdlib>
@@ -53,13 +54,17 @@ bool in_parallel() noexcept {
 int most_threads() noexcept {
   if (auto* const ask = runtime::of_program().get_max_threads.load(); ask != nullptr) return ask();
   // "4", or "4,2": the outermost level counts.
-  static const int from_environment = [] {
+  // -1: not read yet.
+  constinit static std::atomic<int> from_environment{-1};
+  int number = from_environment.load(std::memory_order_relaxed);
+  if (number < 0) {
+    number = 0;
     const char* const text = secure_getenv("OMP_NUM_THREADS");
-    int number = 0;
     if (text != nullptr) std::from_chars(text + std::strspn(text, " \t"), text + std::strlen(text), number);
-    return number > 0 ? number : 0;
-  }();
-  return from_environment;
+    number = std::max(0, number);
+    from_environment.store(number, std::memory_order_relaxed);
+  }
+  return number;
 }
 
 bool places(cpu_set_t& cores) noexcept {

@@ -9,8 +9,8 @@
 #include <array>
 #include <atomic>
 #include <cstdlib>
-#include <mutex>
 
+#include "base/lazy.hpp"
 #include "base/loader.hpp"
 #include "kernels/gpu/device.hpp"
 #include "kernels/kernel.hpp"
@@ -39,8 +39,8 @@ bool may_have_driver() noexcept {
 const driver_functions* driver() noexcept {
   static std::atomic<const driver_functions*> ready{nullptr};
   if (const driver_functions* known = ready.load(std::memory_order_acquire)) return known;
-  static const bool possible = may_have_driver();
-  if (!possible) return nullptr;
+  constinit static base::lazy<const bool> possible;
+  if (!possible.get(may_have_driver)) return nullptr;
   // dlopen() searches every folder for an absent library, which takes 20 us (2026-11-21). So it is called again only
   // when the process has loaded another library.
   static std::atomic<unsigned long long> searched{0};
@@ -50,9 +50,12 @@ const driver_functions* driver() noexcept {
   void* loaded = dlopen(driver_name, RTLD_LAZY | RTLD_NOLOAD);
   if (loaded == nullptr) searched.store(now, std::memory_order_relaxed);
   if (loaded == nullptr) return nullptr;
-  static const driver_functions found = {
-      reinterpret_cast<decltype(&cuPointerGetAttributes)>(dlsym(loaded, "cuPointerGetAttributes")),
-      reinterpret_cast<decltype(&cuDevicePrimaryCtxGetState)>(dlsym(loaded, "cuDevicePrimaryCtxGetState"))};
+  constinit static base::lazy<const driver_functions> functions;
+  const driver_functions& found = functions.get([loaded] {
+    return driver_functions{
+        reinterpret_cast<decltype(&cuPointerGetAttributes)>(dlsym(loaded, "cuPointerGetAttributes")),
+        reinterpret_cast<decltype(&cuDevicePrimaryCtxGetState)>(dlsym(loaded, "cuDevicePrimaryCtxGetState"))};
+  });
   if (found.where == nullptr || found.state == nullptr) return nullptr;
   ready.store(&found, std::memory_order_release);
   return &found;
@@ -84,19 +87,17 @@ struct census {
 };
 
 const census& all_devices() {
-  // Never destroyed: late calls read it, too.
-  static const census& found = *[] {
-    auto* const one = new census;
-    census& made = *one;
+  constinit static base::lazy<const census> found;
+  return found.get([] {
+    census made;
     const cudaError_t failed = cudaGetDeviceCount(&made.count);
     if (failed != cudaSuccess) made.count = 0;
     if (made.count == 0) {
       made.sentence = why(failed);
       static_cast<void>(cudaGetLastError());
     }
-    return one;
-  }();
-  return found;
+    return made;
+  });
 }
 
 std::int64_t attribute(int device, cudaDeviceAttr which) {
@@ -136,11 +137,8 @@ int device_count() { return all_devices().count; }
 const std::string& why_none() { return all_devices().sentence; }
 
 const device_info& info(int device) {
-  static std::array<std::once_flag, most_devices> once;
-  static auto& known = *new std::array<device_info, most_devices>;
-  const auto k = static_cast<std::size_t>(device) % most_devices;
-  std::call_once(once[k], [&] { known[k] = read(device); });
-  return known[k];
+  constinit static std::array<base::lazy<const device_info>, most_devices> known;
+  return known[static_cast<std::size_t>(device) % most_devices].get([device] { return read(device); });
 }
 
 int current_device() noexcept {

@@ -1,4 +1,5 @@
 // device.hpp in a build without GPU kernels.
+#include "base/lazy.hpp"
 #include "kernels/gpu/device.hpp"
 
 namespace cornerturn::gpu {
@@ -7,12 +8,12 @@ bool driver_is_loaded() noexcept { return false; }
 int device_in_use() noexcept { return -1; }
 int device_count() { return 0; }
 const std::string& why_none() {
-  static const std::string& sentence = *new std::string("this build has no CUDA");  // late calls read it, too
-  return sentence;
+  constinit static base::lazy<const std::string> sentence;
+  return sentence.get([] { return "this build has no CUDA"; });
 }
 const device_info& info(int /*device*/) {
-  static const device_info& none = *new device_info;
-  return none;
+  constinit static base::lazy<const device_info> none;
+  return none.get([] { return device_info{}; });
 }
 int current_device() noexcept { return -1; }
 location where(const void* /*pointer*/) noexcept { return {}; }

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "base/lazy.hpp"
+
 namespace cornerturn::gpu {
 namespace {
 
@@ -55,10 +57,9 @@ struct constants {
 
 // The table has one entry for each row of the list.
 const constants& constants_of(const kernels::kernel& row) noexcept {
-  // Never destroyed: calls at exit read it, too.
-  static const std::vector<constants>& all = *[] {
-    auto* const filled = new std::vector<constants>(kernels::all().size());
-    std::vector<constants>& made = *filled;
+  constinit static base::lazy<const std::vector<constants>> costs;
+  const std::vector<constants>& all = costs.get([] {
+    std::vector<constants> made(kernels::all().size());
     const struct {
       const char* name;
       constants these;
@@ -72,8 +73,8 @@ const constants& constants_of(const kernels::kernel& row) noexcept {
         made[static_cast<std::size_t>(found - kernels::all().data())] = one.these;
       }
     }
-    return filled;
-  }();
+    return made;
+  });
   return all[static_cast<std::size_t>(&row - kernels::all().data())];
 }
 
