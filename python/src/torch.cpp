@@ -52,7 +52,7 @@ struct torch_module {
   PyObject* detach = nullptr;  // torch.Tensor.detach
   storage_query bytes_of_storage = nullptr;
   storage_query offset_in_storage = nullptr;
-  tensor_query tells_neg = nullptr;  // null: the method of the Python class tells it, in 60 ns more
+  tensor_query tells_neg = nullptr;  // null: the method of the Python class tells it
   tensor_query tells_conj = nullptr;
   tensor_query tells_inference = nullptr;
   tensor_query needs_gradient = nullptr;  // takes the address of the tensor's C++ object
