@@ -64,7 +64,7 @@ def _check_strided(x: Any, name: str = "x") -> None:
 
 
 def _check_element(x: torch.Tensor, name: str) -> None:
-    lanes = re.search(r"x(\d+)$", str(x.dtype))  # float4_e2m1fn_x2, bits2x4
+    lanes = re.search(r"[\d_]x(\d+)$", str(x.dtype))  # float4_e2m1fn_x2, bits2x4
     _core._check_element(name, str(x.dtype), 8 * x.element_size(), int(lanes[1]) if lanes else 1)
 
 
