@@ -113,7 +113,7 @@ class signals {
 void execute(const problem& what, const operands& all, memory_kind where, const execution& how,
              signals* handled = nullptr) {
   try {
-    if (all.src == all.dst && !what.in_place) refuse(status::overlap, "Wanted: transpose_inplace_ for one array");
+    if (all.src == all.dst && !what.in_place) refuse(status::overlap, "one array is both. transpose_inplace_ takes it");
     if (handled != nullptr) {
       const executor parallel{.context = handled, .is_cancelled = signals::are_raised};
       const char* const kernel = how.held != nullptr ? how.held->how.kernel() : nullptr;

@@ -256,7 +256,7 @@ def test_target_with_one_array_for_both():
     try:
         assert same_bits(jax.jit(lambda x: call(x, axes=np.array([1, 0])))(x), x.T)  # XLA made a copy
     except Exception as found:
-        assert "cornerturn: x and out share memory" in str(found) and "src and dst overlap" in str(found)
+        assert "cornerturn: x and out share memory" in str(found)
 
 
 @pytest.mark.parametrize("call,kind,sentence", [
