@@ -164,7 +164,7 @@ void unlock_all() {
   all().guard.unlock();
   first_read.unlock();
 }
-const int watches_forks = pthread_atfork(lock_all, unlock_all, unlock_all);
+const int locks_at_forks = pthread_atfork(lock_all, unlock_all, unlock_all);
 
 }  // namespace
 
