@@ -26,7 +26,7 @@ enum class device : int {
 struct executor {
   void (*run)(void* context, int tasks, void (*body)(void* argument, int task), void* argument) = nullptr;
   void* context = nullptr;
-  // On the CPU, out of place: asked between the parts of a long call (about 16 MiB each), by each thread that copies. After
+  // On the CPU, out of place: asked between the parts of a long call (16 MiB or one unit), by each thread that copies. After
   // true the call copies no further part and returns as usual; dst is then unspecified. Null: the call is not cancelled
   bool (*is_cancelled)(void* context) = nullptr;
 };

@@ -10,7 +10,7 @@ from typing import Any
 
 from . import _core
 from ._core import _kind
-from ._frameworks import _is, from_array
+from ._frameworks import _has_meaning, _is, from_array
 
 # A size of an axis with one of these names cannot be given.
 _PARAMETERS = ("pattern", "out", "stream", "threads", "dtype", "alpha", "beta", "conj", "second", "scale", "saturate")
@@ -61,7 +61,7 @@ def _size(name: str, value: Any, names: tuple[tuple[str, ...], ...], pattern: st
                         "this name. Wanted: a parameter of rearrange, or the size of an axis in the pattern")
     if not hasattr(type(value), "__index__"):
         raise TypeError(f"{name} is a {_kind(value)}. Wanted: an integer, the size of this axis of the pattern")
-    size = value if isinstance(value, int) else operator.index(value)
+    size = value if isinstance(value, int) and not isinstance(value, bool) else int(operator.index(value))
     if size < 0:
         raise ValueError(f"{name} is {size}, wanted 0 or more: the size of this axis of the pattern")
     return size
@@ -113,7 +113,8 @@ def _view(x: Any, shape: tuple[int, ...]) -> Any:
     """Return a view with another shape. All arrays have one, because each axis is split or packed axes are joined."""
     if _is(x, "numpy", "ndarray"):
         import numpy
-        if type(x) is not numpy.ndarray and not hasattr(x, "filled"):  # permute_dims refuses a masked array
+        # permute_dims keeps or refuses a class with a unit, and refuses a masked array. A numpy.matrix has two axes only.
+        if type(x) is not numpy.ndarray and not hasattr(x, "filled") and not _has_meaning(x):
             x = numpy.ndarray.view(x, numpy.ndarray)
         return numpy.ndarray.reshape(x, shape)
     if hasattr(x, "reshape"):

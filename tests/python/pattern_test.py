@@ -144,5 +144,27 @@ def test_arithmetic_and_classes():
     assert np.array_equal(ct.rearrange(x, "b (h w) c -> b (c w h)", h=3, alpha=2, second=second), wanted)
     matrix = np.asmatrix(x[0])
     assert np.array_equal(ct.rearrange(matrix, "(h w) c -> h c w", w=4), einops.rearrange(x[0], "(h w) c -> h c w", w=4))
+    assert ct.rearrange(x[:, :1], "b (h w) c -> b w h c", h=True).shape == (2, 1, 1, 5)
     assert ct.rearrange(x, "b (h w) c -> b w h c", h=np.int64(3), threads=1).shape == (2, 4, 3, 5)
     assert ct.rearrange(np.zeros((0, 6)), "n (a b) -> a (n b)", a=2).shape == (2, 0)
+
+
+class Metres(np.ndarray):
+    """An array whose numbers have a unit."""
+
+    def __array_finalize__(self, source):
+        self.unit = getattr(source, "unit", "m")
+
+
+def test_units_are_kept_or_refused():
+    x = np.arange(6.0).reshape(2, 3).view(Metres)
+    x.unit = "km"
+    for pattern in ("a b -> b a", "a b -> (b a)", "a b -> b 1 a", "(a 1) b -> b a"):
+        made, wanted = ct.rearrange(x, pattern), einops.rearrange(x, pattern)
+        assert type(made) is Metres and made.unit == "km" and np.array_equal(made, wanted)
+    plain = np.arange(6.0).reshape(2, 3)
+    for call in (lambda: ct.rearrange(x, "a b -> (b a)", alpha=2), lambda: ct.rearrange(x, "a b -> (b a)", out=np.zeros(6)),
+                 lambda: ct.rearrange(plain, "a b -> (b a)", out=np.zeros(6).view(Metres)),
+                 lambda: ct.rearrange(plain, "a b -> (b a)", second=np.zeros(6).view(Metres))):
+        with pytest.raises(TypeError, match="whose class gives a meaning to its numbers"):
+            call()
