@@ -155,7 +155,7 @@ void read_environment_once() {
   environment_is_read.store(true, std::memory_order_release);
 }
 
-// No other thread may hold a lock while fork() copies its memory. In this order, as above.
+// No other thread may hold a lock while fork() copies its memory. read_environment_once() takes both locks in this order.
 void lock_all() {
   first_read.lock();
   all().guard.lock();

@@ -2,12 +2,12 @@
 
 #include <dlfcn.h>
 
-#include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 
+#include "base/lazy.hpp"
 #include "base/loader.hpp"
 
 namespace cornerturn::base::openmp {
@@ -54,17 +54,13 @@ bool in_parallel() noexcept {
 int most_threads() noexcept {
   if (auto* const ask = runtime::of_program().get_max_threads.load(); ask != nullptr) return ask();
   // "4", or "4,2": the outermost level counts.
-  // -1: not read yet.
-  constinit static std::atomic<int> from_environment{-1};
-  int number = from_environment.load(std::memory_order_relaxed);
-  if (number < 0) {
-    number = 0;
+  constinit static lazy_number from_environment;
+  return from_environment.get([] {
     const char* const text = secure_getenv("OMP_NUM_THREADS");
+    int number = 0;
     if (text != nullptr) std::from_chars(text + std::strspn(text, " \t"), text + std::strlen(text), number);
-    number = std::max(0, number);
-    from_environment.store(number, std::memory_order_relaxed);
-  }
-  return number;
+    return number;
+  });
 }
 
 bool places(cpu_set_t& cores) noexcept {

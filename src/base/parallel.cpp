@@ -3,8 +3,8 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <atomic>
 
+#include "base/lazy.hpp"
 #include "base/openmp.hpp"
 #include "base/pool.hpp"
 #include "base/quota.hpp"
@@ -30,17 +30,14 @@ void run_task(void* together, int task) {
 }  // namespace
 
 int hardware_threads() noexcept {
-  // -1: not read yet. Threads that come first read it each: a static would make a child of fork() wait for one of them.
-  constinit static std::atomic<int> known{-1};
-  int quota = known.load(std::memory_order_relaxed);
-  if (quota < 0) {
+  constinit static lazy_number known;
+  const int quota = known.get([] {
     try {
-      quota = std::max(0, cpu_quota());
+      return cpu_quota();
     } catch (...) {  // no memory for a path
-      quota = 0;
+      return 0;
     }
-    known.store(quota, std::memory_order_relaxed);
-  }
+  });
   cpu_set_t mask;
   int cores = 1;
   if (openmp::places(mask) || sched_getaffinity(0, sizeof mask, &mask) == 0) cores = std::max(1, CPU_COUNT(&mask));

@@ -54,5 +54,13 @@ TEST(lazy, a_child_of_fork_makes_its_own_value) {
   EXPECT_EQ(value.get([] { return 3; }), 1);
 }
 
+TEST(lazy, a_number_is_read_once) {
+  lazy_number zero, four;
+  EXPECT_EQ(zero.get([] { return -3; }), 0);
+  EXPECT_EQ(zero.get([] { return 1; }), 0);
+  EXPECT_EQ(four.get([] { return 4; }), 4);
+  EXPECT_EQ(four.get([] { return 1; }), 4);
+}
+
 }  // namespace
 }  // namespace cornerturn::base::lazy_test
