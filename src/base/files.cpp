@@ -170,45 +170,43 @@ void find_target(place& at) {
   at.leaf = target.leaf;
 }
 
-// The file that the path leads to now. If another process replaces it in the middle, the place does not hold its file.
-place place_seen(const std::string& path) {
-  place at;
-  const parts spelled = parts_of(path);
-  if (spelled.leaf.empty()) throw file_error("is not the name of a file");
-  at.file = descriptor(open(path.c_str(), O_PATH | O_CLOEXEC));
-  if (!at.file && errno != ENOENT) fail("cannot be opened", errno);
-  at.leaf = spelled.leaf;
-  open_folder(at, spelled.folder, 0);
-  if (!at.file) {
-    struct stat link {};
-    if (fstatat(at.folder.get(), at.leaf.c_str(), &link, AT_SYMLINK_NOFOLLOW) != 0) {
-      if (errno == ENOENT) return at;
-      fail("cannot be opened", errno);
-    }
-    // A link to no file: the kernel makes the file.
-    if (S_ISLNK(link.st_mode)) {
+// The entry of the folder is a link: opens its target, and finds the target's folder and name. Another process may replace the
+// target in the middle.
+void follow_link(place& at, const std::string& path) {
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    at.file = descriptor(open(path.c_str(), O_PATH | O_CLOEXEC));
+    if (!at.file && errno == ENOENT) {  // a link to no file: the kernel makes the file
       const descriptor made(open(path.c_str(), O_WRONLY | O_CREAT | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, 0666));
       if (!made) fail("cannot be opened", errno);
       at.is_made = true;
+      at.file = descriptor(open(path.c_str(), O_PATH | O_CLOEXEC));
     }
-    at.file = descriptor(open(path.c_str(), O_PATH | O_CLOEXEC));
-    if (!at.file) fail("cannot be opened", errno);
+    if (!at.file || fstat(at.file.get(), &at.about) != 0) fail("cannot be opened", errno);
+    at.is_made = at.is_made && S_ISREG(at.about.st_mode) && at.about.st_size == 0;
+    if (!S_ISREG(at.about.st_mode)) return;
+    find_target(at);
+    if (holds(at)) return;
   }
-  if (fstat(at.file.get(), &at.about) != 0) fail("cannot be opened", errno);
-  at.is_made = at.is_made && S_ISREG(at.about.st_mode) && at.about.st_size == 0;
-  if (!S_ISREG(at.about.st_mode)) {
-    throw file_error(std::string("is ") + kind_of(at.about.st_mode) + ", wanted the name of a file");
-  }
-  if (!holds(at)) find_target(at);
-  return at;
+  throw file_error("is a symbolic link, whose target changed each time it was opened");
 }
 
 place place_of(const std::string& path) {
-  for (int attempt = 0; attempt < 100; ++attempt) {
-    place at = place_seen(path);
-    if (!at.file || holds(at)) return at;
+  place at;
+  const parts spelled = parts_of(path);
+  if (spelled.leaf.empty()) throw file_error("is not the name of a file");
+  if (const descriptor whole(open(path.c_str(), O_PATH | O_CLOEXEC)); !whole && errno != ENOENT) {
+    fail("cannot be opened", errno);
   }
-  throw file_error("was replaced each time it was opened, wanted a file that stays for a moment");
+  at.leaf = spelled.leaf;
+  open_folder(at, spelled.folder, 0);
+  at.file = descriptor(openat(at.folder.get(), at.leaf.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (!at.file && errno == ENOENT) return at;
+  if (!at.file || fstat(at.file.get(), &at.about) != 0) fail("cannot be opened", errno);
+  if (S_ISLNK(at.about.st_mode)) follow_link(at, path);
+  if (!S_ISREG(at.about.st_mode)) {
+    throw file_error(std::string("is ") + kind_of(at.about.st_mode) + ", wanted the name of a file");
+  }
+  return at;
 }
 
 // The name of a file beside this one: at most 255 bytes.
