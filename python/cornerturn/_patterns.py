@@ -96,6 +96,7 @@ def _split(axis: int, group: tuple[str, ...], extent: int, known: Mapping[str, A
 
 
 def _shown(text: str) -> str:
+    """Return the text escaped and cut, as `_core._shown` does, which a compiler that traces this module cannot read."""
     return ascii(text)[1:-1] if len(text) <= 200 else ascii(text[:200])[1:-1] + "..."
 
 
