@@ -1,9 +1,12 @@
 #include "base/openmp.hpp"
 
 #include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
 
 #include <atomic>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 
@@ -12,6 +15,32 @@
 
 namespace cornerturn::base::openmp {
 namespace {
+
+// Held by a thread that asks the runtime its first question. fork() waits for it: LLVM's runtime then makes its tables and an
+// entry for the thread, under locks that stay locked in a child. Not long: such a thread may itself wait for what the runtime
+// locked for this fork.
+constinit std::atomic<bool> meeting{false};
+
+void lock_for_fork() {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+  while (meeting.exchange(true, std::memory_order_acquire) && std::chrono::steady_clock::now() < end) sched_yield();
+}
+void lock() {
+  while (meeting.exchange(true, std::memory_order_acquire)) sched_yield();
+}
+void unlock() { meeting.store(false, std::memory_order_release); }
+
+const int waits_at_forks = pthread_atfork(lock_for_fork, unlock, unlock);
+
+int answer_of(int (*ask)()) noexcept {
+  constinit static thread_local bool has_met_this_thread = false;
+  if (has_met_this_thread) return ask();
+  lock();
+  const int answer = ask();
+  unlock();
+  has_met_this_thread = true;
+  return answer;
+}
 
 // The functions of the runtime. A program may load one late, as Python does with a framework, so a failed search is repeated
 // after each load. Null: there is no runtime.
@@ -27,16 +56,23 @@ struct runtime {
   static runtime& of_program() noexcept {
     constinit static runtime all;
     if (all.get_max_threads != nullptr) return all;
-    if (const unsigned long long now = libraries_loaded(); now != all.searched) {
-      all.searched = now;
-      find(all.in_parallel, "omp_in_parallel");
-      find(all.get_proc_bind, "omp_get_proc_bind");
-      find(all.get_num_places, "omp_get_num_places");
-      find(all.get_place_num_procs, "omp_get_place_num_procs");
-      find(all.get_place_proc_ids, "omp_get_place_proc_ids");
-      find(all.get_max_threads, "omp_get_max_threads");
-    }
+    const unsigned long long now = libraries_loaded();
+    if (all.searched == now) return all;
+    lock();
+    if (all.get_max_threads == nullptr && all.searched != now) all.find(now);
+    unlock();
     return all;
+  }
+  void find(unsigned long long now) noexcept {
+    auto* const ask = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_max_threads"));
+    if (ask != nullptr) ask();
+    find(in_parallel, "omp_in_parallel");
+    find(get_proc_bind, "omp_get_proc_bind");
+    find(get_num_places, "omp_get_num_places");
+    find(get_place_num_procs, "omp_get_place_num_procs");
+    find(get_place_proc_ids, "omp_get_place_proc_ids");
+    get_max_threads = ask;
+    searched = now;
   }
   template <class Function>
   static void find(std::atomic<Function>& into, const char* name) noexcept {
@@ -48,11 +84,11 @@ struct runtime {
 
 bool in_parallel() noexcept {
   auto* const ask = runtime::of_program().in_parallel.load();
-  return ask != nullptr && ask() != 0;
+  return ask != nullptr && answer_of(ask) != 0;
 }
 
 int most_threads() noexcept {
-  if (auto* const ask = runtime::of_program().get_max_threads.load(); ask != nullptr) return ask();
+  if (auto* const ask = runtime::of_program().get_max_threads.load(); ask != nullptr) return answer_of(ask);
   // "4", or "4,2": the outermost level counts.
   constinit static lazy_number from_environment;
   return from_environment.get([] {
