@@ -147,8 +147,8 @@ cornerturn_status cornerturn_batch_execute(const cornerturn_batch* batch, void* 
 /* Effect  returns the text of batch.explain(), owned by the batch */
 const char* cornerturn_batch_explain(const cornerturn_batch* batch);
 
-/* Effect  executes the problem through the plan cache; in place if src is dst */
-cornerturn_status cornerturn_move(const cornerturn_problem* problem, const void* src, void* dst, void* stream);
+/* Effect  executes the problem through the plan cache. cornerturn_transpose works in place if src is dst. */
+cornerturn_status cornerturn_execute(const cornerturn_problem* problem, const void* src, void* dst, void* stream);
 cornerturn_status cornerturn_apply(const cornerturn_problem* problem, const cornerturn_arithmetic* math,
                                    const cornerturn_operands* operands, void* stream);
 cornerturn_status cornerturn_transpose(const void* src, void* dst, int64_t rows, int64_t cols, int64_t element_bytes,

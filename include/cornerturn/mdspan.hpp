@@ -1,4 +1,4 @@
-// copy() between two multidimensional views: std::mdspan, cuda::std::mdspan, Kokkos::mdspan, or any class with equal
+// copy_mdspan() between two multidimensional views: std::mdspan, cuda::std::mdspan, Kokkos::mdspan, or any class with equal
 // members. This header includes none of their headers.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace cornerturn {
 
-// Requirements of copy() on a view: trivially copyable elements, and a stride for each axis.
+// Requirements of copy_mdspan() on a view: trivially copyable elements, and a stride for each axis.
 template <class View>
 concept strided_view = requires(const View& view, std::size_t k) {
   typename View::element_type;
@@ -27,14 +27,14 @@ concept strided_view = requires(const View& view, std::size_t k) {
 
 // Effect  dst[i, j, ...] = src[i, j, ...] for every index; the extents are equal, the layouts may differ
 // Shape   up to max_rank axes, static or dynamic extents; only the layout of src may repeat elements
-// Alias   as move: the views may not overlap; one pointer for both selects the operation in place
+// Alias   as permute: the views may not overlap; one pointer for both selects the operation in place
 // Stream  as plan::execute
 // Errors  invalid_argument: an extent differs between src and dst; a layout has no strides. overlap: two indices of dst
-//         are one element. All others as move
+//         are one element. All others as execute
 template <strided_view Src, strided_view Dst>
 requires(std::is_same_v<std::remove_cv_t<typename Src::element_type>, typename Dst::element_type>&& Src::rank() ==
              Dst::rank() &&
-         Src::rank() <= static_cast<std::size_t>(max_rank)) void copy(const Src& src, const Dst& dst,
+         Src::rank() <= static_cast<std::size_t>(max_rank)) void copy_mdspan(const Src& src, const Dst& dst,
                                                                       void* stream = nullptr) {
   problem what;
   what.element_bytes = sizeof(typename Dst::element_type);
@@ -54,7 +54,8 @@ requires(std::is_same_v<std::remove_cv_t<typename Src::element_type>, typename D
       what.axes[k] = {extent, static_cast<std::int64_t>(src.stride(k)), static_cast<std::int64_t>(dst.stride(k))};
     }
   }
-  move(what, src.data_handle(), dst.data_handle(), stream);
+  what.in_place = src.data_handle() == dst.data_handle();
+  execute(what, src.data_handle(), dst.data_handle(), stream);
 }
 
 }  // namespace cornerturn

@@ -138,6 +138,11 @@ cornerturn::problem permutation(int rank, const int64_t* extents, const int* axe
   return cornerturn::permute_problem({extents, count}, {axes, count}, element_bytes);
 }
 
+void execute(cornerturn::problem what, const void* src, void* dst, void* stream) {
+  what.in_place = src == dst;
+  cornerturn::execute(what, src, dst, stream);
+}
+
 }  // namespace
 
 extern "C" {
@@ -255,10 +260,10 @@ const char* cornerturn_batch_explain(const cornerturn_batch* batch) {
   return batch == nullptr ? "" : batch->text.c_str();
 }
 
-cornerturn_status cornerturn_move(const cornerturn_problem* problem, const void* src, void* dst, void* stream) {
+cornerturn_status cornerturn_execute(const cornerturn_problem* problem, const void* src, void* dst, void* stream) {
   return guarded([&] {
     want(problem, "problem");
-    cornerturn::move(from_c(*problem), src, dst, stream);
+    cornerturn::execute(from_c(*problem), src, dst, stream);
   });
 }
 
@@ -267,20 +272,20 @@ cornerturn_status cornerturn_apply(const cornerturn_problem* problem, const corn
   return guarded([&] {
     want(problem, "problem");
     want(operands, "operands");
-    cornerturn::move(from_c(*problem, math), from_c(*operands), stream);
+    cornerturn::execute(from_c(*problem, math), from_c(*operands), stream);
   });
 }
 
 cornerturn_status cornerturn_transpose(const void* src, void* dst, int64_t rows, int64_t cols, int64_t element_bytes,
                                        int64_t src_ld, int64_t dst_ld, void* stream) {
   return guarded([&] {
-    cornerturn::move(cornerturn::transpose_problem(rows, cols, element_bytes, src_ld, dst_ld), src, dst, stream);
+    execute(cornerturn::transpose_problem(rows, cols, element_bytes, src_ld, dst_ld), src, dst, stream);
   });
 }
 
 cornerturn_status cornerturn_permute(const void* src, void* dst, int rank, const int64_t* extents, const int* axes,
                                      int64_t element_bytes, void* stream) {
-  return guarded([&] { cornerturn::move(permutation(rank, extents, axes, element_bytes), src, dst, stream); });
+  return guarded([&] { execute(permutation(rank, extents, axes, element_bytes), src, dst, stream); });
 }
 
 cornerturn_status cornerturn_tune(const cornerturn_problem* problem, const cornerturn_options* options, const void* src,

@@ -30,41 +30,31 @@ namespace cornerturn {
 
 namespace {
 
-// If src is dst, the plan is for the problem in place.
-api::plan_key key_of(const problem& what, const void* src, const void* dst) noexcept {
-  return {.what = what, .in_place = what.in_place || src == dst};
-}
-
 bool moves_alone(const operands& all) noexcept {
   return all.second == nullptr && all.second_dst == nullptr && all.scale == nullptr && all.workspace.empty();
 }
 
-void execute(const detail::plan_state& how, const operands& all, void* stream) {
+void run(const detail::plan_state& how, const operands& all, void* stream) {
   if (!moves_alone(all) || !how.try_fast_path(all.src, all.dst)) how.execute(all, stream);
 }
 
 }  // namespace
 
-void move(const problem& what, const void* src, void* dst, void* stream) {
+void execute(const problem& what, const void* src, void* dst, void* stream) {
   api::guarded([&] {
-    const api::held_plan how = api::find_plan(key_of(what, src, dst));
+    const api::held_plan how = api::find_plan({.what = what});
     if (!how->try_fast_path(src, dst)) how->execute(src, dst, stream);
   });
 }
 
-void move(const problem& what, const operands& all, void* stream) { move(what, all, plan_options{}, stream); }
+void execute(const problem& what, const operands& all, void* stream) { execute(what, all, plan_options{}, stream); }
 
-void move(const problem& what, const operands& all, const plan_options& options, void* stream) {
+void execute(const problem& what, const operands& all, const plan_options& options, void* stream) {
   api::guarded([&] {
-    api::plan_key key = key_of(what, all.src, all.dst);
     if (options.kernel != nullptr || options.parallel.run != nullptr || options.parallel.is_cancelled != nullptr) {
-      problem mine = what;
-      mine.in_place = key.in_place;
-      return plan(mine, options).execute(all, stream);
+      return plan(what, options).execute(all, stream);
     }
-    key.on = options.on;
-    key.threads = options.threads;
-    execute(*api::find_plan(key), all, stream);
+    run(*api::find_plan({.what = what, .on = options.on, .threads = options.threads}), all, stream);
   });
 }
 
@@ -84,7 +74,7 @@ void plan::execute(const void* src, void* dst, std::span<std::byte> workspace, v
   });
 }
 void plan::execute(const operands& all, void* stream) const {
-  api::guarded([&] { cornerturn::execute(*state_, all, stream); });
+  api::guarded([&] { run(*state_, all, stream); });
 }
 
 namespace detail {

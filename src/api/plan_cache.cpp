@@ -17,16 +17,9 @@ namespace {
 
 std::uint64_t hash_of(const plan_key& key) noexcept {
   hash_sum sum;
-  sum.add(api::hash_of(key.what), static_cast<std::uint64_t>(key.in_place ? 1 : 0) << 40 ^
-                                      static_cast<std::uint64_t>(key.on) << 32 ^
+  sum.add(api::hash_of(key.what), static_cast<std::uint64_t>(key.on) << 32 ^
                                       static_cast<std::uint32_t>(key.threads));
   return sum.value();
-}
-
-problem problem_of(const plan_key& key) noexcept {
-  problem what = key.what;
-  what.in_place = key.in_place;
-  return what;
 }
 
 // 1. A thread's own plans, in sets of two: a new plan replaces the second one, a hit of the second one swaps them. 500 shapes
@@ -222,11 +215,10 @@ cached_plan::cached_plan(const plan_key& key, std::uint64_t hash_of_key, std::ui
       generation(generation_of_tuning),
       on(key.on),
       threads(key.threads),
-      in_place(key.in_place),
-      state(problem_of(key), {.on = key.on, .threads = key.threads}) {}
+      state(key.what, {.on = key.on, .threads = key.threads}) {}
 
 bool cached_plan::solves(const plan_key& key, std::uint64_t generation_now) const noexcept {
-  return generation == generation_now && on == key.on && in_place == key.in_place && is_same(state.what(), key.what);
+  return generation == generation_now && on == key.on && is_same(state.what(), key.what);
 }
 
 held_plan find_plan(const plan_key& key) {

@@ -17,7 +17,6 @@ namespace cornerturn::api {
 // All that selects a plan.
 struct plan_key {
   const problem& what;
-  bool in_place = false;  // replaces what.in_place
   device on = device::automatic;
   int threads = 0;  // 0: the default of the caller's thread
 };
@@ -33,7 +32,6 @@ struct cached_plan {
   std::uint64_t generation;  // of the results of tune(): it may have found a faster kernel since
   device on;
   int threads;
-  bool in_place;
   mutable std::atomic<bool> used{true};  // since the store last looked for a plan to drop
   detail::plan_state state;
 };

@@ -38,11 +38,11 @@ class hash_sum {
 // A rank out of range counts as the nearest one in range.
 [[nodiscard]] inline int axes_of(const problem& what) noexcept { return std::clamp(what.rank, 0, max_rank); }
 
-// Returns  a hash of all of `what` but in_place
+// Returns  a hash of all of `what`
 [[nodiscard]] inline std::uint64_t hash_of(const problem& what) noexcept {
   const auto word = [](auto number) { return std::bit_cast<std::uint64_t>(number); };
   hash_sum sum;
-  sum.add(word(what.element_bytes), static_cast<std::uint64_t>(what.rank));
+  sum.add(word(what.element_bytes), static_cast<std::uint64_t>(what.rank) << 1 ^ (what.in_place ? 1 : 0));
   for (int k = 0; k < axes_of(what); ++k) {
     const axis& one = what.axes[static_cast<std::size_t>(k)];
     sum.add(word(one.extent), word(one.src_stride));
@@ -53,12 +53,12 @@ class hash_sum {
   return sum.value();
 }
 
-// Returns  whether a and b agree in all but in_place. Scalars are compared by their bits: -0.0 is not 0.0, and a NaN is itself
+// Returns  whether a and b agree. Scalars are compared by their bits: -0.0 is not 0.0, and a NaN is itself
 [[nodiscard]] inline bool is_same(const problem& a, const problem& b) noexcept {
   const auto same_bits = [](const scalar& one, const scalar& other) {
     return std::memcmp(&one, &other, sizeof one) == 0;
   };
-  return a.element_bytes == b.element_bytes && a.rank == b.rank &&
+  return a.element_bytes == b.element_bytes && a.rank == b.rank && a.in_place == b.in_place &&
          std::equal(a.axes.begin(), a.axes.begin() + axes_of(a), b.axes.begin()) && a.math.src == b.math.src &&
          a.math.dst == b.math.dst && a.math.second == b.math.second && a.math.conj == b.math.conj &&
          a.math.saturate == b.math.saturate && a.math.scaled == b.math.scaled &&

@@ -35,7 +35,7 @@ TEST(apply, scales_and_adds) {
   const problem what = transpose_with(2, 3, {.src = f32, .dst = f32, .alpha = {2, 0}, .beta = {0.5, 0}});
   plan(what).execute(a.data(), c.data());
   EXPECT_EQ(c, (std::vector<float>{7, 18, 19, 30, 31, 42}));
-  move(what, a.data(), c.data());
+  execute(what, a.data(), c.data());
   EXPECT_EQ(c, (std::vector<float>{5.5, 17, 13.5, 25, 21.5, 33}));
 }
 
@@ -49,11 +49,11 @@ TEST(apply, adds_a_second_source_of_other_strides) {
   all.src = a.data();
   all.dst = c.data();
   all.second = b.data();
-  move(what, all);
+  execute(what, all);
   EXPECT_EQ(c, (std::vector<float>{11, 44, 22, 55, 33, 66}));
   what.axes[1].second_stride = 0;  // a bias for each column of src
   all.second = bias.data();
-  move(what, all);
+  execute(what, all);
   EXPECT_EQ(c, (std::vector<float>{101, 104, 202, 205, 303, 306}));
 }
 
@@ -197,11 +197,12 @@ TEST(apply, moves_with_operands_too) {
   operands all;
   all.src = src.data();
   all.dst = dst.data();
-  move(transpose_problem(2, 3, 4), all);
+  execute(transpose_problem(2, 3, 4), all);
   EXPECT_EQ(dst, (std::vector<float>{1, 4, 2, 5, 3, 6}));
   problem square = transpose_problem(2, 2, 4);
+  square.in_place = true;
   all.src = all.dst;
-  move(square, all);
+  execute(square, all);
   EXPECT_EQ(dst, (std::vector<float>{1, 2, 4, 5, 3, 6}));
   std::vector<std::byte> small(1);
   all.workspace = small;
@@ -215,9 +216,10 @@ TEST(apply, moves_with_operands_too) {
 
 TEST(apply, in_place_is_refused_with_math) {
   std::vector<float> some(4);
-  expect_error(status::invalid_argument, {"in_place is set", "math"}, [&] {
-    move(transpose_with(2, 2, {.src = f32, .dst = f32, .alpha = {2, 0}}), some.data(), some.data());
-  });
+  problem what = transpose_with(2, 2, {.src = f32, .dst = f32, .alpha = {2, 0}});
+  expect_error(status::overlap, {"set in_place"}, [&] { execute(what, some.data(), some.data()); });
+  what.in_place = true;
+  expect_error(status::invalid_argument, {"in_place is set", "math"}, [&] { execute(what, some.data(), some.data()); });
 }
 
 TEST(apply, tune_measures_moves_only) {

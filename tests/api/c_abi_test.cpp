@@ -183,13 +183,13 @@ TEST(c_abi, a_batch_of_items) {
   cornerturn_batch_destroy(batch);
 }
 
-TEST(c_abi, move_goes_through_the_cache) {
+TEST(c_abi, execute_goes_through_the_cache) {
   cornerturn_problem what;
   expect_success(cornerturn_transpose_problem(3, 5, 4, 0, 0, &what));
   const std::vector<float> src = numbers(15);
   for (int turn = 0; turn < 3; ++turn) {
     std::vector<float> dst(15);
-    expect_success(cornerturn_move(&what, src.data(), dst.data(), nullptr));
+    expect_success(cornerturn_execute(&what, src.data(), dst.data(), nullptr));
     expect_transposed(src, dst, 3, 5);
   }
 }
@@ -217,9 +217,9 @@ TEST(c_abi, bad_arguments_are_named) {
   expect_failure(cornerturn_plan_create(&what, nullptr, nullptr), CORNERTURN_INVALID_ARGUMENT, {"out is null"});
   expect_failure(cornerturn_plan_execute(nullptr, some.data(), some.data() + 20, nullptr), CORNERTURN_INVALID_ARGUMENT,
                  {"plan is null"});
-  expect_failure(cornerturn_move(nullptr, some.data(), some.data() + 20, nullptr), CORNERTURN_INVALID_ARGUMENT,
+  expect_failure(cornerturn_execute(nullptr, some.data(), some.data() + 20, nullptr), CORNERTURN_INVALID_ARGUMENT,
                  {"problem is null"});
-  expect_failure(cornerturn_move(&what, nullptr, some.data(), nullptr), CORNERTURN_INVALID_ARGUMENT, {"src is null"});
+  expect_failure(cornerturn_execute(&what, nullptr, some.data(), nullptr), CORNERTURN_INVALID_ARGUMENT, {"src is null"});
   expect_failure(cornerturn_transpose(some.data(), some.data() + 1, 3, 5, 4, 0, 0, nullptr), CORNERTURN_OVERLAP,
                  {"overlap"});
   expect_failure(cornerturn_transpose(some.data(), nullptr, 3, 5, 4, 0, 0, nullptr), CORNERTURN_INVALID_ARGUMENT,
@@ -231,7 +231,7 @@ TEST(c_abi, bad_arguments_are_named) {
   what.rank = 99;
   expect_failure(cornerturn_plan_create(&what, nullptr, &plan), CORNERTURN_INVALID_ARGUMENT, {"rank is 99"});
   what.rank = -99;
-  expect_failure(cornerturn_move(&what, some.data(), some.data() + 20, nullptr), CORNERTURN_INVALID_ARGUMENT,
+  expect_failure(cornerturn_execute(&what, some.data(), some.data() + 20, nullptr), CORNERTURN_INVALID_ARGUMENT,
                  {"rank is -99"});
   EXPECT_STREQ(cornerturn_plan_explain(nullptr), "");
   EXPECT_STREQ(cornerturn_plan_kernel(nullptr), "");

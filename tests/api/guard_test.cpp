@@ -75,8 +75,8 @@ class guard : public ::testing::Test {
         {"offers of a GPU", [this] { EXPECT_FALSE(offers(small_, {.machine = "H200"}).empty()); }},
         {"explain", [this] { EXPECT_FALSE(explain(small_, {.machine = "cpu"}).empty()); }},
         {"explain for a GPU", [=] { EXPECT_FALSE(explain(rectangle, {.machine = "H200"}).empty()); }},
-        {"move", [this] { forget_tuning(), move(small_, src(), dst()); }},
-        {"move with math", [=, this] { forget_tuning(), move(math, {.src = src(), .dst = dst()}); }},
+        {"execute", [this] { forget_tuning(), execute(small_, src(), dst()); }},
+        {"execute with math", [=, this] { forget_tuning(), execute(math, {.src = src(), .dst = dst()}); }},
         {"transpose", [this] { forget_tuning(), transpose(src(), dst(), 30, 50); }},
         {"permute", [this] { forget_tuning(), permute(src(), dst(), extents, axes); }},
         {"permute_problem", [] { static_cast<void>(permute_problem(extents, axes, 4)); }},
@@ -164,7 +164,7 @@ TEST_F(guard, the_c_functions_return_a_status) {
         cornerturn_batch_destroy(made);
         return code;
       },
-      [&] { return cornerturn_forget_tuning(), cornerturn_move(&what, src(), dst(), nullptr); },
+      [&] { return cornerturn_forget_tuning(), cornerturn_execute(&what, src(), dst(), nullptr); },
       [&] { return cornerturn_tune(&what, nullptr, src(), dst(), 0, nullptr, nullptr, nullptr); },
   };
   for (const auto& one : calls) {

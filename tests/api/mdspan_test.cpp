@@ -1,4 +1,4 @@
-// copy() with a view class that has only the members of an mdspan, and with the mdspans that this build can include.
+// copy_mdspan() with a view class that has only the members of an mdspan, and with the mdspans that this build can include.
 #include "cornerturn/mdspan.hpp"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ static_assert(!strided_view<std::vector<float>> && !strided_view<int>);
 
 template <class Src, class Dst>
 concept can_copy = requires(const Src& src, const Dst& dst) {
-  copy(src, dst);
+  copy_mdspan(src, dst);
 };
 static_assert(can_copy<view<const float, 2>, view<float, 2>>);
 static_assert(!can_copy<view<float, 2>, view<const float, 2>>, "dst is written");
@@ -65,7 +65,7 @@ std::vector<int> counted(std::size_t count) {
 TEST(mdspan, copies_between_layouts) {
   const std::vector<int> src = counted(30 * 50);
   std::vector<int> dst(33 * 50, -1);
-  copy(view<const int, 2>(src.data(), {30, 50}, {50, 1}), view<int, 2>(dst.data(), {30, 50}, {1, 33}));
+  copy_mdspan(view<const int, 2>(src.data(), {30, 50}, {50, 1}), view<int, 2>(dst.data(), {30, 50}, {1, 33}));
   for (std::size_t j = 0; j < 50; ++j) {
     for (std::size_t i = 0; i < 33; ++i) ASSERT_EQ(dst[j * 33 + i], i < 30 ? src[i * 50 + j] : -1);
   }
@@ -73,11 +73,11 @@ TEST(mdspan, copies_between_layouts) {
 
 TEST(mdspan, copies_other_elements_and_ranks) {
   std::complex<double> one{3, 4}, other;
-  copy(view<const std::complex<double>, 0>(&one, {}, {}), view<std::complex<double>, 0>(&other, {}, {}));
+  copy_mdspan(view<const std::complex<double>, 0>(&one, {}, {}), view<std::complex<double>, 0>(&other, {}, {}));
   EXPECT_EQ(other, one);
   std::vector<std::array<char, 3>> src(2 * 3 * 5), dst(2 * 3 * 5);
   for (std::size_t k = 0; k < src.size(); ++k) src[k] = {static_cast<char>(k), static_cast<char>(k + 50), 7};
-  copy(view<std::array<char, 3>, 3>(src.data(), {2, 3, 5}, {15, 5, 1}),
+  copy_mdspan(view<std::array<char, 3>, 3>(src.data(), {2, 3, 5}, {15, 5, 1}),
        view<std::array<char, 3>, 3>(dst.data(), {2, 3, 5}, {1, 2, 6}));
   for (std::size_t i = 0; i < 2; ++i) {
     for (std::size_t j = 0; j < 3; ++j) {
@@ -89,7 +89,7 @@ TEST(mdspan, copies_other_elements_and_ranks) {
 TEST(mdspan, one_pointer_is_in_place) {
   const std::vector<int> src = counted(40 * 30);
   std::vector<int> data = src;
-  copy(view<const int, 2>(data.data(), {40, 30}, {30, 1}), view<int, 2>(data.data(), {40, 30}, {1, 40}));
+  copy_mdspan(view<const int, 2>(data.data(), {40, 30}, {30, 1}), view<int, 2>(data.data(), {40, 30}, {1, 40}));
   for (std::size_t i = 0; i < 40; ++i) {
     for (std::size_t j = 0; j < 30; ++j) ASSERT_EQ(data[j * 40 + i], src[i * 30 + j]);
   }
@@ -98,13 +98,13 @@ TEST(mdspan, one_pointer_is_in_place) {
 TEST(mdspan, errors_name_the_axis) {
   std::vector<int> src(100), dst(100);
   expect_error(status::invalid_argument, {"axis 1 has extent 5 in src and 6 in dst"}, [&] {
-    copy(view<int, 2>(src.data(), {4, 5}, {5, 1}), view<int, 2>(dst.data(), {4, 6}, {6, 1}));
+    copy_mdspan(view<int, 2>(src.data(), {4, 5}, {5, 1}), view<int, 2>(dst.data(), {4, 6}, {6, 1}));
   });
   expect_error(status::invalid_argument, {"no strides"}, [&] {
-    copy(view<int, 2>(src.data(), {4, 5}, {5, 1}), view<int, 2>(dst.data(), {4, 5}, {5, 1}, false));
+    copy_mdspan(view<int, 2>(src.data(), {4, 5}, {5, 1}), view<int, 2>(dst.data(), {4, 5}, {5, 1}, false));
   });
   expect_error(status::overlap, {"axis 0", "dst stride 0"}, [&] {
-    copy(view<int, 2>(src.data(), {4, 5}, {5, 1}), view<int, 2>(dst.data(), {4, 5}, {0, 1}));
+    copy_mdspan(view<int, 2>(src.data(), {4, 5}, {5, 1}), view<int, 2>(dst.data(), {4, 5}, {0, 1}));
   });
 }
 
@@ -114,7 +114,7 @@ void copy_mdspans() {
   std::vector<int> dst(src.size());
   const Mdspan<const int, Extents, Right> from(src.data(), Extents(7));
   const Mdspan<int, Extents, Left> to(dst.data(), Extents(7));
-  copy(from, to);
+  copy_mdspan(from, to);
   for (std::size_t i = 0; i < 7; ++i) {
     for (std::size_t j = 0; j < 9; ++j) {
       for (std::size_t k = 0; k < 4; ++k) ASSERT_EQ(dst[i + 7 * j + 63 * k], src[36 * i + 4 * j + k]);
@@ -129,7 +129,7 @@ TEST(mdspan, of_cuda) {
   copy_mdspans<cuda_mdspan, cuda::std::extents<int, cuda::std::dynamic_extent, 9, 4>, cuda::std::layout_right,
                cuda::std::layout_left>();
   int one = 5, other = 0;
-  copy(cuda::std::mdspan<const int, cuda::std::extents<int>>(&one),
+  copy_mdspan(cuda::std::mdspan<const int, cuda::std::extents<int>>(&one),
        cuda::std::mdspan<int, cuda::std::extents<int>>(&other));
   EXPECT_EQ(other, 5);
 }

@@ -28,7 +28,7 @@ using testing::expect_error;
 void turn_and_check(std::int64_t rows, std::int64_t cols) {
   const problem what = transpose_problem(rows, cols, 4);
   testing::workbench bench(what, testing::placement::heap, 0, 0);
-  move(what, bench.src(), bench.dst());
+  execute(what, bench.src(), bench.dst());
   ASSERT_EQ(bench.difference(), "") << rows << " x " << cols;
 }
 
@@ -49,7 +49,7 @@ TEST(plan_cache, a_problem_that_fails_leaves_no_plan_behind) {
   bad.axes[0].dst_stride = 0;
   std::vector<float> src(35), dst(35);
   for (int k = 0; k < 20; ++k) {
-    expect_error(status::overlap, {"axis 0"}, [&] { move(bad, src.data(), dst.data()); });
+    expect_error(status::overlap, {"axis 0"}, [&] { execute(bad, src.data(), dst.data()); });
     turn_and_check(5, 7);
   }
 }
@@ -60,7 +60,7 @@ TEST(plan_cache, problems_that_differ_little_are_not_mixed_up) {
   for (int turn = 0; turn < 3; ++turn) {
     for (const problem& what : {forwards, wider, padded}) {
       testing::workbench bench(what, testing::placement::heap, 0, 0);
-      move(what, bench.src(), bench.dst());
+      execute(what, bench.src(), bench.dst());
       ASSERT_EQ(bench.difference(), "") << testing::to_text(what);
     }
   }
@@ -121,7 +121,7 @@ TEST(plan_cache, counts_what_a_plan_holds) {
   in_place.in_place = true;
   const std::int64_t out_of_place = api::find_plan({.what = transpose_problem(3000, 4001, 4)})->bytes();
   EXPECT_GE(out_of_place, static_cast<std::int64_t>(sizeof(detail::plan_state)));
-  EXPECT_GT(api::find_plan({.what = in_place, .in_place = true})->bytes(),
+  EXPECT_GT(api::find_plan({.what = in_place})->bytes(),
             out_of_place + static_cast<std::int64_t>(sizeof(kernels::offer)));
 }
 
@@ -141,10 +141,12 @@ TEST(plan_cache, keys_differ_by_all_that_selects_a_plan) {
   scaled.math = {.src = element_type::float32, .dst = element_type::float32, .alpha = {0.0, 0}};
   problem negative = scaled;
   negative.math.alpha.re = -0.0;
+  problem in_place = what;
+  in_place.in_place = true;
   std::set<const detail::plan_state*> all;
   for (int turn = 0; turn < 2; ++turn) {
     all.insert(&*api::find_plan({.what = what}));
-    all.insert(&*api::find_plan({.what = what, .in_place = true}));
+    all.insert(&*api::find_plan({.what = in_place}));
     all.insert(&*api::find_plan({.what = what, .on = device::cpu}));
     all.insert(&*api::find_plan({.what = what, .on = device::cpu, .threads = 71}));
     all.insert(&*api::find_plan({.what = what, .on = device::cpu, .threads = 72}));
@@ -187,18 +189,18 @@ TEST(plan_cache, options_select_plans_and_forced_kernels_are_not_kept) {
   for (std::size_t k = 0; k < src.size(); ++k) src[k] = static_cast<float>(k);
   const problem what = transpose_problem(64, 48, 4);
   const operands all{.src = src.data(), .dst = dst.data()};
-  move(what, all, plan_options{.on = device::cpu, .threads = 3});
+  execute(what, all, plan_options{.on = device::cpu, .threads = 3});
   const std::int64_t before = plans_made();
   for (int turn = 0; turn < 5; ++turn) {
     std::fill(dst.begin(), dst.end(), -1.0F);
-    move(what, all, plan_options{.on = device::cpu, .threads = 3});
+    execute(what, all, plan_options{.on = device::cpu, .threads = 3});
     ASSERT_EQ(dst[5], src[5 * 48]);
     std::fill(dst.begin(), dst.end(), -1.0F);
-    move(what, all, plan_options{.kernel = "cpu_reference"});
+    execute(what, all, plan_options{.kernel = "cpu_reference"});
     ASSERT_EQ(dst[5], src[5 * 48]);
   }
   EXPECT_EQ(plans_made(), before);
-  expect_error(status::invalid_argument, {"threads is -1"}, [&] { move(what, all, plan_options{.threads = -1}); });
+  expect_error(status::invalid_argument, {"threads is -1"}, [&] { execute(what, all, plan_options{.threads = -1}); });
 }
 
 TEST(plan_cache, results_of_tune_make_new_plans) {

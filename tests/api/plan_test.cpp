@@ -98,7 +98,7 @@ TEST(plan, a_cancelled_call_returns_early) {
     EXPECT_NE(bench.difference(), "");
     question at_once{.answers_no = 0};
     bench.clear();
-    cornerturn::move(what, {.src = bench.src(), .dst = bench.dst()},
+    cornerturn::execute(what, {.src = bench.src(), .dst = bench.dst()},
                      with(threads, nullptr, {.context = &at_once, .is_cancelled = ask}));
     EXPECT_GE(at_once.asked, 1);
     EXPECT_NE(bench.difference(), "");

@@ -181,7 +181,7 @@ TEST(problem, elements_of_no_bytes_are_refused) {
     refused([&] { (void)transpose_problem(3, 5, bytes); });
     refused([&] { (void)permute_problem(extents{3, 5}, order{1, 0}, bytes); });
     refused([&] { const plan made(batched(none, 2, 15, 15)); });
-    refused([&] { move(none, some, some + 15); });
+    refused([&] { execute(none, some, some + 15); });
     refused([&] { (void)offers(none); });
     refused([&] { (void)explain(none, {.machine = "H200"}); });
     refused([&] { (void)tune(none, some, some + 15); });

@@ -127,12 +127,12 @@ TEST(small_matrices, do_not_lose_to_loops) {
     std::byte bytes[32];
   };
   std::vector<std::byte> src(1 << 20), dst(1 << 20);
-  const double cheapest = seconds_of([&] { move(transpose_problem(1, 1, 4), src.data(), dst.data()); });
+  const double cheapest = seconds_of([&] { execute(transpose_problem(1, 1, 4), src.data(), dst.data()); });
   for (const std::int64_t rows : {1, 2, 3, 4, 6, 8}) {
     for (const std::int64_t cols : {1, 2, 3, 5, 8}) {
       const auto check = [&](std::int64_t e, double loops) {
         const problem what = transpose_problem(rows, cols, e);
-        const double ours = seconds_of([&] { move(what, src.data(), dst.data()); });
+        const double ours = seconds_of([&] { execute(what, src.data(), dst.data()); });
         EXPECT_LT(ours, 2 * loops + 3 * cheapest) << testing::to_text(what);
       };
       check(1, seconds_of_loops<std::uint8_t>(rows, cols, src.data(), dst.data()));

@@ -74,15 +74,15 @@ TYPED_TEST(one_line, permute) {
   }
 }
 
-TEST(move, errors_are_those_of_the_plan) {
+TEST(execute, errors_are_those_of_the_plan) {
   std::vector<float> some(100);
   expect_error(status::invalid_argument, {"src is null"},
-               [&] { move(transpose_problem(5, 7, 4), nullptr, some.data()); });
+               [&] { execute(transpose_problem(5, 7, 4), nullptr, some.data()); });
   expect_error(status::overlap, {"overlap"}, [&] { transpose(some.data(), some.data() + 1, 10, 5); });
   expect_error(status::invalid_argument, {"src_ld is 4", "cols = 5"},
                [&] { transpose(some.data(), some.data() + 50, 5, 5, 4); });
   expect_error(status::invalid_argument, {"element_bytes is 0"},
-               [&] { move(problem{}, some.data(), some.data() + 50); });
+               [&] { execute(problem{}, some.data(), some.data() + 50); });
 }
 
 }  // namespace

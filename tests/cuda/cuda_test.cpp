@@ -197,10 +197,10 @@ TEST(cuda_execute, automatic_finds_device_memory_by_itself) {
     plan(what).execute(bench.src(), bench.dst());
     EXPECT_EQ(bench.difference(), "");
     bench.clear();
-    move(what, bench.src(), bench.dst());
+    execute(what, bench.src(), bench.dst());
     EXPECT_EQ(bench.difference(), "");
     workbench host(what, placement::heap, 0, 0);
-    move(what, host.src(), host.dst());  // the cache returns the plan again
+    execute(what, host.src(), host.dst());  // the cache returns the plan again
     EXPECT_EQ(host.difference(), "");
   }
 }
@@ -424,7 +424,7 @@ TEST(cuda_execute, follows_the_pointers_to_their_device) {
 TEST(cuda_execute, a_plan_costs_microseconds) {
   SKIP_WITHOUT_GPU();
   device_memory memory(1 << 20);
-  move(transpose_problem(16, 16, 4), memory.get(), memory.get() + (1 << 19));
+  execute(transpose_problem(16, 16, 4), memory.get(), memory.get() + (1 << 19));
   const auto microseconds = [](int turns, const auto& body) {
     double best = 1e9;
     for (int k = 0; k < 20; ++k) {
@@ -438,7 +438,7 @@ TEST(cuda_execute, a_plan_costs_microseconds) {
   const double first = microseconds(100, [](int k) { plan how(transpose_problem(1000 + k, 777, 4), on_cuda()); });
   const double automatic = microseconds(100, [](int k) { plan how(transpose_problem(1000 + k, 777, 4)); });
   std::int64_t nothing = 0;  // a problem without elements is looked up, and nothing is started
-  const double cached = microseconds(1000, [&](int) { move(transpose_problem(nothing, 777, 4), nullptr, nullptr); });
+  const double cached = microseconds(1000, [&](int) { execute(transpose_problem(nothing, 777, 4), nullptr, nullptr); });
   const plan how(transpose_problem(64, 64, 4), on_cuda());
   const double launch = microseconds(100, [&](int) { how.execute(memory.get(), memory.get() + (1 << 19)); });
   EXPECT_CUDA(cudaDeviceSynchronize());
