@@ -23,7 +23,7 @@ class our_runner final : public runner {
  private:
   static plan make(const setup& how) {
     plan_options options;
-    options.on = device::cpu;
+    options.device = device::cpu;
     options.threads = how.threads;
     if (!how.kernel.empty()) options.kernel = how.kernel.c_str();
     return plan(problem_of(how.original), options);

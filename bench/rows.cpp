@@ -119,7 +119,7 @@ void start(const named_case& one) {
   std::byte* const to = dst.get() + one.dst_shift;
   const std::byte* const from = one.what.in_place ? to : src.get() + one.src_shift;
   plan_options how;
-  how.on = device::cuda;
+  how.device = device::cuda;
   if (one.items > 0) {
     const item_steps steps = steps_of(one);
     std::vector<const void*> sources;

@@ -80,7 +80,7 @@ int run_tune(const tune_request& options) {
   const memory src = written_memory(bytes), dst = written_memory(bytes);
   const tune_result found =
       tune(what, src.get(), dst.get(),
-           {.on = device::cpu, .threads = options.threads, .seconds = options.seconds, .file = options.file});
+           {.device = device::cpu, .threads = options.threads, .seconds = options.seconds, .file = options.file});
   if (options.json) {
     print_json(options, axes, found);
   } else {

@@ -43,7 +43,7 @@ class our_runner final : public device_runner {
  private:
   static plan make(const bench_case& what, const std::string& kernel) {
     plan_options options;
-    options.on = device::cuda;
+    options.device = device::cuda;
     if (!kernel.empty()) options.kernel = kernel.c_str();
     return plan(problem_of(what), options);
   }

@@ -46,7 +46,7 @@ struct operands {
 };
 
 struct plan_options {
-  device on = device::automatic;
+  cornerturn::device device = cornerturn::device::automatic;
   int threads =
       0;  // CPU: most threads; 0: one for each core of the affinity mask, within the CPU quota and OMP_NUM_THREADS
   executor parallel{};
@@ -62,7 +62,7 @@ class plan {
   // Effect  checks the problem, brings it to canonical form and picks the kernel
   // Errors  invalid_argument, overflow, overlap (two elements of dst share a byte): the sentence names the axis
   //         invalid_argument: in_place is set, but problem.hpp does not list the permutation
-  //         no_device: options.on names an absent backend, or the machine has no such device; the sentence says why
+  //         no_device: options.device names an absent backend, or the machine has no such device; the sentence says why
   //         device_error: the kernels do not load on this GPU
   // Cost    microseconds; no access to the data
   explicit plan(const problem& what, const plan_options& options = {});
@@ -75,7 +75,7 @@ class plan {
   //         may be under capture if the plan was made or executed on this device before
   //         CPU: ignored; the call returns after the copy
   // Errors  invalid_argument: a null pointer with a non-empty problem; pageable host memory on one side and GPU memory
-  //         on the other; memory of two GPUs; memory that options.on cannot access. overlap. device_error: the driver
+  //         on the other; memory of two GPUs; memory that options.device cannot access. overlap. device_error: the driver
   //         refused the launch. In place: invalid_argument: src is not dst. out_of_memory: no memory for the workspace
   // Cost    bytes_moved() of traffic; a CPU thread allocates its tile buffer, about 100 KiB, in its first large copy
   //         In place: explain() prints the number of passes. The call allocates workspace_bytes() and releases them; on

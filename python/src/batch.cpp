@@ -47,7 +47,7 @@ void of_item(std::size_t number, const Body& body) {
 }
 
 plan_options options_of(memory_kind where, int threads) {
-  return {.on = where == memory_kind::cuda ? device::cuda : device::cpu, .threads = threads};
+  return {.device = where == memory_kind::cuda ? device::cuda : device::cpu, .threads = threads};
 }
 
 }  // namespace

@@ -228,7 +228,7 @@ planned planned_of(std::vector<std::int64_t> extents, std::int64_t element_bytes
           element_bytes,
           what,
           axes,
-          plan(what, {.on = on, .threads = threads, .kernel = kernel.empty() ? nullptr : kernel.c_str()}),
+          plan(what, {.device = on, .threads = threads, .kernel = kernel.empty() ? nullptr : kernel.c_str()}),
           where,
           threads,
           kernel};

@@ -68,7 +68,7 @@ namespace {
   if (what.in_place)
     refuse(status::overlap, "elements of x share memory, wanted separate elements. " + std::string(found.what()));
   try {
-    static_cast<void>(plan(what, {.on = device::cpu}));
+    static_cast<void>(plan(what, {.device = device::cpu}));
   } catch (const error& of_out) {
     if (of_out.code() == status::overlap)
       refuse(status::overlap, "elements of out share memory, wanted separate elements. " + std::string(of_out.what()));
@@ -118,9 +118,9 @@ void execute(const problem& what, const operands& all, memory_kind where, const 
       const executor parallel{.context = handled, .is_cancelled = signals::are_raised};
       const char* const kernel = how.held != nullptr ? how.held->how.kernel() : nullptr;
       const int threads = how.held != nullptr ? how.held->how.threads() : how.threads;
-      cornerturn::execute(what, all, plan_options{.on = device::cpu, .threads = threads, .parallel = parallel, .kernel = kernel});
+      cornerturn::execute(what, all, plan_options{.device = device::cpu, .threads = threads, .parallel = parallel, .kernel = kernel});
     } else if (how.threads != 0 && where == memory_kind::host) {
-      cornerturn::execute(what, all, plan_options{.on = device::cpu, .threads = how.threads});
+      cornerturn::execute(what, all, plan_options{.device = device::cpu, .threads = how.threads});
     } else if (how.held != nullptr) {
       how.held->how.execute(all, how.stream);
     } else {

@@ -107,13 +107,13 @@ void batch_list::reserve(std::size_t items) {
 
 batch_state::batch_state(const batch_list& all, const plan_options& options)
     : size_(static_cast<std::int64_t>(all.items().size())), device_(api::on_cpu), parallel_(options.parallel) {
-  api::check_device(options.on, options.threads);
+  api::check_device(options.device, options.threads);
   if (options.kernel != nullptr) {
     throw error(status::invalid_argument, "kernel is \"" + std::string(options.kernel) +
                                               "\", but a batch picks a kernel for each item. Wanted: null");
   }
   add_problems(all);           // 1.
-  add_items(all, options.on);  // 2.
+  add_items(all, options.device);  // 2.
   if (on_gpu()) {              // 3.
     prepare_gpu(all);
     return;

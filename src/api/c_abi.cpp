@@ -122,7 +122,7 @@ void to_c(const cornerturn::problem& what, cornerturn_problem* out) {
 cornerturn::plan_options from_c(const cornerturn_options* given) {
   cornerturn::plan_options options;
   if (given == nullptr) return options;
-  options.on = static_cast<cornerturn::device>(given->device);
+  options.device = static_cast<cornerturn::device>(given->device);
   options.threads = given->threads;
   options.parallel = {given->parallel.run, given->parallel.context};
   return options;
@@ -296,7 +296,7 @@ cornerturn_status cornerturn_tune(const cornerturn_problem* problem, const corne
     const cornerturn::plan_options asked = from_c(options);
     const auto found = cornerturn::tune(
         from_c(*problem), src, dst,
-        {.on = asked.on, .threads = asked.threads, .seconds = seconds, .file = file == nullptr ? "" : file}, stream);
+        {.device = asked.device, .threads = asked.threads, .seconds = seconds, .file = file == nullptr ? "" : file}, stream);
     if (kernel != nullptr && !found.trials.empty()) *kernel = found.trials[0].kernel;
   });
 }

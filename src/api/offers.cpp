@@ -89,7 +89,7 @@ std::string explain(const problem& what, const offer_options& options) {
   return api::guarded([&] {
     check(what);
     const std::optional<gpu::device_info> on = gpu_of(options);
-    if (!on) return plan(what, {.on = device::cpu, .threads = options.threads}).explain();
+    if (!on) return plan(what, {.device = device::cpu, .threads = options.threads}).explain();
     const detail::gpu_variant made = detail::choose_variant(what, *on, options.alignment, {});
     detail::check_fits(made);
     return detail::explain(what, {made, made}, *on);

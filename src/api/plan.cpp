@@ -54,7 +54,7 @@ void execute(const problem& what, const operands& all, const plan_options& optio
     if (options.kernel != nullptr || options.parallel.run != nullptr || options.parallel.is_cancelled != nullptr) {
       return plan(what, options).execute(all, stream);
     }
-    run(*api::find_plan({.what = what, .on = options.on, .threads = options.threads}), all, stream);
+    run(*api::find_plan({.what = what, .device = options.device, .threads = options.threads}), all, stream);
   });
 }
 
@@ -105,7 +105,7 @@ device device_of(device on, const char* kernel) {
 
 plan_state::plan_state(const problem& what, const plan_options& options, findings tune_results)
     : what_(what),
-      on_(device_of(options.on, options.kernel)),
+      on_(device_of(options.device, options.kernel)),
       kernel_(options.kernel == nullptr ? "" : options.kernel),
       findings_(options.kernel == nullptr ? tune_results : findings::ignore),
       parallel_(options.parallel) {

@@ -17,7 +17,7 @@ namespace {
 
 std::uint64_t hash_of(const plan_key& key) noexcept {
   hash_sum sum;
-  sum.add(api::hash_of(key.what), static_cast<std::uint64_t>(key.on) << 32 ^
+  sum.add(api::hash_of(key.what), static_cast<std::uint64_t>(key.device) << 32 ^
                                       static_cast<std::uint32_t>(key.threads));
   return sum.value();
 }
@@ -213,12 +213,12 @@ const int watches_forks =
 cached_plan::cached_plan(const plan_key& key, std::uint64_t hash_of_key, std::uint64_t generation_of_tuning)
     : hash(hash_of_key),
       generation(generation_of_tuning),
-      on(key.on),
+      device(key.device),
       threads(key.threads),
-      state(key.what, {.on = key.on, .threads = key.threads}) {}
+      state(key.what, {.device = key.device, .threads = key.threads}) {}
 
 bool cached_plan::solves(const plan_key& key, std::uint64_t generation_now) const noexcept {
-  return generation == generation_now && on == key.on && is_same(state.what(), key.what);
+  return generation == generation_now && device == key.device && is_same(state.what(), key.what);
 }
 
 held_plan find_plan(const plan_key& key) {
@@ -231,7 +231,7 @@ held_plan find_plan(const plan_key& key) {
   }
   // The default depends on the thread: its affinity, and omp_set_num_threads().
   plan_key shared = key;
-  if (key.threads == 0 && key.on != device::cuda) shared.threads = base::default_threads();
+  if (key.threads == 0 && key.device != device::cuda) shared.threads = base::default_threads();
   const std::uint64_t hash_of_shared = hash_of(shared);
   std::shared_ptr<const cached_plan> found = plans.store.find(shared, hash_of_shared, generation);
   if (found == nullptr) {

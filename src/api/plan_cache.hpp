@@ -17,7 +17,7 @@ namespace cornerturn::api {
 // All that selects a plan.
 struct plan_key {
   const problem& what;
-  device on = device::automatic;
+  cornerturn::device device = cornerturn::device::automatic;
   int threads = 0;  // 0: the default of the caller's thread
 };
 
@@ -30,7 +30,7 @@ struct cached_plan {
 
   std::uint64_t hash;
   std::uint64_t generation;  // of the results of tune(): it may have found a faster kernel since
-  device on;
+  cornerturn::device device;
   int threads;
   mutable std::atomic<bool> used{true};  // since the store last looked for a plan to drop
   detail::plan_state state;

@@ -48,7 +48,7 @@ double median(std::vector<double> all) {
 void try_row(std::vector<candidate>& all, const problem& what, const char* row, device on, int threads) {
   try {
     auto made = std::make_unique<detail::plan_state>(
-        what, plan_options{.on = on, .threads = threads, .parallel = {}, .kernel = row});
+        what, plan_options{.device = on, .threads = threads, .parallel = {}, .kernel = row});
     all.push_back({std::move(made), {}});
   } catch (const error& refused) {
     if (refused.code() != status::invalid_argument) throw;  // the row does not accept this problem
@@ -89,7 +89,7 @@ tune_result measured(const problem& what, const void* src, void* dst, const tune
   }
   // The choice of the decision list, without earlier findings, and the device of the pointers.
   const detail::plan_state listed(what,
-                                  {.on = options.on, .threads = options.threads, .parallel = {}, .kernel = nullptr},
+                                  {.device = options.device, .threads = options.threads, .parallel = {}, .kernel = nullptr},
                                   detail::findings::ignore);
   const int device = listed.device_of_call(src, dst);
   const bool on_gpu = device >= 0;

@@ -69,7 +69,7 @@ TEST(apply_speed, is_near_a_copy_of_as_many_bytes) {
       for (int k = 0; k < 2 && one.math.second == second_array::source; ++k) {
         what.axes[static_cast<std::size_t>(k)].second_stride = what.axes[static_cast<std::size_t>(k)].dst_stride;
       }
-      const plan how(what, {.on = device::cpu, .threads = threads});
+      const plan how(what, {.device = device::cpu, .threads = threads});
       const bool sums = one.math.beta.re != 0;
       const std::int64_t bytes =
           shape[0] * shape[1] * (bytes_of(one.math.src) + (sums ? 2 : 1) * bytes_of(one.math.dst));

@@ -238,7 +238,7 @@ TEST(apply, a_row_that_only_moves_is_refused) {
     int taken = 0;
     for (const problem& what : {transpose_with(70, 90, math), lying, transpose_problem(70, 90, 4)}) {
       try {
-        const plan how(what, {.on = device::cpu, .threads = 1, .parallel = {}, .kernel = row.name.c_str()});
+        const plan how(what, {.device = device::cpu, .threads = 1, .parallel = {}, .kernel = row.name.c_str()});
         EXPECT_EQ(how.kernel(), row.name);
         EXPECT_EQ((kernels::find(row.name)->kind == kernels::row_kind::arithmetic), what.math == math) << row.name;
         ++taken;
@@ -297,7 +297,7 @@ TEST(apply, any_problem_with_any_number_of_threads) {
     const problem what = testing::with_math(shape, math, 4, roll);
     math_bench bench(what, roll);
     for (const int threads : {1, 3}) {
-      const plan how(what, {.on = device::cpu, .threads = threads, .parallel = {}, .kernel = nullptr});
+      const plan how(what, {.device = device::cpu, .threads = threads, .parallel = {}, .kernel = nullptr});
       bench.clear();
       how.execute(bench.all());
       ASSERT_EQ(bench.difference(), "") << testing::to_text(what, what.math) << '\n' << how.explain();

@@ -33,7 +33,7 @@ constexpr speed_case cases[] = {
 
 TEST(batch_speed, is_near_a_copy_of_as_many_bytes) {
   const int threads = threads_to_measure();
-  const plan_options options = {.on = device::cpu, .threads = threads, .parallel = {}, .kernel = nullptr};
+  const plan_options options = {.device = device::cpu, .threads = threads, .parallel = {}, .kernel = nullptr};
   for (const speed_case& one : cases) {
     dice roll(11);
     std::vector<batch_item> items;

@@ -34,7 +34,7 @@ void run_on_threads(void* context, int tasks, void (*body)(void* argument, int t
 }
 
 plan_options with(int threads, executor parallel = {}) {
-  return {.on = device::cpu, .threads = threads, .parallel = parallel, .kernel = nullptr};
+  return {.device = device::cpu, .threads = threads, .parallel = parallel, .kernel = nullptr};
 }
 
 // Each item has memory of its own.
@@ -284,11 +284,11 @@ TEST(batch, options_are_checked) {
   const std::vector<batch_item> items{{transpose_problem(3, 5, 4), src.data(), dst.data()}};
   expect_error(status::invalid_argument, {"threads is -2"}, [&] { batch(items, with(-2)); });
   expect_error(status::invalid_argument, {"kernel is \"cpu_gather\"", "Wanted: null"},
-               [&] { batch(items, {.on = device::cpu, .threads = 1, .parallel = {}, .kernel = "cpu_gather"}); });
+               [&] { batch(items, {.device = device::cpu, .threads = 1, .parallel = {}, .kernel = "cpu_gather"}); });
   for (const backend_info& one : backends()) {
     if (one.present) continue;
     expect_error(status::no_device, {("device is " + one.name).c_str(), one.detail.c_str()},
-                 [&] { batch(items, {.on = one.id, .threads = 0, .parallel = {}, .kernel = nullptr}); });
+                 [&] { batch(items, {.device = one.id, .threads = 0, .parallel = {}, .kernel = nullptr}); });
   }
   const std::vector<const void*> from(3, src.data());
   const std::vector<void*> to(2, dst.data());

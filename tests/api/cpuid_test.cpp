@@ -26,7 +26,7 @@ void run_all() {
     for (const std::int64_t rows : {1, 2, 3, 7, 16, 30}) {
       for (const std::int64_t cols : {1, 2, 5, 24}) {
         const problem what = transpose_problem(rows, cols, element_bytes);
-        plan(what, {.on = device::cpu}).execute(src.data(), dst.data());
+        plan(what, {.device = device::cpu}).execute(src.data(), dst.data());
         execute(what, src.data(), dst.data());
         batch(what, std::vector<const void*>{src.data()}, std::vector<void*>{dst.data()}).execute();
         problem in_place = what;

@@ -12,7 +12,7 @@ namespace cornerturn {
 namespace {
 
 std::string explained(const problem& what, const char* kernel = nullptr) {
-  return plan(what, {.on = device::cpu, .threads = 1, .parallel = {}, .kernel = kernel}).explain();
+  return plan(what, {.device = device::cpu, .threads = 1, .parallel = {}, .kernel = kernel}).explain();
 }
 
 problem in_place(problem what) {

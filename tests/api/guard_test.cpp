@@ -70,7 +70,7 @@ class guard : public ::testing::Test {
         {"plan of math", [=, this] { plan(math).execute({.src = src(), .dst = dst()}); }},
         {"plan::explain", [this] { EXPECT_NE(plan(small_).explain().find("bytes  "), std::string::npos); }},
         {"explain of a rectangle", [=] { EXPECT_NE(plan(rectangle).explain().find("bytes  "), std::string::npos); }},
-        {"a kernel", [this] { plan(small_, {.on = device::cpu, .parallel = {}, .kernel = "cpu_gather"}); }},
+        {"a kernel", [this] { plan(small_, {.device = device::cpu, .parallel = {}, .kernel = "cpu_gather"}); }},
         {"offers", [this] { EXPECT_FALSE(offers(small_, {.machine = "cpu"}).empty()); }},
         {"offers of a GPU", [this] { EXPECT_FALSE(offers(small_, {.machine = "H200"}).empty()); }},
         {"explain", [this] { EXPECT_FALSE(explain(small_, {.machine = "cpu"}).empty()); }},
@@ -98,7 +98,7 @@ class guard : public ::testing::Test {
         {"kernel_list", [] { EXPECT_FALSE(kernel_list().empty()); }},
         {"cpu", [] { EXPECT_FALSE(cpu().simd_targets.empty()); }},
         {"tune",
-         [this] { static_cast<void>(tune(small_, src(), dst(), {.on = device::cpu, .seconds = 0, .file = ""})); }},
+         [this] { static_cast<void>(tune(small_, src(), dst(), {.device = device::cpu, .seconds = 0, .file = ""})); }},
         {"load_tuning", [this] { EXPECT_GE(load_tuning(file_), 1); }},
         {"forget_tuning", [] { forget_tuning(); }},
     };
@@ -106,7 +106,7 @@ class guard : public ::testing::Test {
 };
 
 TEST_F(guard, only_errors_leave_the_library) {
-  tune(small_, src(), dst(), {.on = device::cpu, .seconds = 0, .file = file_});
+  tune(small_, src(), dst(), {.device = device::cpu, .seconds = 0, .file = file_});
   for (const call& one : calls()) {
     SCOPED_TRACE(one.name);
     one.body();  // statics are made
@@ -119,8 +119,8 @@ TEST_F(guard, only_errors_leave_the_library) {
 
 // The file holds the finding, or what it held before.
 TEST_F(guard, a_tuning_file_stays_whole) {
-  tune(small_, src(), dst(), {.on = device::cpu, .seconds = 0, .file = file_});
-  const tune_options options{.on = device::cpu, .seconds = 0, .file = file_};  // not allocated by the call
+  tune(small_, src(), dst(), {.device = device::cpu, .seconds = 0, .file = file_});
+  const tune_options options{.device = device::cpu, .seconds = 0, .file = file_};  // not allocated by the call
   const auto body = [&] { tune(transpose_problem(20, 50, 4), src(), dst(), options); };
   for (const bool later_ones_too : {false, true}) with_failures(body, later_ones_too);
   EXPECT_EQ(load_tuning(file_), 2);

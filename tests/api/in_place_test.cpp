@@ -227,7 +227,7 @@ TEST(in_place, forced_rows_move_or_are_refused) {
 
 TEST(in_place, plans_take_the_callers_workspace_or_their_own) {
   const problem what = placed(transpose_problem(1000, 1700, 4));
-  const plan how(what, {.on = device::cpu, .threads = 2, .parallel = {}, .kernel = "cpu_cycles"});
+  const plan how(what, {.device = device::cpu, .threads = 2, .parallel = {}, .kernel = "cpu_cycles"});
   EXPECT_STREQ(how.kernel(), "cpu_cycles");
   ASSERT_GT(how.workspace_bytes(), 0);
   one_memory memory(what, 0);
@@ -264,7 +264,7 @@ TEST(in_place, one_line_calls_see_that_src_is_dst) {
 
 TEST(in_place, threads_share_a_plan) {
   const problem what = placed(transpose_problem(700, 1100, 4));
-  const plan how(what, {.on = device::cpu, .threads = 2, .parallel = {}, .kernel = "cpu_cycles"});
+  const plan how(what, {.device = device::cpu, .threads = 2, .parallel = {}, .kernel = "cpu_cycles"});
   testing::pattern(4 << 20);
   std::vector<std::string> faults(3);
   std::vector<std::thread> callers;
@@ -309,7 +309,7 @@ TEST(in_place, a_workspace_shares_no_byte_with_the_array) {
   problem what = transpose_problem(30, 40, 4);
   what.in_place = true;
   std::vector<float> data(2400);
-  const plan made(what, {.on = device::cpu, .threads = 1, .parallel = {}});
+  const plan made(what, {.device = device::cpu, .threads = 1, .parallel = {}});
   const auto bytes = static_cast<std::size_t>(made.workspace_bytes());
   ASSERT_GT(bytes, 0U);
   ASSERT_LE(bytes, 4800U);
@@ -329,7 +329,7 @@ TEST(in_place, a_workspace_shares_no_byte_with_the_array) {
 // docs/python.md says these sizes.
 TEST(in_place, the_workspace_is_as_large_as_the_pages_say) {
   const auto workspace = [](std::int64_t rows, std::int64_t cols, std::int64_t bytes) {
-    return plan(placed(transpose_problem(rows, cols, bytes)), {.on = device::cpu}).workspace_bytes();
+    return plan(placed(transpose_problem(rows, cols, bytes)), {.device = device::cpu}).workspace_bytes();
   };
   for (const auto& [rows, cols] : {std::pair<std::int64_t, std::int64_t>{2, 3},
                                    {7, 100},
@@ -353,12 +353,12 @@ TEST(plan_of_parts, one_stride_proves_that_they_share_no_byte) {
   std::iota(memory.begin(), memory.end(), 0.0F);
   problem what = transpose_problem(64, 64, 4);  // real parts into imaginary parts
   for (axis& one : what.axes) one.src_stride *= 2, one.dst_stride *= 2;
-  plan(what, {.on = device::cpu}).execute(memory.data(), memory.data() + 1);
+  plan(what, {.device = device::cpu}).execute(memory.data(), memory.data() + 1);
   for (std::size_t j = 0; j < 64; ++j) {
     for (std::size_t i = 0; i < 64; ++i) ASSERT_EQ(memory[2 * (j * 64 + i) + 1], memory[2 * (i * 64 + j)]);
   }
   expect_error(status::overlap, {"the address ranges of src and dst overlap"},
-               [&] { plan(what, {.on = device::cpu}).execute(memory.data(), memory.data() + 2); });
+               [&] { plan(what, {.device = device::cpu}).execute(memory.data(), memory.data() + 2); });
 }
 
 }  // namespace

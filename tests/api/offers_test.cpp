@@ -81,7 +81,7 @@ TEST(offers, of_the_cpu_are_sorted_and_the_plan_takes_the_first) {
   for (const problem& what : {square, converts, in_place, permuted}) {
     const std::vector<plan_offer> all = offers(what, {.machine = "cpu", .threads = 1});
     ASSERT_FALSE(all.empty());
-    const plan chosen(what, {.on = device::cpu, .threads = 1});
+    const plan chosen(what, {.device = device::cpu, .threads = 1});
     EXPECT_STREQ(all[0].kernel, chosen.kernel());
     for (std::size_t k = 0; k < all.size(); ++k) {
       EXPECT_TRUE(std::string_view(all[k].kernel).starts_with("cpu_")) << all[k].kernel;

@@ -147,9 +147,9 @@ TEST(plan_cache, keys_differ_by_all_that_selects_a_plan) {
   for (int turn = 0; turn < 2; ++turn) {
     all.insert(&*api::find_plan({.what = what}));
     all.insert(&*api::find_plan({.what = in_place}));
-    all.insert(&*api::find_plan({.what = what, .on = device::cpu}));
-    all.insert(&*api::find_plan({.what = what, .on = device::cpu, .threads = 71}));
-    all.insert(&*api::find_plan({.what = what, .on = device::cpu, .threads = 72}));
+    all.insert(&*api::find_plan({.what = what, .device = device::cpu}));
+    all.insert(&*api::find_plan({.what = what, .device = device::cpu, .threads = 71}));
+    all.insert(&*api::find_plan({.what = what, .device = device::cpu, .threads = 72}));
     all.insert(&*api::find_plan({.what = scaled}));
     all.insert(&*api::find_plan({.what = negative}));
   }
@@ -171,7 +171,7 @@ TEST(plan_cache, threads_with_other_cores_have_plans_of_their_own) {
     ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
     EXPECT_EQ(api::find_plan({.what = what})->threads(), 1);
   }).join();
-  const plan own(what, {.on = device::cpu});
+  const plan own(what, {.device = device::cpu});
   EXPECT_EQ(api::find_plan({.what = what})->threads(), own.threads());
 }
 
@@ -189,11 +189,11 @@ TEST(plan_cache, options_select_plans_and_forced_kernels_are_not_kept) {
   for (std::size_t k = 0; k < src.size(); ++k) src[k] = static_cast<float>(k);
   const problem what = transpose_problem(64, 48, 4);
   const operands all{.src = src.data(), .dst = dst.data()};
-  execute(what, all, plan_options{.on = device::cpu, .threads = 3});
+  execute(what, all, plan_options{.device = device::cpu, .threads = 3});
   const std::int64_t before = plans_made();
   for (int turn = 0; turn < 5; ++turn) {
     std::fill(dst.begin(), dst.end(), -1.0F);
-    execute(what, all, plan_options{.on = device::cpu, .threads = 3});
+    execute(what, all, plan_options{.device = device::cpu, .threads = 3});
     ASSERT_EQ(dst[5], src[5 * 48]);
     std::fill(dst.begin(), dst.end(), -1.0F);
     execute(what, all, plan_options{.kernel = "cpu_reference"});
@@ -206,10 +206,10 @@ TEST(plan_cache, options_select_plans_and_forced_kernels_are_not_kept) {
 TEST(plan_cache, results_of_tune_make_new_plans) {
   const problem what = transpose_problem(40, 60, 4);
   std::vector<float> src(2400), dst(2400);
-  const detail::plan_state* const before = &*api::find_plan({.what = what, .on = device::cpu});
+  const detail::plan_state* const before = &*api::find_plan({.what = what, .device = device::cpu});
   const std::int64_t made = plans_made();
-  static_cast<void>(tune(what, src.data(), dst.data(), {.on = device::cpu, .threads = 1, .seconds = 0.01, .file = {}}));
-  static_cast<void>(api::find_plan({.what = what, .on = device::cpu}));
+  static_cast<void>(tune(what, src.data(), dst.data(), {.device = device::cpu, .threads = 1, .seconds = 0.01, .file = {}}));
+  static_cast<void>(api::find_plan({.what = what, .device = device::cpu}));
   EXPECT_EQ(plans_made(), made + 1);
   static_cast<void>(before);
   forget_tuning();

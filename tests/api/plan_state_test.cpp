@@ -51,7 +51,7 @@ class at_once : public overlap {
     if (gpu::driver_is_loaded()) GTEST_SKIP() << "each pointer is asked about";
   }
   static plan_options threads(int count) {
-    return {.on = device::cpu, .threads = count, .parallel = {}, .kernel = nullptr};
+    return {.device = device::cpu, .threads = count, .parallel = {}, .kernel = nullptr};
   }
 };
 
@@ -101,7 +101,7 @@ TEST(plan_state, bytes_moved_counts_each_element_on_both_sides) {
 
 TEST(plan_state, threads_never_exceed_the_units) {
   const plan_state state(transpose_problem(1000, 1000, 8),
-                         {.on = device::cpu, .threads = 5, .parallel = {}, .kernel = nullptr});
+                         {.device = device::cpu, .threads = 5, .parallel = {}, .kernel = nullptr});
   EXPECT_LE(state.chosen().threads, 5);
   EXPECT_LE(state.chosen().threads, state.chosen().units);
 }

@@ -30,7 +30,7 @@ void run_on_threads(void* context, int tasks, void (*body)(void* argument, int t
 }
 
 plan_options with(int threads, const char* kernel = nullptr, executor parallel = {}) {
-  return {.on = device::cpu, .threads = threads, .parallel = parallel, .kernel = kernel};
+  return {.device = device::cpu, .threads = threads, .parallel = parallel, .kernel = kernel};
 }
 
 // Large enough for a team, small enough for a test; kernels of all kinds.
@@ -191,11 +191,11 @@ TEST(plan, an_absent_backend_says_so) {
   for (const backend_info& one : backends()) {
     if (one.present) continue;
     expect_error(status::no_device, {("device is " + one.name).c_str(), one.detail.c_str(), "auto or cpu"}, [&] {
-      plan(transpose_problem(5, 7, 4), {.on = one.id, .threads = 0, .parallel = {}, .kernel = nullptr});
+      plan(transpose_problem(5, 7, 4), {.device = one.id, .threads = 0, .parallel = {}, .kernel = nullptr});
     });
   }
   EXPECT_NO_THROW(
-      plan(transpose_problem(5, 7, 4), {.on = device::automatic, .threads = 0, .parallel = {}, .kernel = nullptr}));
+      plan(transpose_problem(5, 7, 4), {.device = device::automatic, .threads = 0, .parallel = {}, .kernel = nullptr}));
 }
 
 TEST(plan, a_forced_kernel_is_taken_or_refused) {
@@ -231,9 +231,9 @@ TEST(plan, a_limit_of_openmp_holds_in_place_too) {
   const int before = omp_get_max_threads();
   omp_set_num_threads(1);
   problem what = transpose_problem(4096, 4096, 4);
-  EXPECT_EQ(plan(what, {.on = device::cpu}).threads(), 1);
+  EXPECT_EQ(plan(what, {.device = device::cpu}).threads(), 1);
   what.in_place = true;
-  EXPECT_EQ(plan(what, {.on = device::cpu}).threads(), 1);
+  EXPECT_EQ(plan(what, {.device = device::cpu}).threads(), 1);
   omp_set_num_threads(before);
 }
 

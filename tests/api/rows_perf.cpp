@@ -75,7 +75,7 @@ struct sample {
 
 std::optional<plan> plan_with(const problem& what, const char* row) {
   try {
-    return plan(what, {.on = device::cpu, .threads = 1, .parallel = {}, .kernel = row});
+    return plan(what, {.device = device::cpu, .threads = 1, .parallel = {}, .kernel = row});
   } catch (const error&) {
     return {};
   }
@@ -156,7 +156,7 @@ TEST(strided_columns, read_no_gaps) {
       what.axes[0] = {rows, cols * words, 3};
       what.axes[1] = {cols, words, 3 * rows};
       what.axes[2] = {3, 1, 1};
-      const plan how(what, {.on = device::cpu, .threads = 1});
+      const plan how(what, {.device = device::cpu, .threads = 1});
       const double ours = seconds_of([&] { how.execute(src.data(), dst.data()); });
       const double loops = seconds_of([&] {
         for (std::int64_t j = 0; j < cols; ++j) {

@@ -28,10 +28,10 @@ class tuning : public ::testing::Test {
     std::filesystem::remove(file);
   }
   static tune_options quick(std::string where = "") {
-    return {.on = device::cpu, .threads = 2, .seconds = 0.002, .file = std::move(where)};
+    return {.device = device::cpu, .threads = 2, .seconds = 0.002, .file = std::move(where)};
   }
   static plan_options on_cpu(int threads = 2) {
-    return {.on = device::cpu, .threads = threads, .parallel = {}, .kernel = nullptr};
+    return {.device = device::cpu, .threads = threads, .parallel = {}, .kernel = nullptr};
   }
   std::string file = ::testing::TempDir() + "cornerturn_tune_" + std::to_string(getpid());
 };
@@ -50,7 +50,7 @@ TEST_F(tuning, measures_the_rows_that_can_and_leaves_the_result) {
     EXPECT_STRNE(one.kernel, "cpu_reference");
   }
   EXPECT_EQ(found.listed,
-            plan(what, {.on = device::cpu, .threads = 2, .parallel = {}, .kernel = found.listed}).kernel());
+            plan(what, {.device = device::cpu, .threads = 2, .parallel = {}, .kernel = found.listed}).kernel());
   EXPECT_EQ(found.machine, cpu().model);
   EXPECT_EQ(found.file, "");
 }

@@ -186,7 +186,7 @@ TEST(random_cases, plan_accepts_every_one) {
   for (const bench_case& one : many(4 * kib, 64 * kib)) all.push_back(one);
   for (const bench_case& one : all) {
     plan_options options;
-    options.on = device::cpu;
+    options.device = device::cpu;
     try {
       const plan made(problem_of(one), options);
       EXPECT_EQ(made.bytes_moved(), 2 * one.bytes()) << one.name();

@@ -277,7 +277,7 @@ TEST_F(cuda_apply_speed, is_near_a_copy_of_as_many_bytes) {
   constexpr int rounds = 15;
   for (const speed_case& one : cases) {
     const problem what = problem_of(one);
-    const plan how(what, {.on = device::cuda, .threads = 0, .parallel = {}, .kernel = nullptr});
+    const plan how(what, {.device = device::cuda, .threads = 0, .parallel = {}, .kernel = nullptr});
     int wrong = 0;
     const std::size_t copies = bench::cuda::device_copies().size();
     std::vector<std::vector<double>> times(1 + copies + (other.does(one) ? 1 : 0));
@@ -326,7 +326,7 @@ TEST_F(cuda_apply_speed, small_ones_in_a_graph) {
   const problem what = problem_of({"", 512, 512, {.src = f16, .dst = e4m3, .scaled = true}});
   for (const char* row : {static_cast<const char*>(nullptr), "cuda_apply_b2_b1_128x128_r8_xor", "cuda_apply_b2_any"}) {
     speed_bench here(what);
-    const plan how(what, {.on = device::cuda, .threads = 0, .parallel = {}, .kernel = row});
+    const plan how(what, {.device = device::cuda, .threads = 0, .parallel = {}, .kernel = row});
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t ready = nullptr;
     ASSERT_CUDA(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal));

@@ -26,10 +26,10 @@ namespace {
   if (gpu::device_count() == 0) GTEST_SKIP() << gpu::why_none()
 
 plan_options on_cuda(const char* kernel = nullptr) {
-  return {.on = device::cuda, .threads = 0, .parallel = {}, .kernel = kernel};
+  return {.device = device::cuda, .threads = 0, .parallel = {}, .kernel = kernel};
 }
 plan_options by_reference() {
-  return {.on = device::cpu, .threads = 1, .parallel = {}, .kernel = "cpu_apply_reference"};
+  return {.device = device::cpu, .threads = 1, .parallel = {}, .kernel = "cpu_apply_reference"};
 }
 
 // A copy of one of math_bench's arrays on the GPU, at the same distance from a multiple of 256.

@@ -70,7 +70,7 @@ TEST(cuda_batch_speed, is_near_a_copy_of_as_many_bytes) {
   const user_stream stream;
   timer clock;
   constexpr int rounds = 15;
-  const plan_options options = {.on = device::cuda, .threads = 0, .parallel = {}, .kernel = nullptr};
+  const plan_options options = {.device = device::cuda, .threads = 0, .parallel = {}, .kernel = nullptr};
   for (const speed_case& one : cases) {
     dice roll(11);
     const auto side = [&](std::int64_t least, std::int64_t most) {

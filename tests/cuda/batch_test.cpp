@@ -19,7 +19,7 @@
 namespace cornerturn::testing {
 namespace {
 
-plan_options on_cuda() { return {.on = device::cuda, .threads = 0, .parallel = {}, .kernel = nullptr}; }
+plan_options on_cuda() { return {.device = device::cuda, .threads = 0, .parallel = {}, .kernel = nullptr}; }
 
 // Items side by side in one array on either side, with poison between the items of dst; all of dst is compared.
 class device_items {

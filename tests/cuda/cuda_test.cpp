@@ -34,7 +34,7 @@ std::uint64_t test_seed = 0;
 constexpr int enough_failures = 4;
 
 plan_options on_cuda(const char* kernel = nullptr) {
-  return {.on = device::cuda, .threads = 0, .parallel = {}, .kernel = kernel};
+  return {.device = device::cuda, .threads = 0, .parallel = {}, .kernel = kernel};
 }
 
 class gpu_test {
@@ -329,7 +329,7 @@ TEST(cuda_execute, moves_between_the_kinds_of_memory_or_refuses) {
   std::byte* const places[] = {has.pageable.data(), has.pinned, has.managed, has.device.get()};
   const char* const names[] = {"no GPU can access", "pinned", "managed", "memory of GPU"};
   for (const device on : {device::automatic, device::cuda, device::cpu}) {
-    const plan how(what, {.on = on, .threads = 0, .parallel = {}, .kernel = nullptr});
+    const plan how(what, {.device = on, .threads = 0, .parallel = {}, .kernel = nullptr});
     for (int s = 0; s < 4; ++s) {
       for (int d = 0; d < 4; ++d) {
         std::byte* const src = places[s];
@@ -366,7 +366,7 @@ TEST(cuda_execute, refuses_what_the_cpu_refuses) {
   expect_error(status::invalid_argument, {"src is null"}, [&] { how.execute(nullptr, memory.get()); });
   EXPECT_NO_THROW(plan(transpose_problem(0, 64, 4), on_cuda()).execute(nullptr, nullptr));
   expect_error(status::invalid_argument, {"cuda_gather_b4", "the device is cpu"}, [] {
-    plan(transpose_problem(64, 64, 4), {.on = device::cpu, .threads = 0, .parallel = {}, .kernel = "cuda_gather_b4"});
+    plan(transpose_problem(64, 64, 4), {.device = device::cpu, .threads = 0, .parallel = {}, .kernel = "cuda_gather_b4"});
   });
   expect_error(status::invalid_argument, {"cuda_gather_b8", "does not accept this problem"},
                [] { plan(transpose_problem(64, 64, 4), on_cuda("cuda_gather_b8")); });
@@ -456,7 +456,7 @@ TEST(cuda_tune, measures_the_rows_that_can_and_later_plans_take_the_winner) {
     const user_stream stream;
     bench.clear(stream.get());
     const tune_result found = tune(what, bench.src(), bench.dst(),
-                                   {.on = device::automatic, .threads = 0, .seconds = 0.01, .file = ""}, stream.get());
+                                   {.device = device::automatic, .threads = 0, .seconds = 0.01, .file = ""}, stream.get());
     EXPECT_EQ(bench.difference(stream.get()), "");
     ASSERT_FALSE(found.trials.empty());
     EXPECT_EQ(found.machine, gpu::info(gpu::current_device()).name);

@@ -19,7 +19,7 @@
 namespace cornerturn::testing {
 namespace {
 
-plan_options on_cuda() { return {.on = device::cuda, .threads = 0, .parallel = {}, .kernel = nullptr}; }
+plan_options on_cuda() { return {.device = device::cuda, .threads = 0, .parallel = {}, .kernel = nullptr}; }
 
 // "line 6" of plan.explain(), and how many places have items of how many bytes.
 std::string words_of(const plan& how) {

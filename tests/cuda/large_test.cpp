@@ -28,7 +28,7 @@ void expect_moved(const problem& what, std::size_t misalignment = 0) {
   ASSERT_CUDA(cudaMemset(dst.get(), static_cast<int>(poison), dst_bytes));
   const std::byte* const src_at = src.get() + misalignment - from.lo;
   std::byte* const dst_at = dst.get() + guard + misalignment - to.lo;
-  const plan how(what, {.on = device::cuda, .threads = 0, .parallel = {}, .kernel = nullptr});
+  const plan how(what, {.device = device::cuda, .threads = 0, .parallel = {}, .kernel = nullptr});
   how.execute(src_at, dst_at);
   ASSERT_CUDA(cudaDeviceSynchronize());
   const verdict said = check_moved(what, src.get(), src_at, dst_at);
@@ -87,7 +87,7 @@ TEST(cuda_large, batches_and_permutations) {
 void expect_turned_in_place(problem what) {
   what.in_place = true;
   const std::size_t bytes = range_of(what, &axis::src_stride).size();
-  const plan how(what, {.on = device::cuda, .threads = 0, .parallel = {}, .kernel = nullptr});
+  const plan how(what, {.device = device::cuda, .threads = 0, .parallel = {}, .kernel = nullptr});
   std::size_t free_bytes = 0, total = 0;
   ASSERT_CUDA(cudaMemGetInfo(&free_bytes, &total));
   const auto wanted = bytes + static_cast<std::size_t>(how.workspace_bytes()) + (std::size_t{1} << 30);

@@ -16,7 +16,7 @@ namespace cornerturn::testing {
 namespace {
 
 plan_options on_cuda(const char* kernel = nullptr) {
-  return {.on = device::cuda, .threads = 0, .parallel = {}, .kernel = kernel};
+  return {.device = device::cuda, .threads = 0, .parallel = {}, .kernel = kernel};
 }
 
 // Device memory of one problem in place, guards on either side, and what all of it must be after.
