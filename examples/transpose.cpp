@@ -31,7 +31,7 @@ int main() {
 
   // The 2 x 3 block at row 1, column 2 of src has the leading dimension cols = 5.
   std::vector<float> block(3 * 2);
-  cornerturn::transpose(src.data() + 1 * cols + 2, block.data(), 2, 3, /*src_ld=*/cols);
+  cornerturn::transpose(src.data() + 1 * cols + 2, /*src_ld=*/cols, block.data(), /*dst_ld=*/0, 2, 3);
   print("the block of rows 1-2 and columns 2-4, transposed", block, 3, 2);
 
   bool right = true;

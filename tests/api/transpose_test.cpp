@@ -52,7 +52,7 @@ TYPED_TEST(one_line, transpose) {
     const std::int64_t from = src_ld == 0 ? cols : src_ld, to = dst_ld == 0 ? rows : dst_ld;
     std::vector<TypeParam> src(static_cast<std::size_t>(rows * from + 1)), dst(static_cast<std::size_t>(cols * to + 1));
     for (std::size_t k = 0; k < src.size(); ++k) src[k] = element<TypeParam>(static_cast<std::int64_t>(k));
-    transpose(src.data(), dst.data(), rows, cols, src_ld, dst_ld);
+    transpose(src.data(), src_ld, dst.data(), dst_ld, rows, cols);
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t j = 0; j < cols; ++j)
         ASSERT_EQ(dst[static_cast<std::size_t>(j * to + i)], src[static_cast<std::size_t>(i * from + j)])
@@ -80,7 +80,7 @@ TEST(execute, errors_are_those_of_the_plan) {
                [&] { execute(transpose_problem(5, 7, 4), nullptr, some.data()); });
   expect_error(status::overlap, {"overlap"}, [&] { transpose(some.data(), some.data() + 1, 10, 5); });
   expect_error(status::invalid_argument, {"src_ld is 4", "cols = 5"},
-               [&] { transpose(some.data(), some.data() + 50, 5, 5, 4); });
+               [&] { transpose(some.data(), 4, some.data() + 50, 0, 5, 5); });
   expect_error(status::invalid_argument, {"element_bytes is 0"},
                [&] { execute(problem{}, some.data(), some.data() + 50); });
 }
