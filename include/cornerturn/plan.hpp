@@ -73,10 +73,11 @@ class plan {
   //         are, as of real and imaginary parts, or of even and odd rows. For a problem in place, src is dst
   // Stream  GPU: the copy is ordered in the stream and the call is asynchronous; null is the default stream. The stream
   //         may be under capture if the plan was made or executed on this device before
-  //         CPU: ignored; the call returns after the copy
-  // Errors  invalid_argument: a null pointer with a non-empty problem; pageable host memory on one side and GPU memory
-  //         on the other; memory of two GPUs; memory that options.device cannot access. overlap. device_error: the driver
-  //         refused the launch. In place: invalid_argument: src is not dst. out_of_memory: no memory for the workspace
+  //         CPU: null; the call returns after the copy, and does not wait for the work of a stream
+  // Errors  invalid_argument: a null pointer with a non-empty problem; a stream, but the memory selects the CPU; pageable
+  //         host memory on one side and GPU memory on the other; memory of two GPUs; memory that options.device cannot
+  //         access. overlap. device_error: the driver refused the launch. In place: invalid_argument: src is not dst.
+  //         out_of_memory: no memory for the workspace
   // Cost    bytes_moved() of traffic; a CPU thread allocates its tile buffer, about 100 KiB, in its first large copy
   //         In place: explain() prints the number of passes. The call allocates workspace_bytes() and releases them; on
   //         a GPU in stream order (cudaMallocAsync), so the call is asynchronous and can be captured

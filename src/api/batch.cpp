@@ -248,6 +248,7 @@ void batch_state::run(std::int64_t first_share, std::int64_t last_share) const {
 void batch_state::execute(void* stream) const {
   if (moves_.empty()) return;
   if (!on_gpu()) {
+    api::check_stream(api::on_cpu, stream);
     const auto body = [](void* self, std::int64_t begin, std::int64_t end) {
       static_cast<const batch_state*>(self)->run(begin, end);
     };

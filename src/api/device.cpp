@@ -162,4 +162,10 @@ void check_access(int device, const char* what, const gpu::location& where) {
                                     : "GPU " + std::to_string(device) + ". Wanted: memory that this GPU can access"));
 }
 
+void check_stream(int device, const void* stream) {
+  if (device != on_cpu || stream == nullptr) return;
+  throw error(status::invalid_argument,
+              "stream is given, but src and dst are in host memory, where the CPU copies without a stream. Wanted: null");
+}
+
 }  // namespace cornerturn::api

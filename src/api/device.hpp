@@ -38,4 +38,7 @@ void check_apart(const void* src, const void* dst, const map::byte_span& src_spa
 // Errors  invalid_argument: the device cannot access the array; the sentence names the array
 void check_access(int device, const char* what, const gpu::location& where);
 
+// Errors  invalid_argument: a stream, but the call runs on the CPU, which would not wait for the work of the stream
+void check_stream(int device, const void* stream);
+
 }  // namespace cornerturn::api

@@ -35,7 +35,7 @@ bool moves_alone(const operands& all) noexcept {
 }
 
 void run(const detail::plan_state& how, const operands& all, void* stream) {
-  if (!moves_alone(all) || !how.try_fast_path(all.src, all.dst)) how.execute(all, stream);
+  if (!moves_alone(all) || !how.try_fast_path(all.src, all.dst, stream)) how.execute(all, stream);
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ void run(const detail::plan_state& how, const operands& all, void* stream) {
 void execute(const problem& what, const void* src, void* dst, void* stream) {
   api::guarded([&] {
     const api::held_plan how = api::find_plan({.what = what});
-    if (!how->try_fast_path(src, dst)) how->execute(src, dst, stream);
+    if (!how->try_fast_path(src, dst, stream)) how->execute(src, dst, stream);
   });
 }
 
@@ -63,12 +63,12 @@ plan::plan(const problem& what, const plan_options& options)
 
 void plan::execute(const void* src, void* dst, void* stream) const {
   api::guarded([&] {
-    if (!state_->try_fast_path(src, dst)) state_->execute(src, dst, stream);
+    if (!state_->try_fast_path(src, dst, stream)) state_->execute(src, dst, stream);
   });
 }
 void plan::execute(const void* src, void* dst, std::span<std::byte> workspace, void* stream) const {
   api::guarded([&] {
-    if (state_->try_fast_path(src, dst)) return;
+    if (state_->try_fast_path(src, dst, stream)) return;
     if (workspace.empty()) detail::check_workspace(workspace, state_->workspace_bytes());
     state_->execute(src, dst, stream, workspace);
   });
@@ -189,10 +189,10 @@ void refuse_kernel(const std::string& kernel) {
 
 // 3. A call: the checks of its pointers, and their device.
 
-bool plan_state::try_fast_path(const void* src, void* dst) const {
+bool plan_state::try_fast_path(const void* src, void* dst, const void* stream) const {
   const std::uint64_t distance = reinterpret_cast<std::uintptr_t>(dst) - reinterpret_cast<std::uintptr_t>(src);
   // The arrays overlap if dst - src is one of the overlap_bytes distances from `lowest` on.
-  const bool valid = src != nullptr && dst != nullptr && distance - fast_path_.lowest >= fast_path_.overlap_bytes;
+  const bool valid = src != nullptr && dst != nullptr && stream == nullptr && distance - fast_path_.lowest >= fast_path_.overlap_bytes;
   if (fast_path_.run == nullptr || !valid || gpu::driver_is_loaded()) return false;
   fast_path_.run(
       chosen_.args,
@@ -210,6 +210,7 @@ void plan_state::execute(const void* src, void* dst, void* stream, std::span<std
   }
   if (form_.empty) return;
   const int device = device_of_call(src, dst);
+  api::check_stream(device, stream);
   if (in_place_ && device == api::on_cpu) return execute_in_place(dst, workspace);
   if (device == api::on_cpu) {
     return execute_on_cpu(
@@ -222,7 +223,9 @@ void plan_state::execute(const operands& all, void* stream) const {
   check_operands(all);
   if (!computes_) return execute(all.src, all.dst, stream, all.workspace);
   if (form_.empty) return;
-  if (const int device = device_of_call(all); device != api::on_cpu) return compute_on_gpu(device, all, stream);
+  const int device = device_of_call(all);
+  if (device != api::on_cpu) return compute_on_gpu(device, all, stream);
+  api::check_stream(device, stream);
   kernels::arrays arrays = {.src = static_cast<const std::byte*>(all.src) + src_start_,
                             .dst = static_cast<std::byte*>(all.dst) + dst_start_,
                             .scale = 1};

@@ -30,7 +30,7 @@ class plan_state {
   void execute(const operands& all, void* stream = nullptr) const;
   // Effect  executes a copy without arithmetic on one CPU thread, if the pointers are valid and no GPU driver is loaded
   // Returns false, without any copy, in all other cases
-  [[nodiscard]] bool try_fast_path(const void* src, void* dst) const;
+  [[nodiscard]] bool try_fast_path(const void* src, void* dst, const void* stream = nullptr) const;
   [[nodiscard]] std::string explain() const;
   [[nodiscard]] const char* kernel() const noexcept;
   [[nodiscard]] int threads() const noexcept {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "api/device.hpp"
 #include "api/guard.hpp"
 #include "api/plan_state.hpp"
 #include "api/tuned.hpp"
@@ -93,6 +94,7 @@ tune_result measured(const problem& what, const void* src, void* dst, const tune
                                   detail::findings::ignore);
   const int device = listed.device_of_call(src, dst);
   const bool on_gpu = device >= 0;
+  api::check_stream(device, stream);
   const gpu::device_guard guard(on_gpu ? device : -1);
   const detail::gpu_variant* variant = on_gpu ? &listed.variant_for(device, src, dst) : nullptr;
   const int threads = options.threads == 0 ? base::default_threads() : options.threads;

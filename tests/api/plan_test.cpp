@@ -156,6 +156,31 @@ TEST(plan, a_copy_outlives_its_original) {
   EXPECT_EQ(bench.difference(), "");
 }
 
+// The CPU would not wait for the work of the stream.
+TEST(plan, a_stream_is_refused_on_the_cpu) {
+  for (const std::int64_t rows : {8, 700}) {  // the fast path, and threads
+    const problem what = transpose_problem(rows, 500, 4);
+    const auto words = static_cast<std::size_t>(rows * 500);
+    std::vector<float> src(words), dst(words, -1);
+    int no_stream = 0;
+    problem scaled = what;
+    scaled.math = {.src = element_type::float32, .dst = element_type::float32, .alpha = {2, 0}};
+    const std::vector<batch_item> items{{what, src.data(), dst.data()}};
+    problem square = transpose_problem(8, 8, 4);
+    square.in_place = true;
+    const std::initializer_list<std::function<void()>> calls = {
+        [&] { plan(what).execute(src.data(), dst.data(), &no_stream); },
+        [&] { plan(scaled).execute(src.data(), dst.data(), &no_stream); },
+        [&] { plan(square).execute(dst.data(), dst.data(), &no_stream); },
+        [&] { transpose(src.data(), dst.data(), rows, 500, &no_stream); },
+        [&] { batch(items).execute(&no_stream); },
+        [&] { tune(what, src.data(), dst.data(), {.device = device::cpu, .seconds = 0}, &no_stream); },
+    };
+    for (const auto& call : calls) testing::expect_error(status::invalid_argument, {"stream", "host memory"}, call);
+    EXPECT_EQ(dst, std::vector<float>(words, -1));
+  }
+}
+
 TEST(plan, needs_no_workspace) { EXPECT_EQ(plan(transpose_problem(500, 700, 12)).workspace_bytes(), 0); }
 
 TEST(plan, null_pointers_are_told_apart) {
