@@ -95,7 +95,10 @@ ordered_json kernels_json(const result& one) {
     }
     if (const plan_offer* known = one.offer_of(row["kernel"].get<std::string>()); known != nullptr) {
       row["predicted"] = known->time;
-      if (!one.device.empty()) row["counts"] = known->counts;
+      const offer_counts& its = known->counts;
+      if (!one.device.empty()) {
+        row["counts"] = {its.traffic, its.wasted_sectors, its.requests, its.wavefronts, its.instructions};
+      }
     }
     row["samples"] = entry.seconds.size();
     row["verified"] = entry.wrong.empty();

@@ -101,12 +101,23 @@ class plan {
   [[nodiscard]] const char* kernel() const noexcept;        // its name in kernels.inc
   [[nodiscard]] int threads() const noexcept;               // most threads that execute uses
   [[nodiscard]] std::int64_t bytes_moved() const noexcept;  // read once + written once
-  // 0 except in place. CPU: for a rectangle a twentieth of it or the size of the caches, and a few rows; for many small squares
-  // at most half of an L2 cache a thread. GPU: a twentieth or 64 MiB, and 255 bytes. automatic: the larger, if a GPU is in use
-  [[nodiscard]] std::int64_t workspace_bytes() const noexcept;
+  // Returns the bytes that execute() needs there. automatic: on each device that the plan can run on, which need not be present
+  // Cost    microseconds. 0 except in place. CPU: for a rectangle a twentieth of it or the size of the caches, and a few rows;
+  //         for many small squares at most half of an L2 cache a thread. GPU: for a rectangle a twentieth or 64 MiB, and 255 bytes
+  [[nodiscard]] std::int64_t workspace_bytes(device where = device::automatic) const;
 
  private:
   std::shared_ptr<const detail::plan_state> state_;
+};
+
+// What a GPU kernel does for each byte, relative to a copy of the same bytes. All 0 on a CPU.
+struct offer_counts {
+  double traffic = 0;         // bytes of DRAM
+  double wasted_sectors = 0;  // 32-byte sectors of DRAM that are read or written for a part of their bytes
+  double requests = 0;        // of warps to global memory
+  double wavefronts = 0;      // of shared memory: more than one for a request with bank conflicts
+  double instructions = 0;
+  friend bool operator==(const offer_counts&, const offer_counts&) = default;
 };
 
 // The offer of one kernel for a problem: the planner takes the cheapest.
@@ -115,8 +126,7 @@ struct plan_offer {
   double time = 0;          // predicted; 1 is the time of a copy of the same bytes
   const char* bound = "";   // its limit: "DRAM", "requests", "shared memory", "instructions", "latency" or "nothing"
   const char* reason = "";  // one sentence
-  double counts[5] = {};  // GPU, relative to a copy: traffic, wasted DRAM sectors, requests, shared-memory wavefronts,
-                          // instructions; the prediction is the sum of each times a constant of the kernel
+  offer_counts counts;      // the prediction is the sum of each times a constant of the kernel
 };
 
 // "cpu" is this computer's: the planner predicts a CPU from its caches, which no table holds for other CPUs.

@@ -15,6 +15,7 @@
 #include "api/plan_state.hpp"
 #include "cornerturn/error.hpp"
 #include "kernels/gpu/apply/args.hpp"
+#include "kernels/gpu/policy/costs.hpp"
 #include "plan/choose.hpp"
 
 namespace cornerturn::detail {
@@ -171,6 +172,12 @@ gpu_variant choose_variant(const problem& what, const gpu::device_info& on, int 
   variant.chosen = planning::choose(those.known, target, request_of(what, those.places, kernel));
   if (kernel.empty()) gather_in_shorter_words(variant, what, those.places, target);
   return variant;
+}
+
+std::int64_t workspace_on_gpu(const problem& what, std::string_view kernel) {
+  const gpu::device_info any = gpu::info_of(gpu::all_costs().front());
+  const gpu_variant made = choose_variant(what, any, 16, kernel);
+  return made.rectangle == nullptr ? 0 : made.rectangle->workspace_bytes;
 }
 
 void each_gpu_offer(const problem& what, const gpu::device_info& on, int alignment,

@@ -44,6 +44,9 @@ struct gpu_plan {
                                          std::string_view kernel);
 [[nodiscard]] gpu_plan choose_variants(const problem& what, const gpu::device_info& on, std::string_view kernel);
 
+// Returns the bytes that the problem in place needs on any GPU, with that row (empty: with each)
+[[nodiscard]] std::int64_t workspace_on_gpu(const problem& what, std::string_view kernel);
+
 // Effect  calls take(offer) for each row that accepts the problem, with words of the row's own size where the problem has longer
 //         ones. A rectangle in place has no offers: it runs several kernels
 void each_gpu_offer(const problem& what, const gpu::device_info& on, int alignment,

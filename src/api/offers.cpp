@@ -32,10 +32,7 @@ std::optional<gpu::device_info> gpu_of(const offer_options& options) {
   std::string known = "cpu";
   for (const gpu::device_costs& row : gpu::all_costs()) {
     if (options.machine == row.name) {
-      return gpu::device_info{.name = row.name,
-                              .arch = row.device_arch,
-                              .multiprocessors = row.multiprocessors,
-                              .shared_bytes = row.shared_bytes};
+      return gpu::info_of(row);
     }
     known += ", " + std::string(row.name);
   }
@@ -43,9 +40,9 @@ std::optional<gpu::device_info> gpu_of(const offer_options& options) {
 }
 
 plan_offer offer_of(const kernels::offer& made) {
-  plan_offer one{made.row->name, made.time, kernels::name(made.binds), made.reason};
-  std::copy(std::begin(made.counts), std::end(made.counts), one.counts);
-  return one;
+  const auto& [traffic, wasted_sectors, requests, wavefronts, instructions] = made.counts;
+  return {made.row->name, made.time, kernels::name(made.binds), made.reason,
+          {traffic, wasted_sectors, requests, wavefronts, instructions}};
 }
 
 std::vector<plan_offer> offers_of_cpu(const problem& what, int threads) {

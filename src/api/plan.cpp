@@ -69,7 +69,10 @@ void plan::execute(const void* src, void* dst, void* stream) const {
 void plan::execute(const void* src, void* dst, std::span<std::byte> workspace, void* stream) const {
   api::guarded([&] {
     if (state_->try_fast_path(src, dst, stream)) return;
-    if (workspace.empty()) detail::check_workspace(workspace, state_->workspace_bytes());
+    if (workspace.empty()) {
+      const bool on_cpu = state_->device_of_call(src, dst) == api::on_cpu;
+      detail::check_workspace(workspace, state_->workspace_bytes(on_cpu ? device::cpu : device::cuda));
+    }
     state_->execute(src, dst, stream, workspace);
   });
 }
@@ -346,16 +349,12 @@ std::int64_t plan_state::bytes_moved() const noexcept {
   return bytes;
 }
 
-std::int64_t plan_state::workspace_bytes() const noexcept {
-  if (!what_.in_place) return 0;
-  std::int64_t most = in_place_ ? in_place_->workspace_bytes : 0;
-  for (const auto& one : gpu_plans_) {
-    const gpu_plan* on_device = one.load(std::memory_order_acquire);
-    if (on_device != nullptr && on_device->aligned.rectangle != nullptr) {
-      most = std::max(most, on_device->aligned.rectangle->workspace_bytes);
-    }
-  }
-  return most;
+std::int64_t plan_state::workspace_bytes(device where) const {
+  if (!what_.in_place || form_.empty) return 0;
+  const bool asks_all = where == device::automatic;
+  const std::int64_t on_cpu = in_place_ && (asks_all || where == device::cpu) ? in_place_->workspace_bytes : 0;
+  const bool asks_gpu = on_ != device::cpu && (asks_all || where == device::cuda);
+  return asks_gpu ? std::max(on_cpu, workspace_on_gpu(what_, kernel_)) : on_cpu;
 }
 
 namespace {
@@ -400,6 +399,8 @@ std::string plan::explain() const {
 const char* plan::kernel() const noexcept { return state_->kernel(); }
 int plan::threads() const noexcept { return state_->threads(); }
 std::int64_t plan::bytes_moved() const noexcept { return state_->bytes_moved(); }
-std::int64_t plan::workspace_bytes() const noexcept { return state_->workspace_bytes(); }
+std::int64_t plan::workspace_bytes(device where) const {
+  return api::guarded([&] { return state_->workspace_bytes(where); });
+}
 
 }  // namespace cornerturn

@@ -36,7 +36,7 @@ class plan_state {
   [[nodiscard]] int threads() const noexcept {
     return on_gpu_only() ? 0 : in_place_ ? in_place_->threads : chosen_.threads;
   }
-  [[nodiscard]] std::int64_t workspace_bytes() const noexcept;
+  [[nodiscard]] std::int64_t workspace_bytes(device where) const;
   [[nodiscard]] const kernels::offer& chosen() const noexcept { return chosen_; }
   [[nodiscard]] std::int64_t bytes_moved() const noexcept;
 

@@ -34,7 +34,7 @@ TEST(offers, are_sorted_and_say_what_binds_them) {
   EXPECT_STREQ(all[0].bound, "DRAM");
   for (std::size_t k = 0; k < all.size(); ++k) {
     EXPECT_GT(all[k].time, 0.8) << all[k].kernel << ": no kernel is faster than a copy";
-    EXPECT_GT(all[k].counts[0], 0) << all[k].kernel;
+    EXPECT_GT(all[k].counts.traffic, 0) << all[k].kernel;
     EXPECT_STRNE(all[k].reason, "") << all[k].kernel;
     if (k > 0) {
       EXPECT_LE(all[k - 1].time, all[k].time);

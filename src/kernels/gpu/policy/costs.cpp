@@ -30,6 +30,13 @@ constexpr device_costs table[] = {
 
 std::span<const device_costs> all_costs() noexcept { return table; }
 
+device_info info_of(const device_costs& row) {
+  return {.name = row.name,
+          .arch = row.device_arch,
+          .multiprocessors = row.multiprocessors,
+          .shared_bytes = row.shared_bytes};
+}
+
 const device_costs& costs_for(int arch) noexcept {
   const device_costs* best = &table[0];
   for (const device_costs& row : table) {

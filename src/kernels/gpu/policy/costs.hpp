@@ -5,6 +5,7 @@
 #include <span>
 
 #include "kernels/family.hpp"
+#include "kernels/gpu/device.hpp"
 #include "kernels/kernel.hpp"
 
 namespace cornerturn::gpu {
@@ -33,6 +34,9 @@ struct device_costs {
 // The row of the table for a device: the last one whose arch it reaches.
 [[nodiscard]] const device_costs& costs_for(int arch) noexcept;
 [[nodiscard]] std::span<const device_costs> all_costs() noexcept;
+
+// Returns the device that the row describes
+[[nodiscard]] device_info info_of(const device_costs& row);
 
 // Counts of an offer, relative to a copy of as many bytes. They depend on the geometry, not on the machine. Each count
 // is multiplied by a constant of the row on the machine; the sum is the predicted time. Each offer.cpp defines its
