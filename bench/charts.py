@@ -112,7 +112,7 @@ def found(pattern, path):
 def badges(tree):
     """Facts of the tree, in a row."""
     facts = [
-        ("version", found(r'VERSION_STRING "([^"]+)"', tree / "include/cornerturn/version.hpp")),
+        ("version", found(r'VERSION_STRING "([^"]+)"', tree / "include/cornerturn/version.h")),
         ("licence", "Apache-2.0"),
         ("C++", found(r"cxx_std_(\d+)", tree / "CMakeLists.txt")),
         ("Python", "\u2265 " + found(r'requires-python = ">=([\d.]+)"', tree / "pyproject.toml")),

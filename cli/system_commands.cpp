@@ -13,7 +13,7 @@
 #include "cornerturn/error.hpp"
 #include "cornerturn/system.hpp"
 #include "cornerturn/tune.hpp"
-#include "cornerturn/version.hpp"
+#include "cornerturn/version.h"
 #include "print.hpp"
 #include "text.hpp"
 #include "workers.hpp"

@@ -22,10 +22,10 @@ int main(void) {
   if (dst[5][2] != src[2][5]) return 1;
 
   /* With a plan, which any thread can execute any number of times. */
-  cornerturn_problem problem;
+  cornerturn_problem problem = CORNERTURN_PROBLEM_INIT;
   cornerturn_plan* plan = NULL;
   if (failed(cornerturn_transpose_problem(4, 6, sizeof(double), 0, 0, &problem))) return 1;
-  if (failed(cornerturn_plan_create(&problem, NULL, &plan))) return 1;
+  if (failed(cornerturn_plan_create(&problem, NULL, NULL, &plan))) return 1;
   printf("kernel: %s\n", cornerturn_plan_kernel(plan));
   const int bad = failed(cornerturn_plan_execute(plan, src, dst, NULL));
   cornerturn_plan_destroy(plan);

@@ -1,11 +1,18 @@
 /* The C ABI. Calls that can fail return a status; none throws. cornerturn_last_error() returns the sentence of this
-   thread's last failure. problem.hpp and plan.hpp define the meaning of every field and call. */
+   thread's last failure. problem.hpp and plan.hpp define the meaning of every field and call.
+
+   Later versions may add fields at the end of a structure. Its size says which ones the program knows, so a structure starts
+   from its initializer:
+
+     cornerturn_problem problem = CORNERTURN_PROBLEM_INIT;                                                              */
 #ifndef CORNERTURN_CORNERTURN_H
 #define CORNERTURN_CORNERTURN_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "cornerturn/version.hpp"
+#include "cornerturn/version.h"
 
 #pragma GCC visibility push(default)
 #ifdef __cplusplus
@@ -37,11 +44,14 @@ typedef struct cornerturn_axis {
 } cornerturn_axis;
 
 typedef struct cornerturn_problem {
+  size_t size;
   int64_t element_bytes;
   int rank;
-  cornerturn_axis axes[CORNERTURN_MAX_RANK];
   int in_place; /* 1: src is dst; 0: separate arrays */
+  cornerturn_axis axes[CORNERTURN_MAX_RANK];
 } cornerturn_problem;
+#define CORNERTURN_PROBLEM_INIT \
+  { sizeof(cornerturn_problem), 0, 0, 0, {{0, 0, 0}} }
 
 /* Arithmetic on elements: see arithmetic.hpp, which has equal enumerator values. */
 typedef CORNERTURN_ENUM(cornerturn_element_type){
@@ -54,21 +64,25 @@ typedef CORNERTURN_ENUM(cornerturn_element_type){
 typedef CORNERTURN_ENUM(cornerturn_second_array){CORNERTURN_NO_SECOND = 0, CORNERTURN_SECOND_SOURCE = 1,
                                                  CORNERTURN_SECOND_DESTINATION = 2} cornerturn_second_array;
 
-/* dst = convert(scale * (alpha * op(src) + beta * S)). Start from cornerturn_no_arithmetic(), which only copies. */
+/* dst = convert(scale * (alpha * op(src) + beta * S)). The initializer only copies. */
 typedef struct cornerturn_arithmetic {
+  size_t size;
   cornerturn_element_type src;
   cornerturn_element_type dst;
   double alpha[2]; /* real and imaginary part */
   double beta[2];
   int conj;     /* 0 or 1 */
-  int saturate; /* 0 or 1; 1 in cornerturn_no_arithmetic() */
+  int saturate; /* 0 or 1 */
   int scaled;   /* 0 or 1 */
   cornerturn_second_array second;
   int64_t second_strides[CORNERTURN_MAX_RANK]; /* one per axis of the problem, in elements of dst */
 } cornerturn_arithmetic;
+#define CORNERTURN_ARITHMETIC_INIT \
+  { sizeof(cornerturn_arithmetic), CORNERTURN_BITS, CORNERTURN_BITS, {1, 0}, {0, 0}, 0, 1, 0, CORNERTURN_NO_SECOND, {0} }
 
 /* All arrays of one execute call. A pointer that the problem does not use is null. */
 typedef struct cornerturn_operands {
+  size_t size;
   const void* src;
   void* dst;
   const void* second;
@@ -77,30 +91,40 @@ typedef struct cornerturn_operands {
   void* workspace;
   int64_t workspace_bytes;
 } cornerturn_operands;
+#define CORNERTURN_OPERANDS_INIT \
+  { sizeof(cornerturn_operands), 0, 0, 0, 0, 0, 0, 0 }
 
 /* See cornerturn::executor. A null run selects the library's own threads. */
 typedef struct cornerturn_executor {
   void (*run)(void* context, int tasks, void (*body)(void* argument, int task), void* argument);
   void* context;
+  bool (*is_cancelled)(void* context); /* null: the call is not cancelled */
 } cornerturn_executor;
 
 typedef struct cornerturn_options {
+  size_t size;
   cornerturn_device device;
   int threads; /* most threads of the CPU; 0: see cornerturn::plan_options */
   cornerturn_executor parallel;
 } cornerturn_options;
+#define CORNERTURN_OPTIONS_INIT \
+  { sizeof(cornerturn_options), CORNERTURN_DEVICE_AUTO, 0, {0, 0, 0} }
+
+/* See cornerturn::tune_options */
+typedef struct cornerturn_tune_options {
+  size_t size;
+  cornerturn_device device;
+  int threads;
+  double seconds;   /* approximate time of the measurement */
+  const char* file; /* receives the result; null: the file of CORNERTURN_TUNE_FILE, or none */
+} cornerturn_tune_options;
+#define CORNERTURN_TUNE_OPTIONS_INIT \
+  { sizeof(cornerturn_tune_options), CORNERTURN_DEVICE_AUTO, 0, 0.5, 0 }
 
 typedef struct cornerturn_plan cornerturn_plan;
 typedef struct cornerturn_batch cornerturn_batch;
 
-/* See cornerturn::batch_item. Items may share a problem; only cornerturn_batch_create reads it. */
-typedef struct cornerturn_batch_item {
-  const cornerturn_problem* problem;
-  const void* src;
-  void* dst;
-} cornerturn_batch_item;
-
-/* Effect  makes the problem dst[j * dst_ld + i] = src[i * src_ld + j]; a leading dimension of 0 means packed */
+/* Effect  makes the problem dst[j * dst_ld + i] = src[i * src_ld + j] in *out, which starts from its initializer; a leading dimension of 0 means packed */
 cornerturn_status cornerturn_transpose_problem(int64_t rows, int64_t cols, int64_t element_bytes, int64_t src_ld,
                                                int64_t dst_ld, cornerturn_problem* out);
 
@@ -108,44 +132,36 @@ cornerturn_status cornerturn_transpose_problem(int64_t rows, int64_t cols, int64
 cornerturn_status cornerturn_permute_problem(int rank, const int64_t* extents, const int* axes, int64_t element_bytes,
                                              cornerturn_problem* out);
 
-/* Effect  makes a plan; release it with cornerturn_plan_destroy. options may be null. */
-cornerturn_status cornerturn_plan_create(const cornerturn_problem* problem, const cornerturn_options* options,
-                                         cornerturn_plan** out);
+/* Effect  makes a plan; release it with cornerturn_plan_destroy. math and options may be null. */
+cornerturn_status cornerturn_plan_create(const cornerturn_problem* problem, const cornerturn_arithmetic* math,
+                                         const cornerturn_options* options, cornerturn_plan** out);
 void cornerturn_plan_destroy(cornerturn_plan* plan); /* null is allowed */
-
-/* Effect  makes a plan for a problem with arithmetic. A null math means no arithmetic. */
-cornerturn_status cornerturn_plan_create_with(const cornerturn_problem* problem, const cornerturn_arithmetic* math,
-                                              const cornerturn_options* options, cornerturn_plan** out);
-cornerturn_arithmetic cornerturn_no_arithmetic(void); /* alpha 1, beta 0, saturate 1, all else 0 */
 
 /* Effect  copies the data. Alias: src and dst may not overlap; for a problem in place they are one pointer. */
 cornerturn_status cornerturn_plan_execute(const cornerturn_plan* plan, const void* src, void* dst, void* stream);
 
-/* Effect  executes with a caller's workspace of at least cornerturn_plan_workspace_bytes() bytes.
-           Without one, execute allocates it during the call. In place, rectangles and batches of small
-           squares need a workspace; nothing else does. */
-cornerturn_status cornerturn_plan_execute_with(const cornerturn_plan* plan, const void* src, void* dst, void* workspace,
-                                               int64_t workspace_bytes, void* stream);
-int64_t cornerturn_plan_workspace_bytes(const cornerturn_plan* plan);
-
-/* Effect  executes with a second array, a scale and a workspace */
+/* Effect  executes with a second array, a scale and a workspace of at least cornerturn_plan_workspace_bytes() bytes.
+           Without one, execute allocates it during the call. In place, rectangles and batches of small squares need
+           a workspace; nothing else does. */
 cornerturn_status cornerturn_plan_apply(const cornerturn_plan* plan, const cornerturn_operands* operands, void* stream);
+cornerturn_status cornerturn_plan_workspace_bytes(const cornerturn_plan* plan, cornerturn_device device, int64_t* out);
 
-/* Effect  returns the text of plan.explain(), owned by the plan */
-const char* cornerturn_plan_explain(const cornerturn_plan* plan);
-const char* cornerturn_plan_kernel(const cornerturn_plan* plan);
+/* Effect  *out becomes the text of plan.explain(), owned by the plan */
+cornerturn_status cornerturn_plan_explain(const cornerturn_plan* plan, const char** out);
+const char* cornerturn_plan_kernel(const cornerturn_plan* plan); /* its name; "" if plan is null */
 
-/* Effect  makes a batch of count items; release it with cornerturn_batch_destroy. See batch.hpp.
-           options may be null. */
-cornerturn_status cornerturn_batch_create(const cornerturn_batch_item* items, int64_t count,
-                                          const cornerturn_options* options, cornerturn_batch** out);
+/* Effect  makes a batch: item k copies src[k] to dst[k] by problems[k]; release it with cornerturn_batch_destroy. Items may
+           share a problem. The problems and the three arrays are not used after the call. options may be null. */
+cornerturn_status cornerturn_batch_create(const cornerturn_problem* const* problems, const void* const* src,
+                                          void* const* dst, int64_t count, const cornerturn_options* options,
+                                          cornerturn_batch** out);
 void cornerturn_batch_destroy(cornerturn_batch* batch); /* null is allowed */
 
 /* Effect  copies all items */
 cornerturn_status cornerturn_batch_execute(const cornerturn_batch* batch, void* stream);
 
-/* Effect  returns the text of batch.explain(), owned by the batch */
-const char* cornerturn_batch_explain(const cornerturn_batch* batch);
+/* Effect  *out becomes the text of batch.explain(), owned by the batch */
+cornerturn_status cornerturn_batch_explain(const cornerturn_batch* batch, const char** out);
 
 /* Effect  executes the problem through the plan cache. cornerturn_transpose works in place if src is dst. */
 cornerturn_status cornerturn_execute(const cornerturn_problem* problem, const void* src, void* dst, void* stream);
@@ -156,15 +172,14 @@ cornerturn_status cornerturn_transpose(const void* src, void* dst, int64_t rows,
 cornerturn_status cornerturn_permute(const void* src, void* dst, int rank, const int64_t* extents, const int* axes,
                                      int64_t element_bytes, void* stream);
 
-/* Effect  times all kernels for about `seconds`; later plans use the fastest one: see tune.hpp. dst holds the result.
-           options may be null; its executor is not used. file receives the result; null means CORNERTURN_TUNE_FILE.
-           kernel may be null. *kernel becomes the winner's name, or "" for a problem without elements. */
-cornerturn_status cornerturn_tune(const cornerturn_problem* problem, const cornerturn_options* options, const void* src,
-                                  void* dst, double seconds, const char* file, void* stream, const char** kernel);
+/* Effect  times all kernels; later plans use the fastest one: see tune.hpp. dst holds the result. options may be null.
+           *kernel becomes the winner's name, or "" for a problem without elements; kernel may be null. */
+cornerturn_status cornerturn_tune(const cornerturn_problem* problem, const void* src, void* dst,
+                                  const cornerturn_tune_options* options, const char** kernel, void* stream);
 /* Effect  later plans use the kernels that the file names */
 cornerturn_status cornerturn_load_tuning(const char* file);
 /* Effect  later plans use the kernels whose offers are the cheapest */
-void cornerturn_forget_tuning(void);
+cornerturn_status cornerturn_forget_tuning(void);
 
 const char* cornerturn_last_error(void); /* "" if the last call on this thread that returns a status succeeded */
 const char* cornerturn_status_name(cornerturn_status code);

@@ -67,7 +67,36 @@ void want(const void* pointer, const char* name) {
   if (pointer == nullptr) throw error(status::invalid_argument, std::string(name) + " is null");
 }
 
-cornerturn::problem from_c(const cornerturn_problem& given) {
+// Returns the structure of a program that may know fewer fields than this library, or more. The others are 0.
+template <class T>
+T read(const T& given, const char* name, const char* initializer) {
+  constexpr std::size_t most = 4 * sizeof(T);  // a number that is no size
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(&given);
+  if (given.size < sizeof(T) || given.size > most) {
+    throw error(status::invalid_argument, std::string(name) + ".size is " + std::to_string(given.size) + ", wanted " +
+                                              std::to_string(sizeof(T)) + ": start from " + initializer);
+  }
+  if (std::any_of(bytes + sizeof(T), bytes + given.size, [](unsigned char one) { return one != 0; })) {
+    throw error(status::invalid_argument, std::string(name) + " has fields that cornerturn " CORNERTURN_VERSION_STRING
+                                              " does not know. Wanted: 0 in each of them, or a newer library");
+  }
+  return given;
+}
+
+cornerturn_problem read(const cornerturn_problem& given) { return read(given, "problem", "CORNERTURN_PROBLEM_INIT"); }
+cornerturn_arithmetic read(const cornerturn_arithmetic& given) {
+  return read(given, "math", "CORNERTURN_ARITHMETIC_INIT");
+}
+cornerturn_operands read(const cornerturn_operands& given) {
+  return read(given, "operands", "CORNERTURN_OPERANDS_INIT");
+}
+cornerturn_options read(const cornerturn_options& given) { return read(given, "options", "CORNERTURN_OPTIONS_INIT"); }
+cornerturn_tune_options read(const cornerturn_tune_options& given) {
+  return read(given, "options", "CORNERTURN_TUNE_OPTIONS_INIT");
+}
+
+cornerturn::problem from_c(const cornerturn_problem& at) {
+  const cornerturn_problem given = read(at);
   cornerturn::problem what;
   what.element_bytes = given.element_bytes;
   what.rank = given.rank;
@@ -78,24 +107,26 @@ cornerturn::problem from_c(const cornerturn_problem& given) {
   return what;
 }
 
-cornerturn::problem from_c(const cornerturn_problem& given, const cornerturn_arithmetic* math) {
-  cornerturn::problem what = from_c(given);
-  if (math == nullptr) return what;
-  what.math = {.src = static_cast<cornerturn::element_type>(math->src),
-               .dst = static_cast<cornerturn::element_type>(math->dst),
-               .alpha = {math->alpha[0], math->alpha[1]},
-               .beta = {math->beta[0], math->beta[1]},
-               .conj = math->conj != 0,
-               .saturate = math->saturate != 0,
-               .scaled = math->scaled != 0,
-               .second = static_cast<cornerturn::second_array>(math->second)};
-  for (int k = 0; k < std::clamp(given.rank, 0, CORNERTURN_MAX_RANK); ++k) {
-    what.axes[static_cast<std::size_t>(k)].second_stride = math->second_strides[k];
+cornerturn::problem from_c(const cornerturn_problem& at, const cornerturn_arithmetic* with) {
+  cornerturn::problem what = from_c(at);
+  if (with == nullptr) return what;
+  const cornerturn_arithmetic math = read(*with);
+  what.math = {.src = static_cast<cornerturn::element_type>(math.src),
+               .dst = static_cast<cornerturn::element_type>(math.dst),
+               .alpha = {math.alpha[0], math.alpha[1]},
+               .beta = {math.beta[0], math.beta[1]},
+               .conj = math.conj != 0,
+               .saturate = math.saturate != 0,
+               .scaled = math.scaled != 0,
+               .second = static_cast<cornerturn::second_array>(math.second)};
+  for (int k = 0; k < std::clamp(what.rank, 0, CORNERTURN_MAX_RANK); ++k) {
+    what.axes[static_cast<std::size_t>(k)].second_stride = math.second_strides[k];
   }
   return what;
 }
 
-cornerturn::operands from_c(const cornerturn_operands& given) {
+cornerturn::operands from_c(const cornerturn_operands& at) {
+  const cornerturn_operands given = read(at);
   if (given.workspace_bytes < 0) {
     throw error(status::invalid_argument,
                 "workspace_bytes is " + std::to_string(given.workspace_bytes) + ", wanted 0 or more");
@@ -110,7 +141,8 @@ cornerturn::operands from_c(const cornerturn_operands& given) {
 }
 
 void to_c(const cornerturn::problem& what, cornerturn_problem* out) {
-  *out = {};
+  static_cast<void>(read(*out));
+  *out = CORNERTURN_PROBLEM_INIT;
   out->element_bytes = what.element_bytes;
   out->rank = what.rank;
   out->in_place = what.in_place ? 1 : 0;
@@ -119,13 +151,21 @@ void to_c(const cornerturn::problem& what, cornerturn_problem* out) {
   }
 }
 
-cornerturn::plan_options from_c(const cornerturn_options* given) {
-  cornerturn::plan_options options;
-  if (given == nullptr) return options;
-  options.device = static_cast<cornerturn::device>(given->device);
-  options.threads = given->threads;
-  options.parallel = {given->parallel.run, given->parallel.context};
-  return options;
+cornerturn::plan_options from_c(const cornerturn_options* at) {
+  if (at == nullptr) return {};
+  const cornerturn_options given = read(*at);
+  return {.device = static_cast<cornerturn::device>(given.device),
+          .threads = given.threads,
+          .parallel = {given.parallel.run, given.parallel.context, given.parallel.is_cancelled}};
+}
+
+cornerturn::tune_options from_c(const cornerturn_tune_options* at) {
+  if (at == nullptr) return {};
+  const cornerturn_tune_options given = read(*at);
+  return {.device = static_cast<cornerturn::device>(given.device),
+          .threads = given.threads,
+          .seconds = given.seconds,
+          .file = given.file == nullptr ? "" : given.file};
 }
 
 cornerturn::problem permutation(int rank, const int64_t* extents, const int* axes, int64_t element_bytes) {
@@ -138,7 +178,7 @@ cornerturn::problem permutation(int rank, const int64_t* extents, const int* axe
   return cornerturn::permute_problem({extents, count}, {axes, count}, element_bytes);
 }
 
-void execute(cornerturn::problem what, const void* src, void* dst, void* stream) {
+void execute_anywhere(cornerturn::problem what, const void* src, void* dst, void* stream) {
   what.in_place = src == dst;
   cornerturn::execute(what, src, dst, stream);
 }
@@ -163,20 +203,8 @@ cornerturn_status cornerturn_permute_problem(int rank, const int64_t* extents, c
   });
 }
 
-cornerturn_arithmetic cornerturn_no_arithmetic(void) {
-  cornerturn_arithmetic none = {};
-  none.alpha[0] = 1;
-  none.saturate = 1;
-  return none;
-}
-
-cornerturn_status cornerturn_plan_create(const cornerturn_problem* problem, const cornerturn_options* options,
-                                         cornerturn_plan** out) {
-  return cornerturn_plan_create_with(problem, nullptr, options, out);
-}
-
-cornerturn_status cornerturn_plan_create_with(const cornerturn_problem* problem, const cornerturn_arithmetic* math,
-                                              const cornerturn_options* options, cornerturn_plan** out) {
+cornerturn_status cornerturn_plan_create(const cornerturn_problem* problem, const cornerturn_arithmetic* math,
+                                         const cornerturn_options* options, cornerturn_plan** out) {
   return guarded([&] {
     want(problem, "problem");
     want(out, "out");
@@ -196,20 +224,6 @@ cornerturn_status cornerturn_plan_execute(const cornerturn_plan* plan, const voi
   });
 }
 
-cornerturn_status cornerturn_plan_execute_with(const cornerturn_plan* plan, const void* src, void* dst, void* workspace,
-                                               int64_t workspace_bytes, void* stream) {
-  return guarded([&] {
-    want(plan, "plan");
-    if (workspace_bytes < 0) {
-      throw error(status::invalid_argument,
-                  "workspace_bytes is " + std::to_string(workspace_bytes) + ", wanted 0 or more");
-    }
-    if (workspace_bytes > 0) want(workspace, "workspace");
-    plan->how.execute(src, dst, {static_cast<std::byte*>(workspace), static_cast<std::size_t>(workspace_bytes)},
-                      stream);
-  });
-}
-
 cornerturn_status cornerturn_plan_apply(const cornerturn_plan* plan, const cornerturn_operands* operands,
                                         void* stream) {
   return guarded([&] {
@@ -219,29 +233,51 @@ cornerturn_status cornerturn_plan_apply(const cornerturn_plan* plan, const corne
   });
 }
 
-int64_t cornerturn_plan_workspace_bytes(const cornerturn_plan* plan) {
-  return plan == nullptr ? 0 : plan->how.workspace_bytes();
+cornerturn_status cornerturn_plan_workspace_bytes(const cornerturn_plan* plan, cornerturn_device device, int64_t* out) {
+  return guarded([&] {
+    want(plan, "plan");
+    want(out, "out");
+    *out = plan->how.workspace_bytes(static_cast<cornerturn::device>(device));
+  });
 }
 
-const char* cornerturn_plan_explain(const cornerturn_plan* plan) { return plan == nullptr ? "" : plan->text.c_str(); }
+cornerturn_status cornerturn_plan_explain(const cornerturn_plan* plan, const char** out) {
+  return guarded([&] {
+    want(plan, "plan");
+    want(out, "out");
+    *out = plan->text.c_str();
+  });
+}
+
 const char* cornerturn_plan_kernel(const cornerturn_plan* plan) { return plan == nullptr ? "" : plan->how.kernel(); }
 
-cornerturn_status cornerturn_batch_create(const cornerturn_batch_item* items, int64_t count,
-                                          const cornerturn_options* options, cornerturn_batch** out) {
+cornerturn_status cornerturn_batch_create(const cornerturn_problem* const* problems, const void* const* src,
+                                          void* const* dst, int64_t count, const cornerturn_options* options,
+                                          cornerturn_batch** out) {
   return guarded([&] {
     want(out, "out");
     *out = nullptr;
     if (count < 0) throw error(status::invalid_argument, "count is " + std::to_string(count) + ", wanted 0 or more");
-    if (count > 0) want(items, "items");
+    if (count > 0) {
+      want(problems, "problems");
+      want(src, "src");
+      want(dst, "dst");
+    }
     cornerturn::detail::batch_list all;
     all.reserve(static_cast<std::size_t>(count));
     const cornerturn_problem* last = nullptr;
     cornerturn::problem what;
     for (int64_t k = 0; k < count; ++k) {
-      want(items[k].problem, ("item " + std::to_string(k) + ": problem").c_str());
-      if (items[k].problem != last) what = from_c(*items[k].problem);
-      last = items[k].problem;
-      all.add(what, items[k].src, items[k].dst);
+      if (problems[k] != last || k == 0) {
+        try {
+          want(problems[k], "problem");
+          what = from_c(*problems[k]);
+        } catch (const error& fault) {
+          throw error(fault.code(), "item " + std::to_string(k) + ": " + fault.what());
+        }
+      }
+      last = problems[k];
+      all.add(what, src[k], dst[k]);
     }
     *out = new cornerturn_batch(all, from_c(options));
   });
@@ -256,8 +292,12 @@ cornerturn_status cornerturn_batch_execute(const cornerturn_batch* batch, void* 
   });
 }
 
-const char* cornerturn_batch_explain(const cornerturn_batch* batch) {
-  return batch == nullptr ? "" : batch->text.c_str();
+cornerturn_status cornerturn_batch_explain(const cornerturn_batch* batch, const char** out) {
+  return guarded([&] {
+    want(batch, "batch");
+    want(out, "out");
+    *out = batch->text.c_str();
+  });
 }
 
 cornerturn_status cornerturn_execute(const cornerturn_problem* problem, const void* src, void* dst, void* stream) {
@@ -279,24 +319,21 @@ cornerturn_status cornerturn_apply(const cornerturn_problem* problem, const corn
 cornerturn_status cornerturn_transpose(const void* src, void* dst, int64_t rows, int64_t cols, int64_t element_bytes,
                                        int64_t src_ld, int64_t dst_ld, void* stream) {
   return guarded([&] {
-    execute(cornerturn::transpose_problem(rows, cols, element_bytes, src_ld, dst_ld), src, dst, stream);
+    execute_anywhere(cornerturn::transpose_problem(rows, cols, element_bytes, src_ld, dst_ld), src, dst, stream);
   });
 }
 
 cornerturn_status cornerturn_permute(const void* src, void* dst, int rank, const int64_t* extents, const int* axes,
                                      int64_t element_bytes, void* stream) {
-  return guarded([&] { execute(permutation(rank, extents, axes, element_bytes), src, dst, stream); });
+  return guarded([&] { execute_anywhere(permutation(rank, extents, axes, element_bytes), src, dst, stream); });
 }
 
-cornerturn_status cornerturn_tune(const cornerturn_problem* problem, const cornerturn_options* options, const void* src,
-                                  void* dst, double seconds, const char* file, void* stream, const char** kernel) {
+cornerturn_status cornerturn_tune(const cornerturn_problem* problem, const void* src, void* dst,
+                                  const cornerturn_tune_options* options, const char** kernel, void* stream) {
   return guarded([&] {
     want(problem, "problem");
     if (kernel != nullptr) *kernel = "";
-    const cornerturn::plan_options asked = from_c(options);
-    const auto found = cornerturn::tune(
-        from_c(*problem), src, dst,
-        {.device = asked.device, .threads = asked.threads, .seconds = seconds, .file = file == nullptr ? "" : file}, stream);
+    const auto found = cornerturn::tune(from_c(*problem), src, dst, from_c(options), stream);
     if (kernel != nullptr && !found.trials.empty()) *kernel = found.trials[0].kernel;
   });
 }
@@ -308,8 +345,8 @@ cornerturn_status cornerturn_load_tuning(const char* file) {
   });
 }
 
-void cornerturn_forget_tuning(void) {
-  static_cast<void>(guarded([] { cornerturn::forget_tuning(); }));
+cornerturn_status cornerturn_forget_tuning(void) {
+  return guarded([] { cornerturn::forget_tuning(); });
 }
 
 const char* cornerturn_last_error(void) { return last_error.c_str(); }

@@ -7,7 +7,7 @@
 #include "base/machine.hpp"
 #include "base/parallel.hpp"
 #include "base/pool.hpp"
-#include "cornerturn/version.hpp"
+#include "cornerturn/version.h"
 #include "kernels/gpu/device.hpp"
 #include "kernels/kernel.hpp"
 

@@ -11,7 +11,7 @@
 #include "cornerturn/cornerturn.h"
 #include "cornerturn/error.hpp"
 #include "cornerturn/problem.hpp"
-#include "cornerturn/version.hpp"
+#include "cornerturn/version.h"
 
 namespace {
 
@@ -56,7 +56,7 @@ TEST(c_abi, transpose_and_permute) {
 }
 
 TEST(c_abi, problems_are_those_of_cpp) {
-  cornerturn_problem what;
+  cornerturn_problem what = CORNERTURN_PROBLEM_INIT;
   expect_success(cornerturn_transpose_problem(30, 50, 12, 51, 33, &what));
   EXPECT_EQ(what.element_bytes, 12);
   EXPECT_EQ(what.rank, 2);
@@ -75,55 +75,62 @@ TEST(c_abi, problems_are_those_of_cpp) {
 }
 
 TEST(c_abi, a_plan_lives_until_it_is_destroyed) {
-  cornerturn_problem what;
+  cornerturn_problem what = CORNERTURN_PROBLEM_INIT;
   expect_success(cornerturn_transpose_problem(300, 500, 4, 0, 0, &what));
   cornerturn_plan* plan = nullptr;
-  expect_success(cornerturn_plan_create(&what, nullptr, &plan));
+  expect_success(cornerturn_plan_create(&what, nullptr, nullptr, &plan));
   ASSERT_NE(plan, nullptr);
   const std::vector<float> src = numbers(300 * 500);
   std::vector<float> dst(src.size());
   expect_success(cornerturn_plan_execute(plan, src.data(), dst.data(), nullptr));
   expect_transposed(src, dst, 300, 500);
-  const char* text = cornerturn_plan_explain(plan);
+  const char *text = nullptr, *again = nullptr;
+  expect_success(cornerturn_plan_explain(plan, &text));
+  expect_success(cornerturn_plan_explain(plan, &again));
   EXPECT_NE(std::strstr(text, cornerturn_plan_kernel(plan)), nullptr);
-  EXPECT_EQ(text, cornerturn_plan_explain(plan)) << "the text is the plan's";
+  EXPECT_EQ(text, again) << "the text is the plan's";
   cornerturn_plan_destroy(plan);
   cornerturn_plan_destroy(nullptr);
 }
 
 TEST(c_abi, in_place_with_a_workspace) {
-  cornerturn_problem what;
+  cornerturn_problem what = CORNERTURN_PROBLEM_INIT;
   expect_success(cornerturn_transpose_problem(2000, 1500, 4, 0, 0, &what));
   EXPECT_EQ(what.in_place, 0);
   what.in_place = 1;
   cornerturn_plan* plan = nullptr;
-  expect_success(cornerturn_plan_create(&what, nullptr, &plan));
+  expect_success(cornerturn_plan_create(&what, nullptr, nullptr, &plan));
   const std::vector<float> src = numbers(2000 * 1500);
   std::vector<float> data = src;
   expect_success(cornerturn_plan_execute(plan, data.data(), data.data(), nullptr));
   expect_transposed(src, data, 2000, 1500);
-  const int64_t bytes = cornerturn_plan_workspace_bytes(plan);
+  int64_t bytes = 0;
+  expect_success(cornerturn_plan_workspace_bytes(plan, CORNERTURN_DEVICE_CPU, &bytes));
   ASSERT_GT(bytes, 0);
   std::vector<char> workspace(static_cast<std::size_t>(bytes));
   data = src;
-  expect_success(cornerturn_plan_execute_with(plan, data.data(), data.data(), workspace.data(), bytes, nullptr));
+  cornerturn_operands all = CORNERTURN_OPERANDS_INIT;
+  all.src = all.dst = data.data();
+  all.workspace = workspace.data();
+  all.workspace_bytes = bytes;
+  expect_success(cornerturn_plan_apply(plan, &all, nullptr));
   expect_transposed(src, data, 2000, 1500);
-  expect_failure(cornerturn_plan_execute_with(plan, data.data(), data.data(), workspace.data(), bytes - 1, nullptr),
-                 CORNERTURN_INVALID_ARGUMENT, {"workspace has", std::to_string(bytes).c_str()});
-  expect_failure(cornerturn_plan_execute_with(plan, data.data(), data.data(), nullptr, bytes, nullptr),
-                 CORNERTURN_INVALID_ARGUMENT, {"workspace is null"});
-  expect_failure(cornerturn_plan_execute_with(plan, data.data(), data.data(), workspace.data(), -1, nullptr),
-                 CORNERTURN_INVALID_ARGUMENT, {"workspace_bytes is -1"});
+  all.workspace_bytes = bytes - 1;
+  expect_failure(cornerturn_plan_apply(plan, &all, nullptr), CORNERTURN_INVALID_ARGUMENT,
+                 {"workspace has", std::to_string(bytes).c_str()});
   expect_failure(cornerturn_plan_execute(plan, src.data(), data.data(), nullptr), CORNERTURN_INVALID_ARGUMENT,
                  {"in place"});
-  EXPECT_EQ(cornerturn_plan_workspace_bytes(nullptr), 0);
+  expect_failure(cornerturn_plan_workspace_bytes(nullptr, CORNERTURN_DEVICE_CPU, &bytes), CORNERTURN_INVALID_ARGUMENT,
+                 {"plan is null"});
+  expect_failure(cornerturn_plan_workspace_bytes(plan, CORNERTURN_DEVICE_CPU, nullptr), CORNERTURN_INVALID_ARGUMENT,
+                 {"out is null"});
   cornerturn_plan_destroy(plan);
 }
 
 TEST(c_abi, options_reach_the_plan) {
   static std::atomic<int> tasks;
   tasks = 0;
-  cornerturn_options options{};
+  cornerturn_options options = CORNERTURN_OPTIONS_INIT;
   options.device = CORNERTURN_DEVICE_CPU;
   options.threads = 3;
   options.parallel.context = &tasks;
@@ -133,10 +140,10 @@ TEST(c_abi, options_reach_the_plan) {
     for (int task = 0; task < count; ++task) team.emplace_back(body, argument, task);
     for (std::thread& one : team) one.join();
   };
-  cornerturn_problem what;
+  cornerturn_problem what = CORNERTURN_PROBLEM_INIT;
   expect_success(cornerturn_transpose_problem(1200, 1000, 4, 0, 0, &what));
   cornerturn_plan* plan = nullptr;
-  expect_success(cornerturn_plan_create(&what, &options, &plan));
+  expect_success(cornerturn_plan_create(&what, nullptr, &options, &plan));
   const std::vector<float> src = numbers(1200 * 1000);
   std::vector<float> dst(src.size());
   expect_success(cornerturn_plan_execute(plan, src.data(), dst.data(), nullptr));
@@ -147,44 +154,122 @@ TEST(c_abi, options_reach_the_plan) {
 }
 
 TEST(c_abi, a_batch_of_items) {
-  cornerturn_problem tall, wide;
+  cornerturn_problem tall = CORNERTURN_PROBLEM_INIT, wide = CORNERTURN_PROBLEM_INIT;
   expect_success(cornerturn_transpose_problem(30, 5, 4, 0, 0, &tall));
   expect_success(cornerturn_transpose_problem(7, 40, 4, 0, 0, &wide));
   const std::vector<float> src = numbers(30 * 5 + 7 * 40 + 30 * 5);
   std::vector<float> one(30 * 5), two(7 * 40), three(30 * 5);
-  const cornerturn_batch_item items[] = {{&tall, src.data(), one.data()},
-                                         {&wide, src.data() + 150, two.data()},
-                                         {&tall, src.data() + 150 + 280, three.data()}};
+  const cornerturn_problem* const problems[] = {&tall, &wide, &tall};
+  const void* const from[] = {src.data(), src.data() + 150, src.data() + 150 + 280};
+  void* const to[] = {one.data(), two.data(), three.data()};
   cornerturn_batch* batch = nullptr;
-  expect_success(cornerturn_batch_create(items, 3, nullptr, &batch));
+  expect_success(cornerturn_batch_create(problems, from, to, 3, nullptr, &batch));
   ASSERT_NE(batch, nullptr);
   tall.rank = 99;  // read at the construction of the batch
   expect_success(cornerturn_batch_execute(batch, nullptr));
   expect_transposed({src.begin(), src.begin() + 150}, one, 30, 5);
   expect_transposed({src.begin() + 150, src.begin() + 430}, two, 7, 40);
   expect_transposed({src.begin() + 430, src.end()}, three, 30, 5);
-  EXPECT_NE(std::strstr(cornerturn_batch_explain(batch), "3 items"), nullptr);
+  const char* text = nullptr;
+  expect_success(cornerturn_batch_explain(batch, &text));
+  EXPECT_NE(std::strstr(text, "3 items"), nullptr);
   cornerturn_batch_destroy(batch);
   cornerturn_batch_destroy(nullptr);
 
-  expect_failure(cornerturn_batch_create(items, 3, nullptr, &batch), CORNERTURN_INVALID_ARGUMENT,
+  expect_failure(cornerturn_batch_create(problems, from, to, 3, nullptr, &batch), CORNERTURN_INVALID_ARGUMENT,
                  {"item 0: rank is 99"});
   EXPECT_EQ(batch, nullptr);
-  expect_failure(cornerturn_batch_create(items, 3, nullptr, nullptr), CORNERTURN_INVALID_ARGUMENT, {"out is null"});
-  expect_failure(cornerturn_batch_create(nullptr, 3, nullptr, &batch), CORNERTURN_INVALID_ARGUMENT, {"items is null"});
-  expect_failure(cornerturn_batch_create(items, -1, nullptr, &batch), CORNERTURN_INVALID_ARGUMENT, {"count is -1"});
-  const cornerturn_batch_item bad[] = {{&wide, src.data(), two.data()}, {nullptr, src.data(), one.data()}};
-  expect_failure(cornerturn_batch_create(bad, 2, nullptr, &batch), CORNERTURN_INVALID_ARGUMENT,
-                 {"item 1: problem is null"});
+  tall.size = 0;
+  expect_failure(cornerturn_batch_create(problems, from, to, 3, nullptr, &batch), CORNERTURN_INVALID_ARGUMENT,
+                 {"item 0: problem.size is 0"});
+  const auto refused = [&](const cornerturn_problem* const* what, const void* const* src_of, void* const* dst_of,
+                           int64_t count, const char* part) {
+    expect_failure(cornerturn_batch_create(what, src_of, dst_of, count, nullptr, &batch), CORNERTURN_INVALID_ARGUMENT,
+                   {part});
+  };
+  refused(nullptr, from, to, 3, "problems is null");
+  refused(problems, nullptr, to, 3, "src is null");
+  refused(problems, from, nullptr, 3, "dst is null");
+  refused(problems, from, to, -1, "count is -1");
+  const cornerturn_problem* const bad[] = {&wide, nullptr};
+  refused(bad, from + 1, to + 1, 2, "item 1: problem is null");
+  expect_failure(cornerturn_batch_create(problems, from, to, 3, nullptr, nullptr), CORNERTURN_INVALID_ARGUMENT,
+                 {"out is null"});
   expect_failure(cornerturn_batch_execute(nullptr, nullptr), CORNERTURN_INVALID_ARGUMENT, {"batch is null"});
-  EXPECT_STREQ(cornerturn_batch_explain(nullptr), "");
-  expect_success(cornerturn_batch_create(nullptr, 0, nullptr, &batch));
+  expect_failure(cornerturn_batch_explain(nullptr, &text), CORNERTURN_INVALID_ARGUMENT, {"batch is null"});
+  expect_success(cornerturn_batch_create(nullptr, nullptr, nullptr, 0, nullptr, &batch));
+  expect_failure(cornerturn_batch_explain(batch, nullptr), CORNERTURN_INVALID_ARGUMENT, {"out is null"});
   expect_success(cornerturn_batch_execute(batch, nullptr));
   cornerturn_batch_destroy(batch);
 }
 
+// A program knows fewer fields than the library, or more.
+TEST(c_abi, structures_may_grow) {
+  struct {
+    cornerturn_problem known = CORNERTURN_PROBLEM_INIT;
+    int64_t later[2] = {};
+  } grown;
+  cornerturn_problem& what = grown.known;
+  expect_success(cornerturn_transpose_problem(3, 5, 4, 0, 0, &what));
+  const std::vector<float> src = numbers(15);
+  std::vector<float> dst(15);
+  what.size = sizeof grown;
+  expect_success(cornerturn_execute(&what, src.data(), dst.data(), nullptr));
+  expect_transposed(src, dst, 3, 5);
+  grown.later[1] = 7;
+  expect_failure(cornerturn_execute(&what, src.data(), dst.data(), nullptr), CORNERTURN_INVALID_ARGUMENT,
+                 {"problem has fields that cornerturn", "does not know"});
+  for (const std::size_t size : {std::size_t{0}, sizeof what - 1, SIZE_MAX}) {
+    what.size = size;
+    expect_failure(cornerturn_execute(&what, src.data(), dst.data(), nullptr), CORNERTURN_INVALID_ARGUMENT,
+                   {("problem.size is " + std::to_string(size)).c_str(), "CORNERTURN_PROBLEM_INIT"});
+    expect_failure(cornerturn_transpose_problem(3, 5, 4, 0, 0, &what), CORNERTURN_INVALID_ARGUMENT, {"problem.size"});
+  }
+  what.size = sizeof what;
+  cornerturn_plan* plan = nullptr;
+  cornerturn_arithmetic math{};
+  expect_failure(cornerturn_plan_create(&what, &math, nullptr, &plan), CORNERTURN_INVALID_ARGUMENT, {"math.size is 0"});
+  cornerturn_options options{};
+  expect_failure(cornerturn_plan_create(&what, nullptr, &options, &plan), CORNERTURN_INVALID_ARGUMENT,
+                 {"options.size is 0"});
+  cornerturn_operands all{};
+  expect_failure(cornerturn_apply(&what, nullptr, &all, nullptr), CORNERTURN_INVALID_ARGUMENT, {"operands.size is 0"});
+  cornerturn_tune_options tuning{};
+  expect_failure(cornerturn_tune(&what, src.data(), dst.data(), &tuning, nullptr, nullptr), CORNERTURN_INVALID_ARGUMENT,
+                 {"options.size is 0", "CORNERTURN_TUNE_OPTIONS_INIT"});
+}
+
+// The initializers are the defaults of C++.
+TEST(c_abi, initializers_are_the_defaults) {
+  const cornerturn_arithmetic math = CORNERTURN_ARITHMETIC_INIT;
+  const cornerturn::arithmetic wanted;
+  EXPECT_EQ(math.alpha[0], wanted.alpha.re);
+  EXPECT_EQ(math.beta[0], wanted.beta.re);
+  EXPECT_EQ(math.saturate, wanted.saturate ? 1 : 0);
+  EXPECT_EQ(math.second, static_cast<int>(wanted.second));
+  const cornerturn_tune_options tuning = CORNERTURN_TUNE_OPTIONS_INIT;
+  EXPECT_EQ(tuning.seconds, cornerturn::tune_options{}.seconds);
+  const cornerturn_options options = CORNERTURN_OPTIONS_INIT;
+  EXPECT_EQ(options.threads, cornerturn::plan_options{}.threads);
+}
+
+TEST(c_abi, a_call_can_be_cancelled) {
+  cornerturn_options options = CORNERTURN_OPTIONS_INIT;
+  options.device = CORNERTURN_DEVICE_CPU;
+  options.parallel.is_cancelled = [](void*) { return true; };
+  cornerturn_problem what = CORNERTURN_PROBLEM_INIT;
+  expect_success(cornerturn_transpose_problem(300, 500, 4, 0, 0, &what));
+  cornerturn_plan* plan = nullptr;
+  expect_success(cornerturn_plan_create(&what, nullptr, &options, &plan));
+  const std::vector<float> src = numbers(300 * 500);
+  std::vector<float> dst(src.size(), -1);
+  expect_success(cornerturn_plan_execute(plan, src.data(), dst.data(), nullptr));
+  EXPECT_EQ(dst, std::vector<float>(src.size(), -1));
+  cornerturn_plan_destroy(plan);
+}
+
 TEST(c_abi, execute_goes_through_the_cache) {
-  cornerturn_problem what;
+  cornerturn_problem what = CORNERTURN_PROBLEM_INIT;
   expect_success(cornerturn_transpose_problem(3, 5, 4, 0, 0, &what));
   const std::vector<float> src = numbers(15);
   for (int turn = 0; turn < 3; ++turn) {
@@ -195,7 +280,7 @@ TEST(c_abi, execute_goes_through_the_cache) {
 }
 
 TEST(c_abi, bad_arguments_are_named) {
-  cornerturn_problem what;
+  cornerturn_problem what = CORNERTURN_PROBLEM_INIT;
   std::vector<float> some(64);
   cornerturn_plan* plan = nullptr;
   const int64_t extents[] = {2, 3};
@@ -212,9 +297,9 @@ TEST(c_abi, bad_arguments_are_named) {
   expect_failure(cornerturn_permute_problem(17, extents, twice, 4, &what), CORNERTURN_INVALID_ARGUMENT, {"17", "16"});
   expect_failure(cornerturn_permute_problem(2, extents, twice, 4, nullptr), CORNERTURN_INVALID_ARGUMENT,
                  {"out is null"});
-  expect_failure(cornerturn_plan_create(nullptr, nullptr, &plan), CORNERTURN_INVALID_ARGUMENT, {"problem is null"});
+  expect_failure(cornerturn_plan_create(nullptr, nullptr, nullptr, &plan), CORNERTURN_INVALID_ARGUMENT, {"problem is null"});
   expect_success(cornerturn_transpose_problem(3, 5, 4, 0, 0, &what));
-  expect_failure(cornerturn_plan_create(&what, nullptr, nullptr), CORNERTURN_INVALID_ARGUMENT, {"out is null"});
+  expect_failure(cornerturn_plan_create(&what, nullptr, nullptr, nullptr), CORNERTURN_INVALID_ARGUMENT, {"out is null"});
   expect_failure(cornerturn_plan_execute(nullptr, some.data(), some.data() + 20, nullptr), CORNERTURN_INVALID_ARGUMENT,
                  {"plan is null"});
   expect_failure(cornerturn_execute(nullptr, some.data(), some.data() + 20, nullptr), CORNERTURN_INVALID_ARGUMENT,
@@ -229,32 +314,34 @@ TEST(c_abi, bad_arguments_are_named) {
   expect_failure(cornerturn_transpose(some.data(), some.data() + 20, INT64_MAX / 2, INT64_MAX / 2, 4, 0, 0, nullptr),
                  CORNERTURN_OVERFLOW, {"63 bits"});
   what.rank = 99;
-  expect_failure(cornerturn_plan_create(&what, nullptr, &plan), CORNERTURN_INVALID_ARGUMENT, {"rank is 99"});
+  expect_failure(cornerturn_plan_create(&what, nullptr, nullptr, &plan), CORNERTURN_INVALID_ARGUMENT, {"rank is 99"});
   what.rank = -99;
   expect_failure(cornerturn_execute(&what, some.data(), some.data() + 20, nullptr), CORNERTURN_INVALID_ARGUMENT,
                  {"rank is -99"});
-  EXPECT_STREQ(cornerturn_plan_explain(nullptr), "");
+  const char* text = nullptr;
+  expect_failure(cornerturn_plan_explain(nullptr, &text), CORNERTURN_INVALID_ARGUMENT, {"plan is null"});
+  expect_failure(cornerturn_batch_explain(nullptr, &text), CORNERTURN_INVALID_ARGUMENT, {"batch is null"});
   EXPECT_STREQ(cornerturn_plan_kernel(nullptr), "");
 }
 
 // Numbers that are no enumerators, as a C program can pass them.
 TEST(c_abi, wrong_enumerators_are_named) {
-  cornerturn_problem what;
+  cornerturn_problem what = CORNERTURN_PROBLEM_INIT;
   expect_success(cornerturn_transpose_problem(3, 5, 4, 0, 0, &what));
   cornerturn_plan* plan = nullptr;
   for (const int number : {-1, 77, INT32_MAX, INT32_MIN}) {
     const std::string found = " is " + std::to_string(number);
-    cornerturn_options options{};
+    cornerturn_options options = CORNERTURN_OPTIONS_INIT;
     std::memcpy(&options.device, &number, sizeof number);
-    expect_failure(cornerturn_plan_create(&what, &options, &plan), CORNERTURN_INVALID_ARGUMENT,
+    expect_failure(cornerturn_plan_create(&what, nullptr, &options, &plan), CORNERTURN_INVALID_ARGUMENT,
                    {("device" + found).c_str(), "Wanted: auto, cpu, cuda or hip"});
-    cornerturn_arithmetic math = cornerturn_no_arithmetic();
+    cornerturn_arithmetic math = CORNERTURN_ARITHMETIC_INIT;
     std::memcpy(&math.src, &number, sizeof number);
-    expect_failure(cornerturn_plan_create_with(&what, &math, nullptr, &plan), CORNERTURN_INVALID_ARGUMENT,
+    expect_failure(cornerturn_plan_create(&what, &math, nullptr, &plan), CORNERTURN_INVALID_ARGUMENT,
                    {("math.src" + found).c_str()});
-    math = cornerturn_no_arithmetic();
+    math = CORNERTURN_ARITHMETIC_INIT;
     std::memcpy(&math.second, &number, sizeof number);
-    expect_failure(cornerturn_plan_create_with(&what, &math, nullptr, &plan), CORNERTURN_INVALID_ARGUMENT,
+    expect_failure(cornerturn_plan_create(&what, &math, nullptr, &plan), CORNERTURN_INVALID_ARGUMENT,
                    {("math.second" + found).c_str()});
     cornerturn_status code{};
     std::memcpy(&code, &number, sizeof number);
@@ -263,31 +350,35 @@ TEST(c_abi, wrong_enumerators_are_named) {
 }
 
 TEST(c_abi, a_batch_of_more_items_than_memory_has) {
-  const cornerturn_batch_item none{};
+  const cornerturn_problem* const problem = nullptr;
+  const void* const src = nullptr;
+  void* const dst = nullptr;
   cornerturn_batch* batch = nullptr;
-  expect_failure(cornerturn_batch_create(&none, INT64_MAX, nullptr, &batch), CORNERTURN_OUT_OF_MEMORY,
+  expect_failure(cornerturn_batch_create(&problem, &src, &dst, INT64_MAX, nullptr, &batch), CORNERTURN_OUT_OF_MEMORY,
                  {"no memory for a batch of 9223372036854775807 items"});
   EXPECT_EQ(batch, nullptr);
 }
 
 TEST(c_abi, a_measurement_ends) {
-  cornerturn_problem what;
+  cornerturn_problem what = CORNERTURN_PROBLEM_INIT;
   expect_success(cornerturn_transpose_problem(3, 5, 4, 0, 0, &what));
   std::vector<float> some(40);
   for (const double seconds : {-1.0, 1e300, HUGE_VAL, std::nan("")}) {
-    expect_failure(cornerturn_tune(&what, nullptr, some.data(), some.data() + 20, seconds, nullptr, nullptr, nullptr),
+    cornerturn_tune_options options = CORNERTURN_TUNE_OPTIONS_INIT;
+    options.seconds = seconds;
+    expect_failure(cornerturn_tune(&what, some.data(), some.data() + 20, &options, nullptr, nullptr),
                    CORNERTURN_INVALID_ARGUMENT, {"seconds is", "wanted 0 to 1e9"});
   }
 }
 
 TEST(c_abi, a_plan_that_fails_leaves_null) {
-  cornerturn_problem what;
+  cornerturn_problem what = CORNERTURN_PROBLEM_INIT;
   expect_success(cornerturn_transpose_problem(3, 5, 4, 0, 0, &what));
-  cornerturn_options options{};
+  cornerturn_options options = CORNERTURN_OPTIONS_INIT;
   options.device = CORNERTURN_DEVICE_CUDA;
   int marker = 0;
   auto* plan = reinterpret_cast<cornerturn_plan*>(&marker);
-  expect_failure(cornerturn_plan_create(&what, &options, &plan), CORNERTURN_NO_DEVICE, {"device is cuda"});
+  expect_failure(cornerturn_plan_create(&what, nullptr, &options, &plan), CORNERTURN_NO_DEVICE, {"device is cuda"});
   EXPECT_EQ(plan, nullptr);
 }
 
@@ -300,42 +391,42 @@ TEST(c_abi, the_last_error_is_that_of_this_thread) {
 }
 
 TEST(c_abi, tunes_and_remembers) {
-  cornerturn_problem what;
+  cornerturn_problem what = CORNERTURN_PROBLEM_INIT;
   expect_success(cornerturn_transpose_problem(30, 50, 4, 0, 0, &what));
   const std::vector<float> src = numbers(30 * 50);
   std::vector<float> dst(src.size());
   const char* winner = nullptr;
-  expect_success(cornerturn_tune(&what, nullptr, src.data(), dst.data(), 0.001, nullptr, nullptr, &winner));
+  cornerturn_tune_options options = CORNERTURN_TUNE_OPTIONS_INIT;
+  options.seconds = 0.001;
+  expect_success(cornerturn_tune(&what, src.data(), dst.data(), &options, &winner, nullptr));
   expect_transposed(src, dst, 30, 50);
   ASSERT_NE(winner, nullptr);
   cornerturn_plan* plan = nullptr;
-  expect_success(cornerturn_plan_create(&what, nullptr, &plan));
+  expect_success(cornerturn_plan_create(&what, nullptr, nullptr, &plan));
   EXPECT_STREQ(cornerturn_plan_kernel(plan), winner);
   cornerturn_plan_destroy(plan);
-  cornerturn_forget_tuning();
-  expect_failure(cornerturn_tune(nullptr, nullptr, src.data(), dst.data(), 0, nullptr, nullptr, nullptr),
+  expect_success(cornerturn_forget_tuning());
+  expect_failure(cornerturn_tune(nullptr, src.data(), dst.data(), nullptr, nullptr, nullptr),
                  CORNERTURN_INVALID_ARGUMENT, {"problem is null"});
-  expect_failure(cornerturn_tune(&what, nullptr, src.data(), nullptr, 0, nullptr, nullptr, &winner),
-                 CORNERTURN_INVALID_ARGUMENT, {"dst is null"});
+  expect_failure(cornerturn_tune(&what, src.data(), nullptr, nullptr, &winner, nullptr), CORNERTURN_INVALID_ARGUMENT,
+                 {"dst is null"});
   EXPECT_STREQ(winner, "");
   expect_failure(cornerturn_load_tuning(nullptr), CORNERTURN_INVALID_ARGUMENT, {"file is null"});
   expect_failure(cornerturn_load_tuning("/nowhere/at/all"), CORNERTURN_INVALID_ARGUMENT, {"/nowhere/at/all"});
 }
 
 TEST(c_abi, arithmetic_on_the_way) {
-  cornerturn_problem what;
+  cornerturn_problem what = CORNERTURN_PROBLEM_INIT;
   expect_success(cornerturn_transpose_problem(30, 50, 4, 0, 0, &what));
   const std::vector<float> src = numbers(30 * 50);
   std::vector<float> dst(src.size(), 1), second(src.size(), 1000);
-  cornerturn_arithmetic math = cornerturn_no_arithmetic();
-  EXPECT_EQ(math.alpha[0], 1);
-  EXPECT_EQ(math.saturate, 1);
+  cornerturn_arithmetic math = CORNERTURN_ARITHMETIC_INIT;
   math.src = math.dst = CORNERTURN_FLOAT32;
   math.alpha[0] = 2;
   math.beta[0] = 1;
   math.second = CORNERTURN_SECOND_SOURCE;
   for (int k = 0; k < 2; ++k) math.second_strides[k] = what.axes[k].dst_stride;
-  cornerturn_operands all = {};
+  cornerturn_operands all = CORNERTURN_OPERANDS_INIT;
   all.src = src.data();
   all.dst = dst.data();
   all.second = second.data();
@@ -344,8 +435,10 @@ TEST(c_abi, arithmetic_on_the_way) {
     for (std::size_t j = 0; j < 50; ++j) ASSERT_EQ(dst[j * 30 + i], 2 * src[i * 50 + j] + 1000);
   }
   cornerturn_plan* plan = nullptr;
-  expect_success(cornerturn_plan_create_with(&what, &math, nullptr, &plan));
-  EXPECT_NE(std::strstr(cornerturn_plan_explain(plan), "alpha 2, beta 1 of a second source"), nullptr);
+  expect_success(cornerturn_plan_create(&what, &math, nullptr, &plan));
+  const char* text = nullptr;
+  expect_success(cornerturn_plan_explain(plan, &text));
+  EXPECT_NE(std::strstr(text, "alpha 2, beta 1 of a second source"), nullptr);
   std::fill(second.begin(), second.end(), -1.F);
   expect_success(cornerturn_plan_apply(plan, &all, nullptr));
   EXPECT_EQ(dst[1], 2 * src[50] - 1);
@@ -358,12 +451,12 @@ TEST(c_abi, arithmetic_on_the_way) {
   expect_failure(cornerturn_plan_apply(plan, &all, nullptr), CORNERTURN_INVALID_ARGUMENT, {"workspace is null"});
   cornerturn_plan_destroy(plan);
 
-  all = {};
+  all = CORNERTURN_OPERANDS_INIT;
   all.src = src.data();
   all.dst = dst.data();
   expect_success(cornerturn_apply(&what, nullptr, &all, nullptr));
   expect_transposed(src, dst, 30, 50);
-  math = cornerturn_no_arithmetic();
+  math = CORNERTURN_ARITHMETIC_INIT;
   math.src = CORNERTURN_FLOAT32;
   math.dst = CORNERTURN_INT32;
   expect_failure(cornerturn_apply(&what, &math, &all, nullptr), CORNERTURN_INVALID_ARGUMENT,
@@ -371,9 +464,9 @@ TEST(c_abi, arithmetic_on_the_way) {
 }
 
 TEST(c_abi, a_scale_and_a_second_destination) {
-  cornerturn_problem what;
+  cornerturn_problem what = CORNERTURN_PROBLEM_INIT;
   expect_success(cornerturn_transpose_problem(2, 3, 4, 0, 0, &what));
-  cornerturn_arithmetic math = cornerturn_no_arithmetic();
+  cornerturn_arithmetic math = CORNERTURN_ARITHMETIC_INIT;
   math.src = CORNERTURN_FLOAT32;
   math.dst = CORNERTURN_FLOAT8_E4M3;
   math.scaled = 1;
@@ -382,7 +475,7 @@ TEST(c_abi, a_scale_and_a_second_destination) {
   math.second_strides[1] = 3;
   const float src[] = {1, 2, 4, 8, 16, 1e9F}, scale = 2;
   unsigned char dst[6], cast[6];
-  cornerturn_operands all = {};
+  cornerturn_operands all = CORNERTURN_OPERANDS_INIT;
   all.src = src;
   all.dst = dst;
   all.second_dst = cast;

@@ -148,24 +148,28 @@ TEST_F(guard, a_refusal_without_memory_is_an_error_too) {
 }
 
 TEST_F(guard, the_c_functions_return_a_status) {
-  cornerturn_problem what;
+  cornerturn_problem what = CORNERTURN_PROBLEM_INIT;
   ASSERT_EQ(cornerturn_transpose_problem(30, 50, 4, 0, 0, &what), CORNERTURN_OK);
-  const cornerturn_batch_item item = {&what, src(), dst()};
+  const cornerturn_problem* const problem = &what;
+  const void* const from = src();
+  void* const to = dst();
+  cornerturn_tune_options options = CORNERTURN_TUNE_OPTIONS_INIT;
+  options.seconds = 0;
   const std::function<cornerturn_status()> calls[] = {
       [&] {
         cornerturn_plan* made = nullptr;
-        const cornerturn_status code = cornerturn_plan_create(&what, nullptr, &made);
+        const cornerturn_status code = cornerturn_plan_create(&what, nullptr, nullptr, &made);
         cornerturn_plan_destroy(made);
         return code;
       },
       [&] {
         cornerturn_batch* made = nullptr;
-        const cornerturn_status code = cornerturn_batch_create(&item, 1, nullptr, &made);
+        const cornerturn_status code = cornerturn_batch_create(&problem, &from, &to, 1, nullptr, &made);
         cornerturn_batch_destroy(made);
         return code;
       },
       [&] { return cornerturn_forget_tuning(), cornerturn_execute(&what, src(), dst(), nullptr); },
-      [&] { return cornerturn_tune(&what, nullptr, src(), dst(), 0, nullptr, nullptr, nullptr); },
+      [&] { return cornerturn_tune(&what, src(), dst(), &options, nullptr, nullptr); },
   };
   for (const auto& one : calls) {
     ASSERT_EQ(one(), CORNERTURN_OK);

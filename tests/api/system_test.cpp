@@ -8,7 +8,7 @@
 #include "api/simd_name.hpp"
 #include "base/machine.hpp"
 #include "base/parallel.hpp"
-#include "cornerturn/version.hpp"
+#include "cornerturn/version.h"
 #include "kernels/gpu/device.hpp"
 #include "kernels/kernel.hpp"
 

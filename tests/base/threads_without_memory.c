@@ -37,13 +37,14 @@ int main(int count, char** arguments) {
   __typeof__(&cornerturn_plan_execute) execute;
   *(void**)&create = dlsym(library, "cornerturn_plan_create");
   *(void**)&execute = dlsym(library, "cornerturn_plan_execute");
-  const cornerturn_problem problem = {.element_bytes = 4,
+  const cornerturn_problem problem = {.size = sizeof problem,
+                                      .element_bytes = 4,
                                       .rank = 2,
                                       .axes = {{.extent = rows, .src_stride = cols, .dst_stride = 1},
                                                {.extent = cols, .src_stride = 1, .dst_stride = rows}}};
-  const cornerturn_options options = {.device = CORNERTURN_DEVICE_CPU, .threads = 4};
+  const cornerturn_options options = {.size = sizeof options, .device = CORNERTURN_DEVICE_CPU, .threads = 4};
   cornerturn_plan* plan = NULL;
-  if (create(&problem, &options, &plan) != CORNERTURN_OK) return 3;
+  if (create(&problem, NULL, &options, &plan) != CORNERTURN_OK) return 3;
   for (uint32_t k = 0; k < rows * cols; ++k) src[k] = k;
   atomic_store(&is_refusing, 1);
   for (int turn = 0; turn < 1000 && (turn < 20 || atomic_load(&refused) == 0); ++turn) {

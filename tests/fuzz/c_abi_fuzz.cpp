@@ -61,7 +61,7 @@ void check(cornerturn_status code) {
 }
 
 cornerturn_problem problem_of(input& from) {
-  cornerturn_problem what{};
+  cornerturn_problem what = CORNERTURN_PROBLEM_INIT;
   what.element_bytes = from.number();
   what.rank = from.byte() % 4 == 0 ? from.small_int() : from.byte() % 6;
   for (cornerturn_axis& one : what.axes) one = {from.number(), from.number(), from.number()};
@@ -70,7 +70,7 @@ cornerturn_problem problem_of(input& from) {
 }
 
 cornerturn_arithmetic arithmetic_of(input& from) {
-  cornerturn_arithmetic math = cornerturn_no_arithmetic();
+  cornerturn_arithmetic math = CORNERTURN_ARITHMETIC_INIT;
   const std::uint8_t kind = from.byte();
   if (kind % 4 == 0) return math;
   const auto type = [&] {
@@ -90,7 +90,7 @@ cornerturn_arithmetic arithmetic_of(input& from) {
 }
 
 cornerturn_options options_of(input& from) {
-  cornerturn_options options{};
+  cornerturn_options options = CORNERTURN_OPTIONS_INIT;
   options.device = static_cast<cornerturn_device>(from.byte() % 4 == 0 ? from.small_int() : 1);
   options.threads = from.byte() % 4 == 0 ? from.small_int() : 1;
   return options;
@@ -115,7 +115,7 @@ bool reach_of(const cornerturn_problem& what, std::int64_t bytes, const std::int
 // Arrays of exactly the bytes that the problem uses: ASan sees each access outside.
 struct arrays {
   std::vector<unsigned char> src, dst, second, workspace;
-  cornerturn_operands all{};
+  cornerturn_operands all = CORNERTURN_OPERANDS_INIT;
   float scale = 1;
   bool fit = false;
 
@@ -155,16 +155,16 @@ struct arrays {
 };
 
 void run(const cornerturn_plan* plan, const cornerturn_problem& what, const cornerturn_arithmetic& math, input& from) {
-  arrays made(what, math, std::max<std::int64_t>(cornerturn_plan_workspace_bytes(plan), 0), from);
+  std::int64_t workspace_bytes = 0;
+  check(cornerturn_plan_workspace_bytes(plan, CORNERTURN_DEVICE_CPU, &workspace_bytes));
+  arrays made(what, math, workspace_bytes, from);
   check(cornerturn_plan_execute(plan, nullptr, nullptr, nullptr));
   if (!made.fit) return;
   check(cornerturn_plan_apply(plan, &made.all, nullptr));
-  if (math.src == CORNERTURN_BITS && math.second == CORNERTURN_NO_SECOND) {
-    check(cornerturn_plan_execute_with(plan, made.all.src, made.all.dst, made.all.workspace, made.all.workspace_bytes,
-                                       nullptr));
-  }
   check(cornerturn_apply(&what, &math, &made.all, nullptr));
-  check(cornerturn_plan_execute_with(plan, made.all.dst, made.all.dst, made.all.dst, from.number() % room, nullptr));
+  made.all.src = made.all.workspace = made.all.dst;
+  made.all.workspace_bytes = from.number() % room;
+  check(cornerturn_plan_apply(plan, &made.all, nullptr));
 }
 
 }  // namespace
@@ -192,16 +192,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const cornerturn_arithmetic math = arithmetic_of(from);
   const cornerturn_options options = options_of(from);
   cornerturn_plan* plan = nullptr;
-  const cornerturn_status code = cornerturn_plan_create_with(&what, &math, &options, &plan);
+  const cornerturn_status code = cornerturn_plan_create(&what, &math, &options, &plan);
   check(code);
   if ((plan != nullptr) != (code == CORNERTURN_OK)) std::abort();
   if (plan != nullptr) run(plan, what, math, from);
   cornerturn_plan_destroy(plan);
 
-  const cornerturn_batch_item items[] = {{&what, extents, axes}, {&what, nullptr, nullptr}};
+  const cornerturn_problem* const problems[] = {&what, &what};
+  const void* const all_src[] = {extents, nullptr};
+  void* const all_dst[] = {axes, nullptr};
   cornerturn_batch* batch = nullptr;
-  check(cornerturn_batch_create(items, from.byte() % 8 == 0 ? std::min<std::int64_t>(from.number(), 2) : 1, &options,
-                                &batch));
+  check(cornerturn_batch_create(problems, all_src, all_dst,
+                                from.byte() % 8 == 0 ? std::min<std::int64_t>(from.number(), 2) : 1, &options, &batch));
   cornerturn_batch_destroy(batch);
   static_cast<void>(cornerturn_status_name(static_cast<cornerturn_status>(from.small_int())));
   return 0;

@@ -106,5 +106,5 @@ def test_alone():
 
 
 def test_version():
-    header = TUTORIAL.parents[1] / "include" / "cornerturn" / "version.hpp"
+    header = TUTORIAL.parents[1] / "include" / "cornerturn" / "version.h"
     assert f'"{ct.__version__}"' in header.read_text()

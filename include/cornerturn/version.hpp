@@ -1,7 +1,0 @@
-// The version of these headers. cornerturn::version() returns the version of the loaded library.
-#pragma once
-
-#define CORNERTURN_VERSION_MAJOR 0
-#define CORNERTURN_VERSION_MINOR 1
-#define CORNERTURN_VERSION_PATCH 0
-#define CORNERTURN_VERSION_STRING "0.1.0"
