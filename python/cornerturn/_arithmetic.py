@@ -238,7 +238,9 @@ def permute(x: Any, axes: tuple[int, ...], out: Any, stream: object, threads: in
             saturate: bool = True) -> Any:
     """`permute_dims` with arithmetic; see `cornerturn.matrix_transpose`."""
     alpha = _number(alpha, "alpha")
-    beta = _number((0 if second is None else 1) if beta is None else beta, "beta")
+    if beta is None and second is not None:
+        raise ValueError("second is given, but beta is not. Wanted: both, such as beta=1 for a sum")
+    beta = _number(0 if beta is None else beta, "beta")
     copies = alpha == 1 and beta == 0 and not conj and scale is None and second is None
     if copies and dtype is None:
         return _core.permute_dims(x, axes, out=out, stream=stream, threads=threads)

@@ -44,7 +44,7 @@ def test_alpha_beta(dtype, shape):
     assert close(out, 0.5 * turned + 3 * before)
     second = values(turned.shape, dtype, 3)
     kept = second.copy()
-    assert close(ct.matrix_transpose(x, second=second), turned + wide(second))
+    assert close(ct.matrix_transpose(x, beta=1, second=second), turned + wide(second))
     assert close(ct.matrix_transpose(x, alpha=2, beta=-1, second=second), 2 * turned - wide(second))
     assert same_bits(second, kept)
 
@@ -110,7 +110,7 @@ def test_views_and_permutations():
     assert np.array_equal(out, 2 * x.transpose(1, 2, 0).astype("f8"))
     assert (canvas[:, 0] == 7).all() and (canvas[:, 11] == 7).all() and (canvas[..., 4] == 7).all()
     row = values((10,), "f4", 4)
-    assert close(ct.rearrange(x, "a b c -> b c a", second=np.broadcast_to(row[None, :, None], (40, 10, 4))),
+    assert close(ct.rearrange(x, "a b c -> b c a", beta=1, second=np.broadcast_to(row[None, :, None], (40, 10, 4))),
                  wide(x).transpose(1, 2, 0) + wide(row)[None, :, None])
 
 
@@ -161,9 +161,11 @@ X = np.arange(12, dtype="f4").reshape(3, 4)
     (lambda: ct.matrix_transpose(X, out=np.zeros((4, 3), "f8"), alpha=2), ValueError,
      "out has dtype float64, wanted float32"),
     (lambda: ct.matrix_transpose(X, out=np.zeros((3, 4), "f4"), alpha=2), ValueError, r"out has shape \(3, 4\), wanted \(4, 3\)"),
-    (lambda: ct.matrix_transpose(X, second=np.zeros((3, 4), "f4")), ValueError, r"second has shape \(3, 4\), wanted \(4, 3\)"),
-    (lambda: ct.matrix_transpose(X, second=np.zeros((4, 3))), ValueError, "second has dtype float64, wanted float32"),
-    (lambda: ct.matrix_transpose(X, second=[[1]]), TypeError, "second is a list, but x is a numpy.ndarray"),
+    (lambda: ct.matrix_transpose(X, second=np.zeros((4, 3), "f4")), ValueError, "second is given, but beta is not"),
+    (lambda: ct.matrix_transpose(X, beta=0, second=np.zeros((3, 4), "f4")), ValueError, r"second has shape \(3, 4\)"),
+    (lambda: ct.matrix_transpose(X, beta=1, second=np.zeros((3, 4), "f4")), ValueError, r"second has shape \(3, 4\), wanted \(4, 3\)"),
+    (lambda: ct.matrix_transpose(X, beta=1, second=np.zeros((4, 3))), ValueError, "second has dtype float64, wanted float32"),
+    (lambda: ct.matrix_transpose(X, beta=1, second=[[1]]), TypeError, "second is a list, but x is a numpy.ndarray"),
     (lambda: ct.matrix_transpose(X, out=X.T, alpha=2), ValueError, "x and out share memory"),
     (lambda: ct.matrix_transpose(X, alpha=2, scale=3), ValueError, "scale is given, but the result has dtype float32"),
     (lambda: ct.matrix_transpose(X, dtype=ml_dtypes.float8_e5m2, scale=np.zeros(2, "f4")), ValueError,

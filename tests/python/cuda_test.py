@@ -280,7 +280,7 @@ def test_torch_arithmetic(torch):
     z = torch.view_as_complex(torch.rand(30, 40, 2, device="cuda"))
     assert torch.equal(ct.matrix_transpose(z, conj=True), z.mH)
     with pytest.raises(ValueError, match="second is on cpu, but x is on cuda:0"):
-        ct.matrix_transpose(x, second=second.cpu())
+        ct.matrix_transpose(x, beta=1, second=second.cpu())
 
 
 @pytest.mark.parametrize("given", [False, True])

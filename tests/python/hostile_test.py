@@ -218,7 +218,7 @@ def test_arrays_that_deceive():
     ct.matrix_transpose(x, out=out.view(Deceiving))
     assert same_bits(out, np.ascontiguousarray(x.T))
     for call in (lambda: ct.matrix_transpose(deceiving, alpha=2), lambda: ct.matrix_transpose(x, alpha=2, out=out.view(Deceiving)),
-                 lambda: ct.matrix_transpose(x, second=out.view(Deceiving)), lambda: ct.batch([deceiving])()):
+                 lambda: ct.matrix_transpose(x, beta=1, second=out.view(Deceiving)), lambda: ct.batch([deceiving])()):
         try:
             call()
         except SENTENCES:
@@ -236,7 +236,7 @@ def test_a_class_that_says_it_is_an_array():
     assert isinstance(says, np.ndarray)
     for call in (lambda: ct.matrix_transpose(says), lambda: ct.matrix_transpose(says, alpha=2),
                  lambda: ct.matrix_transpose(x, out=says), lambda: ct.matrix_transpose(x, alpha=2, out=says),
-                 lambda: ct.matrix_transpose(x, second=says), lambda: ct.transpose_inplace_(says), lambda: ct.plan(says),
+                 lambda: ct.matrix_transpose(x, beta=1, second=says), lambda: ct.transpose_inplace_(says), lambda: ct.plan(says),
                  lambda: ct.plan(x, out=says), lambda: ct.batch([says]), lambda: ct.batch([x], out=[says])):
         with pytest.raises(TypeError, match="Wanted: "):
             call()
@@ -280,7 +280,7 @@ Strange = type("\x1b]0;x\a", (), {"__module__": "\ud800", "__repr__": lambda sel
     (lambda x: ct.matrix_transpose(Strange()), r"x is a \\ud800.\\x1b\]0;x\\x07\. Wanted"),
     (lambda x: ct.matrix_transpose(Strange(), alpha=2), r"x is a \\ud800.\\x1b\]0;x\\x07\. Wanted"),
     (lambda x: ct.matrix_transpose(x, alpha=Strange()), r"alpha is a \\ud800.\\x1b\]0;x\\x07\. Wanted"),
-    (lambda x: ct.matrix_transpose(x, second=Strange()), r"second is a \\ud800.\\x1b\]0;x\\x07, but"),
+    (lambda x: ct.matrix_transpose(x, beta=1, second=Strange()), r"second is a \\ud800.\\x1b\]0;x\\x07, but"),
     (lambda x: ct.matrix_transpose(x, dtype=Strange()), r"dtype is \\x1b\[2J\\x0a\\ud800x*\.\.\.\. Wanted"),
     (lambda x: ct.matrix_transpose(x, dtype="\x1b[2J"), r"dtype is '\\x1b\[2J'\. Wanted"),
     (lambda x: ct.batch([Strange()]), r"x is a \\ud800.\\x1b\]0;x\\x07\. Wanted"),
@@ -583,9 +583,9 @@ def test_second_is_checked_without_its_use():
 def test_the_second_array_is_blamed():
     x, whole = np.ones((3, 4), "f4"), np.zeros(30, "f4")
     with pytest.raises(ValueError, match="^second and out share memory, wanted separate arrays"):
-        ct.matrix_transpose(x, out=whole[:12].reshape(4, 3), second=whole[6:18].reshape(4, 3))
+        ct.matrix_transpose(x, out=whole[:12].reshape(4, 3), beta=1, second=whole[6:18].reshape(4, 3))
     with pytest.raises(ValueError, match="^x and out share memory, wanted separate arrays"):
-        ct.matrix_transpose(whole[:12].reshape(3, 4), out=whole[6:18].reshape(4, 3), second=np.ones((4, 3), "f4"))
+        ct.matrix_transpose(whole[:12].reshape(3, 4), out=whole[6:18].reshape(4, 3), beta=1, second=np.ones((4, 3), "f4"))
 
 
 @pytest.mark.parametrize("number", range(6))

@@ -185,7 +185,7 @@ def test_a_class_deceives():
     deceiving, out = x.as_subclass(Deceiving), torch.zeros(4, 3)
     for call in (lambda: ct.matrix_transpose(deceiving), lambda: ct.matrix_transpose(x, out=out.as_subclass(Deceiving)),
                  lambda: ct.matrix_transpose(deceiving, alpha=2), lambda: ct.plan(deceiving), lambda: ct.batch([deceiving])(),
-                 lambda: ct.matrix_transpose(x, second=deceiving), lambda: ct.transpose_inplace_(deceiving)):
+                 lambda: ct.matrix_transpose(x, beta=1, second=deceiving), lambda: ct.transpose_inplace_(deceiving)):
         try:
             call()
         except SENTENCES:
@@ -206,6 +206,6 @@ def test_a_class_that_says_it_is_a_tensor():
     x, says = torch.ones(3, 4), Says()
     for call in (lambda: ct.matrix_transpose(says), lambda: ct.matrix_transpose(x, out=says), lambda: ct.plan(says),
                  lambda: ct.matrix_transpose(says, alpha=2), lambda: ct.batch([says]), lambda: ct.transpose_inplace_(says),
-                 lambda: ct.batch([x], out=[says]), lambda: ct.matrix_transpose(x, second=says)):
+                 lambda: ct.batch([x], out=[says]), lambda: ct.matrix_transpose(x, beta=1, second=says)):
         with pytest.raises((*SENTENCES, AttributeError)):
             call()

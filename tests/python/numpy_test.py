@@ -219,7 +219,7 @@ def test_units_are_refused_where_they_would_be_lost():
                  lambda: ct.matrix_transpose(plain, out=with_unit), lambda: ct.plan(x, out=out)(x, out=out),
                  lambda: ct.plan(plain, out=out)(plain, out=with_unit), lambda: ct.batch([x]), lambda: ct.batch([plain, x]),
                  lambda: ct.batch([plain], out=[with_unit]), lambda: ct.matrix_transpose(x, alpha=2),
-                 lambda: ct.matrix_transpose(x, dtype="f8"), lambda: ct.matrix_transpose(plain, second=with_unit),
+                 lambda: ct.matrix_transpose(x, dtype="f8"), lambda: ct.matrix_transpose(plain, beta=1, second=with_unit),
                  lambda: ct.matrix_transpose(plain, alpha=2, out=with_unit),
                  lambda: ct._core._move_memory(plain, with_unit, (1, 0), None)):
         with pytest.raises(TypeError, match=r"Measured, whose class gives a meaning to its numbers.*Wanted: .*\.view\(numpy.ndarray\)"):
@@ -471,7 +471,7 @@ def test_more_axes_than_a_problem_has():
     x = np.arange(2**18, dtype="f4").reshape([2] * 18)
     axes = [*range(17, -1, -2), *range(0, 18, 2)]
     wanted = 2 * x.transpose(axes) + 1
-    assert np.array_equal(ct.permute_dims(x, axes, alpha=2, second=np.ones_like(wanted)), wanted)
+    assert np.array_equal(ct.permute_dims(x, axes, alpha=2, beta=1, second=np.ones_like(wanted)), wanted)
     big = unique([3] + [2, 2] * 9, "u1")
     view = big[1:2].reshape([2] * 18).transpose(*range(17, -1, -2), *range(0, 18, 2))
     wanted = view.swapaxes(-1, -2).copy()

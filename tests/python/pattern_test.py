@@ -122,7 +122,7 @@ def test_einops_and_cornerturn_refuse_the_same_patterns():
      r"out has shape \(2, 5, 12\), wanted \(2, 60\)"),
     (lambda: ct.rearrange(X, "b h c -> b (h c)", out=[1]), TypeError, "out is a list, but x is a numpy.ndarray"),
     (lambda: ct.rearrange(X, "b h c -> b (h c)", stream=1), TypeError, "stream is given, but x is a numpy.ndarray"),
-    (lambda: ct.rearrange(X.astype(float), "b h c -> b (h c)", second=np.zeros((2, 61))), ValueError,
+    (lambda: ct.rearrange(X.astype(float), "b h c -> b (h c)", beta=1, second=np.zeros((2, 61))), ValueError,
      r"second has shape \(2, 61\), wanted \(2, 60\)"),
     (lambda: ct.rearrange([1], "a -> (a)"), TypeError, "x is a list. Wanted: an array of NumPy"),
     (lambda: ct.rearrange(np.ma.zeros((2, 3)), "a b -> (b a)"), TypeError, "x is a masked array, whose mask would be lost"),
@@ -141,7 +141,7 @@ def test_arithmetic_and_classes():
     x = X.astype(np.float32)
     second = np.full((2, 60), 100, np.float32)
     wanted = 2 * einops.rearrange(x, "b (h w) c -> b (c w h)", h=3) + second
-    assert np.array_equal(ct.rearrange(x, "b (h w) c -> b (c w h)", h=3, alpha=2, second=second), wanted)
+    assert np.array_equal(ct.rearrange(x, "b (h w) c -> b (c w h)", h=3, alpha=2, beta=1, second=second), wanted)
     matrix = np.asmatrix(x[0])
     assert np.array_equal(ct.rearrange(matrix, "(h w) c -> h c w", w=4), einops.rearrange(x[0], "(h w) c -> h c w", w=4))
     assert ct.rearrange(x[:, :1], "b (h w) c -> b w h c", h=True).shape == (2, 1, 1, 5)
@@ -165,6 +165,6 @@ def test_units_are_kept_or_refused():
     plain = np.arange(6.0).reshape(2, 3)
     for call in (lambda: ct.rearrange(x, "a b -> (b a)", alpha=2), lambda: ct.rearrange(x, "a b -> (b a)", out=np.zeros(6)),
                  lambda: ct.rearrange(plain, "a b -> (b a)", out=np.zeros(6).view(Metres)),
-                 lambda: ct.rearrange(plain, "a b -> (b a)", second=np.zeros(6).view(Metres))):
+                 lambda: ct.rearrange(plain, "a b -> (b a)", beta=1, second=np.zeros(6).view(Metres))):
         with pytest.raises(TypeError, match="whose class gives a meaning to its numbers"):
             call()

@@ -369,11 +369,11 @@ def test_arithmetic_is_seen_by_autograd():
 @pytest.mark.parametrize("call,kind,sentence", [
     (lambda: ct.matrix_transpose(torch.zeros(3, 4, requires_grad=True), alpha=2), ValueError,
      "x requires a gradient, which arithmetic does not record. Wanted: torch.no_grad"),
-    (lambda: ct.matrix_transpose(X, second=torch.zeros(4, 3, requires_grad=True)), ValueError, "second requires a gradient"),
+    (lambda: ct.matrix_transpose(X, beta=1, second=torch.zeros(4, 3, requires_grad=True)), ValueError, "second requires a gradient"),
     (lambda: torch.vmap(lambda x: ct.matrix_transpose(x, alpha=2))(torch.zeros(2, 3, 4)), ValueError,
      "x is in a transformation or has a tangent, which arithmetic does not support"),
     (lambda: ct.matrix_transpose(X, dtype="nothing"), TypeError, "dtype is 'nothing'. Wanted: a torch.dtype"),
-    (lambda: ct.matrix_transpose(X, second=np.zeros((4, 3))), TypeError, "second is a numpy.ndarray, but x is a torch.Tensor"),
+    (lambda: ct.matrix_transpose(X, beta=1, second=np.zeros((4, 3))), TypeError, "second is a numpy.ndarray, but x is a torch.Tensor"),
     (lambda: ct.matrix_transpose(X.to_sparse(), alpha=2), TypeError, "x has layout torch.sparse_coo"),
     (lambda: ct.matrix_transpose(X, dtype=torch.float64, out=torch.zeros(4, 3)), ValueError,
      "out has dtype torch.float32, wanted torch.float64"),
