@@ -10,7 +10,7 @@
 #pragma GCC visibility push(default)
 namespace cornerturn {
 
-[[nodiscard]] const char* version() noexcept;  // "0.1.0"
+[[nodiscard]] const char* version() noexcept;  // "0.2.0"
 
 struct backend_info {
   device id = device::cpu;
