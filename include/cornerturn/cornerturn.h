@@ -4,7 +4,7 @@
    Later versions may add fields at the end of a structure. Its size says which ones the program knows, so a structure starts
    from its initializer:
 
-     cornerturn_problem problem = CORNERTURN_PROBLEM_INIT;                                                              */
+     cornerturn_problem problem = CORNERTURN_PROBLEM_INIT; */
 #ifndef CORNERTURN_CORNERTURN_H
 #define CORNERTURN_CORNERTURN_H
 
@@ -50,8 +50,6 @@ typedef struct cornerturn_problem {
   int in_place; /* 1: src is dst; 0: separate arrays */
   cornerturn_axis axes[CORNERTURN_MAX_RANK];
 } cornerturn_problem;
-#define CORNERTURN_PROBLEM_INIT \
-  { sizeof(cornerturn_problem), 0, 0, 0, {{0, 0, 0}} }
 
 /* Arithmetic on elements: see arithmetic.hpp, which has equal enumerator values. */
 typedef CORNERTURN_ENUM(cornerturn_element_type){
@@ -77,8 +75,6 @@ typedef struct cornerturn_arithmetic {
   cornerturn_second_array second;
   int64_t second_strides[CORNERTURN_MAX_RANK]; /* one per axis of the problem, in elements of dst */
 } cornerturn_arithmetic;
-#define CORNERTURN_ARITHMETIC_INIT \
-  { sizeof(cornerturn_arithmetic), CORNERTURN_BITS, CORNERTURN_BITS, {1, 0}, {0, 0}, 0, 1, 0, CORNERTURN_NO_SECOND, {0} }
 
 /* All arrays of one execute call. A pointer that the problem does not use is null. */
 typedef struct cornerturn_operands {
@@ -91,8 +87,6 @@ typedef struct cornerturn_operands {
   void* workspace;
   int64_t workspace_bytes;
 } cornerturn_operands;
-#define CORNERTURN_OPERANDS_INIT \
-  { sizeof(cornerturn_operands), 0, 0, 0, 0, 0, 0, 0 }
 
 /* See cornerturn::executor. A null run selects the library's own threads. */
 typedef struct cornerturn_executor {
@@ -107,8 +101,6 @@ typedef struct cornerturn_options {
   int threads; /* most threads of the CPU; 0: see cornerturn::plan_options */
   cornerturn_executor parallel;
 } cornerturn_options;
-#define CORNERTURN_OPTIONS_INIT \
-  { sizeof(cornerturn_options), CORNERTURN_DEVICE_AUTO, 0, {0, 0, 0} }
 
 /* See cornerturn::tune_options */
 typedef struct cornerturn_tune_options {
@@ -118,13 +110,21 @@ typedef struct cornerturn_tune_options {
   double seconds;   /* approximate time of the measurement */
   const char* file; /* receives the result; null: the file of CORNERTURN_TUNE_FILE, or none */
 } cornerturn_tune_options;
-#define CORNERTURN_TUNE_OPTIONS_INIT \
-  { sizeof(cornerturn_tune_options), CORNERTURN_DEVICE_AUTO, 0, 0.5, 0 }
+
+/* clang-format off */
+#define CORNERTURN_PROBLEM_INIT {sizeof(cornerturn_problem), 0, 0, 0, {{0, 0, 0}}}
+#define CORNERTURN_ARITHMETIC_INIT {sizeof(cornerturn_arithmetic), CORNERTURN_BITS, CORNERTURN_BITS, {1, 0}, {0, 0}, \
+                                    0, 1, 0, CORNERTURN_NO_SECOND, {0}}
+#define CORNERTURN_OPERANDS_INIT {sizeof(cornerturn_operands), 0, 0, 0, 0, 0, 0, 0}
+#define CORNERTURN_OPTIONS_INIT {sizeof(cornerturn_options), CORNERTURN_DEVICE_AUTO, 0, {0, 0, 0}}
+#define CORNERTURN_TUNE_OPTIONS_INIT {sizeof(cornerturn_tune_options), CORNERTURN_DEVICE_AUTO, 0, 0.5, 0}
+/* clang-format on */
 
 typedef struct cornerturn_plan cornerturn_plan;
 typedef struct cornerturn_batch cornerturn_batch;
 
-/* Effect  makes the problem dst[j * dst_ld + i] = src[i * src_ld + j] in *out, which starts from its initializer; a leading dimension of 0 means packed */
+/* Effect  makes the problem dst[j * dst_ld + i] = src[i * src_ld + j] in *out, which starts from its initializer. A leading
+           dimension of 0 means packed. */
 cornerturn_status cornerturn_transpose_problem(int64_t rows, int64_t cols, int64_t element_bytes, int64_t src_ld,
                                                int64_t dst_ld, cornerturn_problem* out);
 

@@ -10,4 +10,4 @@
 #include "cornerturn/system.hpp"      // IWYU pragma: export
 #include "cornerturn/transpose.hpp"   // IWYU pragma: export
 #include "cornerturn/tune.hpp"        // IWYU pragma: export
-#include "cornerturn/version.h"     // IWYU pragma: export
+#include "cornerturn/version.h"       // IWYU pragma: export

@@ -35,7 +35,7 @@ template <strided_view Src, strided_view Dst>
 requires(std::is_same_v<std::remove_cv_t<typename Src::element_type>, typename Dst::element_type>&& Src::rank() ==
              Dst::rank() &&
          Src::rank() <= static_cast<std::size_t>(max_rank)) void copy_mdspan(const Src& src, const Dst& dst,
-                                                                      void* stream = nullptr) {
+                                                                             void* stream = nullptr) {
   problem what;
   what.element_bytes = sizeof(typename Dst::element_type);
   what.rank = static_cast<int>(Src::rank());

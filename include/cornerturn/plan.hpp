@@ -47,8 +47,7 @@ struct operands {
 
 struct plan_options {
   cornerturn::device device = cornerturn::device::automatic;
-  int threads =
-      0;  // CPU: most threads; 0: one for each core of the affinity mask, within the CPU quota and OMP_NUM_THREADS
+  int threads = 0;  // CPU, at most; 0: one for each core of the affinity mask, within the CPU quota and OMP_NUM_THREADS
   executor parallel{};
   const char* kernel = nullptr;  // forces this row of kernels.inc; for tests and measurements
 };
@@ -126,14 +125,14 @@ struct plan_offer {
   double time = 0;          // predicted; 1 is the time of a copy of the same bytes
   const char* bound = "";   // its limit: "DRAM", "requests", "shared memory", "instructions", "latency" or "nothing"
   const char* reason = "";  // one sentence
-  offer_counts counts;      // the prediction is the sum of each times a constant of the kernel
+  offer_counts counts{};    // the prediction is the sum of each times a constant of the kernel
 };
 
 // "cpu" is this computer's: the planner predicts a CPU from its caches, which no table holds for other CPUs.
 struct offer_options {
-  std::string machine;  // "cpu"; a GPU of the cost table, such as "H200"; "": the current GPU, or the CPU without one
-  int alignment = 16;   // GPU: of both pointers, in bytes: a power of two up to 16
-  int threads = 0;      // CPU: as in plan_options
+  std::string machine{};  // "cpu"; a GPU of the cost table, such as "H200"; "": the current GPU, or the CPU without one
+  int alignment = 16;     // GPU: of both pointers, in bytes: a power of two up to 16
+  int threads = 0;        // CPU: as in plan_options
 };
 
 // Effect  predicts the time of each kernel that accepts the problem, cheapest first. A rectangle in place has no offers:

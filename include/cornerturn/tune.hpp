@@ -11,10 +11,11 @@
 namespace cornerturn {
 
 struct tune_options {
-  cornerturn::device device = cornerturn::device::automatic;  // automatic: the memory of src and dst selects it
-  int threads = 0;                // CPU: plans must ask for this number to use the result
-  double seconds = 0.5;           // approximate time of the measurement, 0 to 1e9
-  std::string file;               // receives the winner; "": the file of CORNERTURN_TUNE_FILE, or none
+  // automatic: the memory of src and dst selects it
+  cornerturn::device device = cornerturn::device::automatic;
+  int threads = 0;       // CPU: plans must ask for this number to use the result
+  double seconds = 0.5;  // approximate time of the measurement, 0 to 1e9
+  std::string file{};    // receives the winner; "": the file of CORNERTURN_TUNE_FILE, or none
 };
 
 struct tune_trial {

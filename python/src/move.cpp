@@ -118,7 +118,8 @@ void execute(const problem& what, const operands& all, memory_kind where, const 
       const executor parallel{.context = handled, .is_cancelled = signals::are_raised};
       const char* const kernel = how.held != nullptr ? how.held->how.kernel() : nullptr;
       const int threads = how.held != nullptr ? how.held->how.threads() : how.threads;
-      cornerturn::execute(what, all, plan_options{.device = device::cpu, .threads = threads, .parallel = parallel, .kernel = kernel});
+      cornerturn::execute(
+          what, all, plan_options{.device = device::cpu, .threads = threads, .parallel = parallel, .kernel = kernel});
     } else if (how.threads != 0 && where == memory_kind::host) {
       cornerturn::execute(what, all, plan_options{.device = device::cpu, .threads = how.threads});
     } else if (how.held != nullptr) {

@@ -112,9 +112,9 @@ batch_state::batch_state(const batch_list& all, const plan_options& options)
     throw error(status::invalid_argument, "kernel is \"" + std::string(options.kernel) +
                                               "\", but a batch picks a kernel for each item. Wanted: null");
   }
-  add_problems(all);           // 1.
+  add_problems(all);               // 1.
   add_items(all, options.device);  // 2.
-  if (on_gpu()) {              // 3.
+  if (on_gpu()) {                  // 3.
     prepare_gpu(all);
     return;
   }

@@ -77,7 +77,8 @@ T read(const T& given, const char* name, const char* initializer) {
                                               std::to_string(sizeof(T)) + ": start from " + initializer);
   }
   if (std::any_of(bytes + sizeof(T), bytes + given.size, [](unsigned char one) { return one != 0; })) {
-    throw error(status::invalid_argument, std::string(name) + " has fields that cornerturn " CORNERTURN_VERSION_STRING
+    throw error(status::invalid_argument, std::string(name) +
+                                              " has fields that cornerturn " CORNERTURN_VERSION_STRING
                                               " does not know. Wanted: 0 in each of them, or a newer library");
   }
   return given;

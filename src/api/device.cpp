@@ -164,8 +164,9 @@ void check_access(int device, const char* what, const gpu::location& where) {
 
 void check_stream(int device, const void* stream) {
   if (device != on_cpu || stream == nullptr) return;
-  throw error(status::invalid_argument,
-              "stream is given, but src and dst are in host memory, where the CPU copies without a stream. Wanted: null");
+  throw error(
+      status::invalid_argument,
+      "stream is given, but src and dst are in host memory, where the CPU copies without a stream. Wanted: null");
 }
 
 }  // namespace cornerturn::api

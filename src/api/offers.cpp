@@ -41,7 +41,10 @@ std::optional<gpu::device_info> gpu_of(const offer_options& options) {
 
 plan_offer offer_of(const kernels::offer& made) {
   const auto& [traffic, wasted_sectors, requests, wavefronts, instructions] = made.counts;
-  return {made.row->name, made.time, kernels::name(made.binds), made.reason,
+  return {made.row->name,
+          made.time,
+          kernels::name(made.binds),
+          made.reason,
           {traffic, wasted_sectors, requests, wavefronts, instructions}};
 }
 

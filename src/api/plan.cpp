@@ -195,7 +195,8 @@ void refuse_kernel(const std::string& kernel) {
 bool plan_state::try_fast_path(const void* src, void* dst, const void* stream) const {
   const std::uint64_t distance = reinterpret_cast<std::uintptr_t>(dst) - reinterpret_cast<std::uintptr_t>(src);
   // The arrays overlap if dst - src is one of the overlap_bytes distances from `lowest` on.
-  const bool valid = src != nullptr && dst != nullptr && stream == nullptr && distance - fast_path_.lowest >= fast_path_.overlap_bytes;
+  const bool valid =
+      src != nullptr && dst != nullptr && stream == nullptr && distance - fast_path_.lowest >= fast_path_.overlap_bytes;
   if (fast_path_.run == nullptr || !valid || gpu::driver_is_loaded()) return false;
   fast_path_.run(
       chosen_.args,

@@ -17,8 +17,8 @@ namespace {
 
 std::uint64_t hash_of(const plan_key& key) noexcept {
   hash_sum sum;
-  sum.add(api::hash_of(key.what), static_cast<std::uint64_t>(key.device) << 32 ^
-                                      static_cast<std::uint32_t>(key.threads));
+  sum.add(api::hash_of(key.what),
+          static_cast<std::uint64_t>(key.device) << 32 ^ static_cast<std::uint32_t>(key.threads));
   return sum.value();
 }
 

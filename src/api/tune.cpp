@@ -89,9 +89,9 @@ tune_result measured(const problem& what, const void* src, void* dst, const tune
                 "math changes elements, but tune only measures copies. Wanted: a problem without math");
   }
   // The choice of the decision list, without earlier findings, and the device of the pointers.
-  const detail::plan_state listed(what,
-                                  {.device = options.device, .threads = options.threads, .parallel = {}, .kernel = nullptr},
-                                  detail::findings::ignore);
+  const detail::plan_state listed(
+      what, {.device = options.device, .threads = options.threads, .parallel = {}, .kernel = nullptr},
+      detail::findings::ignore);
   const int device = listed.device_of_call(src, dst);
   const bool on_gpu = device >= 0;
   api::check_stream(device, stream);

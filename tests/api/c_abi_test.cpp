@@ -11,6 +11,7 @@
 #include "cornerturn/cornerturn.h"
 #include "cornerturn/error.hpp"
 #include "cornerturn/problem.hpp"
+#include "cornerturn/tune.hpp"
 #include "cornerturn/version.h"
 
 namespace {
@@ -297,14 +298,17 @@ TEST(c_abi, bad_arguments_are_named) {
   expect_failure(cornerturn_permute_problem(17, extents, twice, 4, &what), CORNERTURN_INVALID_ARGUMENT, {"17", "16"});
   expect_failure(cornerturn_permute_problem(2, extents, twice, 4, nullptr), CORNERTURN_INVALID_ARGUMENT,
                  {"out is null"});
-  expect_failure(cornerturn_plan_create(nullptr, nullptr, nullptr, &plan), CORNERTURN_INVALID_ARGUMENT, {"problem is null"});
+  expect_failure(cornerturn_plan_create(nullptr, nullptr, nullptr, &plan), CORNERTURN_INVALID_ARGUMENT,
+                 {"problem is null"});
   expect_success(cornerturn_transpose_problem(3, 5, 4, 0, 0, &what));
-  expect_failure(cornerturn_plan_create(&what, nullptr, nullptr, nullptr), CORNERTURN_INVALID_ARGUMENT, {"out is null"});
+  expect_failure(cornerturn_plan_create(&what, nullptr, nullptr, nullptr), CORNERTURN_INVALID_ARGUMENT,
+                 {"out is null"});
   expect_failure(cornerturn_plan_execute(nullptr, some.data(), some.data() + 20, nullptr), CORNERTURN_INVALID_ARGUMENT,
                  {"plan is null"});
   expect_failure(cornerturn_execute(nullptr, some.data(), some.data() + 20, nullptr), CORNERTURN_INVALID_ARGUMENT,
                  {"problem is null"});
-  expect_failure(cornerturn_execute(&what, nullptr, some.data(), nullptr), CORNERTURN_INVALID_ARGUMENT, {"src is null"});
+  expect_failure(cornerturn_execute(&what, nullptr, some.data(), nullptr), CORNERTURN_INVALID_ARGUMENT,
+                 {"src is null"});
   expect_failure(cornerturn_transpose(some.data(), some.data() + 1, 3, 5, 4, 0, 0, nullptr), CORNERTURN_OVERLAP,
                  {"overlap"});
   expect_failure(cornerturn_transpose(some.data(), nullptr, 3, 5, 4, 0, 0, nullptr), CORNERTURN_INVALID_ARGUMENT,

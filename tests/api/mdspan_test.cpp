@@ -78,7 +78,7 @@ TEST(mdspan, copies_other_elements_and_ranks) {
   std::vector<std::array<char, 3>> src(2 * 3 * 5), dst(2 * 3 * 5);
   for (std::size_t k = 0; k < src.size(); ++k) src[k] = {static_cast<char>(k), static_cast<char>(k + 50), 7};
   copy_mdspan(view<std::array<char, 3>, 3>(src.data(), {2, 3, 5}, {15, 5, 1}),
-       view<std::array<char, 3>, 3>(dst.data(), {2, 3, 5}, {1, 2, 6}));
+              view<std::array<char, 3>, 3>(dst.data(), {2, 3, 5}, {1, 2, 6}));
   for (std::size_t i = 0; i < 2; ++i) {
     for (std::size_t j = 0; j < 3; ++j) {
       for (std::size_t k = 0; k < 5; ++k) ASSERT_EQ(dst[i + 2 * j + 6 * k], src[15 * i + 5 * j + k]);
@@ -130,7 +130,7 @@ TEST(mdspan, of_cuda) {
                cuda::std::layout_left>();
   int one = 5, other = 0;
   copy_mdspan(cuda::std::mdspan<const int, cuda::std::extents<int>>(&one),
-       cuda::std::mdspan<int, cuda::std::extents<int>>(&other));
+              cuda::std::mdspan<int, cuda::std::extents<int>>(&other));
   EXPECT_EQ(other, 5);
 }
 #endif

@@ -208,7 +208,8 @@ TEST(plan_cache, results_of_tune_make_new_plans) {
   std::vector<float> src(2400), dst(2400);
   const detail::plan_state* const before = &*api::find_plan({.what = what, .device = device::cpu});
   const std::int64_t made = plans_made();
-  static_cast<void>(tune(what, src.data(), dst.data(), {.device = device::cpu, .threads = 1, .seconds = 0.01, .file = {}}));
+  static_cast<void>(
+      tune(what, src.data(), dst.data(), {.device = device::cpu, .threads = 1, .seconds = 0.01, .file = {}}));
   static_cast<void>(api::find_plan({.what = what, .device = device::cpu}));
   EXPECT_EQ(plans_made(), made + 1);
   static_cast<void>(before);

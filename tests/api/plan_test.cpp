@@ -4,6 +4,7 @@
 #include <omp.h>
 
 #include <atomic>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -11,8 +12,10 @@
 #include "../kernels/cases.hpp"
 #include "../kernels/oracle.hpp"
 #include "base/parallel.hpp"
+#include "cornerturn/batch.hpp"
 #include "cornerturn/system.hpp"
 #include "cornerturn/transpose.hpp"
+#include "cornerturn/tune.hpp"
 #include "expect_error.hpp"
 
 namespace cornerturn::plan_test {
@@ -99,7 +102,7 @@ TEST(plan, a_cancelled_call_returns_early) {
     question at_once{.answers_no = 0};
     bench.clear();
     cornerturn::execute(what, {.src = bench.src(), .dst = bench.dst()},
-                     with(threads, nullptr, {.context = &at_once, .is_cancelled = ask}));
+                        with(threads, nullptr, {.context = &at_once, .is_cancelled = ask}));
     EXPECT_GE(at_once.asked, 1);
     EXPECT_NE(bench.difference(), "");
   }

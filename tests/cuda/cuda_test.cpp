@@ -366,7 +366,8 @@ TEST(cuda_execute, refuses_what_the_cpu_refuses) {
   expect_error(status::invalid_argument, {"src is null"}, [&] { how.execute(nullptr, memory.get()); });
   EXPECT_NO_THROW(plan(transpose_problem(0, 64, 4), on_cuda()).execute(nullptr, nullptr));
   expect_error(status::invalid_argument, {"cuda_gather_b4", "the device is cpu"}, [] {
-    plan(transpose_problem(64, 64, 4), {.device = device::cpu, .threads = 0, .parallel = {}, .kernel = "cuda_gather_b4"});
+    plan(transpose_problem(64, 64, 4),
+         {.device = device::cpu, .threads = 0, .parallel = {}, .kernel = "cuda_gather_b4"});
   });
   expect_error(status::invalid_argument, {"cuda_gather_b8", "does not accept this problem"},
                [] { plan(transpose_problem(64, 64, 4), on_cuda("cuda_gather_b8")); });
@@ -455,8 +456,9 @@ TEST(cuda_tune, measures_the_rows_that_can_and_later_plans_take_the_winner) {
     device_bench bench(what, 0, 0, memory);
     const user_stream stream;
     bench.clear(stream.get());
-    const tune_result found = tune(what, bench.src(), bench.dst(),
-                                   {.device = device::automatic, .threads = 0, .seconds = 0.01, .file = ""}, stream.get());
+    const tune_result found =
+        tune(what, bench.src(), bench.dst(), {.device = device::automatic, .threads = 0, .seconds = 0.01, .file = ""},
+             stream.get());
     EXPECT_EQ(bench.difference(stream.get()), "");
     ASSERT_FALSE(found.trials.empty());
     EXPECT_EQ(found.machine, gpu::info(gpu::current_device()).name);
