@@ -109,7 +109,7 @@ class plan {
   std::shared_ptr<const detail::plan_state> state_;
 };
 
-// What a GPU kernel does for each byte, relative to a copy of the same bytes. All 0 on a CPU.
+// Counts of a GPU kernel, each relative to a copy of the same bytes. All 0 on a CPU.
 struct offer_counts {
   double traffic = 0;         // bytes of DRAM
   double wasted_sectors = 0;  // 32-byte sectors of DRAM that are read or written for a part of their bytes

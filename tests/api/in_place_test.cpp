@@ -13,6 +13,7 @@
 
 #include "../kernels/in_place_cases.hpp"
 #include "api/check.hpp"
+#include "api/gpu_plan.hpp"
 #include "cornerturn/transpose.hpp"
 #include "cornerturn/tune.hpp"
 #include "expect_error.hpp"
@@ -324,6 +325,21 @@ TEST(in_place, a_workspace_shares_no_byte_with_the_array) {
   EXPECT_NO_THROW(made.execute(at, at, std::span(at + 4800, bytes)));
   expect_error(status::invalid_argument, {"workspace is null"},
                [&] { made.execute(at, at, std::span<std::byte>(static_cast<std::byte*>(nullptr), bytes)); });
+}
+
+// No GPU is asked: the plan says the same before the first use of one and after it.
+TEST(in_place, the_workspace_of_each_device_is_known) {
+  const problem what = placed(transpose_problem(3000, 2000, 4));
+  const plan any(what), cpu(what, {.device = device::cpu});
+  EXPECT_GT(cpu.workspace_bytes(device::cpu), 0);
+  EXPECT_EQ(cpu.workspace_bytes(), cpu.workspace_bytes(device::cpu));
+  EXPECT_EQ(cpu.workspace_bytes(device::cuda), 0) << "the plan does not run there";
+  EXPECT_EQ(any.workspace_bytes(device::cpu), cpu.workspace_bytes());
+  const std::int64_t on_gpu = detail::workspace_on_gpu(what, {});
+  EXPECT_EQ(any.workspace_bytes(device::cuda), on_gpu);
+  EXPECT_EQ(any.workspace_bytes(), std::max(on_gpu, cpu.workspace_bytes()));
+  EXPECT_EQ(on_gpu > 0, kernels::find("cuda_cycles_b1") != nullptr) << "in a build without GPU kernels";
+  EXPECT_EQ(plan(placed(transpose_problem(0, 2000, 4))).workspace_bytes(), 0);
 }
 
 // docs/python.md says these sizes.

@@ -1,4 +1,4 @@
-// No name of the contract is ambiguous beside those of the standard library.
+// A program uses both namespaces: no name of the contract is ambiguous.
 #include <algorithm>
 #include <array>
 #include <chrono>
