@@ -149,6 +149,7 @@ std::string bytes_text(std::int64_t bytes) {
 }
 
 std::string seconds_text(double seconds) {
+  if (seconds < 1e-5) return fmt::format("{:.2f} us", seconds * 1e6);
   if (seconds < 1e-3) return fmt::format("{:.0f} us", seconds * 1e6);
   if (seconds < 1) return fmt::format("{:.1f} ms", seconds * 1e3);
   return fmt::format("{:.2f} s", seconds);

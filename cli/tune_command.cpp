@@ -72,6 +72,7 @@ void print_table(const tune_result& found, std::int64_t bytes) {
 }  // namespace
 
 int run_tune(const tune_request& options) {
+  if (options.file == "-") throw failure("-: is no file, wanted the name of a tuning file for -o", exit_usage);
   const std::vector<int> axes =
       resolve_axes(options.axes, static_cast<int>(options.shape.size()), shape_text(options.shape), exit_usage);
   const std::int64_t bytes = bytes_of(options.shape, options.element_bytes);

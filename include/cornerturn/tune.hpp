@@ -36,8 +36,8 @@ struct tune_result {
 //         fastest row. dst holds the result afterwards
 // Alias   as plan::execute
 // Stream  the measured work is ordered in the stream; the call synchronizes with it, so it must not be under capture
-// Errors  as plan::plan and plan::execute; invalid_argument: in_place or math is set, or the file is no tuning file or cannot
-//         be written (this process keeps the result nevertheless)
+// Errors  as plan::plan and plan::execute; invalid_argument: in_place or math is set; the file is no tuning file or cannot be
+//         written, which is tried before the measurement
 // Cost    two executions by each row, then by rows less than 3 times as long as the fastest: options.seconds, at least 3 each
 tune_result tune(const problem& what, const void* src, void* dst, const tune_options& options = {},
                  void* stream = nullptr);

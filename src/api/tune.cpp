@@ -102,6 +102,8 @@ tune_result measured(const problem& what, const void* src, void* dst, const tune
   result.machine = on_gpu ? gpu::info(device).name : base::this_machine().cpu_model;
   result.listed = on_gpu ? variant->chosen.row->name : listed.kernel();
   if (listed.empty()) return result;
+  const std::string file = options.file.empty() ? api::tune_file_of_environment() : options.file;
+  if (!file.empty()) api::check_tuned_file(file);
 
   // 1, 2
   std::unique_ptr<gpu::stopwatch> watch = on_gpu ? std::make_unique<gpu::stopwatch>() : nullptr;
@@ -139,7 +141,6 @@ tune_result measured(const problem& what, const void* src, void* dst, const tune
             [](const tune_trial& a, const tune_trial& b) { return a.seconds < b.seconds; });
   const tune_trial& winner = result.trials[0];
   const api::tuned_row row = {kernels::find(winner.kernel)->name, winner.threads, winner.seconds};
-  const std::string file = options.file.empty() ? api::tune_file_of_environment() : options.file;
   // Plans have no variant for such pointers.
   if (on_gpu && listed.alignment_of(src, dst) < variant->alignment) return result;
   const api::tuned_key key = on_gpu ? listed.key_on_gpu(device, variant->alignment) : listed.key_on_cpu(threads);

@@ -201,6 +201,15 @@ void forget_tuned() {
 
 std::uint64_t tuned_generation() noexcept { return all().generation.load(std::memory_order_acquire); }
 
+void check_tuned_file(const std::string& file) {
+  try {
+    const base::new_file writable(file, {});
+    if (writable.old().file) check_first_line(file, lines_of(base::read_file(file, most_bytes)));
+  } catch (const base::file_error& fault) {
+    fail(file, std::string("cannot be written: ") + fault.what());
+  }
+}
+
 // A reader sees either the old or the new file.
 void write_tuned(const std::string& file, const tuned_key& key, const tuned_row& row) {
   const std::string text = text_of(key);

@@ -38,6 +38,9 @@ struct tuned_row {
 // Effect  stores the finding in this process; starts a new generation
 void remember_tuned(const tuned_key& key, const tuned_row& row);
 
+// Errors  invalid_argument: the file cannot be written, or is no tuning file
+void check_tuned_file(const std::string& file);
+
 // Effect  adds the finding to the file and removes an older finding with an equal key; all other lines stay
 // Errors  invalid_argument: the file cannot be read or written, or is no tuning file
 void write_tuned(const std::string& file, const tuned_key& key, const tuned_row& row);

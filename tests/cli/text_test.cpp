@@ -95,6 +95,8 @@ TEST(texts, for_people) {
   EXPECT_EQ(bytes_text(1536), "1.50 KiB");
   EXPECT_EQ(bytes_text(INT64_MAX), "8.00 EiB");
   EXPECT_EQ(seconds_text(0.0123), "12.3 ms");
+  EXPECT_EQ(seconds_text(34e-6), "34 us");
+  EXPECT_EQ(seconds_text(0.34e-6), "0.34 us");
 }
 
 }  // namespace

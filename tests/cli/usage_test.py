@@ -194,6 +194,7 @@ class Usage(Case):
         self.assertIn("2 findings", self.run_command("doctor", env=with_file).stdout)
         without = {name: value for name, value in os.environ.items() if name != "CORNERTURN_TUNE_FILE"}
         self.assertIn("stored in no file, wanted -o FILE", self.run_command("tune", "64x70", "--seconds", "0", env=without).stdout)
+        self.says(["tune", "5x5", "-o", "-"], "-: is no file, wanted the name of a tuning file for -o")
         self.says(["tune", "0x5"], "0x5: has no elements, wanted extents of 1 or more")
         self.says(["tune", "5x5", "--axes", "0,0"], "names axis 0 twice")
 
