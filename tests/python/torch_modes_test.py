@@ -480,7 +480,8 @@ def test_inductor():
     found, x.grad = x.grad, None
     wanted = (x.sin().mT + 1) * (x.detach() * 2).mT
     wanted.sum().backward()
-    assert torch.allclose(y, wanted) and torch.allclose(found, x.grad) and torch.allclose(out, x.cos().mT)
+    for one, other in ((y, wanted), (found, x.grad), (out, x.cos().mT)):  # the compiler's sine and cosine round otherwise
+        assert torch.allclose(one, other, atol=1e-5)
 
 
 @pytest.mark.parametrize("shape", [(2, 5, 5), (2, 4, 5)])
