@@ -101,6 +101,7 @@ class plan {
   [[nodiscard]] int threads() const noexcept;               // most threads that execute uses
   [[nodiscard]] std::int64_t bytes_moved() const noexcept;  // read once + written once
   // Returns the bytes that execute() needs there. automatic: on each device that the plan can run on, which need not be present
+  // Errors  invalid_argument: `where` is no enumerator
   // Cost    microseconds. 0 except in place. CPU: for a rectangle a twentieth of it or the size of the caches, and a few rows;
   //         for many small squares at most half of an L2 cache a thread. GPU: for a rectangle a twentieth or 64 MiB, and 255 bytes
   [[nodiscard]] std::int64_t workspace_bytes(device where = device::automatic) const;

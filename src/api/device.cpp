@@ -49,12 +49,15 @@ const char* name(device on) noexcept {
   return "unknown";
 }
 
+void check_enumerator(device on) {
+  if (on >= device::automatic && on <= device::hip) return;
+  throw error(status::invalid_argument, "device is " + std::to_string(static_cast<int>(on)) +
+                                            ", which is no device. Wanted: auto, cpu, cuda or hip");
+}
+
 // A backend is absent if the list has no rows of it, or the machine has no device for it.
 void check_device(device on, int threads) {
-  if (on < device::automatic || on > device::hip) {
-    throw error(status::invalid_argument, "device is " + std::to_string(static_cast<int>(on)) +
-                                              ", which is no device. Wanted: auto, cpu, cuda or hip");
-  }
+  check_enumerator(on);
   bool rows = on == device::automatic;
   for (const kernels::kernel& one : kernels::all()) {
     rows = rows || (kernels::is_present(one) && std::string_view(one.backend) == name(on));

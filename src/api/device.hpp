@@ -13,7 +13,10 @@ inline constexpr int on_current_gpu = -2;
 // "auto", "cpu", ...
 [[nodiscard]] const char* name(device on) noexcept;
 
-// Errors  no_device: the list of kernels lacks the backend, or this machine has no device for it
+// Errors  invalid_argument: the number is none of the enumerators
+void check_enumerator(device on);
+
+// Errors  as check_enumerator. no_device: the list of kernels lacks the backend, or this machine has no device for it
 //         invalid_argument: threads < 0
 void check_device(device on, int threads);
 

@@ -351,6 +351,7 @@ std::int64_t plan_state::bytes_moved() const noexcept {
 }
 
 std::int64_t plan_state::workspace_bytes(device where) const {
+  api::check_enumerator(where);
   if (!what_.in_place || form_.empty) return 0;
   const bool asks_all = where == device::automatic;
   const std::int64_t on_cpu = in_place_ && (asks_all || where == device::cpu) ? in_place_->workspace_bytes : 0;

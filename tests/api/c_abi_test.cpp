@@ -347,6 +347,12 @@ TEST(c_abi, wrong_enumerators_are_named) {
     std::memcpy(&math.second, &number, sizeof number);
     expect_failure(cornerturn_plan_create(&what, &math, nullptr, &plan), CORNERTURN_INVALID_ARGUMENT,
                    {("math.second" + found).c_str()});
+    cornerturn_plan* made = nullptr;
+    std::int64_t bytes = -1;
+    expect_success(cornerturn_plan_create(&what, nullptr, nullptr, &made));
+    expect_failure(cornerturn_plan_workspace_bytes(made, options.device, &bytes), CORNERTURN_INVALID_ARGUMENT,
+                   {("device" + found).c_str()});
+    cornerturn_plan_destroy(made);
     cornerturn_status code{};
     std::memcpy(&code, &number, sizeof number);
     EXPECT_STREQ(cornerturn_status_name(code), "unknown");
