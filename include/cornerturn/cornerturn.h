@@ -115,9 +115,9 @@ typedef struct cornerturn_tune_options {
 #define CORNERTURN_PROBLEM_INIT {sizeof(cornerturn_problem), 0, 0, 0, {{0, 0, 0}}}
 #define CORNERTURN_ARITHMETIC_INIT {sizeof(cornerturn_arithmetic), CORNERTURN_BITS, CORNERTURN_BITS, {1, 0}, {0, 0}, \
                                     0, 1, 0, CORNERTURN_NO_SECOND, {0}}
-#define CORNERTURN_OPERANDS_INIT {sizeof(cornerturn_operands), 0, 0, 0, 0, 0, 0, 0}
-#define CORNERTURN_OPTIONS_INIT {sizeof(cornerturn_options), CORNERTURN_DEVICE_AUTO, 0, {0, 0, 0}}
-#define CORNERTURN_TUNE_OPTIONS_INIT {sizeof(cornerturn_tune_options), CORNERTURN_DEVICE_AUTO, 0, 0.5, 0}
+#define CORNERTURN_OPERANDS_INIT {sizeof(cornerturn_operands), NULL, NULL, NULL, NULL, NULL, NULL, 0}
+#define CORNERTURN_OPTIONS_INIT {sizeof(cornerturn_options), CORNERTURN_DEVICE_AUTO, 0, {NULL, NULL, NULL}}
+#define CORNERTURN_TUNE_OPTIONS_INIT {sizeof(cornerturn_tune_options), CORNERTURN_DEVICE_AUTO, 0, 0.5, NULL}
 /* clang-format on */
 
 typedef struct cornerturn_plan cornerturn_plan;

@@ -26,8 +26,9 @@ enum class device : int {
 struct executor {
   void (*run)(void* context, int tasks, void (*body)(void* argument, int task), void* argument) = nullptr;
   void* context = nullptr;
-  // On the CPU, out of place: asked between the parts of a long call (16 MiB or one unit), by each thread that copies. After
-  // true the call copies no further part and returns as usual; dst is then unspecified. Null: the call is not cancelled
+  // On the CPU, out of place, but not by batches: asked before each part of a call (16 MiB read and written, or one unit), by each
+  // thread that copies. After true the call copies no further part and returns as usual; dst is then unspecified. Null: the call
+  // is not cancelled
   bool (*is_cancelled)(void* context) = nullptr;
 };
 
@@ -102,8 +103,8 @@ class plan {
   [[nodiscard]] std::int64_t bytes_moved() const noexcept;  // read once + written once
   // Returns the bytes that execute() needs there. automatic: on each device that the plan can run on, which need not be present
   // Errors  invalid_argument: `where` is no enumerator
-  // Cost    microseconds. 0 except in place. CPU: for a rectangle a twentieth of it or the size of the caches, and a few rows;
-  //         for many small squares at most half of an L2 cache a thread. GPU: for a rectangle a twentieth or 64 MiB, and 255 bytes
+  // Cost    microseconds. 0 except in place. CPU: for a rectangle at most a twentieth of it or the size of the caches, and a
+  //         few rows; for many small squares at most half of an L2 cache a thread. GPU: for a rectangle a twentieth or 64 MiB, and 255 bytes
   [[nodiscard]] std::int64_t workspace_bytes(device where = device::automatic) const;
 
  private:

@@ -26,10 +26,11 @@ struct tune_trial {
 };
 
 struct tune_result {
-  std::vector<tune_trial> trials;  // fastest first; later plans use trials[0]
-  const char* listed = "";         // the kernel whose offer is the cheapest
-  std::string machine;             // the CPU or the GPU
-  std::string file;                // the file that was written; "": none
+  std::vector<tune_trial>
+      trials;               // of rows less than 3 times as slow as the fastest; fastest first: later plans use it
+  const char* listed = "";  // the kernel whose offer is the cheapest
+  std::string machine;      // the CPU or the GPU
+  std::string file;         // the file that was written; "": none
 };
 
 // Effect  times every row that accepts the problem. Later plans for this problem, device and thread count use the
@@ -38,12 +39,13 @@ struct tune_result {
 // Stream  the measured work is ordered in the stream; the call synchronizes with it, so it must not be under capture
 // Errors  as plan::plan and plan::execute; invalid_argument: in_place or math is set; the file is no tuning file or cannot be
 //         written, which is tried before the measurement
-// Cost    two executions by each row, then by rows less than 3 times as long as the fastest: options.seconds, at least 3 each
+// Cost    two executions by each row, and two more by rows that take 3 times as long as the fastest; if each of them does, the row
+//         is not among the trials. Then options.seconds of executions by the others, at least 3 each
 tune_result tune(const problem& what, const void* src, void* dst, const tune_options& options = {},
                  void* stream = nullptr);
 
 // Effect  later plans use the rows that the file names. If the file named by CORNERTURN_TUNE_FILE exists, a process
-//         reads it before its first plan
+//         reads it before its first plan, without its malformed lines
 // Returns the number of findings in the file for rows of this build
 // Errors  invalid_argument: the file cannot be read or has a malformed line; then all findings of the file are ignored
 int load_tuning(const std::string& file);

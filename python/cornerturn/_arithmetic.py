@@ -229,7 +229,12 @@ def _framework_of(x: Any) -> _Framework:
 
 def _number(value: Any, name: str) -> complex:
     if isinstance(value, numbers.Complex) or getattr(value, "shape", None) == ():
-        return complex(value)
+        if getattr(value, "requires_grad", False):
+            raise ValueError(f"{name} requires a gradient, which arithmetic does not record. Wanted: a number, or {name}.detach()")
+        try:
+            return complex(value)
+        except OverflowError:
+            raise ValueError(f"{name} is an integer of {value.bit_length()} bits. Wanted: a number that fits a float64") from None
     raise TypeError(f"{name} is a {_kind(value)}. Wanted: a number")
 
 

@@ -27,7 +27,7 @@ class batch:
     out : iterable of arrays, optional
         One array for each item; see `matrix_transpose`. By default the batch allocates them.
     threads : int, default 0
-        CPU only: the maximum number of threads. 0 means one for each core that the process may use.
+        CPU only: the maximum number of threads; see `matrix_transpose`.
 
     Raises
     ------

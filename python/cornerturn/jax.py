@@ -192,7 +192,7 @@ def matrix_transpose(x: jax.Array) -> jax.Array:
     return _permuted(x, _core._resolve_axes(None, x.ndim))
 
 
-def rearrange(x: jax.Array, pattern: str, **sizes: int) -> jax.Array:
+def rearrange(x: jax.Array, pattern: str, /, **sizes: int) -> jax.Array:
     """Permute, split and join the axes by name, as in ``"b (h w) c -> b c h w", h=8``; see `cornerturn.rearrange`."""
     x = _array(x)
     if sizes or _core._splits_or_joins(pattern):

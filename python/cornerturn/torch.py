@@ -496,7 +496,7 @@ def matrix_transpose(x: torch.Tensor, *, out: torch.Tensor | None = None) -> tor
     return _operate(x, list(_core._resolve_axes(None, x.ndim)), out)
 
 
-def rearrange(x: torch.Tensor, pattern: str, *, out: torch.Tensor | None = None, **sizes: int) -> torch.Tensor:
+def rearrange(x: torch.Tensor, pattern: str, /, *, out: torch.Tensor | None = None, **sizes: int) -> torch.Tensor:
     """Permute, split and join the axes by name, as in ``"b (h w) c -> b c h w", h=8``; see `cornerturn.rearrange`."""
     if sizes or _splits_or_joins(pattern):
         _check_tensors(x, out)

@@ -15,11 +15,11 @@ This function copies the data into a packed array.
 Parameters
 ----------
 x : array
-    A NumPy, PyTorch, CuPy or JAX array, or an object with ``shape`` and
+    A NumPy, PyTorch, CuPy or JAX array, or an object with ``shape`` and ``__array__``,
     ``__cuda_array_interface__`` or ``__dlpack__``. It has two or more axes and any strides.
     Elements may have any type except Python objects. `x` is read directly, without a copy.
 out : array, optional
-    The array for the result, with the framework, device and element type of `x`, the shape of
+    The array for the result, with the framework and device of `x`, the shape and element type of
     the result and any strides. It may not share memory with `x`. After an exception of a signal
     handler, such as for Ctrl-C, its content is unspecified.
 stream : int or stream, optional
@@ -38,7 +38,7 @@ alpha, beta : number, default 1 and 0
 conj : bool, default False
     Take the complex conjugate of `x` first.
 second : array, optional
-    An array with the shape and the element type of the result. `beta` is 1 by default then.
+    An array with the shape and the element type of the result. `beta` must be given then.
 scale : float or array, optional
     Conversions to float8 only: a factor of the result before the conversion. On a GPU it is an
     array of one float32. Default: 1.
@@ -212,7 +212,7 @@ axes : sequence of int or str, optional
 out : array, optional
     The plan uses its strides; by default the result is a packed array.
 threads : int, optional
-    Maximum number of CPU threads; by default all threads of this process.
+    Maximum number of CPU threads; by default as in `matrix_transpose`.
 kernel : str, optional
     Forces the kernel with this name; for measurements.
 

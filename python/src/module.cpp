@@ -46,7 +46,7 @@ int limited(Py_ssize_t rank) { return static_cast<int>(std::clamp<Py_ssize_t>(ra
 [[noreturn]] void refuse_kind(nb::handle x, const char* name) {
   throw nb::type_error((std::string(name) + " is a " + kind_of(x) +
                         ". Wanted: an array of NumPy, PyTorch, CuPy or JAX, or an object with a shape and "
-                        "__cuda_array_interface__ or __dlpack__")
+                        "__array__, __cuda_array_interface__ or __dlpack__")
                            .c_str());
 }
 
@@ -242,6 +242,7 @@ planned make_plan(nb::handle x, nb::handle axes, nb::handle out, int threads,
   const door of_x(x);
   std::optional<door> of_out;
   if (!out.is_none()) of_out.emplace(out, "out");
+  if (numpy::is_array(x) && numpy::is_array(out)) numpy::check_equal_dtypes(x, out);
   if (of_x.is_described() || (of_out && of_out->is_described()))
     until_exit([&] { return nb::object(frameworks("check_plan")(x, out, threads, kernel)); });
   const view from = of_x.look();
@@ -250,6 +251,10 @@ planned make_plan(nb::handle x, nb::handle axes, nb::handle out, int threads,
   if (of_out) {
     to = of_out->look();
     check_shape(from, order, *to);
+    check_equal_types(of_x, *of_out);
+    if (to->element_bytes != from.element_bytes)
+      throw error(status::invalid_argument, "out has elements of " + std::to_string(to->element_bytes) +
+                                                " bytes, wanted " + std::to_string(from.element_bytes) + ", as x has");
   }
   return planned_of({from.extents, from.extents + from.rank}, from.element_bytes,
                     make_problem(from, order, to ? &*to : nullptr), order, from.where, threads, kernel.value_or(""));

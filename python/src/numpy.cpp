@@ -77,10 +77,7 @@ void check_out(nb::handle x, nb::handle out) {
   check_class(out, "out");
   check_meaning(x, "x", "A copy to out");
   check_target(out, "out");
-  if (!PyArray_EquivTypes(PyArray_DESCR(array(x)), PyArray_DESCR(array(out)))) {
-    throw error(status::invalid_argument,
-                "out has dtype " + dtype_text(out) + ", but x has " + dtype_text(x) + ". Wanted: equal dtypes");
-  }
+  check_equal_dtypes(x, out);
 }
 
 }  // namespace
@@ -91,6 +88,12 @@ bool is_exactly_array(nb::handle x) { return is_there() && PyArray_CheckExact(x.
 void check_array(nb::handle x, const char* name) {
   check_class(x, name);
   check_elements(x, name);
+}
+
+void check_equal_dtypes(nb::handle x, nb::handle out) {
+  if (PyArray_EquivTypes(PyArray_DESCR(array(x)), PyArray_DESCR(array(out)))) return;
+  throw error(status::invalid_argument,
+              "out has dtype " + dtype_text(out) + ", but x has " + dtype_text(x) + ". Wanted: equal dtypes");
 }
 
 void check_writable(nb::handle x, const char* name) {

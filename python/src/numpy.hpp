@@ -25,6 +25,9 @@ nb::object transpose_in_place(nb::handle x, int threads);
 // Errors  TypeError: elements are Python objects; x is masked
 void check_array(nb::handle x, const char* name);
 
+// Errors  ValueError. May run Python code, which compares types of other packages
+void check_equal_dtypes(nb::handle x, nb::handle out);
+
 // Errors  ValueError: x is read-only. May run Python code: some views of NumPy warn
 void check_writable(nb::handle x, const char* name);
 

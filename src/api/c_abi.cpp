@@ -96,12 +96,17 @@ cornerturn_tune_options read(const cornerturn_tune_options& given) {
   return read(given, "options", "CORNERTURN_TUNE_OPTIONS_INIT");
 }
 
+bool flag(int value, const char* name) {
+  if (value == 0 || value == 1) return value == 1;
+  throw error(status::invalid_argument, std::string(name) + " is " + std::to_string(value) + ", wanted 0 or 1");
+}
+
 cornerturn::problem from_c(const cornerturn_problem& at) {
   const cornerturn_problem given = read(at);
   cornerturn::problem what;
   what.element_bytes = given.element_bytes;
   what.rank = given.rank;
-  what.in_place = given.in_place != 0;
+  what.in_place = flag(given.in_place, "in_place");
   for (int k = 0; k < std::clamp(given.rank, 0, CORNERTURN_MAX_RANK); ++k) {
     what.axes[k] = {given.axes[k].extent, given.axes[k].src_stride, given.axes[k].dst_stride};
   }
@@ -116,9 +121,9 @@ cornerturn::problem from_c(const cornerturn_problem& at, const cornerturn_arithm
                .dst = static_cast<cornerturn::element_type>(math.dst),
                .alpha = {math.alpha[0], math.alpha[1]},
                .beta = {math.beta[0], math.beta[1]},
-               .conj = math.conj != 0,
-               .saturate = math.saturate != 0,
-               .scaled = math.scaled != 0,
+               .conj = flag(math.conj, "math.conj"),
+               .saturate = flag(math.saturate, "math.saturate"),
+               .scaled = flag(math.scaled, "math.scaled"),
                .second = static_cast<cornerturn::second_array>(math.second)};
   for (int k = 0; k < std::clamp(what.rank, 0, CORNERTURN_MAX_RANK); ++k) {
     what.axes[static_cast<std::size_t>(k)].second_stride = math.second_strides[k];

@@ -121,7 +121,11 @@ tune_result measured(const problem& what, const void* src, void* dst, const tune
     best = std::min(best, one.took[0]);
     return false;
   });
-  std::erase_if(all, [&](const candidate& one) { return one.took[0] > max_slowdown * best; });
+  std::erase_if(all, [&](candidate& one) {  // one run alone may be one that another process delayed
+    for (int again = 0; again < 2 && one.took[0] > max_slowdown * best; ++again)
+      one.took[0] = std::min(one.took[0], seconds_of(*one.how, src, dst, stream, watch.get()));
+    return one.took[0] > max_slowdown * best;
+  });
   if (all.empty()) throw error(status::internal, "no row of kernels.inc accepts a problem that a plan accepts");
 
   // 3

@@ -353,6 +353,14 @@ TEST(c_abi, wrong_enumerators_are_named) {
     expect_failure(cornerturn_plan_workspace_bytes(made, options.device, &bytes), CORNERTURN_INVALID_ARGUMENT,
                    {("device" + found).c_str()});
     cornerturn_plan_destroy(made);
+    cornerturn_problem marked = what;
+    marked.in_place = number;
+    expect_failure(cornerturn_plan_create(&marked, nullptr, nullptr, &plan), CORNERTURN_INVALID_ARGUMENT,
+                   {("in_place" + found).c_str(), "wanted 0 or 1"});
+    math = CORNERTURN_ARITHMETIC_INIT;
+    math.conj = number;
+    expect_failure(cornerturn_plan_create(&what, &math, nullptr, &plan), CORNERTURN_INVALID_ARGUMENT,
+                   {("math.conj" + found).c_str(), "wanted 0 or 1"});
     cornerturn_status code{};
     std::memcpy(&code, &number, sizeof number);
     EXPECT_STREQ(cornerturn_status_name(code), "unknown");

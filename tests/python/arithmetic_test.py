@@ -162,6 +162,7 @@ X = np.arange(12, dtype="f4").reshape(3, 4)
      "out has dtype float64, wanted float32"),
     (lambda: ct.matrix_transpose(X, out=np.zeros((3, 4), "f4"), alpha=2), ValueError, r"out has shape \(3, 4\), wanted \(4, 3\)"),
     (lambda: ct.matrix_transpose(X, second=np.zeros((4, 3), "f4")), ValueError, "second is given, but beta is not"),
+    (lambda: ct.matrix_transpose(X, alpha=10**400), ValueError, "alpha is an integer of 1329 bits. Wanted: a number that fits"),
     (lambda: ct.matrix_transpose(X, beta=0, second=np.zeros((3, 4), "f4")), ValueError, r"second has shape \(3, 4\)"),
     (lambda: ct.matrix_transpose(X, beta=1, second=np.zeros((3, 4), "f4")), ValueError, r"second has shape \(3, 4\), wanted \(4, 3\)"),
     (lambda: ct.matrix_transpose(X, beta=1, second=np.zeros((4, 3))), ValueError, "second has dtype float64, wanted float32"),

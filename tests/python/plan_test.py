@@ -86,6 +86,16 @@ def test_refuses_with_one_sentence(call, sentence):
     assert str(found.value) == sentence
 
 
+@pytest.mark.parametrize("out,sentence", [
+    (np.zeros((5, 4), "f4"), "out has dtype float32, but x has float64. Wanted: equal dtypes"),
+    (np.zeros((5, 4), "i8"), "out has dtype int64, but x has float64"),
+    (np.zeros((4, 5)), r"out has shape \(4, 5\), wanted \(5, 4\)"),
+], ids=str)
+def test_out_is_like_the_result(out, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        ct.plan(np.zeros((4, 5)), out=out)
+
+
 def test_takes_its_arguments_by_name():
     x = unique((30, 40), "f4")
     plan = ct.plan(x=x, axes="a b -> b a", threads=10**30)

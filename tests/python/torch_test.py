@@ -369,6 +369,7 @@ def test_arithmetic_is_seen_by_autograd():
 @pytest.mark.parametrize("call,kind,sentence", [
     (lambda: ct.matrix_transpose(torch.zeros(3, 4, requires_grad=True), alpha=2), ValueError,
      "x requires a gradient, which arithmetic does not record. Wanted: torch.no_grad"),
+    (lambda: ct.matrix_transpose(X, alpha=torch.tensor(3.0, requires_grad=True)), ValueError, "alpha requires a gradient"),
     (lambda: ct.matrix_transpose(X, beta=1, second=torch.zeros(4, 3, requires_grad=True)), ValueError, "second requires a gradient"),
     (lambda: torch.vmap(lambda x: ct.matrix_transpose(x, alpha=2))(torch.zeros(2, 3, 4)), ValueError,
      "x is in a transformation or has a tangent, which arithmetic does not support"),
@@ -417,3 +418,9 @@ def test_gradients_of_gradients():
     from torch._subclasses import FakeTensorMode
     with FakeTensorMode():
         assert ctt.permute_dims(torch.zeros(3, 4, requires_grad=True), (1, 0)).shape == (4, 3)
+
+
+@pytest.mark.parametrize("name", ["x", "pattern"])
+def test_sizes_may_have_the_names_of_parameters(name):
+    x = torch.arange(12.0).reshape(2, 6)
+    assert torch.equal(ctt.rearrange(x, f"b ({name} y) -> y b {name}", **{name: 2}), x.reshape(2, 2, 3).permute(2, 0, 1))
