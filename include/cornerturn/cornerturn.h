@@ -1,10 +1,7 @@
 /* The C ABI. Calls that can fail return a status; none throws. cornerturn_last_error() returns the sentence of this
    thread's last failure. problem.hpp and plan.hpp define the meaning of every field and call.
-
    Later versions may add fields at the end of a structure. Its size says which ones the program knows, so a structure starts
-   from its initializer:
-
-     cornerturn_problem problem = CORNERTURN_PROBLEM_INIT; */
+   from its initializer: cornerturn_problem problem = CORNERTURN_PROBLEM_INIT. */
 #ifndef CORNERTURN_CORNERTURN_H
 #define CORNERTURN_CORNERTURN_H
 
