@@ -67,7 +67,8 @@ void want(const void* pointer, const char* name) {
   if (pointer == nullptr) throw error(status::invalid_argument, std::string(name) + " is null");
 }
 
-// Returns the structure of a program that may know fewer fields than this library, or more. The others are 0.
+// Returns the fields that this library knows. The program may have a structure of a later version, with 0 in the fields behind
+// them. A shorter structure lacks a field: this is the first version with sizes.
 template <class T>
 T read(const T& given, const char* name, const char* initializer) {
   constexpr std::size_t most = 4 * sizeof(T);  // a number that is no size
@@ -184,6 +185,7 @@ cornerturn::problem permutation(int rank, const int64_t* extents, const int* axe
   return cornerturn::permute_problem({extents, count}, {axes, count}, element_bytes);
 }
 
+// In place if src is dst: the problem is made from the pointers.
 void execute_anywhere(cornerturn::problem what, const void* src, void* dst, void* stream) {
   what.in_place = src == dst;
   cornerturn::execute(what, src, dst, stream);
