@@ -44,12 +44,12 @@ ladder::matrix_shape matrix_of(const std::vector<std::int64_t>& shape) {
 
 std::int64_t bytes_of(const explain_options& options) { return options.element_bytes > 0 ? options.element_bytes : 4; }
 
-// The library's own kernels are known by their names too: cuda_tile_b4_64x64_r4_xor is 90_register_block of 4 bytes.
+// The library's own kernels are known by their names too: gpu_tile_b4_64x64_r4_xor is 90_register_block of 4 bytes.
 const ladder::description* production_rung(const std::string& name) {
   for (const int word_bytes : {1, 2, 4, 8}) {
     const ladder::description* const rung = ladder::find_rung("90_register_block", word_bytes);
     const std::string row =
-        fmt::format("cuda_tile_b{}_{}x{}_r{}_xor", word_bytes, rung->tile_rows, rung->tile_cols, 16 / word_bytes);
+        fmt::format("gpu_tile_b{}_{}x{}_r{}_xor", word_bytes, rung->tile_rows, rung->tile_cols, 16 / word_bytes);
     if (name == row) return rung;
   }
   return nullptr;

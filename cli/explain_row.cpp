@@ -27,7 +27,7 @@ struct row_problem {
   std::string named;  // for sentences: "2x64x128, axes 0,2,1"
 };
 
-// The element bytes of --bytes, or those in the row's name: cuda_gather_b4.
+// The element bytes of --bytes, or those in the row's name: gpu_gather_b4.
 std::int64_t element_bytes_of(const explain_options& options) {
   if (options.element_bytes > 0) return options.element_bytes;
   std::int64_t bytes = 0;

@@ -1,4 +1,4 @@
-// 90 register block: the library's own kernel, by include. Its name in the plan is cuda_tile_*_xor.
+// 90 register block: the library's own kernel, by include. Its name in the plan is gpu_tile_*_xor.
 //
 // Against 55: a thread loads V pieces of consecutive rows, a V x V block, and transposes it in registers. Shared memory
 // is then stored and loaded in whole pieces of 16 bytes. A side of the tile has 256 bytes or more. Consecutive blocks

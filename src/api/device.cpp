@@ -8,7 +8,6 @@
 
 #include "base/checked.hpp"
 #include "cornerturn/error.hpp"
-#include "kernels/kernel.hpp"
 
 namespace cornerturn::api {
 namespace {
@@ -55,14 +54,16 @@ void check_enumerator(device on) {
                                             ", which is no device. Wanted: auto, cpu, cuda or hip");
 }
 
+bool has_rows(device backend) noexcept {
+  return std::ranges::any_of(kernels::all(), [backend](const kernels::kernel& row) {
+    return kernels::is_present(row) && backend_of(row) == backend;
+  });
+}
+
 // A backend is absent if the list has no rows of it, or the machine has no device for it.
 void check_device(device on, int threads) {
   check_enumerator(on);
-  bool rows = on == device::automatic;
-  for (const kernels::kernel& one : kernels::all()) {
-    rows = rows || (kernels::is_present(one) && std::string_view(one.backend) == name(on));
-  }
-  if (!rows) {
+  if (on != device::automatic && !has_rows(on)) {
     throw error(status::no_device, std::string("device is ") + name(on) + ", but this build has no " + name(on) +
                                        " kernels. Wanted: auto or cpu");
   }

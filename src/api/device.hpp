@@ -3,6 +3,7 @@
 
 #include "cornerturn/plan.hpp"
 #include "kernels/gpu/device.hpp"
+#include "kernels/kernel.hpp"
 #include "map/canonical.hpp"
 
 namespace cornerturn::api {
@@ -12,6 +13,14 @@ inline constexpr int on_current_gpu = -2;
 
 // "auto", "cpu", ...
 [[nodiscard]] const char* name(device on) noexcept;
+
+// The backend of the GPU rows.
+inline constexpr device gpu_backend = device::cuda;
+[[nodiscard]] inline device backend_of(const kernels::kernel& row) noexcept {
+  return kernels::is_of_gpu(row) ? gpu_backend : device::cpu;
+}
+// True if this build can run rows of that backend.
+[[nodiscard]] bool has_rows(device backend) noexcept;
 
 // Errors  invalid_argument: the number is none of the enumerators
 void check_enumerator(device on);

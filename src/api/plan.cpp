@@ -95,9 +95,9 @@ device device_of(device on, const char* kernel) {
                 "kernel is \"" + std::string(kernel) +
                     "\", which is not the name of a kernel. Wanted: a name that `cornerturn kernels` lists");
   }
-  const device its = kernels::is_of_gpu(*row) ? device::cuda : device::cpu;
+  const device its = api::backend_of(*row);
   if (on != device::automatic && on != its) {
-    throw error(status::invalid_argument, "kernel is \"" + std::string(kernel) + "\", which is a " + row->backend +
+    throw error(status::invalid_argument, "kernel is \"" + std::string(kernel) + "\", which is a " + api::name(its) +
                                               " kernel, but the device is " + api::name(on) + ". Wanted: a kernel of " +
                                               api::name(on));
   }

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "api/device.hpp"
 #include "api/guard.hpp"
 #include "api/simd_name.hpp"
 #include "base/machine.hpp"
@@ -36,9 +37,7 @@ std::vector<backend_info> all_backends() {
   std::vector<backend_info> known = {
       {device::cpu, "cpu", false, ""}, {device::cuda, "cuda", false, ""}, {device::hip, "hip", false, ""}};
   for (backend_info& one : known) {
-    for (const kernels::kernel& row : kernels::all()) {
-      one.present = one.present || (kernels::is_present(row) && one.name == row.backend);
-    }
+    one.present = api::has_rows(one.id);
     if (!one.present) {
       one.detail = "this build has no " + one.name + " kernels";
     } else if (one.id == device::cuda) {
@@ -60,7 +59,8 @@ std::vector<backend_info> all_backends() {
 std::vector<kernel_info> all_kernels() {
   std::vector<kernel_info> rows;
   for (const kernels::kernel& one : kernels::all()) {
-    if (kernels::is_present(one)) rows.push_back({one.name, one.backend, one.family, one.element_bytes, one.note});
+    if (!kernels::is_present(one)) continue;
+    rows.push_back({one.name, api::name(api::backend_of(one)), one.family, one.element_bytes, one.note});
   }
   return rows;
 }

@@ -3,7 +3,7 @@
 // The file is text with a line for each finding. Lines that begin with # are comments:
 //
 //   cornerturn-tuning 1
-//   cuda_box_b4 threads=0 seconds=1.25e-04 problem=4/700:1:1000/1000:700:1 align=16 limit=0 on=NVIDIA H200
+//   gpu_box_b4 threads=0 seconds=1.25e-04 problem=4/700:1:1000/1000:700:1 align=16 limit=0 on=NVIDIA H200
 //
 // problem: the canonical form, as word bytes and extent:src stride:dst stride of each axis.
 // limit: the thread limit of the call. threads: the threads that the winner uses.

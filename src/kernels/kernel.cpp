@@ -23,7 +23,6 @@ namespace {
 #endif
 #define GPU_TABLE_ROW(row_name, row_family, row_kind, src_bytes, dst_bytes, rows, cols, shared, launch_limits, text) \
   {.name = #row_name,                                                                                                \
-   .backend = "cuda",                                                                                                \
    .family = #row_family,                                                                                            \
    .kind = row_kind,                                                                                                 \
    .element_bytes = src_bytes,                                                                                       \
@@ -39,7 +38,6 @@ namespace {
 
 #define CPU_TABLE_ROW(row_name, row_family, row_kind, answer, bytes, text) \
   {.name = #row_name,                                                      \
-   .backend = "cpu",                                                       \
    .family = #row_family,                                                  \
    .kind = row_kind,                                                       \
    .element_bytes = bytes,                                                 \
@@ -88,8 +86,15 @@ const char* name(bound limit) noexcept {
 std::span<const kernel> all() noexcept { return table; }
 
 const kernel* find(std::string_view name) noexcept {
+  const bool is_old = name.starts_with("cuda_");
+  if (is_old) name.remove_prefix(5);
   for (const kernel& one : table) {
-    if (name == one.name) return &one;
+    std::string_view its = one.name;
+    if (is_old) {
+      if (!its.starts_with("gpu_")) continue;
+      its.remove_prefix(4);
+    }
+    if (name == its) return &one;
   }
   return nullptr;
 }

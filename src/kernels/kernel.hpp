@@ -49,7 +49,6 @@ using describe_function = std::string (*)(const offer& made);
 
 struct kernel {
   const char* name;
-  const char* backend;
   const char* family;
   row_kind kind;
   int element_bytes;      // 0: any
@@ -68,7 +67,9 @@ struct kernel {
 // Every row of every backend. In a build without a backend, its rows have a null `launch`, and the planner still asks
 // them.
 [[nodiscard]] std::span<const kernel> all() noexcept;
-[[nodiscard]] const kernel* find(std::string_view name) noexcept;  // null when no row has that name
+// Returns null when no row has that name. A GPU row is found by its name of version 0.1 too, which begins with cuda_ instead of
+//         gpu_: tuning files may have it
+[[nodiscard]] const kernel* find(std::string_view name) noexcept;
 
 // True if this build can run the row.
 [[nodiscard]] inline bool is_present(const kernel& row) noexcept { return row.run != nullptr || row.launch != nullptr; }

@@ -12,7 +12,7 @@
 
 namespace cornerturn::planning {
 
-// The rows that are asked: CPU rows if the target has a CPU, else CUDA rows.
+// The rows that are asked: CPU rows if the target has a CPU, else GPU rows.
 struct request {
   kernels::row_kind kind = kernels::row_kind::move;
   std::string_view kernel = {};  // this row only; empty: all but the oracles of the tests

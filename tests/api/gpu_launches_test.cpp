@@ -51,7 +51,7 @@ class gpu_launches : public ::testing::Test {
 
 TEST_F(gpu_launches, names_the_forced_row_its_blocks_and_its_arrays) {
   for (const std::string_view row : gpu_rows()) {
-    if (!row.starts_with("cuda_tile_b4") || row.ends_with("_fused")) continue;
+    if (!row.starts_with("gpu_tile_b4") || row.ends_with("_fused")) continue;
     const std::vector<told> all = launches_of(transpose_problem(128, 256, 4), std::string(row));
     ASSERT_EQ(all.size(), 1U);
     EXPECT_EQ(all[0].row, row);
@@ -75,7 +75,7 @@ TEST_F(gpu_launches, a_rectangle_in_place_starts_several) {
 }
 
 TEST_F(gpu_launches, refuse_what_no_row_moves) {
-  EXPECT_THROW(launches_of(transpose_problem(3, 5, 4), "cuda_no_such_row"), error);
+  EXPECT_THROW(launches_of(transpose_problem(3, 5, 4), "gpu_no_such_row"), error);
   const std::vector<std::string_view> rows = gpu_rows();
   EXPECT_EQ(std::set<std::string_view>(rows.begin(), rows.end()).size(), rows.size());
   const auto of_16 = std::find_if(rows.begin(), rows.end(), [](std::string_view row) { return row.ends_with("_b16"); });

@@ -82,7 +82,7 @@ TEST(gpu_plan, with_math_has_a_way_for_pointers_that_are_multiples_of_their_elem
   const gpu_plan made = choose_variants(what, h200, "");
   EXPECT_EQ(made.element_aligned.alignment, 8);
   ASSERT_NE(made.element_aligned.chosen.row, nullptr);
-  EXPECT_STREQ(made.element_aligned.chosen.row->name, "cuda_apply_b8_b4_unaligned");
+  EXPECT_STREQ(made.element_aligned.chosen.row->name, "gpu_apply_b8_b4_unaligned");
   const auto alignment = [&](std::uintptr_t src, std::uintptr_t dst, std::uintptr_t second = 0) {
     return alignment_of(made.aligned.form, {.src = reinterpret_cast<const void*>(src),
                                             .dst = reinterpret_cast<void*>(dst),
@@ -94,7 +94,7 @@ TEST(gpu_plan, with_math_has_a_way_for_pointers_that_are_multiples_of_their_elem
   EXPECT_EQ(alignment(4096, 8192, 16384 + 4), 8);
   EXPECT_EQ(alignment(4096 + 4, 8192), 4);
   EXPECT_EQ(alignment(4096, 8192, 16384 + 2), 2);
-  EXPECT_STREQ(choose_variant(what, h200, 4, "").chosen.row->name, "cuda_apply_b8_any");
+  EXPECT_STREQ(choose_variant(what, h200, 4, "").chosen.row->name, "gpu_apply_b8_any");
 }
 
 TEST(gpu_plan, no_choice_wants_more_shared_memory_than_a_block_may_have) {
@@ -125,18 +125,18 @@ TEST(gpu_plan, explain_tells_the_tile_the_order_and_the_device) {
   const std::string text = explained(transpose_problem(4096, 8192, 4), "");
   expect_parts(text,
                {"device     A GPU, sm_90, 132 multiprocessors, costs of \"", "pointers   multiples of 16 bytes",
-                "pointers   multiples of 4 bytes only", "kernel     cuda_", "reason     ", "offers     ", "(chosen)",
+                "pointers   multiples of 4 bytes only", "kernel     gpu_", "reason     ", "offers     ", "(chosen)",
                 "tile       ", "rows x", "order", "blocks, ", "bytes of shared memory each, of 232448"});
   const std::string wide = explained(transpose_problem(4096, 8192, 16), "");
   EXPECT_EQ(wide.find("only"), std::string::npos) << "16-byte elements have one way\n" << wide;
-  expect_parts(explained(transpose_problem(64, 64, 4), "cuda_gather_b4"),
-               {"cuda_gather_b4", "box        ", "runs of", "lines of", "words in dst"});
-  expect_parts(explained(permuted({5, 6, 1024}, {1, 0, 2}, 4), ""), {"cuda_copy_b4_runs", "runs       30 of"});
+  expect_parts(explained(transpose_problem(64, 64, 4), "gpu_gather_b4"),
+               {"gpu_gather_b4", "box        ", "runs of", "lines of", "words in dst"});
+  expect_parts(explained(permuted({5, 6, 1024}, {1, 0, 2}, 4), ""), {"gpu_copy_b4_runs", "runs       30 of"});
   expect_parts(explained(transpose_problem(0, 64, 4), ""), {"no elements"});
 }
 
 TEST(gpu_plan, a_row_that_cannot_move_it_is_none) {
-  const gpu_plan made = choose_variants(transpose_problem(64, 64, 4), h200, "cuda_gather_b8");
+  const gpu_plan made = choose_variants(transpose_problem(64, 64, 4), h200, "gpu_gather_b8");
   EXPECT_EQ(made.aligned.chosen.row, nullptr);
   expect_parts(explain(transpose_problem(64, 64, 4), made, h200), {"kernel     none"});
 }
@@ -146,7 +146,7 @@ TEST(gpu_plan, moves_in_place_what_trades_places) {
   what.in_place = true;
   const gpu_plan made = choose_variants(what, h200, "");
   expect_parts(explain(what, made, h200),
-               {"cuda_swap_b4_64x64_r4_xor", "cuda_swap_b4_unaligned", "in place   tiles of 64 x 64"});
+               {"gpu_swap_b4_64x64_r4_xor", "gpu_swap_b4_unaligned", "in place   tiles of 64 x 64"});
   problem rectangle = transpose_problem(640, 480, 4);
   rectangle.in_place = true;
   expect_parts(explained(rectangle, ""), {"the rectangle is small", "from the workspace", "passes     2"});
@@ -157,13 +157,13 @@ TEST(gpu_plan, moves_rectangles_in_place_by_programs) {
   what.in_place = true;
   const gpu_plan made = choose_variants(what, h200, "");
   expect_parts(explain(what, made, h200),
-               {"cuda_cycles_b1: ", "strips of rows", "program    1 time", " to the workspace", "cycles     ",
+               {"gpu_cycles_b1: ", "strips of rows", "program    1 time", " to the workspace", "cycles     ",
                 " items of ", "passes     2", "workspace  "});
   ASSERT_NE(made.element_aligned.rectangle, nullptr);
   EXPECT_EQ(made.aligned.rectangle->workspace_bytes, made.element_aligned.rectangle->workspace_bytes);
-  EXPECT_STREQ(choose_variant(what, h200, 4, "cuda_cycles_b1").chosen.row->name, "cuda_cycles_b1");
-  EXPECT_EQ(choose_variant(what, h200, 4, "cuda_cycles_b1_short").chosen.row, nullptr);
-  EXPECT_EQ(choose_variant(what, h200, 16, "cuda_swap_b4_64x64_r4_xor").chosen.row, nullptr);
+  EXPECT_STREQ(choose_variant(what, h200, 4, "gpu_cycles_b1").chosen.row->name, "gpu_cycles_b1");
+  EXPECT_EQ(choose_variant(what, h200, 4, "gpu_cycles_b1_short").chosen.row, nullptr);
+  EXPECT_EQ(choose_variant(what, h200, 16, "gpu_swap_b4_64x64_r4_xor").chosen.row, nullptr);
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ std::string refusal(const problem& what, const offer_options& options) {
 TEST(offers, are_sorted_and_say_what_binds_them) {
   const std::vector<plan_offer> all = offers(transpose_problem(8192, 8192, 4), h200);
   ASSERT_GE(all.size(), 3U);
-  EXPECT_EQ(std::string_view(all[0].kernel), "cuda_tile_b4_64x64_r4_xor");
+  EXPECT_EQ(std::string_view(all[0].kernel), "gpu_tile_b4_64x64_r4_xor");
   EXPECT_STREQ(all[0].bound, "DRAM");
   for (std::size_t k = 0; k < all.size(); ++k) {
     EXPECT_GT(all[k].time, 0.8) << all[k].kernel << ": no kernel is faster than a copy";
@@ -67,7 +67,7 @@ TEST(offers, of_unaligned_pointers_have_no_aligned_tile) {
 
 TEST(offers, explain_marks_one_as_chosen) {
   const std::string text = explain(transpose_problem(8192, 8192, 4), h200);
-  EXPECT_NE(text.find("cuda_tile_b4_64x64_r4_xor  (chosen)"), std::string::npos) << text;
+  EXPECT_NE(text.find("gpu_tile_b4_64x64_r4_xor  (chosen)"), std::string::npos) << text;
   EXPECT_NE(text.find("H200, sm_90, 132 multiprocessors"), std::string::npos) << text;
 }
 

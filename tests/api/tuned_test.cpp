@@ -58,17 +58,25 @@ TEST_F(tuned, the_file_holds_one_line_for_each_key_and_keeps_the_rest) {
             "cornerturn-tuning 1\n"
             "cpu_gather threads=1 seconds=0.001 problem=4/50:1:30/30:50:1 align=0 limit=2 on=A CPU, really\n");
   std::ofstream(file, std::ios::app)
-      << "# mine\n\ncuda_of_tomorrow threads=0 seconds=1 problem=4 align=16 limit=0 on=X\n";
+      << "# mine\n\ngpu_of_tomorrow threads=0 seconds=1 problem=4 align=16 limit=0 on=X\n";
   write_tuned(file, key(3), {"cpu_stream_lines_b4", 2, 2e-3});
   write_tuned(file, key(), {"cpu_register_tile_b4", 2, 5e-4});
   const std::string now = text();
   EXPECT_NE(now.find("# mine\n"), std::string::npos);
-  EXPECT_NE(now.find("cuda_of_tomorrow"), std::string::npos);
+  EXPECT_NE(now.find("gpu_of_tomorrow"), std::string::npos);
   EXPECT_EQ(now.find("cpu_gather"), std::string::npos) << now;
   EXPECT_EQ(read_tuned(file), 2) << "a row that this build does not have is passed over";
   EXPECT_STREQ(find_tuned(key()).kernel, "cpu_register_tile_b4");
   EXPECT_STREQ(find_tuned(key(3)).kernel, "cpu_stream_lines_b4");
   EXPECT_EQ(find_tuned(key(3)).threads, 2);
+}
+
+TEST_F(tuned, a_file_with_old_names_of_gpu_rows_is_read) {
+  write(
+      "cornerturn-tuning 1\n"
+      "cuda_copy_b16 threads=0 seconds=1 problem=4/50:1:30/30:50:1 align=0 limit=2 on=A CPU, really\n");
+  EXPECT_EQ(read_tuned(file), 1);
+  EXPECT_STREQ(find_tuned(key()).kernel, "gpu_copy_b16");
 }
 
 TEST_F(tuned, a_file_that_is_none_is_refused_whole) {

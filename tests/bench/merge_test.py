@@ -31,7 +31,7 @@ def case(name, share, place=None, peer=1000.0, wrong=""):
                   one("copy_b", "roof", 3000.0), one("cublas_geam", "peer", peer)]
     return {"name": name, "set": name.split("/")[0], "shape": name.split("/")[2], "element_bytes": 4, "extents": [8, 8],
             "axes": [1, 0], "note": "", "bytes": BYTES, "hot": False, "threads": 0, "pairs": 3, "other_cpus": 0,
-            "kernel": "cuda_tile_b4_64x64_r4_xor", "share": spread(share), "contenders": contenders,
+            "kernel": "gpu_tile_b4_64x64_r4_xor", "share": spread(share), "contenders": contenders,
             "place_shares": {"lowest": place or share, "median": share, "highest": share}, "device": "cuda:0"}
 
 
@@ -118,7 +118,7 @@ class Bars(unittest.TestCase):
         own = merge.merged(five(0.97, 0.97, 0.97, 0.97, 0.91), [])["cornerturn"]
         lines, missed = merge.check(own)
         self.assertTrue(missed, "one process below the bar of the worst process")
-        self.assertTrue(any("0.910  pow2/b4/8192x8192  [cuda_tile" in line for line in lines), lines)
+        self.assertTrue(any("0.910  pow2/b4/8192x8192  [gpu_tile" in line for line in lines), lines)
         low = verdicts(merge.merged(five(*[0.95] * 5), [])["cornerturn"])
         self.assertEqual((low["pow2 mean"]), "MISSED")
 

@@ -215,12 +215,12 @@ TEST(random_cases, without_a_range_sizes_are_those_of_the_machine) {
 
 TEST(kernel_names, come_from_the_part_of_the_explanation_for_the_alignment) {
   const std::string both =
-      "device     x\npointers   multiples of 16 bytes\nkernel     cuda_wide: a note\nline 1     x\n"
-      "pointers   multiples of 4 bytes only\nkernel     cuda_narrow: kernel     of: notes\nline 2     x\n";
-  EXPECT_EQ(kernel_in(both, "cuda_wide", 16), "cuda_wide");
-  EXPECT_EQ(kernel_in(both, "cuda_wide", 4), "cuda_narrow");
-  const std::string single = "pointers   multiples of 16 bytes\nkernel     cuda_wide: a note\n";
-  EXPECT_EQ(kernel_in(single, "cuda_wide", 8), "cuda_wide");
+      "device     x\npointers   multiples of 16 bytes\nkernel     gpu_wide: a note\nline 1     x\n"
+      "pointers   multiples of 4 bytes only\nkernel     gpu_narrow: kernel     of: notes\nline 2     x\n";
+  EXPECT_EQ(kernel_in(both, "gpu_wide", 16), "gpu_wide");
+  EXPECT_EQ(kernel_in(both, "gpu_wide", 4), "gpu_narrow");
+  const std::string single = "pointers   multiples of 16 bytes\nkernel     gpu_wide: a note\n";
+  EXPECT_EQ(kernel_in(single, "gpu_wide", 8), "gpu_wide");
   EXPECT_EQ(kernel_in("kernel     cpu_copy: x\n", "cpu_copy", 1), "cpu_copy");
 }
 

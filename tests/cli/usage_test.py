@@ -240,17 +240,17 @@ class Usage(Case):
         self.assertIn("names axis 0 twice", done.stderr)
 
     def test_explain_of_a_gpu_row(self):
-        done = self.run_command("explain", "cuda_no_such_row", code=2)
-        self.assertIn('"cuda_no_such_row" is no kernel', done.stderr)
-        done = self.run_command("explain", "cuda_tile_b4_64x64_r4_xr", code=2)
-        self.assertIn("did you mean cuda_tile_b4_64x64_r4_xor?", done.stderr)
-        row = "cuda_tile_b4_64x64_r4_xor"
+        done = self.run_command("explain", "gpu_no_such_row", code=2)
+        self.assertIn('"gpu_no_such_row" is no kernel', done.stderr)
+        done = self.run_command("explain", "gpu_tile_b4_64x64_r4_xr", code=2)
+        self.assertIn("did you mean gpu_tile_b4_64x64_r4_xor?", done.stderr)
+        row = "gpu_tile_b4_64x64_r4_xor"
         words = ["explain", row, "--shape", "2x64x128", "--axes", "0,2,1"]
         done = subprocess.run([COMMAND, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
         if b"cannot count a row" in done.stderr:
             self.skipTest("this build was not made by g++, or with a sanitizer")
-        fused = self.run_command("explain", "cuda_tile_b4_64x64_r4_xor_fused").stdout
-        self.assertTrue(fused.startswith("cuda_tile_b4_64x64_r4_xor_fused: "), fused)
+        fused = self.run_command("explain", "gpu_tile_b4_64x64_r4_xor_fused").stdout
+        self.assertTrue(fused.startswith("gpu_tile_b4_64x64_r4_xor_fused: "), fused)
         lines = self.run_command("explain", row).stdout.splitlines()
         self.assertRegex(lines[0], f"^{row}: 2048x2048, elements of 4 bytes, on sm_90 ")
         self.assertEqual(lines[1], "90_register_block of the ladder is this kernel.")
@@ -271,7 +271,7 @@ class Usage(Case):
         done = self.run_command("explain", row, "--shape", "2x63x65", "--axes", "0,2,1", code=2)
         self.assertIn("cannot move", done.stderr)
         self.run_command("explain", row, "--shape", "64x64x3", "--svg", "x.svg", code=2)
-        done = self.run_command("explain", "cuda_gather_b4", "--shape", "64x64", "--bytes", "1", code=2)
+        done = self.run_command("explain", "gpu_gather_b4", "--shape", "64x64", "--bytes", "1", code=2)
         self.assertIn("axes 1,0, elements of 1 byte: ", done.stderr)
 
     def test_explain_knows_every_kernel(self):

@@ -324,7 +324,7 @@ TEST_F(cuda_apply_speed, small_ones_in_a_graph) {
   const user_stream stream;
   timer clock;
   const problem what = problem_of({"", 512, 512, {.src = f16, .dst = e4m3, .scaled = true}});
-  for (const char* row : {static_cast<const char*>(nullptr), "cuda_apply_b2_b1_128x128_r8_xor", "cuda_apply_b2_any"}) {
+  for (const char* row : {static_cast<const char*>(nullptr), "gpu_apply_b2_b1_128x128_r8_xor", "gpu_apply_b2_any"}) {
     speed_bench here(what);
     const plan how(what, {.device = device::cuda, .threads = 0, .parallel = {}, .kernel = row});
     cudaGraph_t graph = nullptr;

@@ -134,7 +134,7 @@ TEST_F(cuda_apply, every_pair_of_types_on_shapes_of_all_kinds) {
       const problem what = with_second(with_math(shape, any_math(roll, types), bits, roll), roll);
       const math_bench::placing where = any_place(roll, what);
       failures += !give(what, nullptr, where, roll);
-      const std::string any = "cuda_apply_any_b" + std::to_string(what.element_bytes);
+      const std::string any = "gpu_apply_any_b" + std::to_string(what.element_bytes);
       failures += !give(what, any.c_str(), where, roll);
     }
   }
@@ -297,7 +297,7 @@ TEST_P(cuda_conversions, have_the_bits_of_the_reference) {
       plan(what, by_reference()).execute(host);
       const std::string sizes = std::to_string(src_bytes) + "_b" + std::to_string(dst_bytes);
       for (const std::string& row :
-           {std::string(), "cuda_apply_shift_b" + sizes, "cuda_apply_any_b" + std::to_string(src_bytes)}) {
+           {std::string(), "gpu_apply_shift_b" + sizes, "gpu_apply_any_b" + std::to_string(src_bytes)}) {
         if (!row.empty() && kernels::find(row) == nullptr) continue;
         const plan how(what, on_cuda(row.empty() ? nullptr : row.c_str()));
         ASSERT_CUDA(cudaMemset(to.get(), 0x5a, dst_size));

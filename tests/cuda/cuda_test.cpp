@@ -365,12 +365,12 @@ TEST(cuda_execute, refuses_what_the_cpu_refuses) {
   expect_error(status::overlap, {"src and dst overlap"}, [&] { how.execute(memory.get(), memory.get() + 128); });
   expect_error(status::invalid_argument, {"src is null"}, [&] { how.execute(nullptr, memory.get()); });
   EXPECT_NO_THROW(plan(transpose_problem(0, 64, 4), on_cuda()).execute(nullptr, nullptr));
-  expect_error(status::invalid_argument, {"cuda_gather_b4", "the device is cpu"}, [] {
+  expect_error(status::invalid_argument, {"gpu_gather_b4", "the device is cpu"}, [] {
     plan(transpose_problem(64, 64, 4),
-         {.device = device::cpu, .threads = 0, .parallel = {}, .kernel = "cuda_gather_b4"});
+         {.device = device::cpu, .threads = 0, .parallel = {}, .kernel = "gpu_gather_b4"});
   });
-  expect_error(status::invalid_argument, {"cuda_gather_b8", "does not accept this problem"},
-               [] { plan(transpose_problem(64, 64, 4), on_cuda("cuda_gather_b8")); });
+  expect_error(status::invalid_argument, {"gpu_gather_b8", "does not accept this problem"},
+               [] { plan(transpose_problem(64, 64, 4), on_cuda("gpu_gather_b8")); });
 }
 
 TEST(cuda_execute, a_launch_that_fails_says_so_once) {
@@ -382,7 +382,7 @@ TEST(cuda_execute, a_launch_that_fails_says_so_once) {
   // Waiting for a stream breaks its capture, and what is started on it afterwards fails.
   EXPECT_NE(cudaStreamSynchronize(stream.get()), cudaSuccess);
   static_cast<void>(cudaGetLastError());
-  expect_error(status::device_error, {"did not start", "cuda_"},
+  expect_error(status::device_error, {"did not start", "gpu_"},
                [&] { how.execute(memory.get(), memory.get() + (1 << 15), stream.get()); });
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
   cudaGraph_t graph = nullptr;

@@ -78,7 +78,7 @@ class cuda_rectangle : public ::testing::Test {
 };
 
 // Arrays of up to 64 MiB go through the workspace unless their row is forced.
-constexpr const char* by_strips = "cuda_cycles_b1";
+constexpr const char* by_strips = "gpu_cycles_b1";
 
 TEST_F(cuda_rectangle, of_every_kind) {
   const struct {
@@ -191,7 +191,7 @@ TEST_F(cuda_rectangle, many_times_over) {
   const problem what = placed(transpose_problem(2520, 1777, 4));
   const problem back = placed(transpose_problem(1777, 2520, 4));
   device_place place(what, 0);
-  const plan how(what, on_cuda("cuda_cycles_b1")), other(back, on_cuda("cuda_cycles_b1"));
+  const plan how(what, on_cuda("gpu_cycles_b1")), other(back, on_cuda("gpu_cycles_b1"));
   const user_stream stream;
   for (int k = 0; k < 200; ++k) {
     how.execute(place.data(), place.data(), stream.get());

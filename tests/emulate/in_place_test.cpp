@@ -125,7 +125,7 @@ TEST(emulated_in_place_list, unaligned_squares_of_every_side) {
   for (const std::int64_t element_bytes : {1, 2, 3, 4, 6, 8, 12, 16, 24}) {
     const std::int64_t word = element_bytes & -element_bytes;
     gpu_setting setting;
-    setting.row = "cuda_swap_b" + std::to_string(word) + "_unaligned";
+    setting.row = "gpu_swap_b" + std::to_string(word) + "_unaligned";
     setting.alignment = word;
     const gpu_way usual = plan_of(placed(transpose_problem(10007, 10007, element_bytes)), setting);
     ASSERT_EQ(usual.chosen.row->name, setting.row);

@@ -134,68 +134,68 @@ problem permuted(const std::vector<std::int64_t>& extents, const std::vector<int
 constexpr std::int64_t beyond = std::int64_t{1} << 31;
 
 TEST(emulated_large, tiles) {
-  expect_moved(transpose_problem(70000, 70000, 1), "cuda_tile_b1_");
-  expect_moved(transpose_problem(40000, 60000, 4), "cuda_tile_b4_");
-  expect_moved(transpose_problem(60000, 40000, 8), "cuda_tile_b8_");
-  expect_moved(permuted({300, 16, 40, 800, 160}, {3, 4, 1, 2, 0}, 2), "cuda_tile_b2_");
+  expect_moved(transpose_problem(70000, 70000, 1), "gpu_tile_b1_");
+  expect_moved(transpose_problem(40000, 60000, 4), "gpu_tile_b4_");
+  expect_moved(transpose_problem(60000, 40000, 8), "gpu_tile_b8_");
+  expect_moved(permuted({300, 16, 40, 800, 160}, {3, 4, 1, 2, 0}, 2), "gpu_tile_b2_");
 }
 
 TEST(emulated_large, unaligned_tiles) {
-  expect_moved(transpose_problem(65537, 65539, 1), "cuda_unaligned_tile_b1_128x256");
-  expect_moved(transpose_problem(60001, 40003, 4), "cuda_unaligned_tile_b4_128x64");
-  expect_moved(transpose_problem(40003, 60001, 8), "cuda_unaligned_tile_b8_64x64");
-  expect_moved_by(permuted({7, 13, 77, 1001, 333}, {4, 3, 0, 2, 1}, 2), "cuda_unaligned_tile_b2_128x128_fused");
+  expect_moved(transpose_problem(65537, 65539, 1), "gpu_unaligned_tile_b1_128x256");
+  expect_moved(transpose_problem(60001, 40003, 4), "gpu_unaligned_tile_b4_128x64");
+  expect_moved(transpose_problem(40003, 60001, 8), "gpu_unaligned_tile_b8_64x64");
+  expect_moved_by(permuted({7, 13, 77, 1001, 333}, {4, 3, 0, 2, 1}, 2), "gpu_unaligned_tile_b2_128x128_fused");
 }
 
 TEST(emulated_large, narrow_tiles) {
-  expect_moved(transpose_problem((beyond + 4096) / 16, 16, 4), "cuda_tall_skinny_b4_");
-  expect_moved(transpose_problem(16, (beyond + 4096) / 16, 4), "cuda_short_wide_b4_");
+  expect_moved(transpose_problem((beyond + 4096) / 16, 16, 4), "gpu_tall_skinny_b4_");
+  expect_moved(transpose_problem(16, (beyond + 4096) / 16, 4), "gpu_short_wide_b4_");
 }
 
 TEST(emulated_large, structures) {
-  expect_moved(transpose_problem(beyond / 3 / 16 * 16, 3, 8), "cuda_deinterleave_b8_3");
-  expect_moved(transpose_problem(5, beyond / 5 / 16 * 16, 4), "cuda_interleave_b4_5");
-  expect_moved(transpose_problem(beyond + 1, 3, 1), "cuda_deinterleave_b1_3_unaligned");
-  expect_moved(transpose_problem(3, beyond + 1, 2), "cuda_interleave_b2_3_unaligned");
-  expect_moved_by(transpose_problem(beyond / 2, 9, 1), "cuda_gather_b1");
-  expect_moved_by(transpose_problem(beyond / 2, 9, 1), "cuda_assemble_b1");
+  expect_moved(transpose_problem(beyond / 3 / 16 * 16, 3, 8), "gpu_deinterleave_b8_3");
+  expect_moved(transpose_problem(5, beyond / 5 / 16 * 16, 4), "gpu_interleave_b4_5");
+  expect_moved(transpose_problem(beyond + 1, 3, 1), "gpu_deinterleave_b1_3_unaligned");
+  expect_moved(transpose_problem(3, beyond + 1, 2), "gpu_interleave_b2_3_unaligned");
+  expect_moved_by(transpose_problem(beyond / 2, 9, 1), "gpu_gather_b1");
+  expect_moved_by(transpose_problem(beyond / 2, 9, 1), "gpu_assemble_b1");
 }
 
 TEST(emulated_large, runs) {
   const problem one_run{.element_bytes = 1, .rank = 1, .axes = {{{2 * beyond + 77, 1, 1}}}};
-  expect_moved_by(one_run, "cuda_copy_b1");
-  expect_moved_by(one_run, "cuda_gather_b1");
-  expect_moved_by(permuted({300, 7000, 2003}, {1, 0, 2}, 1), "cuda_copy_b1_runs");
-  expect_moved(permuted({50, 7000, 2003}, {1, 0, 2}, 8), "cuda_copy_b8_runs");
+  expect_moved_by(one_run, "gpu_copy_b1");
+  expect_moved_by(one_run, "gpu_gather_b1");
+  expect_moved_by(permuted({300, 7000, 2003}, {1, 0, 2}, 1), "gpu_copy_b1_runs");
+  expect_moved(permuted({50, 7000, 2003}, {1, 0, 2}, 8), "gpu_copy_b8_runs");
 }
 
 TEST(emulated_large, boxes) {
-  expect_moved_by(transpose_problem(60000, 40000, 16), "cuda_gather_b16");
-  expect_moved_by(transpose_problem(60000, 40000, 16), "cuda_assemble_b16");
-  expect_moved_by(transpose_problem(60001, 40003, 3), "cuda_assemble_b1x3");
-  expect_moved_by(permuted({50, 7000, 2003}, {1, 0, 2}, 8), "cuda_assemble_b1_runs");
-  expect_moved(problem{.element_bytes = 1, .rank = 1, .axes = {{{beyond + 5, 1, 2}}}}, "cuda_gather_b1");
-  expect_moved(problem{.element_bytes = 4, .rank = 1, .axes = {{{beyond + 5, 3, 1}}}}, "cuda_gather_b4");
-  expect_moved_by(permuted({3, 70001, 5, 7, 999}, {3, 1, 4, 2, 0}, 2), "cuda_gather_b2");
+  expect_moved_by(transpose_problem(60000, 40000, 16), "gpu_gather_b16");
+  expect_moved_by(transpose_problem(60000, 40000, 16), "gpu_assemble_b16");
+  expect_moved_by(transpose_problem(60001, 40003, 3), "gpu_assemble_b1x3");
+  expect_moved_by(permuted({50, 7000, 2003}, {1, 0, 2}, 8), "gpu_assemble_b1_runs");
+  expect_moved(problem{.element_bytes = 1, .rank = 1, .axes = {{{beyond + 5, 1, 2}}}}, "gpu_gather_b1");
+  expect_moved(problem{.element_bytes = 4, .rank = 1, .axes = {{{beyond + 5, 3, 1}}}}, "gpu_gather_b4");
+  expect_moved_by(permuted({3, 70001, 5, 7, 999}, {3, 1, 4, 2, 0}, 2), "gpu_gather_b2");
 }
 
 TEST(emulated_large, more_rows_than_32_bits_count) {
-  expect_moved_by(transpose_problem(2 * beyond + 64, 16, 1), "cuda_gather_b1");
-  expect_moved_by(transpose_problem(2 * beyond + 64, 16, 1), "cuda_tall_skinny_b1_unaligned");
-  expect_moved_by(transpose_problem(16, 2 * beyond + 64, 1), "cuda_short_wide_b1_unaligned");
-  expect_moved(transpose_problem(2 * beyond + 64, 128, 1), "cuda_tile_b1_");
-  expect_moved_by(transpose_problem(2 * beyond + 67, 224, 1), "cuda_unaligned_tile_b1_128x256");
-  expect_moved_by(transpose_problem(2 * beyond + 67, 224, 1), "cuda_assemble_b1");
-  expect_moved(transpose_problem(128, 2 * beyond + 64, 1), "cuda_tile_b1_");
+  expect_moved_by(transpose_problem(2 * beyond + 64, 16, 1), "gpu_gather_b1");
+  expect_moved_by(transpose_problem(2 * beyond + 64, 16, 1), "gpu_tall_skinny_b1_unaligned");
+  expect_moved_by(transpose_problem(16, 2 * beyond + 64, 1), "gpu_short_wide_b1_unaligned");
+  expect_moved(transpose_problem(2 * beyond + 64, 128, 1), "gpu_tile_b1_");
+  expect_moved_by(transpose_problem(2 * beyond + 67, 224, 1), "gpu_unaligned_tile_b1_128x256");
+  expect_moved_by(transpose_problem(2 * beyond + 67, 224, 1), "gpu_assemble_b1");
+  expect_moved(transpose_problem(128, 2 * beyond + 64, 1), "gpu_tile_b1_");
 }
 
 TEST(emulated_large, in_place) {
   const auto placed = [](problem what) { return what.in_place = true, what; };
-  expect_moved(placed(transpose_problem(1 << 16, 1 << 16, 4)), "cuda_swap_b4");
-  expect_moved(placed(transpose_problem(100016, 100016, 1)), "cuda_swap_b1");
-  expect_moved(placed(transpose_problem(50001, 50001, 8)), "cuda_swap_b8_unaligned");
-  expect_moved(placed(batched(transpose_problem(33, 33, 4), 3000000, 33 * 33, 33 * 33)), "cuda_swap_b4_items");
-  expect_moved(placed(transpose_problem(100003, 100003, 1)), "cuda_swap_b1_unaligned");
+  expect_moved(placed(transpose_problem(1 << 16, 1 << 16, 4)), "gpu_swap_b4");
+  expect_moved(placed(transpose_problem(100016, 100016, 1)), "gpu_swap_b1");
+  expect_moved(placed(transpose_problem(50001, 50001, 8)), "gpu_swap_b8_unaligned");
+  expect_moved(placed(batched(transpose_problem(33, 33, 4), 3000000, 33 * 33, 33 * 33)), "gpu_swap_b4_items");
+  expect_moved(placed(transpose_problem(100003, 100003, 1)), "gpu_swap_b1_unaligned");
 }
 
 }  // namespace

@@ -204,7 +204,7 @@ TEST(emulated_rectangles, sides_without_divisors) {
     for (const std::int64_t element_bytes : {1, 2, 4, 12}) {
       const problem what = placed(transpose_problem(shape.first, shape.second, element_bytes));
       gpu_setting setting = any_rectangle_setting(roll, what);
-      setting.row = "cuda_cycles_b1";
+      setting.row = "gpu_cycles_b1";
       const transposed result = transpose_in_place(what, setting);
       EXPECT_GE(result.way,
                 element_bytes == 1 ? planning::rectangle_way::long_items : planning::rectangle_way::strips_of_rows)
@@ -221,19 +221,19 @@ TEST(emulated_rectangles, strips_are_transposed_in_one_launch) {
     std::int64_t rows, cols, element_bytes;
     int multiprocessors;
   } cases[] = {
-      {"cuda_strips_b1_128x128_r16_xor", 240, 1760, 1, 132}, {"cuda_strips_b1_128x128_r16_xor", 2096, 208, 1, 132},
-      {"cuda_strips_b1_256x256_r16_xor", 160, 4576, 1, 1},   {"cuda_strips_b1_256x256_r16_xor", 5152, 160, 1, 1},
-      {"cuda_strips_b2_128x128_r8_xor", 80, 2184, 2, 1},     {"cuda_strips_b2_128x128_r8_xor", 2184, 80, 2, 1},
-      {"cuda_strips_b2_64x64_r8_xor", 64, 1208, 2, 1},       {"cuda_strips_b2_64x64_r8_xor", 856, 64, 2, 1},
-      {"cuda_strips_b4_32x32_r4_xor", 28, 548, 4, 1},        {"cuda_strips_b4_32x32_r4_xor", 548, 28, 4, 1},
-      {"cuda_strips_b4_32x32_r4_xor", 56, 480, 4, 132},      {"cuda_strips_b4_64x64_r4_xor", 56, 1016, 4, 1},
-      {"cuda_strips_b4_64x64_r4_xor", 1016, 56, 4, 1},       {"cuda_strips_b4_64x64_r4_xor", 36, 1664, 4, 1},
-      {"cuda_strips_b8_16x16_r2_xor", 28, 386, 8, 1},        {"cuda_strips_b8_16x16_r2_xor", 386, 28, 8, 1},
-      {"cuda_strips_b8_64x64_r2_xor", 36, 1092, 8, 1},       {"cuda_strips_b8_64x64_r2_xor", 756, 52, 8, 1},
-      {"cuda_strips_b1_unaligned", 2037, 239, 1, 1},         {"cuda_strips_b1_unaligned", 97, 5952, 1, 1},
-      {"cuda_strips_b2_unaligned", 1974, 123, 2, 132},       {"cuda_strips_b2_unaligned", 113, 2163, 2, 1},
-      {"cuda_strips_b4_unaligned", 2087, 65, 4, 1},          {"cuda_strips_b4_unaligned", 95, 1493, 4, 1},
-      {"cuda_strips_b8_unaligned", 1155, 60, 8, 1},          {"cuda_strips_b8_unaligned", 53, 1302, 8, 1}};
+      {"gpu_strips_b1_128x128_r16_xor", 240, 1760, 1, 132}, {"gpu_strips_b1_128x128_r16_xor", 2096, 208, 1, 132},
+      {"gpu_strips_b1_256x256_r16_xor", 160, 4576, 1, 1},   {"gpu_strips_b1_256x256_r16_xor", 5152, 160, 1, 1},
+      {"gpu_strips_b2_128x128_r8_xor", 80, 2184, 2, 1},     {"gpu_strips_b2_128x128_r8_xor", 2184, 80, 2, 1},
+      {"gpu_strips_b2_64x64_r8_xor", 64, 1208, 2, 1},       {"gpu_strips_b2_64x64_r8_xor", 856, 64, 2, 1},
+      {"gpu_strips_b4_32x32_r4_xor", 28, 548, 4, 1},        {"gpu_strips_b4_32x32_r4_xor", 548, 28, 4, 1},
+      {"gpu_strips_b4_32x32_r4_xor", 56, 480, 4, 132},      {"gpu_strips_b4_64x64_r4_xor", 56, 1016, 4, 1},
+      {"gpu_strips_b4_64x64_r4_xor", 1016, 56, 4, 1},       {"gpu_strips_b4_64x64_r4_xor", 36, 1664, 4, 1},
+      {"gpu_strips_b8_16x16_r2_xor", 28, 386, 8, 1},        {"gpu_strips_b8_16x16_r2_xor", 386, 28, 8, 1},
+      {"gpu_strips_b8_64x64_r2_xor", 36, 1092, 8, 1},       {"gpu_strips_b8_64x64_r2_xor", 756, 52, 8, 1},
+      {"gpu_strips_b1_unaligned", 2037, 239, 1, 1},         {"gpu_strips_b1_unaligned", 97, 5952, 1, 1},
+      {"gpu_strips_b2_unaligned", 1974, 123, 2, 132},       {"gpu_strips_b2_unaligned", 113, 2163, 2, 1},
+      {"gpu_strips_b4_unaligned", 2087, 65, 4, 1},          {"gpu_strips_b4_unaligned", 95, 1493, 4, 1},
+      {"gpu_strips_b8_unaligned", 1155, 60, 8, 1},          {"gpu_strips_b8_unaligned", 53, 1302, 8, 1}};
   dice roll(12);
   std::set<std::string> met;
   for (const auto& one : cases) {
@@ -243,7 +243,7 @@ TEST(emulated_rectangles, strips_are_transposed_in_one_launch) {
     setting.dst_misalignment = 0;
     setting.shared_bytes = 227 << 10;
     setting.multiprocessors = one.multiprocessors;
-    setting.row = "cuda_cycles_b1";
+    setting.row = "gpu_cycles_b1";
     const transposed result = transpose_in_place(what, setting);
     EXPECT_EQ(result.strips, one.row) << to_text(what);
     EXPECT_EQ(result.fault, "") << result.strips << " " << to_text(what) << "\n" << to_text(setting);
@@ -261,7 +261,7 @@ TEST(emulated_rectangles, a_flag_that_no_walker_raises_is_seen) {
   const problem what = placed(transpose_problem(8, 4, 1024));
   const map::canonical form = map::canonicalize(what, 16);
   const planning::gpu_rectangle made =
-      planning::choose_rectangle(form, map::in_place(form), planning::target_of(90, 1, 64 << 10), 16, "cuda_cycles_b1");
+      planning::choose_rectangle(form, map::in_place(form), planning::target_of(90, 1, 64 << 10), 16, "gpu_cycles_b1");
   ASSERT_EQ(made.moves.size(), 1U);
   auto args = made.moves[0].chosen.as<gpu::cycles_args>();
   std::vector<std::uint32_t> flags(static_cast<std::size_t>(gpu::flags_of_cycles(args.count)));

@@ -107,7 +107,7 @@ TEST(emulated_assemble, moves_what_lanes_load_in_different_orders) {
   dice roll(1);
   int moves = 0;
   for (const std::int64_t bytes : {1, 2}) {
-    const std::string row = "cuda_assemble_b" + std::to_string(bytes);
+    const std::string row = "gpu_assemble_b" + std::to_string(bytes);
     for (const std::int64_t cols : {2, 4, 8, 24, 88}) {
       const problem plain = transpose_problem(3000 + roll.below(20), cols, bytes);
       const std::int64_t rows = 2 + roll.below(7);

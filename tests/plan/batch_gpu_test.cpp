@@ -49,9 +49,9 @@ TEST(gpu_batch, one_launch_for_each_word_size) {
     EXPECT_EQ(made.launches[k].shapes, shapes) << k;
   };
   ASSERT_EQ(made.launches.size(), 3U);
-  expect(0, "cuda_panel_b2_batch", 10, 1);
-  expect(1, "cuda_gather_b4_batch", 10, 1);  // 12 bytes are three words
-  expect(2, "cuda_panel_b4_batch", 20, 2);
+  expect(0, "gpu_panel_b2_batch", 10, 1);
+  expect(1, "gpu_gather_b4_batch", 10, 1);  // 12 bytes are three words
+  expect(2, "gpu_panel_b4_batch", 20, 2);
 }
 
 TEST(gpu_batch, panels_are_all_of_each_matrix) {
@@ -134,10 +134,10 @@ TEST(gpu_batch, many_matrices_of_whole_chunks_have_a_launch) {
   }
   const gpu_batch made = lay_out_for(problems, moves);
   ASSERT_EQ(made.launches.size(), 3U);
-  EXPECT_STREQ(made.launches[0].kernel->name, "cuda_small_b2_batch");
+  EXPECT_STREQ(made.launches[0].kernel->name, "gpu_small_b2_batch");
   EXPECT_EQ(made.launches[0].blocks, 47U) << "64 in each";
-  EXPECT_STREQ(made.launches[1].kernel->name, "cuda_gather_b2_batch") << "three chunks a side";
-  EXPECT_STREQ(made.launches[2].kernel->name, "cuda_small_b4_batch");
+  EXPECT_STREQ(made.launches[1].kernel->name, "gpu_gather_b2_batch") << "three chunks a side";
+  EXPECT_STREQ(made.launches[2].kernel->name, "gpu_small_b4_batch");
   const auto& args = std::get<gpu::small_batch_args>(made.launches[2].args);
   EXPECT_EQ(args.count, count);
   EXPECT_EQ(args.down_log2, 3);

@@ -79,129 +79,128 @@ void expect_close(const problem& what, std::string_view kernel, const gpu_wish& 
 }
 
 TEST(ask_gpu, nothing_to_move) {
-  expect_row(transpose_problem(0, 5, 4), "cuda_copy_b4");
-  expect_row(transpose_problem(5, 0, 3), "cuda_copy_b1");
+  expect_row(transpose_problem(0, 5, 4), "gpu_copy_b4");
+  expect_row(transpose_problem(5, 0, 3), "gpu_copy_b1");
 }
 
 TEST(ask_gpu, one_contiguous_run) {
-  expect_row(problem{.element_bytes = 4}, "cuda_copy_b4");
-  expect_row(problem{.element_bytes = 2}, "cuda_copy_b1");
-  expect_row(permuted({3, 5, 8}, {0, 1, 2}, 12), "cuda_copy_b16");
-  expect_row(transpose_problem(1, 1000, 8), "cuda_copy_b16");
-  expect_row(transpose_problem(1, 1001, 8), "cuda_copy_b8");
-  expect_row(transpose_problem(1, 1000, 8), "cuda_copy_b4", aligned_to(4));
+  expect_row(problem{.element_bytes = 4}, "gpu_copy_b4");
+  expect_row(problem{.element_bytes = 2}, "gpu_copy_b1");
+  expect_row(permuted({3, 5, 8}, {0, 1, 2}, 12), "gpu_copy_b16");
+  expect_row(transpose_problem(1, 1000, 8), "gpu_copy_b16");
+  expect_row(transpose_problem(1, 1001, 8), "gpu_copy_b8");
+  expect_row(transpose_problem(1, 1000, 8), "gpu_copy_b4", aligned_to(4));
 }
 
 TEST(ask_gpu, long_inner_runs) {
-  expect_row(permuted({30, 40, 1024}, {1, 0, 2}, 1), "cuda_copy_b16_runs");
-  expect_row(permuted({300, 400, 1001}, {1, 0, 2}, 2), "cuda_assemble_b1_runs", aligned_to(2));
-  expect_one_of(permuted({300, 400, 1024}, {1, 0, 2}, 2), {"cuda_assemble_b1_runs", "cuda_gather_b2"}, aligned_to(2));
-  expect_row(permuted({300, 400, 1001}, {1, 0, 2}, 1), "cuda_assemble_b1_runs");
-  expect_row(permuted({30, 40, 33}, {1, 0, 2}, 8), "cuda_copy_b8_runs");
-  expect_row(strided(1, {{50, 100, 90}, {60, 1, 1}}), "cuda_copy_b1_runs", aligned_to(1));
+  expect_row(permuted({30, 40, 1024}, {1, 0, 2}, 1), "gpu_copy_b16_runs");
+  expect_row(permuted({300, 400, 1001}, {1, 0, 2}, 2), "gpu_assemble_b1_runs", aligned_to(2));
+  expect_one_of(permuted({300, 400, 1024}, {1, 0, 2}, 2), {"gpu_assemble_b1_runs", "gpu_gather_b2"}, aligned_to(2));
+  expect_row(permuted({300, 400, 1001}, {1, 0, 2}, 1), "gpu_assemble_b1_runs");
+  expect_row(permuted({30, 40, 33}, {1, 0, 2}, 8), "gpu_copy_b8_runs");
+  expect_row(strided(1, {{50, 100, 90}, {60, 1, 1}}), "gpu_copy_b1_runs", aligned_to(1));
 }
 
 TEST(ask_gpu, structures_of_a_few_elements) {
-  expect_row(transpose_problem(1 << 20, 3, 4), "cuda_deinterleave_b4_3");
-  expect_row(transpose_problem(3, 1 << 20, 4), "cuda_interleave_b4_3");
-  expect_row(transpose_problem(1 << 20, 7, 1), "cuda_deinterleave_b1_7");
-  expect_row(transpose_problem(5, 1 << 20, 8), "cuda_interleave_b8_5");
+  expect_row(transpose_problem(1 << 20, 3, 4), "gpu_deinterleave_b4_3");
+  expect_row(transpose_problem(3, 1 << 20, 4), "gpu_interleave_b4_3");
+  expect_row(transpose_problem(1 << 20, 7, 1), "gpu_deinterleave_b1_7");
+  expect_row(transpose_problem(5, 1 << 20, 8), "gpu_interleave_b8_5");
 }
 
 TEST(ask_gpu, structures_of_a_few_elements_at_any_address) {
-  expect_row(transpose_problem((1 << 20) + 1, 3, 1), "cuda_deinterleave_b1_3_unaligned");
-  expect_row(transpose_problem(3, (1 << 20) + 1, 4), "cuda_interleave_b4_3_unaligned", aligned_to(4));
-  expect_row(transpose_problem(1 << 20, 2, 2), "cuda_deinterleave_b2_2_unaligned", aligned_to(4));
-  expect_row(transpose_problem(1 << 20, 2, 2), "cuda_assemble_b2", aligned_to(2));  // half a structure
-  expect_row(transpose_problem((1 << 20) + 1, 4, 4), "cuda_tall_skinny_b4_unaligned");
-  expect_row(permuted({16, 1081 * 1921, 3}, {0, 2, 1}, 1), "cuda_deinterleave_b1_3_unaligned");
-  expect_row(transpose_problem(1 << 20, 3, 4), "cuda_deinterleave_b4_3_unaligned",
-             forced("cuda_deinterleave_b4_3_unaligned"));
+  expect_row(transpose_problem((1 << 20) + 1, 3, 1), "gpu_deinterleave_b1_3_unaligned");
+  expect_row(transpose_problem(3, (1 << 20) + 1, 4), "gpu_interleave_b4_3_unaligned", aligned_to(4));
+  expect_row(transpose_problem(1 << 20, 2, 2), "gpu_deinterleave_b2_2_unaligned", aligned_to(4));
+  expect_row(transpose_problem(1 << 20, 2, 2), "gpu_assemble_b2", aligned_to(2));  // half a structure
+  expect_row(transpose_problem((1 << 20) + 1, 4, 4), "gpu_tall_skinny_b4_unaligned");
+  expect_row(permuted({16, 1081 * 1921, 3}, {0, 2, 1}, 1), "gpu_deinterleave_b1_3_unaligned");
+  expect_row(transpose_problem(1 << 20, 3, 4), "gpu_deinterleave_b4_3_unaligned",
+             forced("gpu_deinterleave_b4_3_unaligned"));
 }
 
 TEST(ask_gpu, elements_of_three_words) {
-  expect_row(transpose_problem(1080, 1920, 3), "cuda_assemble_b1x3");
-  expect_row(transpose_problem(1080, 1921, 3), "cuda_assemble_b1x3", aligned_to(1));
-  expect_row(transpose_problem(4001, 3999, 6), "cuda_assemble_b2x3");
-  expect_row(transpose_problem(4001, 3999, 12), "cuda_assemble_b4x3");
-  expect_row(transpose_problem(4001, 3999, 24), "cuda_assemble_b8x3");
+  expect_row(transpose_problem(1080, 1920, 3), "gpu_assemble_b1x3");
+  expect_row(transpose_problem(1080, 1921, 3), "gpu_assemble_b1x3", aligned_to(1));
+  expect_row(transpose_problem(4001, 3999, 6), "gpu_assemble_b2x3");
+  expect_row(transpose_problem(4001, 3999, 12), "gpu_assemble_b4x3");
+  expect_row(transpose_problem(4001, 3999, 24), "gpu_assemble_b8x3");
 }
 
 TEST(ask_gpu, many_small_matrices) {
-  expect_row(permuted({100000, 16, 16}, {0, 2, 1}, 1), "cuda_small_b1_many");
+  expect_row(permuted({100000, 16, 16}, {0, 2, 1}, 1), "gpu_small_b1_many");
   // 0.946 and 0.955 of a copy (H200, 2026-11-25).
-  expect_one_of(permuted({100000, 32, 8}, {0, 2, 1}, 4), {"cuda_assemble_b4_fused", "cuda_small_b4_many"});
-  expect_close(permuted({100000, 32, 8}, {0, 2, 1}, 4), "cuda_small_b4_many");
-  expect_row(batched(transpose_problem(8, 64, 2), 5000, 520, 528), "cuda_small_b2_many");
+  expect_one_of(permuted({100000, 32, 8}, {0, 2, 1}, 4), {"gpu_assemble_b4_fused", "gpu_small_b4_many"});
+  expect_close(permuted({100000, 32, 8}, {0, 2, 1}, 4), "gpu_small_b4_many");
+  expect_row(batched(transpose_problem(8, 64, 2), 5000, 520, 528), "gpu_small_b2_many");
 }
 
 TEST(ask_gpu, few_columns) {
-  expect_row(transpose_problem(1 << 20, 16, 4), "cuda_tall_skinny_b4_256x16_r4");
-  expect_row(transpose_problem(1 << 20, 32, 1), "cuda_tall_skinny_b1_1024x32_r16");
+  expect_row(transpose_problem(1 << 20, 16, 4), "gpu_tall_skinny_b4_256x16_r4");
+  expect_row(transpose_problem(1 << 20, 32, 1), "gpu_tall_skinny_b1_1024x32_r16");
 }
 
 TEST(ask_gpu, few_rows) {
-  expect_row(transpose_problem(64, 1 << 20, 1), "cuda_short_wide_b1_64x512_r16");
+  expect_row(transpose_problem(64, 1 << 20, 1), "gpu_short_wide_b1_64x512_r16");
   // The unaligned row is as fast: 1.039 and 1.034 times a copy's time for 16 x 4687000 float32 (H200, 2026-11-23).
-  expect_one_of(transpose_problem(16, 1 << 20, 4), {"cuda_short_wide_b4_16x256_r4", "cuda_short_wide_b4_unaligned"});
-  expect_close(transpose_problem(16, 1 << 20, 4), "cuda_short_wide_b4_16x256_r4");
-  expect_one_of(transpose_problem(8, 1 << 20, 8), {"cuda_short_wide_b8_8x256_r2", "cuda_short_wide_b8_unaligned"});
-  expect_close(transpose_problem(8, 1 << 20, 8), "cuda_short_wide_b8_8x256_r2");
+  expect_one_of(transpose_problem(16, 1 << 20, 4), {"gpu_short_wide_b4_16x256_r4", "gpu_short_wide_b4_unaligned"});
+  expect_close(transpose_problem(16, 1 << 20, 4), "gpu_short_wide_b4_16x256_r4");
+  expect_one_of(transpose_problem(8, 1 << 20, 8), {"gpu_short_wide_b8_8x256_r2", "gpu_short_wide_b8_unaligned"});
+  expect_close(transpose_problem(8, 1 << 20, 8), "gpu_short_wide_b8_8x256_r2");
 }
 
 TEST(ask_gpu, few_columns_of_dst_at_any_address) {
-  expect_row(transpose_problem(1000003, 64, 1), "cuda_tall_skinny_b1_unaligned");
+  expect_row(transpose_problem(1000003, 64, 1), "gpu_tall_skinny_b1_unaligned");
   // 9999991 x 8 float32: 0.93 and 0.94 of a copy (H200, 2026-11-23).
-  expect_one_of(transpose_problem(1000003, 4, 4), {"cuda_tall_skinny_b4_unaligned", "cuda_assemble_b4"});
-  expect_row(transpose_problem(1000003, 32, 8), "cuda_tall_skinny_b8_unaligned");
-  expect_row(transpose_problem(1000003, 256, 1), "cuda_unaligned_tile_b1_128x256");
+  expect_one_of(transpose_problem(1000003, 4, 4), {"gpu_tall_skinny_b4_unaligned", "gpu_assemble_b4"});
+  expect_row(transpose_problem(1000003, 32, 8), "gpu_tall_skinny_b8_unaligned");
+  expect_row(transpose_problem(1000003, 256, 1), "gpu_unaligned_tile_b1_128x256");
 }
 
 TEST(ask_gpu, few_rows_of_src_at_any_address) {
-  expect_row(transpose_problem(64, 1000003, 1), "cuda_short_wide_b1_unaligned");
-  expect_row(transpose_problem(8, 1000003, 2), "cuda_short_wide_b2_unaligned");
-  expect_row(transpose_problem(64, 1000003, 4), "cuda_short_wide_b4_unaligned");
-  expect_row(transpose_problem(7, 1000003, 2), "cuda_interleave_b2_7_unaligned");
-  expect_one_of(transpose_problem(9, 1000003, 2), {"cuda_gather_b2", "cuda_assemble_b2_fused"});
+  expect_row(transpose_problem(64, 1000003, 1), "gpu_short_wide_b1_unaligned");
+  expect_row(transpose_problem(8, 1000003, 2), "gpu_short_wide_b2_unaligned");
+  expect_row(transpose_problem(64, 1000003, 4), "gpu_short_wide_b4_unaligned");
+  expect_row(transpose_problem(7, 1000003, 2), "gpu_interleave_b2_7_unaligned");
+  expect_one_of(transpose_problem(9, 1000003, 2), {"gpu_gather_b2", "gpu_assemble_b2_fused"});
 }
 
 TEST(ask_gpu, one_matrix_that_stays_in_the_cache) {
-  expect_row(transpose_problem(512, 512, 4), "cuda_small_b4_32x32");
-  expect_row(transpose_problem(36, 100, 4), "cuda_small_b4_32x32");
-  expect_row(transpose_problem(512, 512, 8), "cuda_small_b8_16x16");
+  expect_row(transpose_problem(512, 512, 4), "gpu_small_b4_32x32");
+  expect_row(transpose_problem(36, 100, 4), "gpu_small_b4_32x32");
+  expect_row(transpose_problem(512, 512, 8), "gpu_small_b8_16x16");
   // Rows of src are not whole chunks of 16 bytes.
-  expect_one_of(transpose_problem(512, 514, 4),
-                {"cuda_unaligned_tile_b4_128x64", "cuda_gather_b4", "cuda_assemble_b4"});
+  expect_one_of(transpose_problem(512, 514, 4), {"gpu_unaligned_tile_b4_128x64", "gpu_gather_b4", "gpu_assemble_b4"});
 }
 
 TEST(ask_gpu, large_tiles) {
-  expect_row(transpose_problem(16384, 16384, 1), "cuda_tile_b1_256x256_r16_xor");
-  expect_row(transpose_problem(8192, 8192, 2), "cuda_tile_b2_128x128_r8_xor");
-  expect_row(transpose_problem(8192, 8192, 4), "cuda_tile_b4_64x64_r4_xor");
-  expect_row(transpose_problem(8192, 8192, 8), "cuda_tile_b8_64x64_r2_xor");
-  expect_row(permuted({24, 40, 40, 1024, 16}, {3, 4, 1, 2, 0}, 4), "cuda_tile_b4_64x64_r4_xor_fused");
+  expect_row(transpose_problem(16384, 16384, 1), "gpu_tile_b1_256x256_r16_xor");
+  expect_row(transpose_problem(8192, 8192, 2), "gpu_tile_b2_128x128_r8_xor");
+  expect_row(transpose_problem(8192, 8192, 4), "gpu_tile_b4_64x64_r4_xor");
+  expect_row(transpose_problem(8192, 8192, 8), "gpu_tile_b8_64x64_r2_xor");
+  expect_row(permuted({24, 40, 40, 1024, 16}, {3, 4, 1, 2, 0}, 4), "gpu_tile_b4_64x64_r4_xor_fused");
 }
 
 TEST(ask_gpu, boxes_for_wide_words) {
-  expect_one_of(transpose_problem(8192, 8192, 16), {"cuda_gather_b16", "cuda_assemble_b16"});
-  expect_row(permuted({4, 14, 49, 40, 2, 22}, {0, 2, 5, 1, 4, 3}, 16), "cuda_assemble_b16_fused");
+  expect_one_of(transpose_problem(8192, 8192, 16), {"gpu_gather_b16", "gpu_assemble_b16"});
+  expect_row(permuted({4, 14, 49, 40, 2, 22}, {0, 2, 5, 1, 4, 3}, 16), "gpu_assemble_b16_fused");
 }
 
 TEST(ask_gpu, small_tiles_where_large_ones_would_be_few) {
   // 3 x 64 tiles of 64 x 64 are one and a half for each multiprocessor; 2 x 64 are one for almost all of them.
-  expect_row(batched(transpose_problem(512, 512, 4), 3, 1 << 18, 1 << 18), "cuda_tile_b4_32x32_r4_xor");
-  expect_close(batched(transpose_problem(512, 512, 4), 2, 1 << 18, 1 << 18), "cuda_tile_b4_32x32_r4_xor");
-  expect_row(transpose_problem(1024, 1024, 1), "cuda_tile_b1_128x128_r16_xor");
+  expect_row(batched(transpose_problem(512, 512, 4), 3, 1 << 18, 1 << 18), "gpu_tile_b4_32x32_r4_xor");
+  expect_close(batched(transpose_problem(512, 512, 4), 2, 1 << 18, 1 << 18), "gpu_tile_b4_32x32_r4_xor");
+  expect_row(transpose_problem(1024, 1024, 1), "gpu_tile_b1_128x128_r16_xor");
   // 16 tiles of 128 x 128 leave most multiprocessors idle.
-  expect_one_of(transpose_problem(512, 512, 1), {"cuda_tile_b1_128x128_r16_xor", "cuda_gather_b1"});
+  expect_one_of(transpose_problem(512, 512, 1), {"gpu_tile_b1_128x128_r16_xor", "gpu_gather_b1"});
 }
 
 TEST(ask_gpu, shifted_tiles_where_addresses_are_no_multiples_of_16) {
-  expect_one_of(transpose_problem(4099, 4097, 4), {"cuda_unaligned_tile_b4_128x64", "cuda_assemble_b4"});
-  expect_row(transpose_problem(9999, 7001, 1), "cuda_unaligned_tile_b1_128x256");
-  expect_row(transpose_problem(4096, 4096, 2), "cuda_unaligned_tile_b2_128x128", aligned_to(2));
+  expect_one_of(transpose_problem(4099, 4097, 4), {"gpu_unaligned_tile_b4_128x64", "gpu_assemble_b4"});
+  expect_row(transpose_problem(9999, 7001, 1), "gpu_unaligned_tile_b1_128x256");
+  expect_row(transpose_problem(4096, 4096, 2), "gpu_unaligned_tile_b2_128x128", aligned_to(2));
   expect_one_of(permuted({7, 13, 77, 1001, 333}, {4, 3, 0, 2, 1}, 2),
-                {"cuda_unaligned_tile_b2_128x128_fused", "cuda_assemble_b2_fused"});
+                {"gpu_unaligned_tile_b2_128x128_fused", "gpu_assemble_b2_fused"});
 }
 
 TEST(ask_gpu, panels_for_many_matrices) {
@@ -209,28 +208,28 @@ TEST(ask_gpu, panels_for_many_matrices) {
     const problem one = transpose_problem(rows, cols, element_bytes, cols, rows + gap);
     return batched(one, 5000, rows * cols, (rows + gap) * cols);
   };
-  expect_one_of(many(155, 153, 4), {"cuda_panel_b4", "cuda_assemble_b4"});
+  expect_one_of(many(155, 153, 4), {"gpu_panel_b4", "gpu_assemble_b4"});
   for (const int alignment : {8, 16}) {
-    expect_one_of(many(301, 299, 8), {"cuda_panel_b8", "cuda_unaligned_tile_b8_64x64", "cuda_assemble_b8"},
+    expect_one_of(many(301, 299, 8), {"gpu_panel_b8", "gpu_unaligned_tile_b8_64x64", "gpu_assemble_b8"},
                   aligned_to(alignment));
-    expect_close(many(301, 299, 8), "cuda_panel_b8", aligned_to(alignment));
+    expect_close(many(301, 299, 8), "gpu_panel_b8", aligned_to(alignment));
   }
-  expect_one_of(many(155, 153, 4, 1), {"cuda_panel_b4", "cuda_assemble_b4"});      // not end to end in dst
-  expect_one_of(many(9, 11, 4), {"cuda_gather_b4", "cuda_assemble_b4_fused"});     // several fit a box
-  expect_one_of(many(155, 153, 1), {"cuda_gather_b1", "cuda_assemble_b1_fused"});  // a box holds all of one
+  expect_one_of(many(155, 153, 4, 1), {"gpu_panel_b4", "gpu_assemble_b4"});      // not end to end in dst
+  expect_one_of(many(9, 11, 4), {"gpu_gather_b4", "gpu_assemble_b4_fused"});     // several fit a box
+  expect_one_of(many(155, 153, 1), {"gpu_gather_b1", "gpu_assemble_b1_fused"});  // a box holds all of one
   // The predicted times are 16 % apart, and the tile's is too short: 6713 of 194 x 192 took 3.26 times a copy's time by
-  // cuda_unaligned_tile_b1_128x256, predicted 1.80, and 2.00 times by cuda_panel_b1, predicted 2.69 (H200, 2026-11-23).
-  expect_one_of(many(301, 299, 1), {"cuda_panel_b1", "cuda_unaligned_tile_b1_128x256", "cuda_assemble_b1"});
-  expect_one_of(many(155, 153, 2), {"cuda_panel_b2", "cuda_assemble_b2"}, aligned_to(2));
-  expect_one_of(transpose_problem(155, 153, 4), {"cuda_gather_b4", "cuda_assemble_b4"});  // only one
+  // gpu_unaligned_tile_b1_128x256, predicted 1.80, and 2.00 times by gpu_panel_b1, predicted 2.69 (H200, 2026-11-23).
+  expect_one_of(many(301, 299, 1), {"gpu_panel_b1", "gpu_unaligned_tile_b1_128x256", "gpu_assemble_b1"});
+  expect_one_of(many(155, 153, 2), {"gpu_panel_b2", "gpu_assemble_b2"}, aligned_to(2));
+  expect_one_of(transpose_problem(155, 153, 4), {"gpu_gather_b4", "gpu_assemble_b4"});  // only one
 }
 
 TEST(ask_gpu, boxes_for_everything_else) {
-  expect_one_of(transpose_problem(7, 9, 4), {"cuda_gather_b4", "cuda_assemble_b4_fused"});
-  expect_row(strided(2, {{1000, 2, 2}}), "cuda_gather_b2");
-  expect_row(strided(8, {{100, 0, 1}, {100, 3, 100}}), "cuda_gather_b8");
-  expect_one_of(transpose_problem(4096, 4096, 16), {"cuda_gather_b8", "cuda_assemble_b1_runs"}, aligned_to(8));
-  expect_row(strided(1, {{50, 100, 1}, {60, 2, 50}}), "cuda_gather_b1", aligned_to(1));
+  expect_one_of(transpose_problem(7, 9, 4), {"gpu_gather_b4", "gpu_assemble_b4_fused"});
+  expect_row(strided(2, {{1000, 2, 2}}), "gpu_gather_b2");
+  expect_row(strided(8, {{100, 0, 1}, {100, 3, 100}}), "gpu_gather_b8");
+  expect_one_of(transpose_problem(4096, 4096, 16), {"gpu_gather_b8", "gpu_assemble_b1_runs"}, aligned_to(8));
+  expect_row(strided(1, {{50, 100, 1}, {60, 2, 50}}), "gpu_gather_b1", aligned_to(1));
 }
 
 TEST(ask_gpu, rows_that_want_more_shared_memory_than_there_is_are_not_chosen) {
@@ -247,7 +246,7 @@ TEST(ask_gpu, rows_that_want_more_shared_memory_than_there_is_are_not_chosen) {
       }
     }
   }
-  const std::int64_t enough = kernels::find("cuda_unaligned_tile_b2_128x128")->shared_bytes;
+  const std::int64_t enough = kernels::find("gpu_unaligned_tile_b2_128x128")->shared_bytes;
   EXPECT_EQ(choose_for(transpose_problem(9999, 7001, 2), with_shared(enough)).row->family,
             std::string_view("unaligned_tile"));
   EXPECT_NE(choose_for(transpose_problem(9999, 7001, 2), with_shared(enough - 1)).row->family,
@@ -285,8 +284,8 @@ TEST(ask_gpu, every_row_is_reached) {
 
 TEST(ask_gpu_forced, a_row_is_taken_at_its_word) {
   const problem what = transpose_problem(512, 512, 4);
-  for (const char* row : {"cuda_tile_b4_64x64_r4_xor", "cuda_tile_b4_32x32_r4_xor", "cuda_unaligned_tile_b4_128x64",
-                          "cuda_gather_b4", "cuda_gather_b2", "cuda_gather_b1"}) {
+  for (const char* row : {"gpu_tile_b4_64x64_r4_xor", "gpu_tile_b4_32x32_r4_xor", "gpu_unaligned_tile_b4_128x64",
+                          "gpu_gather_b4", "gpu_gather_b2", "gpu_gather_b1"}) {
     const kernels::offer made = choose_for(what, forced(row));
     ASSERT_NE(made.row, nullptr) << row;
     EXPECT_STREQ(made.row->name, row);
@@ -297,18 +296,18 @@ TEST(ask_gpu_forced, a_row_is_taken_at_its_word) {
 TEST(ask_gpu_forced, a_row_that_cannot_move_the_problem_is_refused) {
   const problem what = transpose_problem(512, 512, 4);
   for (const char* row :
-       {"cuda_tile_b8_64x64_r2_xor", "cuda_tile_b4_64x64_r4_xor_fused", "cuda_copy_b4", "cuda_copy_b4_runs",
-        "cuda_tall_skinny_b4_256x16_r4", "cuda_deinterleave_b4_3", "cuda_gather_b8", "cpu_gather", "none"}) {
+       {"gpu_tile_b8_64x64_r2_xor", "gpu_tile_b4_64x64_r4_xor_fused", "gpu_copy_b4", "gpu_copy_b4_runs",
+        "gpu_tall_skinny_b4_256x16_r4", "gpu_deinterleave_b4_3", "gpu_gather_b8", "cpu_gather", "none"}) {
     EXPECT_EQ(choose_for(what, forced(row)).row, nullptr) << row;
   }
-  gpu_wish loose = forced("cuda_tile_b4_64x64_r4_xor");
+  gpu_wish loose = forced("gpu_tile_b4_64x64_r4_xor");
   loose.alignment = 4;
   EXPECT_EQ(choose_for(what, loose).row, nullptr);
-  EXPECT_EQ(choose_for(transpose_problem(512, 510, 4), forced("cuda_tile_b4_64x64_r4_xor")).row, nullptr);
-  gpu_wish small = forced("cuda_unaligned_tile_b1_128x256");
-  small.shared_bytes = kernels::find("cuda_unaligned_tile_b1_128x256")->shared_bytes - 1;
+  EXPECT_EQ(choose_for(transpose_problem(512, 510, 4), forced("gpu_tile_b4_64x64_r4_xor")).row, nullptr);
+  gpu_wish small = forced("gpu_unaligned_tile_b1_128x256");
+  small.shared_bytes = kernels::find("gpu_unaligned_tile_b1_128x256")->shared_bytes - 1;
   EXPECT_EQ(choose_for(transpose_problem(512, 512, 1), small).row, nullptr);
-  EXPECT_EQ(choose_for(strided(4, {{100, 1, 3}}), forced("cuda_unaligned_tile_b4_128x64")).row, nullptr);
+  EXPECT_EQ(choose_for(strided(4, {{100, 1, 3}}), forced("gpu_unaligned_tile_b4_128x64")).row, nullptr);
 }
 
 // Any extents up to 2^40 bytes, far too large for a test to copy.

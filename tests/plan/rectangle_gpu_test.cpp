@@ -82,7 +82,7 @@ TEST(gpu_rectangle_list, takes_short_parts_for_short_items_and_few_strips_for_sm
     const gpu_rectangle made = choose_for(transpose_problem(rows, 7000, 4));
     ASSERT_NE(cycles_of(made), nullptr);
     const bool is_short = cycles_of(made)->item_bytes <= 1984;
-    EXPECT_EQ(made.kernel->name, std::string(is_short ? "cuda_cycles_b1_short" : "cuda_cycles_b1")) << rows;
+    EXPECT_EQ(made.kernel->name, std::string(is_short ? "gpu_cycles_b1_short" : "gpu_cycles_b1")) << rows;
   }
   EXPECT_LT(choose_for(transpose_problem(4000, 3000, 4)).moves.size(), 12U);
 }
@@ -241,7 +241,7 @@ TEST(gpu_rectangle_list, programs_end_with_the_transposed_matrix) {
     problem what = transpose_problem(shape.rows, shape.cols, shape.element_bytes);
     const std::int64_t size = shape.rows * shape.cols, bytes = size * shape.element_bytes;
     gpu_wish wanted = usual;
-    if (bytes <= 64 << 20) wanted.kernel = "cuda_cycles_b1";
+    if (bytes <= 64 << 20) wanted.kernel = "gpu_cycles_b1";
     const gpu_rectangle made = choose_for(what, wanted);
     ASSERT_NE(made.kernel, nullptr);
     EXPECT_FALSE(made.way == rectangle_way::there_and_back) << to_text(what);
@@ -310,7 +310,7 @@ TEST(gpu_rectangle_list, blocks_wait_for_all_readers_of_the_bytes_they_write) {
   check(transpose_problem(3001, 4001, 4), usual);
   check(transpose_problem(6007, 1999, 2), usual);
   gpu_wish wanted = usual;
-  wanted.kernel = "cuda_cycles_b1";
+  wanted.kernel = "gpu_cycles_b1";
   check(transpose_problem(126, 4274, 8), wanted);
   wanted.multiprocessors = 1;
   check(transpose_problem(126, 4274, 8), wanted);

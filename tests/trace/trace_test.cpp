@@ -80,7 +80,7 @@ TEST_F(trace_test, counts_every_rung_as_the_model_does) {
 TEST_F(trace_test, counts_the_tile_rows_as_the_model_does) {
   for (const int word : {1, 2, 4, 8}) {
     const ladder::description& rung = *ladder::find_rung("90_register_block", word);
-    const std::string begin = "cuda_tile_b" + std::to_string(word) + "_" + std::to_string(rung.tile_rows) + "x";
+    const std::string begin = "gpu_tile_b" + std::to_string(word) + "_" + std::to_string(rung.tile_rows) + "x";
     for (const std::string_view row : rows()) {
       if (!row.starts_with(begin) || row.ends_with("_fused")) continue;
       const std::int64_t chunk = 16 / word;
@@ -102,7 +102,7 @@ TEST_F(trace_test, scaled_counts_equal_the_models) {
   for (const int word : {2, 8}) {
     const ladder::description& rung = *ladder::find_rung("90_register_block", word);
     for (const std::string_view row : rows()) {
-      const std::string begin = "cuda_tile_b" + std::to_string(word) + "_" + std::to_string(rung.tile_rows) + "x";
+      const std::string begin = "gpu_tile_b" + std::to_string(word) + "_" + std::to_string(rung.tile_rows) + "x";
       if (!row.starts_with(begin) || row.ends_with("_fused")) continue;
       const std::int64_t chunk = 16 / word;
       const std::int64_t shape[2] = {50 * rung.tile_rows + 3 * chunk, 41 * rung.tile_cols + chunk};

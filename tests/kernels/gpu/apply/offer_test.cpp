@@ -43,48 +43,48 @@ void expect(const problem& what, const char* row, const gpu_wish& wanted = usual
 }
 
 TEST(apply_offer, tiles_where_every_address_is_a_multiple_of_16) {
-  expect(transpose_with(16384, 16384, cast(f32, bf16)), "cuda_apply_b4_b2_64x64_r4_xor");
-  expect(transpose_with(16384, 16384, cast(bf16, e4m3)), "cuda_apply_b2_b1_128x128_r8_xor");
-  expect(transpose_with(8192, 8192, cast(f64, f32)), "cuda_apply_b8_b4_64x64_r2_xor");
-  expect(transpose_with(8192, 8192, {.src = f32, .dst = f32, .beta = {2, 0}}), "cuda_apply_b4_b4_64x64_r4_xor");
+  expect(transpose_with(16384, 16384, cast(f32, bf16)), "gpu_apply_b4_b2_64x64_r4_xor");
+  expect(transpose_with(16384, 16384, cast(bf16, e4m3)), "gpu_apply_b2_b1_128x128_r8_xor");
+  expect(transpose_with(8192, 8192, cast(f64, f32)), "gpu_apply_b8_b4_64x64_r2_xor");
+  expect(transpose_with(8192, 8192, {.src = f32, .dst = f32, .beta = {2, 0}}), "gpu_apply_b4_b4_64x64_r4_xor");
   // Only chunks of src, and units of dst of as many elements, need be aligned.
-  expect(transpose_with(1000, 1000, cast(f32, bf16), 1004, 1004), "cuda_apply_b4_b2_64x64_r4_xor");
+  expect(transpose_with(1000, 1000, cast(f32, bf16), 1004, 1004), "gpu_apply_b4_b2_64x64_r4_xor");
 }
 
 TEST(apply_offer, unaligned_tiles_where_addresses_are_multiples_of_an_element) {
-  expect(transpose_with(1000, 1000, cast(f32, bf16), 1003, 1004), "cuda_apply_b4_b2_unaligned");
-  expect(transpose_with(1000, 1000, cast(f32, bf16), 1004, 1006), "cuda_apply_b4_b2_unaligned");
-  expect(transpose_with(9999, 7001, cast(f32, bf16)), "cuda_apply_b4_b2_unaligned");
-  expect(transpose_with(9999, 7001, cast(bf16, e4m3)), "cuda_apply_b2_b1_unaligned");
-  expect(transpose_with(9999, 7001, cast(f64, f32)), "cuda_apply_b8_b4_unaligned");
-  expect(transpose_with(9999, 7001, {.src = f64, .dst = f64, .beta = {2, 0}}), "cuda_apply_b8_b8_unaligned");
-  expect(batched(transpose_with(99, 101, cast(f32, bf16)), 1000, 99 * 101, 99 * 101), "cuda_apply_b4_b2_unaligned");
+  expect(transpose_with(1000, 1000, cast(f32, bf16), 1003, 1004), "gpu_apply_b4_b2_unaligned");
+  expect(transpose_with(1000, 1000, cast(f32, bf16), 1004, 1006), "gpu_apply_b4_b2_unaligned");
+  expect(transpose_with(9999, 7001, cast(f32, bf16)), "gpu_apply_b4_b2_unaligned");
+  expect(transpose_with(9999, 7001, cast(bf16, e4m3)), "gpu_apply_b2_b1_unaligned");
+  expect(transpose_with(9999, 7001, cast(f64, f32)), "gpu_apply_b8_b4_unaligned");
+  expect(transpose_with(9999, 7001, {.src = f64, .dst = f64, .beta = {2, 0}}), "gpu_apply_b8_b8_unaligned");
+  expect(batched(transpose_with(99, 101, cast(f32, bf16)), 1000, 99 * 101, 99 * 101), "gpu_apply_b4_b2_unaligned");
   gpu_wish odd = usual;
   for (const int alignment : {8, 4}) {
     odd.alignment = alignment;
-    expect(transpose_with(1000, 1000, cast(f32, bf16)), "cuda_apply_b4_b2_unaligned", odd);
+    expect(transpose_with(1000, 1000, cast(f32, bf16)), "gpu_apply_b4_b2_unaligned", odd);
   }
   odd.alignment = 2;
-  expect(transpose_with(1000, 1000, cast(f32, bf16)), "cuda_apply_b4_any", odd);
+  expect(transpose_with(1000, 1000, cast(f32, bf16)), "gpu_apply_b4_any", odd);
   odd.alignment = 4;
-  expect(transpose_with(1000, 1000, cast(f64, f32)), "cuda_apply_b8_any", odd);
-  expect(transpose_with(9999, 17, cast(f32, bf16)), "cuda_apply_b4_b2_unaligned");
-  expect(transpose_with(1 << 20 | 1, 15, cast(f32, bf16)), "cuda_apply_b4_any");  // less than a quarter of a tile
+  expect(transpose_with(1000, 1000, cast(f64, f32)), "gpu_apply_b8_any", odd);
+  expect(transpose_with(9999, 17, cast(f32, bf16)), "gpu_apply_b4_b2_unaligned");
+  expect(transpose_with(1 << 20 | 1, 15, cast(f32, bf16)), "gpu_apply_b4_any");  // less than a quarter of a tile
 }
 
 TEST(apply_offer, small_tiles_where_large_ones_are_few) {
-  expect(transpose_with(512, 512, cast(f16, e4m3)), "cuda_apply_b2_b1_64x64_r8_xor");
-  expect(transpose_with(4096, 4096, cast(f16, e4m3)), "cuda_apply_b2_b1_128x128_r8_xor");
-  expect(transpose_with(32, 8192, cast(f16, e4m3)), "cuda_apply_b2_b1_64x64_r8_xor");
-  expect(transpose_with(8, 1 << 20, cast(f16, e4m3)), "cuda_apply_b2_any");  // an eighth of a tile
+  expect(transpose_with(512, 512, cast(f16, e4m3)), "gpu_apply_b2_b1_64x64_r8_xor");
+  expect(transpose_with(4096, 4096, cast(f16, e4m3)), "gpu_apply_b2_b1_128x128_r8_xor");
+  expect(transpose_with(32, 8192, cast(f16, e4m3)), "gpu_apply_b2_b1_64x64_r8_xor");
+  expect(transpose_with(8, 1 << 20, cast(f16, e4m3)), "gpu_apply_b2_any");  // an eighth of a tile
 }
 
 TEST(apply_offer, pairs_without_a_tile_and_other_orders) {
-  expect(transpose_with(1024, 1024, {.src = element_type::int8, .dst = element_type::int32}), "cuda_apply_b1_any");
+  expect(transpose_with(1024, 1024, {.src = element_type::int8, .dst = element_type::int32}), "gpu_apply_b1_any");
   problem same_order = transpose_with(1024, 1024, cast(f32, bf16));
   std::swap(same_order.axes[0].dst_stride, same_order.axes[1].dst_stride);
-  expect(same_order, "cuda_apply_b4_any");
-  expect(transpose_with(0, 1024, cast(f32, bf16)), "cuda_apply_b4_any");
+  expect(same_order, "gpu_apply_b4_any");
+  expect(transpose_with(0, 1024, cast(f32, bf16)), "gpu_apply_b4_any");
 }
 
 TEST(apply_offer, second_arrays) {
@@ -97,33 +97,33 @@ TEST(apply_offer, second_arrays) {
     }
     return what;
   };
-  expect(with(8192, 1), "cuda_apply_b2_b1_128x128_r8_xor");  // as src: the cast and its transpose
+  expect(with(8192, 1), "gpu_apply_b2_b1_128x128_r8_xor");  // as src: the cast and its transpose
   EXPECT_EQ(choose_for(with(8192, 1)).as<gpu::apply_args>().second_by_cols, 1);
-  expect(with(1, 8192), "cuda_apply_b2_b1_128x128_r8_xor");
+  expect(with(1, 8192), "gpu_apply_b2_b1_128x128_r8_xor");
   EXPECT_EQ(choose_for(with(1, 8192)).as<gpu::apply_args>().second_by_cols, 0);
-  expect(with(8193, 1), "cuda_apply_b2_b1_unaligned");
+  expect(with(8193, 1), "gpu_apply_b2_b1_unaligned");
   EXPECT_EQ(choose_for(with(8193, 1)).as<gpu::apply_args>().second_by_cols, 1);
-  expect(with(2, 2 * 8192), "cuda_apply_b2_any");
+  expect(with(2, 2 * 8192), "gpu_apply_b2_any");
   problem bias = transpose_with(8192, 8192, {.src = f32, .dst = f32, .beta = {1, 0}, .second = second_array::source});
   for (int k = 0; k < 2; ++k) bias.axes[k].second_stride = bias.axes[k].dst_stride == 1 ? 1 : 0;
-  expect(bias, "cuda_apply_b4_b4_64x64_r4_xor");  // a number for each row
+  expect(bias, "gpu_apply_b4_b4_64x64_r4_xor");  // a number for each row
   for (int k = 0; k < 2; ++k) bias.axes[k].second_stride = bias.axes[k].dst_stride == 1 ? 0 : 1;
-  expect(bias, "cuda_apply_b4_b4_unaligned");  // one for each column: read element by element
+  expect(bias, "gpu_apply_b4_b4_unaligned");  // one for each column: read element by element
 }
 
 TEST(apply_offer, rows_by_name) {
   const problem what = transpose_with(1024, 1024, cast(f32, bf16));
   gpu_wish wanted = usual;
-  wanted.kernel = "cuda_apply_b4_any";
-  expect(what, "cuda_apply_b4_any", wanted);
+  wanted.kernel = "gpu_apply_b4_any";
+  expect(what, "gpu_apply_b4_any", wanted);
   for (const char* other :
-       {"cuda_apply_b2_any", "cuda_apply_b4_b4_64x64_r4_xor", "cuda_gather_b4", "cpu_apply_reference"}) {
+       {"gpu_apply_b2_any", "gpu_apply_b4_b4_64x64_r4_xor", "gpu_gather_b4", "cpu_apply_reference"}) {
     wanted.kernel = other;
     EXPECT_EQ(choose_for(what, wanted).row, nullptr) << other;
   }
-  wanted.kernel = "cuda_apply_b4_b2_unaligned";
-  expect(what, "cuda_apply_b4_b2_unaligned", wanted);
-  wanted.kernel = "cuda_apply_b4_b2_64x64_r4_xor";
+  wanted.kernel = "gpu_apply_b4_b2_unaligned";
+  expect(what, "gpu_apply_b4_b2_unaligned", wanted);
+  wanted.kernel = "gpu_apply_b4_b2_64x64_r4_xor";
   wanted.alignment = 8;
   EXPECT_EQ(choose_for(what, wanted).row, nullptr);
   // Arithmetic rows make no offers for copies.

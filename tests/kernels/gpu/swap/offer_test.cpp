@@ -38,38 +38,38 @@ gpu_wish with_alignment(int alignment) {
 }
 
 TEST(swap_offer, takes_aligned_and_unaligned) {
-  expect_row(transpose_problem(1, 5, 4), "cuda_copy_b4");
+  expect_row(transpose_problem(1, 5, 4), "gpu_copy_b4");
   EXPECT_EQ(choose_for(transpose_problem(1, 5, 4)).blocks, 0U);
-  expect_row(transpose_problem(4096, 4096, 1), "cuda_swap_b1_128x128_r16_xor");
-  expect_row(transpose_problem(4096, 4096, 2), "cuda_swap_b2_128x128_r8_xor");
-  expect_row(transpose_problem(4000, 4000, 4), "cuda_swap_b4_64x64_r4_xor");
-  expect_row(transpose_problem(4000, 4000, 8), "cuda_swap_b8_64x64_r2_xor");
-  expect_row(transpose_problem(4002, 4002, 8), "cuda_swap_b8_unaligned");  // rows that are no whole lines of 128 bytes
-  expect_row(transpose_problem(4001, 4001, 4), "cuda_swap_b4_unaligned");
-  expect_row(transpose_problem(4001, 4001, 4, 4032, 4032), "cuda_swap_b4_64x64_r4_xor");
-  expect_row(transpose_problem(4000, 4000, 4), "cuda_swap_b4_unaligned", with_alignment(4));
-  expect_row(transpose_problem(4000, 4000, 16), "cuda_swap_b16_unaligned");
-  expect_row(transpose_problem(4000, 4000, 12), "cuda_swap_b4_unaligned");
-  expect_row(transpose_problem(8, 8, 4), "cuda_swap_b4_items");
-  expect_row(transpose_problem(4000, 4000, 3), "cuda_swap_b1_unaligned");
-  expect_row(batched(transpose_problem(7, 7, 1), 1525836, 49, 49), "cuda_swap_b1_items");
+  expect_row(transpose_problem(4096, 4096, 1), "gpu_swap_b1_128x128_r16_xor");
+  expect_row(transpose_problem(4096, 4096, 2), "gpu_swap_b2_128x128_r8_xor");
+  expect_row(transpose_problem(4000, 4000, 4), "gpu_swap_b4_64x64_r4_xor");
+  expect_row(transpose_problem(4000, 4000, 8), "gpu_swap_b8_64x64_r2_xor");
+  expect_row(transpose_problem(4002, 4002, 8), "gpu_swap_b8_unaligned");  // rows that are no whole lines of 128 bytes
+  expect_row(transpose_problem(4001, 4001, 4), "gpu_swap_b4_unaligned");
+  expect_row(transpose_problem(4001, 4001, 4, 4032, 4032), "gpu_swap_b4_64x64_r4_xor");
+  expect_row(transpose_problem(4000, 4000, 4), "gpu_swap_b4_unaligned", with_alignment(4));
+  expect_row(transpose_problem(4000, 4000, 16), "gpu_swap_b16_unaligned");
+  expect_row(transpose_problem(4000, 4000, 12), "gpu_swap_b4_unaligned");
+  expect_row(transpose_problem(8, 8, 4), "gpu_swap_b4_items");
+  expect_row(transpose_problem(4000, 4000, 3), "gpu_swap_b1_unaligned");
+  expect_row(batched(transpose_problem(7, 7, 1), 1525836, 49, 49), "gpu_swap_b1_items");
   // Rows of 384 bytes: every load of a column is in one bank. As items 0.17 of a copy (H200, 2026-11-25).
-  expect_row(batched(transpose_problem(128, 128, 3), 16888, 16384, 16384), "cuda_swap_b1_unaligned");
-  expect_row(batched(transpose_problem(32, 32, 3), 59521, 1024, 1024), "cuda_swap_b1_items");
-  expect_row(batched(transpose_problem(62, 62, 1), 193227, 3844, 3844), "cuda_swap_b1_items");
-  expect_row(batched(transpose_problem(35, 35, 1), 230051, 35 * 35, 35 * 35), "cuda_swap_b1_items");
-  expect_row(batched(transpose_problem(8, 8, 4), 2334928, 64, 64), "cuda_swap_b4_items");
-  expect_row(batched(transpose_problem(10, 10, 12), 373799, 100, 100), "cuda_swap_b4_items");
-  expect_row(batched(transpose_problem(320, 320, 4), 1000, 102400, 102400), "cuda_swap_b4_64x64_r4_xor");
-  expect_row(batched(transpose_problem(300, 300, 4), 1000, 90000, 90000), "cuda_swap_b4_unaligned");
-  expect_row(batched(transpose_problem(301, 301, 4), 1000, 90601, 90601), "cuda_swap_b4_unaligned");
+  expect_row(batched(transpose_problem(128, 128, 3), 16888, 16384, 16384), "gpu_swap_b1_unaligned");
+  expect_row(batched(transpose_problem(32, 32, 3), 59521, 1024, 1024), "gpu_swap_b1_items");
+  expect_row(batched(transpose_problem(62, 62, 1), 193227, 3844, 3844), "gpu_swap_b1_items");
+  expect_row(batched(transpose_problem(35, 35, 1), 230051, 35 * 35, 35 * 35), "gpu_swap_b1_items");
+  expect_row(batched(transpose_problem(8, 8, 4), 2334928, 64, 64), "gpu_swap_b4_items");
+  expect_row(batched(transpose_problem(10, 10, 12), 373799, 100, 100), "gpu_swap_b4_items");
+  expect_row(batched(transpose_problem(320, 320, 4), 1000, 102400, 102400), "gpu_swap_b4_64x64_r4_xor");
+  expect_row(batched(transpose_problem(300, 300, 4), 1000, 90000, 90000), "gpu_swap_b4_unaligned");
+  expect_row(batched(transpose_problem(301, 301, 4), 1000, 90601, 90601), "gpu_swap_b4_unaligned");
   // Columns that are not contiguous.
   problem what = transpose_problem(4000, 4000, 4, 8001, 8001);
   for (int k = 0; k < what.rank; ++k) {
     for (std::int64_t* const stride : {&what.axes[k].src_stride, &what.axes[k].dst_stride})
       *stride = *stride == 1 ? 2 : *stride;
   }
-  expect_row(what, "cuda_swap_b4_any");
+  expect_row(what, "gpu_swap_b4_any");
 }
 
 TEST(swap_offer, a_row_that_is_asked_for_is_taken_or_refused) {
