@@ -11,6 +11,7 @@
 
 #include "api/check.hpp"
 #include "api/device.hpp"
+#include "api/gpu_plan.hpp"
 #include "api/guard.hpp"
 #include "base/checked.hpp"
 #include "base/machine.hpp"
@@ -20,6 +21,7 @@
 #include "kernels/cpu/batch/items.hpp"
 #include "kernels/gpu/device.hpp"
 #include "plan/choose.hpp"
+#include "run/launch.hpp"
 
 namespace cornerturn {
 namespace detail {
@@ -177,12 +179,11 @@ void batch_state::prepare_gpu(const batch_list& all) {
   const gpu::device_info& on = gpu::info(device_);
   for (std::size_t k = 0; k < parts_.size(); ++k) {
     if (planning::fits_address_space(parts_[k].form)) continue;
-    gpu_variant none;
+    running::gpu_variant none;
     none.form = parts_[k].form;
     of_item(all.first()[k], [&] { check_fits(none); });
   }
-  shared_launches_ =
-      planning::lay_out(all.problems(), moves_, planning::target_of(on.arch, on.multiprocessors, on.shared_bytes));
+  shared_launches_ = planning::lay_out(all.problems(), moves_, running::target_of(on));
   for (const planning::gpu_batch::launch& one : shared_launches_.launches) check_loaded(device_, *one.kernel);
   if (!shared_launches_.table.empty()) {
     const auto bytes = static_cast<std::int64_t>(shared_launches_.table.size());
@@ -200,11 +201,11 @@ void batch_state::prepare_gpu(const batch_list& all) {
   std::map<std::pair<std::uint32_t, int>, std::uint32_t> known;  // the variant for a problem and an alignment
   for (const std::size_t k : shared_launches_.alone) {
     const planning::batch_move& one = moves_[k];
-    const int alignment = alignment_of(parts_[one.which].form, reinterpret_cast<std::uintptr_t>(one.src),
-                                       reinterpret_cast<std::uintptr_t>(one.dst));
+    const int alignment = running::alignment_of(parts_[one.which].form, {.src = one.src, .dst = one.dst});
     const auto found = known.try_emplace({one.which, alignment}, static_cast<std::uint32_t>(variants_.size()));
     if (found.second) {
-      variants_.push_back(choose_variant(all.problems()[one.which], on, alignment, ""));
+      variants_.push_back(
+          running::choose_variant({all.problems()[one.which], parts_[one.which].form}, on, alignment, ""));
       of_item(all.first()[one.which], [&] { check_fits(variants_.back()); });
       check_loaded(device_, variants_.back());
     }
@@ -263,8 +264,8 @@ void batch_state::execute(void* stream) const {
     check_launched(message, device_, one.kernel->name);
   }
   for (const own_launch& one : own_launches_) {
-    const gpu_variant& variant = variants_[one.variant];
-    check_launched(start_move(variant, parts_[one.item.which].src_span, one.item.src, one.item.dst, stream), device_,
+    const running::gpu_variant& variant = variants_[one.variant];
+    check_launched(running::start(variant, {.src = one.item.src, .dst = one.item.dst}, stream), device_,
                    variant.chosen.row->name);
   }
 }

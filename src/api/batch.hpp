@@ -7,11 +7,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "api/gpu_plan.hpp"
 #include "cornerturn/batch.hpp"
 #include "map/canonical.hpp"
 #include "plan/batch.hpp"
 #include "plan/batch_gpu.hpp"
+#include "run/variant.hpp"
 
 namespace cornerturn::detail {
 
@@ -79,7 +79,7 @@ class batch_state {
   planning::batch_choice cpu_shares_;        // on the CPU
   planning::gpu_batch shared_launches_;      // on a GPU; its table is only in that GPU's memory
   std::unique_ptr<void, released> table_;
-  std::vector<gpu_variant> variants_;
+  std::vector<running::gpu_variant> variants_;
   std::vector<own_launch> own_launches_;
 };
 

@@ -82,12 +82,12 @@ void print_gpu_program(std::ostream& out, const planning::gpu_rectangle& all) {
 
 }  // namespace
 
-std::string explain(const problem& what, const gpu_plan& plan, const gpu::device_info& on) {
+std::string explain(const running::work& what, const running::gpu_plan& plan, const gpu::device_info& on) {
   base::text_stream out;
-  const kernels::target target = planning::target_of(on.arch, on.multiprocessors, on.shared_bytes);
+  const kernels::target target = running::target_of(on);
   out << "device     " << on.name << ", sm_" << on.arch << ", " << on.multiprocessors << " multiprocessors, costs of \""
       << target.gpu->name << "\"\n";
-  for (const gpu_variant* variant : {&plan.aligned, &plan.element_aligned}) {
+  for (const running::gpu_variant* variant : {&plan.aligned, &plan.element_aligned}) {
     if (variant == &plan.element_aligned && variant->alignment == plan.aligned.alignment) break;
     const kernels::offer& chosen = variant->chosen;
     out << "pointers   multiples of " << variant->alignment << (variant->alignment == 1 ? " byte" : " bytes")
@@ -103,7 +103,7 @@ std::string explain(const problem& what, const gpu_plan& plan, const gpu::device
       print_gpu_program(out, *variant->rectangle);
       continue;
     }
-    print_offers(out, offers_of(what, *variant, target), variant->chosen.row, false);
+    print_offers(out, running::offers_of(what, *variant, target), variant->chosen.row, false);
     if (chosen.blocks == 0) continue;
     out << chosen.row->describe(chosen);
     out << "grid       " << chosen.blocks << (chosen.blocks == 1 ? " block, " : " blocks, ") << chosen.shared_bytes
@@ -114,8 +114,9 @@ std::string explain(const problem& what, const gpu_plan& plan, const gpu::device
 
 void plan_state::explain_gpu_plans(std::ostream& out) const {
   for (int device = 0; device < gpu::most_devices; ++device) {
-    const gpu_plan* known = gpu_plans_[static_cast<std::size_t>(device)].load(std::memory_order_acquire);
-    if (known != nullptr) out << "for pointers to GPU memory\n" << detail::explain(what_, *known, gpu::info(device));
+    const running::gpu_plan* known = gpu_plans_[static_cast<std::size_t>(device)].load(std::memory_order_acquire);
+    if (known != nullptr)
+      out << "for pointers to GPU memory\n" << detail::explain({what_, form_}, *known, gpu::info(device));
   }
 }
 
@@ -141,8 +142,8 @@ std::string plan_state::explain() const {
     return out.str();
   }
   if (on_gpu_only()) {
-    const gpu_plan& known = *gpu_plans_[device_].load(std::memory_order_acquire);
-    out << detail::explain(what_, known, gpu::info(device_));
+    const running::gpu_plan& known = *gpu_plans_[device_].load(std::memory_order_acquire);
+    out << detail::explain({what_, form_}, known, gpu::info(device_));
     out << "bytes      " << bytes_moved()
         << (known.aligned.rectangle != nullptr ? " (each pass reads once and writes once)\n"
                                                : " (read once, written once)\n");

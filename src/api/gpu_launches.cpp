@@ -1,18 +1,15 @@
 #include "api/gpu_launches.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <string>
 
 #include "api/check.hpp"
-#include "api/gpu_plan.hpp"
 #include "cornerturn/error.hpp"
-#include "kernels/gpu/apply/args.hpp"
 #include "kernels/gpu/cycles/args.hpp"
-#include "kernels/gpu/policy/grid.hpp"
 #include "kernels/kernel.hpp"
 #include "plan/batch_gpu.hpp"
+#include "run/launch.hpp"
 
 namespace cornerturn::detail {
 namespace {
@@ -32,29 +29,15 @@ class teller {
     launch.blocks = chosen.blocks;
     launch.shared_bytes = chosen.shared_bytes;
     if (chosen.grid_extents != nullptr) launch.digits = chosen.grid_extents(chosen);
-    alignas(16) std::byte args[kernels::max_args_bytes];
-    std::memcpy(args, chosen.args, chosen.args_bytes);
-    auto& mine = *std::launder(reinterpret_cast<gpu::array_args*>(args));
-    mine.src = src + form.src_offset * form.word_bytes;
-    mine.dst = dst + form.dst_offset * form.dst_word_bytes;
-    mine.src_begin = reinterpret_cast<std::uint64_t>(launch.src.begin);
-    mine.src_end = reinterpret_cast<std::uint64_t>(launch.src.end);
-    mine.flags = launch.flags;
-    if (chosen.row->kind == kernels::row_kind::arithmetic) {
-      auto& computed = *std::launder(reinterpret_cast<gpu::apply_args*>(args));
-      computed.second = all_.second == nullptr ? nullptr : all_.second + form.second_offset * form.dst_word_bytes;
-      computed.scale = all_.scale;
-      computed.bytewise = has_whole_elements(form, {mine.src, mine.dst, computed.second, all_.scale}) ? 0 : 1;
-    }
     // Items of cycles are stored in the workspace, or loaded from there.
     if (follows_cycles(chosen)) {
       const auto& cycles = chosen.as<gpu::cycles_args>();
-      mine.src = src;
-      mine.dst = dst;
       launch.second = {src, src + cycles.count_in_workspace * cycles.item_bytes};
       launch.second_written = cycles.writes_workspace != 0;
     }
-    launch.arguments = args;
+    const running::launch_arguments arguments(
+        form, chosen, {.src = src, .dst = dst, .second = all_.second, .scale = all_.scale}, launch.flags);
+    launch.arguments = arguments.get();
     each_(launch);
   }
 
@@ -63,12 +46,12 @@ class teller {
   const std::function<void(const gpu_launch&)>& each_;
 };
 
-void tell_rectangle(const gpu_variant& way, const gpu_arguments& all, const teller& told) {
+void tell_rectangle(const running::gpu_variant& way, const gpu_arguments& all, const teller& told) {
   const planning::gpu_rectangle& made = *way.rectangle;
   std::byte* const data = all.dst + way.form.dst_offset * way.form.word_bytes;
   std::byte* const workspace = made.workspace_bytes == 0 ? nullptr : all.workspace(made.workspace_bytes);
   const map::byte_span array = map::dst_span(way.form);
-  static_cast<void>(planning::run(
+  static_cast<void>(running::run_rectangle(
       made, data, workspace,
       [&](const planning::gpu_move& move, const std::byte* from, std::byte* to, std::uint32_t* flags) -> const char* {
         gpu_launch launch;
@@ -106,16 +89,9 @@ void for_each_launch(const problem& what, const gpu_machine& on, std::string_vie
   machine.multiprocessors = on.multiprocessors;
   machine.shared_bytes = on.shared_bytes;
   const map::canonical form = map::canonicalize(what);
-  int alignment = 0;
-  if (map::only_moves(what)) {
-    alignment = alignment_of(form, reinterpret_cast<std::uint64_t>(all.src), reinterpret_cast<std::uint64_t>(all.dst));
-  } else {
-    const gpu_arrays arrays = {
-        all.src + form.src_offset * form.word_bytes, all.dst + form.dst_offset * form.dst_word_bytes,
-        all.second == nullptr ? nullptr : all.second + form.second_offset * form.dst_word_bytes, all.scale};
-    alignment = alignment_of(form, arrays);
-  }
-  const gpu_variant way = choose_variant(what, machine, alignment, row);
+  const int alignment =
+      running::alignment_of(form, {.src = all.src, .dst = all.dst, .second = all.second, .scale = all.scale});
+  const running::gpu_variant way = running::choose_variant({what, form}, machine, alignment, row);
   if (way.chosen.row == nullptr) {
     throw error(status::invalid_argument, "kernel: \"" + name + "\" cannot move this problem");
   }

@@ -4,7 +4,7 @@
 //   3. execute() checks the pointers and finds their device
 //   4. the CPU's kernel runs, on one thread or on several. The fast path of 3 starts it at once if it needs one thread
 //   5. the properties of a plan
-// gpu_plan.cpp chooses and starts the kernels of a GPU. in_place.cpp runs a problem in place on the CPU.
+// gpu_plan.cpp has the calls on a GPU, in_place.cpp those in place on the CPU. run/ launches the kernels.
 #include "cornerturn/plan.hpp"
 
 #include <algorithm>
@@ -116,9 +116,8 @@ plan_state::plan_state(const problem& what, const plan_options& options, finding
   api::check_device(on_, options.threads);
   computes_ = !map::only_moves(what);
   math_ = kernels::op_of(what.math, what.element_bytes);
-  // This form serves the checks of pointers, the spans and the CPU. gpu_plan.cpp canonicalises again: there, the alignment
-  // of the pointers limits the words. Example: float32, rows x cols. Words have 4 bytes. The axes {extent, src stride,
-  // dst stride} are {cols, 1, rows}, {rows, cols, 1}: the largest dst stride is first.
+  // Example: float32, rows x cols. Words have 4 bytes. The axes {extent, src stride, dst stride} are {cols, 1, rows},
+  // {rows, cols, 1}: the largest dst stride is first. On a GPU the alignment of the pointers limits the words.
   form_ = map::canonicalize(what);
   src_span_ = map::src_span(form_);
   dst_span_ = map::dst_span(form_);
@@ -356,7 +355,7 @@ std::int64_t plan_state::workspace_bytes(device where) const {
   const bool asks_all = where == device::automatic;
   const std::int64_t on_cpu = in_place_ && (asks_all || where == device::cpu) ? in_place_->workspace_bytes : 0;
   const bool asks_gpu = on_ != device::cpu && (asks_all || where == device::cuda);
-  return asks_gpu ? std::max(on_cpu, workspace_on_gpu(what_, kernel_)) : on_cpu;
+  return asks_gpu ? std::max(on_cpu, running::workspace_on_gpu({what_, form_}, kernel_)) : on_cpu;
 }
 
 namespace {
@@ -379,10 +378,10 @@ std::int64_t heap_bytes(const Programs& all) noexcept {
 std::int64_t plan_state::bytes() const noexcept {
   std::int64_t sum = sizeof *this + (in_place_ ? heap_bytes(*in_place_) : 0);
   for (const auto& one : gpu_plans_) {
-    const gpu_plan* const on_device = one.load(std::memory_order_acquire);
+    const running::gpu_plan* const on_device = one.load(std::memory_order_acquire);
     if (on_device == nullptr) continue;
     sum += sizeof *on_device;
-    for (const gpu_variant* variant : {&on_device->aligned, &on_device->element_aligned}) {
+    for (const running::gpu_variant* variant : {&on_device->aligned, &on_device->element_aligned}) {
       if (variant->rectangle != nullptr) sum += sizeof *variant->rectangle + heap_bytes(*variant->rectangle);
     }
   }

@@ -49,8 +49,8 @@ class plan_state {
   [[nodiscard]] bool in_place() const noexcept { return what_.in_place; }
   [[nodiscard]] bool computes() const noexcept { return computes_; }
   [[nodiscard]] int device_of_call(const void* src, const void* dst) const;
-  [[nodiscard]] const gpu_variant& variant_for(int device, const void* src,
-                                               const void* dst) const;  // in the stored plan
+  [[nodiscard]] const running::gpu_variant& variant_for(int device, const void* src,
+                                                        const void* dst) const;  // in the stored plan
   [[nodiscard]] api::tuned_key key_on_cpu(int threads) const;
   [[nodiscard]] api::tuned_key key_on_gpu(int device, int alignment) const;
   [[nodiscard]] int alignment_of(const void* src, const void* dst) const noexcept;
@@ -70,9 +70,9 @@ class plan_state {
   void execute_in_place(void* data, std::span<std::byte> workspace) const;
 
   // On a GPU: gpu_plan.cpp, and explain.cpp for explain_gpu_plans.
-  const gpu_plan* gpu_plan_for(int device) const;
-  [[nodiscard]] gpu_plan make_gpu_plan(int device) const;
-  const gpu_variant& variant_of_call(int device, int alignment, gpu_plan& made) const;
+  const running::gpu_plan* gpu_plan_for(int device) const;
+  [[nodiscard]] running::gpu_plan make_gpu_plan(int device) const;
+  const running::gpu_variant& variant_of_call(int device, int alignment, running::gpu_plan& made) const;
   void execute_on_gpu(int device, const void* src, void* dst, void* stream, std::span<std::byte> workspace) const;
   void compute_on_gpu(int device, const operands& all, void* stream) const;
   void explain_gpu_plans(std::ostream& out) const;
@@ -87,7 +87,7 @@ class plan_state {
   map::canonical form_;
   kernels::offer chosen_;                              // for the CPU; no kernel if on_ is cuda
   std::optional<planning::in_place_choice> in_place_;  // replaces chosen_ for a problem in place
-  mutable std::array<std::atomic<const gpu_plan*>, gpu::most_devices>
+  mutable std::array<std::atomic<const running::gpu_plan*>, gpu::most_devices>
       gpu_plans_{};  // one per device, made by any thread
   int device_ = 0;   // the current device at the plan's creation, if on_ is cuda
   executor parallel_;

@@ -56,7 +56,7 @@ void try_row(std::vector<candidate>& all, const problem& what, const char* row, 
   }
 }
 
-std::vector<candidate> candidates(const problem& what, const detail::gpu_variant* on_gpu, int threads) {
+std::vector<candidate> candidates(const problem& what, const running::gpu_variant* on_gpu, int threads) {
   std::vector<candidate> all;
   for (const kernels::kernel& row : kernels::all()) {
     if (on_gpu != nullptr) {
@@ -96,7 +96,7 @@ tune_result measured(const problem& what, const void* src, void* dst, const tune
   const bool on_gpu = device >= 0;
   api::check_stream(device, stream);
   const gpu::device_guard guard(on_gpu ? device : -1);
-  const detail::gpu_variant* variant = on_gpu ? &listed.variant_for(device, src, dst) : nullptr;
+  const running::gpu_variant* variant = on_gpu ? &listed.variant_for(device, src, dst) : nullptr;
   const int threads = options.threads == 0 ? base::default_threads() : options.threads;
   tune_result result;
   result.machine = on_gpu ? gpu::info(device).name : base::this_machine().cpu_model;

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "kernels/cpu/odometer.hpp"
+#include "kernels/fused_axes.hpp"
 #include "map/in_place.hpp"
 #include "plan/choose.hpp"
 #include "plan/strips.hpp"
@@ -46,30 +46,5 @@ struct gpu_rectangle {
 //           the form only, not on the device or the alignment
 [[nodiscard]] gpu_rectangle choose_rectangle(const map::canonical& form, const map::in_place_form& places,
                                              const kernels::target& on, int alignment, std::string_view kernel);
-
-// Effect  calls launch(move, from, to, flags) for each step in order, and clear(flags, bytes) before a step with flags
-// Returns null, or the message of the first call that fails; no call follows it
-template <class Launch, class Clear>
-const char* run(const gpu_rectangle& all, std::byte* data, std::byte* workspace, const Launch& launch,
-                const Clear& clear) {
-  const auto above = reinterpret_cast<std::uintptr_t>(workspace) % workspace_alignment;
-  if (above != 0) workspace += workspace_alignment - above;
-  for (const gpu_program& program : all.programs) {
-    kernels::cpu::odometer at(program.repeat, 1, 0, false);
-    for (std::int64_t repeat = 0; repeat < program.repeat.total; ++repeat, at.next()) {
-      std::byte* const array = data + program.begin + at.src();
-      for (const gpu_step& step : program.steps) {
-        const gpu_move& move = all.moves[static_cast<std::size_t>(step.move)];
-        auto* const flags = reinterpret_cast<std::uint32_t*>(workspace + step.flags_at);
-        const char* message = move.flags == 0 ? nullptr : clear(flags, 4 * move.flags);
-        if (message != nullptr) return message;
-        message = launch(move, (step.from_workspace ? workspace : array) + step.from,
-                         (step.to_workspace ? workspace : array) + step.to, flags);
-        if (message != nullptr) return message;
-      }
-    }
-  }
-  return nullptr;
-}
 
 }  // namespace cornerturn::planning

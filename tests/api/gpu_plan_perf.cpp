@@ -8,8 +8,8 @@
 #include <cstdio>
 #include <string>
 
-#include "api/gpu_plan.hpp"
 #include "cornerturn/plan.hpp"
+#include "run/variant.hpp"
 
 namespace cornerturn::detail {
 namespace {
@@ -33,10 +33,10 @@ TEST(gpu_plan_time, costs_microseconds) {
     return best;
   };
   const double host = microseconds([](int k) { plan how(transpose_problem(1000 + k, 777, 4)); });
-  const double matrix =
-      microseconds([](int k) { static_cast<void>(choose_variants(transpose_problem(1000 + k, 777, 4), h200, "")); });
+  const double matrix = microseconds(
+      [](int k) { static_cast<void>(running::choose_variants(transpose_problem(1000 + k, 777, 4), h200, "")); });
   const double boxes = microseconds([](int k) {
-    static_cast<void>(choose_variants(
+    static_cast<void>(running::choose_variants(
         permute_problem(std::array<std::int64_t, 5>{9, 14 + k, 5, 13, 7}, std::array<int, 5>{2, 4, 0, 3, 1}, 2), h200,
         ""));
   });

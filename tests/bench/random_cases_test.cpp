@@ -235,7 +235,7 @@ TEST(kernel_names, agree_with_the_plan_for_a_gpu) {
                                  .memory_bytes = std::int64_t{140} << 30};
   int different = 0;
   for (const bench_case& one : many(one_mib, 16 * one_mib, 5, 210)) {
-    const detail::gpu_plan plan = detail::choose_variants(problem_of(one), h200, "");
+    const running::gpu_plan plan = running::choose_variants(problem_of(one), h200, "");
     const std::string aligned = plan.aligned.chosen.row->name, misaligned = plan.element_aligned.chosen.row->name;
     const std::string text = detail::explain(problem_of(one), plan, h200);
     EXPECT_EQ(kernel_in(text, aligned, 16), aligned);

@@ -18,7 +18,6 @@
 
 #include "../api/expect_error.hpp"
 #include "api/check.hpp"
-#include "api/gpu_plan.hpp"
 #include "cornerturn/error.hpp"
 #include "cornerturn/system.hpp"
 #include "cornerturn/transpose.hpp"
@@ -26,6 +25,7 @@
 #include "device_bench.hpp"
 #include "gpu_cases.hpp"
 #include "kernels/gpu/device.hpp"
+#include "run/launch.hpp"
 
 namespace cornerturn::testing {
 namespace {
@@ -69,11 +69,10 @@ class cuda_rows : public ::testing::TestWithParam<std::int64_t> {
     const gpu::device_info& here = gpu::info(gpu::current_device());
     std::vector<const char*> names = {nullptr};
     for (const kernels::kernel* row : gpu_rows()) {
-      const detail::gpu_variant way = detail::choose_variant(what, here, 16, row->name);
+      const running::gpu_variant way = running::choose_variant(what, here, 16, row->name);
       if (way.chosen.row == nullptr) continue;
-      const int alignment = detail::alignment_of(way.form, reinterpret_cast<std::uintptr_t>(bench.src()),
-                                                 reinterpret_cast<std::uintptr_t>(bench.dst()));
-      if (alignment < 16 && detail::choose_variant(what, here, alignment, row->name).chosen.row == nullptr) continue;
+      const int alignment = running::alignment_of(way.form, {.src = bench.src(), .dst = bench.dst()});
+      if (alignment < 16 && running::choose_variant(what, here, alignment, row->name).chosen.row == nullptr) continue;
       names.push_back(row->name);
     }
     bool good = true;

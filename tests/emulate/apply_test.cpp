@@ -7,11 +7,11 @@
 
 #include "../kernels/math_cases.hpp"
 #include "api/check.hpp"
-#include "api/gpu_plan.hpp"
 #include "cornerturn/error.hpp"
 #include "gpu_problems.hpp"
 #include "kernels/gpu/apply/args.hpp"
 #include "move.hpp"
+#include "run/launch.hpp"
 
 namespace cornerturn::testing {
 namespace {
@@ -24,8 +24,10 @@ moved compute(const problem& what, const gpu_setting& setting, const math_bench:
   const float scale = those.scale;
   const auto number = [](const void* at) { return reinterpret_cast<std::uintptr_t>(at); };
   const void* const other = those.second_dst != nullptr ? those.second_dst : those.second;
-  const int alignment = detail::alignment_of(
-      form, {.src = those.src, .dst = those.dst, .second = const_cast<void*>(other), .scale = nullptr});
+  map::canonical from_index_0 = form;
+  from_index_0.src_offset = from_index_0.dst_offset = from_index_0.second_offset = 0;
+  const int alignment =
+      running::alignment_of(from_index_0, {.src = those.src, .dst = those.dst, .second = const_cast<void*>(other)});
   kernels::offer made = choose_apply(form, how,
                                      {.multiprocessors = setting.multiprocessors,
                                       .shared_bytes = setting.shared_bytes,

@@ -14,6 +14,7 @@
 #include "api/check.hpp"
 #include "move.hpp"
 #include "plan/rectangle_gpu.hpp"
+#include "run/launch.hpp"
 
 namespace cornerturn::testing {
 namespace {
@@ -111,7 +112,8 @@ transposed transpose_in_place(const problem& what, const gpu_setting& setting) {
     std::memset(flags, 0, static_cast<std::size_t>(bytes));
     return nullptr;
   };
-  static_cast<void>(planning::run(made, memory.data() + form.dst_offset * form.word_bytes, work.begin, launch, clear));
+  static_cast<void>(
+      running::run_rectangle(made, memory.data() + form.dst_offset * form.word_bytes, work.begin, launch, clear));
   result.fault = fault.empty() ? memory.difference() : fault;
   return result;
 }

@@ -11,6 +11,7 @@
 
 #include "../kernels/oracle.hpp"
 #include "api/check.hpp"
+#include "map/in_words.hpp"
 
 namespace cornerturn::map::canonical_test {
 namespace {
@@ -89,6 +90,16 @@ RC_GTEST_PROP(canonical, keeps_the_set_of_moves, ()) {
     const canonical form = canonicalize(what, max_word);
     RC_ASSERT(form.word_bytes <= max_word);
     RC_ASSERT(moves_of(form) == moves_of(what));
+  }
+}
+
+RC_GTEST_PROP(canonical, in_shorter_words_is_the_form_with_that_limit, ()) {
+  const problem what = *problems();
+  api::check(what);
+  for (const std::int64_t longer : {4, 8, 16}) {
+    for (const std::int64_t shorter : {1, 2, 4, 8, 16}) {
+      RC_ASSERT(in_words(canonicalize(what, longer), shorter) == canonicalize(what, std::min(longer, shorter)));
+    }
   }
 }
 

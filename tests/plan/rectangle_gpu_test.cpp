@@ -8,6 +8,7 @@
 
 #include "../kernels/in_place_cases.hpp"
 #include "gpu_choice.hpp"
+#include "run/launch.hpp"
 
 namespace cornerturn::planning::rectangle_gpu_test {
 namespace {
@@ -276,7 +277,7 @@ TEST(gpu_rectangle_list, programs_end_with_the_transposed_matrix) {
       EXPECT_TRUE(within(begin, begin + many));
       return nullptr;
     };
-    ASSERT_EQ(run(made, array.data(), workspace.data(), launch, clear), nullptr);
+    ASSERT_EQ(running::run_rectangle(made, array.data(), workspace.data(), launch, clear), nullptr);
     std::int64_t wrong = 0;
     const std::byte* const from = testing::pattern(static_cast<std::size_t>(bytes));
     testing::walk(what, [&](std::int64_t s, std::int64_t d) {

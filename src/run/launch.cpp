@@ -1,0 +1,104 @@
+#include "run/launch.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "cornerturn/error.hpp"
+#include "kernels/gpu/apply/args.hpp"
+#include "kernels/gpu/device.hpp"
+
+namespace cornerturn::running {
+namespace {
+
+// The addresses of index 0.
+struct first_words {
+  first_words(const map::canonical& form, const gpu_arrays& all) noexcept
+      : src(static_cast<const std::byte*>(all.src) + form.src_offset * form.word_bytes),
+        dst(static_cast<std::byte*>(all.dst) + form.dst_offset * form.dst_word_bytes),
+        second(all.second == nullptr ? nullptr
+                                     : static_cast<std::byte*>(all.second) + form.second_offset * form.dst_word_bytes) {
+  }
+  // True if each address is a multiple of its own element size.
+  [[nodiscard]] bool are_whole(const map::canonical& form) const noexcept {
+    const auto is_whole = [](const void* at, std::int64_t bytes) {
+      return reinterpret_cast<std::uintptr_t>(at) % static_cast<std::uintptr_t>(bytes) == 0;
+    };
+    return is_whole(src, form.word_bytes) && is_whole(dst, form.dst_word_bytes) &&
+           is_whole(second, form.dst_word_bytes);
+  }
+
+  const std::byte* src;
+  std::byte* dst;
+  std::byte* second;
+};
+
+}  // namespace
+
+int alignment_of(const map::canonical& form, const gpu_arrays& all) noexcept {
+  const first_words at(form, all);
+  const auto number = [](const void* one) { return reinterpret_cast<std::uintptr_t>(one); };
+  const std::uintptr_t each = number(at.src) | number(at.dst) | number(at.second) | 16;
+  const auto common = static_cast<int>(each & -each);
+  const auto larger = static_cast<int>(std::max(form.word_bytes, form.dst_word_bytes));
+  return common < larger && at.are_whole(form) ? larger : common;
+}
+
+// The arguments begin with array_args in every GPU family, and with apply_args in a row of arithmetic.
+launch_arguments::launch_arguments(const map::canonical& form, const kernels::offer& chosen, const gpu_arrays& all,
+                                   std::uint32_t* flags) noexcept {
+  std::memcpy(bytes_, chosen.args, chosen.args_bytes);
+  const first_words at(form, all);
+  const map::byte_span span = map::src_span(form);
+  auto& arrays = *std::launder(reinterpret_cast<gpu::array_args*>(bytes_));
+  arrays.src = at.src;
+  arrays.dst = at.dst;
+  arrays.src_begin = reinterpret_cast<std::uint64_t>(all.src) + static_cast<std::uint64_t>(span.lo);
+  arrays.src_end = reinterpret_cast<std::uint64_t>(all.src) + static_cast<std::uint64_t>(span.hi);
+  arrays.flags = flags;
+  if (chosen.row->kind != kernels::row_kind::arithmetic) return;
+  auto& computed = *std::launder(reinterpret_cast<gpu::apply_args*>(bytes_));
+  computed.second = at.second;
+  computed.scale = all.scale;
+  computed.bytewise = at.are_whole(form) ? 0 : 1;
+}
+
+namespace {
+
+const char* launch(const map::canonical& form, const kernels::offer& chosen, const gpu_arrays& all,
+                   std::uint32_t* flags, void* stream) noexcept {
+  if (chosen.blocks == 0) return nullptr;
+  const launch_arguments arguments(form, chosen, all, flags);
+  return chosen.row->launch(arguments.get(), chosen.blocks, chosen.shared_bytes, stream);
+}
+
+const char* launch_rectangle(const planning::gpu_rectangle& all, std::byte* data, std::byte* workspace,
+                             void* stream) noexcept {
+  return run_rectangle(
+      all, data, workspace,
+      [&](const planning::gpu_move& move, const std::byte* from, std::byte* to, std::uint32_t* flags) {
+        return launch(move.form, move.chosen, {.src = from, .dst = to}, flags, stream);
+      },
+      [&](std::uint32_t* flags, std::int64_t bytes) { return gpu::clear(flags, bytes, stream); });
+}
+
+}  // namespace
+
+const char* start(const gpu_variant& variant, const gpu_arrays& all, void* stream) noexcept {
+  return launch(variant.form, variant.chosen, all, nullptr, stream);
+}
+
+const char* start_rectangle(const planning::gpu_rectangle& all, std::byte* data, std::span<std::byte> workspace,
+                            void* stream) {
+  if (!workspace.empty()) return launch_rectangle(all, data, workspace.data(), stream);
+  void* const own = gpu::allocate(all.workspace_bytes, stream);
+  if (own == nullptr) {
+    throw error(status::out_of_memory, "no memory on GPU " + std::to_string(gpu::current_device()) +
+                                           " for a workspace of " + std::to_string(all.workspace_bytes) + " bytes");
+  }
+  const char* const message = launch_rectangle(all, data, static_cast<std::byte*>(own), stream);
+  gpu::release(own, stream);
+  return message;
+}
+
+}  // namespace cornerturn::running

@@ -1,0 +1,74 @@
+// Launches on a GPU: the arguments of a row with the pointers of one call, and the programs of rectangles in place. They run on the
+// current device, and never ask whose memory a pointer is: dst may be the memory of another GPU that this one can access.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "kernels/cpu/odometer.hpp"
+#include "run/variant.hpp"
+
+namespace cornerturn::running {
+
+// The arrays of one call on a GPU: the pointers that plan::execute takes.
+struct gpu_arrays {
+  const void* src = nullptr;
+  void* dst = nullptr;
+  void* second = nullptr;        // second source or destination; dst itself if beta applies to dst
+  const float* scale = nullptr;  // read by the kernel
+};
+
+// Returns the largest power of two, up to 16, that divides all addresses of index 0, but at least the larger element size if each
+//         address is a multiple of its own element size
+[[nodiscard]] int alignment_of(const map::canonical& form, const gpu_arrays& all) noexcept;
+
+// The arguments of a launch, for kernels::launch_function.
+class launch_arguments {
+ public:
+  // flags: all 0, for kernels whose blocks signal each other; else null
+  launch_arguments(const map::canonical& form, const kernels::offer& chosen, const gpu_arrays& all,
+                   std::uint32_t* flags = nullptr) noexcept;
+  [[nodiscard]] const void* get() const noexcept { return bytes_; }
+
+ private:
+  alignas(16) std::byte bytes_[kernels::max_args_bytes];
+};
+
+// Effect  starts the kernel of a variant that is no rectangle in place
+// Returns null, or the driver's message
+[[nodiscard]] const char* start(const gpu_variant& variant, const gpu_arrays& all, void* stream) noexcept;
+
+// Effect  starts all kernels of a rectangle in place; data points at index 0. With an empty workspace, it allocates one in the
+//         stream
+// Returns null, or the driver's message
+// Errors  out_of_memory
+[[nodiscard]] const char* start_rectangle(const planning::gpu_rectangle& all, std::byte* data,
+                                          std::span<std::byte> workspace, void* stream);
+
+// Effect  calls launch(move, from, to, flags) for each step in order, and clear(flags, bytes) before a step with flags
+// Returns null, or the message of the first call that fails; no call follows it
+template <class Launch, class Clear>
+const char* run_rectangle(const planning::gpu_rectangle& all, std::byte* data, std::byte* workspace,
+                          const Launch& launch, const Clear& clear) {
+  const auto above = reinterpret_cast<std::uintptr_t>(workspace) % planning::workspace_alignment;
+  if (above != 0) workspace += planning::workspace_alignment - above;
+  for (const planning::gpu_program& program : all.programs) {
+    kernels::cpu::odometer at(program.repeat, 1, 0, false);
+    for (std::int64_t repeat = 0; repeat < program.repeat.total; ++repeat, at.next()) {
+      std::byte* const array = data + program.begin + at.src();
+      for (const planning::gpu_step& step : program.steps) {
+        const planning::gpu_move& move = all.moves[static_cast<std::size_t>(step.move)];
+        auto* const flags = reinterpret_cast<std::uint32_t*>(workspace + step.flags_at);
+        const char* message = move.flags == 0 ? nullptr : clear(flags, 4 * move.flags);
+        if (message != nullptr) return message;
+        message = launch(move, (step.from_workspace ? workspace : array) + step.from,
+                         (step.to_workspace ? workspace : array) + step.to, flags);
+        if (message != nullptr) return message;
+      }
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace cornerturn::running
