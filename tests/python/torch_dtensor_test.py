@@ -7,6 +7,8 @@ import cornerturn as ct
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch.distributed.tensor")
+if not torch.distributed.is_gloo_available():
+    pytest.skip("this PyTorch has no gloo", allow_module_level=True)
 
 
 def work(rank, port, failures):

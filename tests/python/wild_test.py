@@ -28,7 +28,7 @@ class Wild:
         for x in self.arrays:
             action = self.random.randrange(8)
             try:
-                if action == 0:
+                if action == 0 and np.ndarray.flags.__get__(x).writeable:  # NumPy resizes a read-only array of objects, but does not fill it
                     x.resize((self.random.randrange(40), 20), refcheck=False)
                 elif action == 1:
                     x.shape = (x.size,)
