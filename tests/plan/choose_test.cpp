@@ -184,9 +184,11 @@ TEST(short_wide, takes_few_long_rows) {
 
 // 72 bytes take 30 ns by a shuffle of the block, and 130 ns through a buffer (SPR, 2026-11-26).
 TEST(shuffle, takes_a_small_matrix) {
-  expect_row(transpose_problem(3, 3, 8), "cpu_shuffle", with_larger_l2);
-  expect_row(transpose_problem(3, 4, 4), "cpu_shuffle", with_larger_l2);
   expect_row(transpose_problem(2, 16, 2), "cpu_shuffle", with_larger_l2);
+  expect_row(transpose_problem(4, 8, 1), "cpu_shuffle", with_larger_l2);
+  // 28 ns each; 34 and 30 ns by shuffles (Intel Xeon, model 207, 2026-11-27)
+  expect_row(transpose_problem(3, 3, 8), "cpu_copy_elements", with_larger_l2);
+  expect_row(transpose_problem(3, 4, 4), "cpu_copy_elements", with_larger_l2);
 }
 
 // A block is contiguous in src and in dst; items that are neighbours make one block.
@@ -242,25 +244,36 @@ TEST(rows, one_contiguous_run) {
 }
 
 TEST(rows, dst_has_no_unit_stride) {
-  expect_row(strided(4, {{100, 1, 200}, {100, 100, 2}}), "cpu_gather_strided");
-  expect_row(strided(4, {{100, 1, 3}}), "cpu_gather_strided");
+  expect_row(strided(4, {{10000, 1, 20000}, {10000, 10000, 2}}), "cpu_gather_strided");
+  expect_row(strided(4, {{100000000, 1, 3}}), "cpu_gather_strided");
+  expect_row(strided(4, {{100, 1, 200}, {100, 100, 2}}), "cpu_copy_elements");  // in cache
+  expect_row(strided(4, {{100, 1, 3}}), "cpu_copy_elements");
 }
 
 TEST(rows, long_inner_runs) {
   expect_row(permuted({30, 40, 1024}, {1, 0, 2}, 1), "cpu_copy_runs");
   expect_row(permuted({30, 40, 64}, {1, 0, 2}, 16), "cpu_copy_runs");
-  expect_row(transpose_problem(100, 100, 5, 0, 128), "cpu_gather");
-  expect_row(strided(1, {{50, 100, 90}, {60, 1, 1}}), "cpu_copy_runs");  // rows with gaps on both sides
+  expect_row(transpose_problem(5000, 5000, 5, 0, 5128), "cpu_gather");
+  expect_row(strided(1, {{50000, 100, 90}, {60, 1, 1}}), "cpu_copy_runs");  // rows with gaps on both sides
+}
+
+TEST(rows, in_cache_short_inner_runs_are_copied_one_by_one) {
+  for (const std::int64_t element_bytes : {9, 16, 31, 45, 128}) {
+    expect_row(transpose_problem(40, 50, element_bytes), "cpu_copy_elements");
+    EXPECT_NE(row_for(transpose_problem(4000, 5000, element_bytes)), "cpu_copy_elements");
+  }
+  expect_row(strided(1, {{50, 100, 90}, {60, 1, 1}}), "cpu_copy_elements");
+  expect_row(transpose_problem(40, 50, 129), "cpu_copy_runs");
 }
 
 TEST(rows, short_inner_runs_are_wide_elements) {
   for (const std::int64_t element_bytes : {5, 7, 40, 48})
-    expect_row(transpose_problem(100, 100, element_bytes), "cpu_gather");
+    expect_row(transpose_problem(1000, 1000, element_bytes), "cpu_gather");
   for (const std::int64_t element_bytes : {3, 6, 12, 24}) {
     const bool registers = kernels::cpu::turns_in_registers(element_bytes);
-    expect_row(transpose_problem(100, 100, element_bytes), registers ? "cpu_stream_elements" : "cpu_gather");
+    expect_row(transpose_problem(1000, 1000, element_bytes), registers ? "cpu_stream_elements" : "cpu_gather");
   }
-  const kernels::offer made = choose_for(transpose_problem(100, 100, 24));
+  const kernels::offer made = choose_for(transpose_problem(100, 100, 24), {.kernel = "cpu_gather"});
   const blocking& work = *blocking_of(made);
   EXPECT_EQ(work.element_bytes, 24);
   EXPECT_EQ(work.rows.total, 100);
@@ -286,15 +299,18 @@ TEST(rows, short_rows_of_wide_elements_are_folded) {
 }
 
 TEST(rows, src_has_no_unit_stride) {
-  expect_row(strided(4, {{100, 2, 100}, {100, 200, 1}}), "cpu_gather");
-  expect_row(strided(4, {{100, 0, 100}, {100, 100, 1}}), "cpu_gather");
-  expect_row(strided(8, {{100, 7, 1}}), "cpu_gather");
+  expect_row(strided(4, {{10000, 2, 10000}, {10000, 20000, 1}}), "cpu_gather");
+  expect_row(strided(4, {{10000, 0, 10000}, {10000, 10000, 1}}), "cpu_gather");
+  expect_row(strided(8, {{10000000, 7, 1}}), "cpu_gather");
+  expect_row(strided(8, {{100, 7, 1}}), "cpu_copy_elements");  // in cache
 }
 
 TEST(rows, dst_fits_the_cache) {
-  for (const int word : {1, 2, 4, 8, 16}) {
+  for (const int word : {1, 2, 4, 8}) {
     expect_row(transpose_problem(64, 64, word), "cpu_register_tile_b" + std::to_string(word));
   }
+  // 3.3 us, 4.1 by register tiles; 100 x 100: 5.3, 13.7 (Intel Xeon, model 207, 2026-11-27)
+  expect_row(transpose_problem(64, 64, 16), "cpu_copy_elements");
 }
 
 // Bits of an index in another order: on neither side do its own axes fill a line.
@@ -327,7 +343,7 @@ TEST(rows, large_matrices) {
     expect_row(transpose_problem(64, 64, word), (word <= 4 ? "cpu_end_to_end_lines_b" : "cpu_stream_lines_b") + bytes,
                machine_with(1));
   }
-  expect_row(transpose_problem(3, 100, 4), "cpu_short_wide_join_b4");  // no whole block
+  expect_row(transpose_problem(3, 100000, 4), "cpu_short_wide_join_b4", machine_with(1));  // no whole block
   expect_row(transpose_problem(100, 3, 4), "cpu_tall_skinny_split_b4");
   expect_row(permuted({30, 40, 2, 8}, {1, 0, 2, 3}, 1), "cpu_stream_lines_b16",
              machine_with(0));  // 16-byte runs are words

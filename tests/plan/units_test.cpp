@@ -46,6 +46,12 @@ void expect_sane(const problem& what, const kernels::offer& made, int threads) {
     EXPECT_EQ(total(work.read_order), made.units) << text;
     return;
   }
+  if (row == "cpu_copy_elements") {
+    const auto& work = made.as<kernels::cpu::copy::elements_args>();
+    EXPECT_EQ(work.element_bytes * work.inner.extent * work.middle.extent * total(work.outer), bytes) << text;
+    EXPECT_EQ(made.units * work.element_bytes, bytes) << text;
+    return;
+  }
   if (row == "cpu_gather_strided") {
     EXPECT_EQ(made.units, total(made.as<kernels::cpu::gather::strided_args>().outer)) << text;
     return;

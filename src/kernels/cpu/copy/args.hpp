@@ -22,4 +22,13 @@ struct runs_args {
   bool streaming = false;
 };
 
+// In cache. A unit is one element.
+struct elements_args {
+  std::int64_t word_bytes = 1;
+  std::int64_t element_bytes = 1;
+  axis inner, middle;  // the two inner loops
+  fused_axes outer;
+};
+inline constexpr std::int64_t most_element_bytes = 128;  // longer runs take more than two copies
+
 }  // namespace cornerturn::kernels::cpu::copy

@@ -1,5 +1,5 @@
 // The family copy: runs that are contiguous in src and in dst. If dst does not fit the cache, whole lines are written with
-// non-temporal stores.
+// non-temporal stores. In cache, elements of any size are such runs too.
 #include "kernels/cpu/targets.hpp"  // before Highway
 
 #undef HWY_TARGET_INCLUDE
@@ -9,6 +9,7 @@
 #include "kernels/cpu/copy/args.hpp"
 #include "kernels/cpu/odometer.hpp"
 #include "kernels/cpu/page_prefetcher.hpp"
+#include "kernels/cpu/policy/element_copy-inl.hpp"
 #include "kernels/cpu/policy/line_stores-inl.hpp"
 #include "kernels/kernel.hpp"
 
@@ -78,6 +79,30 @@ void copy_runs(const void* args, const arrays& all, std::int64_t begin, std::int
   }
   writer.finish();
   finish_streaming();
+}
+
+// Elements that are in the cache, in any order of the axes.
+void copy_elements(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
+  const auto& work = *static_cast<const copy::elements_args*>(args);
+  const std::int64_t extent = work.inner.extent, rows = work.middle.extent;
+  const std::int64_t src_step = work.inner.src_stride * work.word_bytes,
+                     dst_step = work.inner.dst_stride * work.word_bytes;
+  const std::int64_t src_row = work.middle.src_stride * work.word_bytes,
+                     dst_row = work.middle.dst_stride * work.word_bytes;
+  odometer outer(work.outer, work.word_bytes, begin == 0 ? 0 : begin / (extent * rows), false);
+  std::int64_t first = begin == 0 ? 0 : begin % extent, row = begin == 0 ? 0 : begin / extent % rows;
+  std::int64_t left = end - begin;
+  with_element_copy(work.element_bytes, [&](const auto& copy) {
+    for (; left > 0; outer.next(), row = 0) {
+      for (; row < rows && left > 0; ++row, first = 0) {
+        const std::byte* from = all.src + outer.src() + row * src_row + first * src_step;
+        std::byte* to = all.dst + outer.dst() + row * dst_row + first * dst_step;
+        const std::int64_t count = HWY_MIN(extent - first, left);
+        left -= count;
+        for (std::int64_t k = 0; k < count; ++k, from += src_step, to += dst_step) copy(to, from);
+      }
+    }
+  });
 }
 
 }  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE

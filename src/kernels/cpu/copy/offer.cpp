@@ -6,6 +6,15 @@
 #include "kernels/cpu/split.hpp"
 
 namespace cornerturn::kernels::cpu::copy {
+namespace {
+
+// Of elements in cache: fitted to 1,700 random problems of 64 bytes to 2 MiB. The chosen row took 1.88 times the fastest without this
+// one, and 1.05 with it; elements of 16 bytes and of 9 to 128 bytes that are no powers of two always gain (Intel Xeon, model 207,
+// 2026-11-27).
+constexpr double time_in_cache = 0.2;
+constexpr double element_cost_bytes = 12;
+
+}  // namespace
 
 bool offer_run(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
   const cpu_costs& costs = costs_of(*on.cpu);
@@ -38,6 +47,7 @@ bool offer_runs(const facts& known, const target& on, const kernel& /*row*/, off
   work.word_bytes = known.form.word_bytes;
   work.run_bytes = run.total * work.word_bytes;
   work.streaming = !fits_cache(known, on);
+  if (!work.streaming && work.run_bytes <= most_element_bytes) return false;  // cpu_copy_elements
   const bool tiled = work.streaming && tile_outer_axes(work.outer, work.run_bytes,
                                                        near ? costs.tiled_near_bytes : costs.tiled_outer_bytes);
   work.fetched_bytes = std::min(work.run_bytes, costs.run_ahead_bytes);
@@ -49,6 +59,35 @@ bool offer_runs(const facts& known, const target& on, const kernel& /*row*/, off
   if (alone) made.time = std::min(made.time, 1.5);  // no neighbour in dst: cpu_gather cannot copy wide elements
   made.binds = made.time > 1.3 ? bound::requests : bound::dram;
   made.reason = "the innermost axis is contiguous on both sides: it is copied run by run";
+  return true;
+}
+
+bool offer_elements(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
+  if (known.form.empty || is_one_run(known.form) || !fits_cache(known, on)) return false;
+  auto& work = made.emplace<elements_args>();
+  work.element_bytes = work.word_bytes = known.form.word_bytes;
+  axis_pool left(known.form);
+  if (known.dst_unit() != nullptr && known.dst_unit()->src_stride == 1) {
+    fused_axes run;
+    left.take(left.find(&axis::dst_stride, 1), run);
+    work.element_bytes *= run.total;
+  }
+  if (work.element_bytes > most_element_bytes || left.empty()) return false;
+  // The inner loop walks dst, unless it would be short there and longer in src.
+  const axis* inner = left.smallest(&axis::dst_stride);
+  const axis* const in_src = left.smallest(&axis::src_stride);
+  if (inner->extent < 8 && in_src->extent > inner->extent) inner = in_src;
+  fused_axes loops;
+  left.take(inner, loops);
+  if (!left.empty()) left.take(left.smallest(&axis::dst_stride), loops);
+  work.inner = loops.axes[0];
+  work.middle = loops.axes[1];  // 1 row of none
+  left.take_rest(work.outer);
+  share_out(made, known, costs_of(*on.cpu), work.outer.total * loops.total);
+  made.time = time_in_cache + element_cost_bytes / static_cast<double>(work.element_bytes) -
+              0.5 * std::max(0.0, 1 - static_cast<double>(known.bytes) / 4096);  // other walks make tables first
+  made.binds = bound::issue;
+  made.reason = "in cache: each element is copied as it is";
   return true;
 }
 

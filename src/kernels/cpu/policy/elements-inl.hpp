@@ -8,28 +8,12 @@
 
 #include "kernels/cpu/dispatch.hpp"
 #include "kernels/cpu/policy/element_block-inl.hpp"
+#include "kernels/cpu/policy/element_copy-inl.hpp"
 #include "kernels/cpu/policy/units-inl.hpp"
 #include "kernels/cpu/policy/widened-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
-
-template <std::size_t Bytes>
-struct copy_one {
-  HWY_INLINE void operator()(std::byte* to, const std::byte* from) const { std::memcpy(to, from, Bytes); }
-};
-
-// Elements of Chunk to 2 * Chunk bytes: two copies of Chunk bytes that may overlap.
-template <std::size_t Chunk>
-struct copy_two {
-  std::int64_t rest;  // size - Chunk
-  HWY_INLINE void operator()(std::byte* to, const std::byte* from) const {
-    std::byte tail[Chunk];
-    std::memcpy(tail, from + rest, Chunk);
-    std::memcpy(to, from, Chunk);
-    std::memcpy(to + rest, tail, Chunk);
-  }
-};
 
 struct element_turn {
   widening by;
@@ -111,16 +95,7 @@ struct element_turn {
                                std::int64_t pitch) const {
     const std::int64_t size = by.element_bytes;
     const auto with = [&](const auto& copy) { each_element(rows, c, cols, to, pitch, copy); };
-    if (size == 1) return with(copy_one<1>{});
-    if (size == 2) return with(copy_one<2>{});
-    if (size == 3) return with(copy_one<3>{});
-    if (size == 4) return with(copy_one<4>{});
-    if (size == 8) return with(copy_one<8>{});
-    if (size < 8) return with(copy_two<4>{size - 4});
-    if (size <= 16) return with(copy_two<8>{size - 8});
-    if (size == 24) return with(copy_one<24>{});
-    if (size == 32) return with(copy_one<32>{});
-    if (size < 32) return with(copy_two<16>{size - 16});
+    if (size <= 128) return with_element_copy(size, with);
     with([size](std::byte* at, const std::byte* from) { std::memcpy(at, from, static_cast<std::size_t>(size)); });
   }
 

@@ -46,14 +46,36 @@ struct swap_exactly {
   }
 };
 
+// Elements of Chunk to Chunk + Tail bytes: their ends may overlap, so all is loaded before the first store.
+template <std::size_t Chunk, std::size_t Tail>
+struct swap_two {
+  std::int64_t tail;  // where it begins
+  void operator()(std::byte* a, std::byte* b) const {
+    std::byte of_a[Chunk], of_b[Chunk], end_of_a[Tail], end_of_b[Tail];
+    std::memcpy(of_a, a, Chunk);
+    std::memcpy(of_b, b, Chunk);
+    std::memcpy(end_of_a, a + tail, Tail);
+    std::memcpy(end_of_b, b + tail, Tail);
+    std::memcpy(a, of_b, Chunk);
+    std::memcpy(b, of_a, Chunk);
+    std::memcpy(a + tail, end_of_b, Tail);
+    std::memcpy(b + tail, end_of_a, Tail);
+  }
+};
+
+// Shape   16 bytes or more
 struct swap_any {
   std::int64_t bytes;
   void operator()(std::byte* a, std::byte* b) const {
-    constexpr std::int64_t piece = 256;
+    constexpr std::int64_t piece = 256, end = 16;
+    std::byte end_of_a[end], end_of_b[end];
+    std::memcpy(end_of_a, a + bytes - end, end);
+    std::memcpy(end_of_b, b + bytes - end, end);
     std::int64_t k = 0;
-    for (; k + piece <= bytes; k += piece) swap_exactly<piece>{}(a + k, b + k);
-    for (; k + 16 <= bytes; k += 16) swap_exactly<16>{}(a + k, b + k);
-    for (; k < bytes; ++k) std::swap(a[k], b[k]);
+    for (; k + piece < bytes - end; k += piece) swap_exactly<piece>{}(a + k, b + k);
+    for (; k < bytes - end; k += 16) swap_exactly<16>{}(a + k, b + k);
+    std::memcpy(a + bytes - end, end_of_b, end);
+    std::memcpy(b + bytes - end, end_of_a, end);
   }
 };
 

@@ -274,7 +274,8 @@ void swap_elements(const void* args, const arrays& those, std::int64_t begin, st
                                                       work.pairs.axes[0].dst_stride * work.word_bytes, swap};
     each_block_pair(work, those.dst, begin, end, all);
   };
-  switch (work.element_bytes) {
+  const std::int64_t size = work.element_bytes;
+  switch (size) {
     case 1:
       return with(swap_exactly<1>{});
     case 2:
@@ -294,8 +295,14 @@ void swap_elements(const void* args, const arrays& those, std::int64_t begin, st
     case 24:
       return with(swap_exactly<24>{});
     default:
-      return with(swap_any{work.element_bytes});
+      break;
   }
+  if (size < 8) return with(swap_two<4, 4>{size - 4});
+  if (size < 16) return with(swap_two<8, 8>{size - 8});
+  if (size <= 32) return with(swap_two<16, 16>{size - 16});
+  if (size <= 48) return with(swap_two<32, 16>{size - 16});
+  if (size <= 64) return with(swap_two<48, 16>{size - 16});
+  with(swap_any{size});
 }
 
 }  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE
