@@ -344,7 +344,7 @@ TEST(rows, large_matrices) {
                machine_with(1));
   }
   expect_row(transpose_problem(3, 100000, 4), "cpu_short_wide_join_b4", machine_with(1));  // no whole block
-  expect_row(transpose_problem(100, 3, 4), "cpu_tall_skinny_split_b4");
+  expect_row(transpose_problem(100000, 3, 4), "cpu_tall_skinny_split_b4", machine_with(1));
   expect_row(permuted({30, 40, 2, 8}, {1, 0, 2, 3}, 1), "cpu_stream_lines_b16",
              machine_with(0));  // 16-byte runs are words
 }

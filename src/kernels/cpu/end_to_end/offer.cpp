@@ -20,8 +20,7 @@ bool short_runs(Args& work, const facts& known, const target& on, const kernel& 
 
 void finish(offer& made, const blocking& work, const facts& known, const cpu_costs& costs, double time) noexcept {
   share_out(made, known, costs, work.units());
-  made.time =
-      time * short_reads(known) + unit_starts(work, costs) + (work.streaming ? 0 : costs.times.buffered_in_cache);
+  made.time = time * short_reads(known) + unit_starts(work, costs) + buffer_cost_in_cache(known, work.streaming, costs);
   made.binds = work.streaming ? bound::dram : bound::issue;
 }
 

@@ -15,7 +15,7 @@ constexpr std::int64_t most_shuffled_bytes = 512;
 void finish(offer& made, const blocking& work, const facts& known, const cpu_costs& costs, double more) noexcept {
   share_out(made, known, costs, work.units());
   made.time = costs.times.gather + costs.times.gather_bytes / static_cast<double>(work.element_bytes) + more;
-  if (!work.streaming) made.time += costs.times.buffered_in_cache;
+  made.time += buffer_cost_in_cache(known, work.streaming, costs);
   if (has_rows_and_columns(known)) {
     made.time = with_short_runs(made.time + 0.5, work, known);
   } else {
@@ -235,7 +235,7 @@ bool offer_box(const facts& known, const target& on, const kernel& /*row*/, offe
     share_out(made, known, costs, work.outer.total);
     made.time = costs.times.box + costs.times.box_bytes / static_cast<double>(work.element_bytes) +
                 (stores_whole_lines(work) ? 0 : costs.times.box_parts) + 32 / static_cast<double>(box.run_bytes()) +
-                32 / static_cast<double>(box.dst_run_bytes()) + (work.streaming ? 0 : costs.times.buffered_in_cache);
+                32 / static_cast<double>(box.dst_run_bytes()) + buffer_cost_in_cache(known, work.streaming, costs);
     made.binds = bound::requests;
     made.reason = "short axes alternate in src and dst: boxes of both are gathered in the cache";
     return true;

@@ -46,8 +46,8 @@ bool offer_join(const facts& known, const target& on, const kernel& row, offer& 
   // Within the cache: 3 x 10000 float32 5.2 us, 10.7 by lines of byte shuffles; 2 x 10000 bytes 1.0 us and 1.9. Register tiles take 4
   // and 8 rows: 4 x 10000 of 8 bytes 14.9 us, 9.6 with tiles (SPR, 2026-11-26).
   const bool few = !work.streaming && costs.line_tiles && work.outer.total == 1;
-  const double cached = (rows <= 3 ? 0.9 : 1.02) + 1000 / static_cast<double>(known.bytes);
-  const double usual = costs.times.join * short_reads(known) + (work.streaming ? 0 : costs.times.buffered_in_cache);
+  const double cached = (rows <= 3 ? 0.9 : 1.02) + start_bytes_in_cache / static_cast<double>(known.bytes);
+  const double usual = costs.times.join * short_reads(known) + buffer_cost_in_cache(known, work.streaming, costs);
   made.time =
       (few ? std::min(usual, cached * short_reads(known)) : usual) + unit_starts(work, costs) + short_gaps(work);
   made.binds = work.streaming ? bound::dram : bound::issue;

@@ -35,7 +35,7 @@ void finish(offer& made, blocking& work, const facts& known, const cpu_costs& co
   share_out(made, known, costs, work.units());
   if (has_rows_and_columns(known)) time = with_short_runs(time, work, known);
   // A unit sets up more than a panel of short runs does: 302088 x 16 x 3 float32 takes 9.5 times a copy (Zen 4, 2026-11-24).
-  made.time = time + 3 * unit_starts(work, costs) + (work.streaming ? 0 : costs.times.buffered_in_cache);
+  made.time = time + 3 * unit_starts(work, costs) + buffer_cost_in_cache(known, work.streaming, costs);
   made.binds = work.streaming ? bound::dram : bound::issue;
 }
 
