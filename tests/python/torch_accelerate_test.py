@@ -284,6 +284,28 @@ assert torch.equal(x.t().contiguous(), x.t())
 """)
 
 
+def test_another_library_comes_later_and_goes_away():
+    in_a_process("""
+import torch, cornerturn.torch as ctt
+x = torch.randn(300, 200)
+def check():
+    y = torch.zeros(200, 300)
+    y.copy_(x.t())
+    assert torch.equal(y, x.t())
+def theirs(self, src, non_blocking=False):
+    self.numpy()[...] = src.numpy()
+    return self
+with ctt.accelerate(devices=("cpu",)):
+    check()
+    library = torch.library.Library("aten", "IMPL")
+    library.impl("copy_", theirs, "CPU")
+    check()
+    library._destroy()
+    check()
+check()
+""")
+
+
 # ---- random programs; CORNERTURN_RANDOM_PROGRAMS sets their number ----
 
 PROGRAMS = int(os.environ.get("CORNERTURN_RANDOM_PROGRAMS", "30"))
