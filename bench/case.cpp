@@ -2,6 +2,7 @@
 #include "bench/case.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <stdexcept>
 
 namespace cornerturn::bench {
@@ -55,8 +56,16 @@ std::vector<std::int64_t> dst_extents(const bench_case& one) {
 std::int64_t span_bytes(const std::vector<std::int64_t>& extents, const std::vector<std::int64_t>& strides,
                         std::int64_t element_bytes) {
   std::int64_t last = 0;
-  for (std::size_t k = 0; k < extents.size(); ++k) last += (extents[k] - 1) * strides[k];
+  for (std::size_t k = 0; k < extents.size(); ++k) last += (extents[k] - 1) * std::abs(strides[k]);
   return (last + 1) * element_bytes;
+}
+
+// Bytes from the lowest element to the one of index 0.
+std::int64_t below_bytes(const std::vector<std::int64_t>& extents, const std::vector<std::int64_t>& strides,
+                         std::int64_t element_bytes) {
+  std::int64_t below = 0;
+  for (std::size_t k = 0; k < extents.size(); ++k) below += (extents[k] - 1) * std::max<std::int64_t>(-strides[k], 0);
+  return below * element_bytes;
 }
 
 std::string padding_text(const bench_case& one, char separator) {
@@ -69,6 +78,15 @@ std::string padding_text(const bench_case& one, char separator) {
   add("ld", one.ld);
   add("stride", one.batch);
   add("at", one.shift);
+  const auto add_strides = [&](const char* what, const std::vector<std::int64_t>& strides) {
+    text += separator;
+    text += what;
+    for (std::size_t k = 0; k < strides.size(); ++k) text += (k > 0 ? "," : "") + std::to_string(strides[k]);
+  };
+  if (one.is_view()) {
+    add_strides("src", one.strides.src);
+    add_strides("dst", one.strides.dst);
+  }
   return text;
 }
 
@@ -80,10 +98,12 @@ std::int64_t bench_case::bytes() const {
   return product;
 }
 
-std::vector<std::int64_t> bench_case::src_strides() const { return padded_strides(extents, ld.src, batch.src); }
+std::vector<std::int64_t> bench_case::src_strides() const {
+  return is_view() ? strides.src : padded_strides(extents, ld.src, batch.src);
+}
 
 std::vector<std::int64_t> bench_case::dst_strides() const {
-  return padded_strides(dst_extents(*this), ld.dst, batch.dst);
+  return is_view() ? strides.dst : padded_strides(dst_extents(*this), ld.dst, batch.dst);
 }
 
 std::int64_t bench_case::src_span_bytes() const { return span_bytes(extents, src_strides(), element_bytes); }
@@ -91,7 +111,8 @@ std::int64_t bench_case::src_span_bytes() const { return span_bytes(extents, src
 std::int64_t bench_case::dst_span_bytes() const { return span_bytes(dst_extents(*this), dst_strides(), element_bytes); }
 
 std::int64_t bench_case::buffer_bytes() const {
-  return std::max({bytes(), shift.src + src_span_bytes(), shift.dst + dst_span_bytes()});
+  const std::int64_t src_begin = shift.src - below_bytes(extents, src_strides(), element_bytes);
+  return std::max({bytes(), src_begin + src_span_bytes(), shift.dst + dst_span_bytes()});
 }
 
 std::string bench_case::shape() const {
@@ -121,6 +142,47 @@ view full_view(const bench_case& one) {
     what.axes.push_back({one.extents[from], src[from], dst[k]});
   }
   return what;
+}
+
+lines lines_of(const bench_case& one, bool of_dst) {
+  constexpr std::int64_t line = 64;
+  const std::vector<std::int64_t> extents = of_dst ? dst_extents(one) : one.extents;
+  const std::vector<std::int64_t> strides = of_dst ? one.dst_strides() : one.src_strides();
+  const std::int64_t below = below_bytes(extents, strides, one.element_bytes);
+  const std::int64_t begin = (of_dst ? one.shift.dst : one.shift.src) - below, bytes = one.element_bytes;
+  const std::int64_t span = span_bytes(extents, strides, bytes);
+  // Bytes of elements in each line. An axis of stride 0 repeats its elements.
+  std::vector<std::uint8_t> filled(static_cast<std::size_t>((begin % line + span + line - 1) / line));
+  std::vector<std::int64_t> index(extents.size(), 0);
+  std::int64_t at = begin % line + below;
+  for (;;) {
+    for (std::int64_t byte = at; byte < at + bytes;) {
+      const std::int64_t some = std::min(line - byte % line, at + bytes - byte);
+      filled[static_cast<std::size_t>(byte / line)] += static_cast<std::uint8_t>(some);
+      byte += some;
+    }
+    std::size_t k = extents.size();
+    for (; k > 0; --k) {
+      if (strides[k - 1] == 0) continue;
+      at += strides[k - 1] * bytes;
+      if (++index[k - 1] < extents[k - 1]) break;
+      at -= extents[k - 1] * strides[k - 1] * bytes;
+      index[k - 1] = 0;
+    }
+    if (k == 0) break;
+  }
+  lines count;
+  for (const std::uint8_t of_line : filled) {
+    count.all += of_line > 0 ? 1 : 0;
+    count.whole += of_line >= line ? 1 : 0;
+  }
+  return count;
+}
+
+double roof_of(const bench_case& one) {
+  const lines read = lines_of(one, false), written = lines_of(one, true);
+  const std::int64_t moved = 64 * (read.all + written.whole + 2 * (written.all - written.whole));
+  return 2 * static_cast<double>(one.bytes()) / static_cast<double>(moved);
 }
 
 int base_alignment(const bench_case& one) {

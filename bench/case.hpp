@@ -15,6 +15,12 @@ struct padding {
   std::int64_t dst = 0;
 };
 
+// The strides of a view, in elements; empty: the strides of a packed array and its padding. A stride of dst is positive.
+struct view_strides {
+  std::vector<std::int64_t> src;  // per axis of src
+  std::vector<std::int64_t> dst;  // per axis of dst
+};
+
 struct bench_case {
   std::string set;
   std::int64_t element_bytes = 0;
@@ -25,7 +31,11 @@ struct bench_case {
   std::string note;
   padding ld{};     // added to the leading dimension
   padding batch{};  // added to the stride of the first of three axes
-  padding shift{};  // bytes from an address that is a multiple of a page to the first element
+  padding shift{};  // bytes from an address that is a multiple of a page to the element of index 0
+  view_strides strides{};
+  // The best speed of a view, where a copy of its elements is 1. At the rate of a copy, each line of 64 bytes that holds elements is
+  // moved once. A line of dst that is not written whole is moved twice.
+  double roof = 1;
 
   [[nodiscard]] std::int64_t bytes() const;           // of src, or of dst, without padding
   [[nodiscard]] std::int64_t src_span_bytes() const;  // from the first byte to the last, with padding
@@ -33,12 +43,13 @@ struct bench_case {
   [[nodiscard]] bool in_place() const {
     return set.find("in_place") != std::string::npos;
   }  // dst starts as a copy of src
-  [[nodiscard]] bool is_packed() const { return ld.src + ld.dst + batch.src + batch.dst == 0; }
+  [[nodiscard]] bool is_packed() const { return ld.src + ld.dst + batch.src + batch.dst == 0 && !is_view(); }
+  [[nodiscard]] bool is_view() const { return !strides.src.empty(); }
   [[nodiscard]] std::vector<std::int64_t> src_strides() const;  // per axis of src, in elements
   [[nodiscard]] std::vector<std::int64_t> dst_strides() const;  // per axis of dst
   [[nodiscard]] std::int64_t buffer_bytes() const;              // the larger need of src and dst, with shift
   // "64x112x112x64 0312". Axes 1,0 are omitted. Padding of src and dst is "ld+1,+3" and "stride+16,+16"; the shift is
-  // "at+4,+8"
+  // "at+4,+8". Strides of a view are "src-8,2" and "dst4,1"
   [[nodiscard]] std::string shape() const;
   [[nodiscard]] std::string name() const;  // "rank_n/b4/64x112x112x64/0312": unique, the key of a result file
 };
@@ -58,6 +69,16 @@ struct view {
 };
 
 [[nodiscard]] view full_view(const bench_case& one);
+
+// The lines of 64 bytes that hold elements of one side.
+struct lines {
+  std::int64_t all = 0;
+  std::int64_t whole = 0;  // every byte of them belongs to an element
+};
+// Effect  counts the lines of src, or of dst
+[[nodiscard]] lines lines_of(const bench_case& one, bool of_dst);
+// Effect  returns the `roof` of a case, as its lines say
+[[nodiscard]] double roof_of(const bench_case& one);
 
 // Effect  returns the largest power of two, up to 16, that divides both shifts: the alignment of both arrays for kernels
 [[nodiscard]] int base_alignment(const bench_case& one);

@@ -142,7 +142,7 @@ ordered_json case_of(const result& one) {
   row["contenders"] = std::move(entries);
   row["problem"] = problem_json(one.what);
   if (one.best(role::row) != nullptr || one.what.set.starts_with("random") || !one.device.empty()) {
-    row["roof_ns"] = roof == nullptr ? ordered_json(nullptr) : ordered_json(roof->time().median * 1e9);
+    row["roof_ns"] = roof == nullptr ? ordered_json(nullptr) : ordered_json(roof->time().median / one.what.roof * 1e9);
     row["kernels"] = kernels_json(one);
     row["regret"] = one.regret();
   }

@@ -148,7 +148,7 @@ const series* result::best(role part) const {
 
 double result::roof_gb_s() const {
   const series* roof = best(role::roof);
-  return roof == nullptr ? 0 : median_gb_s(*roof);
+  return roof == nullptr ? 0 : what.roof * median_gb_s(*roof);
 }
 
 quartiles result::share() const {
@@ -165,7 +165,7 @@ quartiles result::place_shares() const {
   if (roof == nullptr || by_place.empty()) return {};
   std::vector<double> shares;
   for (const auto& [place, seconds] : by_place) {
-    shares.push_back(roof->time().median / quartiles_of(seconds).median);
+    shares.push_back(roof->time().median / what.roof / quartiles_of(seconds).median);
   }
   const auto [low, high] = std::minmax_element(shares.begin(), shares.end());
   return {*low, quartiles_of(shares).median, *high};

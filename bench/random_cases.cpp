@@ -19,6 +19,7 @@ namespace cornerturn::bench {
 namespace {
 
 constexpr std::int64_t least_size = 4096;
+constexpr std::int64_t most_view_buffer = 8;  // of memory that a view spans, for each byte of the largest case
 
 class generator {
  public:
@@ -190,6 +191,58 @@ void make_odd(generator& random, bench_case& one, std::int64_t elements) {
   shapes[static_cast<std::size_t>(random.below(std::ssize(shapes)))](random, one, elements);
 }
 
+// Strides of a nest: axis order[0] is the innermost. Some axes take every step-th index, and some of those backwards.
+std::vector<std::int64_t> stepped(generator& random, const std::vector<std::int64_t>& extents,
+                                  const std::vector<int>& order, bool steps, bool flips) {
+  std::vector<std::int64_t> strides(extents.size(), 0);
+  std::int64_t next = 1;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    const auto axis = static_cast<std::size_t>(order[k]);
+    const std::int64_t step =
+        steps && (k == 0 || random.one_of(4)) ? random.between(k == 0 ? 2 : 1, k == 0 ? 16 : 3) : 1;
+    strides[axis] = next * step * (flips && random.one_of(3) ? -1 : 1);
+    next *= extents[axis] * step;
+    if (random.one_of(3)) next += random.between(1, 8);  // a window of wider rows
+  }
+  return strides;
+}
+
+// Slices of slices: steps and flips on src, on dst or on both; fields of records, which are short runs of elements with gaps behind
+// them; broadcasts. In the same order, transposed or permuted.
+void make_view(generator& random, bench_case& one, std::int64_t elements) {
+  const std::int64_t form = random.below(4), sides = random.between(1, 3), what = random.below(6);
+  const auto rank = static_cast<int>(form == 3 ? random.between(3, 6) : random.between(1, 2));
+  one.extents = rank == 1 ? std::vector{elements} : split(random, elements, rank);
+  if (what == 5) {  // a field of 1 to 8 elements
+    one.extents.push_back(random.between(2, 8));
+    one.extents.front() = std::max<std::int64_t>(2, one.extents.front() / one.extents.back());
+  }
+  const auto axes = static_cast<int>(one.extents.size());
+  permute(random, one, form >= 2 ? axes : 0);
+  std::vector<int> src_order(one.extents.size()), dst_order(one.extents.size());
+  for (int k = 0; k < axes; ++k)
+    src_order[static_cast<std::size_t>(k)] = dst_order[static_cast<std::size_t>(k)] = axes - 1 - k;
+  std::vector<std::int64_t> dst;
+  for (const int axis : one.axes) dst.push_back(one.extents[static_cast<std::size_t>(axis)]);
+  const bool flips = what < 2, steps = what != 0 && what != 4;
+  one.strides.src = stepped(random, one.extents, src_order, steps && what != 5 && (sides & 1) != 0, flips);
+  one.strides.dst = stepped(random, dst, dst_order, steps && what != 5 && (sides & 2) != 0, false);
+  if (what == 5) {  // gaps behind the fields
+    const auto add_gap = [&](std::vector<std::int64_t>& strides, std::int64_t least) {
+      const std::int64_t factor = random.between(2, 4);
+      for (std::int64_t& stride : strides) {
+        if (stride >= least) stride *= factor;
+      }
+    };
+    if ((sides & 1) != 0) add_gap(one.strides.src, one.extents.back());
+    if ((sides & 2) != 0) add_gap(one.strides.dst, dst.back());
+  }
+  if (what == 4) one.strides.src[static_cast<std::size_t>(random.below(axes))] = 0;
+  for (std::size_t k = 0; k < one.extents.size(); ++k) {
+    if (one.strides.src[k] < 0) one.shift.src -= (one.extents[k] - 1) * one.strides.src[k] * one.element_bytes;
+  }
+}
+
 bool innermost_stays(const bench_case& one) { return one.axes.back() == static_cast<int>(one.extents.size()) - 1; }
 
 bool is_of_kind(const bench_case& one, const std::string& kind) {
@@ -239,9 +292,11 @@ struct kind_row {
   std::int64_t padded_one_of;
 };
 
+constexpr const char* view_kind = "view";
+
 constexpr kind_row table[] = {
     {"matrix", make_matrix, 3}, {"skinny", make_skinny, 3},     {"rank", make_rank, 4}, {"copy", make_copy, 3},
-    {"batch", make_batch, 3},   {"in_place", make_in_place, 3}, {"odd", make_odd, 4},
+    {"batch", make_batch, 3},   {"in_place", make_in_place, 3}, {"odd", make_odd, 4},   {view_kind, make_view, 0},
 };
 
 const kind_row& row_of(const std::string& kind) {
@@ -249,7 +304,7 @@ const kind_row& row_of(const std::string& kind) {
     if (kind == row.name) return row;
   }
   throw std::invalid_argument("--kinds has \"" + kind +
-                              "\", wanted matrix, skinny, rank, copy, batch, in_place or odd");
+                              "\", wanted matrix, skinny, rank, copy, batch, in_place, odd or view");
 }
 
 }  // namespace
@@ -257,7 +312,9 @@ const kind_row& row_of(const std::string& kind) {
 const std::vector<std::string>& random_kinds() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> list;
-    for (const kind_row& row : table) list.emplace_back(row.name);
+    for (const kind_row& row : table) {
+      if (row.name != view_kind) list.emplace_back(row.name);  // a list of a seed without --kinds stays the same
+    }
     return list;
   }();
   return names;
@@ -281,9 +338,15 @@ bench_case random_case(std::uint64_t seed, const std::string& kind, int index, s
     one.element_bytes = kind == "odd" ? odd_sizes[static_cast<std::size_t>(random.below(std::ssize(odd_sizes)))]
                                       : sizes[static_cast<std::size_t>(random.below(std::ssize(sizes)))];  // 1
     row.make(random, one, random.log_uniform(least_bytes, most_bytes) / one.element_bytes);
-    if (one.bytes() < least_bytes || one.bytes() > most_bytes || !is_of_kind(one, kind)) continue;  // 4
-    pad(random, one, row.padded_one_of);
-    misalign(random, one);
+    if (one.bytes() < least_bytes || one.bytes() > most_bytes) continue;  // 4
+    if (one.is_view()) {
+      if (one.buffer_bytes() > most_view_buffer * most_bytes) continue;
+      one.roof = roof_of(one);
+    } else {
+      if (!is_of_kind(one, kind)) continue;
+      pad(random, one, row.padded_one_of);
+      misalign(random, one);
+    }
     one.note = "seed " + std::to_string(seed) + " index " + std::to_string(index);
     return one;
   }

@@ -18,7 +18,7 @@ struct random_options {
   std::int64_t most_bytes = 0;
 };
 
-// Effect  returns matrix, skinny, rank, copy, batch, in_place and odd
+// Effect  returns matrix, skinny, rank, copy, batch, in_place and odd: the kinds of a list without --kinds. There is one more, view
 [[nodiscard]] const std::vector<std::string>& random_kinds();
 
 // Effect  returns case `index` of a kind. The case depends only on the arguments: it is equal on every machine and with every

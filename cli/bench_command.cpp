@@ -95,7 +95,7 @@ void add_random(CLI::App& command, bench::arguments& given) {
   add_integer(command, "--count", "random: cases, an equal number of each kind. Default: 100", given.random.count, 1,
               1000000);
   add_items(command, "--kinds", "KIND,...",
-            "random: some of matrix, skinny, rank, copy, batch, in_place, odd. Default: all of them",
+            "random: some of matrix, skinny, rank, copy, batch, in_place, odd, view. Default: all but view",
             "kinds of random cases with commas", [&given](const std::string& kind) {
               given.random.kinds.push_back(kind);
               return true;

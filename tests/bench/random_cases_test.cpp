@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -179,6 +180,76 @@ TEST(random_cases, shapes_are_those_of_their_kind) {
   EXPECT_GT(squares, 10);
   EXPECT_GT(rectangles, 10);
   EXPECT_GT(batches, 10);
+}
+
+std::vector<bench_case> views(int count) {
+  random_options options;
+  options.seed = 9;
+  options.count = count;
+  options.kinds = {"view"};
+  options.least_bytes = 4 * kib;
+  options.most_bytes = 64 * kib;
+  return random_cases(options, machine::cpu);
+}
+
+TEST(random_views, are_taken_and_are_inside_of_their_buffers) {
+  std::set<std::size_t> ranks;
+  int backwards = 0, broadcast = 0, stepped_src = 0, stepped_dst = 0, packed = 0, transposed = 0;
+  for (const bench_case& one : views(400)) {
+    SCOPED_TRACE(one.name());
+    EXPECT_TRUE(one.is_view());
+    EXPECT_FALSE(one.is_packed());
+    EXPECT_NO_THROW(static_cast<void>(plan(problem_of(one))));
+    ranks.insert(one.extents.size());
+    std::int64_t low = 0, high = 0;
+    for (std::size_t k = 0; k < one.extents.size(); ++k) {
+      const std::int64_t reach = (one.extents[k] - 1) * one.strides.src[k];
+      (reach < 0 ? low : high) += reach;
+      EXPECT_GT(one.strides.dst[k], 0);
+      backwards += one.strides.src[k] < 0 ? 1 : 0;
+      broadcast += one.strides.src[k] == 0 ? 1 : 0;
+    }
+    EXPECT_GE(one.shift.src + low * one.element_bytes, 0);
+    EXPECT_LE(one.shift.src + (high + 1) * one.element_bytes, one.buffer_bytes());
+    EXPECT_LE(one.dst_span_bytes(), one.buffer_bytes());
+    EXPECT_GT(one.roof, 0);
+    EXPECT_LT(one.roof, 2.01);
+    stepped_src += std::abs(one.strides.src.back()) > 1 ? 1 : 0;
+    stepped_dst += one.strides.dst.back() > 1 ? 1 : 0;
+    packed += one.roof == 1 ? 1 : 0;
+    transposed += one.axes.back() != static_cast<int>(one.axes.size()) - 1 ? 1 : 0;
+  }
+  EXPECT_EQ(ranks, (std::set<std::size_t>{1, 2, 3, 4, 5, 6, 7}));
+  for (const int some : {backwards, broadcast, stepped_src, stepped_dst, transposed}) EXPECT_GT(some, 20);
+}
+
+TEST(random_views, lines_are_counted_as_a_walk_counts_them) {
+  for (const bench_case& one : views(60)) {
+    SCOPED_TRACE(one.name());
+    const view all = full_view(one);
+    std::map<std::int64_t, std::set<std::int64_t>> read, written;  // bytes of each line
+    for (std::int64_t i = 0; i < all.elements(); ++i) {
+      std::int64_t left = i, src = one.shift.src, dst = one.shift.dst;
+      for (std::size_t k = all.axes.size(); k-- > 0;) {
+        src += left % all.axes[k].extent * all.axes[k].src_stride * one.element_bytes;
+        dst += left % all.axes[k].extent * all.axes[k].dst_stride * one.element_bytes;
+        left /= all.axes[k].extent;
+      }
+      for (std::int64_t byte = 0; byte < one.element_bytes; ++byte) {
+        read[(src + byte) / 64].insert(src + byte);
+        written[(dst + byte) / 64].insert(dst + byte);
+      }
+    }
+    const auto whole = [](const auto& lines) {
+      return std::count_if(lines.begin(), lines.end(), [](const auto& of) { return of.second.size() == 64; });
+    };
+    EXPECT_EQ(lines_of(one, false).all, static_cast<std::int64_t>(read.size()));
+    EXPECT_EQ(lines_of(one, false).whole, whole(read));
+    EXPECT_EQ(lines_of(one, true).all, static_cast<std::int64_t>(written.size()));
+    EXPECT_EQ(lines_of(one, true).whole, whole(written));
+    const auto lines = static_cast<double>(read.size() + 2 * written.size() - static_cast<std::size_t>(whole(written)));
+    EXPECT_DOUBLE_EQ(roof_of(one), 2 * static_cast<double>(one.bytes()) / (64 * lines));
+  }
 }
 
 TEST(random_cases, plan_accepts_every_one) {
