@@ -114,6 +114,46 @@ inline problem any_strides(dice& roll, std::int64_t element_bytes, std::int64_t 
   return what;
 }
 
+// Slices of slices, as NumPy makes them: each axis of a nest takes every `step`-th index, forwards or backwards, on src, dst or
+// both. In the same order, with two axes swapped, or in any order.
+inline problem any_view(dice& roll, std::int64_t element_bytes, std::int64_t max_elements) {
+  constexpr std::int64_t short_extents[] = {1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 21, 33};
+  constexpr std::int64_t long_extents[] = {63, 64, 65, 100, 129, 257, 515, 1030};
+  constexpr std::int64_t steps[] = {1, 1, 2, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17, 31, 64, 65};
+  problem what;
+  what.element_bytes = element_bytes;
+  what.rank = static_cast<int>(1 + roll.below(5));
+  std::int64_t total = 1;
+  for (int k = 0; k < what.rank; ++k) {
+    std::int64_t extent = roll.one_in(3) ? roll.of(long_extents) : roll.of(short_extents);
+    while (extent > 1 && total * extent > max_elements) extent = (extent + 1) / 3;
+    extent = std::max<std::int64_t>(extent, 1);
+    total *= extent;
+    what.axes[k].extent = extent;
+  }
+  const bool permutes = roll.one_in(2);
+  const std::int64_t sides = roll.below(4);  // 1: src is stepped, 2: dst, 3: both
+  const auto nest = [&](std::int64_t axis::*stride, bool is_stepped, bool is_src) {
+    std::array<int, max_rank> order{};
+    for (int k = 0; k < what.rank; ++k) order[k] = what.rank - 1 - k;
+    if (is_src && permutes) {
+      for (int k = what.rank - 1; k > 0; --k) std::swap(order[k], order[roll.below(k + 1)]);
+    }
+    std::int64_t next = 1;
+    for (int k = 0; k < what.rank; ++k) {
+      axis& one = what.axes[order[k]];
+      std::int64_t step = is_stepped && (k == 0 || roll.one_in(3)) ? roll.of(steps) : 1;
+      if (next * one.extent * step > 4 * max_elements) step = 1;  // the memory that it spans stays small
+      one.*stride = next * step * (roll.one_in(4) ? -1 : 1);
+      next *= one.extent * step + (roll.one_in(4) ? 1 + roll.below(3) : 0);
+      if (is_src && roll.one_in(10)) one.*stride = 0;
+    }
+  };
+  nest(&axis::src_stride, (sides & 1) != 0, true);
+  nest(&axis::dst_stride, (sides & 2) != 0, false);
+  return what;
+}
+
 // Packed permutations of rank 3 to 6, as numpy.transpose makes them.
 inline problem any_permutation(dice& roll, std::int64_t element_bytes, std::int64_t max_elements) {
   constexpr std::int64_t extents[] = {1, 2, 3, 4, 5, 8, 12, 16, 17, 24, 33, 50};
@@ -268,6 +308,7 @@ void for_each_problem(std::int64_t element_bytes, int thin, int more, const base
   dice roll(static_cast<std::uint64_t>(element_bytes));
   for (int k = 0; k < 150 * more; ++k) give(any_permutation(roll, element_bytes, 40000 / element_bytes + 600));
   for (int k = 0; k < 300 * more; ++k) give(any_strides(roll, element_bytes, 20000 / element_bytes + 600));
+  for (int k = 0; k < 250 * more; ++k) give(any_view(roll, element_bytes, 20000 / element_bytes + 600));
 }
 
 }  // namespace cornerturn::testing

@@ -244,17 +244,15 @@ TEST(rows, one_contiguous_run) {
 }
 
 TEST(rows, dst_has_no_unit_stride) {
-  expect_row(strided(4, {{10000, 1, 20000}, {10000, 10000, 2}}), "cpu_gather_strided");
-  expect_row(strided(4, {{100000000, 1, 3}}), "cpu_gather_strided");
-  expect_row(strided(4, {{100, 1, 200}, {100, 100, 2}}), "cpu_copy_elements");  // in cache
-  expect_row(strided(4, {{100, 1, 3}}), "cpu_copy_elements");
+  expect_row(strided(4, {{1000, 1, 2000}, {1000, 1000, 2}}), "cpu_step_panels");
+  expect_row(strided(4, {{10000000, 1, 3}}), "cpu_step_runs");
 }
 
 TEST(rows, long_inner_runs) {
   expect_row(permuted({30, 40, 1024}, {1, 0, 2}, 1), "cpu_copy_runs");
   expect_row(permuted({30, 40, 64}, {1, 0, 2}, 16), "cpu_copy_runs");
   expect_row(transpose_problem(5000, 5000, 5, 0, 5128), "cpu_gather");
-  expect_row(strided(1, {{50000, 100, 90}, {60, 1, 1}}), "cpu_copy_runs");  // rows with gaps on both sides
+  expect_row(strided(1, {{50000, 100, 90}, {70, 1, 1}}), "cpu_copy_runs");  // rows with gaps on both sides
 }
 
 TEST(rows, in_cache_short_inner_runs_are_copied_one_by_one) {
@@ -262,7 +260,7 @@ TEST(rows, in_cache_short_inner_runs_are_copied_one_by_one) {
     expect_row(transpose_problem(40, 50, element_bytes), "cpu_copy_elements");
     EXPECT_NE(row_for(transpose_problem(4000, 5000, element_bytes)), "cpu_copy_elements");
   }
-  expect_row(strided(1, {{50, 100, 90}, {60, 1, 1}}), "cpu_copy_elements");
+  expect_row(strided(1, {{50, 100, 90}, {70, 1, 1}}), "cpu_copy_elements");
   expect_row(transpose_problem(40, 50, 129), "cpu_copy_runs");
 }
 
@@ -285,7 +283,7 @@ TEST(rows, short_inner_runs_are_wide_elements) {
 TEST(rows, short_rows_of_wide_elements_are_folded) {
   if (!kernels::cpu::stores_lines_from_registers()) GTEST_SKIP() << "no AVX-512";
   const auto folded = [](const problem& what) {
-    const kernels::offer made = choose_for(what, {}, zen4);
+    const kernels::offer made = choose_for(what, {.kernel = "cpu_stream_elements"}, zen4);
     EXPECT_STREQ(made.row->name, "cpu_stream_elements") << testing::to_text(what);
     return made.as<kernels::cpu::stream::elements_args>().folded;
   };
@@ -299,10 +297,31 @@ TEST(rows, short_rows_of_wide_elements_are_folded) {
 }
 
 TEST(rows, src_has_no_unit_stride) {
-  expect_row(strided(4, {{10000, 2, 10000}, {10000, 20000, 1}}), "cpu_gather");
-  expect_row(strided(4, {{10000, 0, 10000}, {10000, 10000, 1}}), "cpu_gather");
-  expect_row(strided(8, {{10000000, 7, 1}}), "cpu_gather");
-  expect_row(strided(8, {{100, 7, 1}}), "cpu_copy_elements");  // in cache
+  expect_row(strided(4, {{3000, 2, 3000}, {3000, 6000, 1}}), "cpu_step_strips");
+  expect_row(strided(4, {{30000, -2, 20}, {20, 60000, 1}}), "cpu_step_packed");
+  expect_row(strided(12, {{3000, 2, 3000}, {3000, 6000, 1}}), "cpu_step_panels");
+  expect_row(strided(4, {{1000000, 1, 100}, {100, 0, 1}}), "cpu_step_runs");
+  expect_row(strided(8, {{1000000, 7, 1}}), "cpu_step_runs");
+}
+
+TEST(step, takes_views_alone) {
+  const auto takes = [](const problem& what) {
+    const auto all = offers(map::canonicalize(what), {.threads = 1}, with_larger_l2);
+    return std::any_of(all.begin(), all.end(),
+                       [](const kernels::offer& one) { return std::string_view(one.row->family) == "step"; });
+  };
+  for (const std::int64_t step : {-16, -3, -2, -1, 0, 2, 3, 5, 16}) {
+    for (const int bytes : {1, 2, 4, 8, 16}) EXPECT_TRUE(takes(strided(bytes, {{100000, step, 1}}))) << step;
+  }
+  EXPECT_TRUE(takes(strided(3, {{100000, -1, 1}})));
+  EXPECT_TRUE(takes(strided(1, {{100000, 1, 4}, {3, 100000, 1}}))) << "planes into pixels with a fourth channel";
+  EXPECT_TRUE(takes(strided(4, {{100000, 1, 2}})));
+  EXPECT_FALSE(takes(transpose_problem(3000, 3000, 4)));
+  EXPECT_FALSE(takes(transpose_problem(3, 100000, 1)));
+  EXPECT_FALSE(takes(transpose_problem(100000, 3, 1)));
+  EXPECT_FALSE(takes(permuted({30, 40, 50, 60}, {2, 0, 3, 1}, 2)));
+  EXPECT_FALSE(takes(strided(4, {{100, 2000, 1000}, {1000, 1, 1}}))) << "long runs with gaps behind them";
+  EXPECT_FALSE(takes(strided(1, {{100, 0, 1000}, {1000, 1, 1}}))) << "one row again and again";
 }
 
 TEST(rows, dst_fits_the_cache) {
@@ -400,6 +419,10 @@ TEST(rows, every_row_is_the_cheapest_for_some_problem) {
   reach(permuted({70, 22, 52, 4, 12}, {2, 0, 1, 4, 3}, 1));
   reach(permuted({64, 8, 32, 2, 64, 3, 3}, {3, 2, 4, 1, 6, 0, 5}, 1));
   reach(strided(4, {{100, 1, 3}}));
+  reach(strided(4, {{3000, 2, 3000}, {3000, 6000, 1}}));
+  reach(strided(4, {{30000, -2, 20}, {20, 60000, 1}}));
+  reach(strided(12, {{3000, 2, 3000}, {3000, 6000, 1}}));
+  reach(strided(4, {{3, std::int64_t{1} << 58, 3}}));  // more than an address space
   for (const kernels::kernel& row : kernels::all()) {
     if (row.run != nullptr && row.kind == kernels::row_kind::move) {
       EXPECT_TRUE(reached.contains(row.name)) << row.name;

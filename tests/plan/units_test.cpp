@@ -12,6 +12,7 @@
 #include "kernels/cpu/register_tile/args.hpp"
 #include "kernels/cpu/shuffle/args.hpp"
 #include "kernels/cpu/split.hpp"
+#include "kernels/cpu/step/args.hpp"
 #include "plan/choose.hpp"
 
 namespace cornerturn::planning::units_test {
@@ -80,6 +81,17 @@ void expect_sane(const problem& what, const kernels::offer& made, int threads) {
     EXPECT_EQ(made.units, work.outer.total) << text;
     return;
   }
+  if (row == "cpu_step_runs") {
+    const auto& work = made.as<kernels::cpu::step::runs_args>();
+    const std::int64_t units = total(work.outer);
+    EXPECT_EQ(made.units, units) << text;
+    EXPECT_EQ(units % (work.pieces * work.inside), 0) << text;
+    const std::int64_t indices = units / work.pieces * ((work.pieces - 1) * work.piece + work.last);
+    EXPECT_EQ(indices * work.inner.total * work.word_bytes, bytes) << text;
+    EXPECT_TRUE(work.pieces == 1 || work.piece % work.tile == 0) << text;
+    EXPECT_LE(work.blocks.windows, kernels::cpu::step::most_windows) << text;
+    return;
+  }
   if (row == "cpu_gather_box") {
     const auto& work = made.as<kernels::cpu::gather::box_args>();
     EXPECT_LE(work.pitch * work.runs.total, kernels::cpu::costs_of(usual).box_bytes) << text;
@@ -105,21 +117,24 @@ void expect_sane(const problem& what, const kernels::offer& made, int threads) {
   for (int k = 0; k < work.rows.rank; ++k) {  // contiguous in dst
     const auto at = static_cast<std::size_t>(k);
     const std::int64_t unit = work.element_bytes / work.word_bytes;
-    EXPECT_EQ(work.rows.axes[at].dst_stride,
-              k == 0 ? unit : work.rows.axes[at - 1].dst_stride * work.rows.axes[at - 1].extent)
+    const bool first = k == 0 && row != "cpu_step_panels";  // its rows may have gaps between them
+    EXPECT_EQ(work.rows.axes[at].dst_stride, first ? unit
+                                             : k == 0
+                                                 ? work.rows.axes[at].dst_stride
+                                                 : work.rows.axes[at - 1].dst_stride * work.rows.axes[at - 1].extent)
         << text;
   }
   for (std::size_t k = 1; k < static_cast<std::size_t>(work.cols.rank); ++k) {  // of one pitch in src
     EXPECT_EQ(work.cols.axes[k].src_stride, work.cols.axes[k - 1].src_stride * work.cols.axes[k - 1].extent) << text;
   }
-  if (family != "gather") {
+  if (family != "gather" && family != "step") {
     EXPECT_EQ(work.src_col_bytes, work.element_bytes) << text;
   }
   EXPECT_EQ(made.units, work.units()) << text;
   EXPECT_GE(work.panel, 1) << text;
   EXPECT_GE(work.group, 1) << text;
   EXPECT_GE(work.row_chunk, 1) << text;
-  if (family == "end_to_end" || family == "short_wide" || row == "cpu_gather_packed") {
+  if (family == "end_to_end" || family == "short_wide" || row == "cpu_gather_packed" || row == "cpu_step_packed") {
     EXPECT_EQ(work.row_chunks(), 1) << text;
     EXPECT_TRUE(kernels::cpu::columns_end_to_end(work)) << text;
     return;

@@ -83,7 +83,14 @@ constexpr cpu_costs generic = {.name = "generic",
                                          .box_parts = 1.9,
                                          .gather = 1.6,
                                          .gather_bytes = 16,
-                                         .gather_packed = -0.05}};
+                                         .gather_packed = -0.05,
+                                         .step = 1.05,
+                                         .step_window_bytes = 4,
+                                         .step_word_bytes = 3,
+                                         .step_run_bytes = 24,
+                                         .step_strips = 0.7,
+                                         .step_packed = 0.9,
+                                         .step_panels = 1.5}};
 
 constexpr cpu_costs zen3 = [] {
   cpu_costs row = generic;

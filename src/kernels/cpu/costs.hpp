@@ -75,7 +75,14 @@ struct cpu_times {
   double box_parts;  // added where dst runs are no whole lines: they are stored through the cache
   double gather;     // the offer adds gather_bytes, divided by the bytes of an element
   double gather_bytes;
-  double gather_packed;  // added for short runs that are put together
+  double gather_packed;      // added for short runs that are put together
+  double step;               // views: factor of the lines that a view touches, where a copy of its elements is 1
+  double step_window_bytes;  // added for each window of a block, divided by the bytes of a block
+  double step_word_bytes;    // added where words are moved one by one, divided by the bytes of a word
+  double step_run_bytes;     // added, divided by the bytes of a run
+  double step_strips;        // added where views are transposed, by strips
+  double step_packed;        // added where short dst runs of a transposed view are put together
+  double step_panels;        // added where views are transposed by panels
 };
 
 struct cpu_costs {

@@ -329,6 +329,33 @@ double with_short_runs(double time, const blocking& work, const facts& known) no
   return (time + 32 / dst_run) * reads_of(std::max(src_run_bytes(known), run));
 }
 
+double roof_of(const map::canonical& form) noexcept {
+  constexpr std::int64_t line = 64;
+  const auto& axes = form.axes;
+  if (form.rank == 0) return 1;
+  const axis& last = axes[static_cast<std::size_t>(form.rank - 1)];
+  const bool is_element = last.src_stride == 1 && last.dst_stride == 1;  // a run that is contiguous on both sides
+  const std::int64_t element = is_element ? last.extent : 1;
+  std::int64_t src = INT64_MAX, dst = INT64_MAX;  // words from an element to the nearest one
+  double read = 1;                                // elements of src for each element of dst
+  for (int k = 0; k < form.rank - (is_element ? 1 : 0); ++k) {
+    const axis& one = axes[static_cast<std::size_t>(k)];
+    dst = std::min(dst, magnitude(one.dst_stride));
+    if (one.src_stride == 0) {
+      read /= static_cast<double>(one.extent);
+    } else {
+      src = std::min(src, magnitude(one.src_stride));
+    }
+  }
+  const auto lines = [&](std::int64_t step) {
+    const std::int64_t most = std::max(element, ceil_div(line, form.word_bytes));
+    return static_cast<double>(std::clamp(step, element, most)) / static_cast<double>(element);
+  };
+  if (src != INT64_MAX) read *= lines(src);
+  const double written = dst == INT64_MAX ? 1 : lines(dst);
+  return (read + (written > 1 ? 2 * written : 1)) / 2;
+}
+
 const blocking* blocking_of(const offer& made) noexcept { return made.has_blocking ? &made.as<blocking>() : nullptr; }
 
 void share_out(offer& made, const facts& known, const cpu_costs& costs, std::int64_t units) noexcept {

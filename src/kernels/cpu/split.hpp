@@ -108,6 +108,10 @@ bool tile_outer_axes(fused_axes& outer, std::int64_t run_bytes, std::int64_t til
 void order_prefetches(const fused_axes& outer, bool tiled, std::int64_t piece_bytes, fused_axes& order,
                       std::int64_t& ahead) noexcept;
 
+// The roof of a problem whose elements are a step apart: bytes of the lines that hold elements, in times of a copy of the elements.
+// Lines of src are loaded; lines of dst that are not written whole are loaded, too. 1 if there is no step.
+[[nodiscard]] double roof_of(const map::canonical& form) noexcept;
+
 // `time` plus the cost of short runs: a src run shorter than a line makes each line be read several times, and a short dst
 // run begins and ends inside a line.
 [[nodiscard]] double with_short_runs(double time, const blocking& work, const facts& known) noexcept;

@@ -56,7 +56,8 @@ bool offer_runs(const facts& known, const target& on, const kernel& /*row*/, off
   share_out(made, known, costs, work.outer.total);
   const double overhead = near && work.run_bytes >= 64 ? costs.times.near_run_bytes : costs.times.far_run_bytes;
   made.time = costs.times.copy_runs + overhead / static_cast<double>(work.run_bytes);
-  if (alone) made.time = std::min(made.time, 1.5);  // no neighbour in dst: cpu_gather cannot copy wide elements
+  // No neighbour in dst: cpu_gather cannot copy wide elements. cpu_step_runs copies the ones up to a line.
+  if (alone && work.run_bytes > 64) made.time = std::min(made.time, 1.5);
   made.binds = made.time > 1.3 ? bound::requests : bound::dram;
   made.reason = "the innermost axis is contiguous on both sides: it is copied run by run";
   return true;

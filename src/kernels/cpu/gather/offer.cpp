@@ -19,7 +19,7 @@ void finish(offer& made, const blocking& work, const facts& known, const cpu_cos
   if (has_rows_and_columns(known)) {
     made.time = with_short_runs(made.time + 0.5, work, known);
   } else {
-    made.time += short_far_rows(work);
+    made.time += short_far_rows(work) + std::max(roof_of(known.form) - 1, 0.0);
   }
   made.binds = bound::requests;
 }

@@ -140,6 +140,22 @@ class panel_buffer {
     }
   }
 
+  // Prefetches the lines of dst that store_apart() writes.
+  HWY_INLINE void fetch_apart(std::int64_t c, std::int64_t cols, std::int64_t bytes) const {
+    for (std::int64_t k = 0; k < cols; ++k) {
+      for (std::int64_t b = 0; b < bytes + line_bytes - 1; b += line_bytes)
+        __builtin_prefetch(place_[c + k] + HWY_MIN(b, bytes - 1), 1, 3);
+    }
+  }
+  // write() for dst runs with gaps between their rows.
+  template <class Fill>
+  HWY_INLINE void store_apart(std::int64_t c, std::int64_t cols, std::int64_t rows, const Fill& fill) const {
+    for (std::int64_t k = 0; k < cols; ++k) {
+      fill.store_apart(data_ + k * pitch_, place_[c + k], rows);
+      place_[c + k] += rows * fill.dst_row_bytes();
+    }
+  }
+
  private:
   std::int64_t cols_;
   std::int64_t pitch_;
@@ -153,10 +169,15 @@ class panel_buffer {
 // Fill is block_fill or another class of fill-inl.hpp. It has
 //   part(rows, c, cols, panel_cols, to, pitch)   transposes words [c, c + cols) of each row of the strip into runs in the buffer
 //   spare_cols                                   surplus columns that its last block may store
+// and, if rows may have gaps between them in dst:
+//   has_gaps(), dst_row_bytes()                  from one row to the next in dst
+//   store_apart(data, to, rows)                  stores a piece
 template <class Fill>
 void move_panels(const blocking& work, const std::byte* src, std::byte* dst, std::int64_t begin, std::int64_t end,
                  const Fill& fill) {
   const std::int64_t e = work.element_bytes;
+  std::int64_t dst_row = e;
+  if constexpr (requires { fill.has_gaps(); }) dst_row = fill.dst_row_bytes();
   const panel_buffer buffer(work, Fill::spare_cols,
                             2 * (work.group + strip_rows) * static_cast<std::int64_t>(sizeof(std::byte*)));
   if (buffer.data() == nullptr) {
@@ -173,16 +194,25 @@ void move_panels(const blocking& work, const std::byte* src, std::byte* dst, std
   std::int64_t inner = begin % per_outer;
   for (std::int64_t unit = begin; unit < end; ++unit) {  // 1.
     const unit_place here = place_of(work, inner);
-    run_places(work, here.col, here.cols, dst + outer.dst() + here.row * e, buffer.place());
+    run_places(work, here.col, here.cols, dst + outer.dst() + here.row * dst_row, buffer.place());
     group_rows rows(work, src + outer.src() + here.col * work.src_col_bytes, here.row, here.rows, buffer.more());
     bool first = true;
     while (const std::int64_t group = rows.advance()) {  // 2.
       for (std::int64_t c = 0; c < here.cols; c += buffer.cols()) {
         const std::int64_t some = HWY_MIN(buffer.cols(), here.cols - c);
+        if constexpr (requires { fill.has_gaps(); }) {
+          if (fill.has_gaps()) buffer.fetch_apart(c, some, group * dst_row);
+        }
         for (std::int64_t r = 0; r < group; r += strip_rows) {  // 3.
           fill.part(rows.at(r), c, some, here.cols, buffer.data() + r * e, buffer.pitch());
         }
-        buffer.write(c, some, group * e, first, rows.last());  // 4.
+        if constexpr (requires { fill.has_gaps(); }) {  // 4.
+          if (fill.has_gaps()) {
+            buffer.store_apart(c, some, group, fill);
+            continue;
+          }
+        }
+        buffer.write(c, some, group * e, first, rows.last());
       }
       first = false;
     }

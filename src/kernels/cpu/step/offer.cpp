@@ -1,0 +1,309 @@
+// Offers for views: elements that are a step apart in src, in dst or in both.
+#include <algorithm>
+
+#include "kernels/cpu/block_sizes.hpp"
+#include "kernels/cpu/dispatch.hpp"
+#include "kernels/cpu/split.hpp"
+#include "kernels/cpu/step/args.hpp"
+#include "kernels/cpu/step/table.hpp"
+#include "kernels/kernel.hpp"
+
+namespace cornerturn::kernels::cpu::step {
+namespace {
+
+using base::ceil_div;
+using base::magnitude;
+
+constexpr std::int64_t line = 64;
+constexpr std::int64_t piece_src_bytes = 32 << 10;  // a piece stays in the L1, for the runs that read its lines again
+constexpr std::int64_t long_run_bytes = 512;        // of dst: rows that are long enough
+constexpr std::int64_t most_packed_bytes = 512;     // of a dst run that is put together with its neighbours
+constexpr std::int64_t row_ahead_bytes = 1024;      // of a src row that is picked, if that is more than a block
+constexpr std::int64_t src_ahead_bytes = 2048;      // of runs. 8 steps, against NumPy: 1.26 without, 1.59 with it
+// Bytes of a src that is read backwards: it is prefetched so far ahead, at least. 12 flips of 16 to 64 MiB 0.68 of the roof without,
+// 0.78 with it; 12 other steps 0.53 without, 0.48 with it (Intel Xeon, model 207, 2026-11-27).
+constexpr std::int64_t ahead_bytes = 8 << 10;
+constexpr std::int64_t piece_dst_bytes = 16 << 10;
+
+// The axes of a problem, fastest in dst first. Each of them leads upwards in dst.
+struct view {
+  fused_axes axes;
+  std::int64_t word = 1;
+  std::int64_t src_begin = 0, dst_begin = 0;  // bytes
+  std::int64_t unit = 1;     // words of an element: of the innermost run that is contiguous on both sides
+  std::int64_t element = 1;  // its bytes
+
+  explicit view(const map::canonical& form) noexcept : word(form.word_bytes) {
+    for (int k = form.rank - 1; k >= 0; --k) {
+      axis one = form.axes[static_cast<std::size_t>(k)];
+      if (one.dst_stride < 0) {
+        src_begin += (one.extent - 1) * one.src_stride * word;
+        dst_begin += (one.extent - 1) * one.dst_stride * word;
+        one.src_stride = -one.src_stride;
+        one.dst_stride = -one.dst_stride;
+      }
+      axes.push(one);
+    }
+    const axis& first = axes.axes[0];
+    if (first.src_stride == 1 && first.dst_stride == 1) unit = first.extent;
+    element = unit * word;
+  }
+  [[nodiscard]] int first() const noexcept { return unit > 1 ? 1 : 0; }  // the axis behind the element
+  [[nodiscard]] const axis& at(int k) const noexcept { return axes.axes[static_cast<std::size_t>(k)]; }
+  // The axis whose elements are nearest in src; -1: all elements of src are one.
+  [[nodiscard]] int nearest_in_src() const noexcept {
+    int best = -1;
+    for (int k = first(); k < axes.rank; ++k) {
+      if (at(k).src_stride == 0) continue;
+      if (best < 0 || magnitude(at(k).src_stride) < magnitude(at(best).src_stride)) best = k;
+    }
+    return best;
+  }
+};
+
+// Bytes of the runs that are contiguous in one array; all of it if there are no gaps behind them.
+std::int64_t run_bytes(const map::canonical& form, std::int64_t axis::*stride) noexcept {
+  return axis_pool(form).run_of(stride, INT64_MAX).total * form.word_bytes;
+}
+
+// True if elements are a step apart in src or in dst, or runs of less than a line have gaps behind them, or a word fills a dst run.
+bool is_view(const facts& known) noexcept {
+  const auto has_gaps = [&](std::int64_t axis::*stride) {
+    const std::int64_t run = run_bytes(known.form, stride);
+    return run < line && run < known.bytes;
+  };
+  const axis* const fastest = known.dst_unit();
+  return has_gaps(&axis::src_stride) || has_gaps(&axis::dst_stride) || (fastest != nullptr && fastest->src_stride == 0);
+}
+
+void cut_along(cut_axis& cut, const axis& one, std::int64_t word, std::int64_t vector) noexcept {
+  std::int64_t span = word;
+  for (int k = 0; k < cut.inner.rank; ++k) {
+    const axis& inner = cut.inner.axes[static_cast<std::size_t>(k)];
+    span += (inner.extent - 1) * inner.dst_stride * word;
+  }
+  cut.word_bytes = word;
+  cut.src_step = one.src_stride * word;
+  cut.dst_step = one.dst_stride * word;
+  cut.tile = std::clamp((vector - span) / cut.dst_step + 1, std::int64_t{1}, one.extent);
+  cut.vector = vector;
+}
+
+// Makes the table, of fewer indices if a block would have too many windows. No table: words are moved one by one.
+void fill(cut_axis& cut, block_table& blocks) noexcept {
+  const bool has_gaps = cut.dst_step != cut.inner.total * cut.word_bytes;
+  const bool is_word = cut.inner.total * cut.tile == 1;
+  if (is_word || (cut.vector == 16 && has_gaps)) cut.vector = 0;
+  while (cut.vector > 0 && !fill_table(cut, cut.tile, blocks)) {
+    if (cut.tile == 1) cut.vector = 0;
+    cut.tile = ceil_div(cut.tile, std::int64_t{2});
+  }
+  // A window for each wide word: loads and stores of words are faster.
+  if (cut.inner.total == 1 && cut.word_bytes >= 4 && cut.vector > 0 && blocks.windows == cut.tile) cut.vector = 0;
+}
+
+std::int64_t vector_bytes() noexcept { return selects_bytes() ? 64 : 16; }
+
+// Instructions that move a byte of dst, in times of a copy.
+double moves(const cut_axis& cut, const block_table& blocks, const cpu_times& times) noexcept {
+  if (cut.vector == 0) return times.step_word_bytes / static_cast<double>(cut.word_bytes);
+  // More than four windows load their masks for each block.
+  const std::int64_t windows = blocks.windows <= 4 ? blocks.windows + 1 : 2 * blocks.windows;
+  return times.step_window_bytes * static_cast<double>(windows) /
+         static_cast<double>(cut.inner.total * cut.tile * cut.word_bytes);
+}
+
+}  // namespace
+
+bool offer_runs(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
+  if (known.form.empty || is_one_run(known.form) || !is_view(known)) return false;
+  const view all(known.form);
+  if (all.element > line) return false;
+  const cpu_costs& costs = costs_of(*on.cpu);
+  auto& work = made.emplace<runs_args>();
+  work.src_begin = all.src_begin;
+  work.dst_begin = all.dst_begin;
+  // Whole axes, as long as they fit a vector; then the one that is cut.
+  int cut = 0;
+  for (std::int64_t span = all.word; cut < all.axes.rank - 1; ++cut) {
+    span += (all.at(cut).extent - 1) * all.at(cut).dst_stride * all.word;
+    if (span > line) break;
+    work.inner.push(all.at(cut));
+  }
+  // A transpose loads each line of src for each of its elements. In the cache that costs little for wide elements, so the longest axis
+  // is the loop: 526 x 27 of 8 bytes 0.23, 0.63 with it; 868 x 48 of 2 bytes 0.28, 0.11 (Intel Xeon, model 207, 2026-11-27).
+  const bool transposes = all.nearest_in_src() > cut && magnitude(all.at(cut).src_stride) * all.word >= line;
+  const std::int64_t wide = all.at(all.first()).dst_stride == all.unit ? 4 : 8;
+  const bool in_cache = transposes && fits_cache(known, on) && all.element >= wide;
+  if (in_cache) {
+    work.inner = {};
+    if (all.unit > 1) work.inner.push(all.at(0));
+    for (int k = cut = all.first(); k < all.axes.rank; ++k) {
+      if (all.at(k).extent > all.at(cut).extent) cut = k;
+    }
+  }
+  const axis& along = all.at(cut);
+  cut_along(work, along, all.word, vector_bytes());
+  if (in_cache) work.vector = 0;
+  fill(work, work.blocks);
+  const std::int64_t inner_bytes = work.inner.total * work.word_bytes;
+  const std::int64_t longer = std::max(magnitude(work.src_step), work.dst_step);
+  const std::int64_t most =
+      std::max(std::min(piece_src_bytes / longer, piece_dst_bytes / work.dst_step), std::int64_t{1});
+  work.piece = in_cache ? along.extent : std::min(along.extent, ceil_div(most, work.tile) * work.tile);
+  work.pieces = ceil_div(along.extent, work.piece);
+  work.last = along.extent - (work.pieces - 1) * work.piece;
+  if (work.vector == 64 && work.last % work.tile != 0 && !fill_table(work, work.last % work.tile, work.rest))
+    work.rest = {};
+  // Axes whose runs read the lines of a piece again come behind the pieces.
+  fused_axes inside;
+  for (int k = all.axes.rank - 1; k >= work.inner.rank; --k) {
+    if (k == cut) continue;
+    const axis& one = all.at(k);
+    const std::int64_t span = magnitude(one.src_stride) * (one.extent - 1);
+    const bool near = span > 0 && span < magnitude(along.src_stride) * work.piece;
+    (near ? inside : work.outer).push(one);
+  }
+  work.outer.push({work.pieces, along.src_stride * work.piece, along.dst_stride * work.piece});
+  for (int k = 0; k < inside.rank; ++k) work.outer.push(inside.axes[static_cast<std::size_t>(k)]);
+  work.inside = inside.total;
+  work.whole = work.dst_step == work.inner.total * work.word_bytes;
+  work.streaming = work.whole && !fits_cache(known, on);
+  const std::int64_t span = std::max(magnitude(work.src_step) * work.piece, std::int64_t{1});
+  if (!fits_cache(known, on) && work.src_step == -inner_bytes) work.ahead = work.inside * ceil_div(ahead_bytes, span);
+  if (!fits_cache(known, on) && work.src_step != 0 && work.ahead == 0)
+    work.src_ahead = work.src_step < 0 ? -src_ahead_bytes : src_ahead_bytes;
+  share_out(made, known, costs, work.outer.total);
+  const double run = static_cast<double>(work.inner.total * along.extent * work.word_bytes);
+  made.time =
+      roof_of(known.form) * costs.times.step + moves(work, work.blocks, costs.times) + costs.times.step_run_bytes / run;
+  if (transposes && !in_cache) made.time += 64 / static_cast<double>(all.element);
+  made.binds = work.streaming ? bound::dram : bound::issue;
+  made.reason =
+      "elements are a step apart: whole lines of src are loaded, and their elements are put together in registers";
+  return true;
+}
+
+namespace {
+
+// Rows and columns of a transpose of elements that are a step apart, in src or, with `gaps`, in dst.
+bool split_view(const view& all, const facts& known, const target& on, bool gaps, transpose_args& work) noexcept {
+  const int row = all.first(), col = all.nearest_in_src();
+  if (all.element > line || row >= all.axes.rank || col <= row) return false;
+  const axis &down = all.at(row), &across = all.at(col);
+  const bool in_dst = down.dst_stride != all.unit, in_src = across.src_stride != all.unit;
+  if ((in_dst && !gaps) || (!in_src && !in_dst)) return false;
+  work.src_begin = all.src_begin;
+  work.dst_begin = all.dst_begin;
+  work.word_bytes = all.word;
+  work.element_bytes = all.element;
+  work.streaming = !fits_cache(known, on);
+  work.src_end_bytes = map::src_span(known.form).hi;
+  work.rows.push(down);
+  work.cols.push(across);
+  // Longer rows and columns: the axes that continue them.
+  std::array<bool, map::max_axes> taken{};
+  taken[static_cast<std::size_t>(row)] = taken[static_cast<std::size_t>(col)] = true;
+  const auto lengthen = [&](fused_axes& one, std::int64_t axis::*stride, std::int64_t bytes) {
+    for (int k = all.first(); k < all.axes.rank && one.total * all.element < bytes; ++k) {
+      if (taken[static_cast<std::size_t>(k)] || all.at(k).*stride != one.axes[0].*stride * one.total) continue;
+      taken[static_cast<std::size_t>(k)] = true;
+      one.push(all.at(k));
+      k = all.first() - 1;
+    }
+  };
+  lengthen(work.rows, &axis::dst_stride, long_run_bytes);
+  lengthen(work.cols, &axis::src_stride, INT64_MAX);
+  for (int k = all.axes.rank - 1; k > row; --k) {
+    if (!taken[static_cast<std::size_t>(k)]) work.outer.push(all.at(k));
+  }
+  work.row_chunk = work.rows.total;
+  work.src_col_bytes = across.src_stride * all.word;
+  if (in_src) {
+    if (all.unit > 1) work.reads.inner.push({all.unit, 1, 1});
+    cut_along(work.reads, {work.cols.total, across.src_stride, all.unit}, all.word, vector_bytes());
+    fill(work.reads, work.read_blocks);
+  }
+  return true;
+}
+
+double transposes(const facts& known, const transpose_args& work, const cpu_times& times) noexcept {
+  return roof_of(known.form) * times.step + (work.reads.dst_step == 0 ? 0 : moves(work.reads, work.read_blocks, times));
+}
+
+constexpr const char* picked =
+    "a transpose of elements that are a step apart: rows are picked into L1, then transposed by register blocks";
+
+}  // namespace
+
+bool offer_strips(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
+  if (known.form.empty || is_one_run(known.form)) return false;
+  const view all(known.form);
+  const cpu_costs& costs = costs_of(*on.cpu);
+  auto& work = made.emplace<strips_args>();
+  if (!split_view(all, known, on, false, work) || all.element > 16 || (all.element & (all.element - 1)) != 0)
+    return false;
+  if (work.rows.total < static_cast<std::int64_t>(rows_of_strip(static_cast<std::size_t>(all.element)))) return false;
+  cut_strips(work, all.element, costs);
+  // A block ahead, or a few lines of src.
+  const std::int64_t block = strip_block_bytes / all.element, few = row_ahead_bytes / magnitude(work.src_col_bytes);
+  work.prefetch_bytes = std::max(few / block, std::int64_t{1}) * strip_block_bytes;
+  share_out(made, known, costs, work.units());
+  const double row_bytes = static_cast<double>(work.cols.total * all.element);
+  made.time = transposes(known, work, costs.times) + costs.times.step_strips + (row_bytes < 128 ? 1 : 0) +
+              64 / row_bytes + 64 / static_cast<double>(work.rows.total * all.element) +
+              (work.streaming ? 0 : costs.times.buffered_in_cache / 2);
+  made.binds = bound::requests;
+  made.reason = picked;
+  return true;
+}
+
+bool offer_packed(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
+  if (known.form.empty || is_one_run(known.form)) return false;
+  const view all(known.form);
+  const cpu_costs& costs = costs_of(*on.cpu);
+  auto& work = made.emplace<packed_args>();
+  if (!split_view(all, known, on, false, work)) return false;
+  if (work.rows.total * all.element > most_packed_bytes || work.rows.total > packed_rows || !columns_end_to_end(work))
+    return false;
+  packed_blocking packed;
+  static_cast<blocking&>(packed) = work;
+  cut_packed(packed, costs);
+  static_cast<blocking&>(work) = packed;
+  work.outer = packed.outer;
+  work.ahead_units = packed.ahead_units;
+  share_out(made, known, costs, work.units());
+  made.time = transposes(known, work, costs.times) + costs.times.step_packed +
+              (work.streaming ? 0 : costs.times.buffered_in_cache / 2);
+  made.binds = bound::requests;
+  made.reason = picked;
+  return true;
+}
+
+bool offer_panels(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
+  if (known.form.empty || is_one_run(known.form)) return false;
+  const view all(known.form);
+  const cpu_costs& costs = costs_of(*on.cpu);
+  auto& work = made.emplace<panels_args>();
+  if (!split_view(all, known, on, true, work)) return false;
+  const axis& down = work.rows.axes[0];
+  work.dst_row_bytes = down.dst_stride * all.word;
+  const bool gaps = work.dst_row_bytes != all.element;
+  if (gaps) {
+    if (all.unit > 1) work.writes.inner.push({all.unit, 1, 1});
+    cut_along(work.writes, {work.rows.total, all.unit, down.dst_stride}, all.word, vector_bytes());
+    fill(work.writes, work.write_blocks);
+  }
+  cut_panels(work, costs);
+  cut_rows(work, known, costs);
+  share_out(made, known, costs, work.units());
+  made.time = transposes(known, work, costs.times) + costs.times.step_panels +
+              (gaps ? moves(work.writes, work.write_blocks, costs.times) : 0) +
+              96 / static_cast<double>(work.rows.total * all.element) +
+              (work.streaming ? 0 : costs.times.buffered_in_cache / 2);
+  made.binds = bound::requests;
+  made.reason = picked;
+  return true;
+}
+
+}  // namespace cornerturn::kernels::cpu::step

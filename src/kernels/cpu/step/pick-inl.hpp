@@ -1,0 +1,232 @@
+// Moves the blocks of step/args.hpp along the axis that is cut.
+//   64  AVX-512 VBMI: each window is permuted into its bytes of the block; the block is stored under a mask
+//   16  each window is looked up, the results are joined. Up to 16 bytes of dst are stored, so dst has no gaps
+//   0   word by word; eight bytes of dst are stored at once if dst has no gaps
+#if defined(CORNERTURN_PICK_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef CORNERTURN_PICK_INL
+#undef CORNERTURN_PICK_INL
+#else
+#define CORNERTURN_PICK_INL
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstring>
+
+#include "kernels/cpu/policy/block-inl.hpp"
+#include "kernels/cpu/step/args.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
+
+// 48 of each 64 bytes of dst: 37 ms without a prefetch, 31 ms with it; a word of each line 29 and 22 ms (Intel Xeon, model 207,
+// 2026-11-27).
+inline constexpr std::int64_t dst_ahead_bytes = 1024;
+inline constexpr std::int64_t dst_ahead_lines = 32;
+
+template <std::size_t Word>
+HWY_INLINE void copy_words(const std::byte* src, std::int64_t src_step, std::byte* dst, std::int64_t dst_step,
+                           std::int64_t count) {
+  std::int64_t k = 0;
+  if constexpr (Word < 8) {
+    constexpr std::int64_t together = 8 / static_cast<std::int64_t>(Word);
+    if (dst_step == static_cast<std::int64_t>(Word)) {
+      for (; k + together <= count; k += together, src += together * src_step, dst += 8) {
+        std::uint64_t all = 0;
+        HWY_UNROLL(8)
+        for (std::int64_t i = 0; i < together; ++i) {
+          typename word_of<Word>::type one;
+          std::memcpy(&one, src + i * src_step, Word);
+          all |= std::uint64_t{one} << (8 * static_cast<std::int64_t>(Word) * i);
+        }
+        std::memcpy(dst, &all, 8);
+      }
+    }
+  }
+  if (dst_step >= 64) {
+    for (; k < count; ++k, src += src_step, dst += dst_step) {
+      __builtin_prefetch(dst + dst_ahead_lines * dst_step, 1, 3);
+      std::memcpy(dst, src, Word);
+    }
+    return;
+  }
+  HWY_UNROLL(4)
+  for (; k < count; ++k, src += src_step, dst += dst_step) std::memcpy(dst, src, Word);
+}
+
+HWY_NOINLINE inline void move_words(const step::cut_axis& cut, const std::byte* src, std::byte* dst,
+                                    std::int64_t count) {
+  for (std::int64_t k = 0; k < cut.inner.total; ++k) {
+    const std::byte* from = src;
+    std::byte* to = dst;
+    std::int64_t left = k;
+    for (int a = 0; a < cut.inner.rank; ++a) {
+      const axis& one = cut.inner.axes[static_cast<std::size_t>(a)];
+      from += left % one.extent * one.src_stride * cut.word_bytes;
+      to += left % one.extent * one.dst_stride * cut.word_bytes;
+      left /= one.extent;
+    }
+    const auto with = [&]<std::size_t Word>() { copy_words<Word>(from, cut.src_step, to, cut.dst_step, count); };
+    switch (cut.word_bytes) {
+      case 1:
+        with.template operator()<1>();
+        break;
+      case 2:
+        with.template operator()<2>();
+        break;
+      case 4:
+        with.template operator()<4>();
+        break;
+      case 8:
+        with.template operator()<8>();
+        break;
+      default:
+        with.template operator()<16>();
+    }
+  }
+}
+
+// Rows of blocks: in row k, block b is moved from src[k] + b * src_step to dst[k] + b * dst_step.
+struct block_rows {
+  const std::byte* const* src;
+  std::byte* const* dst;
+  std::int64_t rows;
+  std::int64_t blocks;  // of a row
+  std::int64_t src_step;
+  std::int64_t dst_step;
+  std::int64_t src_offset = 0;  // of the first block of each row
+  std::int64_t dst_offset = 0;
+  std::int64_t src_ahead = 0;  // from a window to its prefetch, in bytes
+  std::int64_t dst_ahead = 0;  // from a block with gaps to the line that is prefetched for writing
+};
+
+#if HWY_TARGET <= HWY_AVX3
+// vpermb is of AVX-512 VBMI: see select_bytes_of() of policy/element_block-inl.hpp.
+HWY_INLINE __m512i permuted_bytes(__m512i window, __m512i place) {
+  asm("vpermb %0, %1, %0" : "+v"(window) : "v"(place));
+  return window;
+}
+HWY_INLINE void permute_more_bytes(__m512i& all, __mmask64 taken, __m512i window, __m512i place) {
+  asm("vpermb %1, %2, %0%{%3%}" : "+v"(all) : "v"(window), "v"(place), "Yk"(taken));
+}
+
+// Windows: 0 any number
+template <int Windows, bool Gaps>
+HWY_NOINLINE void move_blocks_of_64(const step::block_table& table, const block_rows& all) {
+  const __m512i place = _mm512_loadu_si512(table.place);
+  const __mmask64 stored = table.stored, loaded = table.loaded;
+  const __mmask64 taken1 = table.taken[1], taken2 = table.taken[2], taken3 = table.taken[3];
+  const std::int64_t first = table.offset[0], second = table.offset[1], third = table.offset[2],
+                     fourth = table.offset[3];
+  for (std::int64_t row = 0; row < all.rows; ++row) {
+    const std::byte* src = all.src[row] + all.src_offset;
+    std::byte* dst = all.dst[row] + all.dst_offset;
+    for (std::int64_t left = all.blocks; left > 0; --left, src += all.src_step, dst += all.dst_step) {
+      __m512i made;
+      if constexpr (Windows == 1) {
+        made = permuted_bytes(_mm512_maskz_loadu_epi8(loaded, src + first), place);
+      } else {
+        made = permuted_bytes(_mm512_loadu_si512(src + first), place);
+        __builtin_prefetch(src + first + all.src_ahead, 0, 3);
+        if constexpr (Windows > 0) {
+          const auto more = [&](__mmask64 taken, std::int64_t offset) HWY_ATTR {
+            __builtin_prefetch(src + offset + all.src_ahead, 0, 3);
+            permute_more_bytes(made, taken, _mm512_loadu_si512(src + offset), place);
+          };
+          more(taken1, second);
+          if (Windows > 2) more(taken2, third);
+          if (Windows > 3) more(taken3, fourth);
+        } else {
+          for (std::int64_t k = 1; k < table.windows; ++k) {
+            __builtin_prefetch(src + table.offset[k] + all.src_ahead, 0, 3);
+            permute_more_bytes(made, table.taken[k], _mm512_loadu_si512(src + table.offset[k]), place);
+          }
+        }
+      }
+      if constexpr (Gaps) {
+        __builtin_prefetch(dst + all.dst_ahead, 1, 3);
+        _mm512_mask_storeu_epi8(dst, stored, made);
+      } else {
+        _mm512_storeu_si512(dst, made);
+      }
+    }
+  }
+}
+
+HWY_INLINE void move_blocks_of_64(const step::block_table& table, const block_rows& all) {
+  const auto with = [&]<bool Gaps>() {
+    if (table.windows == 1) return move_blocks_of_64<1, Gaps>(table, all);
+    if (table.windows == 2) return move_blocks_of_64<2, Gaps>(table, all);
+    if (table.windows == 3) return move_blocks_of_64<3, Gaps>(table, all);
+    if (table.windows == 4) return move_blocks_of_64<4, Gaps>(table, all);
+    move_blocks_of_64<0, Gaps>(table, all);
+  };
+  table.stored == ~std::uint64_t{0} ? with.template operator()<false>() : with.template operator()<true>();
+}
+#endif
+
+// Returns false, and moves nothing, if the block is too short for a window.
+HWY_NOINLINE inline bool move_blocks_of_16(const step::block_table& table, const block_rows& all) {
+  constexpr std::size_t most = 16;
+  const hn::FixedTag<std::uint8_t, 16> d;
+  const bool is_short = table.windows == 1 && (~table.loaded & 0xffff) != 0;
+  if (is_short && all.src_step != 0) return false;
+  alignas(16) std::uint8_t place[most][16];
+  for (std::int64_t w = 0; w < table.windows; ++w) {
+    for (std::size_t k = 0; k < 16; ++k)
+      place[w][k] = (table.taken[w] >> k & 1) != 0 ? table.place[k] : std::uint8_t{0x80};
+  }
+  const auto bytes = static_cast<std::size_t>(__builtin_popcountll(table.stored));
+  const auto only_bytes = static_cast<std::size_t>(__builtin_popcountll(table.loaded & 0xffff));
+  for (std::int64_t row = 0; row < all.rows; ++row) {
+    const std::byte* src = all.src[row] + all.src_offset;
+    std::byte* dst = all.dst[row] + all.dst_offset;
+    alignas(16) std::uint8_t only[16] = {};
+    if (is_short) std::memcpy(only, src + table.offset[0], only_bytes);
+    for (std::int64_t left = all.blocks; left > 0; --left, src += all.src_step, dst += all.dst_step) {
+      auto made = hn::TableLookupBytesOr0(is_short ? hn::Load(d, only) : load<decltype(d)>(d, src + table.offset[0]),
+                                          hn::Load(d, place[0]));
+      for (std::int64_t w = 1; w < table.windows; ++w)
+        made = hn::Or(made, hn::TableLookupBytesOr0(load(d, src + table.offset[w]), hn::Load(d, place[w])));
+      if (left > 1 || bytes == 16) {  // the next block overwrites the surplus
+        store(made, d, dst);
+      } else {
+        alignas(16) std::byte last[16];
+        store(made, d, last);
+        std::memcpy(dst, last, bytes);
+      }
+    }
+  }
+  return true;
+}
+
+// Moves `count` indices of the axis that is cut, in each of some rows. rest: the table of the last block if it has fewer indices;
+// null: there is none.
+HWY_INLINE void move_rows(const step::cut_axis& cut, const step::block_table& blocks,
+                          [[maybe_unused]] const step::block_table* rest, const std::byte* const* src,
+                          std::byte* const* dst, std::int64_t rows, std::int64_t count, std::int64_t src_ahead = 0) {
+  const std::int64_t whole = cut.vector == 0 ? 0 : count / cut.tile;
+  std::int64_t done = 0;
+  const block_rows all{src, dst, rows,      whole,          cut.tile * cut.src_step, cut.tile * cut.dst_step,
+                       0,   0,   src_ahead, dst_ahead_bytes};
+#if HWY_TARGET <= HWY_AVX3
+  if (cut.vector == 64) {
+    if (whole > 0) move_blocks_of_64(blocks, all);
+    done = whole * cut.tile;
+    if (rest != nullptr && done < count)
+      return move_blocks_of_64(*rest, {src, dst, rows, 1, 0, 0, done * cut.src_step, done * cut.dst_step});
+  }
+#endif
+  if (cut.vector == 16 && whole > 0 && move_blocks_of_16(blocks, all)) done = whole * cut.tile;
+  for (std::int64_t k = 0; done < count && k < rows; ++k)
+    move_words(cut, src[k] + done * cut.src_step, dst[k] + done * cut.dst_step, count - done);
+}
+
+HWY_INLINE void move_row(const step::cut_axis& cut, const step::block_table& blocks, const step::block_table* rest,
+                         const std::byte* src, std::byte* dst, std::int64_t count, std::int64_t src_ahead = 0) {
+  move_rows(cut, blocks, rest, &src, &dst, 1, count, src_ahead);
+}
+
+}  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // per target

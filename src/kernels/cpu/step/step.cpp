@@ -1,0 +1,275 @@
+// The family step: views whose elements are a step apart in src or in dst.
+//   runs    src and dst have one order, or a few src runs are merged in dst   pick-inl.hpp
+// and three walks of transposes, whose src rows are picked into L1 before register blocks transpose them:
+//   strips  large matrices                                                   stream/strips-inl.hpp
+//   packed  short dst runs that are contiguous with their neighbours         policy/packed-inl.hpp
+//   panels  all others; elements of a dst run may have gaps between them     policy/panels-inl.hpp
+#include "kernels/cpu/targets.hpp"  // before Highway
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/step/step.cpp"
+#include <hwy/foreach_target.h>  // first, and before highway.h
+
+#include "kernels/cpu/policy/elements-inl.hpp"
+#include "kernels/cpu/policy/fill-inl.hpp"
+#include "kernels/cpu/policy/line_stores-inl.hpp"
+#include "kernels/cpu/policy/packed-inl.hpp"
+#include "kernels/cpu/policy/panels-inl.hpp"
+#include "kernels/cpu/step/args.hpp"
+#include "kernels/cpu/step/pick-inl.hpp"
+#include "kernels/cpu/stream/strips-inl.hpp"
+#include "kernels/kernel.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
+
+// Prefetches the lines of a later piece of src while a piece is moved, a line of each of its parts in turn: one stream of loads
+// stalls at each page start.
+class later_piece {
+ public:
+  explicit later_piece(const step::runs_args& work) noexcept
+      : apart_(HWY_MAX(base::magnitude(work.src_step), line_bytes)),
+        parts_(HWY_MAX(base::magnitude(work.src_step) * work.piece / 4096, std::int64_t{1})),
+        each_(base::ceil_div(base::magnitude(work.src_step) * work.piece, apart_ * parts_)),
+        backwards_(work.src_step < 0 ? (work.piece - 1) * work.src_step : 0) {}
+
+  HWY_INLINE void begin(const std::byte* src) noexcept {
+    at_ = src + backwards_;
+    line_ = part_ = 0;
+  }
+  // Prefetches the share of `some` of `all`.
+  HWY_INLINE void fetch(std::int64_t some, std::int64_t all) noexcept {
+    for (std::int64_t left = base::ceil_div(each_ * parts_ * some, all); left > 0 && line_ < each_; --left) {
+      __builtin_prefetch(at_ + (part_ * each_ + line_) * apart_, 0, 2);
+      if (++part_ == parts_) part_ = 0, ++line_;
+    }
+  }
+
+ private:
+  std::int64_t apart_, parts_, each_, backwards_;
+  std::int64_t line_ = 0, part_ = 0;
+  const std::byte* at_ = nullptr;
+};
+
+inline constexpr std::int64_t staged_bytes = 4096;  // of dst
+inline constexpr std::int64_t most_staged_runs = 32;
+
+// Short runs, several at once: each costs a few instructions.
+void move_short_runs(const step::runs_args& work, const arrays& all, std::int64_t begin, std::int64_t end) {
+  alignas(64) std::byte buffer[staged_bytes + 64];
+  const std::int64_t run = work.piece * work.dst_step;
+  const std::int64_t together = HWY_MIN(HWY_MAX(staged_bytes / run, std::int64_t{1}), most_staged_runs);
+  const std::byte* src[most_staged_runs];
+  std::byte* dst[most_staged_runs];
+  std::byte* staged[most_staged_runs];
+  for (std::int64_t k = 0; k < together; ++k) staged[k] = buffer + k * run;
+  odometer outer(work.outer, work.word_bytes, begin, false);
+  odometer later = outer;
+  for (std::int64_t k = 0; k < work.ahead; ++k) later.next();
+  later_piece prefetcher(work);
+  run_writer writer;
+  const step::block_table* const rest = work.rest.windows > 0 ? &work.rest : nullptr;
+  for (std::int64_t unit = begin; unit < end;) {
+    const std::int64_t some = HWY_MIN(together, end - unit);
+    for (std::int64_t k = 0; k < some; ++k, ++unit, outer.next()) {
+      src[k] = all.src + work.src_begin + outer.src();
+      dst[k] = all.dst + work.dst_begin + outer.dst();
+      if (work.ahead == 0) continue;
+      if (unit % work.inside == 0) {
+        prefetcher.begin(all.src + work.src_begin + later.src());
+        prefetcher.fetch(1, 1);
+      }
+      later.next();
+    }
+    move_rows(work, work.blocks, rest, src, work.streaming ? staged : dst, some, work.piece);
+    if (!work.streaming) continue;
+    for (std::int64_t k = 0; k < some;) {
+      const std::int64_t first = k++;
+      while (k < some && dst[k] == dst[k - 1] + run) ++k;
+      writer.write(staged[first], dst[first], (k - first) * run);
+    }
+  }
+  writer.finish();
+  if (work.streaming) finish_streaming();
+}
+
+void step_runs(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
+  const auto& work = *static_cast<const step::runs_args*>(args);
+  if (work.pieces == 1 && work.piece * work.dst_step <= staged_bytes / 2) return move_short_runs(work, all, begin, end);
+  alignas(64) std::byte buffer[staged_bytes + 64];
+  const bool at_once = !work.streaming && work.ahead == 0;
+  const std::int64_t staged =
+      at_once ? work.piece : HWY_MAX(staged_bytes / work.dst_step / work.tile, std::int64_t{1}) * work.tile;
+  odometer outer(work.outer, work.word_bytes, begin, false);
+  odometer later = outer;
+  for (std::int64_t k = 0; k < work.ahead; ++k) later.next();
+  later_piece prefetcher(work);
+  run_writer writer;
+  for (std::int64_t unit = begin; unit < end; ++unit, outer.next(), later.next()) {
+    const bool fetches = work.ahead > 0 && unit % work.inside == 0;
+    if (fetches) prefetcher.begin(all.src + work.src_begin + later.src());
+    const std::byte* src = all.src + work.src_begin + outer.src();
+    std::byte* dst = all.dst + work.dst_begin + outer.dst();
+    const bool is_last = unit / work.inside % work.pieces == work.pieces - 1;
+    const std::int64_t indices = is_last ? work.last : work.piece;
+    const step::block_table* const rest = is_last && work.rest.windows > 0 ? &work.rest : nullptr;
+    std::int64_t left = indices;
+    for (std::int64_t count; left > 0; left -= count, src += count * work.src_step, dst += count * work.dst_step) {
+      count = HWY_MIN(left, staged);
+      if (fetches) prefetcher.fetch(count, indices);
+      move_row(work, work.blocks, rest, src, work.streaming ? buffer : dst, count, work.src_ahead);
+      if (work.streaming) writer.write(buffer, dst, count * work.dst_step);
+    }
+  }
+  writer.finish();
+  if (work.streaming) finish_streaming();
+}
+
+// Prefetches `count` columns of a row, from column c on.
+HWY_INLINE void fetch_columns(const step::transpose_args& work, const std::byte* row, std::int64_t c,
+                              std::int64_t count) {
+  const std::int64_t step = work.src_col_bytes;
+  const std::byte* at = row + c * step;
+  const std::int64_t columns = HWY_MAX(line_bytes / base::magnitude(step), std::int64_t{1});  // of a line
+  for (; count > 0; count -= columns, at += columns * step) __builtin_prefetch(at, 0, 3);
+}
+
+// Rows are picked into L1 before they are transposed; dst runs may have gaps between their elements.
+template <std::size_t Word>
+struct step_fill {
+  static constexpr std::int64_t spare_cols = Word == 0 ? 0 : 16 / static_cast<std::int64_t>(Word == 0 ? 1 : Word);
+  static constexpr bool pads = true;
+  const step::transpose_args& work;
+  const std::int64_t row_bytes = work.element_bytes;  // from one row to the next in dst
+  const step::cut_axis* writes = nullptr;             // null: no gaps
+  const step::block_table* write_blocks = nullptr;
+  const element_turn turn{work.element_bytes, work.element_bytes};
+
+  HWY_INLINE void part(const strip& rows, std::int64_t c, std::int64_t cols, std::int64_t /*panel_cols*/, std::byte* to,
+                       std::int64_t pitch) const {
+    if (work.reads.dst_step == 0) return transposed<false>(rows, c, cols, to, pitch);
+    for (int k = 0; rows.next != nullptr && k < rows.count; ++k) fetch_columns(work, rows.next[k] + rows.step, c, cols);
+    pick<false>(rows, c, cols, to, pitch);
+  }
+  HWY_INLINE void packed(const strip& rows, std::int64_t cols, std::byte* to, std::int64_t pitch) const {
+    for (int k = 0; rows.next != nullptr && k < rows.count; ++k) fetch_columns(work, rows.next[k] + rows.step, 0, cols);
+    const std::int64_t some = HWY_MAX(short_row_bytes / work.element_bytes, std::int64_t{1});
+    for (std::int64_t c = 0; c < cols; c += some) pick<true>(rows, c, HWY_MIN(some, cols - c), to + c * pitch, pitch);
+  }
+  [[nodiscard]] HWY_INLINE bool has_gaps() const { return writes != nullptr; }
+  [[nodiscard]] HWY_INLINE std::int64_t dst_row_bytes() const { return row_bytes; }
+  HWY_INLINE void store_apart(const std::byte* data, std::byte* to, std::int64_t rows) const {
+    move_row(*writes, *write_blocks, nullptr, data, to, rows);
+  }
+
+ private:
+  template <bool Packed>
+  HWY_INLINE void pick(const strip& rows, std::int64_t c, std::int64_t cols, std::byte* to, std::int64_t pitch) const {
+    alignas(64) std::byte picked[strip_rows][short_row_bytes + 64];
+    std::byte* to_pick[strip_rows];
+    const std::byte *from[strip_rows], *row[strip_rows];
+    for (int k = 0; k < strip_rows; ++k) {
+      row[k] = to_pick[k] = picked[HWY_MIN(k, rows.count - 1)];
+      from[k] = rows.row[k] + c * work.src_col_bytes;
+    }
+    move_rows(work.reads, work.read_blocks, nullptr, from, to_pick, rows.count, cols);
+    transposed<Packed>({row, nullptr, 0, rows.count}, 0, cols, to, pitch);
+  }
+  template <bool Packed>
+  HWY_INLINE void transposed(const strip& rows, std::int64_t c, std::int64_t cols, std::byte* to,
+                             std::int64_t pitch) const {
+    if constexpr (Word == 0) {
+      turn.transpose<Packed>(rows, c, cols, to, pitch);
+    } else {
+      column_fill<Word>{}.columns(rows, c, cols, to, pitch, Packed, read_ahead{rows, 0, 0});
+    }
+  }
+};
+
+// For the walk of stream/strips-inl.hpp: a block of each row is picked into L1.
+struct picked_rows {
+  static constexpr std::size_t pairs_apart = 16;  // see waiting_block
+  static constexpr bool computes_rows = true;
+  static constexpr bool computes_lines = false;
+  static constexpr bool computes_pieces = false;
+  static constexpr bool computes_blocks = false;
+  const step::transpose_args& work;
+  const std::byte* src;
+  std::byte* dst;
+
+  template <std::size_t Side>
+  HWY_NOINLINE void rows(const strip_of_rows<Side>& now, const strip_of_rows<Side>& next, std::int64_t c,
+                         std::int64_t cols, std::byte* const* to) const noexcept {
+    const std::byte* const* coming = now.row;
+    std::int64_t ahead = c + work.prefetch_bytes / work.element_bytes;
+    if (ahead >= now.unit.cols) {
+      ahead -= now.unit.cols;
+      if (next.count != 0) coming = next.row;
+      if (next.count == 0 || ahead >= next.unit.cols) ahead = c;
+    }
+    const std::byte* from[Side];
+    for (std::int64_t r = 0; r < now.count; ++r) {
+      from[r] = now.row[r] + c * work.src_col_bytes;
+      fetch_columns(work, coming[r], ahead, cols);
+    }
+    move_rows(work.reads, work.read_blocks, nullptr, from, to, now.count, cols);
+  }
+  void without_memory(std::int64_t begin, std::int64_t end) const noexcept {
+    move_without_buffer(work, src, dst, begin, end);
+  }
+};
+
+template <class With>
+HWY_INLINE void with_word_of(std::int64_t element_bytes, const With& with) {
+  switch (element_bytes) {
+    case 1:
+      return with.template operator()<1>();
+    case 2:
+      return with.template operator()<2>();
+    case 4:
+      return with.template operator()<4>();
+    case 8:
+      return with.template operator()<8>();
+    case 16:
+      return with.template operator()<16>();
+    default:
+      return with.template operator()<0>();
+  }
+}
+
+void step_panels(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
+  const auto& work = *static_cast<const step::panels_args*>(args);
+  const bool gaps = work.dst_row_bytes != work.element_bytes;
+  with_word_of(work.element_bytes, [&]<std::size_t Word>() {
+    move_panels(work, all.src + work.src_begin, all.dst + work.dst_begin, begin, end,
+                step_fill<Word>{work, work.dst_row_bytes, gaps ? &work.writes : nullptr, &work.write_blocks});
+  });
+}
+void step_packed(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
+  const auto& work = *static_cast<const step::packed_args*>(args);
+  packed_blocking packed;
+  static_cast<blocking&>(packed) = work;
+  packed.read_order = work.outer;
+  packed.ahead_units = work.ahead_units;
+  with_word_of(work.element_bytes, [&]<std::size_t Word>() {
+    move_packed(packed, all.src + work.src_begin, all.dst + work.dst_begin, begin, end, step_fill<Word>{work});
+  });
+}
+void step_strips(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
+  const auto& work = *static_cast<const step::strips_args*>(args);
+  stream::strips_args strips;
+  static_cast<blocking&>(strips) = work;
+  const std::byte* const src = all.src + work.src_begin;
+  std::byte* const dst = all.dst + work.dst_begin;
+  with_word_of(work.element_bytes, [&]<std::size_t Word>() {
+    if constexpr (Word != 0) {
+      move_strips<Word>(strips, src, dst, begin, end, column_fill<Word>{}, picked_rows{work, src, dst});
+    }
+  });
+}
+
+}  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#define CPU_ROWS "kernels/cpu/step/rows.inc"
+#include "kernels/cpu/rows-inl.hpp"
