@@ -12,7 +12,7 @@ namespace cornerturn::bench {
 
 namespace {
 
-// An ad-hoc shape of up to this many bytes is timed in cache.
+// An ad-hoc shape of up to this many bytes is timed in cache, and so is a random case on a GPU.
 constexpr std::int64_t hot_bytes = 256 * 1024, hot_bytes_gpu = 16 << 20;
 
 bench_case ad_hoc(const ad_hoc_case& given, std::int64_t element_bytes, machine on) {
@@ -85,6 +85,7 @@ std::vector<bench_case> chosen_cases(const arguments& given) {
   const std::regex pattern = regex_of(given.pattern);
   if (given.is_random()) {
     for (bench_case& one : random_cases(given.random, on)) {
+      one.hot = on == machine::gpu && one.bytes() <= hot_bytes_gpu && !one.in_place();
       if (std::regex_search(one.name(), pattern)) chosen.push_back(std::move(one));
     }
     return chosen;

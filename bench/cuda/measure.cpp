@@ -73,7 +73,7 @@ class meter {
  public:
   meter(const bench_case& what, device_pool& pool, const gpu_options& options, cudaStream_t on, int placement)
       : what_(what), options_(options), on_(on), placement_(placement), pairs_(pool.pairs(what)) {
-    entrants_ = enter_all(what, {options.with_peers, options.kernel, options.regret && !what.hot});
+    entrants_ = enter_all(what, {options.with_peers, options.kernel, options.regret});
     found_.emplace(entrants_.size(), on);
     graphs_.resize(entrants_.size());
     refused_.resize(entrants_.size());
@@ -101,7 +101,7 @@ class meter {
       if (what_.hot) capture(i);
       checked_run(i, 0);  // 1
     }
-    if (options_.regret && !what_.hot) leave_out_hopeless();
+    if (options_.regret) leave_out_hopeless();
     const int rounds = what_.hot ? std::max(graph_rounds, options_.rounds) : std::max(1, options_.rounds);
     timed_rounds(rounds);  // 2, 3
     for (std::size_t i = 0; i < entrants_.size(); ++i) {
@@ -138,9 +138,9 @@ class meter {
   // A peer may load its kernel in its first call, which a capture may forbid: so the first call is not captured.
   void capture(std::size_t i) {
     guarded(i, [&] {
-      if (entrants_[i].part == role::peer) entrants_[i].ready->enqueue(pairs_.front().src, pairs_.front().dst, on_);
-      graphs_[i] =
-          std::make_unique<call_graph>(*entrants_[i].ready, pairs_.front(), outcome_.entries[i].calls_per_sample, on_);
+      const buffer_pair at = addresses(i, pairs_.front());
+      if (entrants_[i].part == role::peer) entrants_[i].ready->enqueue(at.src, at.dst, on_);
+      graphs_[i] = std::make_unique<call_graph>(*entrants_[i].ready, at, outcome_.entries[i].calls_per_sample, on_);
     });
   }
 
