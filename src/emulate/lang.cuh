@@ -50,6 +50,12 @@ using word_t = typename word<Bytes, word_of_8, word_of_16>::type;
 
 GPU_INLINE uint32_t thread_index() { return emulated::thread_index(); }
 GPU_INLINE uint32_t block_index() { return emulated::block_index(); }
+struct emulated_position {
+  uint32_t x, y, z;
+};
+GPU_INLINE emulated_position block_in_grid(uint32_t width, uint32_t height) {
+  return {block_index() % width, block_index() / width % height, block_index() / width / height};
+}
 GPU_INLINE void block_barrier(unsigned line = __builtin_LINE()) { emulated::barrier(line); }
 GPU_INLINE unsigned char* shared_memory() { return emulated::shared_memory(); }
 

@@ -36,6 +36,13 @@ constexpr int blocks_of_this(std::uint64_t limits) {
 
 GPU_INLINE uint32_t thread_index() { return threadIdx.x; }
 GPU_INLINE uint32_t block_index() { return blockIdx.x; }
+// Of a kernel whose arguments have tiles_across and tiles_down: launch.cuh makes its grid of three dimensions.
+struct block_position {
+  uint32_t x, y, z;
+};
+GPU_INLINE block_position block_in_grid(uint32_t /*width*/, uint32_t /*height*/) {
+  return {blockIdx.x, blockIdx.y, blockIdx.z};
+}
 GPU_INLINE void block_barrier() { __syncthreads(); }
 GPU_INLINE unsigned char* shared_memory() {
   extern __shared__ __align__(16) unsigned char bytes[];

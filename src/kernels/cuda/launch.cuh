@@ -30,6 +30,16 @@ cudaError_t allow_shared(int bytes) noexcept {
   return failed;
 }
 
+// One dimension, or three: tiles across, tiles down, matrices.
+template <class Args>
+dim3 grid_of(void (*)(Args), const void* args, std::uint32_t blocks) noexcept {
+  if constexpr (requires(const Args& all) { all.tiles_across; }) {
+    const auto& all = *static_cast<const Args*>(args);
+    return {all.tiles_across, all.tiles_down, blocks / (all.tiles_across * all.tiles_down)};
+  }
+  return {blocks};
+}
+
 template <auto Kernel, std::uint64_t Limits>
 const char* launch_kernel(const void* args, std::uint32_t blocks, int shared_bytes, void* stream) noexcept {
   cudaError_t failed = allow_shared<Kernel, gpu::shared_percent_of(Limits)>(shared_bytes);
@@ -39,8 +49,9 @@ const char* launch_kernel(const void* args, std::uint32_t blocks, int shared_byt
     failed = cudaFuncGetAttributes(&about, Kernel);
   } else if (failed == cudaSuccess) {
     // CUDA 12 deduces no type of a kernel here.
-    failed = cudaLaunchKernel(reinterpret_cast<const void*>(Kernel), dim3(blocks), dim3(gpu::threads_of(Limits)),
-                              arguments, static_cast<std::size_t>(shared_bytes), static_cast<cudaStream_t>(stream));
+    failed = cudaLaunchKernel(reinterpret_cast<const void*>(Kernel), grid_of(Kernel, args, blocks),
+                              dim3(gpu::threads_of(Limits)), arguments, static_cast<std::size_t>(shared_bytes),
+                              static_cast<cudaStream_t>(stream));
   }
   return failed == cudaSuccess ? nullptr : cudaGetErrorString(failed);
 }

@@ -62,6 +62,13 @@ using word_t = typename word<Bytes, word_of_8, word_of_16>::type;
 
 GPU_INLINE uint32_t thread_index() { return threadIdx.x; }
 GPU_INLINE uint32_t block_index() { return blockIdx.x; }
+// Of a grid of width x height x any number of blocks.
+struct block_position {
+  uint32_t x, y, z;
+};
+GPU_INLINE block_position block_in_grid(uint32_t width, uint32_t height) {
+  return {block_index() % width, block_index() / width % height, block_index() / width / height};
+}
 GPU_INLINE void block_barrier() { __syncthreads(); }
 // LDS of the workgroup, 64 KiB at most, at a multiple of 16 bytes.
 GPU_INLINE unsigned char* shared_memory() {

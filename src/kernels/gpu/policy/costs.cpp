@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/checked.hpp"
 #include "base/lazy.hpp"
 
 namespace cornerturn::gpu {
@@ -19,11 +20,13 @@ constexpr device_costs table[] = {
      .gather_bytes = {32768, 32768, 32768, 16384, 16384},
      .assemble_bytes = 32768,
      .piece_words = 1024,
-     .small_bytes = 10 << 20,
      .copy_bytes_per_us = 4.27e6,
      .launch_us = 1.0,
      .copy_block_us = 0.8,
-     .block_us = 1.5},
+     .block_us = 1.5,
+     .cached_bytes = 15 << 20,
+     .cached_bytes_per_us = 6.2e6,
+     .cached_copy_us = 1.12},
 };
 
 }  // namespace
@@ -58,38 +61,78 @@ double sector_waste(std::int64_t run_bytes, std::int64_t alignment) noexcept {
 
 namespace {
 
+// Bytes of the sectors of one side that hold elements, each sector once, relative to the bytes of the elements. Less than 1:
+// elements are read several times. Sectors at the ends of runs of a sector or more are in counts::dram.
+double touched_sectors(const map::canonical& form, std::int64_t axis::*stride) noexcept {
+  constexpr std::int64_t sector = 32, none = INT64_MAX;
+  const std::int64_t word = form.word_bytes;
+  std::int64_t step = none, next = none, run = 1;  // the two shortest strides; the extent of the shortest
+  double repeats = 1;
+  for (int k = 0; k < form.rank; ++k) {
+    const axis& one = form.axes[k];
+    const std::int64_t here = base::magnitude(one.*stride);
+    if (here == 0) {
+      repeats *= static_cast<double>(one.extent);
+    } else if (here < step) {
+      next = step, step = here, run = one.extent;
+    } else {
+      next = std::min(next, here);
+    }
+  }
+  if (step == none) return 1 / repeats;
+  if (step > 1) return std::min(static_cast<double>(step), std::max(1.0, static_cast<double>(sector / word))) / repeats;
+  const bool is_apart = run < sector && next != none && next > run && (next - run) * word < sector;
+  return (is_apart ? static_cast<double>(next) / static_cast<double>(run) : 1) / repeats;
+}
+
 struct constants {
   float copy = 1, dram = 1, requests = 1, shared = 1, issue = 1;
 };
+struct cached_constants {
+  float latency_us = 1.8F;
+  constants of_counts{1.2F, 0.5F, 0.5F, 0.1F, 0.5F};
+};
 
-// The table has one entry for each row of the list.
-const constants& constants_of(const kernels::kernel& row) noexcept {
-  constinit static base::lazy<const std::vector<constants>> costs;
-  const std::vector<constants>& all = costs.get([] {
-    std::vector<constants> made(kernels::all().size());
+// One entry for each row of the list.
+struct all_constants {
+  std::vector<constants> usual;
+  std::vector<cached_constants> cached;
+};
+
+const all_constants& constants_of_rows() noexcept {
+  constinit static base::lazy<const all_constants> costs;
+  return costs.get([] {
+    all_constants made{std::vector<constants>(kernels::all().size()),
+                       std::vector<cached_constants>(kernels::all().size())};
+    const auto index_of = [](const char* name) { return kernels::find(name) - kernels::all().data(); };
     const struct {
       const char* name;
       constants these;
-    } known[] = {
+    } usual[] = {
 #define ROW_COST(name, ...) {#name, {__VA_ARGS__}},
 #include "kernels/gpu/policy/costs_h200.inc"
 #undef ROW_COST
     };
-    for (const auto& one : known) {
-      if (const kernels::kernel* const found = kernels::find(one.name); found != nullptr) {
-        made[static_cast<std::size_t>(found - kernels::all().data())] = one.these;
-      }
+    for (const auto& one : usual) {
+      if (kernels::find(one.name) != nullptr) made.usual[static_cast<std::size_t>(index_of(one.name))] = one.these;
+    }
+    const struct {
+      const char* name;
+      cached_constants these;
+    } cached[] = {
+#define ROW_COST(name, latency_us, ...) {#name, {latency_us, {__VA_ARGS__}}},
+#include "kernels/gpu/policy/costs_h200_cached.inc"
+#undef ROW_COST
+    };
+    for (const auto& one : cached) {
+      if (kernels::find(one.name) != nullptr) made.cached[static_cast<std::size_t>(index_of(one.name))] = one.these;
     }
     return made;
   });
-  return all[static_cast<std::size_t>(&row - kernels::all().data())];
 }
 
-}  // namespace
-
-void predict(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row, const counts& parts,
-             kernels::offer& made) noexcept {
-  const constants& by = constants_of(row);
+// Sets counts and bound. Returns the sum.
+double add_up(const counts& parts, const constants& by, kernels::offer& made) noexcept {
   const struct {
     double time;
     kernels::bound limit;
@@ -100,13 +143,39 @@ void predict(const kernels::facts& known, const kernels::target& on, const kerne
   const double all_counts[] = {parts.copy, parts.dram, parts.requests, parts.shared, parts.issue};
   std::transform(std::begin(all_counts), std::end(all_counts), made.counts,
                  [](double one) { return static_cast<float>(one); });
-  made.time = 0;
+  double sum = 0, most = 0;
   made.binds = kernels::bound::nothing;
-  double most = 0;
   for (const auto& one : all) {
-    made.time += one.time;
+    sum += one.time;
     if (one.time > most) most = one.time, made.binds = one.limit;
   }
+  return sum;
+}
+
+void predict_cached(const kernels::facts& known, const device_costs& on, const cached_constants& by,
+                    const counts& parts, double idle, kernels::offer& made) noexcept {
+  const counts of_all = {parts.copy * idle, parts.dram * idle, parts.requests * idle, parts.shared * idle,
+                         parts.issue * idle};
+  const double copy_us = 2 * static_cast<double>(known.bytes) / on.cached_bytes_per_us;
+  const double us = by.latency_us + copy_us * add_up(of_all, by.of_counts, made);
+  if (by.latency_us > us / 2) made.binds = kernels::bound::latency;
+  made.time = us / (on.cached_copy_us + copy_us);
+}
+
+}  // namespace
+
+double touched_sectors(const map::canonical& form) noexcept {
+  if (form.rank == 0) return 1;
+  const double src = touched_sectors(form, &axis::src_stride), dst = touched_sectors(form, &axis::dst_stride);
+  return (src + (dst > 1 ? 2 * dst : dst)) / 2;  // a sector of dst that is written in part is read, too
+}
+
+void predict(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
+             const counts& of_elements, kernels::offer& made) noexcept {
+  counts parts = of_elements;
+  parts.copy *= touched_sectors(known.form);
+  const auto index = static_cast<std::size_t>(&row - kernels::all().data());
+  made.time = add_up(parts, constants_of_rows().usual[index], made);
   if (made.blocks == 0) return;
   // The last wave of blocks may leave multiprocessors idle. The latencies of a launch and of a block are added to the
   // times of the offer and of the copy, so that they cancel for a large problem. Rows in place: the regret of 684 squares is
@@ -114,6 +183,9 @@ void predict(const kernels::facts& known, const kernels::target& on, const kerne
   const double waves = std::ceil(static_cast<double>(made.blocks) / on.multiprocessors);
   const double idle =
       row.kind == kernels::row_kind::in_place ? 1 : waves * on.multiprocessors / static_cast<double>(made.blocks);
+  if (row.kind == kernels::row_kind::move && known.bytes <= on.gpu->cached_bytes) {
+    return predict_cached(known, *on.gpu, constants_of_rows().cached[index], parts, idle, made);
+  }
   const double copy_us = 2 * static_cast<double>(known.bytes) / on.gpu->copy_bytes_per_us;
   const double latency_us = on.gpu->launch_us + (made.shared_bytes > 0 ? on.gpu->block_us : on.gpu->copy_block_us);
   const double us = latency_us + copy_us * made.time * idle;

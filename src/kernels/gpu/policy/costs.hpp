@@ -22,13 +22,17 @@ struct device_costs {
   std::int64_t gather_bytes[5];  // of a box, by word size 1, 2, 4, 8, 16
   std::int64_t assemble_bytes;   // of an assemble box
   std::int64_t piece_words;      // of one run that a block copies, at most
-  std::int64_t small_bytes;      // of one side of a matrix that is bound by latency, at most
 
   // Time.
   double copy_bytes_per_us;  // of both sides
   double launch_us;          // of an empty launch
   double copy_block_us;      // of one block of a copy, alone
   double block_us;           // of one block that goes through shared memory, alone
+
+  // A problem of at most so many bytes a side stays in L2: its data are there before the call, and after it.
+  std::int64_t cached_bytes;
+  double cached_bytes_per_us;  // of a copy in L2, both sides
+  double cached_copy_us;       // of a copy of no bytes
 };
 
 // The row of the table for a device: the last one whose arch it reaches.
@@ -42,7 +46,7 @@ struct device_costs {
 // is multiplied by a constant of the row on the machine; the sum is the predicted time. Each offer.cpp defines its
 // counts.
 struct counts {
-  double copy = 1;      // the traffic of the copy itself
+  double copy = 1;      // the traffic of the copy itself; predict() multiplies it by the sectors that a view touches
   double dram = 0;      // bytes of partial sectors at the ends of runs and lines
   double requests = 0;  // of L1 and L2
   double shared = 0;    // wavefronts of shared memory
@@ -50,13 +54,17 @@ struct counts {
 };
 
 // Effect  sets time and bound from the counts and the row's constants, from the multiprocessors that are idle in the
-//         last wave of blocks, and from the latency of a launch
+//         last wave of blocks, and from the latency of a launch. A row that moves a problem in L2 has constants of its
+//         own, with a latency; then made.counts has the counts times the share of idle multiprocessors
 // Requires  made.blocks and made.shared_bytes
-void predict(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row, const counts& parts,
-             kernels::offer& made) noexcept;
+void predict(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
+             const counts& of_elements, kernels::offer& made) noexcept;
 
 // The bytes of partial sectors of a run, relative to its bytes: 0 for whole sectors. The average over all addresses
 // that are multiples of `alignment`.
 [[nodiscard]] double sector_waste(std::int64_t run_bytes, std::int64_t alignment) noexcept;
+
+// The sectors that the elements of both sides touch, each once, relative to a copy's: 1 if both sides have stride 1.
+[[nodiscard]] double touched_sectors(const map::canonical& form) noexcept;
 
 }  // namespace cornerturn::gpu

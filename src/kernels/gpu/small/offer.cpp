@@ -1,5 +1,7 @@
-// Small matrices, every address a multiple of 16 bytes: many matrices with sides of 1, 2, 4 or 8 chunks of 16 bytes, or
-// one matrix that stays in L2. The rows for batches take addresses from a table, which plan/batch_gpu.cpp fills.
+// Many small matrices with sides of 1, 2, 4 or 8 chunks of 16 bytes, at multiples of 16 bytes, or rows and columns that stay in
+// L2, at any address. The rows for batches take addresses from a table, which plan/batch_gpu.cpp fills.
+#include <array>
+
 #include "kernels/gpu/policy/costs.hpp"
 #include "kernels/gpu/policy/offers.hpp"
 #include "kernels/gpu/policy/tile_grid.hpp"
@@ -57,29 +59,107 @@ bool offer_many(const kernels::facts& known, const kernels::target& on, const ke
   return true;
 }
 
-bool offer_one(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
-               kernels::offer& made) noexcept {
+constexpr std::int64_t most_offset = INT32_MAX;
+
+// The axes of a side that a tile walks as one: one, or two if tiles of one would be emptier.
+int axes_of_tile(const map::canonical& form, const tile_side& side, std::int64_t extent) noexcept {
+  if (side.rank == 1) return 1;
+  const std::int64_t one = form.axes[side.axes[0]].extent, two = one * form.axes[side.axes[1]].extent;
+  return fill(two, extent) > 1.1 * fill(one, extent) ? 2 : 1;
+}
+
+struct small_axes {
+  std::int64_t rows = 1;
+  std::int64_t cols = 1;
+  std::int64_t matrices = 1;
+  std::array<const axis*, 2> row{}, col{};
+  std::array<const axis*, max_small_outer_axes> outer{};
+  int outer_rank = 0;
+};
+
+// False if there are too many outer axes.
+bool sort_axes(const kernels::facts& known, std::int64_t extent, small_axes& found) noexcept {
   const map::canonical& form = known.form;
   const transpose_axes& axes = *known.axes();
-  const std::int64_t word = form.word_bytes, chunk = 16 / word;
-  if (form.rank != 2 || !axes.aligned() || known.bytes > on.gpu->small_bytes) return false;
-  if (axes.rows.total % chunk != 0 || axes.cols.total % chunk != 0) return false;
-  if (axes.rows.total < row.tile_rows || axes.cols.total < row.tile_cols) return false;
-  auto& args = made.emplace<small_args>();
-  args.src_row_bytes = form.axes[axes.rows.axes[0]].src_stride * word;
-  args.dst_col_bytes = form.axes[axes.cols.axes[0]].dst_stride * word;
-  args.rows = static_cast<std::int32_t>(axes.rows.total);
-  args.cols = static_cast<std::int32_t>(axes.cols.total);
-  const std::int64_t down = ceil_div(axes.rows.total, row.tile_rows);
-  args.down = map::fast_divisor(static_cast<std::uint32_t>(down));
-  made.blocks = static_cast<std::uint32_t>(down * ceil_div(axes.cols.total, row.tile_cols));
+  bool taken[map::max_axes] = {};
+  const auto take = [&](const tile_side& side, std::array<const axis*, 2>& into, std::int64_t& total) {
+    const int count = axes_of_tile(form, side, extent);
+    for (int i = 0; i < count; ++i) {
+      into[i] = &form.axes[side.axes[i]];
+      total *= into[i]->extent;
+      taken[side.axes[i]] = true;
+    }
+  };
+  take(axes.rows, found.row, found.rows);
+  take(axes.cols, found.col, found.cols);
+  for (int k = form.rank - 1; k >= 0; --k) {
+    if (taken[k]) continue;
+    if (found.outer_rank == max_small_outer_axes) return false;
+    found.outer[found.outer_rank++] = &form.axes[k];
+    found.matrices *= form.axes[k].extent;
+  }
+  return true;
+}
+
+small_side side_of(const std::array<const axis*, 2>& axes, std::int64_t axis::*stride) noexcept {
+  small_side made;
+  if (axes[1] == nullptr) return made;
+  made.count = map::fast_divisor(static_cast<std::uint32_t>(axes[0]->extent));
+  made.ld = static_cast<std::int32_t>(axes[1]->*stride);
+  made.is_split = 1;
+  return made;
+}
+
+bool offer_tiles(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
+                 kernels::offer& made) noexcept {
+  const map::canonical& form = known.form;
+  const std::int64_t word = form.word_bytes, extent = row.tile_rows;
+  if (known.bytes > on.gpu->cached_bytes) return false;
+  const map::byte_span src = map::src_span(form), dst = map::dst_span(form);
+  if (src.hi - src.lo > most_offset || dst.hi - dst.lo > most_offset) return false;
+  small_axes axes;
+  if (!sort_axes(known, extent, axes)) return false;
+  const bool fused = kernels::is_variant(row, "_fused");
+  if (fused != (axes.outer_rank > 0 || axes.row[1] != nullptr || axes.col[1] != nullptr)) return false;
+  auto& args = fused ? made.emplace<fused_small_args>() : made.emplace<small_args>();
+  args.rows = static_cast<std::uint32_t>(axes.rows);
+  args.cols = static_cast<std::uint32_t>(axes.cols);
+  args.src_ld = static_cast<std::int32_t>(axes.row[0]->src_stride);
+  args.dst_ld = static_cast<std::int32_t>(axes.col[0]->dst_stride);
+  std::int64_t dst_bits = known.alignment;
+  for (const axis* const one : axes.col) dst_bits |= one == nullptr ? 0 : one->dst_stride * word;
+  for (int k = 0; k < axes.outer_rank; ++k) dst_bits |= axes.outer[k]->dst_stride * word;
+  args.halo = word < 4 && dst_bits % 4 != 0 ? 1 : 0;
+  std::int64_t src_bits = known.alignment;
+  for (const axis* const one : axes.row) src_bits |= one == nullptr ? 0 : one->src_stride * word;
+  for (int k = 0; k < axes.outer_rank; ++k) src_bits |= axes.outer[k]->src_stride * word;
+  const std::int64_t across = ceil_div(axes.cols, extent), down = ceil_div(axes.rows, extent);
+  constexpr std::int64_t most_of_grid = 65535;  // in its second and third dimension
+  if (down > most_of_grid || axes.matrices > most_of_grid || across * down * axes.matrices > most_blocks) return false;
+  args.tiles_across = static_cast<std::uint32_t>(across);
+  args.tiles_down = static_cast<std::uint32_t>(down);
+  if (fused) {
+    auto& all = static_cast<fused_small_args&>(args);
+    all.rank = axes.outer_rank;
+    all.row_axes = side_of(axes.row, &axis::src_stride);
+    all.col_axes = side_of(axes.col, &axis::dst_stride);
+    for (int k = 0; k < axes.outer_rank; ++k) {
+      const axis& one = *axes.outer[k];
+      all.outer[k] = {static_cast<std::int32_t>(one.src_stride), static_cast<std::int32_t>(one.dst_stride),
+                      map::fast_divisor(static_cast<std::uint32_t>(one.extent))};
+    }
+  }
+  made.blocks = static_cast<std::uint32_t>(across * down * axes.matrices);
   made.shared_bytes = row.shared_bytes;
-  made.reason = "one matrix that stays in L2, every address and extent a multiple of 16 bytes: the fewest instructions";
-  // Each thread has one load and one store, so a block takes as long as a block of a copy.
-  predict(known, on, row, {}, made);
-  made.time -=
-      (on.gpu->block_us - on.gpu->copy_block_us) /
-      (on.gpu->launch_us + on.gpu->copy_block_us + 2 * static_cast<double>(known.bytes) / on.gpu->copy_bytes_per_us);
+  made.reason = "rows and columns that stay in L2: small tiles of few instructions";
+  // Requests: rows of the halo. Shared: words of src that are two loads. Issue: empty parts of tiles.
+  const double area = fill(axes.cols, extent) * fill(axes.rows, extent);
+  predict(known, on, row,
+          {.dram = tile_waste(known, std::min(axes.cols, extent) * word, std::min(axes.rows, extent) * word),
+           .requests = static_cast<double>(args.halo),
+           .shared = word < 4 && src_bits % 4 != 0 ? 1.0 : 0.0,
+           .issue = 1 / area - 1},
+          made);
   return true;
 }
 
@@ -87,10 +167,10 @@ bool offer_one(const kernels::facts& known, const kernels::target& on, const ker
 
 bool offers::small(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
                    kernels::offer& made) noexcept {
-  if (known.axes() == nullptr || known.alignment != 16 || row.element_bytes != known.form.word_bytes) return false;
-  if (row.shared_bytes > on.shared_bytes) return false;
-  if (row.kind != kernels::row_kind::move) return false;
-  return kernels::is_variant(row, "_many") ? offer_many(known, on, row, made) : offer_one(known, on, row, made);
+  if (known.axes() == nullptr || row.element_bytes != known.form.word_bytes) return false;
+  if (row.shared_bytes > on.shared_bytes || row.kind != kernels::row_kind::move) return false;
+  if (!kernels::is_variant(row, "_many")) return offer_tiles(known, on, row, made);
+  return known.alignment == 16 && offer_many(known, on, row, made);
 }
 
 std::string descriptions::small(const kernels::offer& made) {
@@ -100,8 +180,10 @@ std::string descriptions::small(const kernels::offer& made) {
            " at a time\n" + describe_grid(args.blocks);
   }
   const auto& args = made.as<small_args>();
+  const std::uint32_t each = args.tiles_across * args.tiles_down;
   return "matrix     " + std::to_string(args.rows) + " rows x " + std::to_string(args.cols) + " columns, " +
-         std::to_string(args.down.divisor) + " tiles down a column of them\n";
+         std::to_string(args.tiles_down) + " x " + std::to_string(args.tiles_across) + " tiles" +
+         (made.blocks == each ? "\n" : ", " + std::to_string(made.blocks / each) + " times\n");
 }
 
 }  // namespace cornerturn::gpu

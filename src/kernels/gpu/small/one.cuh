@@ -1,60 +1,229 @@
-// Small tile: one matrix that stays in L2, every address and extent a multiple of 16 bytes. It is bound by latency, so
-// it has many blocks, each thread has one chunk of 16 bytes, and the args fit the first lines of constant memory.
-//   1. each thread loads a chunk of a row                                               (8 threads: 128 bytes)
-//   2. it stores the chunk's elements to shared memory, one in each of V lines; a XOR maps them to different banks
-//   3. after a barrier it stores a chunk of a column of src                             (8 threads: 128 bytes)
+// Small tiles: rows and columns that stay in L2, of any extents, leading dimensions and addresses. They are bound by latency,
+// so each thread has few elements, every edge is tested, and a kernel reads few lines of arguments.
+//   1. neighbouring threads load neighbouring words of a row, all before they use the first
+//   2. they store them to shared memory. A row there has one word more, so that a column has all banks
+//   3. after a barrier neighbouring threads store neighbouring words of a column to dst
+// A word is an element of 4 bytes or more, or 4 bytes of narrower ones. Then a thread loads a word of each of V rows,
+// transposes V x V elements in registers, and stores V words of columns in 2. In 3 a word of dst is aligned, and may span two
+// words of its column: a tile has the words that begin in its rows, and loads V rows more. Only tiles of the first rows store
+// the elements before the first word.
 #pragma once
 
+#include "kernels/gpu/policy/unaligned.cuh"
 #include "kernels/gpu/small/args.hpp"
 
 namespace cornerturn::gpu {
 
-template <int WordBytes>
+template <int WordBytes, int Extent>
 struct small_tile {
-  static constexpr int v = 16 / WordBytes;        // elements of a chunk
-  static constexpr int extent = 128 / WordBytes;  // of either side
-  static constexpr int threads = 8 * extent;
-
-  // Element `row` of line `column`. Chunk c of a line is stored as chunk c ^ (column / v), because eight lanes store to
-  // eight columns at distance v.
-  GPU_INLINE static int smem_offset(int column, int row) {
-    return column * 128 + ((row / v) ^ (column / v)) * 16 + row % v * WordBytes;
-  }
+  static constexpr int v = WordBytes < 4 ? 4 / WordBytes : 1;
+  static constexpr int parts = Extent / v;  // words of a row, and of a column
+  // Shared memory has rows of wide elements, and columns of narrow ones. A column has a word of the halo. The skew maps every
+  // v-th column, to which lanes store, to other banks.
+  static constexpr int pitch = parts + 1;
+  static constexpr int skew = v == 1 ? 0 : v / 2;
+  static constexpr int shared_bytes = (Extent * pitch + Extent / 32 * skew) * (v == 1 ? WordBytes : 4);
+  GPU_INLINE static int word_of(int column, int part) { return column * pitch + column / 32 * skew + part; }
 };
 
-template <int WordBytes, std::uint64_t Limits>
-GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
-small_kernel(GPU_PARAMETER small_args args) {
-  static_assert(threads_of(Limits) == small_tile<WordBytes>::threads);
-  using at = small_tile<WordBytes>;
-  constexpr int V = at::v;
-  unsigned char* const tile = shared_memory();
-  const auto line = static_cast<int>(thread_index() / 8);
-  const auto chunk = static_cast<int>(thread_index() % 8);
-  const uint32_t across = args.down.quotient(block_index());
-  const auto first_col = static_cast<int32_t>(across * at::extent);
-  const auto first_row = static_cast<int32_t>((block_index() - across * args.down.divisor) * at::extent);
+// Where a tile is, and its offsets in elements. They are computed for all lines of a thread before the first load.
+GPU_INLINE uint32_t split_line(const small_side& side, uint32_t ld, uint32_t index) {
+  const uint32_t above = side.count.quotient(index);
+  return (index - above * side.count.divisor) * ld + above * static_cast<uint32_t>(side.ld);
+}
+template <bool Fused>
+struct small_place {
+  const small_args_t<Fused>& args;
+  uint32_t first_row, first_col;
+  uint32_t src = 0, dst = 0;
 
-  const int32_t row = first_row + line, col = first_col + chunk * V;
-  if (row < args.rows && col < args.cols) {
-    const auto words = load_global<word_t<16>>(static_cast<const unsigned char*>(args.src) + row * args.src_row_bytes +
-                                               int64_t{col} * WordBytes);  // 1.
-    if constexpr (WordBytes == 8) {                                        // 2.
-      *reinterpret_cast<word_t<8>*>(tile + at::smem_offset(chunk * V, line)) = {words.x, words.y};
-      *reinterpret_cast<word_t<8>*>(tile + at::smem_offset(chunk * V + 1, line)) = {words.z, words.w};
-    } else {
-      const uint32_t all[4] = {words.x, words.y, words.z, words.w};
-      GPU_UNROLL for (int k = 0; k < V; ++k) {
-        *reinterpret_cast<word_t<WordBytes>*>(tile + at::smem_offset(chunk * V + k, line)) =
-            static_cast<word_t<WordBytes>>(all[k * WordBytes / 4] >> k * WordBytes % 4 * 8);
+  GPU_INLINE small_place(const small_args_t<Fused>& all, int extent) : args(all) {
+    const auto block = block_in_grid(args.tiles_across, args.tiles_down);
+    first_row = block.y * extent;
+    first_col = block.x * extent;
+    if constexpr (Fused) {
+      uint32_t index = block.z;
+      GPU_UNROLL for (int32_t k = 0; k < max_small_outer_axes; ++k) {
+        if (k >= args.rank) break;
+        const auto& axis = args.outer[k];
+        const uint32_t above = k + 1 < args.rank ? axis.count.quotient(index) : 0;
+        const uint32_t digit = index - above * axis.count.divisor;
+        src += digit * static_cast<uint32_t>(axis.src_stride);
+        dst += digit * static_cast<uint32_t>(axis.dst_stride);
+        index = above;
       }
     }
   }
-  block_barrier();  // orders the elements stored in 2 before their reads in 3
-  const int32_t column = first_col + line, run = first_row + chunk * V;
-  if (column < args.cols && run < args.rows) {
-    store_global(static_cast<unsigned char*>(args.dst) + column * args.dst_col_bytes + int64_t{run} * WordBytes,
-                 *reinterpret_cast<const word_t<16>*>(tile + at::smem_offset(line, chunk * V)));  // 3.
+  template <int Count>
+  GPU_INLINE void set_rows(uint32_t (&line)[Count], uint32_t row, uint32_t step) const {
+    const auto ld = static_cast<uint32_t>(args.src_ld);
+    GPU_UNROLL for (int k = 0; k < Count; ++k) line[k] = src + (row + k * step) * ld;
+    if constexpr (Fused) {
+      if (args.row_axes.is_split == 0) return;
+      GPU_UNROLL for (int k = 0; k < Count; ++k) line[k] = src + split_line(args.row_axes, ld, row + k * step);
+    }
+  }
+  template <int Count>
+  GPU_INLINE void set_columns(uint32_t (&line)[Count], uint32_t column, uint32_t step) const {
+    const auto ld = static_cast<uint32_t>(args.dst_ld);
+    GPU_UNROLL for (int k = 0; k < Count; ++k) line[k] = dst + (column + k * step) * ld;
+    if constexpr (Fused) {
+      if (args.col_axes.is_split == 0) return;
+      GPU_UNROLL for (int k = 0; k < Count; ++k) line[k] = dst + split_line(args.col_axes, ld, column + k * step);
+    }
+  }
+};
+
+template <int WordBytes, int Extent, bool Fused, int Threads>
+GPU_INLINE void transpose_small(const small_place<Fused>& here) {
+  using at = small_tile<WordBytes, Extent>;
+  using word = word_t<WordBytes>;
+  constexpr int Lines = Threads / Extent, Steps = Extent / Lines;
+  auto* const tile = reinterpret_cast<word*>(shared_memory());
+  const auto part = static_cast<int>(thread_index() % Extent), line = static_cast<int>(thread_index() / Extent);
+  uint32_t rows[Steps], columns[Steps];
+  here.set_rows(rows, here.first_row + line, Lines);
+  const uint32_t col = here.first_col + part, row = here.first_row + part;
+  GPU_UNROLL for (int k = 0; k < Steps; ++k) {
+    if (here.first_row + line + k * Lines < here.args.rows && col < here.args.cols) {
+      tile[(line + k * Lines) * at::pitch + part] =
+          load_global<word>(static_cast<const word*>(here.args.src) + static_cast<int32_t>(rows[k] + col));  // 1., 2.
+    }
+  }
+  here.set_columns(columns, here.first_col + line, Lines);
+  block_barrier();  // orders the words stored in 2 before their reads in 3
+  GPU_UNROLL for (int k = 0; k < Steps; ++k) {
+    if (here.first_col + line + k * Lines < here.args.cols && row < here.args.rows) {
+      store_global(static_cast<word*>(here.args.dst) + static_cast<int32_t>(columns[k] + row),
+                   tile[part * at::pitch + line + k * Lines]);  // 3.
+    }
+  }
+}
+
+// The two aligned words of src that hold an unaligned one.
+struct halves {
+  uint32_t low = 0, high = 0;
+  uint32_t shift = 0;    // bits
+  bool is_whole = true;  // false: one of them reaches out of src
+};
+GPU_INLINE halves load_halves(const array_args& args, const unsigned char* from) {
+  halves made;
+  const uint32_t misplaced = low_word(from) & 3;
+  const unsigned char* const aligned = from - misplaced;
+  // src has fewer than 2^31 bytes, so differences of low words do not overflow.
+  const auto before = static_cast<int32_t>(low_word(aligned) - static_cast<uint32_t>(args.src_begin));
+  const auto behind = static_cast<int32_t>(static_cast<uint32_t>(args.src_end) - low_word(aligned));
+  made.shift = misplaced * 8;
+  made.is_whole = before >= 0 && behind >= (misplaced == 0 ? 4 : 8);
+  if (made.is_whole) made.low = load_global<uint32_t>(aligned);
+  if (made.is_whole && misplaced != 0) made.high = load_global<uint32_t>(aligned + 4);
+  return made;
+}
+
+// V words of V rows, which become V words of columns.
+template <int WordBytes, int Extent, bool Fused>
+struct small_block {
+  using at = small_tile<WordBytes, Extent>;
+  static constexpr int V = at::v;
+  halves loaded[V];
+  uint32_t rows[V];
+
+  GPU_INLINE const unsigned char* address(const small_place<Fused>& here, int part, int k) const {
+    const auto index = static_cast<int32_t>(rows[k] + here.first_col + part * V);
+    return static_cast<const unsigned char*>(here.args.src) + int64_t{index} * WordBytes;
+  }
+  GPU_INLINE void load(const small_place<Fused>& here, int part, int group) {  // 1.
+    const uint32_t row = here.first_row + group * V;
+    here.set_rows(rows, row, 1);
+    GPU_UNROLL for (int k = 0; k < V; ++k) {
+      if (row + k < here.args.rows && here.first_col + part * V < here.args.cols) {
+        loaded[k] = load_halves(here.args, address(here, part, k));
+      }
+    }
+  }
+  GPU_INLINE void store(const small_place<Fused>& here, int part, int group) const {  // 2.
+    uint32_t w[V];
+    GPU_UNROLL for (int k = 0; k < V; ++k) {
+      w[k] = funnel_shift_right(loaded[k].low, loaded[k].high, loaded[k].shift);
+      if (!loaded[k].is_whole) w[k] = load_unaligned(address(here, part, k), here.args.src_begin, here.args.src_end);
+    }
+    auto* const tile = reinterpret_cast<uint32_t*>(shared_memory());
+    if constexpr (WordBytes == 2) {
+      tile[at::word_of(part * 2, group)] = byte_permute(w[0], w[1], 0x5410);
+      tile[at::word_of(part * 2 + 1, group)] = byte_permute(w[0], w[1], 0x7632);
+    } else {
+      const uint32_t low01 = byte_permute(w[0], w[1], 0x5140), low23 = byte_permute(w[2], w[3], 0x5140);
+      const uint32_t high01 = byte_permute(w[0], w[1], 0x7362), high23 = byte_permute(w[2], w[3], 0x7362);
+      tile[at::word_of(part * 4, group)] = byte_permute(low01, low23, 0x5410);
+      tile[at::word_of(part * 4 + 1, group)] = byte_permute(low01, low23, 0x7632);
+      tile[at::word_of(part * 4 + 2, group)] = byte_permute(high01, high23, 0x5410);
+      tile[at::word_of(part * 4 + 3, group)] = byte_permute(high01, high23, 0x7632);
+    }
+  }
+};
+
+// Elements before the first word of a column.
+template <int WordBytes>
+GPU_INLINE uint32_t elements_before(const unsigned char* to) {
+  return (0 - low_word(to)) % 4 / WordBytes;
+}
+// Stores elements [0, count) of a word.
+template <int WordBytes>
+GPU_INLINE void store_elements(unsigned char* to, uint32_t word, uint32_t count) {
+  GPU_UNROLL for (uint32_t k = 0; k < 4 / WordBytes - 1; ++k) {
+    if (k < count) store_global(to + k * WordBytes, static_cast<word_t<WordBytes>>(word >> k * 8 * WordBytes));
+  }
+}
+
+template <int WordBytes, int Extent, bool Fused, int Threads>
+GPU_INLINE void transpose_small_words(const small_place<Fused>& here) {
+  using at = small_tile<WordBytes, Extent>;
+  constexpr int V = at::v, Lines = Threads / at::parts, Blocks = at::parts / Lines, Steps = Extent / Lines;
+  const auto part = static_cast<int>(thread_index() % at::parts), line = static_cast<int>(thread_index() / at::parts);
+  small_block<WordBytes, Extent, Fused> block[Blocks], halo;
+  GPU_UNROLL for (int k = 0; k < Blocks; ++k) block[k].load(here, part, line + k * Lines);
+  const bool has_halo = here.args.halo != 0 && line == 0;
+  if (has_halo) halo.load(here, part, at::parts);
+  GPU_UNROLL for (int k = 0; k < Blocks; ++k) block[k].store(here, part, line + k * Lines);
+  if (has_halo) halo.store(here, part, at::parts);
+  uint32_t columns[Steps];
+  here.set_columns(columns, here.first_col + line, Lines);
+  block_barrier();  // orders the words stored in 2 before their reads in 3
+  const auto* const words = reinterpret_cast<const uint32_t*>(shared_memory());
+  const auto address = [&](uint32_t column) {
+    return static_cast<unsigned char*>(here.args.dst) +
+           int64_t{static_cast<int32_t>(column + here.first_row + part * V)} * WordBytes;
+  };
+  GPU_UNROLL for (int k = 0; k < Steps; ++k) {  // 3.
+    if (here.first_col + line + k * Lines >= here.args.cols) continue;
+    unsigned char* const to = address(columns[k]);
+    const uint32_t before = elements_before<WordBytes>(to);
+    const int at_word = at::word_of(line + k * Lines, part);
+    const uint32_t word = funnel_shift_right(words[at_word], words[at_word + 1], before * 8 * WordBytes);
+    const uint32_t row = here.first_row + part * V + before;
+    if (row + V <= here.args.rows) {
+      store_global(to + before * WordBytes, word);
+    } else if (row < here.args.rows) {
+      store_elements<WordBytes>(to + before * WordBytes, word, here.args.rows - row);
+    }
+  }
+  if (here.args.halo == 0 || here.first_row != 0 || part != 0) return;
+  GPU_UNROLL for (int k = 0; k < Steps; ++k) {
+    if (here.first_col + line + k * Lines >= here.args.cols) continue;
+    const uint32_t before = elements_before<WordBytes>(address(columns[k]));
+    store_elements<WordBytes>(address(columns[k]), words[at::word_of(line + k * Lines, 0)],
+                              before < here.args.rows ? before : here.args.rows);
+  }
+}
+
+template <int WordBytes, int Extent, bool Fused, std::uint64_t Limits>
+GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
+small_kernel(GPU_PARAMETER small_args_t<Fused> args) {
+  const small_place<Fused> here(args, Extent);
+  if constexpr (WordBytes < 4) {
+    transpose_small_words<WordBytes, Extent, Fused, threads_of(Limits)>(here);
+  } else {
+    transpose_small<WordBytes, Extent, Fused, threads_of(Limits)>(here);
   }
 }
 

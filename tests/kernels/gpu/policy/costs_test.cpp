@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <string>
 
 namespace cornerturn::gpu {
@@ -33,6 +34,23 @@ TEST(gpu_costs, numbers_are_in_a_range_that_the_plan_can_serve) {
     EXPECT_GE(row.piece_words, 1);
     EXPECT_LE(row.piece_words, 1024) << "many_runs_block_words";
   }
+}
+
+TEST(gpu_costs, a_view_touches_whole_sectors) {
+  const auto touched = [](std::int64_t bytes, std::initializer_list<axis> axes) {
+    problem what{.element_bytes = bytes, .rank = static_cast<int>(axes.size())};
+    std::copy(axes.begin(), axes.end(), what.axes.begin());
+    return touched_sectors(map::canonicalize(what));
+  };
+  EXPECT_EQ(touched(4, {{1000, 1, 1}}), 1);
+  EXPECT_EQ(touched(4, {{300, 1, 200}, {200, 300, 1}}), 1) << "a transpose";
+  EXPECT_EQ(touched(4, {{1000, 2, 1}}), 1.5);
+  EXPECT_EQ(touched(4, {{1000, -1, 1}}), 1);
+  EXPECT_EQ(touched(4, {{1000, 100, 1}}), 4.5) << "a sector has 8 elements";
+  EXPECT_EQ(touched(16, {{1000, 100, 1}}), 1.5);
+  EXPECT_EQ(touched(4, {{1000, 1, 2}}), 2.5) << "sectors of dst are read and written";
+  EXPECT_EQ(touched(3, {{1000, 2, 1}}), 1.5);
+  EXPECT_EQ(touched(4, {{1000, 0, 1}}), 0.5005) << "an element is read once";
 }
 
 }  // namespace
