@@ -165,12 +165,27 @@ TEST(ask_gpu, few_rows_of_src_at_any_address) {
   expect_one_of(transpose_problem(9, 1000003, 2), {"gpu_gather_b2", "gpu_assemble_b2_fused"});
 }
 
-TEST(ask_gpu, one_matrix_that_stays_in_the_cache) {
+TEST(ask_gpu, rows_and_columns_that_stay_in_the_cache) {
   expect_row(transpose_problem(512, 512, 4), "gpu_small_b4_32x32");
-  expect_row(transpose_problem(36, 100, 4), "gpu_small_b4_32x32");
-  expect_row(transpose_problem(512, 512, 8), "gpu_small_b8_16x16");
-  // Rows of src are not whole chunks of 16 bytes.
-  expect_one_of(transpose_problem(512, 514, 4), {"gpu_unaligned_tile_b4_128x64", "gpu_gather_b4", "gpu_assemble_b4"});
+  expect_row(transpose_problem(127, 80, 4), "gpu_small_b4_32x32");
+  expect_row(transpose_problem(512, 514, 4), "gpu_small_b4_32x32");
+  expect_row(transpose_problem(512, 500, 16), "gpu_small_b16_16x16");
+  expect_row(transpose_problem(1000, 1000, 1), "gpu_small_b1_64x64");
+  expect_row(batched(transpose_problem(100, 120, 4), 20, 12000, 12000), "gpu_small_b4_32x32_fused");
+}
+
+TEST(ask_gpu, elements_that_are_apart_in_src) {
+  const auto every = [](std::int64_t step, std::int64_t element_bytes) {
+    problem what{.element_bytes = element_bytes, .rank = 1};
+    what.axes[0] = {1 << 26, step, 1};
+    return what;
+  };
+  for (const std::int64_t step : {2, 3, 6, -2}) {
+    expect_row(every(step, 1), "gpu_element_b1");
+    expect_row(every(step, 2), "gpu_element_b2");
+    expect_row(every(step, 4), "gpu_element_b4");
+    expect_row(every(step, 8), "gpu_element_b8_single");
+  }
 }
 
 TEST(ask_gpu, large_tiles) {

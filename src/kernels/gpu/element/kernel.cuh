@@ -1,0 +1,103 @@
+// Elements: any axes and any strides, also 0 and negative ones on either side, without shared memory. src is read through
+// L1.
+//   1. each thread has a word of dst, neighbouring threads neighbouring ones. It splits the number of the word into a row
+//      of dst and a word of that row, and the row over the outer axes
+//   2. it splits each element of the word over the axes of a row, and loads it
+//   3. it stores the word. Only a word that is cut by an end of its row is stored by elements
+// A word is one element, or 8 bytes of narrower ones where dst is contiguous. A row may begin anywhere: its first word is
+// aligned down.
+#pragma once
+
+#include "kernels/gpu/element/args.hpp"
+#include "kernels/gpu/policy/unaligned.cuh"
+
+namespace cornerturn::gpu {
+
+// Makes 8 bytes of their elements; element 0 becomes the lowest bytes.
+template <int ElementBytes>
+GPU_INLINE word_t<8> join_elements(const word_t<ElementBytes> (&e)[8 / ElementBytes]) {
+  if constexpr (ElementBytes == 1) {
+    return {byte_permute(byte_permute(e[0], e[1], 0x0040), byte_permute(e[2], e[3], 0x0040), 0x5410),
+            byte_permute(byte_permute(e[4], e[5], 0x0040), byte_permute(e[6], e[7], 0x0040), 0x5410)};
+  } else if constexpr (ElementBytes == 2) {
+    return {byte_permute(e[0], e[1], 0x5410), byte_permute(e[2], e[3], 0x5410)};
+  } else {
+    return {e[0], e[1]};
+  }
+}
+
+// The offsets in src of V elements of a row, from element `first` on.
+template <int V>
+GPU_INLINE void set_offsets(const element_args& args, int32_t first, int64_t (&offset)[V]) {
+  int32_t stride = args.src_bytes;
+  uint32_t index[V];
+  GPU_UNROLL for (int k = 0; k < V; ++k) index[k] = static_cast<uint32_t>(first + k), offset[k] = 0;
+  GPU_UNROLL for (int axis = 0; axis < max_element_row_axes - 1; ++axis) {
+    if (axis + 1 >= args.row_rank) break;
+    const auto& row = args.row[axis];
+    GPU_UNROLL for (int k = 0; k < V; ++k) {
+      const uint32_t above = row.count.quotient(index[k]);
+      offset[k] += static_cast<int32_t>(index[k] - above * row.count.divisor) * int64_t{stride};
+      index[k] = above;
+    }
+    stride = row.above_src_bytes;
+  }
+  GPU_UNROLL for (int k = 0; k < V; ++k) offset[k] += static_cast<int32_t>(index[k]) * int64_t{stride};
+}
+
+template <int ElementBytes, int WordBytes, std::uint64_t Limits>
+GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
+element_kernel(GPU_PARAMETER element_args args) {
+  static_assert(threads_of(Limits) == element_threads);
+  constexpr int V = WordBytes / ElementBytes;
+  using element = word_t<ElementBytes>;
+  const uint32_t number = block_index() * element_threads + thread_index();  // 1.
+  if (number >= args.all_words) return;
+  uint32_t index = args.rank == 0 ? 0 : args.words.quotient(number);
+  const uint32_t word = number - index * args.words.divisor;
+  auto* from = static_cast<const unsigned char*>(args.src);
+  auto* to = static_cast<unsigned char*>(args.dst);
+  GPU_UNROLL for (int k = 0; k < max_element_outer_axes; ++k) {
+    if (k >= args.rank) break;
+    const auto& axis = args.outer[k];
+    const uint32_t above = k + 1 < args.rank ? axis.count.quotient(index) : 0;
+    const auto digit = static_cast<int32_t>(index - above * axis.count.divisor);
+    from += digit * int64_t{axis.src_bytes};
+    to += digit * int64_t{axis.dst_bytes};
+    index = above;
+  }
+  if constexpr (V == 1) {
+    int64_t offset[1];
+    set_offsets(args, static_cast<int32_t>(word), offset);  // 2.
+    store_global(to + static_cast<int32_t>(word) * int64_t{args.dst_bytes},
+                 load_cached(reinterpret_cast<const element*>(from + offset[0])));  // 3.
+  } else {
+    const auto misplaced = static_cast<int32_t>(low_word(to) / ElementBytes % V);
+    const int32_t first = static_cast<int32_t>(word * V) - misplaced;
+    to += int64_t{first} * ElementBytes;
+    const bool is_whole = first >= 0 && static_cast<uint32_t>(first) + V <= args.row_elements;
+    element value[V];
+    if (is_whole && args.row_rank == 1) {  // nearly all words of large problems
+      from += first * int64_t{args.src_bytes};
+      GPU_UNROLL for (int k = 0; k < V; ++k) {
+        value[k] = load_cached(reinterpret_cast<const element*>(from + k * int64_t{args.src_bytes}));
+      }
+      return store_global(to, join_elements<ElementBytes>(value));
+    }
+    constexpr int Part = V < 4 ? V : 4;  // fewer offsets take fewer registers
+    GPU_UNROLL for (int part = 0; part < V; part += Part) {
+      int64_t offset[Part];
+      set_offsets(args, first + part, offset);  // 2.
+      GPU_UNROLL for (int k = 0; k < Part; ++k) {
+        const bool is_of_row = static_cast<uint32_t>(first + part + k) < args.row_elements;
+        value[part + k] = is_of_row ? load_cached(reinterpret_cast<const element*>(from + offset[k])) : 0;
+      }
+    }
+    if (is_whole) return store_global(to, join_elements<ElementBytes>(value));  // 3.
+    GPU_UNROLL for (int k = 0; k < V; ++k) {
+      if (static_cast<uint32_t>(first + k) < args.row_elements) store_global(to + k * ElementBytes, value[k]);
+    }
+  }
+}
+
+}  // namespace cornerturn::gpu
