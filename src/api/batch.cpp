@@ -146,7 +146,7 @@ void batch_state::add_problems(const batch_list& all) {
 }
 
 void batch_state::add_items(const batch_list& all, device on) {
-  const bool may_be_gpu = on == device::cuda || gpu::driver_is_loaded();
+  const bool may_be_gpu = api::is_gpu(on) || gpu::driver_is_loaded();
   locator src_locator, dst_locator;
   std::int64_t written = 0;
   for (std::size_t k = 0; k < all.items().size(); ++k) {
@@ -176,14 +176,14 @@ void batch_state::add_items(const batch_list& all, device on) {
 
 void batch_state::prepare_gpu(const batch_list& all) {
   const gpu::device_guard guard(device_);
-  const gpu::device_info& on = gpu::info(device_);
+  const kernels::gpu_traits& on = gpu::info(device_).traits;
   for (std::size_t k = 0; k < parts_.size(); ++k) {
     if (planning::fits_address_space(parts_[k].form)) continue;
     running::gpu_variant none;
     none.form = parts_[k].form;
     of_item(all.first()[k], [&] { check_fits(none); });
   }
-  shared_launches_ = planning::lay_out(all.problems(), moves_, running::target_of(on));
+  shared_launches_ = planning::lay_out(all.problems(), moves_, planning::target_of(on));
   for (const planning::gpu_batch::launch& one : shared_launches_.launches) check_loaded(device_, *one.kernel);
   if (!shared_launches_.table.empty()) {
     const auto bytes = static_cast<std::int64_t>(shared_launches_.table.size());

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cornerturn/batch.hpp"
+#include "kernels/gpu/device.hpp"
 #include "map/canonical.hpp"
 #include "plan/batch.hpp"
 #include "plan/batch_gpu.hpp"

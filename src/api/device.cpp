@@ -67,8 +67,9 @@ void check_device(device on, int threads) {
     throw error(status::no_device, std::string("device is ") + name(on) + ", but this build has no " + name(on) +
                                        " kernels. Wanted: auto or cpu");
   }
-  if (on == device::cuda && gpu::device_count() == 0) {
-    throw error(status::no_device, "device is cuda, but " + gpu::why_none() + ". Wanted: auto or cpu");
+  if (is_gpu(on) && gpu::device_count() == 0) {
+    throw error(status::no_device,
+                std::string("device is ") + name(on) + ", but " + gpu::why_none() + ". Wanted: auto or cpu");
   }
   if (threads < 0) {
     throw error(status::invalid_argument, "threads is " + std::to_string(threads) + ", wanted 0 (all) or more");
@@ -84,8 +85,10 @@ int device_of_call(device on, const gpu::location& src, const gpu::location& dst
     return src.kind == memory::device ? src.device : dst.device;
   }
   if (on == device::cpu) return on_cpu;
-  if (on == device::cuda) {
-    if (either(memory::pageable)) refuse(src, dst, "memory that a GPU can access, because the device is cuda");
+  if (is_gpu(on)) {
+    if (either(memory::pageable)) {
+      refuse(src, dst, std::string("memory that a GPU can access, because the device is ") + name(on));
+    }
     return on_current_gpu;
   }
   if (!either(memory::managed)) return on_cpu;

@@ -14,8 +14,11 @@ inline constexpr int on_current_gpu = -2;
 // "auto", "cpu", ...
 [[nodiscard]] const char* name(device on) noexcept;
 
+// Every backend of the project, the CPU first.
+inline constexpr device backends[] = {device::cpu, device::cuda, device::hip};
 // The backend of the GPU rows.
 inline constexpr device gpu_backend = device::cuda;
+[[nodiscard]] inline bool is_gpu(device on) noexcept { return on == gpu_backend; }
 [[nodiscard]] inline device backend_of(const kernels::kernel& row) noexcept {
   return kernels::is_of_gpu(row) ? gpu_backend : device::cpu;
 }

@@ -84,9 +84,9 @@ void print_gpu_program(std::ostream& out, const planning::gpu_rectangle& all) {
 
 std::string explain(const running::work& what, const running::gpu_plan& plan, const gpu::device_info& on) {
   base::text_stream out;
-  const kernels::target target = running::target_of(on);
-  out << "device     " << on.name << ", sm_" << on.arch << ", " << on.multiprocessors << " multiprocessors, costs of \""
-      << target.gpu->name << "\"\n";
+  const kernels::target target = planning::target_of(on.traits);
+  out << "device     " << on.name << ", " << on.arch << ", " << on.traits.multiprocessors
+      << " multiprocessors, costs of \"" << target.gpu->name << "\"\n";
   for (const running::gpu_variant* variant : {&plan.aligned, &plan.element_aligned}) {
     if (variant == &plan.element_aligned && variant->alignment == plan.aligned.alignment) break;
     const kernels::offer& chosen = variant->chosen;
@@ -107,7 +107,7 @@ std::string explain(const running::work& what, const running::gpu_plan& plan, co
     if (chosen.blocks == 0) continue;
     out << chosen.row->describe(chosen);
     out << "grid       " << chosen.blocks << (chosen.blocks == 1 ? " block, " : " blocks, ") << chosen.shared_bytes
-        << " bytes of shared memory each, of " << on.shared_bytes << " that a block may have\n";
+        << " bytes of shared memory each, of " << on.traits.shared_bytes << " that a block may have\n";
   }
   return out.str();
 }

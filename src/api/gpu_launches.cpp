@@ -74,7 +74,7 @@ void tell_rectangle(const running::gpu_variant& way, const gpu_arguments& all, c
 
 }  // namespace
 
-void for_each_launch(const problem& what, const gpu_machine& on, std::string_view row, const gpu_arguments& all,
+void for_each_launch(const problem& what, const kernels::gpu_traits& on, std::string_view row, const gpu_arguments& all,
                      const std::function<void(const gpu_launch&)>& each) {
   api::check(what);
   const std::string name(row);
@@ -84,14 +84,10 @@ void for_each_launch(const problem& what, const gpu_machine& on, std::string_vie
       throw error(status::invalid_argument, "kernel: \"" + name + "\" is no GPU row of this build");
     }
   }
-  gpu::device_info machine;
-  machine.arch = on.arch;
-  machine.multiprocessors = on.multiprocessors;
-  machine.shared_bytes = on.shared_bytes;
   const map::canonical form = map::canonicalize(what);
   const int alignment =
       running::alignment_of(form, {.src = all.src, .dst = all.dst, .second = all.second, .scale = all.scale});
-  const running::gpu_variant way = running::choose_variant({what, form}, machine, alignment, row);
+  const running::gpu_variant way = running::choose_variant({what, form}, on, alignment, row);
   if (way.chosen.row == nullptr) {
     throw error(status::invalid_argument, "kernel: \"" + name + "\" cannot move this problem");
   }
@@ -108,7 +104,7 @@ void for_each_launch(const problem& what, const gpu_machine& on, std::string_vie
 }
 
 void for_each_batch_launch(const problem& what, std::span<const std::byte* const> src, std::span<std::byte* const> dst,
-                           const gpu_machine& on, const std::function<void(const gpu_launch&)>& each) {
+                           const kernels::gpu_traits& on, const std::function<void(const gpu_launch&)>& each) {
   api::check(what);
   std::vector<planning::batch_move> moves;
   byte_range all_src = {src.front(), src.front()}, all_dst = {dst.front(), dst.front()};
@@ -122,8 +118,7 @@ void for_each_batch_launch(const problem& what, std::span<const std::byte* const
     widen(all_dst, dst[k], map::dst_span(form));
   }
   const problem problems[] = {what};
-  const planning::gpu_batch made =
-      planning::lay_out(problems, moves, planning::target_of(on.arch, on.multiprocessors, on.shared_bytes));
+  const planning::gpu_batch made = planning::lay_out(problems, moves, planning::target_of(on));
   if (!made.alone.empty()) throw error(status::invalid_argument, "an item of this batch has a launch of its own");
   // In a GPU's memory the table begins at a multiple of 256 bytes, on which its sectors depend.
   std::vector<std::byte> room(made.table.size() + 256);

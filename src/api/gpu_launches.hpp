@@ -9,15 +9,10 @@
 #include <vector>
 
 #include "cornerturn/problem.hpp"
+#include "kernels/gpu/traits.hpp"
 
 #pragma GCC visibility push(default)
 namespace cornerturn::detail {
-
-struct gpu_machine {
-  int arch = 90;  // compute capability: 90 for sm_90
-  int multiprocessors = 1;
-  std::int64_t shared_bytes = 48 << 10;  // that a block may ask for
-};
 
 struct byte_range {
   const std::byte* begin = nullptr;
@@ -49,13 +44,13 @@ struct gpu_arguments {
 
 // Effect  calls each(launch) for each kernel that the plan would start, in order
 // Errors  invalid_argument: `row` is no GPU row of this build, or it cannot move the problem from these pointers
-void for_each_launch(const problem& what, const gpu_machine& on, std::string_view row, const gpu_arguments& all,
+void for_each_launch(const problem& what, const kernels::gpu_traits& on, std::string_view row, const gpu_arguments& all,
                      const std::function<void(const gpu_launch&)>& each);
 
 // Effect  calls each(launch) for each kernel that a batch of this problem would start, from src[k] to dst[k]
 // Errors  invalid_argument: an item has a launch of its own
 void for_each_batch_launch(const problem& what, std::span<const std::byte* const> src, std::span<std::byte* const> dst,
-                           const gpu_machine& on, const std::function<void(const gpu_launch&)>& each);
+                           const kernels::gpu_traits& on, const std::function<void(const gpu_launch&)>& each);
 
 // The names of the GPU rows of this build.
 [[nodiscard]] std::vector<std::string_view> gpu_rows();

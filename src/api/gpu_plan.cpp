@@ -40,12 +40,13 @@ const running::gpu_plan* plan_state::gpu_plan_for(int device) const {
 
 running::gpu_plan plan_state::make_gpu_plan(int device) const {
   const running::work work(what_, form_);
-  running::gpu_plan made = running::choose_variants(work, gpu::info(device), kernel_);
+  running::gpu_plan made = running::choose_variants(work, gpu::info(device).traits, kernel_);
   for (running::gpu_variant* variant : {&made.aligned, &made.element_aligned}) {
     if (findings_ == findings::ignore || computes_) break;
     const api::tuned_row known = api::find_tuned(key_on_gpu(device, variant->alignment));
     if (known.kernel == nullptr) continue;
-    running::gpu_variant found = running::choose_variant(work, gpu::info(device), variant->alignment, known.kernel);
+    running::gpu_variant found =
+        running::choose_variant(work, gpu::info(device).traits, variant->alignment, known.kernel);
     if (found.chosen.row == nullptr) continue;
     *variant = found;
     variant->tuned = true;
@@ -111,7 +112,7 @@ const running::gpu_variant& plan_state::variant_of_call(int device, int alignmen
   const running::gpu_plan& known = *gpu_plan_for(device);
   const running::gpu_variant* variant = &known.for_alignment(alignment);
   if (alignment < variant->alignment) {
-    made.aligned = running::choose_variant({what_, form_}, gpu::info(device), alignment, kernel_);
+    made.aligned = running::choose_variant({what_, form_}, gpu::info(device).traits, alignment, kernel_);
     variant = &made.aligned;
     check_loaded(device, *variant);
   }
@@ -133,8 +134,8 @@ void check_loaded(int device, const kernels::kernel& row) {
   const char* const message = gpu::load(row, device);
   if (message == nullptr) return;
   const gpu::device_info& on = gpu::info(device);
-  throw error(status::device_error, "the kernels do not load on GPU " + std::to_string(device) + " (" + on.name +
-                                        ", sm_" + std::to_string(on.arch) + "): " + message);
+  throw error(status::device_error, "the kernels do not load on GPU " + std::to_string(device) + " (" + on.name + ", " +
+                                        on.arch + "): " + message);
 }
 
 void check_loaded(int device, const running::gpu_variant& variant) {

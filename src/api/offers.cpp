@@ -69,7 +69,8 @@ std::vector<plan_offer> offers_of_cpu(const problem& what, int threads) {
 
 std::vector<plan_offer> offers_of_gpu(const problem& what, const gpu::device_info& on, int alignment) {
   std::vector<plan_offer> found;
-  running::each_gpu_offer(what, on, alignment, [&](const kernels::offer& made) { found.push_back(offer_of(made)); });
+  running::each_gpu_offer(what, on.traits, alignment,
+                          [&](const kernels::offer& made) { found.push_back(offer_of(made)); });
   std::stable_sort(found.begin(), found.end(),
                    [](const plan_offer& a, const plan_offer& b) { return a.time < b.time; });
   return found;
@@ -90,7 +91,7 @@ std::string explain(const problem& what, const offer_options& options) {
     check(what);
     const std::optional<gpu::device_info> on = gpu_of(options);
     if (!on) return plan(what, {.device = device::cpu, .threads = options.threads}).explain();
-    const running::gpu_variant made = running::choose_variant(what, *on, options.alignment, {});
+    const running::gpu_variant made = running::choose_variant(what, on->traits, options.alignment, {});
     detail::check_fits(made);
     return detail::explain(what, {made, made}, *on);
   });

@@ -71,7 +71,7 @@ void plan::execute(const void* src, void* dst, std::span<std::byte> workspace, v
     if (state_->try_fast_path(src, dst, stream)) return;
     if (workspace.empty()) {
       const bool on_cpu = state_->device_of_call(src, dst) == api::on_cpu;
-      detail::check_workspace(workspace, state_->workspace_bytes(on_cpu ? device::cpu : device::cuda));
+      detail::check_workspace(workspace, state_->workspace_bytes(on_cpu ? device::cpu : api::gpu_backend));
     }
     state_->execute(src, dst, stream, workspace);
   });
@@ -126,7 +126,7 @@ plan_state::plan_state(const problem& what, const plan_options& options, finding
   second_start_ = form_.second_offset * form_.dst_word_bytes;
   map::in_place_form permutation;
   if (what.in_place) api::check_in_place(what, permutation = map::in_place(form_));
-  if (on_ == device::cuda) {
+  if (on_gpu_only()) {
     device_ = std::max(gpu::current_device(), 0);
     static_cast<void>(gpu_plan_for(device_));
     return;
@@ -248,7 +248,7 @@ int plan_state::device_of_call(const void* src, const void* dst) const {
                 std::string(src == nullptr ? "src" : "dst") + " is null, but the problem is not empty");
   }
   check_overlap(src, dst);
-  if (on_ != device::cuda && !gpu::driver_is_loaded()) return api::on_cpu;
+  if (!on_gpu_only() && !gpu::driver_is_loaded()) return api::on_cpu;
   // Query the first accessed byte: with negative strides the pointer itself may be outside of its allocation.
   const gpu::location from = gpu::where(static_cast<const std::byte*>(src) + src_span_.lo);
   const gpu::location to = gpu::where(static_cast<const std::byte*>(dst) + dst_span_.lo);
@@ -354,7 +354,7 @@ std::int64_t plan_state::workspace_bytes(device where) const {
   if (!what_.in_place || form_.empty) return 0;
   const bool asks_all = where == device::automatic;
   const std::int64_t on_cpu = in_place_ && (asks_all || where == device::cpu) ? in_place_->workspace_bytes : 0;
-  const bool asks_gpu = on_ != device::cpu && (asks_all || where == device::cuda);
+  const bool asks_gpu = on_ != device::cpu && (asks_all || api::is_gpu(where));
   return asks_gpu ? std::max(on_cpu, running::workspace_on_gpu({what_, form_}, kernel_)) : on_cpu;
 }
 

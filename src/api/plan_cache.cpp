@@ -231,7 +231,7 @@ held_plan find_plan(const plan_key& key) {
   }
   // The default depends on the thread: its affinity, and omp_set_num_threads().
   plan_key shared = key;
-  if (key.threads == 0 && key.device != device::cuda) shared.threads = base::default_threads();
+  if (key.threads == 0 && !api::is_gpu(key.device)) shared.threads = base::default_threads();
   const std::uint64_t hash_of_shared = hash_of(shared);
   std::shared_ptr<const cached_plan> found = plans.store.find(shared, hash_of_shared, generation);
   if (found == nullptr) {

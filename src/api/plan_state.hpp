@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "api/device.hpp"
 #include "api/gpu_plan.hpp"
 #include "api/in_place.hpp"
 #include "api/tuned.hpp"
@@ -56,7 +57,7 @@ class plan_state {
   [[nodiscard]] int alignment_of(const void* src, const void* dst) const noexcept;
 
  private:
-  [[nodiscard]] bool on_gpu_only() const noexcept { return on_ == device::cuda; }
+  [[nodiscard]] bool on_gpu_only() const noexcept { return api::is_gpu(on_); }
   void check_overlap(const void* src, const void* dst) const;
   // Errors  invalid_argument: the caller's workspace is null or too small. overlap: it shares a byte with the array
   void check_workspace_of(std::span<std::byte> workspace, std::int64_t wanted, const void* data) const;
@@ -78,18 +79,18 @@ class plan_state {
   void explain_gpu_plans(std::ostream& out) const;
 
   problem what_;
-  device on_;           // also cuda if options.kernel names a GPU row
+  device on_;           // also a GPU if options.kernel names a GPU row
   std::string kernel_;  // options.kernel, or empty
   findings findings_;
   bool tuned_ = false;     // tune() found chosen_
   bool computes_ = false;  // math changes elements, or there is a second destination
   kernels::op math_;
   map::canonical form_;
-  kernels::offer chosen_;                              // for the CPU; no kernel if on_ is cuda
+  kernels::offer chosen_;                              // for the CPU; no kernel if on_gpu_only()
   std::optional<planning::in_place_choice> in_place_;  // replaces chosen_ for a problem in place
   mutable std::array<std::atomic<const running::gpu_plan*>, gpu::most_devices>
       gpu_plans_{};  // one per device, made by any thread
-  int device_ = 0;   // the current device at the plan's creation, if on_ is cuda
+  int device_ = 0;   // the current device at the plan's creation, if on_gpu_only()
   executor parallel_;
   map::byte_span src_span_;  // relative to the caller's pointers
   map::byte_span dst_span_;

@@ -21,8 +21,8 @@ std::string gpus() {
   for (int device = 0; device < gpu::device_count(); ++device) {
     const gpu::device_info& one = gpu::info(device);
     const std::int64_t tenths = one.memory_bytes * 10 / (std::int64_t{1} << 30);
-    text += (device > 0 ? "; " : "") + one.name + ", sm_" + std::to_string(one.arch) + ", " +
-            std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " GiB";
+    text += (device > 0 ? "; " : "") + one.name + ", " + one.arch + ", " + std::to_string(tenths / 10) + "." +
+            std::to_string(tenths % 10) + " GiB";
   }
   return text;
 }
@@ -34,13 +34,12 @@ const char* version() noexcept { return CORNERTURN_VERSION_STRING; }
 namespace {
 
 std::vector<backend_info> all_backends() {
-  std::vector<backend_info> known = {
-      {device::cpu, "cpu", false, ""}, {device::cuda, "cuda", false, ""}, {device::hip, "hip", false, ""}};
-  for (backend_info& one : known) {
-    one.present = api::has_rows(one.id);
+  std::vector<backend_info> known;
+  for (const device id : api::backends) {
+    backend_info& one = known.emplace_back(id, api::name(id), api::has_rows(id), "");
     if (!one.present) {
       one.detail = "this build has no " + one.name + " kernels";
-    } else if (one.id == device::cuda) {
+    } else if (api::is_gpu(id)) {
       one.present = gpu::device_count() > 0;
       one.detail = one.present ? gpus() : gpu::why_none();
     } else {

@@ -63,7 +63,7 @@ std::vector<candidate> candidates(const problem& what, const running::gpu_varian
       // Rows for shorter words accept the problem too, but are slower.
       const bool fits =
           row.element_bytes == on_gpu->form.word_bytes || row.element_bytes == on_gpu->chosen.row->element_bytes;
-      if (row.launch != nullptr && fits) try_row(all, what, row.name, device::cuda, 0);
+      if (row.launch != nullptr && fits) try_row(all, what, row.name, api::gpu_backend, 0);
       continue;
     }
     if (row.run == nullptr || row.kind != kernels::row_kind::move || std::string_view(row.family) == "reference")

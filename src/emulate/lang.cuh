@@ -7,6 +7,7 @@
 #include "emulate/emulator.hpp"
 #include "kernels/element.hpp"
 #include "kernels/gpu/policy/limits.hpp"
+#include "kernels/gpu/traits.hpp"
 #include "kernels/gpu/word.hpp"
 
 #define GPU_KERNEL(threads, blocks) void
@@ -22,6 +23,9 @@ namespace cornerturn::gpu {
 using std::int32_t;
 using std::int64_t;
 using std::uint32_t;
+
+inline constexpr kernels::lang_words has_words = {.async_copies = true, .block_flags = true, .small_floats = true};
+inline constexpr int warp_lanes = 32, warp_lanes_log2 = 5;
 
 // Words that a GPU moves as one access: a copy from or to an address that is no multiple of their size is a fault.
 struct alignas(8) word_of_8 {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "kernels/gpu/policy/transpose_axes.hpp"
+#include "kernels/gpu/traits.hpp"
 #include "kernels/op.hpp"
 #include "map/canonical.hpp"
 #include "map/in_place.hpp"
@@ -74,12 +75,9 @@ struct facts {
   [[nodiscard]] const gpu::transpose_axes* axes() const noexcept { return transposes ? &transposed : nullptr; }
 };
 
-// The device of an offer: the limits of a launch, and the constants of the cost model.
-struct target {
+// The device of an offer: a CPU, or the traits of a GPU and the constants of its cost model.
+struct target : gpu_traits {
   const base::machine* cpu = nullptr;
-  int arch = 0;  // compute capability: 90 for sm_90
-  int multiprocessors = 1;
-  std::int64_t shared_bytes = 48 << 10;    // of a block, at most
   const gpu::device_costs* gpu = nullptr;  // kernels/gpu/policy/costs.hpp
 };
 

@@ -16,7 +16,7 @@ namespace cpu {
 
 namespace {
 
-#if defined(CORNERTURN_CUDA)
+#if defined(CORNERTURN_GPU_ROWS)
 #define CORNERTURN_LAUNCH(name) &name
 #else
 #define CORNERTURN_LAUNCH(name) nullptr

@@ -93,7 +93,7 @@ std::int64_t stride_between_items(const map::canonical& form, std::int64_t axis:
 
 // Cuts boxes that hold several items. Returns an empty box if an item does not fit, or has no axis of runs or lines.
 gpu::box cut_items(const map::canonical& form, shape& one, std::int64_t shared_bytes,
-                   const gpu::device_costs& costs) noexcept {
+                   const kernels::target& on) noexcept {
   if (one.moves.size() < 2 || form.rank + 1 >= map::max_axes) return {};
   map::canonical many = form;
   std::copy_backward(form.axes.begin(), form.axes.begin() + form.rank, many.axes.begin() + form.rank + 1);
@@ -102,7 +102,7 @@ gpu::box cut_items(const map::canonical& form, shape& one, std::int64_t shared_b
   const std::int64_t dst_stride = stride_between_items(form, &axis::dst_stride, one.alignment);
   many.axes[0] = {endless, src_stride, dst_stride};
   ++many.rank;
-  gpu::box cut = gpu::cut_box(many, shared_bytes, one.alignment, costs);
+  gpu::box cut = gpu::cut_box(many, shared_bytes, one.alignment, on);
   gpu::gather_args& args = cut.args;
   if (cut.blocks == 0 || args.blocks.rank != 1) return {};  // an item is cut too
   if (args.src_rank <= args.run_axes || args.dst_rank <= args.line_axes) return {};
@@ -144,8 +144,7 @@ void cut_shape(shape& one, const problem& what, std::int64_t all_moves, const ke
       form.rank == 2 && on.shared_bytes >= gpu::most_panel_bytes && gpu::find_matrix(form, one.matrix);
   one.in_small = is_matrix && suits_small(one, bytes);
   if (one.in_small) return;
-  gpu::box cut =
-      is_matrix && bytes >= gpu::fewest_panel_bytes ? gpu::box{} : cut_items(form, one, shared_bytes, *on.gpu);
+  gpu::box cut = is_matrix && bytes >= gpu::fewest_panel_bytes ? gpu::box{} : cut_items(form, one, shared_bytes, on);
   if (is_matrix && (one.made.item_slot < 0 || count < one.items_per_block)) {
     one.in_panels = true;
     one.src_span = map::src_span(form);
@@ -156,7 +155,7 @@ void cut_shape(shape& one, const problem& what, std::int64_t all_moves, const ke
     one.items_per_block = std::clamp<std::int64_t>(all_moves / (4 * on.multiprocessors), 1, one.items_per_block);
     one.blocks = ceil_div(count, one.items_per_block);
   } else {
-    cut = gpu::cut_box(form, shared_bytes, one.alignment, *on.gpu);
+    cut = gpu::cut_box(form, shared_bytes, one.alignment, on);
     if (!base::checked_mul(cut.blocks, count, one.blocks)) one.blocks = gpu::most_blocks + 1;
   }
   one.shared_bytes = cut.shared_bytes;

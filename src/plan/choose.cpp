@@ -24,6 +24,12 @@ kernels::facts facts_of(const map::canonical& form, const cpu_request& wanted) n
   return known;
 }
 
+kernels::target target_of(const base::machine& machine) noexcept {
+  kernels::target made;
+  made.cpu = &machine;
+  return made;
+}
+
 request request_of(const cpu_request& wanted) noexcept {
   return {.kind = wanted.math != nullptr       ? kernels::row_kind::arithmetic
                   : wanted.in_place != nullptr ? kernels::row_kind::in_place
@@ -103,20 +109,18 @@ std::vector<kernels::offer> offers(const kernels::facts& known, const kernels::t
 }
 
 kernels::offer choose(const map::canonical& form, const cpu_request& wanted, const base::machine& machine) noexcept {
-  return choose(facts_of(form, wanted), {.cpu = &machine}, request_of(wanted));
+  return choose(facts_of(form, wanted), target_of(machine), request_of(wanted));
 }
 
 std::vector<kernels::offer> offers(const map::canonical& form, const cpu_request& wanted,
                                    const base::machine& machine) {
-  return offers(facts_of(form, wanted), {.cpu = &machine}, request_of(wanted));
+  return offers(facts_of(form, wanted), target_of(machine), request_of(wanted));
 }
 
-kernels::target target_of(int arch, int multiprocessors, std::int64_t shared_bytes) noexcept {
-  kernels::target made;
-  made.arch = arch;
-  made.multiprocessors = multiprocessors;
-  made.shared_bytes = shared_bytes;
-  made.gpu = &gpu::costs_for(arch);
+kernels::target target_of(const kernels::gpu_traits& device) noexcept {
+  const gpu::device_costs& costs = gpu::costs_for(device);
+  kernels::target made{device, nullptr, &costs};
+  if (made.copy_bytes_per_us == 0) made.copy_bytes_per_us = costs.device.copy_bytes_per_us;
   return made;
 }
 

@@ -53,6 +53,6 @@ struct cpu_request {
                                                  const base::machine& machine);
 
 // The target of a GPU.
-[[nodiscard]] kernels::target target_of(int arch, int multiprocessors, std::int64_t shared_bytes) noexcept;
+[[nodiscard]] kernels::target target_of(const kernels::gpu_traits& device) noexcept;
 
 }  // namespace cornerturn::planning

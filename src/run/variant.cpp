@@ -17,7 +17,7 @@ work::work(const problem& what, const map::canonical& all) noexcept
   alignment = static_cast<int>(std::min<std::int64_t>(bytes & -bytes, 16));
 }
 
-gpu_plan choose_variants(const work& what, const gpu::device_info& on, std::string_view kernel) {
+gpu_plan choose_variants(const work& what, const kernels::gpu_traits& on, std::string_view kernel) {
   return {choose_variant(what, on, 16, kernel), choose_variant(what, on, what.alignment, kernel)};
 }
 
@@ -94,12 +94,8 @@ std::int64_t word_for(const kernels::kernel* row, int alignment) noexcept {
 
 }  // namespace
 
-kernels::target target_of(const gpu::device_info& on) noexcept {
-  return planning::target_of(on.arch, on.multiprocessors, on.shared_bytes);
-}
-
-gpu_variant choose_variant(const work& what, const gpu::device_info& on, int alignment, std::string_view kernel) {
-  const kernels::target target = target_of(on);
+gpu_variant choose_variant(const work& what, const kernels::gpu_traits& on, int alignment, std::string_view kernel) {
+  const kernels::target target = planning::target_of(on);
   const problem_in_words those(what, word_for(kernel.empty() ? nullptr : kernels::find(kernel), alignment), alignment);
   gpu_variant variant;
   variant.alignment = alignment;
@@ -118,14 +114,13 @@ gpu_variant choose_variant(const work& what, const gpu::device_info& on, int ali
 }
 
 std::int64_t workspace_on_gpu(const work& what, std::string_view kernel) {
-  const gpu::device_info any = gpu::info_of(gpu::all_costs().front());
-  const gpu_variant made = choose_variant(what, any, 16, kernel);
+  const gpu_variant made = choose_variant(what, gpu::all_costs().front().device, 16, kernel);
   return made.rectangle == nullptr ? 0 : made.rectangle->workspace_bytes;
 }
 
-void each_gpu_offer(const work& what, const gpu::device_info& on, int alignment,
+void each_gpu_offer(const work& what, const kernels::gpu_traits& on, int alignment,
                     const std::function<void(const kernels::offer&)>& take) {
-  const kernels::target target = target_of(on);
+  const kernels::target target = planning::target_of(on);
   std::array<std::optional<problem_in_words>, 17> in_words;  // of 1 to 16 bytes
   kernels::offer made;
   for (const kernels::kernel& row : kernels::all()) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cornerturn/problem.hpp"
-#include "kernels/gpu/device.hpp"
+#include "kernels/gpu/traits.hpp"
 #include "map/canonical.hpp"
 #include "plan/rectangle_gpu.hpp"
 
@@ -49,20 +49,18 @@ struct gpu_plan {
   }
 };
 
-[[nodiscard]] kernels::target target_of(const gpu::device_info& on) noexcept;
-
 // kernel: forces this row; empty: the cheapest offer wins.
 // Returns chosen.row null if the row does not accept the problem
-[[nodiscard]] gpu_variant choose_variant(const work& what, const gpu::device_info& on, int alignment,
+[[nodiscard]] gpu_variant choose_variant(const work& what, const kernels::gpu_traits& on, int alignment,
                                          std::string_view kernel);
-[[nodiscard]] gpu_plan choose_variants(const work& what, const gpu::device_info& on, std::string_view kernel);
+[[nodiscard]] gpu_plan choose_variants(const work& what, const kernels::gpu_traits& on, std::string_view kernel);
 
 // Returns the bytes that the problem in place needs on any GPU, with that row (empty: with each)
 [[nodiscard]] std::int64_t workspace_on_gpu(const work& what, std::string_view kernel);
 
 // Effect  calls take(offer) for each row that accepts the problem, with words of the row's own size where the problem has longer
 //         ones. A rectangle in place has no offers: it runs several kernels
-void each_gpu_offer(const work& what, const gpu::device_info& on, int alignment,
+void each_gpu_offer(const work& what, const kernels::gpu_traits& on, int alignment,
                     const std::function<void(const kernels::offer&)>& take);
 
 // Returns all offers for the variant, cheapest first

@@ -96,18 +96,20 @@ class arrays {
   std::vector<std::unique_ptr<reserved_bytes>> memory_;
 };
 
-detail::gpu_machine machine_of(const model::architecture& on) {
-  detail::gpu_machine made;
-  made.arch = std::stoi(std::string(on.name).substr(3));  // sm_90
-  made.multiprocessors = on.multiprocessors;
-  made.shared_bytes = on.shared_bytes_of_block;
-  return made;
+kernels::gpu_traits traits_of(const model::architecture& on) {
+  return {.arch = std::stoi(std::string(on.name).substr(3)),  // sm_90
+          .lanes = on.rules.lanes,
+          .multiprocessors = on.multiprocessors,
+          .registers = on.registers,
+          .shared_bytes = on.shared_bytes_of_block,
+          .multiprocessor_shared_bytes = on.shared_bytes,
+          .sector_bytes = on.rules.line_bytes};
 }
 
 void for_each_launch(const row_case& one, const arrays& memory, const model::architecture& machine,
                      const std::function<void(const detail::gpu_launch&)>& each) {
-  if (one.items == 0) return detail::for_each_launch(one.what, machine_of(machine), one.row, memory.all, each);
-  detail::for_each_batch_launch(one.what, memory.src, memory.dst, machine_of(machine), each);
+  if (one.items == 0) return detail::for_each_launch(one.what, traits_of(machine), one.row, memory.all, each);
+  detail::for_each_batch_launch(one.what, memory.src, memory.dst, traits_of(machine), each);
 }
 
 #ifdef TRACE_HAS_EMULATOR

@@ -15,7 +15,7 @@
 namespace cornerturn::detail {
 namespace {
 
-const gpu_machine machine_h200 = {.arch = 90, .multiprocessors = 132, .shared_bytes = 227 << 10};
+const kernels::gpu_traits machine_h200 = {.arch = 90, .multiprocessors = 132, .shared_bytes = 227 << 10};
 
 struct told {
   std::string row;

@@ -14,12 +14,7 @@
 namespace cornerturn::detail {
 namespace {
 
-const gpu::device_info h200 = {.name = "A GPU",
-                               .arch = 90,
-                               .multiprocessors = 132,
-                               .shared_bytes = 227 << 10,
-                               .l2_bytes = 50 << 20,
-                               .memory_bytes = std::int64_t{140} << 30};
+const kernels::gpu_traits h200 = {.arch = 90, .multiprocessors = 132, .shared_bytes = 227 << 10, .l2_bytes = 50 << 20};
 
 TEST(gpu_plan_time, costs_microseconds) {
   const auto microseconds = [](const auto& body) {

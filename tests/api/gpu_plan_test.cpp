@@ -16,14 +16,12 @@ problem permuted(std::vector<std::int64_t> extents, std::vector<int> axes, std::
   return permute_problem(extents, axes, element_bytes);
 }
 
-const gpu::device_info h200 = {.name = "A GPU",
-                               .arch = 90,
-                               .multiprocessors = 132,
-                               .shared_bytes = 227 << 10,
-                               .l2_bytes = 50 << 20,
-                               .memory_bytes = std::int64_t{140} << 30};
+const gpu::device_info h200 = {
+    .name = "A GPU",
+    .arch = "sm_90",
+    .traits = {.arch = 90, .multiprocessors = 132, .shared_bytes = 227 << 10, .l2_bytes = 50 << 20}};
 std::string explained(const problem& what, const char* row) {
-  return explain(what, running::choose_variants(what, h200, row), h200);
+  return explain(what, running::choose_variants(what, h200.traits, row), h200);
 }
 
 void expect_parts(const std::string& text, std::initializer_list<const char*> parts) {
@@ -46,7 +44,7 @@ TEST(gpu_plan, explain_tells_the_tile_the_order_and_the_device) {
 }
 
 TEST(gpu_plan, a_row_that_cannot_move_it_is_none) {
-  const running::gpu_plan made = running::choose_variants(transpose_problem(64, 64, 4), h200, "gpu_gather_b8");
+  const running::gpu_plan made = running::choose_variants(transpose_problem(64, 64, 4), h200.traits, "gpu_gather_b8");
   EXPECT_EQ(made.aligned.chosen.row, nullptr);
   expect_parts(explain(transpose_problem(64, 64, 4), made, h200), {"kernel     none"});
 }
@@ -54,7 +52,7 @@ TEST(gpu_plan, a_row_that_cannot_move_it_is_none) {
 TEST(gpu_plan, moves_in_place_what_trades_places) {
   problem what = transpose_problem(640, 640, 4);
   what.in_place = true;
-  const running::gpu_plan made = running::choose_variants(what, h200, "");
+  const running::gpu_plan made = running::choose_variants(what, h200.traits, "");
   expect_parts(explain(what, made, h200),
                {"gpu_swap_b4_64x64_r4_xor", "gpu_swap_b4_unaligned", "in place   tiles of 64 x 64"});
   problem rectangle = transpose_problem(640, 480, 4);
@@ -65,15 +63,15 @@ TEST(gpu_plan, moves_in_place_what_trades_places) {
 TEST(gpu_plan, moves_rectangles_in_place_by_programs) {
   problem what = transpose_problem(10007, 8009, 4);
   what.in_place = true;
-  const running::gpu_plan made = running::choose_variants(what, h200, "");
+  const running::gpu_plan made = running::choose_variants(what, h200.traits, "");
   expect_parts(explain(what, made, h200),
                {"gpu_cycles_b1: ", "strips of rows", "program    1 time", " to the workspace", "cycles     ",
                 " items of ", "passes     2", "workspace  "});
   ASSERT_NE(made.element_aligned.rectangle, nullptr);
   EXPECT_EQ(made.aligned.rectangle->workspace_bytes, made.element_aligned.rectangle->workspace_bytes);
-  EXPECT_STREQ(running::choose_variant(what, h200, 4, "gpu_cycles_b1").chosen.row->name, "gpu_cycles_b1");
-  EXPECT_EQ(running::choose_variant(what, h200, 4, "gpu_cycles_b1_short").chosen.row, nullptr);
-  EXPECT_EQ(running::choose_variant(what, h200, 16, "gpu_swap_b4_64x64_r4_xor").chosen.row, nullptr);
+  EXPECT_STREQ(running::choose_variant(what, h200.traits, 4, "gpu_cycles_b1").chosen.row->name, "gpu_cycles_b1");
+  EXPECT_EQ(running::choose_variant(what, h200.traits, 4, "gpu_cycles_b1_short").chosen.row, nullptr);
+  EXPECT_EQ(running::choose_variant(what, h200.traits, 16, "gpu_swap_b4_64x64_r4_xor").chosen.row, nullptr);
 }
 
 }  // namespace

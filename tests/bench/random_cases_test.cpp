@@ -298,15 +298,13 @@ TEST(kernel_names, come_from_the_part_of_the_explanation_for_the_alignment) {
 // Holds kernel_in() to what explain() prints: without this a new wording would go unnoticed until a GPU run.
 TEST(kernel_names, agree_with_the_plan_for_a_gpu) {
   if (row_names("cuda").empty()) GTEST_SKIP() << "a build without CUDA has no kernel for a GPU";
-  const gpu::device_info h200 = {.name = "A GPU",
-                                 .arch = 90,
-                                 .multiprocessors = 132,
-                                 .shared_bytes = 227 << 10,
-                                 .l2_bytes = 50 << 20,
-                                 .memory_bytes = std::int64_t{140} << 30};
+  const gpu::device_info h200 = {
+      .name = "A GPU",
+      .arch = "sm_90",
+      .traits = {.arch = 90, .multiprocessors = 132, .shared_bytes = 227 << 10, .l2_bytes = 50 << 20}};
   int different = 0;
   for (const bench_case& one : many(one_mib, 16 * one_mib, 5, 210)) {
-    const running::gpu_plan plan = running::choose_variants(problem_of(one), h200, "");
+    const running::gpu_plan plan = running::choose_variants(problem_of(one), h200.traits, "");
     const std::string aligned = plan.aligned.chosen.row->name, misaligned = plan.element_aligned.chosen.row->name;
     const std::string text = detail::explain(problem_of(one), plan, h200);
     EXPECT_EQ(kernel_in(text, aligned, 16), aligned);

@@ -66,7 +66,7 @@ class cuda_rows : public ::testing::TestWithParam<std::int64_t> {
     const std::string where = to_text(what) + ", src + " + std::to_string(src_misalignment) + ", dst + " +
                               std::to_string(dst_misalignment) + ", seed " + std::to_string(test_seed);
     device_bench bench(what, src_misalignment, dst_misalignment, memory_);
-    const gpu::device_info& here = gpu::info(gpu::current_device());
+    const kernels::gpu_traits& here = gpu::info(gpu::current_device()).traits;
     std::vector<const char*> names = {nullptr};
     for (const kernels::kernel* row : gpu_rows()) {
       const running::gpu_variant way = running::choose_variant(what, here, 16, row->name);

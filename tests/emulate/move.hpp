@@ -23,7 +23,7 @@ struct gpu_setting {
   std::int64_t alignment = 16;  // the planner knows no larger one
   std::int64_t shared_bytes = 227 << 10;
   int multiprocessors = 1;
-  gpu::device_costs tuned = gpu::costs_for(90);
+  gpu::device_costs tuned = gpu::costs_for({.arch = 90});
   std::size_t src_misalignment = 0;  // bytes, of the lowest byte of either side
   std::size_t dst_misalignment = 0;
   emulated::order threads = emulated::order::forward;

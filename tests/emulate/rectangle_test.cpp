@@ -120,7 +120,7 @@ transposed transpose_in_place(const problem& what, const gpu_setting& setting) {
 
 gpu_setting any_rectangle_setting(dice& roll, const problem& what) {
   gpu_setting made = any_setting(roll, what);
-  made.tuned = gpu::costs_for(90);
+  made.tuned = gpu::costs_for({.arch = 90});
   // A walker for each slot, or a few that test many slots.
   made.multiprocessors = roll.one_in(3) ? 132 : 1;
   constexpr int resident[] = {1, 2, 3, 8};
@@ -262,8 +262,9 @@ TEST(emulated_rectangles, strips_are_transposed_in_one_launch) {
 TEST(emulated_rectangles, a_flag_that_no_walker_raises_is_seen) {
   const problem what = placed(transpose_problem(8, 4, 1024));
   const map::canonical form = map::canonicalize(what, 16);
-  const planning::gpu_rectangle made =
-      planning::choose_rectangle(form, map::in_place(form), planning::target_of(90, 1, 64 << 10), 16, "gpu_cycles_b1");
+  const planning::gpu_rectangle made = planning::choose_rectangle(
+      form, map::in_place(form), planning::target_of({.arch = 90, .multiprocessors = 1, .shared_bytes = 64 << 10}), 16,
+      "gpu_cycles_b1");
   ASSERT_EQ(made.moves.size(), 1U);
   auto args = made.moves[0].chosen.as<gpu::cycles_args>();
   std::vector<std::uint32_t> flags(static_cast<std::size_t>(gpu::flags_of_cycles(args.count)));

@@ -10,7 +10,7 @@
 namespace cornerturn::planning::batch_gpu_test {
 namespace {
 
-const kernels::target h200 = target_of(90, 132, 227 << 10);
+const kernels::target h200 = target_of({.arch = 90, .multiprocessors = 132, .shared_bytes = 227 << 10});
 
 const void* from(std::uintptr_t address) { return reinterpret_cast<const void*>(address); }
 void* to(std::uintptr_t address) { return reinterpret_cast<void*>(address); }

@@ -325,6 +325,52 @@ TEST(ask_gpu_forced, a_row_that_cannot_move_the_problem_is_refused) {
   EXPECT_EQ(choose_for(strided(4, {{100, 1, 3}}), forced("gpu_unaligned_tile_b4_128x64")).row, nullptr);
 }
 
+// lang.cuh of a vendor may lack a word. Each of these rows accepts its problem with the word.
+TEST(ask_gpu_forced, a_row_that_needs_an_absent_word_makes_no_offer) {
+  const auto offered = [](const problem& what, const char* row, const kernels::lang_words& words) {
+    const map::canonical form = map::canonicalize(what, kernels::find(row)->element_bytes);
+    kernels::target on = testing::target_of(usual);
+    on.words = words;
+    const bool computes = !map::only_moves(what);
+    kernels::facts known =
+        kernels::facts_of(form, computes ? kernels::op_of(what.math, what.element_bytes) : kernels::op{});
+    const map::in_place_form places = what.in_place ? map::in_place(form) : map::in_place_form{};
+    if (what.in_place) known.in_place = &places;
+    return planning::choose(known, on, {.kind = kernels::find(row)->kind, .kernel = row}).row != nullptr;
+  };
+  problem in_place = transpose_problem(511, 511, 4);
+  in_place.in_place = true;
+  problem converts = transpose_problem(512, 512, 4);
+  converts.math = {.src = element_type::float32, .dst = element_type::float16};
+  const problem matrix = transpose_problem(512, 512, 4);
+  const struct {
+    problem what;
+    const char* row;
+    bool kernels::lang_words::*word;  // null: it needs none
+  } cases[] = {
+      {matrix, "gpu_tile_b4_64x64_r4_xor", nullptr},
+      {matrix, "gpu_gather_b4", &kernels::lang_words::async_copies},
+      {matrix, "gpu_assemble_b4", &kernels::lang_words::async_copies},
+      {matrix, "gpu_panel_b4", &kernels::lang_words::async_copies},
+      {matrix, "gpu_unaligned_tile_b4_128x64", &kernels::lang_words::async_copies},
+      {transpose_problem(1 << 16, 2, 4), "gpu_interleave_b4_2", &kernels::lang_words::async_copies},
+      {transpose_problem(1 << 16, 16, 4), "gpu_tall_skinny_b4_256x16_r4", &kernels::lang_words::async_copies},
+      {transpose_problem(16, 1 << 16, 4), "gpu_short_wide_b4_16x256_r4", &kernels::lang_words::async_copies},
+      {batched(transpose_problem(16, 16, 4), 999, 256, 256), "gpu_small_b4_many", &kernels::lang_words::async_copies},
+      {in_place, "gpu_swap_b4_unaligned", &kernels::lang_words::async_copies},
+      {converts, "gpu_apply_b4_b2_64x64_r4_xor", &kernels::lang_words::small_floats},
+  };
+  for (const auto& one : cases) {
+    EXPECT_TRUE(offered(one.what, one.row, {})) << one.row;
+    for (bool kernels::lang_words::*word :
+         {&kernels::lang_words::async_copies, &kernels::lang_words::block_flags, &kernels::lang_words::small_floats}) {
+      kernels::lang_words words;
+      words.*word = false;
+      EXPECT_EQ(offered(one.what, one.row, words), word != one.word) << one.row;
+    }
+  }
+}
+
 // Any extents up to 2^40 bytes, far too large for a test to copy.
 TEST(ask_gpu_huge, problems_are_cut_into_blocks_that_a_grid_has) {
   testing::dice roll(40);

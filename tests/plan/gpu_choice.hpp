@@ -21,7 +21,8 @@ struct gpu_wish {
 };
 
 inline kernels::target target_of(const gpu_wish& wanted) {
-  kernels::target on = planning::target_of(90, wanted.multiprocessors, wanted.shared_bytes);
+  kernels::target on =
+      planning::target_of({.arch = 90, .multiprocessors = wanted.multiprocessors, .shared_bytes = wanted.shared_bytes});
   if (wanted.costs != nullptr) on.gpu = wanted.costs;
   return on;
 }

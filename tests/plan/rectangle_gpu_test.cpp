@@ -231,6 +231,14 @@ void carry_out(const gpu_move& move, const std::byte* from, std::byte* to) {
 }
 
 // Runs programs of strips in host memory. Most arrays are smaller than a workspace may be, so their row is forced.
+TEST(gpu_rectangle_list, a_vendor_without_flags_between_blocks_has_no_strips_and_no_cycles) {
+  const map::canonical form = map::canonicalize(placed(transpose_problem(10007, 8009, 4)), 4);
+  kernels::target on = testing::target_of(usual);
+  ASSERT_NE(choose_rectangle(form, map::in_place(form), on, 4, "").kernel, nullptr);
+  on.words.block_flags = false;
+  EXPECT_EQ(choose_rectangle(form, map::in_place(form), on, 4, "").kernel, nullptr);
+}
+
 TEST(gpu_rectangle_list, programs_end_with_the_transposed_matrix) {
   const struct {
     std::int64_t rows, cols, element_bytes;

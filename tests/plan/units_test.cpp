@@ -216,7 +216,10 @@ TEST(units, problems_beyond_any_address_space) {
     }
     EXPECT_EQ(offers(form, {.threads = 16}, usual).size(), 1U);
     EXPECT_EQ(choose(form, {.kernel = "cpu_stream_lines_b1"}, usual).row, nullptr);
-    EXPECT_EQ(choose(kernels::facts_of(form), target_of(90, 132, 227 << 10), {}).row, nullptr);
+    EXPECT_EQ(
+        choose(kernels::facts_of(form), target_of({.arch = 90, .multiprocessors = 132, .shared_bytes = 227 << 10}), {})
+            .row,
+        nullptr);
   }
   EXPECT_TRUE(
       fits_address_space(map::canonicalize(transpose_problem(std::int64_t{1} << 28, std::int64_t{1} << 28, 1))));

@@ -12,8 +12,7 @@
 namespace cornerturn::running {
 namespace {
 
-const gpu::device_info h200 = {
-    .name = "A GPU", .arch = 90, .multiprocessors = 132, .shared_bytes = 227 << 10, .l2_bytes = 50 << 20};
+const kernels::gpu_traits h200 = {.arch = 90, .multiprocessors = 132, .shared_bytes = 227 << 10, .l2_bytes = 50 << 20};
 
 TEST(launch, alignment_is_that_of_index_0) {
   const auto alignment = [](const map::canonical& form, std::uintptr_t src, std::uintptr_t dst) {

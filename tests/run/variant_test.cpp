@@ -15,18 +15,8 @@ problem permuted(std::vector<std::int64_t> extents, std::vector<int> axes, std::
   return permute_problem(extents, axes, element_bytes);
 }
 
-const gpu::device_info h200 = {.name = "A GPU",
-                               .arch = 90,
-                               .multiprocessors = 132,
-                               .shared_bytes = 227 << 10,
-                               .l2_bytes = 50 << 20,
-                               .memory_bytes = std::int64_t{140} << 30};
-const gpu::device_info turing = {.name = "An old GPU",
-                                 .arch = 75,
-                                 .multiprocessors = 40,
-                                 .shared_bytes = 64 << 10,
-                                 .l2_bytes = 4 << 20,
-                                 .memory_bytes = std::int64_t{16} << 30};
+const kernels::gpu_traits h200 = {.arch = 90, .multiprocessors = 132, .shared_bytes = 227 << 10, .l2_bytes = 50 << 20};
+const kernels::gpu_traits turing = {.arch = 75, .multiprocessors = 40, .shared_bytes = 64 << 10, .l2_bytes = 4 << 20};
 
 TEST(variant, has_a_way_for_aligned_pointers_and_one_for_those_of_an_element) {
   const struct {
@@ -62,7 +52,7 @@ TEST(variant, with_math_has_a_way_for_pointers_that_are_multiples_of_their_eleme
 }
 
 TEST(variant, no_choice_wants_more_shared_memory_than_a_block_may_have) {
-  for (const gpu::device_info* on : {&h200, &turing}) {
+  for (const kernels::gpu_traits* on : {&h200, &turing}) {
     for (const std::int64_t element_bytes : testing::element_sizes) {
       for (const problem& what :
            {transpose_problem(4096, 4096, element_bytes), transpose_problem(9999, 7001, element_bytes),

@@ -12,6 +12,7 @@
 
 #include "base/lazy.hpp"
 #include "base/loader.hpp"
+#include "kernels/cuda/lang.cuh"
 #include "kernels/gpu/device.hpp"
 #include "kernels/kernel.hpp"
 
@@ -107,11 +108,17 @@ std::int64_t attribute(int device, cudaDeviceAttr which) {
 
 device_info read(int device) {
   device_info found;
-  found.arch = static_cast<int>(10 * attribute(device, cudaDevAttrComputeCapabilityMajor) +
-                                attribute(device, cudaDevAttrComputeCapabilityMinor));
-  found.multiprocessors = static_cast<int>(attribute(device, cudaDevAttrMultiProcessorCount));
-  found.shared_bytes = attribute(device, cudaDevAttrMaxSharedMemoryPerBlockOptin);
-  found.l2_bytes = attribute(device, cudaDevAttrL2CacheSize);
+  kernels::gpu_traits& traits = found.traits;
+  traits.arch = static_cast<int>(10 * attribute(device, cudaDevAttrComputeCapabilityMajor) +
+                                 attribute(device, cudaDevAttrComputeCapabilityMinor));
+  found.arch = "sm_" + std::to_string(traits.arch);
+  traits.words = has_words;
+  traits.lanes = static_cast<int>(attribute(device, cudaDevAttrWarpSize));
+  traits.multiprocessors = static_cast<int>(attribute(device, cudaDevAttrMultiProcessorCount));
+  traits.registers = static_cast<int>(attribute(device, cudaDevAttrMaxRegistersPerMultiprocessor));
+  traits.shared_bytes = attribute(device, cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  traits.multiprocessor_shared_bytes = attribute(device, cudaDevAttrMaxSharedMemoryPerMultiprocessor);
+  traits.l2_bytes = attribute(device, cudaDevAttrL2CacheSize);
   cudaDeviceProp all{};
   if (cudaGetDeviceProperties(&all, device) == cudaSuccess) {
     found.name = all.name;

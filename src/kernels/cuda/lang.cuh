@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/gpu/policy/limits.hpp"
+#include "kernels/gpu/traits.hpp"
 #include "kernels/gpu/word.hpp"
 
 // The threads of a block, and the minimum blocks on a multiprocessor, which limit registers.
@@ -21,6 +22,9 @@ namespace cornerturn::gpu {
 using std::int32_t;
 using std::int64_t;
 using std::uint32_t;
+
+inline constexpr kernels::lang_words has_words = {.async_copies = true, .block_flags = true, .small_floats = true};
+inline constexpr int warp_lanes = 32, warp_lanes_log2 = 5;
 
 template <int Bytes>
 using word_t = typename word<Bytes, uint2, uint4>::type;

@@ -7,6 +7,8 @@
 #include <span>
 #include <string>
 
+#include "kernels/gpu/traits.hpp"
+
 namespace cornerturn::kernels {
 struct kernel;
 }
@@ -16,10 +18,8 @@ inline constexpr int most_devices = 64;  // of one process
 
 struct device_info {
   std::string name;  // "NVIDIA H200"
-  int arch = 0;      // compute capability: 90 for sm_90
-  int multiprocessors = 0;
-  std::int64_t shared_bytes = 0;  // of a block, at most
-  std::int64_t l2_bytes = 0;
+  std::string arch;  // "sm_90"
+  kernels::gpu_traits traits;
   std::int64_t memory_bytes = 0;
 };
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "kernels/gpu/policy/limits.hpp"
+#include "kernels/gpu/traits.hpp"
 #include "kernels/gpu/word.hpp"
 
 namespace cornerturn::gpu {
@@ -17,16 +18,17 @@ using std::uint32_t;
 
 // Lanes of a wavefront: 64 on GCN and CDNA, 32 on RDNA. RDNA also has a mode of 64 lanes, which HIP does not support.
 #if defined(__GFX8__) || defined(__GFX9__)
-inline constexpr int wavefront_lanes = 64;
+inline constexpr int warp_lanes = 64, warp_lanes_log2 = 6;
 #else
-inline constexpr int wavefront_lanes = 32;
+inline constexpr int warp_lanes = 32, warp_lanes_log2 = 5;
 #endif
+inline constexpr kernels::lang_words has_words = {.async_copies = false, .block_flags = false, .small_floats = false};
 
 // CUDA's second launch bound counts blocks per multiprocessor. HIP's counts wavefronts per execution unit, a SIMD. A
 // compute unit of CDNA and a workgroup processor of RDNA have four SIMDs. HIP 5's porting guide divides the threads by
 // 32 only: that formula requests 64 wavefronts per SIMD of CDNA for 2048 threads, and 8 fit.
 constexpr int wavefronts_of_simd(int threads, int blocks) {
-  const int lanes_of_unit = 4 * wavefront_lanes;
+  const int lanes_of_unit = 4 * warp_lanes;
   return (threads * blocks + lanes_of_unit - 1) / lanes_of_unit;
 }
 

@@ -150,6 +150,11 @@ void fill_integers(arithmetic_args& made, const kernels::op& math) noexcept {
   made.highest = highest ^ made.bias;
 }
 
+bool is_small_float(element_type type) noexcept {
+  using enum element_type;
+  return type == float16 || type == bfloat16 || type == float8_e4m3 || type == float8_e5m2;
+}
+
 }  // namespace
 
 arithmetic_args arithmetic_of(const kernels::op& math) noexcept {
@@ -186,6 +191,8 @@ bool offers::apply(const kernels::facts& known, const kernels::target& on, const
   if (row.element_bytes != form.word_bytes || row.shared_bytes > on.shared_bytes) return false;
   const bool any = kernels::is_variant(row, "_any"), unaligned = kernels::is_variant(row, "_unaligned");
   if (!any && row.dst_element_bytes != form.dst_word_bytes) return false;
+  if (unaligned && !on.words.async_copies) return false;
+  if ((is_small_float(math.src) || is_small_float(math.dst)) && !on.words.small_floats) return false;
   auto& args = made.emplace<apply_args>();
   made.blocks = 0;
   made.shared_bytes = 0;

@@ -56,13 +56,13 @@ struct lane_turns {
 struct lane_starts {
   int count = 0;
   std::array<int, max_box_axes> axes{};
-  std::array<std::array<std::int32_t, 32>, max_box_axes> index;  // (axis, lane)
+  std::array<std::array<std::int32_t, kernels::most_lanes>, max_box_axes> index;  // (axis, lane)
 };
 
 class layout {
  public:
-  layout(const box_axes& axes, int words, bool fused) noexcept
-      : axes_(axes), form_(axes.form()), word_(form_.word_bytes), words_(words), fused_(fused) {}
+  layout(const box_axes& axes, int words, bool fused, int lanes) noexcept
+      : axes_(axes), form_(axes.form()), word_(form_.word_bytes), words_(words), fused_(fused), lanes_(lanes) {}
 
   [[nodiscard]] assemble_box make(std::int64_t most_shared_bytes) noexcept;
 
@@ -89,6 +89,7 @@ class layout {
   std::int64_t word_;
   int words_;
   bool fused_;
+  int lanes_;                        // of a warp
   box_walk src_{&axis::src_stride};  // all axes of the box, the axes of a run first
   box_walk dst_{&axis::dst_stride};  // all axes of the box, the axes of a line first
   int cut_run_ = -1, cut_line_ = -1;
@@ -140,7 +141,7 @@ lane_starts layout::starts_of(int lanes_log2, lane_turns turns) const noexcept {
   };
   const int element = static_cast<int>(word_) * std::max(words_, 1);
   const auto of_line = static_cast<int>(axes_.elements(axes_.line()) / std::max(words_, 1));
-  for (int lane = 0; lane < 32; ++lane) {
+  for (int lane = 0; lane < lanes_; ++lane) {
     split(lane >> lanes_log2, line_axes - skipped, made.count, lane);
     std::int64_t misaligned = 0;
     for (int i = line_axes - skipped; i < made.count; ++i) {
@@ -161,15 +162,15 @@ double layout::conflicts_of(const smem_strides& strides, const lane_starts& star
   const int group = word_ == 16 ? 8 : word_ == 8 ? 16 : 32;  // lanes that are served at once
   const int cell_log2 = word_ == 16 ? 4 : word_ == 8 ? 3 : 2;
   const std::int32_t mask = swizzle == 0 ? 0 : swizzled_bits;
-  std::array<std::int32_t, 32> cells{};
+  std::array<std::int32_t, kernels::most_lanes> cells{};
   for (int i = 0; i < starts.count; ++i) {
     const auto stride = static_cast<std::int32_t>(strides[starts.axes[i]]);
-    for (int lane = 0; lane < 32; ++lane) cells[lane] += starts.index[i][lane] * stride;
+    for (int lane = 0; lane < lanes_; ++lane) cells[lane] += starts.index[i][lane] * stride;
   }
   for (std::int32_t& cell : cells) cell = (cell ^ (cell >> swizzle & mask)) >> cell_log2;
   int all = 0, loads = 0;
-  const double most_in_all = most * (32 / group);
-  for (int first = 0; first < 32; first += group, ++loads) {
+  const double most_in_all = most * (lanes_ / group);
+  for (int first = 0; first < lanes_; first += group, ++loads) {
     std::array<std::uint8_t, 32> depth{};  // different cells of each bank
     std::array<std::array<std::int32_t, 32>, 32> seen;
     int worst = 1;
@@ -224,9 +225,9 @@ int layout::choose_pitch(assemble_box& made, smem_strides& strides) const noexce
       const auto lanes = std::int64_t{1} << along;
       const double used =
           static_cast<double>(chunks * lines) /
-          static_cast<double>(ceil_div(chunks, lanes) * lanes * ceil_div(lines, 32 / lanes) * (32 / lanes));
+          static_cast<double>(ceil_div(chunks, lanes) * lanes * ceil_div(lines, lanes_ / lanes) * (lanes_ / lanes));
       const auto cost_of = [&](double conflicts, int pad) {
-        return (loads * conflicts + stored_line_cost * static_cast<double>(32 / lanes) + other_cost + more) / used +
+        return (loads * conflicts + stored_line_cost * static_cast<double>(lanes_ / lanes) + other_cost + more) / used +
                0.1 * pad;
       };
       if (cost_of(1, 0) >= best) continue;
@@ -408,11 +409,12 @@ assemble_box layout::make(std::int64_t most_shared_bytes) noexcept {
   };
   if (halo_ > 0 && made.line_bytes % 32 == 0) args.whole_groups = groups(made.line_bytes / 16);
   args.edge_groups = groups(ceil_div(made.line_bytes + 31, 16) + 1);
-  const std::int64_t stacks = ceil_div(std::int64_t{args.most_lines}, 32 >> args.line_lanes);
+  const std::int64_t stacks = ceil_div(std::int64_t{args.most_lines}, lanes_ >> args.line_lanes);
   const std::int64_t usual = args.whole_groups > 0 ? args.whole_groups : args.edge_groups;
   std::int64_t fewest = INT64_MAX;
-  for (int warps = 0; warps <= 3; ++warps) {
-    const std::int64_t steps = ceil_div(stacks, 8 >> warps) * ceil_div(usual, std::int64_t{1} << warps);
+  const int all_warps = assemble_threads / lanes_;
+  for (int warps = 0; all_warps >> warps > 0; ++warps) {
+    const std::int64_t steps = ceil_div(stacks, all_warps >> warps) * ceil_div(usual, std::int64_t{1} << warps);
     if (steps < fewest) fewest = steps, args.stack_warps = warps;
   }
   args.tables = made.shared_bytes;
@@ -440,22 +442,23 @@ assemble_box layout::make(std::int64_t most_shared_bytes) noexcept {
 }  // namespace
 
 assemble_box cut_for_assembly(const map::canonical& form, int words, bool fused, std::int64_t most_shared_bytes,
-                              const device_costs& costs) noexcept {
+                              const kernels::target& on) noexcept {
+  const device_costs& costs = *on.gpu;
   const std::int64_t word = form.word_bytes;
   // Boxes of 24 KiB are faster than 32 KiB if elements are few instructions: words of 4 bytes 0.916 and 0.906 of a copy,
   // of 8 bytes 0.938 and 0.927 (H200, 2026-11-23).
   const std::int64_t most = words == 1 && word >= 4 ? costs.assemble_bytes * 3 / 4 : costs.assemble_bytes;
   const std::int64_t all = map::words(form) * word;
-  const std::int64_t share = std::clamp(all / (boxes_at_once * costs.multiprocessors), least_box_bytes, most);
+  const std::int64_t share = std::clamp(all / (boxes_at_once * costs.device.multiprocessors), least_box_bytes, most);
   const auto cut = [&](std::int64_t run_side, std::int64_t line_side) {
     assemble_box made;
     for (std::int64_t bytes = share; bytes >= 64 * word; bytes /= 2) {
       box_axes axes(form, bytes / word);
       axes.grow(std::max<std::int64_t>(1, run_side / word), std::max<std::int64_t>(1, line_side / word));
       axes.even_out();
-      made = layout(axes, words, fused).make(most_shared_bytes);
+      made = layout(axes, words, fused, on.lanes).make(most_shared_bytes);
       if (axes.lengthen_line(most_short_line_bytes / word)) {
-        const assemble_box longer = layout(axes, words, fused).make(most_shared_bytes);
+        const assemble_box longer = layout(axes, words, fused, on.lanes).make(most_shared_bytes);
         if (longer.blocks > 0 && (made.blocks == 0 || longer.cost < made.cost)) made = longer;
       }
       if (!made.is_too_large) break;  // the padding of many short runs may not fit

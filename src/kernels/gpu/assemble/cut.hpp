@@ -24,6 +24,6 @@ struct assemble_box {
 
 // words: of an element, 1 or 3; 0: an element is a run of at least 16 bytes. fused: some list has several axes, or none has.
 [[nodiscard]] assemble_box cut_for_assembly(const map::canonical& form, int words, bool fused,
-                                            std::int64_t most_shared_bytes, const device_costs& costs) noexcept;
+                                            std::int64_t most_shared_bytes, const kernels::target& on) noexcept;
 
 }  // namespace cornerturn::gpu

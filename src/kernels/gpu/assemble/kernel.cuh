@@ -201,13 +201,13 @@ GPU_INLINE void write_lines(const assemble_args& args, const assemble_tables& ta
   using line_type = stored_line<Whole>;
   constexpr std::bool_constant<Fused> fused{};
   const int32_t lines = box.of(args.line_count);
-  const auto thread = static_cast<int32_t>(thread_index());
-  const int32_t lane = thread & 31, warp = thread >> 5;
+  const auto lane = static_cast<int32_t>(thread_index() % warp_lanes);
+  const auto warp = static_cast<int32_t>(thread_index() / warp_lanes);
   const int32_t first_chunk =
       ((warp & (1 << args.stack_warps) - 1) << args.line_lanes) + (lane & (1 << args.line_lanes) - 1);
   const int32_t step = 16 << args.line_lanes + args.stack_warps;
   const int32_t line_step = assemble_threads >> args.line_lanes + args.stack_warps;
-  int32_t line = (warp >> args.stack_warps << 5 - args.line_lanes) + (lane >> args.line_lanes);
+  int32_t line = (warp >> args.stack_warps << warp_lanes_log2 - args.line_lanes) + (lane >> args.line_lanes);
   for (; line < lines; line += line_step) {
     const line_type here(args, tables, box, dst, phase, line, fused);
     int32_t start = here.first, stop = here.last;
@@ -270,7 +270,7 @@ GPU_INLINE void assemble_box(const assemble_args& args) {
   };
   if constexpr (Elements::turned) {
     if (args.turn_mask != 0) {
-      const uint32_t turn = (thread_index() & 31) * 4 >> args.turn_shift & static_cast<uint32_t>(args.turn_mask);
+      const uint32_t turn = thread_index() % warp_lanes * 4 >> args.turn_shift & static_cast<uint32_t>(args.turn_mask);
       return write(typename Elements::template gather<uint32_t>(args, tables, box, turn));
     }
   }

@@ -23,13 +23,13 @@ bool offers::assemble(const kernels::facts& known, const kernels::target& on, co
   if (form.empty || (row.element_bytes != form.word_bytes && row.element_bytes != 1)) return false;
   const bool runs = kernels::is_variant(row, "_runs");
   if (runs ? known.src_unit_axis != known.dst_unit_axis : row.element_bytes != form.word_bytes) return false;
-  if (known.src_unit() == nullptr || known.dst_unit() == nullptr) return false;
+  if (known.src_unit() == nullptr || known.dst_unit() == nullptr || !on.words.async_copies) return false;
   for (int k = 0; k < form.rank; ++k) {
     if (form.axes[k].src_stride <= 0 || form.axes[k].dst_stride <= 0) return false;
   }
   const bool triples = has_triples(form), fused = kernels::is_variant(row, "_fused");
   if (!runs && triples != kernels::is_variant(row, fused ? "x3_fused" : "x3")) return false;
-  const assemble_box cut = cut_for_assembly(form, runs ? 0 : triples ? 3 : 1, runs || fused, on.shared_bytes, *on.gpu);
+  const assemble_box cut = cut_for_assembly(form, runs ? 0 : triples ? 3 : 1, runs || fused, on.shared_bytes, on);
   if (cut.blocks == 0) return false;
   made.emplace<assemble_args>() = cut.args;
   made.blocks = cut.blocks;

@@ -19,7 +19,7 @@ constexpr int walkers_per_multiprocessor = 32;  // blocks that fit a multiproces
 bool offers::cycles(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
                     kernels::offer& made) noexcept {
   const cycles_steps* const steps = known.cycles;
-  if (steps == nullptr) return false;
+  if (steps == nullptr || !on.words.block_flags) return false;
   const std::int64_t part_bytes = std::int64_t{row.tile_cols} * row.element_bytes;
   const std::int64_t item = steps->items.item_bytes;
   const std::int64_t most = part_bytes - realigned_bytes;

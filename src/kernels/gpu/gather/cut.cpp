@@ -16,7 +16,8 @@ using base::magnitude;
 
 class cutter {
  public:
-  cutter(const box_axes& axes, int alignment) noexcept : axes_(axes), form_(axes.form()), alignment_(alignment) {}
+  cutter(const box_axes& axes, int alignment, int lanes) noexcept
+      : axes_(axes), form_(axes.form()), alignment_(alignment), lanes_(lanes) {}
 
   box finish(std::int64_t most_shared_bytes) const noexcept;
 
@@ -37,6 +38,7 @@ class cutter {
   const box_axes& axes_;
   const map::canonical& form_;
   int alignment_;  // of the addresses of index 0, in bytes
+  int lanes_;      // of a warp
 };
 
 // Runs of narrow elements may be cut into rows of whole words, with padding after each row.
@@ -120,14 +122,16 @@ box cutter::lay_out(int row_axes, std::int64_t most_shared_bytes, int& conflicts
   };
   // Lanes along one line of bytes would use a quarter of the banks, and of two-byte elements a half. So some lanes go
   // across lines, whose elements are neighbours in one word of shared memory.
-  args.line_lanes = lanes_along(per_lane(line_words), args.lines, packed ? (word == 1 ? 3 : 4) : 5);
+  const int warp_log2 = std::countr_zero(static_cast<unsigned>(lanes_));
+  args.line_lanes =
+      lanes_along(per_lane(line_words), args.lines, warp_log2 - (packed ? (word == 1 ? 2 : 1) : 0), warp_log2);
   std::array<bool, max_gather_axes> counts_rows{};
   for (int i = 0; i < dst.count; ++i) counts_rows[i] = by_row[dst.axes[i]] > 0;
   const std::int64_t run_bytes = args.run_elements * word;
   const bool whole_rows = row_axes == run.count;
-  conflicts =
-      choose_pitch(args, static_cast<int>(word), row_bytes, counts_rows,
-                   equally_misaligned && whole_rows && args.run_is_contiguous != 0 && word < 16 && run_bytes >= 64);
+  conflicts = choose_pitch(
+      args, static_cast<int>(word), row_bytes, counts_rows,
+      equally_misaligned && whole_rows && args.run_is_contiguous != 0 && word < 16 && run_bytes >= 64, lanes_);
   for (int i = 0; i < dst.count; ++i) {
     gather_axis& axis = args.dst_axes[i];
     if (counts_rows[i]) axis.smem_stride *= args.pitch;
@@ -141,7 +145,7 @@ box cutter::lay_out(int row_axes, std::int64_t most_shared_bytes, int& conflicts
   const std::int64_t run_words = args.in_chunks != 0           ? ceil_div(run_bytes + 16 - word, 16)
                                  : args.run_is_contiguous == 0 ? args.run_elements
                                                                : ceil_div(run_bytes, std::max<std::int64_t>(word, 4));
-  args.run_lanes = lanes_along(per_lane(run_words), args.runs, 5);
+  args.run_lanes = lanes_along(per_lane(run_words), args.runs, warp_log2, warp_log2);
   const auto chunks = [](std::int64_t words, int lanes) {
     return map::fast_divisor(static_cast<std::uint32_t>(ceil_div(words, std::int64_t{gather_steps} << lanes)));
   };
@@ -162,14 +166,15 @@ box cutter::lay_out(int row_axes, std::int64_t most_shared_bytes, int& conflicts
   for (int i = 0; i < src.count; ++i) args.reversed |= args.src_axes[i].from_end;
   for (int i = 0; i < dst.count; ++i) args.reversed |= args.dst_axes[i].from_end | args.dst_axes[i].opposite;
 
-  // A piece is all but the last axis of a line, and enough indices of the last axis for 32 entries and whole words of
+  // A piece is all but the last axis of a line, and enough indices of the last axis for an entry of each lane and whole words of
   // dst. A line that is one piece may end within a word.
   const std::int64_t of_word = packed ? 4 / word : 1;
   if (line.count > 0) {
     const gather_axis& last = args.dst_axes[line.count - 1];
     const std::int64_t each = args.line_elements / last.tile.divisor;
     const std::int64_t step = of_word / std::gcd(each, of_word);
-    const std::int64_t indices = std::min<std::int64_t>(last.tile.divisor, ceil_div(32 * of_word, each * step) * step);
+    const std::int64_t indices =
+        std::min<std::int64_t>(last.tile.divisor, ceil_div(lanes_ * of_word, each * step) * step);
     args.piece = map::fast_divisor(static_cast<std::uint32_t>(ceil_div(each * indices, of_word)));
     args.piece_smem_stride = static_cast<std::int32_t>(indices * last.smem_stride);
     args.piece_dst_stride = indices * last.dst_stride_bytes;
@@ -220,15 +225,15 @@ box cutter::lay_out(int row_axes, std::int64_t most_shared_bytes, int& conflicts
 }  // namespace
 
 box cut_box(const map::canonical& form, std::int64_t most_shared_bytes, int alignment,
-            const device_costs& costs) noexcept {
+            const kernels::target& on) noexcept {
   const std::int64_t word = form.word_bytes;
   const int size = word == 1 ? 0 : word == 2 ? 1 : word == 4 ? 2 : word == 8 ? 3 : 4;
   box made;
   // The tables of many short runs may not fit beside the box. Then a smaller box is cut.
-  for (std::int64_t bytes = costs.gather_bytes[size]; bytes >= 64 * word; bytes /= 2) {
+  for (std::int64_t bytes = on.gpu->gather_bytes[size]; bytes >= 64 * word; bytes /= 2) {
     box_axes axes(form, bytes / word);
-    axes.grow(std::max<std::int64_t>(1, costs.side_bytes / word));
-    made = cutter(axes, alignment).finish(most_shared_bytes);
+    axes.grow(std::max<std::int64_t>(1, on.gpu->side_bytes / word));
+    made = cutter(axes, alignment, on.lanes).finish(most_shared_bytes);
     if (made.blocks > 0) return made;
   }
   return made;

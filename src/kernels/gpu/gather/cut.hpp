@@ -18,6 +18,6 @@ struct box {
 
 // alignment: of the addresses of index 0 on both sides, in bytes
 [[nodiscard]] box cut_box(const map::canonical& form, std::int64_t most_shared_bytes, int alignment,
-                          const device_costs& costs) noexcept;
+                          const kernels::target& on) noexcept;
 
 }  // namespace cornerturn::gpu

@@ -23,15 +23,15 @@ struct task {
 };
 
 GPU_INLINE task find_task(int32_t number, int32_t lanes, const map::fast_divisor& chunks) {
-  const auto lane = static_cast<int32_t>(thread_index()) & 31;
+  const auto lane = static_cast<int32_t>(thread_index() % warp_lanes);
   const auto stack = static_cast<int32_t>(chunks.quotient(number));
   const int32_t chunk = number - stack * static_cast<int32_t>(chunks.divisor);
-  return {(stack << 5 - lanes) + (lane >> lanes), chunk * (gather_steps << lanes) + (lane & (1 << lanes) - 1),
-          1 << lanes};
+  return {(stack << warp_lanes_log2 - lanes) + (lane >> lanes),
+          chunk * (gather_steps << lanes) + (lane & (1 << lanes) - 1), 1 << lanes};
 }
 
 GPU_INLINE int32_t tasks(int32_t lines, int32_t lanes, const map::fast_divisor& chunks) {
-  return (lines + (31 >> lanes) >> 5 - lanes) * static_cast<int32_t>(chunks.divisor);
+  return (lines + (warp_lanes - 1 >> lanes) >> warp_lanes_log2 - lanes) * static_cast<int32_t>(chunks.divisor);
 }
 
 // 2. Copies up to gather_steps chunks of 16 bytes, `step` bytes apart, of the next `left` bytes. A chunk that extends
@@ -61,7 +61,7 @@ GPU_INLINE void fetch_runs(const gather_args& args, const Items& items, const ga
                            const unsigned char* src, int32_t shift, int32_t runs, int32_t elements) {
   unsigned char* const box = shared_memory();
   const int32_t all = tasks(runs, args.run_lanes, args.run_chunks);
-  for (auto i = static_cast<int32_t>(thread_index() >> 5); i < all; i += gather_threads / 32) {
+  for (auto i = static_cast<int32_t>(thread_index() / warp_lanes); i < all; i += gather_threads / warp_lanes) {
     const task mine = find_task(i, args.run_lanes, args.run_chunks);
     if (mine.line >= runs) continue;
     const unsigned char* const start = src + at.run_src[mine.line];
@@ -105,7 +105,7 @@ GPU_INLINE void write_lines(const gather_args& args, const gather_tables& at, un
                             int32_t elements) {
   const auto size = static_cast<int32_t>(args.piece.divisor);
   const int32_t all = tasks(lines, args.line_lanes, args.line_chunks);
-  for (auto i = static_cast<int32_t>(thread_index() >> 5); i < all; i += gather_threads / 32) {
+  for (auto i = static_cast<int32_t>(thread_index() / warp_lanes); i < all; i += gather_threads / warp_lanes) {
     const task mine = find_task(i, args.line_lanes, args.line_chunks);
     if (mine.line >= lines) continue;
     unsigned char* const start = dst + at.line_dst[mine.line];

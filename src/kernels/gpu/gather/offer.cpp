@@ -22,9 +22,9 @@ device_costs for_all_multiprocessors(const kernels::facts& known, const kernels:
 }
 
 // Words, used or not, of all lanes that walk `lines` lines: kernel.cuh has the walk.
-double slots_of(std::int64_t lines, std::int32_t lanes_log2, const map::fast_divisor& chunks) noexcept {
-  const std::int64_t across = base::ceil_div(lines, 32 >> lanes_log2);
-  return static_cast<double>(across * chunks.divisor * gather_steps * 32);
+double slots_of(std::int64_t lines, std::int32_t lanes_log2, const map::fast_divisor& chunks, int lanes) noexcept {
+  const std::int64_t across = base::ceil_div(lines, lanes >> lanes_log2);
+  return static_cast<double>(across * chunks.divisor * gather_steps * lanes);
 }
 
 // The waste of elements that are apart, beside their sectors, which predict() knows (H100, 2026-11-27).
@@ -32,7 +32,7 @@ constexpr double waste_apart = 1.5;
 
 // DRAM: sectors at the ends of runs and lines. Requests: words of the lanes that walk runs, for each 4 bytes. Shared:
 // words of the lanes that walk lines, times their bank conflicts. Issue: entries of the address tables.
-counts count(const kernels::facts& known, const box& cut) noexcept {
+counts count(const kernels::facts& known, const box& cut, int lanes) noexcept {
   const gather_args& args = cut.args;
   const std::int64_t word = known.form.word_bytes;
   double part = 1;  // of a box that is within the extents, on average
@@ -53,8 +53,8 @@ counts count(const kernels::facts& known, const box& cut) noexcept {
                          static_cast<double>(args.lines) * (args.dst_rank - args.line_axes) +
                          static_cast<double>(args.smem_entries) * args.line_axes;
   return {.dram = src_waste + 2 * dst_waste,
-          .requests = slots_of(args.runs, args.run_lanes, args.run_chunks) / words,
-          .shared = slots_of(args.lines, args.line_lanes, args.line_chunks) * cut.conflicts / words,
+          .requests = slots_of(args.runs, args.run_lanes, args.run_chunks, lanes) / words,
+          .shared = slots_of(args.lines, args.line_lanes, args.line_chunks, lanes) * cut.conflicts / words,
           .issue = entries / words};
 }
 
@@ -64,14 +64,17 @@ bool offers::gather(const kernels::facts& known, const kernels::target& on, cons
                     kernels::offer& made) noexcept {
   if (known.form.empty || row.kind != kernels::row_kind::move || row.element_bytes != known.form.word_bytes)
     return false;
-  if (known.form.rank == 0) return false;
-  const box cut = cut_box(known.form, on.shared_bytes, known.alignment, for_all_multiprocessors(known, on));
+  if (known.form.rank == 0 || !on.words.async_copies) return false;
+  const device_costs costs = for_all_multiprocessors(known, on);
+  kernels::target here = on;
+  here.gpu = &costs;
+  const box cut = cut_box(known.form, on.shared_bytes, known.alignment, here);
   if (cut.blocks == 0) return false;
   made.emplace<gather_args>() = cut.args;
   made.blocks = cut.blocks;
   made.shared_bytes = cut.shared_bytes;
   made.reason = "runs of src are gathered into lines of dst in shared memory, for any axes and any alignment";
-  predict(known, on, row, count(known, cut), made);
+  predict(known, on, row, count(known, cut, on.lanes), made);
   return true;
 }
 

@@ -4,34 +4,35 @@
 #include <bit>
 
 #include "base/checked.hpp"
+#include "kernels/gpu/traits.hpp"
 
 namespace cornerturn::gpu {
 
 using base::ceil_div;
 using base::magnitude;
 
-int lanes_along(std::int64_t words, std::int64_t lines, int most) noexcept {
+int lanes_along(std::int64_t words, std::int64_t lines, int most, int warp_log2) noexcept {
   int along = 0;
   while (along < most && (1 << along) < words) ++along;
-  while (along < 5 && lines < 1 << (5 - along)) ++along;
+  while (along < warp_log2 && lines < 1 << (warp_log2 - along)) ++along;
   return along;
 }
 
 int choose_pitch(gather_args& args, int word, int row_bytes, const std::array<bool, max_gather_axes>& by_row,
-                 bool chunks) noexcept {
+                 bool chunks, int warp_lanes) noexcept {
   const int packed = word < 4 && args.line_is_contiguous != 0 ? 4 / word : 1;
   const int along = args.line_lanes;
   struct at {
     std::int64_t row = 0;
     std::int64_t byte = 0;  // in the row
   };
-  std::array<at, 32> lanes{};
-  for (int lane = 0; lane < 32; ++lane) {
+  std::array<at, kernels::most_lanes> lanes{};
+  for (int lane = 0; lane < warp_lanes; ++lane) {
     auto element = static_cast<std::uint32_t>(std::min((lane & ((1 << along) - 1)) * packed, args.line_elements - 1));
     auto line = static_cast<std::uint32_t>(std::min(lane >> along, args.lines - 1));
     for (int k = 0; k < args.dst_rank; ++k) {
       std::uint32_t& rest = k < args.line_axes ? element : line;
-      if (rest == 0) continue;  // true for most axes, because a warp has only 32 lanes
+      if (rest == 0) continue;  // true for most axes, because a warp has few lanes
       const std::uint32_t index = rest % args.dst_axes[k].tile.divisor;
       rest /= args.dst_axes[k].tile.divisor;
       const std::int64_t stride = magnitude(args.dst_axes[k].smem_stride);
@@ -47,7 +48,7 @@ int choose_pitch(gather_args& args, int word, int row_bytes, const std::array<bo
         if (best == 1 && (args.in_chunks != 0 || !in_chunks)) return;
         const int pitch = dense + pad * unit;
         int worst = 0;
-        for (int first = 0; first < 32; first += group) {
+        for (int first = 0; first < warp_lanes; first += group) {
           std::array<int, 32> depth{};
           std::array<std::int64_t, 32> seen{};
           for (int lane = first; lane < first + group; ++lane) {

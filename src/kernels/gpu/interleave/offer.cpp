@@ -17,7 +17,7 @@ bool offers::interleave(const kernels::facts& known, const kernels::target& on, 
                         kernels::offer& made) noexcept {
   const map::canonical& form = known.form;
   const std::int64_t word = form.word_bytes;
-  if (row.element_bytes != word || row.shared_bytes > on.shared_bytes) return false;
+  if (row.element_bytes != word || row.shared_bytes > on.shared_bytes || !on.words.async_copies) return false;
   const bool split = row.tile_rows > row.tile_cols;  // src has the structures
   const bool unaligned = kernels::is_variant(row, "_unaligned");
   const auto structures = split ? &axis::src_stride : &axis::dst_stride;

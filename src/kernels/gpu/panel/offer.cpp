@@ -30,6 +30,7 @@ bool offers::panel(const kernels::facts& known, const kernels::target& on, const
                    kernels::offer& made) noexcept {
   const map::canonical& form = known.form;
   if (row.kind != kernels::row_kind::move || row.element_bytes != form.word_bytes) return false;
+  if (!on.words.async_copies) return false;
   panel_matrix matrix;
   if (on.shared_bytes < most_panel_bytes || !is_of_panels(form, matrix)) return false;
   const panel_args args = fill_panels(form, matrix, made.blocks);

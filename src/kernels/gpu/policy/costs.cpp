@@ -13,14 +13,17 @@ namespace {
 constexpr device_costs table[] = {
     {.name = "H200",
      .arch = 0,
-     .device_arch = 90,
-     .multiprocessors = 132,
-     .shared_bytes = 232448,
+     .device_arch = "sm_90",
+     .device = {.arch = 90,
+                .multiprocessors = 132,
+                .shared_bytes = 232448,
+                .multiprocessor_shared_bytes = 233472,
+                .l2_bytes = 60 << 20,
+                .copy_bytes_per_us = 4.27e6},
      .side_bytes = 256,
      .gather_bytes = {32768, 32768, 32768, 16384, 16384},
      .assemble_bytes = 32768,
      .piece_words = 1024,
-     .copy_bytes_per_us = 4.27e6,
      .launch_us = 1.0,
      .copy_block_us = 0.8,
      .block_us = 1.5,
@@ -34,16 +37,13 @@ constexpr device_costs table[] = {
 std::span<const device_costs> all_costs() noexcept { return table; }
 
 device_info info_of(const device_costs& row) {
-  return {.name = row.name,
-          .arch = row.device_arch,
-          .multiprocessors = row.multiprocessors,
-          .shared_bytes = row.shared_bytes};
+  return {.name = row.name, .arch = row.device_arch, .traits = row.device};
 }
 
-const device_costs& costs_for(int arch) noexcept {
+const device_costs& costs_for(const kernels::gpu_traits& device) noexcept {
   const device_costs* best = &table[0];
   for (const device_costs& row : table) {
-    if (row.arch <= arch) best = &row;
+    if (row.device.vendor == device.vendor && row.arch <= device.arch) best = &row;
   }
   return *best;
 }
@@ -186,7 +186,7 @@ void predict(const kernels::facts& known, const kernels::target& on, const kerne
   if (row.kind == kernels::row_kind::move && known.bytes <= on.gpu->cached_bytes) {
     return predict_cached(known, *on.gpu, constants_of_rows().cached[index], parts, idle, made);
   }
-  const double copy_us = 2 * static_cast<double>(known.bytes) / on.gpu->copy_bytes_per_us;
+  const double copy_us = 2 * static_cast<double>(known.bytes) / on.copy_bytes_per_us;
   const double latency_us = on.gpu->launch_us + (made.shared_bytes > 0 ? on.gpu->block_us : on.gpu->copy_block_us);
   const double us = latency_us + copy_us * made.time * idle;
   if (copy_us * made.time * (idle - 1) + latency_us > us / 2) made.binds = kernels::bound::latency;

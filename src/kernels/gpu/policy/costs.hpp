@@ -11,11 +11,10 @@
 namespace cornerturn::gpu {
 
 struct device_costs {
-  const char* name;           // of the table's row; explain() prints it
-  int arch;                   // the lowest compute capability that uses it: 90 for sm_90
-  int device_arch;            // the compute capability of the device itself
-  int multiprocessors;        // of a target that is not a device of this machine
-  std::int64_t shared_bytes;  // of a block, at most
+  const char* name;         // of the table's row; explain() prints it
+  int arch;                 // the lowest arch of its vendor that uses it
+  const char* device_arch;  // "sm_90": of the device itself
+  kernels::gpu_traits device;
 
   // Geometry.
   std::int64_t side_bytes;       // of a run and of a line of a gather box
@@ -24,10 +23,9 @@ struct device_costs {
   std::int64_t piece_words;      // of one run that a block copies, at most
 
   // Time.
-  double copy_bytes_per_us;  // of both sides
-  double launch_us;          // of an empty launch
-  double copy_block_us;      // of one block of a copy, alone
-  double block_us;           // of one block that goes through shared memory, alone
+  double launch_us;      // of an empty launch
+  double copy_block_us;  // of one block of a copy, alone
+  double block_us;       // of one block that goes through shared memory, alone
 
   // A problem of at most so many bytes a side stays in L2: its data are there before the call, and after it.
   std::int64_t cached_bytes;
@@ -35,8 +33,8 @@ struct device_costs {
   double cached_copy_us;       // of a copy of no bytes
 };
 
-// The row of the table for a device: the last one whose arch it reaches.
-[[nodiscard]] const device_costs& costs_for(int arch) noexcept;
+// The row of the table for a device: the last one of its vendor whose arch it reaches, else the first one.
+[[nodiscard]] const device_costs& costs_for(const kernels::gpu_traits& device) noexcept;
 [[nodiscard]] std::span<const device_costs> all_costs() noexcept;
 
 // Returns the device that the row describes

@@ -47,7 +47,7 @@ bool offer_unaligned(const kernels::facts& known, const kernels::target& on, con
 bool offers::short_wide(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
                         kernels::offer& made) noexcept {
   if (known.axes() == nullptr || known.alignment != 16 || row.element_bytes != known.form.word_bytes) return false;
-  if (row.shared_bytes > on.shared_bytes) return false;
+  if (row.shared_bytes > on.shared_bytes || !on.words.async_copies) return false;
   return kernels::is_variant(row, "_unaligned") ? offer_unaligned(known, on, row, made)
                                                 : offer_aligned(known, on, row, made);
 }

@@ -170,7 +170,7 @@ bool offers::small(const kernels::facts& known, const kernels::target& on, const
   if (known.axes() == nullptr || row.element_bytes != known.form.word_bytes) return false;
   if (row.shared_bytes > on.shared_bytes || row.kind != kernels::row_kind::move) return false;
   if (!kernels::is_variant(row, "_many")) return offer_tiles(known, on, row, made);
-  return known.alignment == 16 && offer_many(known, on, row, made);
+  return known.alignment == 16 && on.words.async_copies && offer_many(known, on, row, made);
 }
 
 std::string descriptions::small(const kernels::offer& made) {

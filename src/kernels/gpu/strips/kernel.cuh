@@ -26,11 +26,11 @@ struct wait_for_readers {
   GPU_INLINE void operator()() const {
     const uint32_t band = args.band_blocks.quotient(strip_block(args));
     if (thread_index() == 0) raise_flag(args.flags + band);
-    if (thread_index() < 32 && here.left[1] > 0) {
+    if (thread_index() < warp_lanes && here.left[1] > 0) {
       const int64_t begin = args.blocks.extent[0] - here.left[0];
       const int64_t width = here.left[0] < args.blocks.tile[0] ? here.left[0] : args.blocks.tile[0];
       const flag_range before = flags_before(args, args.bands.quotient(band), begin, begin + width);
-      for (int64_t flag = before.first + thread_index(); flag <= before.last; flag += 32) {
+      for (int64_t flag = before.first + thread_index(); flag <= before.last; flag += warp_lanes) {
         wait_for_flag(args.flags + flag, args.band_blocks.divisor);
       }
     }

@@ -94,7 +94,8 @@ bool offers::strips(const kernels::facts& known, const kernels::target& on, cons
   if (steps == nullptr || axes == nullptr || row.element_bytes != known.form.word_bytes) return false;
   const bool unaligned = kernels::is_variant(row, "_unaligned");
   if (!unaligned && (known.alignment != 16 || !axes->aligned())) return false;
-  if (row.shared_bytes > on.shared_bytes) return false;
+  if (row.shared_bytes > on.shared_bytes || !on.words.block_flags) return false;
+  if (unaligned && !on.words.async_copies) return false;
   const double filled = fill(axes->cols.total, row.tile_cols) * fill(axes->rows.total, row.tile_rows);
   if (filled < (unaligned ? least_filled : 0.45)) return false;
 

@@ -136,18 +136,19 @@ struct tile_layout {
 };
 
 // Wavefronts of the first warp of the _unaligned rows. Elements have several words. Words of 4 bytes and more: the warp
-// stores 128 bytes of each of its lines. Words of 1 and 2 bytes: 8 chunks of 4 lines, which are row_bytes apart.
-int wavefronts(std::int64_t word, std::int64_t words, std::int64_t row_bytes, std::int64_t pitch) noexcept {
+// stores 128 bytes of each of its lines. Words of 1 and 2 bytes: 8 chunks of each line, which are row_bytes apart.
+int wavefronts(std::int64_t word, std::int64_t words, std::int64_t row_bytes, std::int64_t pitch,
+               std::int64_t lanes) noexcept {
   const bool chunks = word < 4;
   const std::int64_t n = chunks ? 16 / word : 1, cell = std::max<std::int64_t>(word, 4), lanes_at_once = 128 / cell;
   int total = 0;
   for (std::int64_t k = 0; k < n; ++k) {
-    for (std::int64_t first = 0; first < 32; first += lanes_at_once) {
+    for (std::int64_t first = 0; first < lanes; first += lanes_at_once) {
       std::array<std::array<std::int64_t, 32>, 32> cells{};  // of each bank
       std::array<int, 32> depth{};
       int most = 0;
       for (std::int64_t lane = first; lane < first + lanes_at_once; ++lane) {
-        const std::int64_t line = chunks ? lane / 8 * (n / 4) : lane / lanes_at_once;
+        const std::int64_t line = chunks ? lane / 8 * (n * 8 / lanes) : lane / lanes_at_once;
         const std::int64_t at =
             chunks ? (16 - line * row_bytes % 16) % 16 / word + lane % 8 * n + k : lane % lanes_at_once;
         const std::int64_t here = (at / words * pitch + (at % words + line * words) * word) / cell;
@@ -206,10 +207,10 @@ bool offer_unaligned(const kernels::facts& known, const kernels::target& on, con
   if (2 * layout.bytes > shared || !number_pairs(known, tile, words, args, made)) return false;
   if (words > 1) {
     std::int64_t best = layout.pitch;
-    int least = wavefronts(word, words, row_bytes, best);
+    int least = wavefronts(word, words, row_bytes, best, on.lanes);
     for (std::int64_t pad = 16; pad <= 48; pad += 16) {
       const std::int64_t pitch = layout.pitch + pad, more = (tile - 1) * pad;
-      const int here = wavefronts(word, words, row_bytes, pitch);
+      const int here = wavefronts(word, words, row_bytes, pitch, on.lanes);
       if (here < least && 2 * (layout.bytes + more) <= shared) least = here, best = pitch;
     }
     layout.bytes += ceil_div((tile - 1) * (best - layout.pitch), 16) * 16;
@@ -232,12 +233,12 @@ bool offer_unaligned(const kernels::facts& known, const kernels::target& on, con
 
 // Wavefronts that the first warp of an _items row needs to load its chunks. Each lane walks down a column, so items with rows
 // of whole bank cycles have conflicts: 128 x 128 elements of 3 bytes need 384, 32 x 32 need 32.
-int item_wavefronts(std::int64_t word, std::int64_t words, std::int64_t side) noexcept {
+int item_wavefronts(std::int64_t word, std::int64_t words, std::int64_t side, std::int64_t lanes) noexcept {
   const std::int64_t n = 16 / word, cell = std::max<std::int64_t>(word, 4), lanes_at_once = 128 / cell;
   const std::int64_t item_words = side * side * words;
   int total = 0;
   for (std::int64_t k = 0; k < n; ++k) {
-    for (std::int64_t first = 0; first < 32; first += lanes_at_once) {
+    for (std::int64_t first = 0; first < lanes; first += lanes_at_once) {
       std::array<std::int64_t, 32> cells;
       std::array<int, 32> of_bank{};
       int most = 0, count = 0;
@@ -300,7 +301,7 @@ bool offer_items(const kernels::facts& known, const kernels::target& on, const k
   made.reason = "small square matrices, packed one after another: a block swaps whole matrices";
   predict(known, on, row,
           {.requests = block_requests(known, on, made),
-           .shared = exposed_wavefronts(item_wavefronts(word, words, side.extent))},
+           .shared = exposed_wavefronts(item_wavefronts(word, words, side.extent, on.lanes))},
           made);
   return true;
 }
@@ -312,8 +313,10 @@ bool offers::swap(const kernels::facts& known, const kernels::target& on, const 
   const map::in_place_form* const swaps = known.in_place;
   if (swaps == nullptr || swaps->kind != map::in_place_kind::involution) return false;
   if (row.element_bytes != known.form.word_bytes || row.shared_bytes > on.shared_bytes) return false;
-  if (kernels::is_variant(row, "_unaligned")) return offer_unaligned(known, on, row, made);
-  if (kernels::is_variant(row, "_items")) return offer_items(known, on, row, made);
+  const bool unaligned = kernels::is_variant(row, "_unaligned"), items = kernels::is_variant(row, "_items");
+  if ((unaligned || items) && !on.words.async_copies) return false;
+  if (unaligned) return offer_unaligned(known, on, row, made);
+  if (items) return offer_items(known, on, row, made);
   if (kernels::is_variant(row, "_any")) return offer_any(known, on, row, made);
   return offer_aligned(known, on, row, made);
 }

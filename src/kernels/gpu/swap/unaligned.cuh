@@ -81,10 +81,10 @@ GPU_INLINE void store_lines(const swap_args& args, const staged_tile& tile) {
 template <int WordBytes>
 struct swap_lanes {
   static constexpr int n = 16 / WordBytes;
-  static constexpr int along = 8;           // chunks of one line
-  static constexpr int across = 4;          // lines of one slice
-  static constexpr int warps = n / across;  // of a team
-  static constexpr int teams = swap_threads / 32 / warps;
+  static constexpr int along = 8;                    // chunks of one line
+  static constexpr int across = warp_lanes / along;  // lines of one slice
+  static constexpr int warps = n / across;           // of a team
+  static constexpr int teams = swap_threads / warp_lanes / warps;
 };
 
 // The chunks of a line of dst.
@@ -106,7 +106,7 @@ GPU_INLINE void store_chunks(const swap_args& args, const staged_tile& tile, int
   using at = swap_lanes<WordBytes>;
   const int32_t words = OneWord ? 1 : args.words, element_bytes = words * WordBytes;
   const auto thread = static_cast<int32_t>(thread_index());
-  const int32_t lane = thread % 32, warp = thread / 32;
+  const int32_t lane = thread % warp_lanes, warp = thread / warp_lanes;
   const int32_t in_slice = warp % at::warps + lane / at::along * at::warps;
   const int32_t steps = (tile.cols + at::n - 1) / at::n;
   unsigned char* const line = tile.to + in_slice * args.row_bytes;

@@ -38,12 +38,12 @@ struct unaligned_tile_map {
   static constexpr int slices = row_granules - 1;
   static constexpr int slice_cols = 16 / SrcBytes;
   static constexpr int across = slice_cols < 4 ? slice_cols : 4;
-  static constexpr int along = 32 / across;
+  static constexpr int along = warp_lanes / across;
   static constexpr int quads = slice_cols / across;
   static constexpr int chunks = rows / group;
   static constexpr int bands = chunks / along;
   static constexpr int splits = Splits;  // warps that share the slices; the columns of a lane are equally misaligned
-  static constexpr int threads = 32 * quads * bands * splits;
+  static constexpr int threads = warp_lanes * quads * bands * splits;
   static_assert(splits * slice_cols * DstBytes % 32 == 0 && slices % splits == 0 && rows % (group * along) == 0);
   static_assert(above % group == 0 && group % 2 == 0);
 };
@@ -146,7 +146,7 @@ struct unaligned_task {
   int number;     // of a column's chunks
 
   GPU_INLINE explicit unaligned_task(int thread) {
-    const int lane = thread % 32, warp = thread / 32;
+    const int lane = thread % warp_lanes, warp = thread / warp_lanes;
     first_slice = warp / (At::quads * At::bands);
     first_col = warp % At::quads + lane / 8 % At::across * At::quads;
     number = warp / At::quads % At::bands * At::along + lane % 8 + lane / (8 * At::across) * 8;

@@ -10,7 +10,7 @@ namespace cornerturn::gpu {
 bool offers::unaligned_tile(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
                             kernels::offer& made) noexcept {
   const transpose_axes* const axes = known.axes();
-  if (axes == nullptr || row.element_bytes != known.form.word_bytes) return false;
+  if (axes == nullptr || row.element_bytes != known.form.word_bytes || !on.words.async_copies) return false;
   if (!place_tiles(known, on, row, made)) return false;
   made.reason = "some address is no multiple of 16 bytes: granules are realigned, dst is stored in whole sectors";
   predict(known, on, row,

@@ -20,7 +20,9 @@ problem permuted(const std::vector<std::int64_t>& extents, const std::vector<int
 constexpr std::int64_t most_shared_bytes = 227 << 10;
 
 assemble_box cut_of(const problem& what, int words, bool fused, int alignment) {
-  return cut_for_assembly(map::canonicalize(what, alignment), words, fused, most_shared_bytes, all_costs()[0]);
+  kernels::target on;
+  on.gpu = &all_costs()[0];
+  return cut_for_assembly(map::canonicalize(what, alignment), words, fused, most_shared_bytes, on);
 }
 
 // All runs of a whole box with its halo: strides are equal modulo 16 on both sides, no granule belongs to two runs, and the

@@ -178,8 +178,15 @@ void expect_whole(const map::canonical& form, const box& cut, int alignment, con
   }
 }
 
+kernels::target target_of(const device_costs& tuned, int lanes = 32) {
+  kernels::target made;
+  made.lanes = lanes;
+  made.gpu = &tuned;
+  return made;
+}
+
 device_costs any_tuning(testing::dice& roll) {
-  device_costs tuned = costs_for(90);
+  device_costs tuned = costs_for({.arch = 90});
   if (roll.one_in(3)) return tuned;
   tuned.side_bytes = std::int64_t{4} << roll.below(8);
   for (int k = 0; k < 5; ++k) tuned.gather_bytes[k] = std::int64_t{64 << k} << roll.below(8);
@@ -196,7 +203,7 @@ TEST_P(box_of_words, stores_every_element_at_the_offset_from_which_its_line_load
     const map::canonical form = map::canonicalize(what, GetParam());
     const device_costs tuned = any_tuning(roll);
     const int alignment = std::max(1 << roll.below(5), static_cast<int>(GetParam()));
-    const box cut = cut_box(form, most_shared_bytes, alignment, tuned);
+    const box cut = cut_box(form, most_shared_bytes, alignment, target_of(tuned, roll.one_in(2) ? 32 : 64));
     ASSERT_GT(cut.blocks, 0u) << testing::to_text(what);
     expect_whole(form, cut, alignment, testing::to_text(what) + ", sides of " + std::to_string(tuned.side_bytes));
   }
@@ -208,7 +215,7 @@ TEST(box, is_made_smaller_until_it_fits_shared_memory) {
   const map::canonical form = map::canonicalize(problem{.element_bytes = 1, .rank = 1, .axes = {{{100000, 2, 2}}}});
   int before = INT32_MAX;
   for (const int room : {200 << 10, 100 << 10, 48 << 10, 16 << 10}) {
-    const box cut = cut_box(form, room, 16, costs_for(90));
+    const box cut = cut_box(form, room, 16, target_of(costs_for({.arch = 90})));
     EXPECT_GT(cut.blocks, 0u);
     EXPECT_LE(cut.shared_bytes, room);
     EXPECT_LE(cut.shared_bytes, before);
@@ -222,13 +229,13 @@ TEST(box, of_which_a_grid_cannot_have_enough_is_refused) {
   what.axes[0] = {std::int64_t{1} << 15, std::int64_t{1} << 40, 2};
   what.axes[1] = {std::int64_t{1} << 15, std::int64_t{1} << 20, std::int64_t{1} << 17};
   what.axes[2] = {std::int64_t{1} << 15, 2, std::int64_t{1} << 33};
-  device_costs tuned = costs_for(90);
+  device_costs tuned = costs_for({.arch = 90});
   for (std::int64_t& bytes : tuned.gather_bytes) bytes = 64;
-  const box cut = cut_box(map::canonicalize(what), 48 << 10, 16, tuned);
+  const box cut = cut_box(map::canonicalize(what), 48 << 10, 16, target_of(tuned));
   EXPECT_EQ(cut.blocks, 0u);
   // A single axis with more boxes than a grid.
   const problem line{.element_bytes = 1, .rank = 1, .axes = {{{std::int64_t{1} << 40, 2, 2}}}};
-  EXPECT_EQ(cut_box(map::canonicalize(line), 48 << 10, 16, tuned).blocks, 0u);
+  EXPECT_EQ(cut_box(map::canonicalize(line), 48 << 10, 16, target_of(tuned)).blocks, 0u);
 }
 
 }  // namespace

@@ -14,15 +14,16 @@ constexpr int architectures[] = {0, 50, 75, 80, 86, 89, 90, 100, 120, 999};
 
 TEST(gpu_costs, a_device_takes_the_last_row_that_it_reaches) {
   for (const int arch : architectures) {
-    EXPECT_LE(costs_for(arch).arch, arch);
-    EXPECT_GE(costs_for(arch).arch, costs_for(std::max(arch - 1, 0)).arch) << arch;
+    EXPECT_LE(costs_for({.arch = arch}).arch, arch);
+    EXPECT_GE(costs_for({.arch = arch}).arch, costs_for({.arch = std::max(arch - 1, 0)}).arch) << arch;
   }
-  EXPECT_EQ(costs_for(0).arch, 0) << "the end of every fallback chain";
+  EXPECT_EQ(costs_for({.arch = 0}).arch, 0) << "the end of every fallback chain";
+  EXPECT_EQ(&costs_for({.vendor = kernels::gpu_vendor::amd, .arch = 90}), &all_costs()[0]) << "no row has this vendor";
 }
 
 TEST(gpu_costs, numbers_are_in_a_range_that_the_plan_can_serve) {
   for (const int arch : architectures) {
-    const device_costs& row = costs_for(arch);
+    const device_costs& row = costs_for({.arch = arch});
     SCOPED_TRACE(row.name);
     EXPECT_NE(std::string(row.name), "");
     EXPECT_GE(row.side_bytes, 64);
