@@ -225,10 +225,9 @@ void batch_state::run(std::int64_t first_share, std::int64_t last_share) const {
     std::byte* const dst = static_cast<std::byte*>(one.dst) + parts_[one.which].dst_start;
     if (cpu_shares_.small[one.which]) {
       if (k == end.move) break;  // the next share has it
-      const bool contiguous = std::string_view(how.row->name) == "cpu_copy";
       small[count++] = {how.args,
                         how.units,
-                        contiguous ? nullptr : how.row->run,
+                        cpu_shares_.copies[one.which] ? nullptr : how.row->run,
                         src,
                         dst,
                         map::words(parts_[one.which].form) * parts_[one.which].form.word_bytes,

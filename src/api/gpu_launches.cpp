@@ -6,7 +6,6 @@
 
 #include "api/check.hpp"
 #include "cornerturn/error.hpp"
-#include "kernels/gpu/cycles/args.hpp"
 #include "kernels/kernel.hpp"
 #include "plan/batch_gpu.hpp"
 #include "run/launch.hpp"
@@ -15,8 +14,6 @@ namespace cornerturn::detail {
 namespace {
 
 byte_range range_of(const map::byte_span& span, const std::byte* first) { return {first + span.lo, first + span.hi}; }
-
-bool follows_cycles(const kernels::offer& chosen) { return chosen.row->family == std::string_view("cycles"); }
 
 class teller {
  public:
@@ -29,12 +26,6 @@ class teller {
     launch.blocks = chosen.blocks;
     launch.shared_bytes = chosen.shared_bytes;
     if (chosen.grid_extents != nullptr) launch.digits = chosen.grid_extents(chosen);
-    // Items of cycles are stored in the workspace, or loaded from there.
-    if (follows_cycles(chosen)) {
-      const auto& cycles = chosen.as<gpu::cycles_args>();
-      launch.second = {src, src + cycles.count_in_workspace * cycles.item_bytes};
-      launch.second_written = cycles.writes_workspace != 0;
-    }
     const running::launch_arguments arguments(
         form, chosen, {.src = src, .dst = dst, .second = all_.second, .scale = all_.scale}, launch.flags);
     launch.arguments = arguments.get();
@@ -55,8 +46,10 @@ void tell_rectangle(const running::gpu_variant& way, const gpu_arguments& all, c
       made, data, workspace,
       [&](const planning::gpu_move& move, const std::byte* from, std::byte* to, std::uint32_t* flags) -> const char* {
         gpu_launch launch;
-        if (follows_cycles(move.chosen)) {
+        if (move.follows_cycles) {
           launch.src = launch.dst = range_of(array, all.dst);
+          launch.second = {from, from + move.workspace_bytes};
+          launch.second_written = move.writes_workspace;
         } else {
           launch.src = range_of(map::src_span(move.form), from);
           launch.dst = range_of(map::dst_span(move.form), to);

@@ -69,6 +69,7 @@ batch_choice choose_batch(std::span<const map::canonical> forms, std::span<const
   made.small.reserve(forms.size());
   made.panels.reserve(forms.size());
   made.strips.reserve(forms.size());
+  made.copies.reserve(forms.size());
   // Items of up to most_small bytes are transposed into a buffer and written from there. Larger items are stored while they
   // are transposed. float32 31 x 31 reaches 0.74 of a copy through the buffer, and 0.36 without it (Intel Xeon, 2 MiB of L2,
   // one thread, 2026-11-22). Strips raise the limit: float32 301 x 301 reaches 0.68 by strips, and 0.48 when it is stored
@@ -89,6 +90,7 @@ batch_choice choose_batch(std::span<const map::canonical> forms, std::span<const
     made.small.push_back(small && !goes_past_cache(bytes, beside, machine));
     made.panels.push_back(made.small.back() ? panel_of(made.problems.back()) : 0);
     made.strips.push_back(by_strips && made.panels.back() > 0 && goes_by_strips(made.problems.back()));
+    made.copies.push_back(std::string_view(made.problems.back().row->name) == "cpu_copy");
   }
 
   const std::int64_t shares = threads == 1 ? 1 : std::int64_t{base::ranges_per_thread} * threads;

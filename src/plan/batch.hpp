@@ -26,6 +26,7 @@ struct batch_choice {
   std::vector<bool> small;               // ... its items go through kernels::cpu::move_items, whole
   std::vector<std::int64_t> panels;      // ... bytes of its items that are turned at a time; 0: all
   std::vector<bool> strips;              // ... may go by kernels/cpu/batch/item_strips-inl.hpp
+  std::vector<bool> copies;              // ... are one run on both sides
   std::vector<position> begins;          // where each share begins, and after them the end
   int threads = 1;
   std::int64_t bytes = 0;  // that all moves write; INT64_MAX when there are more

@@ -9,6 +9,11 @@
 #include "kernels/gpu/policy/costs.hpp"
 
 namespace cornerturn::planning {
+
+bool is_oracle(const kernels::kernel& row) noexcept {
+  return !kernels::is_of_gpu(row) && std::strcmp(row.family, "reference") == 0;
+}
+
 namespace {
 
 // Predictions for a GPU that differ by less count as equal, and the earlier row wins. Geometric mean of chosen over best time
@@ -35,10 +40,6 @@ request request_of(const cpu_request& wanted) noexcept {
                   : wanted.in_place != nullptr ? kernels::row_kind::in_place
                                                : kernels::row_kind::move,
           .kernel = wanted.kernel};
-}
-
-bool is_oracle(const kernels::kernel& row) noexcept {
-  return !kernels::is_of_gpu(row) && std::strcmp(row.family, "reference") == 0;
 }
 
 // Rows whose offers and kernels take every stride that check() accepts.

@@ -19,6 +19,9 @@ struct request {
   std::string_view family = {};  // of this family only; empty: of all
 };
 
+// True if the planner never chooses the row by itself: the tests compare all other rows with it
+[[nodiscard]] bool is_oracle(const kernels::kernel& row) noexcept;
+
 // Effect  asks one row
 // Returns false if the row is not of the kind and family wanted, or does not accept the problem; then `made` is unspecified
 [[nodiscard]] bool offer_of(const kernels::kernel& row, const kernels::facts& known, const kernels::target& on,

@@ -106,8 +106,9 @@ class builder {
     kernels::offer how;
     how.row = kernels::find("cpu_cycles");
     kernels::cpu::cycles::fill(how, items, item_bytes, wanted_.threads, costs_of(machine_));
-    want(items.flags_at + kernels::cpu::cycle_flags_bytes(how.as<kernels::cpu::cycles::args>()) + 7);
-    add(how, {in_place_step{}});
+    const std::int64_t flags_bytes = kernels::cpu::cycle_flags_bytes(how.as<kernels::cpu::cycles::args>());
+    want(items.flags_at + flags_bytes + 7);
+    add(how, {in_place_step{.flags_at = items.flags_at, .flags_bytes = flags_bytes}});
   }
 
   void finish(const kernels::fused_axes& repeat, std::int64_t begin, int threads = 1) {

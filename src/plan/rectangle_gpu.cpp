@@ -103,6 +103,9 @@ class builder {
     known.bytes = steps.slots * steps.items.item_bytes;
     known.cycles = &steps;
     gpu_move added;
+    added.follows_cycles = true;
+    added.writes_workspace = steps.items.writes_workspace != 0;
+    added.workspace_bytes = steps.items.count_in_workspace * steps.items.item_bytes;
     added.chosen = choose(known, on_, {.kind = kernels::row_kind::in_place, .kernel = forced_});
     if (added.chosen.row == nullptr) return fail();
     added.flags = gpu::flags_of_cycles(added.chosen.as<gpu::cycles_args>().count);
@@ -234,7 +237,7 @@ gpu_rectangle choose_rectangle(const map::canonical& form, const map::in_place_f
   if (make.failed()) return {};
   made.kernel = made.moves[0].chosen.row;
   for (const gpu_move& one : made.moves) {
-    if (one.chosen.row->family == std::string_view("cycles")) made.kernel = one.chosen.row;
+    if (one.follows_cycles) made.kernel = one.chosen.row;
   }
   return made;
 }

@@ -15,9 +15,13 @@ namespace cornerturn::planning {
 
 // A kernel that one or more steps start, each with its own pointers.
 struct gpu_move {
-  map::canonical form;  // unused for cycles
+  map::canonical form;  // unused if it follows cycles
   kernels::offer chosen;
   std::int64_t flags = 0;  // words in the workspace that must be 0 when it starts
+  // A step whose items follow cycles in the array. Some items are in the workspace: it reads them there, or writes them.
+  bool follows_cycles = false;
+  bool writes_workspace = false;
+  std::int64_t workspace_bytes = 0;
 };
 
 using gpu_step = in_place_step;

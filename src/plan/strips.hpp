@@ -39,7 +39,9 @@ struct in_place_step {
   bool to_workspace = false;
   std::int64_t from = 0;  // byte offset in the array, or in the workspace
   std::int64_t to = 0;
-  std::int64_t flags_at = 0;  // byte offset in the workspace; on a GPU
+  std::int64_t flags_at = 0;  // byte offset in the workspace
+  std::int64_t flags_bytes =
+      0;  // on the CPU: so many bytes are 0 before the step, from the next multiple of 8 bytes on
 };
 
 // Passes the steps to a builder, which has

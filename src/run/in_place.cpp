@@ -5,12 +5,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <string_view>
 
 #include "base/checked.hpp"
 #include "base/parallel.hpp"
 #include "cornerturn/error.hpp"
-#include "kernels/cpu/cycles/args.hpp"
 #include "kernels/cpu/odometer.hpp"
 #include "kernels/cpu/scratch.hpp"
 
@@ -43,10 +41,10 @@ void run_repeats(const planning::in_place_choice& chosen, const planning::in_pla
     std::byte* const array = data + program.begin + at.src();
     for (const in_place_step& step : program.steps) {
       const kernels::offer& how = chosen.moves[static_cast<std::size_t>(step.move)];
-      if (how.row->family == std::string_view("cycles")) {
-        const auto& work = how.as<kernels::cpu::cycles::args>();
-        std::memset(kernels::cpu::cycle_flags(work, workspace), 0,
-                    static_cast<std::size_t>(kernels::cpu::cycle_flags_bytes(work)));
+      if (step.flags_bytes > 0) {
+        std::byte* const flags = workspace + step.flags_at;
+        std::memset(flags + (-reinterpret_cast<std::uintptr_t>(flags) & 7), 0,
+                    static_cast<std::size_t>(step.flags_bytes));
       }
       run(how,
           {.src = (step.from_workspace ? workspace : array) + step.from,

@@ -5,8 +5,8 @@
 #include <new>
 
 #include "cornerturn/error.hpp"
-#include "kernels/gpu/apply/args.hpp"
 #include "kernels/gpu/device.hpp"
+#include "kernels/gpu/policy/computed_args.hpp"
 
 namespace cornerturn::running {
 namespace {
@@ -44,7 +44,7 @@ int alignment_of(const map::canonical& form, const gpu_arrays& all) noexcept {
   return common < larger && at.are_whole(form) ? larger : common;
 }
 
-// The arguments begin with array_args in every GPU family, and with apply_args in a row of arithmetic.
+// The arguments begin with array_args in every GPU family, and with computed_args in a row of arithmetic.
 launch_arguments::launch_arguments(const map::canonical& form, const kernels::offer& chosen, const gpu_arrays& all,
                                    std::uint32_t* flags) noexcept {
   std::memcpy(bytes_, chosen.args, chosen.args_bytes);
@@ -57,7 +57,7 @@ launch_arguments::launch_arguments(const map::canonical& form, const kernels::of
   arrays.src_end = reinterpret_cast<std::uint64_t>(all.src) + static_cast<std::uint64_t>(span.hi);
   arrays.flags = flags;
   if (chosen.row->kind != kernels::row_kind::arithmetic) return;
-  auto& computed = *std::launder(reinterpret_cast<gpu::apply_args*>(bytes_));
+  auto& computed = *std::launder(reinterpret_cast<gpu::computed_args*>(bytes_));
   computed.second = at.second;
   computed.scale = all.scale;
   computed.bytewise = at.are_whole(form) ? 0 : 1;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "kernels/gpu/policy/costs.hpp"
+#include "kernels/gpu/policy/shorter_words.hpp"
 #include "map/in_words.hpp"
 #include "plan/choose.hpp"
 
@@ -51,16 +52,15 @@ constexpr double shorter_words_gain = 0.97, bytes_gain = 0.94;
 
 // Elements of several words may be gathered faster in shorter words, which fill DRAM sectors more evenly: 22794 x 1380 of
 // 6 bytes 0.44 of a copy in words of 2 bytes, 0.68 in bytes (H200, 2026-11-23).
-void gather_in_shorter_words(gpu_variant& variant, const work& what, const map::in_place_form& places,
-                             const kernels::target& target) {
-  const bool gathers = variant.chosen.row != nullptr && !what.computes && !what.in_place &&
-                       variant.chosen.row->family == std::string_view("gather");
-  for (int shorter = 2; gathers && shorter <= 4 && variant.chosen.row->element_bytes >= shorter; shorter *= 2) {
+void try_shorter_words(gpu_variant& variant, const work& what, const map::in_place_form& places,
+                       const kernels::target& target) {
+  const bool may_win = !what.computes && !what.in_place && gpu::shorter_words_may_win(variant.chosen);
+  for (int shorter = 2; may_win && shorter <= 4 && variant.chosen.row->element_bytes >= shorter; shorter *= 2) {
     const std::int64_t words_of = variant.form.word_bytes / 2;
     if (words_of == 0) break;
     const map::canonical form = map::in_words(what.form, words_of);
-    const kernels::offer made =
-        planning::choose(facts_for(what, form, places, variant.alignment), target, {.family = "gather"});
+    const kernels::offer made = planning::choose(facts_for(what, form, places, variant.alignment), target,
+                                                 {.family = variant.chosen.row->family});
     const double gain = words_of == 1 ? bytes_gain : shorter_words_gain;
     if (made.row == nullptr || made.time >= gain * variant.chosen.time) break;
     variant.chosen = made;
@@ -109,7 +109,7 @@ gpu_variant choose_variant(const work& what, const kernels::gpu_traits& on, int 
     return variant;
   }
   variant.chosen = planning::choose(those.known, target, request_of(what, those.places, kernel));
-  if (kernel.empty()) gather_in_shorter_words(variant, what, those.places, target);
+  if (kernel.empty()) try_shorter_words(variant, what, those.places, target);
   return variant;
 }
 

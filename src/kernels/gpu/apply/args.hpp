@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cornerturn/arithmetic.hpp"
-#include "kernels/gpu/policy/grid.hpp"
+#include "kernels/gpu/policy/computed_args.hpp"
 #include "kernels/op.hpp"
 
 namespace cornerturn::gpu {
@@ -65,16 +65,13 @@ inline constexpr int apply_any_threads = 256;
 constexpr int apply_any_elements(int src_bytes) { return src_bytes <= 4 ? 4096 : 16384 / src_bytes; }
 
 // `any`: of apply/any.cuh only.
-struct apply_args : array_args {
-  void* second = nullptr;  // read only if it is a source; dst itself if beta * dst is added
-  const float* scale = nullptr;
+struct apply_args : computed_args {
   arithmetic_args math;
   apply_strides slots[3];
   std::int32_t second_written = 0;
   std::int32_t second_by_cols = 0;       // the second array is contiguous along columns; any: it is walked along them
   std::int32_t dst_by_cols = 0;          // any: dst is walked along columns
   std::int32_t dst_bytes = 0;            // any: of an element
-  std::int32_t bytewise = 0;             // any: some element is misaligned
   std::int32_t cut_log2[3] = {0, 0, 0};  // any: of a tile's indices
   std::int32_t pitch = 0;                // any: bytes from one row to the next in shared memory
   apply_grid blocks;

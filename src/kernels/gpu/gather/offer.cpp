@@ -5,6 +5,7 @@
 #include "kernels/gpu/gather/cut.hpp"
 #include "kernels/gpu/policy/costs.hpp"
 #include "kernels/gpu/policy/offers.hpp"
+#include "kernels/gpu/policy/shorter_words.hpp"
 #include "kernels/gpu/policy/tile_grid.hpp"
 
 namespace cornerturn::gpu {
@@ -76,6 +77,10 @@ bool offers::gather(const kernels::facts& known, const kernels::target& on, cons
   made.reason = "runs of src are gathered into lines of dst in shared memory, for any axes and any alignment";
   predict(known, on, row, count(known, cut, on.lanes), made);
   return true;
+}
+
+bool shorter_words_may_win(const kernels::offer& made) noexcept {
+  return made.row != nullptr && made.row->offer == &offers::gather;
 }
 
 std::string descriptions::gather(const kernels::offer& made) {
