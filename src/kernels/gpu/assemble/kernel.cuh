@@ -217,7 +217,7 @@ GPU_INLINE void write_lines(const assemble_args& args, const assemble_tables& ta
     }
   }
   if constexpr (Whole) return;
-  for (int32_t i = thread; i < 2 * lines; i += assemble_threads) {
+  for (auto i = static_cast<int32_t>(thread_index()); i < 2 * lines; i += assemble_threads) {
     const bool is_end = i >= lines;
     const line_type here(args, tables, box, dst, phase, is_end ? i - lines : i, fused);
     const int32_t at = is_end ? here.last : here.first, start = at - here.in_chunk(at);
