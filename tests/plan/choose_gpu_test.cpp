@@ -184,7 +184,6 @@ TEST(ask_gpu, elements_that_are_apart_in_src) {
     expect_row(every(step, 1), "gpu_element_b1");
     expect_row(every(step, 2), "gpu_element_b2");
     expect_row(every(step, 4), "gpu_element_b4");
-    expect_row(every(step, 8), "gpu_element_b8_single");
   }
 }
 
