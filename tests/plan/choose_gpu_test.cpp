@@ -93,29 +93,30 @@ TEST(ask_gpu, one_contiguous_run) {
 }
 
 TEST(ask_gpu, long_inner_runs) {
-  expect_row(permuted({30, 40, 1024}, {1, 0, 2}, 1), "gpu_copy_b16_runs");
+  expect_row(permuted({300, 400, 1024}, {1, 0, 2}, 1), "gpu_copy_b16_runs");
   expect_row(permuted({300, 400, 1001}, {1, 0, 2}, 2), "gpu_assemble_b1_runs", aligned_to(2));
   expect_one_of(permuted({300, 400, 1024}, {1, 0, 2}, 2), {"gpu_assemble_b1_runs", "gpu_gather_b2"}, aligned_to(2));
   expect_row(permuted({300, 400, 1001}, {1, 0, 2}, 1), "gpu_assemble_b1_runs");
-  expect_row(permuted({30, 40, 33}, {1, 0, 2}, 8), "gpu_copy_b8_runs");
-  expect_row(strided(1, {{50, 100, 90}, {60, 1, 1}}), "gpu_copy_b1_runs", aligned_to(1));
+  expect_one_of(permuted({300, 400, 33}, {1, 0, 2}, 8), {"gpu_copy_b8_runs", "gpu_gather_b8"});
+  expect_one_of(strided(1, {{500000, 100, 90}, {60, 1, 1}}), {"gpu_copy_b1_runs", "gpu_assemble_b1_runs"},
+                aligned_to(1));
 }
 
 TEST(ask_gpu, structures_of_a_few_elements) {
-  expect_row(transpose_problem(1 << 20, 3, 4), "gpu_deinterleave_b4_3");
-  expect_row(transpose_problem(3, 1 << 20, 4), "gpu_interleave_b4_3");
-  expect_row(transpose_problem(1 << 20, 7, 1), "gpu_deinterleave_b1_7");
-  expect_row(transpose_problem(5, 1 << 20, 8), "gpu_interleave_b8_5");
+  expect_row(transpose_problem(1 << 24, 3, 4), "gpu_deinterleave_b4_3");
+  expect_row(transpose_problem(3, 1 << 24, 4), "gpu_interleave_b4_3");
+  expect_row(transpose_problem(1 << 24, 7, 1), "gpu_deinterleave_b1_7");
+  expect_row(transpose_problem(5, 1 << 24, 8), "gpu_interleave_b8_5");
 }
 
 TEST(ask_gpu, structures_of_a_few_elements_at_any_address) {
-  expect_row(transpose_problem((1 << 20) + 1, 3, 1), "gpu_deinterleave_b1_3_unaligned");
-  expect_row(transpose_problem(3, (1 << 20) + 1, 4), "gpu_interleave_b4_3_unaligned", aligned_to(4));
-  expect_row(transpose_problem(1 << 20, 2, 2), "gpu_deinterleave_b2_2_unaligned", aligned_to(4));
-  expect_row(transpose_problem(1 << 20, 2, 2), "gpu_assemble_b2", aligned_to(2));  // half a structure
-  expect_row(transpose_problem((1 << 20) + 1, 4, 4), "gpu_tall_skinny_b4_unaligned");
+  expect_row(transpose_problem((1 << 24) + 1, 3, 1), "gpu_deinterleave_b1_3_unaligned");
+  expect_row(transpose_problem(3, (1 << 24) + 1, 4), "gpu_interleave_b4_3_unaligned", aligned_to(4));
+  expect_row(transpose_problem(1 << 24, 2, 2), "gpu_deinterleave_b2_2_unaligned", aligned_to(4));
+  expect_row(transpose_problem(1 << 24, 2, 2), "gpu_assemble_b2", aligned_to(2));  // half a structure
+  expect_row(transpose_problem((1 << 24) + 1, 4, 4), "gpu_tall_skinny_b4_unaligned");
   expect_row(permuted({16, 1081 * 1921, 3}, {0, 2, 1}, 1), "gpu_deinterleave_b1_3_unaligned");
-  expect_row(transpose_problem(1 << 20, 3, 4), "gpu_deinterleave_b4_3_unaligned",
+  expect_row(transpose_problem(1 << 24, 3, 4), "gpu_deinterleave_b4_3_unaligned",
              forced("gpu_deinterleave_b4_3_unaligned"));
 }
 
@@ -132,7 +133,7 @@ TEST(ask_gpu, many_small_matrices) {
   // 0.946 and 0.955 of a copy (H200, 2026-11-25).
   expect_one_of(permuted({100000, 32, 8}, {0, 2, 1}, 4), {"gpu_assemble_b4_fused", "gpu_small_b4_many"});
   expect_close(permuted({100000, 32, 8}, {0, 2, 1}, 4), "gpu_small_b4_many");
-  expect_row(batched(transpose_problem(8, 64, 2), 5000, 520, 528), "gpu_small_b2_many");
+  expect_row(batched(transpose_problem(8, 64, 2), 50000, 520, 528), "gpu_small_b2_many");
 }
 
 TEST(ask_gpu, few_columns) {
@@ -201,12 +202,10 @@ TEST(ask_gpu, boxes_for_wide_words) {
 }
 
 TEST(ask_gpu, small_tiles_where_large_ones_would_be_few) {
-  // 3 x 64 tiles of 64 x 64 are one and a half for each multiprocessor; 2 x 64 are one for almost all of them.
-  expect_row(batched(transpose_problem(512, 512, 4), 3, 1 << 18, 1 << 18), "gpu_tile_b4_32x32_r4_xor");
-  expect_close(batched(transpose_problem(512, 512, 4), 2, 1 << 18, 1 << 18), "gpu_tile_b4_32x32_r4_xor");
-  expect_row(transpose_problem(1024, 1024, 1), "gpu_tile_b1_128x128_r16_xor");
-  // 16 tiles of 128 x 128 leave most multiprocessors idle.
-  expect_one_of(transpose_problem(512, 512, 1), {"gpu_tile_b1_128x128_r16_xor", "gpu_gather_b1"});
+  expect_row(batched(transpose_problem(512, 512, 4), 3, 1 << 18, 1 << 18), "gpu_small_b4_32x32_fused");
+  // 16 tiles of 128 x 128 would leave most multiprocessors idle.
+  expect_row(transpose_problem(1024, 1024, 1), "gpu_small_b1_64x64");
+  expect_row(transpose_problem(512, 512, 1), "gpu_small_b1_64x64");
 }
 
 TEST(ask_gpu, shifted_tiles_where_addresses_are_no_multiples_of_16) {
@@ -220,7 +219,7 @@ TEST(ask_gpu, shifted_tiles_where_addresses_are_no_multiples_of_16) {
 TEST(ask_gpu, panels_for_many_matrices) {
   const auto many = [](std::int64_t rows, std::int64_t cols, std::int64_t element_bytes, std::int64_t gap = 0) {
     const problem one = transpose_problem(rows, cols, element_bytes, cols, rows + gap);
-    return batched(one, 5000, rows * cols, (rows + gap) * cols);
+    return batched(one, 50000, rows * cols, (rows + gap) * cols);
   };
   expect_one_of(many(155, 153, 4), {"gpu_panel_b4", "gpu_assemble_b4"});
   for (const int alignment : {8, 16}) {
@@ -235,15 +234,13 @@ TEST(ask_gpu, panels_for_many_matrices) {
   // gpu_unaligned_tile_b1_128x256, predicted 1.80, and 2.00 times by gpu_panel_b1, predicted 2.69 (H200, 2026-11-23).
   expect_one_of(many(301, 299, 1), {"gpu_panel_b1", "gpu_unaligned_tile_b1_128x256", "gpu_assemble_b1"});
   expect_one_of(many(155, 153, 2), {"gpu_panel_b2", "gpu_assemble_b2"}, aligned_to(2));
-  expect_one_of(transpose_problem(155, 153, 4), {"gpu_gather_b4", "gpu_assemble_b4"});  // only one
+  expect_row(transpose_problem(155, 153, 4), "gpu_small_b4_32x32");  // only one
 }
 
 TEST(ask_gpu, boxes_for_everything_else) {
-  expect_one_of(transpose_problem(7, 9, 4), {"gpu_gather_b4", "gpu_assemble_b4_fused"});
-  expect_row(strided(2, {{1000, 2, 2}}), "gpu_gather_b2");
-  expect_row(strided(8, {{100, 0, 1}, {100, 3, 100}}), "gpu_gather_b8");
+  expect_one_of(strided(8, {{5000, 0, 1}, {5000, 3, 5000}}), {"gpu_gather_b8", "gpu_element_b8_single"});
   expect_one_of(transpose_problem(4096, 4096, 16), {"gpu_gather_b8", "gpu_assemble_b1_runs"}, aligned_to(8));
-  expect_row(strided(1, {{50, 100, 1}, {60, 2, 50}}), "gpu_gather_b1", aligned_to(1));
+  expect_row(strided(1, {{5000, 12000, 1}, {6000, 2, 5000}}), "gpu_gather_b1", aligned_to(1));
 }
 
 TEST(ask_gpu, rows_that_want_more_shared_memory_than_there_is_are_not_chosen) {
@@ -267,22 +264,37 @@ TEST(ask_gpu, rows_that_want_more_shared_memory_than_there_is_are_not_chosen) {
             std::string_view("unaligned_tile"));
 }
 
+// Three to five axes of up to 400 in any order: most are larger than L2.
+problem large_permutation(testing::dice& roll, std::int64_t element_bytes) {
+  std::vector<std::int64_t> extents(static_cast<std::size_t>(3 + roll.below(3)));
+  for (std::int64_t& one : extents) one = 2 + roll.below(399);
+  std::vector<int> axes(extents.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  for (std::size_t k = axes.size(); k > 1; --k) {
+    std::swap(axes[k - 1], axes[static_cast<std::size_t>(roll.below(static_cast<std::int64_t>(k)))]);
+  }
+  return permute_problem(extents, axes, element_bytes);
+}
+
 TEST(ask_gpu, every_row_is_reached) {
   std::set<std::string> missed;
   for (const kernels::kernel& row : kernels::all()) {
     if (row.launch == nullptr || row.kind != kernels::row_kind::move) continue;
     missed.insert(row.name);
     testing::dice roll(1);
-    for (int k = 0; k < 20000 && missed.contains(row.name); ++k) {
-      problem what = testing::any_gpu_problem(roll, &row, row.element_bytes);
-      if (roll.one_in(2)) {  // the axes of a larger problem
+    for (int k = 0; k < 60000 && missed.contains(row.name); ++k) {
+      const bool is_large = row.element_bytes > 0 && roll.one_in(3);
+      problem what = is_large ? large_permutation(roll, row.element_bytes)
+                              : testing::any_gpu_problem(roll, &row, row.element_bytes);
+      if (!is_large && roll.one_in(2)) {  // the axes of a larger problem
         for (int i = 0; i < what.rank; ++i) {
           axis& one = what.axes[i];
           const auto shorter = [&](const axis& other) {
             return &other == &one || (base::magnitude(other.src_stride) < base::magnitude(one.src_stride) &&
                                       base::magnitude(other.dst_stride) < base::magnitude(one.dst_stride));
           };
-          if (std::all_of(what.axes.begin(), what.axes.begin() + what.rank, shorter)) one.extent *= 64;
+          if (std::all_of(what.axes.begin(), what.axes.begin() + what.rank, shorter))
+            one.extent *= roll.one_in(2) ? 64 : 1024;
         }
       }
       gpu_wish wanted = usual;
@@ -350,9 +362,10 @@ TEST(ask_gpu_forced, a_row_that_needs_an_absent_word_makes_no_offer) {
       {matrix, "gpu_tile_b4_64x64_r4_xor", nullptr},
       {matrix, "gpu_gather_b4", &kernels::lang_words::async_copies},
       {matrix, "gpu_assemble_b4", &kernels::lang_words::async_copies},
-      {matrix, "gpu_panel_b4", &kernels::lang_words::async_copies},
+      {batched(transpose_problem(155, 153, 4), 5000, 155 * 153, 155 * 153), "gpu_panel_b4",
+       &kernels::lang_words::async_copies},
       {matrix, "gpu_unaligned_tile_b4_128x64", &kernels::lang_words::async_copies},
-      {transpose_problem(1 << 16, 2, 4), "gpu_interleave_b4_2", &kernels::lang_words::async_copies},
+      {transpose_problem(2, 1 << 16, 4), "gpu_interleave_b4_2", &kernels::lang_words::async_copies},
       {transpose_problem(1 << 16, 16, 4), "gpu_tall_skinny_b4_256x16_r4", &kernels::lang_words::async_copies},
       {transpose_problem(16, 1 << 16, 4), "gpu_short_wide_b4_16x256_r4", &kernels::lang_words::async_copies},
       {batched(transpose_problem(16, 16, 4), 999, 256, 256), "gpu_small_b4_many", &kernels::lang_words::async_copies},
