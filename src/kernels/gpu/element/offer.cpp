@@ -34,8 +34,8 @@ int axes_of_row(const map::canonical& form, bool is_joined) noexcept {
 
 // Sectors of 32 bytes that a warp touches on one side, for each 128 bytes that it copies. Lanes have `each` neighbouring
 // elements of the canonical form, whose last axis is the fastest.
-double sectors_of(const map::canonical& form, std::int64_t axis::*stride, std::int64_t each) noexcept {
-  const std::int64_t lanes = 32, word = form.word_bytes;
+double sectors_of(const map::canonical& form, std::int64_t axis::*stride, std::int64_t each, int lanes) noexcept {
+  const std::int64_t word = form.word_bytes;
   std::array<std::int64_t, 256> sector{};
   const std::int64_t count = std::min({lanes * each, map::words(form), std::int64_t{256}});
   for (std::int64_t i = 0; i < count; ++i) {
@@ -104,7 +104,8 @@ bool offers::element(const kernels::facts& known, const kernels::target& on, con
                           : "any strides, without shared memory: an element a thread";
   // Requests: sectors that the loads and stores of a warp touch beyond the fewest. Shared: divisions of elements. Issue:
   // threads for each 8 bytes, and their divisions.
-  const double sectors = sectors_of(form, &axis::src_stride, each) + sectors_of(form, &axis::dst_stride, each);
+  const double sectors =
+      sectors_of(form, &axis::src_stride, each, on.lanes) + sectors_of(form, &axis::dst_stride, each, on.lanes);
   const double threads = static_cast<double>(words * rows) * 8 / static_cast<double>(known.bytes);
   predict(known, on, row,
           {.requests = std::max(0.0, sectors / 4 - 2 * touched_sectors(form)),
