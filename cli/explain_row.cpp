@@ -233,12 +233,13 @@ const kernel_info* cpu_row(const std::string& name) {
   return found == rows.end() || found->backend != "cpu" ? nullptr : &*found;
 }
 
-// The plans that the shape allows: a plain one, one in place, and arithmetic.
+// The plans that the shape allows: a plain one, one in place, of every second element of src, and arithmetic.
 std::vector<problem> ways_of(const std::vector<std::int64_t>& shape, const std::vector<int>& axes, std::int64_t bytes) {
   const array_axes array = folded({shape, axes});
-  std::vector<problem> made(2, permute_problem(array.shape, array.axes, bytes));
+  std::vector<problem> made(3, permute_problem(array.shape, array.axes, bytes));
   const problem plain = made.front();
-  made.back().in_place = true;
+  made[1].in_place = true;
+  for (axis& one : made[2].axes) one.src_stride *= 2;
   for (const arithmetic& math : trace::math_of(bytes)) {
     made.push_back(plain);
     made.back().math = math;
@@ -276,20 +277,27 @@ std::string cpu_row_text(const explain_options& options) {
   }
   std::string refusal;
   for (const row_problem& one : tried) {
-    for (const problem& what : ways_of(one.shape, one.axes, element_bytes_of(options))) {
+    const std::vector<problem> ways = ways_of(one.shape, one.axes, element_bytes_of(options));
+    for (const problem& what : ways) {
+      const bool is_view = &what == &ways[2];
       try {
         const plan chosen(what, how);
         if (options.json) {
-          const nlohmann::ordered_json report = {{"kernel", row.name},         {"family", row.family},
-                                                 {"note", row.note},           {"shape", one.shape},
-                                                 {"axes", one.axes},           {"element_bytes", what.element_bytes},
-                                                 {"in_place", what.in_place},  {"threads", chosen.threads()},
+          const nlohmann::ordered_json report = {{"kernel", row.name},
+                                                 {"family", row.family},
+                                                 {"note", row.note},
+                                                 {"shape", one.shape},
+                                                 {"axes", one.axes},
+                                                 {"element_bytes", what.element_bytes},
+                                                 {"in_place", what.in_place},
+                                                 {"src_step", is_view ? 2 : 1},
+                                                 {"threads", chosen.threads()},
                                                  {"explain", chosen.explain()}};
           return report.dump() + "\n";
         }
-        return fmt::format("{}: {}\n{}, {}{}{}, on this machine's CPU\n\n{}\n", row.name, row.note, one.named,
-                           elements_text(what.element_bytes), what.in_place ? ", in place" : "", arithmetic_text(what),
-                           chosen.explain());
+        return fmt::format("{}: {}\n{}, {}{}{}{}, on this machine's CPU\n\n{}\n", row.name, row.note, one.named,
+                           elements_text(what.element_bytes), what.in_place ? ", in place" : "",
+                           is_view ? ", every second one of src" : "", arithmetic_text(what), chosen.explain());
       } catch (const error& fault) {
         if (refusal.empty()) refusal = fault.what();
       }

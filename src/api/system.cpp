@@ -36,7 +36,8 @@ namespace {
 std::vector<backend_info> all_backends() {
   std::vector<backend_info> known;
   for (const device id : api::backends) {
-    backend_info& one = known.emplace_back(id, api::name(id), api::has_rows(id), "");
+    known.push_back({id, api::name(id), api::has_rows(id), ""});
+    backend_info& one = known.back();
     if (!one.present) {
       one.detail = "this build has no " + one.name + " kernels";
     } else if (api::is_gpu(id)) {

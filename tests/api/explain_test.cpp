@@ -59,7 +59,8 @@ TEST(explain, every_row_explains_itself) {
     if (row.backend != "cpu") continue;  // gpu_plan_test.cpp
     int said = 0;
     for (const problem& what :
-         {transpose_problem(64, 64, row.element_bytes == 0 ? 3 : row.element_bytes), transpose_problem(64, 64, 24),
+         {transpose_problem(64, 64, row.element_bytes == 0 ? 3 : row.element_bytes),
+          transpose_problem(64, 64, 24),
           permute_problem(std::vector<std::int64_t>{64, 8, 4, 3}, std::vector<int>{1, 3, 0, 2}, 1),
           permute_problem(std::vector<std::int64_t>{64, 8, 4, 3}, std::vector<int>{1, 0, 3, 2}, 1),
           problem{.element_bytes = 1, .rank = 0, .axes = {}},
@@ -74,8 +75,12 @@ TEST(explain, every_row_explains_itself) {
           permute_problem(std::vector<std::int64_t>{1000, 7, 5, 300}, std::vector<int>{0, 2, 1, 3}, 1),
           permute_problem(std::vector<std::int64_t>{1000, 7, 5, 3}, std::vector<int>{0, 2, 1, 3}, 1),
           doubled(transpose_problem(64, 640, 4)),
+          problem{.element_bytes = 4, .rank = 1, .axes = {{{100000, 2, 1}}}},  // views
+          problem{.element_bytes = 4, .rank = 2, .axes = {{{3000, 2, 3000}, {3000, 6000, 1}}}},
+          problem{.element_bytes = 4, .rank = 2, .axes = {{{30000, -2, 20}, {20, 60000, 1}}}},
           in_place(transpose_problem(64, 64, row.element_bytes == 0 ? 3 : row.element_bytes)),
-          in_place(transpose_problem(64, 60, 1)), doubled(transpose_problem(64, 60, 4)),
+          in_place(transpose_problem(64, 60, 1)),
+          doubled(transpose_problem(64, 60, 4)),
           doubled(transpose_problem(1, 60, 4))}) {
       try {
         const std::string text = explained(what, row.name.c_str());

@@ -39,7 +39,8 @@ TEST(gpu_plan, explain_tells_the_tile_the_order_and_the_device) {
   EXPECT_EQ(wide.find("only"), std::string::npos) << "16-byte elements have one way\n" << wide;
   expect_parts(explained(transpose_problem(64, 64, 4), "gpu_gather_b4"),
                {"gpu_gather_b4", "box        ", "runs of", "lines of", "words in dst"});
-  expect_parts(explained(permuted({5, 6, 1024}, {1, 0, 2}, 4), ""), {"gpu_copy_b4_runs", "runs       30 of"});
+  expect_parts(explained(permuted({5, 6, 1024}, {1, 0, 2}, 4), "gpu_copy_b4_runs"),
+               {"gpu_copy_b4_runs", "runs       30 of"});
   expect_parts(explained(transpose_problem(0, 64, 4), ""), {"no elements"});
 }
 
