@@ -9,7 +9,7 @@
 #include "../kernels/oracle.hpp"
 #include "kernels/gpu/apply/args.hpp"
 
-namespace cornerturn::running {
+namespace cornerturn::running::launch_test {
 namespace {
 
 const kernels::gpu_traits h200 = {.arch = 90, .multiprocessors = 132, .shared_bytes = 227 << 10, .l2_bytes = 50 << 20};
@@ -76,7 +76,7 @@ TEST(launch, arguments_have_the_addresses_of_index_0_and_the_ends_of_src) {
 
 TEST(launch, arguments_of_arithmetic_have_the_second_array_and_the_scale) {
   problem what = transpose_problem(64, 64, 4);
-  what.math = {.src = element_type::float32, .dst = element_type::float32, .beta = 1, .scaled = true};
+  what.math = {.src = element_type::float32, .dst = element_type::float32, .beta = {1, 0}, .scaled = true};
   const gpu_variant made = choose_variant(what, h200, 1, "");
   ASSERT_NE(made.chosen.row, nullptr);
   alignas(16) std::array<std::byte, 64 * 64 * 4 + 16> src, dst;
@@ -92,4 +92,4 @@ TEST(launch, arguments_of_arithmetic_have_the_second_array_and_the_scale) {
 }
 
 }  // namespace
-}  // namespace cornerturn::running
+}  // namespace cornerturn::running::launch_test

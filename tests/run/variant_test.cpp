@@ -8,7 +8,7 @@
 #include "../kernels/cases.hpp"
 #include "../kernels/oracle.hpp"
 
-namespace cornerturn::running {
+namespace cornerturn::running::variant_test {
 namespace {
 
 problem permuted(std::vector<std::int64_t> extents, std::vector<int> axes, std::int64_t element_bytes) {
@@ -83,4 +83,4 @@ TEST(variant, words_are_those_of_the_alignment) {
 }
 
 }  // namespace
-}  // namespace cornerturn::running
+}  // namespace cornerturn::running::variant_test
