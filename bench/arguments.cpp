@@ -15,7 +15,7 @@ namespace {
 // An ad-hoc shape of up to this many bytes is timed in cache, and so is a random case on a GPU.
 constexpr std::int64_t hot_bytes = 256 * 1024, hot_bytes_gpu = 16 << 20;
 
-bench_case ad_hoc(const ad_hoc_case& given, std::int64_t element_bytes, machine on) {
+bench_case ad_hoc(const ad_hoc_case& given, std::int64_t element_bytes, machine on, bool hot) {
   bench_case one{"ad_hoc", element_bytes, given.extents, given.axes, false, false, "", {}, {}};
   const std::string shape = fmt::format("{}", fmt::join(given.extents, "x"));
   std::int64_t bytes = element_bytes;
@@ -26,7 +26,7 @@ bench_case ad_hoc(const ad_hoc_case& given, std::int64_t element_bytes, machine 
           "shape {} at {} bytes an element is too large, wanted fewer than 2^63 bytes", shape, element_bytes));
     }
   }
-  one.hot = one.bytes() <= (on == machine::cpu ? hot_bytes : hot_bytes_gpu);
+  one.hot = hot || one.bytes() <= (on == machine::cpu ? hot_bytes : hot_bytes_gpu);
   return one;
 }
 
@@ -42,6 +42,9 @@ void check_random(const arguments& given) {
   const random_options& random = given.random;
   const bool only_random = random.seed != 1 || random.count != random_options{}.count || random.index >= 0 ||
                            !random.kinds.empty() || random.most_bytes != 0;
+  if (given.hot && !named && given.shapes.empty()) {
+    throw std::invalid_argument("--hot is given without --set random or a SHAPE, wanted one of them");
+  }
   if (!named && only_random) {
     throw std::invalid_argument("--seed, --count, --kinds, --index or --size is given, wanted --set random with it");
   }
@@ -84,14 +87,15 @@ std::vector<bench_case> chosen_cases(const arguments& given) {
   check_random(given);
   const std::regex pattern = regex_of(given.pattern);
   if (given.is_random()) {
-    for (bench_case& one : random_cases(given.random, on)) {
-      one.hot = on == machine::gpu && one.bytes() <= hot_bytes_gpu && !one.in_place();
+    for (bench_case& one : random_cases(given.random, on, given.hot)) {
+      const bool is_small = on == machine::gpu && one.bytes() <= hot_bytes_gpu;
+      one.hot = (given.hot || is_small) && (on == machine::cpu || !one.in_place());
       if (std::regex_search(one.name(), pattern)) chosen.push_back(std::move(one));
     }
     return chosen;
   }
   for (const ad_hoc_case& shape : given.shapes) {
-    for (const std::int64_t bytes : given.element_bytes) chosen.push_back(ad_hoc(shape, bytes, on));
+    for (const std::int64_t bytes : given.element_bytes) chosen.push_back(ad_hoc(shape, bytes, on, given.hot));
   }
   std::vector<std::string> sets = given.sets;
   if (sets.empty() && chosen.empty()) sets.emplace_back(given.pattern.empty() ? "quick" : "all");

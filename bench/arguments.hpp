@@ -23,6 +23,7 @@ struct arguments {
   std::vector<int> threads;                    // CPU; empty: 1 and all
   int gpu = -1;                                // its number; -1: the CPU
   bool peers = false, huge = false, list = false, bars = false, regret = false;
+  bool hot = false;  // every shape and random case in cache, whatever its size
   std::string kernel;
   int rounds = 0;  // 0: the default of the device
   int placements = 1;

@@ -149,6 +149,12 @@ std::vector<contender> roof_contenders(const bench_case& one) {
   return list;
 }
 
+std::vector<contender> loops() {
+  std::vector<contender> list;
+  add_loops(list);
+  return list;
+}
+
 std::vector<contender> peers() {
   std::vector<contender> list;
 #ifdef CORNERTURN_BENCH_OPENBLAS

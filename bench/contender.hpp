@@ -71,6 +71,9 @@ struct contender {
 // Effect  returns one contender for each row of copies(), or of rewrites() if the case is in place
 [[nodiscard]] std::vector<contender> roof_contenders(const bench_case& one);
 
+// Effect  returns the peers of cases in cache that need no library: loops as a user writes them
+[[nodiscard]] std::vector<contender> loops();
+
 // Effect  returns the peers that this build links; empty without CORNERTURN_PEERS
 [[nodiscard]] std::vector<contender> peers();
 

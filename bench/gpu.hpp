@@ -25,7 +25,7 @@ struct gpu_options {
   int placements = 1;  // how often all cases are measured, each time at other addresses of memory
   bool with_peers = false;
   std::string kernel;
-  bool regret = false;  // in cold cases, also times every kernel that can be forced
+  bool regret = false;  // also times every kernel that can be forced
 };
 
 // Errors  error no_device: there is no such GPU, or no driver; std::runtime_error: the driver failed

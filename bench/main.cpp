@@ -88,8 +88,9 @@ void print_summary(const std::vector<result>& results, const session& now) {
   }
   if (given.regret) fmt::print(now.out, "{}", regret_summary(results));
   if (!given.is_random()) return;
-  fmt::print(now.out, "\none case again: cornerturn bench --set random --seed {} --kinds KIND --index INDEX{}{}{}{}\n",
-             given.random.seed, given.size.empty() ? "" : " --size " + given.size,
+  fmt::print(now.out,
+             "\none case again: cornerturn bench --set random --seed {} --kinds KIND --index INDEX{}{}{}{}{}\n",
+             given.random.seed, given.size.empty() ? "" : " --size " + given.size, given.hot ? " --hot" : "",
              on_cpu ? "" : fmt::format(" --device cuda:{}", given.gpu), given.regret ? " --regret" : "",
              given.peers ? " --peers on" : "");
 }
@@ -111,7 +112,8 @@ outcome run_on_cpu(const session& now, const std::vector<bench_case>& cases) {
   const int all_threads = host.default_threads;
   std::vector<int> thread_counts = given.threads;
   if (thread_counts.empty()) thread_counts = all_threads > 1 ? std::vector<int>{1, all_threads} : std::vector<int>{1};
-  measure_options options{rounds_of(given, 9), given.min_time, given.peers && !peers().empty(), given.kernel};
+  measure_options options{rounds_of(given, 9), given.min_time, given.peers && (given.hot || !peers().empty()),
+                          given.kernel};
   options.regret = given.regret;
   memory pool(given.huge, host.l3_bytes);
   fmt::print(now.out,

@@ -114,9 +114,10 @@ std::vector<entrant> enter_all(const bench_case& what, int threads, memory& pool
   for (const contender& who : roof_contenders(what)) enter(who, how, pool, into, entrants);
   if (options.with_peers && !what.in_place()) {  // peers do not run cases in place
     for (const contender& who : peers()) enter(who, how, pool, into, entrants);
+    for (const contender& who : what.hot ? loops() : std::vector<contender>()) enter(who, how, pool, into, entrants);
   }
   for (const contender& who : options.more) enter(who, how, pool, into, entrants);
-  if (options.regret && !what.hot) {
+  if (options.regret) {
     const std::string chosen = into.ours().detail;
     for (const contender& who : row_contenders(how, chosen)) enter(who, how, pool, into, entrants);
   }
@@ -258,30 +259,43 @@ result measure_cold(const bench_case& what, int threads, memory& pool, const mea
 result measure_hot(const bench_case& what, memory& pool, const measure_options& options) {
   result outcome{what, 1, 1, {}, 0};
   const view moved = full_view(what);
-  const buffer_pair on = pool.pair(what.bytes());
-  std::vector<entrant> entrants = enter_all(what, 1, pool, options, on, outcome);
+  const buffer_pair pair = pool.pair(what.buffer_bytes());
+  std::vector<entrant> entrants = enter_all(what, 1, pool, options, pair, outcome);
+  double fastest = 1e300;
+  std::vector<bool> left_out(entrants.size());
   for (std::size_t i = 0; i < entrants.size(); ++i) {
     series& entry = outcome.entries[i];
-    memory::poison(on.dst, what.bytes());
+    const buffer_pair on = addresses(entry.part, what, pair);
+    make_ready(entry.part, what, on);
     entrants[i].ready->run(on.src, on.dst);
     entry.wrong = check(entry, *entrants[i].ready, what, moved, on);
-    double once = time_calls(*entrants[i].ready, on, 10).wall;
-    once = std::max(1e-9, std::min(once, time_calls(*entrants[i].ready, on, 100).wall));
+    double once = time_calls(*entrants[i].ready, on, 3).wall;
+    if (once < hot_sample) once = std::min(once, time_calls(*entrants[i].ready, on, 30).wall);
+    once = std::max(1e-9, once);
     entry.calls_per_sample = std::max<std::int64_t>(1, std::int64_t(hot_sample / once));
+    if (entry.part != role::roof) fastest = std::min(fastest, once);
+    if (entry.part == role::row && once > hopeless * fastest) {
+      left_out[i] = true;
+      entry.seconds.push_back(once);
+    }
   }
   const double needed = options.min_time / hot_sample;
   const int samples = std::max(hot_samples, static_cast<int>(std::min(needed, 1e6)));
   for (int sample = 0; sample < samples; ++sample) {
     for (std::size_t turn = 0; turn < entrants.size(); ++turn) {
       const std::size_t i = (turn + static_cast<std::size_t>(sample)) % entrants.size();
+      if (left_out[i]) continue;
       series& entry = outcome.entries[i];
+      const buffer_pair on = addresses(entry.part, what, pair);
       const bool last = sample == samples - 1;
-      if (last) memory::poison(on.dst, what.bytes());
       entrants[i].ready->run(on.src, on.dst);  // loads the pair into the caches again
       const timing took = time_calls(*entrants[i].ready, on, entry.calls_per_sample);
       entry.seconds.push_back(took.wall);
       entry.cpu_seconds.push_back(took.cpu);
-      if (last && entry.wrong.empty()) entry.wrong = check(entry, *entrants[i].ready, what, moved, on);
+      if (!last) continue;
+      make_ready(entry.part, what, on);
+      entrants[i].ready->run(on.src, on.dst);
+      if (entry.wrong.empty()) entry.wrong = check(entry, *entrants[i].ready, what, moved, on);
     }
   }
   return outcome;

@@ -32,10 +32,10 @@ struct series {
 struct result {
   bench_case what;
   int threads = 1;
-  std::size_t pairs = 0;        // buffer pairs in the rotation; 1 for hot cases
-  std::vector<series> entries;  // the library, then the roof, then peers, then forced kernels (cold cases, on request)
-  double other_cpus = 0;        // CPUs that other processes used meanwhile: see load.hpp
-  std::string device = "";      // "cuda:0"; "" is the CPU. threads is 0 on a GPU
+  std::size_t pairs = 0;             // buffer pairs in the rotation; 1 for hot cases
+  std::vector<series> entries;       // the library, then the roof, then peers, then forced kernels (on request)
+  double other_cpus = 0;             // CPUs that other processes used meanwhile: see load.hpp
+  std::string device = "";           // "cuda:0"; "" is the CPU. threads is 0 on a GPU
   std::vector<plan_offer> offers{};  // the planner's predictions; a rectangle in place has none
 
   [[nodiscard]] const series& ours() const { return entries.front(); }
@@ -57,7 +57,7 @@ struct measure_options {
   bool with_peers = false;
   std::string kernel;
   std::vector<contender> more{};  // besides the library, the roof and the peers
-  bool regret = false;            // in cold cases, also times every kernel that can be forced
+  bool regret = false;            // also times every kernel that can be forced
 };
 
 // A forced kernel is not timed again if its first run takes this many times the fastest run so far. It then has one sample.

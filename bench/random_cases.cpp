@@ -18,7 +18,7 @@ namespace cornerturn::bench {
 
 namespace {
 
-constexpr std::int64_t least_size = 4096;
+constexpr std::int64_t least_size = 64;
 constexpr std::int64_t most_view_buffer = 8;  // of memory that a view spans, for each byte of the largest case
 
 class generator {
@@ -293,10 +293,12 @@ struct kind_row {
 };
 
 constexpr const char* view_kind = "view";
+constexpr const char* record_kind = "record";
 
 constexpr kind_row table[] = {
-    {"matrix", make_matrix, 3}, {"skinny", make_skinny, 3},     {"rank", make_rank, 4}, {"copy", make_copy, 3},
-    {"batch", make_batch, 3},   {"in_place", make_in_place, 3}, {"odd", make_odd, 4},   {view_kind, make_view, 0},
+    {"matrix", make_matrix, 3}, {"skinny", make_skinny, 3}, {"rank", make_rank, 4},
+    {"copy", make_copy, 3},     {"batch", make_batch, 3},   {"in_place", make_in_place, 3},
+    {"odd", make_odd, 4},       {view_kind, make_view, 0},  {record_kind, make_odd, 4},
 };
 
 const kind_row& row_of(const std::string& kind) {
@@ -304,7 +306,7 @@ const kind_row& row_of(const std::string& kind) {
     if (kind == row.name) return row;
   }
   throw std::invalid_argument("--kinds has \"" + kind +
-                              "\", wanted matrix, skinny, rank, copy, batch, in_place, odd or view");
+                              "\", wanted matrix, skinny, rank, copy, batch, in_place, odd, view or record");
 }
 
 }  // namespace
@@ -313,7 +315,8 @@ const std::vector<std::string>& random_kinds() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> list;
     for (const kind_row& row : table) {
-      if (row.name != view_kind) list.emplace_back(row.name);  // a list of a seed without --kinds stays the same
+      // A list of a seed without --kinds stays the same.
+      if (row.name != view_kind && row.name != record_kind) list.emplace_back(row.name);
     }
     return list;
   }();
@@ -327,7 +330,7 @@ bench_case random_case(std::uint64_t seed, const std::string& kind, int index, s
   const kind_row& row = row_of(kind);
   if (least_bytes < least_size || most_bytes < 2 * least_bytes) {
     throw std::invalid_argument("--size: " + std::to_string(least_bytes) + ":" + std::to_string(most_bytes) +
-                                " is not MIN:MAX with MIN of at least 4096 bytes and MAX of at least twice MIN");
+                                " is not MIN:MAX with MIN of at least 64 bytes and MAX of at least twice MIN");
   }
   std::uint64_t start = generator(seed).next() ^ static_cast<std::uint64_t>(index);
   for (const char letter : kind) start = generator(start ^ static_cast<unsigned char>(letter)).next();
@@ -335,8 +338,13 @@ bench_case random_case(std::uint64_t seed, const std::string& kind, int index, s
   for (;;) {
     bench_case one;
     one.set = "random_" + kind;
-    one.element_bytes = kind == "odd" ? odd_sizes[static_cast<std::size_t>(random.below(std::ssize(odd_sizes)))]
-                                      : sizes[static_cast<std::size_t>(random.below(std::ssize(sizes)))];  // 1
+    if (kind == record_kind) {  // 1
+      one.element_bytes = random.between(5, 128);
+      if (std::find(sizes.begin(), sizes.end(), one.element_bytes) != sizes.end()) continue;
+    } else {
+      one.element_bytes = kind == "odd" ? odd_sizes[static_cast<std::size_t>(random.below(std::ssize(odd_sizes)))]
+                                        : sizes[static_cast<std::size_t>(random.below(std::ssize(sizes)))];
+    }
     row.make(random, one, random.log_uniform(least_bytes, most_bytes) / one.element_bytes);
     if (one.bytes() < least_bytes || one.bytes() > most_bytes) continue;  // 4
     if (one.is_view()) {
@@ -352,11 +360,14 @@ bench_case random_case(std::uint64_t seed, const std::string& kind, int index, s
   }
 }
 
-std::vector<bench_case> random_cases(const random_options& options, machine on) {
-  constexpr std::int64_t mib = std::int64_t{1} << 20;
+std::vector<bench_case> random_cases(const random_options& options, machine on, bool in_cache) {
+  constexpr std::int64_t kib = 1024, mib = 1024 * kib;
   const bool given = options.least_bytes != 0 || options.most_bytes != 0;
-  const std::int64_t least = given ? options.least_bytes : on == machine::cpu ? 16 * mib : 64 * mib;
-  const std::int64_t most = given ? options.most_bytes : on == machine::cpu ? 256 * mib : 1024 * mib;
+  const bool cpu = on == machine::cpu;
+  const std::int64_t cold_least = cpu ? 16 * mib : 64 * mib, cold_most = cpu ? 256 * mib : 1024 * mib;
+  const std::int64_t hot_least = cpu ? 64 : 16 * kib, hot_most = cpu ? mib : 32 * mib;
+  const std::int64_t least = given ? options.least_bytes : in_cache ? hot_least : cold_least;
+  const std::int64_t most = given ? options.most_bytes : in_cache ? hot_most : cold_most;
   const std::vector<std::string>& kinds = options.kinds.empty() ? random_kinds() : options.kinds;
   const auto many = static_cast<int>(kinds.size());
   std::vector<bench_case> cases;

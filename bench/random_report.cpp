@@ -119,6 +119,43 @@ std::string peer_line(const std::string& name, const group& cases) {
                      geometric_mean(ours), ahead);
 }
 
+// Sizes of one side, in bytes, at which the tables of cases in cache are cut.
+constexpr std::int64_t size_ends[] = {4 << 10, 64 << 10, 256 << 10, 1 << 20, 2 << 20, 8 << 20, 32 << 20};
+
+std::string size_text(std::int64_t bytes) {
+  return bytes < 1 << 20 ? fmt::format("{} KiB", bytes >> 10) : fmt::format("{} MiB", bytes >> 20);
+}
+
+std::string size_line(const std::string& name, const group& cases) {
+  std::vector<double> times;  // ours over the fastest peer
+  for (const result* one : cases) {
+    const double lead = lead_of(*one, one->best(role::peer));
+    if (lead > 0) times.push_back(lead);
+  }
+  std::string line = share_line(name, cases);
+  if (times.empty()) return line;
+  line.pop_back();
+  return line +
+         fmt::format(" {:>9.3f} {:>7.3f}\n", geometric_mean(times), *std::max_element(times.begin(), times.end()));
+}
+
+// Cases in cache by size: the share of the best copy, and the time over the fastest peer.
+std::string hot_summary(const group& cases, const std::string& place) {
+  std::string text = fmt::format(
+      "\n{:<18} {:>5} {:>9} {:>7} {:>7}   in cache: share of the best copy; time over the "
+      "fastest peer: geo.mean, worst; {}\n",
+      "bytes up to", "cases", "geo.mean", "median", "worst", place);
+  std::int64_t begin = 0;
+  for (const std::int64_t end : size_ends) {
+    group mine;
+    std::copy_if(cases.begin(), cases.end(), std::back_inserter(mine),
+                 [&](const result* one) { return one->what.bytes() > begin && one->what.bytes() <= end; });
+    if (!mine.empty()) text += size_line(size_text(end), mine);
+    begin = end;
+  }
+  return text + size_line("all", cases);
+}
+
 }  // namespace
 
 std::string peers_summary(const std::vector<result>& results) {
@@ -155,7 +192,11 @@ std::string random_summary(const std::vector<result>& results) {
     text += fmt::format("\n{:<18} {:>5} {:>9} {:>7} {:>7}   share of the best copy, {}\n", "kind", "cases", "geo.mean",
                         "median", "worst", place);
     for (const std::string& set : by.sets.at(place)) text += share_line(set, by.members.at({place, set}));
-    text += share_line("all", by.all(place));
+    const group all = by.all(place);
+    text += share_line("all", all);
+    group hot;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(hot), [](const result* one) { return one->what.hot; });
+    if (!hot.empty()) text += hot_summary(hot, place);
     for (const std::string& set : by.sets.at(place)) {
       text += fmt::format("\nworst of {}, {}\n", set, place);
       for (const result* one : lowest(by.members.at({place, set}), share_of)) {
@@ -182,11 +223,11 @@ std::string random_summary(const std::vector<result>& results) {
 
 std::string regret_summary(const std::vector<result>& results) {
   std::string text;
-  std::vector<result> cold;  // results that have a regret
+  std::vector<result> right;
   for (const result& one : results) {
-    if (!one.what.hot && one.regret() > 0) cold.push_back(one);
+    if (one.regret() > 0) right.push_back(one);
   }
-  const tables by(cold);
+  const tables by(right);
   for (const std::string& place : by.places) {
     text += fmt::format("\n{:<18} {:>5} {:>9} {:>7} {:>8}   regret: time of the chosen kernel over the fastest, {}\n",
                         "kind", "cases", "geo.mean", "worst", "no other", place);

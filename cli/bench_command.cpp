@@ -38,7 +38,7 @@ bool parse_size_range(const std::string& text, bench::arguments& given) {
   given.random.least_bytes = *least;
   given.random.most_bytes = *most;
   given.size = text;
-  return *least >= 4096 && *most >= 2 * *least;
+  return *least >= 64 && *most >= 2 * *least;
 }
 
 void require_kernel(const std::string& name) {
@@ -94,15 +94,17 @@ void add_random(CLI::App& command, bench::arguments& given) {
               given.random.seed, 0, std::int64_t{1} << 62);
   add_integer(command, "--count", "random: cases, an equal number of each kind. Default: 100", given.random.count, 1,
               1000000);
-  add_items(command, "--kinds", "KIND,...",
-            "random: some of matrix, skinny, rank, copy, batch, in_place, odd, view. Default: all but view",
-            "kinds of random cases with commas", [&given](const std::string& kind) {
-              given.random.kinds.push_back(kind);
-              return true;
-            });
+  add_items(
+      command, "--kinds", "KIND,...",
+      "random: some of matrix, skinny, rank, copy, batch, in_place, odd, view, record. Default: all but the last two",
+      "kinds of random cases with commas", [&given](const std::string& kind) {
+        given.random.kinds.push_back(kind);
+        return true;
+      });
   add_integer(command, "--index", "random: only this case of each kind", given.random.index, 0, 1000000000);
-  add_value(command, "--size", "MIN:MAX", "random: bytes of one side. Default: 16M:256M; GPU: 64M:1G",
-            "two sizes such as 16M:256M, of at least 4K, the second at least twice the first",
+  add_value(command, "--size", "MIN:MAX",
+            "random: bytes of one side. Default: 16M:256M; GPU: 64M:1G; --hot: 64:1M; GPU: 16K:32M",
+            "two sizes such as 16M:256M, of at least 64, the second at least twice the first",
             [&given](const std::string& text) { return parse_size_range(text, given); });
 }
 
@@ -155,10 +157,14 @@ void add_bench(CLI::App& app, command_line& chosen) {
               given.placements, 1, 1000);
   add_text(command, "--kernel", "NAME", "Force one kernel: a name that `cornerturn kernels` lists", given.kernel);
   add_random(command, given);
+  add_flag(command, "--hot",
+           "Time every SHAPE and random case in cache, whatever its size: one pair of buffers again and again. GPU: in "
+           "a graph",
+           given.hot);
   add_flag(
       command, "--regret",
       "Also time every other kernel that accepts the case. Print the regret: the time of the chosen kernel divided by "
-      "the time of the fastest one. Cases in cache have none",
+      "the time of the fastest one",
       given.regret);
   add_flag(command, "--huge", "Ask for 2 MiB pages", given.huge);
   add_flag(command, "--list", "Print the names of the chosen cases and stop; as JSON with --json or -o", given.list);

@@ -7,6 +7,7 @@
 
 namespace cornerturn::bench {
 
+void add_loops(std::vector<contender>& list);
 void add_openblas(std::vector<contender>& list);
 void add_eigen(std::vector<contender>& list);
 void add_fftw(std::vector<contender>& list);

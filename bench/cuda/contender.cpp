@@ -86,6 +86,9 @@ void enter_peers(const bench_case& what, std::vector<entrant>& list) {
   enter("cublas_geam", [&] { return cublas_geam(what); });
   enter("cutensor", [&] { return cutensor_permute(what, cutensor_kernels::shipped); });
   enter("cutensor_jit", [&] { return cutensor_permute(what, cutensor_kernels::compiled); });
+  if (!what.hot) return;
+  enter("textbook_tile", [&] { return textbook_tile(what); });
+  enter("element_a_thread", [&] { return element_a_thread(what); });
 }
 
 }  // namespace

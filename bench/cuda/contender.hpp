@@ -43,6 +43,11 @@ struct entry_options {
 [[nodiscard]] std::unique_ptr<device_runner> cublas_geam(const bench_case& what);
 [[nodiscard]] bool cublas_is_found();
 
+// Effect  return kernels of ten lines, the peers of cases that stay in L2. Null: 32-bit indices, the size of the element or the number
+//         of axes do not fit
+[[nodiscard]] std::unique_ptr<device_runner> textbook_tile(const bench_case& what);
+[[nodiscard]] std::unique_ptr<device_runner> element_a_thread(const bench_case& what);
+
 // The kernels that a plan of cuTENSOR may choose from. The values come from cutensorJitMode_t.
 enum class cutensor_kernels : int { shipped = 0, compiled = 1 };
 

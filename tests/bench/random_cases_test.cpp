@@ -267,7 +267,7 @@ TEST(random_cases, plan_accepts_every_one) {
 }
 
 TEST(random_cases, have_a_range_of_sizes) {
-  EXPECT_THROW(static_cast<void>(random_case(1, "matrix", 0, 1024, one_mib)), std::invalid_argument);
+  EXPECT_THROW(static_cast<void>(random_case(1, "matrix", 0, 63, one_mib)), std::invalid_argument);
   EXPECT_THROW(static_cast<void>(random_case(1, "matrix", 0, one_mib, 2 * one_mib - 1)), std::invalid_argument);
   EXPECT_THROW(static_cast<void>(random_case(1, "nonesuch", 0, one_mib, 2 * one_mib)), std::invalid_argument);
 }
@@ -281,6 +281,32 @@ TEST(random_cases, without_a_range_sizes_are_those_of_the_machine) {
   for (const bench_case& one : random_cases(options, machine::gpu)) {
     EXPECT_TRUE(one.bytes() >= 64 * one_mib && one.bytes() <= 1024 * one_mib) << one.name();
   }
+}
+
+TEST(random_cases, in_cache_have_other_sizes_and_small_ones) {
+  random_options options;
+  options.count = 140;
+  int below_4_kib = 0;
+  for (const bench_case& one : random_cases(options, machine::cpu, true)) {
+    EXPECT_TRUE(one.bytes() >= 64 && one.bytes() <= one_mib) << one.name();
+    below_4_kib += one.bytes() < 4 * kib ? 1 : 0;
+  }
+  EXPECT_GT(below_4_kib, 140 / 5);
+  for (const bench_case& one : random_cases(options, machine::gpu, true)) {
+    EXPECT_TRUE(one.bytes() >= 16 * kib && one.bytes() <= 32 * one_mib) << one.name();
+  }
+}
+
+TEST(random_cases, records_have_the_sizes_that_no_other_kind_has) {
+  random_options options;
+  options.count = 300;
+  options.kinds = {"record"};
+  std::set<std::int64_t> found;
+  for (const bench_case& one : random_cases(options, machine::cpu, true)) found.insert(one.element_bytes);
+  EXPECT_GT(found.size(), 60U);
+  EXPECT_GE(*found.begin(), 5);
+  EXPECT_LE(*found.rbegin(), 128);
+  for (const std::int64_t usual : {6, 8, 12, 16, 24, 32}) EXPECT_EQ(found.count(usual), 0U) << usual;
 }
 
 TEST(kernel_names, come_from_the_part_of_the_explanation_for_the_alignment) {
