@@ -66,7 +66,7 @@ TEST_P(apply_rows, compute_every_problem_that_they_accept) {
   const std::vector<type_pair> pairs = all_pairs();
   constexpr std::int64_t sizes[] = {1, 2, 4, 8, 16};
   for (const std::int64_t element_bytes : {1, 4, 8}) {
-    for_each_problem(element_bytes, 3, 1, machine_with(0, true), [&](const problem& shape) {
+    for_each_problem(element_bytes, 3 * thinner(), 1, machine_with(0, true), [&](const problem& shape) {
       const arithmetic math = any_math(roll, roll.of(pairs));
       check(with_math(shape, math, roll.of(sizes), roll), roll);
     });
@@ -78,7 +78,7 @@ TEST_P(apply_rows, compute_every_pair_of_types) {
   dice roll(12);
   constexpr std::int64_t sizes[] = {1, 2, 4, 8, 16};
   for (const type_pair& types : all_pairs()) {
-    for (int k = 0; k < 12; ++k) {
+    for (int k = 0; k < base::ceil_div(12, thinner()); ++k) {
       const arithmetic math = any_math(roll, types);
       const std::int64_t rows = 1 + roll.below(k == 0 ? 100 : 70), cols = 1 + roll.below(k == 0 ? 300 : 70);
       problem shape = matrix(rows, cols, 4, roll.below(100));
@@ -96,7 +96,7 @@ TEST_P(apply_rows, sum_long_runs) {
   using enum element_type;
   dice roll(13);
   for (const element_type type : {bfloat16, float16, float32, float64, complex64, complex128}) {
-    for (int k = 0; k < 4; ++k) {
+    for (int k = 0; k < base::ceil_div(4, thinner()); ++k) {
       const std::int64_t bytes = bytes_of(type);
       const std::int64_t rows = 1 + roll.below(3000 / bytes), cols = 128 / bytes + roll.below(1200 / bytes);
       problem what = matrix(rows, cols, bytes, roll.below(100));
@@ -117,7 +117,7 @@ TEST_P(apply_rows, convert_whole_blocks) {
   dice roll(14);
   for (const type_pair& types : all_pairs()) {
     if (types.src == types.dst) continue;
-    for (int k = 0; k < 4; ++k) {
+    for (int k = 0; k < base::ceil_div(4, thinner()); ++k) {
       const std::int64_t bytes = bytes_of(types.src), rows = 30 + roll.below(180), cols = 120 + roll.below(200);
       problem what = matrix(rows, cols, bytes, 7 * roll.below(2) + roll.below(4));
       if (roll.one_in(3)) what = transpose_problem(rows, cols, bytes, 2048, rows);

@@ -46,12 +46,6 @@ constexpr int thin = 1;
 constexpr int thin = 1;
 #endif
 
-// An emulator of another processor is slower still: its test preset keeps one problem in so many.
-int thinner() {
-  const char* const wanted = std::getenv("CORNERTURN_TEST_THIN");
-  return wanted == nullptr ? 1 : std::max(1, std::atoi(wanted));
-}
-
 constexpr int enough_failures = 4;
 
 // An access to an unreadable page ends the process; print the problem.
