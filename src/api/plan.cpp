@@ -68,7 +68,8 @@ void plan::execute(const void* src, void* dst, void* stream) const {
 }
 void plan::execute(const void* src, void* dst, std::span<std::byte> workspace, void* stream) const {
   api::guarded([&] {
-    if (state_->try_fast_path(src, dst, stream)) return;
+    const bool is_null = workspace.data() == nullptr && !workspace.empty();  // execute refuses it
+    if (!is_null && state_->try_fast_path(src, dst, stream)) return;
     if (workspace.empty()) {
       const bool on_cpu = state_->device_of_call(src, dst) == api::on_cpu;
       detail::check_workspace(workspace, state_->workspace_bytes(on_cpu ? device::cpu : api::gpu_backend));
@@ -140,8 +141,8 @@ plan_state::plan_state(const problem& what, const plan_options& options, finding
     if (in_place_->kernel == nullptr) refuse_kernel(kernel_);
   } else {
     choose_for_cpu(threads);
-    prepare_fast_path();
   }
+  prepare_fast_path();
   if (on_ != device::automatic) return;
   // If this process uses a GPU already, its plan is made now, so that later calls need not make it.
   if (const int device = gpu::device_in_use(); device >= 0) {
@@ -173,9 +174,20 @@ void plan_state::choose_for_cpu(int threads) {
 }
 
 void plan_state::prepare_fast_path() noexcept {
-  if (computes_ || form_.empty || chosen_.threads != 1 || parallel_.is_cancelled != nullptr) return;
-  fast_path_.run = chosen_.row->run;
-  fast_path_.units = chosen_.units;
+  if (computes_ || form_.empty || parallel_.is_cancelled != nullptr) return;
+  const kernels::offer* const how = in_place_ ? in_place_->only_step() : &chosen_;
+  if (how == nullptr || how->threads != 1) return;
+  fast_path_.run = how->row->run;
+  fast_path_.args = how->args;
+  fast_path_.units = how->units;
+  fast_path_.src_at = src_start_;
+  fast_path_.dst_at = dst_start_;
+  if (in_place_) {
+    fast_path_.dst_at += in_place_->programs.front().begin;
+    fast_path_.lowest = 1;
+    fast_path_.overlap_bytes = ~std::uint64_t{0};
+    return;
+  }
   const auto bytes = [](const map::byte_span& span) { return static_cast<std::uint64_t>(span.hi - span.lo); };
   fast_path_.lowest = static_cast<std::uint64_t>(src_span_.lo) - static_cast<std::uint64_t>(dst_span_.hi) + 1;
   fast_path_.overlap_bytes = bytes(src_span_) + bytes(dst_span_) - 1;
@@ -197,10 +209,10 @@ bool plan_state::try_fast_path(const void* src, void* dst, const void* stream) c
   const bool valid =
       src != nullptr && dst != nullptr && stream == nullptr && distance - fast_path_.lowest >= fast_path_.overlap_bytes;
   if (fast_path_.run == nullptr || !valid || gpu::driver_is_loaded()) return false;
-  fast_path_.run(
-      chosen_.args,
-      {.src = static_cast<const std::byte*>(src) + src_start_, .dst = static_cast<std::byte*>(dst) + dst_start_}, 0,
-      fast_path_.units);
+  fast_path_.run(fast_path_.args,
+                 {.src = static_cast<const std::byte*>(src) + fast_path_.src_at,
+                  .dst = static_cast<std::byte*>(dst) + fast_path_.dst_at},
+                 0, fast_path_.units);
   return true;
 }
 

@@ -100,8 +100,11 @@ class plan_state {
   // The data of try_fast_path, adjacent in memory: a small matrix takes 5 ns, and the checks of execute 15 ns.
   struct {
     kernels::run_function run = nullptr;  // null: this plan needs execute
+    const std::byte* args = nullptr;      // of the offer
     std::int64_t units = 0;
-    // The spans of src and dst overlap if dst - src - lowest < overlap_bytes, in unsigned arithmetic.
+    std::int64_t src_at = 0, dst_at = 0;  // bytes from the caller's pointers
+    // The spans of src and dst overlap if dst - src - lowest < overlap_bytes, in unsigned arithmetic. In place only src == dst
+    // passes this comparison.
     std::uint64_t lowest = 0;
     std::uint64_t overlap_bytes = 0;
   } fast_path_;

@@ -274,6 +274,14 @@ in_place_choice reference(const map::canonical& form, const base::machine& machi
 
 }  // namespace
 
+const kernels::offer* in_place_choice::only_step() const noexcept {
+  if (programs.size() != 1 || workspace_bytes != 0) return nullptr;
+  const in_place_program& program = programs.front();
+  if (program.repeat.total != 1 || program.steps.size() != 1) return nullptr;
+  const in_place_step& step = program.steps.front();
+  return step.from == 0 && step.to == 0 ? &moves[static_cast<std::size_t>(step.move)] : nullptr;
+}
+
 in_place_choice choose_in_place(const map::canonical& form, const map::in_place_form& places, const cpu_request& wanted,
                                 const base::machine& machine) {
   in_place_choice made;

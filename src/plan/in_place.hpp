@@ -43,6 +43,9 @@ struct in_place_choice {
   int passes = 0;   // over all of the array
   int threads = 1;
   std::int64_t workspace_bytes = 0;
+
+  // Effect  returns the only step of the only program, if it needs no workspace and its offsets are 0; else null
+  [[nodiscard]] const kernels::offer* only_step() const noexcept;
 };
 
 // Requires  kind is not impossible

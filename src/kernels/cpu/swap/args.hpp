@@ -78,13 +78,27 @@ void each_block_pair(const swap::args& work, std::byte* data, std::int64_t begin
   const std::int64_t side = work.panel;
   const axis& first = work.pairs.axes[0];
   const std::int64_t in_first = base::ceil_div(first.extent, side);
-  fused_axes numbers = work.pairs;
-  numbers.axes[0] = {in_first, side * first.src_stride, side * first.dst_stride};
   const std::int64_t n = work.pairs.total / first.extent * in_first;
   const std::int64_t triangle = n * (n + 1) / 2;
   const auto length = [&](std::int64_t number) { return std::min(side, first.extent - number % in_first * side); };
 
   odometer outer(work.outer, word, begin / triangle, false);
+  if (n == 1) {  // a tile is a whole square
+    const auto square = [&]() -> mirrored {
+      std::byte* const corner = data + outer.src();
+      return {corner, corner, first.extent, first.extent};
+    };
+    mirrored here = square();
+    for (std::int64_t unit = begin; unit < end; ++unit) {
+      outer.next();
+      const mirrored next = unit + 1 < end ? square() : mirrored{};
+      turn.diagonal(here, next);
+      here = next;
+    }
+    return;
+  }
+  fused_axes numbers = work.pairs;
+  numbers.axes[0] = {in_first, side * first.src_stride, side * first.dst_stride};
   block_pair at = block_pair_of(begin % triangle, n);
   odometer down(numbers, word, at.down, true);
   odometer across(numbers, word, at.across, true);

@@ -23,7 +23,8 @@ TEST(gpu_costs, a_device_takes_the_last_row_that_it_reaches) {
 
 TEST(gpu_costs, numbers_are_in_a_range_that_the_plan_can_serve) {
   for (const int arch : architectures) {
-    const device_costs& row = costs_for({.arch = arch});
+    const kernels::gpu_traits device{.arch = arch};
+    const device_costs& row = costs_for(device);
     SCOPED_TRACE(row.name);
     EXPECT_NE(std::string(row.name), "");
     EXPECT_GE(row.side_bytes, 64);
