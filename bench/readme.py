@@ -17,6 +17,7 @@ from result_file import PEERS, gb_s, geometric_mean, load, peers_of, share
 
 TREE = pathlib.Path(__file__).resolve().parents[1]
 GPU, RANDOM = "cuda-h200.json", "random-h200.json"
+HOT = ("hot-gpu.json", "hot-cpu.json")  # of `bench --set random --hot`
 SYSTEMS = "distributions.json"  # of tools/try_distribution
 CPUS = {"cpu-intel-avx512.json": "Intel Xeon, AVX-512", "cpu-amd-zen4.json": "AMD EPYC, Zen 4"}
 
@@ -164,6 +165,31 @@ def random_table(own):
     return words + "\n\n" + "\n".join(lines) + f"\n\n{own['machine']['gpu']['name']}: {own['date']}, {runs}, revision {own['git_revision']}."
 
 
+HOT_WORDS = "`bench --set random --hot` draws arrays that stay in a cache: each is transposed again and again, on a GPU in a graph."
+HOT_ENDS = {True: (256, 2048, 8192, 32768), False: (4, 64, 1024)}  # KiB of one array; True: of a GPU
+
+
+def hot_lines(own):
+    """The bold line of a machine, and one line a size."""
+    gpu = own["machine"].get("gpu")
+    lines = [f"| **{gpu['name'] if gpu else own['machine']['model'] + ', one thread'}, {own['date']}, {own['git_revision']}** | | | | |"]
+    least = 0
+    for end in HOT_ENDS[gpu is not None]:
+        cases = [case for case in own["cases"] if least < case["bytes"] <= end << 10]
+        least = end << 10
+        if cases:
+            shares = [share(case) for case in cases]
+            size = f"{end} KiB" if end < 1024 else f"{end >> 10} MiB"
+            lines.append(f"| up to {size} | {len(cases)} | **{geometric_mean(shares):.2f}** | {min(shares):.2f} | {random_peer_cell(cases)} |")
+    return lines
+
+
+def hot_table(files):
+    lines = ["| in cache, share of a copy in cache | cases | typical | worst | best other code, and cornerturn in its cases |",
+             "|---|---:|---:|---:|---|"]
+    return HOT_WORDS + "\n\n" + "\n".join(lines + [line for own in files for line in hot_lines(own)])
+
+
 def faster(gpu):
     """The line under the chart."""
     peers = sorted(charts.peers_in_chart(gpu), key=lambda one: one.faster)
@@ -172,9 +198,11 @@ def faster(gpu):
     versions = ", ".join(f"{PEERS[one.name]} {known[one.name]['version']}" for one in peers
                          if known.get(one.name, {}).get("version"))
     machine = gpu["machine"]["gpu"]
+    least = min(case["bytes"] for case in gpu["cases"] if not case["hot"])
     return (f"On an {machine['name']} cornerturn is {words}.\n"
-            f"These are geometric means over the cases that each library supports ({gpu['date']}, CUDA {machine['runtime']}; "
-            f"{versions}).")
+            f"These are geometric means over the cases that each library supports, with cold caches and arrays of {least / 1e6:.0f} MB "
+            f"and more ({gpu['date']}, CUDA {machine['runtime']}; {versions}). In a cache others are closer: "
+            f"[Performance](#performance) has these sizes, too.")
 
 
 def duration(seconds):
@@ -209,6 +237,7 @@ def blocks(folder):
     gpu = read(folder, GPU)
     made = {"faster": faster(gpu), "table:cases": cases_table(gpu, {name: read(folder, name) for name in CPUS})}
     made["table:random"] = random_table(read(folder, RANDOM)) if (folder / RANDOM).exists() else ""
+    made["table:hot"] = hot_table([read(folder, name) for name in HOT if (folder / name).exists()])
     made["table:systems"] = systems_table(json.loads((folder / SYSTEMS).read_text())) if (folder / SYSTEMS).exists() else ""
     return made
 

@@ -6,7 +6,8 @@ import sys
 PEERS = {"cublas_geam": "cuBLAS", "cutensor": "cuTENSOR", "cutensor_jit": "cuTENSOR JIT", "jax": "JAX",
          "pytorch": "PyTorch", "cupy": "CuPy", "openblas_omatcopy": "OpenBLAS", "onednn_reorder": "oneDNN",
          "hptt_estimate": "HPTT", "fftw_estimate": "FFTW", "fftw_measure": "FFTW", "eigen_matrix": "Eigen",
-         "eigen_shuffle": "Eigen"}
+         "eigen_shuffle": "Eigen", "textbook_tile": "textbook tile", "element_a_thread": "one element a thread",
+         "loop_dst_order": "loop in the order of dst", "loop_src_order": "loop in the order of src", "loop_blocks": "loop in blocks"}
 
 
 def load(path):

@@ -18,7 +18,7 @@ README = (TREE / "README.md").read_text(encoding="utf-8")
 def measured(name, share, processes=5, **peers):
     rows = [("cornerturn", "ours", 4000.0 * share), ("copy", "roof", 4000.0)]
     rows += [(peer, "peer", 4000.0 * of) for peer, of in peers.items()]
-    return {"name": name, "set": name.split("/")[0], "element_bytes": int(name.split("/")[1][1:]), "hot": False,
+    return {"name": name, "set": name.split("/")[0], "element_bytes": int(name.split("/")[1][1:]), "hot": False, "bytes": 70_000_000,
             "threads": 0, "shape": name.split("/")[2], "processes": processes, "share": {"median": share},
             "extents": [int(side) for side in name.split("/")[2].split("x")],
             "contenders": [{"name": a, "role": b, "gb_s": {"median": c}} for a, b, c in rows]}
@@ -97,6 +97,17 @@ class Tables(unittest.TestCase):
         gpu = result(*cases)["cornerturn"] | {"date": "2026-11-24"}
         self.assertIn("cornerturn is **4.0 x** faster than cuBLAS, **8.0 x** faster than JAX.", readme.faster(gpu))
         self.assertRegex(readme.charts.speed(gpu, "dark"), r"(?s)JAX<.*>1 cases<.*>0\.10<.*>8\.0 x faster<")
+
+        self.assertIn("with cold caches and arrays of 70 MB and more", readme.faster(gpu))
+
+    def test_arrays_in_cache(self):
+        cases = [measured("random_matrix/b4/99x99", share, textbook_tile=0.5) | {"bytes": size, "hot": True}
+                 for share, size in ((0.9, 40_000), (0.4, 262_144), (0.8, 262_145))]
+        gpu = result(*cases)["cornerturn"] | {"date": "2026-11-24"}
+        text = readme.hot_table([gpu])
+        self.assertIn("| **NVIDIA H200, 2026-11-24, abc** | | | | |", text)
+        self.assertIn("| up to 256 KiB | 2 | **0.60** | 0.40 | textbook tile 0.50, cornerturn 0.60 (2) |", text)
+        self.assertIn("| up to 2 MiB | 1 | **0.80** | 0.80 |", text)
 
     def test_wrong_results_do_not_count(self):
         one = measured("odd/b4/99x99", 0.8, cublas_geam=0.9)
