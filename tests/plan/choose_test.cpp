@@ -256,7 +256,7 @@ TEST(rows, long_inner_runs) {
 }
 
 TEST(rows, in_cache_short_inner_runs_are_copied_one_by_one) {
-  for (const std::int64_t element_bytes : {9, 16, 31, 45, 128}) {
+  for (const std::int64_t element_bytes : {9, 31, 45, 128}) {
     expect_row(transpose_problem(40, 50, element_bytes), "cpu_copy_elements");
     EXPECT_NE(row_for(transpose_problem(4000, 5000, element_bytes)), "cpu_copy_elements");
   }
@@ -325,11 +325,9 @@ TEST(step, takes_views_alone) {
 }
 
 TEST(rows, dst_fits_the_cache) {
-  for (const int word : {1, 2, 4, 8}) {
+  for (const int word : {1, 2, 4, 8, 16}) {
     expect_row(transpose_problem(64, 64, word), "cpu_register_tile_b" + std::to_string(word));
   }
-  // 3.3 us, 4.1 by register tiles; 100 x 100: 5.3, 13.7 (Intel Xeon, model 207, 2026-11-27)
-  expect_row(transpose_problem(64, 64, 16), "cpu_copy_elements");
 }
 
 // Bits of an index in another order: on neither side do its own axes fill a line.

@@ -2,17 +2,20 @@
 #include "kernels/cpu/copy/args.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/cpu/split.hpp"
 
 namespace cornerturn::kernels::cpu::copy {
 namespace {
 
-// Of elements in cache: fitted to 1,700 random problems of 64 bytes to 2 MiB. The chosen row took 1.88 times the fastest without this
-// one, and 1.05 with it; elements of 16 bytes and of 9 to 128 bytes that are no powers of two always gain (Intel Xeon, model 207,
-// 2026-11-27).
-constexpr double time_in_cache = 0.2;
-constexpr double element_cost_bytes = 12;
+// Of elements in cache, in times of a copy. Other rows pay for tables and buffers first, so they gain from 512 bytes to 4 KiB on.
+// Fitted to 960 random problems of 64 bytes to 1 MiB: the chosen row took 1.14 times the fastest with a constant cost, and 1.05 with
+// this one (Intel Xeon, model 207, 2026-11-27).
+double time_in_cache(std::int64_t bytes, std::int64_t element_bytes) noexcept {
+  const double growth = std::clamp(std::log2(static_cast<double>(bytes) / 512) / 3, 0.0, 1.0);
+  return 0.6 * growth + (12 + 24 * growth) / static_cast<double>(element_bytes);
+}
 
 }  // namespace
 
@@ -85,8 +88,7 @@ bool offer_elements(const facts& known, const target& on, const kernel& /*row*/,
   work.middle = loops.axes[1];  // 1 row of none
   left.take_rest(work.outer);
   share_out(made, known, costs_of(*on.cpu), work.outer.total * loops.total);
-  made.time = time_in_cache + element_cost_bytes / static_cast<double>(work.element_bytes) -
-              0.5 * std::max(0.0, 1 - static_cast<double>(known.bytes) / 4096);  // other walks make tables first
+  made.time = time_in_cache(known.bytes, work.element_bytes);
   made.binds = bound::issue;
   made.reason = "in cache: each element is copied as it is";
   return true;
