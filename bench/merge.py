@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Merges the result files of several processes on one GPU and the file of cuda_peers.py, and checks the bars.
+"""Merges the result files of several processes on one kind of GPU, or CPU, and the file of cuda_peers.py, and checks the bars.
 
     bench/merge.py RUN1.json ... RUN5.json --peers PEERS.json -o bench/results/NAME.json --check
     bench/merge.py bench/results/NAME.json --check                      # the bars of gpu_bars.inc, once more
@@ -71,7 +71,7 @@ def merged_case(cases):
     row["kernel"] = "; ".join(dict.fromkeys(case["kernel"] for case in cases))
     row["processes"] = len(cases)
     shares = [0.0] if wrong else [case["share"]["median"] for case in cases]
-    places = [0.0] if wrong else [case["place_shares"]["lowest"] for case in cases]
+    places = [0.0] if wrong else [case.get("place_shares", {"lowest": case["share"]["median"]})["lowest"] for case in cases]  # only a GPU has places
     row["share"] = quartiles(shares)
     row["worst"] = {"process": rounded(min(shares)), "place": rounded(min(places))}
     roofs = [roof for roof in (best(case["contenders"], "roof") for case in cases) if roof is not None]
@@ -107,10 +107,10 @@ def add_peers(rows, files):
 
 def merged(runs, peer_files):
     own = [run["cornerturn"] for run in runs]
-    gpus = {one["machine"].get("gpu", {}).get("name") for one in own}
+    machines = {one["machine"].get("gpu", {}).get("name") or one["machine"]["model"] for one in own}
     revisions = {one["git_revision"] for one in own}
-    if len(gpus) != 1 or None in gpus:
-        sys.exit(f"the files are not of one kind of GPU: {', '.join(map(str, gpus))}")
+    if len(machines) != 1:
+        sys.exit(f"the files are not of one kind of machine: {', '.join(sorted(machines))}")
     if len(revisions) != 1:
         sys.exit(f"the files are not of one revision: {', '.join(sorted(revisions))}")
     by_name = {}

@@ -65,6 +65,16 @@ class Merging(unittest.TestCase):
         self.assertEqual([c["name"] for c in found["contenders"]], ["cornerturn", "copy_a", "cublas_geam"])
         self.assertEqual(found["contenders"][0]["gb_s"]["median"], 3880)
 
+    def test_files_of_a_cpu(self):
+        runs = five(0.5, 0.7, 0.6)
+        for each in runs:
+            each["cornerturn"]["machine"] = {"model": "a CPU"}
+            del each["cornerturn"]["cases"][0]["place_shares"]
+        found = merge.merged(runs, [])["cornerturn"]["cases"][0]
+        self.assertEqual((found["share"]["median"], found["worst"]), (0.6, {"process": 0.5, "place": 0.5}))
+        with self.assertRaisesRegex(SystemExit, "not of one kind of machine: NVIDIA H200, a CPU"):
+            merge.merged(runs[:1] + five(0.5), [])
+
     def test_wrong_in_one_process_is_wrong(self):
         runs = five(0.99, 0.99, 0.99, 0.99) + five(0.99, wrong="an element differs")
         own = merge.merged(runs, [])["cornerturn"]
