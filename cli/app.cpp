@@ -81,11 +81,11 @@ void add_explain(CLI::App& app, command_line& chosen) {
               std::int64_t{1} << 60);
   add_integer(command, "--dst-ld", "Elements between rows of the transposed matrix. Default: packed", options->dst_ld,
               0, std::int64_t{1} << 60);
-  add_text(
-      command, "--machine", "NAME",
-      "Plan for \"cpu\", or for a GPU that need not be present, such as H200: any GPU of the cost table. Default: this "
-      "machine",
-      options->machine);
+  add_text(command, "--machine", "NAME",
+           "Plan for this computer's CPU (\"cpu\"), or for a machine that need not be present: zen3, zen4, "
+           "sapphire_rapids, generic, "
+           "neoverse_n1, H200. Default: this machine",
+           options->machine);
   CLI::Option* all = add_flag(command, "--all", "Compare all rungs of the ladder in one table", options->all);
   add_shape(
       command, "--shape",

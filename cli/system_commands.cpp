@@ -87,6 +87,7 @@ void doctor_json() {
                                       NLOHMANN_JSON_VERSION_PATCH)}}},
       {"cpu",
        {{"model", machine.model},
+        {"part", machine.part},
         {"simd", machine.simd},
         {"simd_targets", machine.simd_targets},
         {"threads", machine.threads},
@@ -139,7 +140,8 @@ int run_doctor(bool json) {
                          : fmt::format("{} (the command was built with {})", loaded, CORNERTURN_VERSION_STRING));
   line("compiler", compiler);
   line("system", operating_system());
-  line("cpu", fmt::format("{}, {}", machine.model, threads_text(machine)));
+  const std::string part = machine.part.empty() ? "" : fmt::format(" ({})", machine.part);
+  line("cpu", fmt::format("{}{}, {}", machine.model, part, threads_text(machine)));
   line("simd", fmt::format("{} (this build on this machine: {})", machine.simd, fmt::join(machine.simd_targets, ", ")));
   line("caches", fmt::format("L1d {}, L2 {}, L3 {}", size_or_unknown(machine.l1d_bytes),
                              size_or_unknown(machine.l2_bytes), size_or_unknown(machine.l3_bytes)));

@@ -35,7 +35,8 @@ struct kernel_info {
 
 struct cpu_info {
   std::string model;
-  std::string simd;                       // the SIMD target in use: "AVX-512 (Zen 4)", "AVX2", "NEON", ...
+  std::string part;  // "25/17/1": family/model/stepping; on Arm implementer/part/variant/revision, in hexadecimal
+  std::string simd;  // the SIMD target in use: "AVX-512 (Zen 4)", "AVX2", "NEON", ...
   std::vector<std::string> simd_targets;  // compiled into this build and supported by this machine
   int threads = 0;                        // cores of the affinity mask, and at most the CPU quota of the control group
   int default_threads = 0;                // threads of a call: `threads`, or fewer by OMP_NUM_THREADS

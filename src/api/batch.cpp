@@ -124,7 +124,7 @@ batch_state::batch_state(const batch_list& all, const plan_options& options)
   forms.reserve(parts_.size());
   for (const part& one : parts_) forms.push_back(one.form);
   const int threads = options.threads == 0 ? base::default_threads() : options.threads;
-  cpu_shares_ = planning::choose_batch(forms, moves_, threads, base::this_machine());
+  cpu_shares_ = planning::choose_batch(forms, moves_, threads, kernels::this_machine());
 }
 
 void batch_state::add_problems(const batch_list& all) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "api/apply.hpp"
+#include "api/explain.hpp"
 #include "api/plan_state.hpp"
 #include "base/numbers.hpp"
 #include "base/text_stream.hpp"
@@ -33,26 +34,8 @@ void print_fused_axes(std::ostream& out, const char* name, const kernels::fused_
   out << "  " << meaning << '\n';
 }
 
-// Every offer, fastest first: the prediction, the resource that limits it, and by how much it lost.
-void print_offers(std::ostream& out, const std::vector<kernels::offer>& all, const kernels::kernel* chosen,
-                  bool with_reasons) {
-  out << "offers     predicted time, 1 = a copy of the same bytes; the limit of the kernel\n";
-  for (const kernels::offer& one : all) {
-    std::string limit = kernels::name(one.binds);
-    limit.resize(std::max<std::size_t>(limit.size(), 13), ' ');
-    out << "  " << base::fixed(one.time, 2, 6) << "  " << limit << ' ' << one.row->name;
-    if (one.row == chosen) {
-      out << "  (chosen)";
-    } else if (one.time > all[0].time && all[0].time > 0) {
-      out << "  (" << base::fixed(one.time / all[0].time, 2) << " times the fastest)";
-    }
-    if (with_reasons) out << ": " << one.reason;
-    out << '\n';
-  }
-}
-
-void print_cpu_blocking(std::ostream& out, const kernels::cpu::blocking& work) {
-  out << "blocking   costs of \"" << kernels::cpu::costs_of(base::this_machine()).name << "\"\n";
+void print_cpu_blocking(std::ostream& out, const kernels::cpu::blocking& work, const base::machine& on) {
+  out << "blocking   costs of \"" << kernels::cpu::costs_of(on).name << "\"\n";
   print_fused_axes(out, "rows", work.rows, "contiguous in dst");
   print_fused_axes(out, "cols", work.cols,
                    work.src_col_bytes == work.element_bytes ? "contiguous in src" : "strided in src");
@@ -81,6 +64,23 @@ void print_gpu_program(std::ostream& out, const planning::gpu_rectangle& all) {
 }
 
 }  // namespace
+
+void print_offers(std::ostream& out, const std::vector<kernels::offer>& all, const kernels::kernel* chosen,
+                  bool with_reasons) {
+  out << "offers     predicted time, 1 = a copy of the same bytes; the limit of the kernel\n";
+  for (const kernels::offer& one : all) {
+    std::string limit = kernels::name(one.binds);
+    limit.resize(std::max<std::size_t>(limit.size(), 13), ' ');
+    out << "  " << base::fixed(one.time, 2, 6) << "  " << limit << ' ' << one.row->name;
+    if (one.row == chosen) {
+      out << "  (chosen)";
+    } else if (one.time > all[0].time && all[0].time > 0) {
+      out << "  (" << base::fixed(one.time / all[0].time, 2) << " times the fastest)";
+    }
+    if (with_reasons) out << ": " << one.reason;
+    out << '\n';
+  }
+}
 
 std::string explain(const running::work& what, const running::gpu_plan& plan, const gpu::device_info& on) {
   base::text_stream out;
@@ -153,12 +153,11 @@ std::string plan_state::explain() const {
   if (tuned_) out << "tuned      the fastest of all rows by measurement\n";
   if (!kernel_.empty()) out << "forced     by options.kernel\n";
   out << "reason     " << chosen_.reason << '\n';
-  print_offers(
-      out,
-      planning::offers(form_, {.threads = chosen_.threads, .kernel = kernel_, .math = computes_ ? &math_ : nullptr},
-                       base::this_machine()),
-      chosen_.row, true);
-  if (const auto* work = kernels::cpu::blocking_of(chosen_); work != nullptr) print_cpu_blocking(out, *work);
+  print_offers(out,
+               planning::offers(
+                   form_, {.threads = chosen_.threads, .kernel = kernel_, .math = computes_ ? &math_ : nullptr}, cpu_),
+               chosen_.row, true);
+  if (const auto* work = kernels::cpu::blocking_of(chosen_); work != nullptr) print_cpu_blocking(out, *work, cpu_);
   out << "threads    " << chosen_.threads << " over " << chosen_.units
       << (chosen_.units == 1 ? " unit of work\n" : " units of work\n");
   out << "bytes      " << bytes_moved() << " (read once, written once)\n";

@@ -108,10 +108,14 @@ device device_of(device on, const char* kernel) {
 }  // namespace
 
 plan_state::plan_state(const problem& what, const plan_options& options, findings tune_results)
+    : plan_state(what, options, tune_results, kernels::this_machine()) {}
+
+plan_state::plan_state(const problem& what, const plan_options& options, findings tune_results, const base::machine& on)
     : what_(what),
       on_(device_of(options.device, options.kernel)),
       kernel_(options.kernel == nullptr ? "" : options.kernel),
       findings_(options.kernel == nullptr ? tune_results : findings::ignore),
+      cpu_(on),
       parallel_(options.parallel) {
   api::check(what);  // fields are in range, bytes fit 63 bits, math is supported, elements of dst share no address
   api::check_device(on_, options.threads);
@@ -136,8 +140,7 @@ plan_state::plan_state(const problem& what, const plan_options& options, finding
   // execute() takes the plan for its pointers.
   const int threads = options.threads == 0 ? base::default_threads() : options.threads;
   if (what.in_place) {
-    in_place_ =
-        planning::choose_in_place(form_, permutation, {.threads = threads, .kernel = kernel_}, base::this_machine());
+    in_place_ = planning::choose_in_place(form_, permutation, {.threads = threads, .kernel = kernel_}, cpu_);
     if (in_place_->kernel == nullptr) refuse_kernel(kernel_);
   } else {
     choose_for_cpu(threads);
@@ -163,13 +166,13 @@ void plan_state::choose_for_cpu(int threads) {
   if (findings_ == findings::use && !computes_) {
     if (const api::tuned_row known = api::find_tuned(key_on_cpu(threads)); known.kernel != nullptr) {
       const int limited = std::clamp(known.threads, 1, threads);
-      chosen_ = planning::choose(form_, {.threads = limited, .kernel = known.kernel}, base::this_machine());
+      chosen_ = planning::choose(form_, {.threads = limited, .kernel = known.kernel}, cpu_);
       tuned_ = chosen_.row != nullptr;
       if (tuned_) return;
     }
   }
-  chosen_ = planning::choose(form_, {.threads = threads, .kernel = kernel_, .math = computes_ ? &math_ : nullptr},
-                             base::this_machine());
+  chosen_ =
+      planning::choose(form_, {.threads = threads, .kernel = kernel_, .math = computes_ ? &math_ : nullptr}, cpu_);
   if (chosen_.row == nullptr) refuse_kernel(kernel_);
 }
 
@@ -401,7 +404,7 @@ std::int64_t plan_state::bytes() const noexcept {
 }
 
 api::tuned_key plan_state::key_on_cpu(int threads) const {
-  return {.form = &form_, .align = 0, .limit = threads, .machine = base::this_machine().cpu_model};
+  return {.form = &form_, .align = 0, .limit = threads, .machine = {}, .cpu = &cpu_};
 }
 
 }  // namespace detail

@@ -23,6 +23,8 @@ enum class findings { use, ignore };  // the results of tune()
 class plan_state {
  public:
   plan_state(const problem& what, const plan_options& options, findings tune_results = findings::use);
+  // A plan for another CPU, to be explained only. `on` must live as long as the plan.
+  plan_state(const problem& what, const plan_options& options, findings tune_results, const base::machine& on);
   ~plan_state();
   plan_state(const plan_state&) = delete;
   plan_state& operator=(const plan_state&) = delete;
@@ -82,6 +84,7 @@ class plan_state {
   device on_;           // also a GPU if options.kernel names a GPU row
   std::string kernel_;  // options.kernel, or empty
   findings findings_;
+  const base::machine& cpu_;
   bool tuned_ = false;     // tune() found chosen_
   bool computes_ = false;  // math changes elements, or there is a second destination
   kernels::op math_;

@@ -66,9 +66,10 @@ std::vector<kernel_info> all_kernels() {
 }
 
 cpu_info this_cpu() {
-  const base::machine& here = base::this_machine();
+  const base::machine& here = kernels::this_machine();
   cpu_info info;
   info.model = here.cpu_model;
+  info.part = here.part;
   for (const std::string_view target : kernels::simd_targets()) info.simd_targets.push_back(api::simd_name(target));
   if (!info.simd_targets.empty()) info.simd = info.simd_targets.front();
   info.threads = base::hardware_threads();

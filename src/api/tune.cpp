@@ -98,7 +98,7 @@ tune_result measured(const problem& what, const void* src, void* dst, const tune
   const running::gpu_variant* variant = on_gpu ? &listed.variant_for(device, src, dst) : nullptr;
   const int threads = options.threads == 0 ? base::default_threads() : options.threads;
   tune_result result;
-  result.machine = on_gpu ? gpu::info(device).name : base::this_machine().cpu_model;
+  result.machine = on_gpu ? gpu::info(device).name : kernels::this_machine().cpu_model;
   result.listed = on_gpu ? variant->chosen.row->name : listed.kernel();
   if (listed.empty()) return result;
   const std::string file = options.file.empty() ? api::tune_file_of_environment() : options.file;

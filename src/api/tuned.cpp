@@ -30,6 +30,7 @@ std::string text_of(const tuned_key& key) {
         '/' + std::to_string(one.extent) + ':' + std::to_string(one.src_stride) + ':' + std::to_string(one.dst_stride);
   }
   text += " align=" + std::to_string(key.align) + " limit=" + std::to_string(key.limit) + " on=";
+  if (key.cpu != nullptr) return text + base::identity(*key.cpu);
   return text.append(key.machine.empty() ? "unknown" : key.machine);
 }
 

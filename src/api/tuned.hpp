@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/machine.hpp"
 #include "map/canonical.hpp"
 
 namespace cornerturn::api {
@@ -22,7 +23,8 @@ struct tuned_key {
   const map::canonical* form = nullptr;  // of words of up to 16 bytes
   int align = 0;                         // alignment of the pointers on a GPU; 0 on the CPU
   int limit = 0;                         // threads allowed on the CPU; 0 on a GPU
-  std::string_view machine;              // the name of the CPU or of the GPU
+  std::string_view machine;              // the name of a GPU
+  const base::machine* cpu = nullptr;    // replaces the name: a vendor's virtual CPUs have one name
 };
 
 struct tuned_row {

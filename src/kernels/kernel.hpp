@@ -80,6 +80,9 @@ struct kernel {
   return std::string_view(row.name).ends_with(suffix);
 }
 
+// Returns  the CPU that the kernels run on, with the SIMD target in use. It is read once
+[[nodiscard]] const base::machine& this_machine();
+
 // SIMD targets that this build has and this machine runs, best first; the first one is in use.
 [[nodiscard]] std::vector<std::string_view> simd_targets();
 

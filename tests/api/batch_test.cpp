@@ -154,7 +154,7 @@ TEST(batch, neighbours_in_dst_share_lines) {
   std::vector<problem> problems;
   std::size_t bytes = 0;
   const auto enough =
-      static_cast<std::size_t>(2 * base::this_machine().l2_bytes + 100000);  // so all stores are non-temporal
+      static_cast<std::size_t>(2 * kernels::this_machine().l2_bytes + 100000);  // so all stores are non-temporal
   while (bytes < enough) {
     const std::int64_t element_bytes = 1 + roll.below(9);
     const std::int64_t cols = roll.one_in(4) ? 1 : 1 + roll.below(40);
@@ -192,7 +192,7 @@ TEST(batch, middle_sized_matrices_share_lines) {
     std::vector<problem> problems;
     std::vector<std::size_t> place;
     std::size_t src_bytes = 0, at = room + off;
-    const auto enough = static_cast<std::size_t>(4 * base::this_machine().l2_bytes);
+    const auto enough = static_cast<std::size_t>(4 * kernels::this_machine().l2_bytes);
     while (src_bytes < enough) {
       constexpr std::int64_t sizes[] = {1, 2, 4, 8, 16};
       const std::int64_t size = roll.of(sizes);

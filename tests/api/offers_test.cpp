@@ -11,6 +11,9 @@
 #include "cornerturn/error.hpp"
 #include "cornerturn/plan.hpp"
 #include "cornerturn/system.hpp"
+#include "kernels/cpu/costs.hpp"
+#include "kernels/kernel.hpp"
+#include "plan/choose.hpp"
 
 namespace cornerturn {
 namespace {
@@ -95,6 +98,40 @@ TEST(offers, of_the_cpu_are_sorted_and_the_plan_takes_the_first) {
     const std::string text = explain(what, {.machine = "cpu", .threads = 1});
     EXPECT_EQ(text, chosen.explain());
   }
+}
+
+// explain() of another CPU takes the row that this CPU takes, on any computer.
+TEST(offers, of_another_cpu_do_not_depend_on_this_one) {
+  problem in_place = transpose_problem(700, 700, 4);
+  in_place.in_place = true;
+  problem rectangle = transpose_problem(300, 500, 4);
+  rectangle.in_place = true;
+  const std::vector<problem> all = {transpose_problem(10000, 7000, 4),
+                                    transpose_problem(1000000, 3, 1),
+                                    transpose_problem(64, 64, 2),
+                                    transpose_problem(1000, 1000, 3),
+                                    in_place,
+                                    rectangle};
+  for (const kernels::cpu::cpu_machine& one : kernels::cpu::all_machines()) {
+    const base::machine machine = kernels::cpu::machine_of(one);
+    for (const problem& what : all) {
+      std::set<std::string> texts;
+      for (const std::string_view target : kernels::simd_targets()) {
+        ASSERT_TRUE(kernels::force_simd_target(target));
+        texts.insert(explain(what, {.machine = one.name}));
+      }
+      ASSERT_TRUE(kernels::force_simd_target(""));
+      ASSERT_EQ(texts.size(), 1U) << one.name;
+      EXPECT_NE(texts.begin()->find("machine    " + std::string(one.name) + ": "), std::string::npos);
+      if (what.in_place) continue;
+      const kernels::offer best = planning::choose(map::canonicalize(what), {.threads = 1}, machine);
+      EXPECT_NE(texts.begin()->find("kernel     " + std::string(best.row->name)), std::string::npos) << *texts.begin();
+      EXPECT_STREQ(offers(what, {.machine = one.name})[0].kernel, best.row->name);
+    }
+  }
+  const problem large = transpose_problem(10000, 7000, 4);
+  EXPECT_STREQ(offers(large, {.machine = "zen4"})[0].kernel, "cpu_stream_elements");
+  EXPECT_STREQ(offers(large, {.machine = "zen3"})[0].kernel, "cpu_stream_lines_b4");
 }
 
 TEST(offers, of_a_rectangle_in_place_do_not_exist) {

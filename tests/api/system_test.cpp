@@ -71,9 +71,10 @@ TEST(system, cpu_is_this_machine) {
   ASSERT_FALSE(here.simd_targets.empty());
   EXPECT_EQ(here.simd, here.simd_targets.front());
   EXPECT_EQ(here.threads, base::hardware_threads());
-  EXPECT_EQ(here.l2_bytes, base::this_machine().l2_bytes);
-  EXPECT_EQ(here.page_bytes, base::this_machine().page_bytes);
-  EXPECT_EQ(here.model, base::this_machine().cpu_model);
+  EXPECT_EQ(here.l2_bytes, kernels::this_machine().l2_bytes);
+  EXPECT_EQ(here.page_bytes, kernels::this_machine().page_bytes);
+  EXPECT_EQ(here.model, kernels::this_machine().cpu_model);
+  EXPECT_EQ(here.part, kernels::this_machine().part);
 }
 
 TEST(system, a_forced_target_is_the_one_in_use) {

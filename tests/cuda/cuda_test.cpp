@@ -124,7 +124,7 @@ TEST_P(cuda_rows, move_every_problem_that_they_accept) {
     ++count;
     failures += !move(what, roll);
   };
-  for_each_problem(element_bytes, 2 * thin, 1, base::this_machine(), give);
+  for_each_problem(element_bytes, 2 * thin, 1, kernels::this_machine(), give);
   std::int64_t met = 0;
   for (const kernels::kernel* row : gpu_rows()) {
     // A row has its edges at its own element size, at larger ones and at odd ones too.

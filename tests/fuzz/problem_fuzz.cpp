@@ -111,6 +111,7 @@ bool small_enough(const problem& what) {
 void run_in_two_ranges(const problem& what, testing::workbench& bench, std::uint8_t cut) {
   base::machine none;
   none.amd = (cut & 1) != 0;
+  none.simd = kernels::this_machine().simd;
   const map::canonical form = map::canonicalize(what);
   const kernels::offer made = planning::choose(form, planning::cpu_request{}, none);
   const std::byte* src = bench.src() + form.src_offset * form.word_bytes;

@@ -48,9 +48,12 @@ inline constexpr std::int64_t element_sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 12, 16,
 // Sizes around every power of two that a register block, a strip, a line or a flush can have, and primes.
 inline constexpr std::int64_t edges[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 11, 15, 16, 17, 31, 32, 33, 64, 67};
 
-inline base::machine machine_with(std::int64_t l2_bytes, bool amd = false) {
+// A machine with the SIMD target in use here, so that its offers can run; or with another one, for tests of choices.
+inline base::machine machine_with(std::int64_t l2_bytes, bool amd = false,
+                                  base::simd_target simd = kernels::this_machine().simd) {
   base::machine made;
   made.amd = amd;
+  made.simd = simd;
   made.l1d_bytes = 32 << 10;
   made.l2_bytes = l2_bytes;
   made.l3_bytes = 8 * l2_bytes;

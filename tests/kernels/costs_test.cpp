@@ -83,6 +83,19 @@ TEST(costs_rows, differ_by_name) {
   EXPECT_EQ(&costs_of(vendor(true)), &costs_of(vendor(true)));
 }
 
+TEST(costs_rows, each_has_a_machine) {
+  std::set<std::string> names;
+  for (const cpu_machine& one : all_machines()) {
+    const base::machine machine = machine_of(one);
+    names.insert(costs_of(machine).name);
+    EXPECT_EQ(costs_of(machine).name, one.simd == base::simd_target::neon ? std::string("generic") : one.name);
+    EXPECT_EQ(machine.amd, std::string(one.what).starts_with("AMD"));
+    EXPECT_LT(machine.l1d_bytes, machine.l2_bytes);
+    EXPECT_LT(machine.l2_bytes, machine.l3_bytes);
+  }
+  for (const kind& one : kinds) EXPECT_TRUE(names.contains(costs_of(vendor(one.first, one.second)).name));
+}
+
 TEST(costs_rows, the_cached_limit_follows_the_cache) {
   base::machine machine;
   machine.l2_bytes = 0;

@@ -7,10 +7,10 @@
 
 namespace cornerturn::testing {
 
-// True when this build and this machine have the instructions that the note of a row asks for.
-inline bool has_instructions(std::string_view note) {
-  if (note.ends_with("(AVX-512)")) return kernels::cpu::stores_lines_from_registers();
-  return !note.ends_with("(AVX-512 VBMI)") || kernels::cpu::selects_bytes();
+// True when the SIMD target has the instructions that the note of a row asks for.
+inline bool has_instructions(std::string_view note, base::simd_target on = kernels::cpu::simd_in_use()) {
+  if (note.ends_with("(AVX-512)")) return kernels::cpu::stores_lines_from_registers(on);
+  return !note.ends_with("(AVX-512 VBMI)") || kernels::cpu::selects_bytes(on);
 }
 
 // The problem as C++ code, so that a failure can be pasted into a test.

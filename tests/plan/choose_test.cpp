@@ -6,7 +6,6 @@
 #include <string>
 
 #include "../kernels/cases.hpp"
-#include "../kernels/instructions.hpp"
 #include "../kernels/oracle.hpp"
 #include "api/check.hpp"
 #include "kernels/cpu/copy/args.hpp"
@@ -20,11 +19,23 @@ namespace {
 
 using kernels::cpu::blocking;
 using kernels::cpu::blocking_of;
-using testing::machine_with;
 using testing::permuted;
 using testing::strided;
 
-const base::machine usual = machine_with(1 << 20);
+using base::simd_target;
+
+// Machines of their own, so that no choice depends on the computer that runs the test.
+base::machine with(std::int64_t l2_bytes, bool amd = false, simd_target simd = simd_target::avx512_vbmi) {
+  return testing::machine_with(l2_bytes, amd, simd);
+}
+base::machine with(base::machine one, simd_target simd) {
+  one.simd = simd;
+  return one;
+}
+constexpr simd_target targets[] = {simd_target::neon, simd_target::sse4, simd_target::avx2, simd_target::avx512,
+                                   simd_target::avx512_vbmi};
+
+const base::machine usual = with(1 << 20);
 
 kernels::offer choose_for(const problem& what, const cpu_request& wanted = {}, const base::machine& machine = usual) {
   api::check(what);
@@ -44,9 +55,9 @@ void expect_row(const problem& what, const std::string& row, const base::machine
 }
 
 // L2 of 2 MiB.
-const base::machine with_larger_l2 = machine_with(2 << 20);
-const base::machine zen3 = machine_with(512 << 10, true);
-const base::machine zen4 = machine_with(1 << 20, true);
+const base::machine with_larger_l2 = with(2 << 20);
+const base::machine zen3 = with(512 << 10, true);
+const base::machine zen4 = with(1 << 20, true);
 
 TEST(short_runs, tile_the_orders_of_dst_and_src) {
   // tokens x heads x 128 to heads x tokens x 128: eight tokens of a head, then of the next one
@@ -92,15 +103,20 @@ TEST(pages, are_fetched_ahead_where_src_is_read_in_order) {
 }
 
 TEST(register_tile, fills_whole_lines_of_what_stays_in_the_cache) {
-  const bool registers = kernels::cpu::stores_lines_from_registers();
   const auto lines = [](const problem& what, const base::machine& machine) {
     return row_for(what, machine).starts_with("cpu_register_tile_lines");
   };
+  for (const simd_target simd : targets) {
+    const bool registers = kernels::cpu::stores_lines_from_registers(simd);
+    for (const std::int64_t word : {1, 2, 4, 8}) {
+      const base::machine machine = with(with_larger_l2, simd);
+      EXPECT_EQ(lines(transpose_problem(64, 64, word), machine), registers) << name(simd) << ' ' << word;
+      EXPECT_EQ(lines(transpose_problem(100, 70, word), machine), registers && word <= 2)
+          << "lines that two runs share";
+    }
+  }
   for (const std::int64_t word : {1, 2, 4, 8}) {
-    EXPECT_EQ(lines(transpose_problem(64, 64, word), with_larger_l2), registers) << word;
     EXPECT_FALSE(lines(transpose_problem(64, 64, word), usual)) << "another machine";
-    EXPECT_EQ(lines(transpose_problem(100, 70, word), with_larger_l2), registers && word <= 2)
-        << "lines that two runs share";
     EXPECT_FALSE(lines(transpose_problem(64 / word - 1, 128, word, 0, 64), with_larger_l2)) << "no tile is that short";
   }
   EXPECT_FALSE(lines(transpose_problem(64, 64, 16), with_larger_l2));
@@ -116,8 +132,11 @@ TEST(tall_skinny, takes_few_columns_whose_rows_are_contiguous) {
       const problem what = transpose_problem(1000000, cols, word);
       const bool registers = word >= 4 && cols * word >= 64 && cols * word % 16 == 0;
       EXPECT_EQ(few(what, with_larger_l2), !registers) << testing::to_text(what);
-      const bool elements = kernels::cpu::stores_lines_from_registers() && word == 4 && cols * word >= 80;
-      EXPECT_EQ(few(what, zen4), cols > 3 && !elements) << "2 and 3 are split, " << testing::to_text(what);
+      for (const simd_target simd : targets) {
+        const bool elements = kernels::cpu::stores_lines_from_registers(simd) && word == 4 && cols * word >= 80;
+        EXPECT_EQ(few(what, with(zen4, simd)), cols > 3 && !elements)
+            << "2 and 3 are split, " << testing::to_text(what) << ' ' << name(simd);
+      }
     }
   }
   EXPECT_TRUE(few(permuted({4096, 4096, 12}, {2, 0, 1}, 2), with_larger_l2));
@@ -193,11 +212,14 @@ TEST(shuffle, takes_a_small_matrix) {
 
 // A block is contiguous in src and in dst; items that are neighbours make one block.
 TEST(shuffle, takes_small_blocks_of_any_element) {
-  const std::string row = kernels::cpu::selects_bytes() ? "cpu_shuffle_lines" : "cpu_shuffle";
-  expect_row(permuted({187808, 2, 88}, {0, 2, 1}, 1), row, zen3);
-  expect_row(permuted({5078569, 3, 3}, {0, 2, 1}, 1), row, zen3);
-  expect_row(permuted({392718, 16, 2}, {0, 2, 1}, 3), row, zen3);
-  expect_row(permuted({1033767, 6, 2}, {0, 2, 1}, 4), row, zen3);
+  for (const simd_target simd : targets) {
+    const std::string row = kernels::cpu::selects_bytes(simd) ? "cpu_shuffle_lines" : "cpu_shuffle";
+    const base::machine machine = with(zen3, simd);
+    expect_row(permuted({187808, 2, 88}, {0, 2, 1}, 1), row, machine);
+    expect_row(permuted({5078569, 3, 3}, {0, 2, 1}, 1), row, machine);
+    expect_row(permuted({392718, 16, 2}, {0, 2, 1}, 3), row, machine);
+    expect_row(permuted({1033767, 6, 2}, {0, 2, 1}, 4), row, machine);
+  }
   const problem wide = permuted({2000, 64, 64}, {0, 2, 1}, 1);  // 4096 bytes
   for (const kernels::offer& one : offers(map::canonicalize(wide), {.threads = 1}, zen3)) {
     EXPECT_NE(one.row->name, std::string_view("cpu_shuffle"));
@@ -205,15 +227,17 @@ TEST(shuffle, takes_small_blocks_of_any_element) {
 }
 
 TEST(shuffle, has_room_for_the_lines_of_all_phases) {
-  const auto by_lines = [](const problem& what) {
-    const auto all = offers(map::canonicalize(what), {.threads = 1}, zen4);
+  const auto by_lines = [](const problem& what, simd_target simd = simd_target::avx512_vbmi) {
+    const auto all = offers(map::canonicalize(what), {.threads = 1}, with(zen4, simd));
     return std::any_of(all.begin(), all.end(), [](const kernels::offer& one) {
       return one.row->name == std::string_view("cpu_shuffle_lines");
     });
   };
-  const bool can = kernels::cpu::selects_bytes();
-  EXPECT_EQ(by_lines(permuted({15625, 128, 4}, {0, 2, 1}, 1)), can);
-  EXPECT_EQ(by_lines(permuted({29867, 20, 3}, {0, 2, 1}, 3)), can);
+  for (const simd_target simd : targets) {
+    const bool can = kernels::cpu::selects_bytes(simd);
+    EXPECT_EQ(by_lines(permuted({15625, 128, 4}, {0, 2, 1}, 1), simd), can);
+    EXPECT_EQ(by_lines(permuted({29867, 20, 3}, {0, 2, 1}, 3), simd), can);
+  }
   EXPECT_FALSE(by_lines(permuted({29867, 55, 3}, {0, 2, 1}, 3))) << "495 phases, most of them with two windows or more";
   EXPECT_FALSE(by_lines(strided(1, {{3906, 4097, 4097}, {8, 512, 512}, {4, 1, 128}, {128, 4, 1}})))
       << "runs begin anywhere in a line";
@@ -225,8 +249,10 @@ TEST(end_to_end, has_a_row_for_each_kind_of_short_run) {
   expect_row(transpose_problem(3, 5625000, 4), "cpu_short_wide_join_b4", zen4);
   expect_row(transpose_problem(24, 5625000, 4), "cpu_end_to_end_packed_b4", zen4);
   expect_row(transpose_problem(7, 5625000, 1), "cpu_short_wide_b1", zen4);
-  expect_row(permuted({20000, 20, 60, 3}, {0, 2, 1, 3}, 1),
-             kernels::cpu::turns_in_registers(3) ? "cpu_gather_packed" : "cpu_gather_box", zen4);
+  for (const simd_target simd : targets) {
+    expect_row(permuted({20000, 20, 60, 3}, {0, 2, 1, 3}, 1),
+               kernels::cpu::turns_in_registers(simd, 3) ? "cpu_gather_packed" : "cpu_gather_box", with(zen4, simd));
+  }
 }
 
 TEST(rows, nothing_to_move) {
@@ -268,8 +294,11 @@ TEST(rows, short_inner_runs_are_wide_elements) {
   for (const std::int64_t element_bytes : {5, 7, 40, 48})
     expect_row(transpose_problem(1000, 1000, element_bytes), "cpu_gather");
   for (const std::int64_t element_bytes : {3, 6, 12, 24}) {
-    const bool registers = kernels::cpu::turns_in_registers(element_bytes);
-    expect_row(transpose_problem(1000, 1000, element_bytes), registers ? "cpu_stream_elements" : "cpu_gather");
+    for (const simd_target simd : targets) {
+      const bool registers = kernels::cpu::turns_in_registers(simd, element_bytes);
+      expect_row(transpose_problem(1000, 1000, element_bytes), registers ? "cpu_stream_elements" : "cpu_gather",
+                 with(usual, simd));
+    }
   }
   const kernels::offer made = choose_for(transpose_problem(100, 100, 24), {.kernel = "cpu_gather"});
   const blocking& work = *blocking_of(made);
@@ -281,7 +310,6 @@ TEST(rows, short_inner_runs_are_wide_elements) {
 
 // Rows of few columns that are contiguous in src are loaded several at a time.
 TEST(rows, short_rows_of_wide_elements_are_folded) {
-  if (!kernels::cpu::stores_lines_from_registers()) GTEST_SKIP() << "no AVX-512";
   const auto folded = [](const problem& what) {
     const kernels::offer made = choose_for(what, {.kernel = "cpu_stream_elements"}, zen4);
     EXPECT_STREQ(made.row->name, "cpu_stream_elements") << testing::to_text(what);
@@ -338,32 +366,35 @@ problem bits_in_another_order(std::int64_t element_bytes) {
 
 TEST(rows, short_axes_that_alternate) {
   for (const int word : {1, 2, 4, 8, 16}) {
-    expect_row(bits_in_another_order(word), "cpu_gather_box", machine_with(0));
+    expect_row(bits_in_another_order(word), "cpu_gather_box", with(0));
   }
   expect_row(permuted({2, 3000, 2, 3000}, {1, 3, 0, 2}, 4), "cpu_short_wide_join_b4");  // no box is small enough
 }
 
 TEST(rows, large_matrices) {
-  for (const int word : {1, 2, 4, 8, 16}) {
-    const std::string bytes = std::to_string(word);
-    const problem what = transpose_problem(3000, 3000, word);
-    const bool registers = word >= 4 && kernels::cpu::stores_lines_from_registers();
-    expect_row(what, "cpu_stream_lines_b" + bytes);
-    expect_row(what, "cpu_stream_" + (word == 16 && registers ? "elements" : "strips_b" + bytes), with_larger_l2);
-    // Words of 4 bytes and more are stored from registers. Else pieces of whole lines go through L1, unless runs of dst begin inside
-    // lines or elements are single bytes.
-    const std::string carried = registers ? "elements" : (word >= 8 ? "strips_b" : "lines_b") + bytes;
-    const std::string at_lines = word == 1 || word >= 8 || registers ? carried : "panels_b" + bytes;
-    expect_row(transpose_problem(3008, 3008, word), "cpu_stream_" + at_lines, zen4);
-    expect_row(transpose_problem(3001, 3001, word), "cpu_stream_" + carried, zen4);
-    if (word == 8) expect_row(transpose_problem(2048, 2048, word), "cpu_stream_panels_b8", zen4);  // rows share sets
-    expect_row(transpose_problem(64, 64, word), (word <= 4 ? "cpu_end_to_end_lines_b" : "cpu_stream_lines_b") + bytes,
-               machine_with(1));
+  for (const simd_target simd : targets) {
+    for (const int word : {1, 2, 4, 8, 16}) {
+      const std::string bytes = std::to_string(word);
+      const bool registers = word >= 4 && kernels::cpu::stores_lines_from_registers(simd);
+      const auto expect = [&](std::int64_t side, const std::string& row, const base::machine& machine) {
+        expect_row(transpose_problem(side, side, word), row, with(machine, simd));
+      };
+      expect(3000, "cpu_stream_lines_b" + bytes, usual);
+      expect(3000, "cpu_stream_" + (word == 16 && registers ? "elements" : "strips_b" + bytes), with_larger_l2);
+      // Words of 4 bytes and more are stored from registers. Else pieces of whole lines go through L1, unless runs of dst begin
+      // inside lines or elements are single bytes.
+      const std::string carried = registers ? "elements" : (word >= 8 ? "strips_b" : "lines_b") + bytes;
+      const std::string at_lines = word == 1 || word >= 8 || registers ? carried : "panels_b" + bytes;
+      expect(3008, "cpu_stream_" + at_lines, zen4);
+      expect(3001, "cpu_stream_" + carried, zen4);
+      if (word == 8) expect(2048, "cpu_stream_panels_b8", zen4);  // rows share sets
+      expect(64, (word <= 4 ? "cpu_end_to_end_lines_b" : "cpu_stream_lines_b") + bytes, with(1));
+    }
   }
-  expect_row(transpose_problem(3, 100000, 4), "cpu_short_wide_join_b4", machine_with(1));  // no whole block
-  expect_row(transpose_problem(100000, 3, 4), "cpu_tall_skinny_split_b4", machine_with(1));
+  expect_row(transpose_problem(3, 100000, 4), "cpu_short_wide_join_b4", with(1));  // no whole block
+  expect_row(transpose_problem(100000, 3, 4), "cpu_tall_skinny_split_b4", with(1));
   expect_row(permuted({30, 40, 2, 8}, {1, 0, 2, 3}, 1), "cpu_stream_lines_b16",
-             machine_with(0));  // 16-byte runs are words
+             with(0));  // 16-byte runs are words
 }
 
 TEST(rows, stores_are_non_temporal_from_the_cached_limit_on) {
@@ -379,13 +410,9 @@ TEST(rows, every_row_is_the_cheapest_for_some_problem) {
   std::set<std::string> reached;
   for (const kernels::kernel& row : kernels::all()) {
     if (std::string_view(row.family) == "reference") reached.insert(row.name);  // by name only
-    const std::string_view name = row.name;
-    const bool tiles = name.starts_with("cpu_register_tile_lines");
-    if (!testing::has_instructions(row.note) || (tiles && !kernels::cpu::stores_lines_from_registers()))
-      reached.insert(row.name);
   }
   const auto reach = [&](const problem& what) {
-    for (const base::machine& machine : {usual, machine_with(0), machine_with(512 << 10, true), zen4, with_larger_l2}) {
+    for (const base::machine& machine : {usual, with(0), with(512 << 10, true), zen4, with_larger_l2}) {
       reached.insert(choose_for(what, {}, machine).row->name);
     }
   };

@@ -23,6 +23,7 @@ using testing::to_text;
 
 base::machine with_cache(std::int64_t l2_bytes) {
   base::machine made;
+  made.simd = kernels::this_machine().simd;
   made.l2_bytes = l2_bytes;
   return made;
 }

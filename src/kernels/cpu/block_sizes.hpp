@@ -38,6 +38,10 @@ inline constexpr std::int64_t strip_block_bytes = 128;  // bytes of each row of 
 
 // Bytes of the elements that policy/element_block-inl.hpp takes.
 using block_elements = std::index_sequence<3, 4, 6, 8, 12, 16, 24, 32>;
+template <std::size_t... Bytes>
+[[nodiscard]] constexpr bool is_listed(std::int64_t bytes, std::index_sequence<Bytes...> /*all*/) noexcept {
+  return ((bytes == static_cast<std::int64_t>(Bytes)) || ...);
+}
 
 // Rows and columns of a block of them, which are 48 or 64 bytes.
 [[nodiscard]] constexpr std::size_t element_block_side(std::size_t element_bytes) noexcept {

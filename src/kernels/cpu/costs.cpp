@@ -94,7 +94,7 @@ constexpr cpu_costs generic = {.name = "generic",
 
 constexpr cpu_costs zen3 = [] {
   cpu_costs row = generic;
-  row.name = "amd";
+  row.name = "zen3";
   row.piece_bytes = 256;
   row.carried_piece_bytes = 512;
   row.panel_bytes = 1536;
@@ -124,7 +124,7 @@ constexpr cpu_costs zen3 = [] {
 // words lose everywhere: float32 10000 x 7000 reaches 0.33 of a copy, another walk 0.55 (2026-11-23).
 constexpr cpu_costs zen4 = [] {
   cpu_costs row = zen3;
-  row.name = "amd, 1 MiB of L2";
+  row.name = "zen4";
   // 150 random problems of 16 to 48 MiB: 0.458 of a copy without wide_ahead_bytes and with shorter end_to_end_bytes and
   // end_to_end_row_bytes than Zen 3, 0.475 with Zen 3's (2026-11-25).
   row.panel_bytes = 4096;    // with 8192, float32 10000 x 7000 takes 1.08 times as long (2026-11-25)
@@ -160,7 +160,7 @@ constexpr cpu_costs zen4 = [] {
 
 constexpr cpu_costs spr = [] {
   cpu_costs row = generic;
-  row.name = "generic, 2 MiB of L2";
+  row.name = "sapphire_rapids";
   row.strip_bytes = 8192;
   row.end_to_end_bytes = row.narrow_end_to_end_bytes = 128;
   row.page_prefetch_bytes = 64 << 10;
@@ -196,7 +196,31 @@ constexpr cpu_costs spr = [] {
   return row;
 }();
 
+// Caches as `cornerturn doctor` shows them on the machines of the measurements; of the Graviton2 as its documentation has them.
+using base::simd_target;
+constexpr cpu_machine machines[] = {
+    {"zen3", "AMD EPYC of the 3rd generation", true, simd_target::avx2, 32 << 10, 512 << 10, 32 << 20},
+    {"zen4", "AMD EPYC of the 4th generation", true, simd_target::avx512_vbmi, 32 << 10, 1 << 20, 32 << 20},
+    {"sapphire_rapids", "Intel Xeon of the 4th generation", false, simd_target::avx512_vbmi, 48 << 10, 2 << 20,
+     105 << 20},
+    {"generic", "a CPU with AVX2 and 256 KiB of L2", false, simd_target::avx2, 32 << 10, 256 << 10, 8 << 20},
+    {"neoverse_n1", "AWS Graviton2", false, simd_target::neon, 64 << 10, 1 << 20, 32 << 20},
+};
+
 }  // namespace
+
+std::span<const cpu_machine> all_machines() noexcept { return machines; }
+
+base::machine machine_of(const cpu_machine& one) {
+  return {.cpu_model = one.what,
+          .part = "",
+          .amd = one.amd,
+          .simd = one.simd,
+          .l1d_bytes = one.l1d_bytes,
+          .l2_bytes = one.l2_bytes,
+          .l3_bytes = one.l3_bytes,
+          .page_bytes = 4096};
+}
 
 const cpu_costs& costs_of(const base::machine& machine) noexcept {
   if (!machine.amd) return machine.l2_bytes < 2 << 20 ? generic : spr;

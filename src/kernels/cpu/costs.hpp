@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 
 #include "base/machine.hpp"
 #include "kernels/family.hpp"
@@ -86,7 +87,7 @@ struct cpu_times {
 };
 
 struct cpu_costs {
-  const char* name;  // name of the machine row; explain() prints it
+  const char* name;  // of the table; explain() prints it
   // Panels (stream, and gather).
   std::int64_t piece_bytes;          // bytes written to a dst run at once: shorter pieces halve the store rate
   std::int64_t narrow_piece_bytes;   // piece_bytes for 1- and 2-byte elements, whose pieces take many rows
@@ -159,7 +160,19 @@ struct cpu_costs {
   cpu_times times;
 };
 
+// The table of the vendor and the size of L2.
 [[nodiscard]] const cpu_costs& costs_of(const base::machine& machine) noexcept;
+
+// A machine that explain() can plan for, on any computer: one for each table, and one of Arm.
+struct cpu_machine {
+  const char* name;
+  const char* what;  // "AMD EPYC of the 4th generation"
+  bool amd;
+  base::simd_target simd;
+  std::int64_t l1d_bytes, l2_bytes, l3_bytes;
+};
+[[nodiscard]] std::span<const cpu_machine> all_machines() noexcept;
+[[nodiscard]] base::machine machine_of(const cpu_machine& one);
 
 // A dst up to this size is written with ordinary stores: it stays in the cache for the next reader.
 [[nodiscard]] std::int64_t cached_limit_bytes(const base::machine& machine) noexcept;

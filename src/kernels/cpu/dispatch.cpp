@@ -2,7 +2,7 @@
 // This file is compiled once, not once per target: it only needs Highway's list of targets.
 #include <hwy/highway.h>
 
-#include "kernels/cpu/block_sizes.hpp"
+#include "base/lazy.hpp"
 #include "kernels/cpu/dispatch.hpp"
 
 namespace cornerturn::kernels {
@@ -12,11 +12,6 @@ namespace {
 std::atomic<dispatched*> chosen{nullptr};
 
 std::atomic<std::int64_t> known_targets{0};  // 0: to be detected
-
-template <std::size_t... Bytes>
-bool is_listed(std::int64_t bytes, std::index_sequence<Bytes...> /*all*/) noexcept {
-  return ((bytes == static_cast<std::int64_t>(Bytes)) || ...);
-}
 
 }  // namespace
 
@@ -29,25 +24,17 @@ std::int64_t simd_target_bits() noexcept {
   return found;
 }
 
-bool stores_lines_from_registers() noexcept {
+base::simd_target simd_in_use() noexcept {
 #if defined(__x86_64__)
-  return (simd_target_bits() & (HWY_AVX3 | (HWY_AVX3 - 1))) != 0;
+  using base::simd_target;
+  const std::int64_t bits = simd_target_bits();  // a better target is a lower bit
+  if ((bits & (HWY_AVX3 | (HWY_AVX3 - 1))) != 0) {
+    return __builtin_cpu_supports("avx512vbmi") != 0 ? simd_target::avx512_vbmi : simd_target::avx512;
+  }
+  return (bits & HWY_AVX2) != 0 ? simd_target::avx2 : simd_target::sse4;
 #else
-  return false;
+  return base::simd_target::neon;
 #endif
-}
-
-bool selects_bytes() noexcept {
-#if defined(__x86_64__)
-  return stores_lines_from_registers() && __builtin_cpu_supports("avx512vbmi") != 0;
-#else
-  return false;
-#endif
-}
-
-bool turns_in_registers(std::int64_t element_bytes) noexcept {
-  return is_listed(element_bytes, block_elements()) &&
-         (element_bytes % 2 == 0 ? stores_lines_from_registers() : selects_bytes());
 }
 
 void dispatched::remember(function best) noexcept {
@@ -64,7 +51,21 @@ void dispatched::forget_all() noexcept {
   }
 }
 
+namespace {
+
+base::machine& known_machine() {
+  constinit static base::lazy<base::machine> found;
+  return found.get([] {
+    base::machine here = base::read_machine();
+    here.simd = simd_in_use();
+    return here;
+  });
+}
+
+}  // namespace
 }  // namespace cpu
+
+const base::machine& this_machine() { return cpu::known_machine(); }
 
 std::vector<std::string_view> simd_targets() {
   std::vector<std::string_view> names;
@@ -81,6 +82,7 @@ bool force_simd_target(std::string_view name) {
   }
   if (name.empty() || wanted != 0) hwy::SetSupportedTargetsForTest(wanted);
   cpu::dispatched::forget_all();
+  cpu::known_machine().simd = cpu::simd_in_use();
   return name.empty() || wanted != 0;
 }
 

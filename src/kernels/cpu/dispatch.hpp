@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/machine.hpp"
+#include "kernels/cpu/block_sizes.hpp"
 #include "kernels/kernel.hpp"
 
 namespace cornerturn::kernels::cpu {
@@ -13,13 +15,23 @@ namespace cornerturn::kernels::cpu {
 // question, which takes 6 us on a virtual machine (2026-11-26), so this function keeps the first answer.
 [[nodiscard]] std::int64_t simd_target_bits() noexcept;
 
-// True when the SIMD target in use stores whole cache lines from registers: AVX-512.
-[[nodiscard]] bool stores_lines_from_registers() noexcept;
-// True when, besides, the machine selects bytes of two registers: AVX-512 VBMI.
-[[nodiscard]] bool selects_bytes() noexcept;
+// The SIMD target in use.
+[[nodiscard]] base::simd_target simd_in_use() noexcept;
+
+// True when the SIMD target stores whole cache lines from registers: AVX-512.
+[[nodiscard]] constexpr bool stores_lines_from_registers(base::simd_target on) noexcept {
+  return on >= base::simd_target::avx512;
+}
+// True when, besides, it selects bytes of two registers: AVX-512 VBMI.
+[[nodiscard]] constexpr bool selects_bytes(base::simd_target on) noexcept {
+  return on >= base::simd_target::avx512_vbmi;
+}
 // True when blocks of elements of this size are transposed in registers: policy/element_block-inl.hpp. 3 bytes need
 // selects_bytes().
-[[nodiscard]] bool turns_in_registers(std::int64_t element_bytes) noexcept;
+[[nodiscard]] constexpr bool turns_in_registers(base::simd_target on, std::int64_t element_bytes) noexcept {
+  return is_listed(element_bytes, block_elements()) &&
+         (element_bytes % 2 == 0 ? stores_lines_from_registers(on) : selects_bytes(on));
+}
 
 class dispatched {
  public:

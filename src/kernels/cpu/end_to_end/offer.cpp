@@ -70,7 +70,8 @@ bool offer_small(const facts& known, const target& on, const kernel& row, offer&
       std::has_single_bit(static_cast<std::uint64_t>(rows)) && std::has_single_bit(static_cast<std::uint64_t>(cols));
   const bool contiguous = work.rows.axes[0].src_stride == cols && work.outer.axes[0].src_stride == rows * cols &&
                           work.outer.axes[0].dst_stride == rows * cols;
-  const std::int64_t most = work.word_bytes >= 2 && stores_lines_from_registers() ? small_lines_bytes : small_bytes;
+  const std::int64_t most =
+      work.word_bytes >= 2 && stores_lines_from_registers(on.cpu->simd) ? small_lines_bytes : small_bytes;
   if (!powers || !contiguous || bytes < 16 || bytes > most) return false;
   finish(made, work, known, costs, costs.times.small_matrices);
   made.time = costs.times.small_matrices;  // src is read in order

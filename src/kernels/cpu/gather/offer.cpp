@@ -189,14 +189,14 @@ bool offer_packed(const facts& known, const target& on, const kernel& /*row*/, o
   finish(made, work, known, costs, (narrow ? 0.4 : costs.times.gather_packed) + 0.3 * unit_starts(work, costs));
   // Blocks of 3-byte elements in registers: 11416 x 103 x 8 0.39, whole lines of dst by cpu_stream_elements 0.22; 6 x 68 x 19736
   // 0.51 and 0.36 (Zen 4, 2026-11-25).
-  if (work.element_bytes == 3 && work.src_col_bytes == 3 && work.rows.total > 6 && turns_in_registers(3))
+  if (work.element_bytes == 3 && work.src_col_bytes == 3 && work.rows.total > 6 && turns_in_registers(on.cpu->simd, 3))
     made.time -= 3.2;
   made.reason = "elements are copied one by one into short dst runs, which are written as one";
   return true;
 }
 
 bool offer_shuffled(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
-  if (known.form.empty || is_one_run(known.form) || !selects_bytes()) return false;
+  if (known.form.empty || is_one_run(known.form) || !selects_bytes(on.cpu->simd)) return false;
   auto& work = made.emplace<shuffled_args>();
   fused_axes outer;
   if (!find_item(known, most_shuffled_bytes, work.item.inner, outer) || outer.rank == 0) return false;

@@ -23,7 +23,8 @@ struct element_turn {
   element_turn(std::int64_t element_bytes, std::int64_t bytes_of_col) noexcept
       : by(element_bytes),
         col_bytes(bytes_of_col),
-        in_registers(HWY_TARGET <= HWY_AVX3 && bytes_of_col == element_bytes && turns_in_registers(element_bytes)) {}
+        in_registers(HWY_TARGET <= HWY_AVX3 && bytes_of_col == element_bytes &&
+                     turns_in_registers(simd_in_use(), element_bytes)) {}
 
   // Effect  transposes elements [c, c + cols) of each row into runs at `to`, `pitch` bytes apart
   // Shape   Exact: nothing is stored behind the last row of a run. Else up to 15 bytes are

@@ -85,8 +85,8 @@ bool offer_lines(const facts& known, const target& on, const kernel& row, offer&
     return false;
   // Words of 4 and 8 bytes are slower when stores cross lines that are not in L1: 100 x 100 float32 takes 3.1 us with line
   // tiles and 2.3 us with blocks (SPR, 2026-11-22).
-  const bool pays =
-      costs_of(*on.cpu).line_tiles && stores_lines_from_registers() && (word <= 2 || work.dst_pitch % 64 == 0);
+  const bool pays = costs_of(*on.cpu).line_tiles && stores_lines_from_registers(on.cpu->simd) &&
+                    (word <= 2 || work.dst_pitch % 64 == 0);
   finish(made, work, known, on, costs_of(*on.cpu).times.register_tile * (pays ? 0.7 : 1.15));
   made.reason = "tiles that fill whole lines are stored straight to dst: fast if dst fits the cache";
   return true;

@@ -160,7 +160,7 @@ bool offer_blocks(const facts& known, const target& on, const kernel& /*row*/, o
 }
 
 bool offer_lines(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
-  if (known.form.empty || is_one_run(known.form) || !selects_bytes()) return false;
+  if (known.form.empty || is_one_run(known.form) || !selects_bytes(on.cpu->simd)) return false;
   auto& work = made.emplace<args>();
   work.word_bytes = known.form.word_bytes;
   if (!find_item(known, most_item, work.inner, work.outer)) return false;
@@ -179,7 +179,7 @@ bool offer_lines(const facts& known, const target& on, const kernel& /*row*/, of
 }
 
 bool offer_rows(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
-  if (known.form.empty || !selects_bytes()) return false;
+  if (known.form.empty || !selects_bytes(on.cpu->simd)) return false;
   auto& work = made.emplace<args>();
   work.word_bytes = known.form.word_bytes;
   const std::int64_t unit = element_words(known);

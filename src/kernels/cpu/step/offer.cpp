@@ -103,7 +103,7 @@ void fill(cut_axis& cut, block_table& blocks) noexcept {
   if (cut.inner.total == 1 && cut.word_bytes >= 4 && cut.vector > 0 && blocks.windows == cut.tile) cut.vector = 0;
 }
 
-std::int64_t vector_bytes() noexcept { return selects_bytes() ? 64 : 16; }
+std::int64_t vector_bytes(const target& on) noexcept { return selects_bytes(on.cpu->simd) ? 64 : 16; }
 
 // Instructions that move a byte of dst, in times of a copy.
 double moves(const cut_axis& cut, const block_table& blocks, const cpu_times& times) noexcept {
@@ -144,7 +144,7 @@ bool offer_runs(const facts& known, const target& on, const kernel& /*row*/, off
     }
   }
   const axis& along = all.at(cut);
-  cut_along(work, along, all.word, vector_bytes());
+  cut_along(work, along, all.word, vector_bytes(on));
   if (in_cache) work.vector = 0;
   fill(work, work.blocks);
   if (work.vector == 0 && work.inner.total > most_words_of_block * all.unit) return false;  // a transpose, word by word
@@ -226,7 +226,7 @@ bool split_view(const view& all, const facts& known, const target& on, bool gaps
   work.src_col_bytes = across.src_stride * all.word;
   if (in_src) {
     if (all.unit > 1) work.reads.inner.push({all.unit, 1, 1});
-    cut_along(work.reads, {work.cols.total, across.src_stride, all.unit}, all.word, vector_bytes());
+    cut_along(work.reads, {work.cols.total, across.src_stride, all.unit}, all.word, vector_bytes(on));
     fill(work.reads, work.read_blocks);
   }
   return true;
@@ -296,7 +296,7 @@ bool offer_panels(const facts& known, const target& on, const kernel& /*row*/, o
   const bool gaps = work.dst_row_bytes != all.element;
   if (gaps) {
     if (all.unit > 1) work.writes.inner.push({all.unit, 1, 1});
-    cut_along(work.writes, {work.rows.total, all.unit, down.dst_stride}, all.word, vector_bytes());
+    cut_along(work.writes, {work.rows.total, all.unit, down.dst_stride}, all.word, vector_bytes(on));
     fill(work.writes, work.write_blocks);
   }
   cut_panels(work, costs);

@@ -225,7 +225,7 @@ bool offer_elements(const facts& known, const target& on, const kernel& /*row*/,
   auto& work = made.emplace<elements_args>();
   split(work, known, on, unit, true);
   const std::int64_t e = work.element_bytes;
-  if (!turns_in_registers(e)) return false;
+  if (!turns_in_registers(on.cpu->simd, e)) return false;
   if (work.src_col_bytes != e || work.rows.total * e < 64) return false;
   work.folded = rows_to_fold(work);
   cut_elements(work, on.cpu->l2_bytes);
@@ -251,12 +251,13 @@ bool offer_elements(const facts& known, const target& on, const kernel& /*row*/,
 }
 
 bool offer_shuffled(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
-  if (known.form.empty || is_one_run(known.form) || known.dst_unit() == nullptr || !selects_bytes()) return false;
+  if (known.form.empty || is_one_run(known.form) || known.dst_unit() == nullptr || !selects_bytes(on.cpu->simd))
+    return false;
   auto& work = made.emplace<elements_args>();
   work.shuffled = true;
   facts shuffled = known;
   const std::int64_t cols = shuffle_rows(shuffled, work.item);
-  if (cols == 0 || !turns_in_registers(work.item.item_bytes / cols)) return false;
+  if (cols == 0 || !turns_in_registers(on.cpu->simd, work.item.item_bytes / cols)) return false;
   const std::int64_t unit = work.item.inner.axes[0].extent;
   if (element_words(shuffled) != unit) return false;
   split(work, shuffled, on, unit, true);

@@ -70,7 +70,7 @@ bool offer_blocks(const facts& known, const target& on, const kernel& row, offer
   // ones lose: 1024 x 1024 of 16 bytes 0.32, 0.74 with larger tiles (Zen 4, 2026-11-25).
   const bool few_sets = work.pairs.axes[0].src_stride * work.element_bytes % 8192 == 0;
   work.by_blocks = true;
-  work.through_buffers = few_sets && (work.element_bytes <= 4 || !stores_lines_from_registers());
+  work.through_buffers = few_sets && (work.element_bytes <= 4 || !stores_lines_from_registers(on.cpu->simd));
   const std::int64_t tile_bytes = work.through_buffers ? swap_buffered_bytes : costs.swap_bytes;
   finish(made, known, costs, cut_blocks(work, tile_bytes, known, costs));
   made.time = work.through_buffers ? 2.5 : 1.5;
@@ -86,7 +86,7 @@ bool offer_elements(const facts& known, const target& on, const kernel& /*row*/,
   const std::int64_t e = work.element_bytes;
   const bool contiguous = work.pairs.axes[0].dst_stride * work.word_bytes == e;
   made.binds = bound::requests;
-  if (contiguous && turns_in_registers(e)) {
+  if (contiguous && turns_in_registers(on.cpu->simd, e)) {
     work.by_blocks = true;
     finish(made, known, costs, cut_blocks(work, costs.swap_bytes, known, costs));
     made.time = 2;
