@@ -11,6 +11,7 @@
 
 #include "api/check.hpp"
 #include "api/device.hpp"
+#include "api/explain.hpp"
 #include "api/gpu_plan.hpp"
 #include "api/guard.hpp"
 #include "base/checked.hpp"
@@ -184,20 +185,21 @@ void batch_state::prepare_gpu(const batch_list& all) {
     of_item(all.first()[k], [&] { check_fits(none); });
   }
   shared_launches_ = planning::lay_out(all.problems(), moves_, planning::target_of(on));
-  for (const planning::gpu_batch::launch& one : shared_launches_.launches) check_loaded(device_, *one.kernel);
-  if (!shared_launches_.table.empty()) {
-    const auto bytes = static_cast<std::int64_t>(shared_launches_.table.size());
+  for (const kernels::batch_launch& one : shared_launches_.launches) check_loaded(device_, *one.row);
+  if (!shared_launches_.bytes.empty()) {
+    const auto bytes = static_cast<std::int64_t>(shared_launches_.bytes.size());
     table_.reset(gpu::allocate(bytes));
     if (table_ == nullptr) {
       throw error(status::out_of_memory, "GPU " + std::to_string(device_) + " has no memory for a table of " +
                                              std::to_string(bytes) + " bytes");
     }
-    if (const char* message = gpu::upload(table_.get(), shared_launches_.table); message != nullptr) {
+    if (const char* message = gpu::upload(table_.get(), shared_launches_.bytes); message != nullptr) {
       throw error(status::device_error,
                   "GPU " + std::to_string(device_) + " refused the table of the batch: " + message);
     }
-    shared_launches_.table = {};
+    shared_launches_.bytes = {};
   }
+  remember_largest(all);
   std::map<std::pair<std::uint32_t, int>, std::uint32_t> known;  // the variant for a problem and an alignment
   for (const std::size_t k : shared_launches_.alone) {
     const planning::batch_move& one = moves_[k];
@@ -211,6 +213,37 @@ void batch_state::prepare_gpu(const batch_list& all) {
     }
     own_launches_.push_back({found.first->second, one});
   }
+}
+
+namespace {
+
+constexpr std::size_t told_shapes = 4;  // explain() prints the offers of so many
+
+std::string shape_text(const map::canonical& form) {
+  std::string text;
+  for (int k = 0; k < form.rank; ++k) text += (k > 0 ? " x " : "") + std::to_string(form.axes[k].extent);
+  return (text.empty() ? "1" : text) + " of " + std::to_string(form.word_bytes) + "-byte words";
+}
+
+// Sorts the most bytes to the front, and keeps told_shapes of them.
+template <class T, class Bytes>
+void keep_largest(std::vector<T>& all, const Bytes& bytes_of) {
+  const std::size_t kept = std::min(told_shapes, all.size());
+  std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(kept), all.end(),
+                    [&](const T& a, const T& b) { return bytes_of(a) > bytes_of(b); });
+  all.resize(kept);
+}
+
+}  // namespace
+
+void batch_state::remember_largest(const batch_list& all) {
+  std::vector<planning::gpu_batch_shape> largest = std::move(shared_launches_.shapes);
+  keep_largest(largest, [&](const planning::gpu_batch_shape& one) {
+    const map::canonical& form = parts_[one.which].form;
+    return static_cast<double>(map::words(form) * form.word_bytes) * static_cast<double>(one.items);
+  });
+  for (const planning::gpu_batch_shape& one : largest) told_.push_back({all.problems()[one.which], one});
+  shared_launches_.shapes.clear();
 }
 
 void batch_state::run(std::int64_t first_share, std::int64_t last_share) const {
@@ -256,11 +289,10 @@ void batch_state::execute(void* stream) const {
     return;
   }
   const gpu::device_guard guard(device_);
-  for (const planning::gpu_batch::launch& one : shared_launches_.launches) {
-    const char* const message = planning::with_args(one, table_.get(), [&](const void* job) {
-      return one.kernel->launch(job, one.blocks, one.shared_bytes, stream);
-    });
-    check_launched(message, device_, one.kernel->name);
+  for (const kernels::batch_launch& one : shared_launches_.launches) {
+    const char* const message = kernels::with_tables(
+        one, table_.get(), [&](const void* job) { return one.row->launch(job, one.blocks, one.shared_bytes, stream); });
+    check_launched(message, device_, one.row->name);
   }
   for (const own_launch& one : own_launches_) {
     const running::gpu_variant& variant = variants_[one.variant];
@@ -269,31 +301,70 @@ void batch_state::execute(void* stream) const {
   }
 }
 
+void batch_state::explain_on_cpu(std::ostream& out) const {
+  std::vector<std::int64_t> items(parts_.size());
+  std::map<std::string, std::int64_t> by_kernel;
+  for (const planning::batch_move& one : moves_) {
+    ++items[one.which];
+    ++by_kernel[cpu_shares_.problems[one.which].row->name];
+  }
+  for (const auto& [kernel, count] : by_kernel) out << "kernel     " << kernel << ": " << count << " items\n";
+  const auto small = std::count_if(moves_.begin(), moves_.end(),
+                                   [&](const planning::batch_move& one) { return cpu_shares_.small[one.which]; });
+  if (small > 0) out << "small      " << small << " items: transposed in a buffer, then stored as whole cache lines\n";
+  out << "threads    " << cpu_shares_.threads << ", each with an equal share of the bytes\n";
+  std::vector<std::size_t> largest;
+  for (std::size_t k = 0; k < parts_.size(); ++k) {
+    if (items[k] > 0) largest.push_back(k);
+  }
+  const auto bytes_of = [&](std::size_t k) {
+    return static_cast<double>(map::words(parts_[k].form) * parts_[k].form.word_bytes) * static_cast<double>(items[k]);
+  };
+  keep_largest(largest, bytes_of);
+  for (const std::size_t k : largest) {
+    out << "shape      " << shape_text(parts_[k].form) << ": " << items[k] << " items\n";
+    const kernels::offer& chosen = cpu_shares_.problems[k];
+    print_offers(out,
+                 planning::offers(parts_[k].form,
+                                  {.threads = chosen.threads, .kernel = {}, .beside_bytes = cpu_shares_.beside[k]},
+                                  kernels::this_machine()),
+                 chosen.row, true);
+  }
+}
+
+void batch_state::explain_on_gpu(std::ostream& out) const {
+  std::map<std::string, std::int64_t> by_kernel;
+  for (const kernels::batch_launch& one : shared_launches_.launches) by_kernel[one.row->name] += one.items;
+  for (const own_launch& one : own_launches_) ++by_kernel[variants_[one.variant].chosen.row->name];
+  for (const auto& [kernel, count] : by_kernel) out << "kernel     " << kernel << ": " << count << " items\n";
+  for (const kernels::batch_launch& one : shared_launches_.launches) {
+    out << "launch     " << one.row->name << ": " << one.shapes << " shapes, " << one.blocks << " blocks, "
+        << one.shared_bytes << " bytes of shared memory each\n";
+  }
+  out << "device     " << gpu::info(device_).name << ", " << launches() << " launches\n";
+  const kernels::target on = planning::target_of(gpu::info(device_).traits);
+  for (const told_shape& one : told_) {
+    out << "shape      " << shape_text(map::canonicalize(one.what, one.shape.alignment)) << ", pointers multiples of "
+        << one.shape.alignment << ": " << one.shape.items << " items\n";
+    const std::vector<kernels::offer> all =
+        planning::offers(one.what, one.shape, static_cast<std::int64_t>(moves_.size()), on);
+    if (all.empty()) {
+      out << "offers     none of a batch: each item has a launch of its own\n";
+    } else {
+      print_offers(out, all, all.front().row, true);
+    }
+  }
+}
+
 std::string batch_state::explain() const {
   base::text_stream out;
   out << "batch      " << size_ << " items, " << moves_.size() << " of them with elements, of " << parts_.size()
       << " kinds; " << bytes_ << " bytes read and written\n";
   if (moves_.empty()) return out.str();
-  std::map<std::string, std::int64_t> items;  // by the name of the kernel
-  if (!on_gpu()) {
-    for (const planning::batch_move& one : moves_) ++items[cpu_shares_.problems[one.which].row->name];
+  if (on_gpu()) {
+    explain_on_gpu(out);
   } else {
-    for (const planning::gpu_batch::launch& one : shared_launches_.launches) items[one.kernel->name] += one.items;
-    for (const own_launch& one : own_launches_) ++items[variants_[one.variant].chosen.row->name];
-  }
-  for (const auto& [kernel, count] : items) out << "kernel     " << kernel << ": " << count << " items\n";
-  if (!on_gpu()) {
-    const auto small = std::count_if(moves_.begin(), moves_.end(),
-                                     [&](const planning::batch_move& one) { return cpu_shares_.small[one.which]; });
-    if (small > 0)
-      out << "small      " << small << " items: transposed in a buffer, then stored as whole cache lines\n";
-    out << "threads    " << cpu_shares_.threads << ", each with an equal share of the bytes\n";
-  } else {
-    for (const planning::gpu_batch::launch& one : shared_launches_.launches) {
-      out << "launch     " << one.kernel->name << ": " << one.shapes << " shapes, " << one.blocks << " blocks, "
-          << one.shared_bytes << " bytes of shared memory each\n";
-    }
-    out << "device     " << gpu::info(device_).name << ", " << launches() << " launches\n";
+    explain_on_cpu(out);
   }
   return out.str();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -65,7 +66,16 @@ class batch_state {
     planning::batch_move item;
   };
 
+  // A shape of which explain() prints the offers.
+  struct told_shape {
+    problem what;
+    planning::gpu_batch_shape shape;
+  };
+
   [[nodiscard]] bool on_gpu() const noexcept { return device_ >= 0; }
+  void remember_largest(const batch_list& all);
+  void explain_on_cpu(std::ostream& out) const;
+  void explain_on_gpu(std::ostream& out) const;
   void add_problems(const batch_list& all);
   void add_items(const batch_list& all, device on);
   void prepare_gpu(const batch_list& all);
@@ -78,7 +88,8 @@ class batch_state {
   std::vector<part> parts_;
   std::vector<planning::batch_move> moves_;  // the items that have elements
   planning::batch_choice cpu_shares_;        // on the CPU
-  planning::gpu_batch shared_launches_;      // on a GPU; its table is only in that GPU's memory
+  planning::gpu_batch shared_launches_;      // on a GPU; its tables are only in that GPU's memory
+  std::vector<told_shape> told_;             // the largest ones
   std::unique_ptr<void, released> table_;
   std::vector<running::gpu_variant> variants_;
   std::vector<own_launch> own_launches_;

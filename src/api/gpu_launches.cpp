@@ -55,7 +55,7 @@ void tell_rectangle(const running::gpu_variant& way, const gpu_arguments& all, c
           launch.dst = range_of(map::dst_span(move.form), to);
         }
         launch.flags = flags;
-        launch.flag_count = move.flags;
+        launch.flag_count = move.flags();
         told.tell(move.form, move.chosen, launch, from, to);
         return nullptr;
       },
@@ -114,20 +114,20 @@ void for_each_batch_launch(const problem& what, std::span<const std::byte* const
   const planning::gpu_batch made = planning::lay_out(problems, moves, planning::target_of(on));
   if (!made.alone.empty()) throw error(status::invalid_argument, "an item of this batch has a launch of its own");
   // In a GPU's memory the table begins at a multiple of 256 bytes, on which its sectors depend.
-  std::vector<std::byte> room(made.table.size() + 256);
+  std::vector<std::byte> room(made.bytes.size() + 256);
   void* table = room.data();
   std::size_t space = room.size();
-  std::align(256, made.table.size(), table, space);
-  std::copy(made.table.begin(), made.table.end(), static_cast<std::byte*>(table));
-  for (const planning::gpu_batch::launch& one : made.launches) {
+  std::align(256, made.bytes.size(), table, space);
+  std::copy(made.bytes.begin(), made.bytes.end(), static_cast<std::byte*>(table));
+  for (const kernels::batch_launch& one : made.launches) {
     gpu_launch launch;
-    launch.row = one.kernel->name;
+    launch.row = one.row->name;
     launch.blocks = one.blocks;
     launch.shared_bytes = one.shared_bytes;
     launch.src = all_src;
     launch.dst = all_dst;
-    launch.table = {static_cast<std::byte*>(table), static_cast<std::byte*>(table) + made.table.size()};
-    planning::with_args(one, table, [&](const void* args) {
+    launch.table = {static_cast<std::byte*>(table), static_cast<std::byte*>(table) + made.bytes.size()};
+    kernels::with_tables(one, table, [&](const void* args) {
       launch.arguments = args;
       each(launch);
     });

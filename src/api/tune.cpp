@@ -66,7 +66,7 @@ std::vector<candidate> candidates(const problem& what, const running::gpu_varian
       if (row.launch != nullptr && fits) try_row(all, what, row.name, api::gpu_backend, 0);
       continue;
     }
-    if (row.run == nullptr || row.kind != kernels::row_kind::move || planning::is_oracle(row)) continue;
+    if (row.run == nullptr || row.kind != kernels::row_kind::move || row.is_oracle) continue;
     try_row(all, what, row.name, device::cpu, threads);
     if (!all.empty() && std::string_view(all.back().how->kernel()) == row.name && all.back().how->threads() > 1) {
       try_row(all, what, row.name, device::cpu, 1);

@@ -24,14 +24,15 @@ namespace cornerturn::base {
 struct machine;
 }
 namespace cornerturn::gpu {
-struct cycles_steps;
 struct device_costs;
-struct strips_steps;
-}  // namespace cornerturn::gpu
+}
 
 namespace cornerturn::kernels {
 
 struct kernel;
+struct batch_facts;
+struct item_cycles;
+struct strip_steps;
 
 // The resource that a kernel exhausts first, by the prediction of its family.
 enum class bound : std::uint8_t {
@@ -49,6 +50,9 @@ struct facts {
   map::canonical form;                           // its offsets are 0: a pointer is the address of index 0
   op math{};                                     // for rows of the kind `arithmetic`
   const map::in_place_form* in_place = nullptr;  // for rows of the kind `in_place`
+  const strip_steps* strips = nullptr;           // for a step of a rectangle in place: its strips
+  const item_cycles* cycles = nullptr;           // for a step of a rectangle in place: its items
+  const batch_facts* batch = nullptr;            // for rows of the kind `batch`
   std::int64_t bytes = 0;                        // of all elements of src
   int src_unit_axis = -1;                        // the axis of `form` with src stride 1; -1: none
   int dst_unit_axis = -1;                        // the axis with dst stride 1
@@ -61,8 +65,6 @@ struct facts {
   int alignment = 16;       // of both pointers, at least; a power of two up to 16
   bool transposes = false;  // rows and columns exist, and are not one axis
   gpu::transpose_axes transposed{};
-  const gpu::strips_steps* strips = nullptr;  // for a step of a rectangle in place: its strips
-  const gpu::cycles_steps* cycles = nullptr;  // for a step of a rectangle in place: its items
 
   // Null: there is none.
   [[nodiscard]] const axis* src_unit() const noexcept {
@@ -79,6 +81,13 @@ struct facts {
 struct target : gpu_traits {
   const base::machine* cpu = nullptr;
   const gpu::device_costs* gpu = nullptr;  // kernels/gpu/policy/costs.hpp
+};
+
+// How a batch on the CPU takes an item that fits the cache, by the offer for its problem.
+struct item_traits {
+  bool is_run = false;           // one run on both sides
+  bool takes_strips = false;     // kernels/cpu/batch/item_strips-inl.hpp takes it
+  std::int64_t panel_bytes = 0;  // of a matrix: so many are transposed at a time. 0: all of the item
 };
 
 inline constexpr std::size_t max_args_bytes = 4000;  // CUDA passes at most 4,096 bytes
@@ -104,7 +113,9 @@ struct offer {
   int shared_bytes = 0;      // GPU: of a block
   // GPU: the axes of the grid, fastest first, of offers whose blocks are numbered axis by axis. Null: they are not.
   std::vector<std::uint32_t> (*grid_extents)(const offer& made) = nullptr;
-  bool has_blocking = false;  // CPU: the arguments begin with a cpu::blocking
+  bool has_blocking = false;    // CPU: the arguments begin with a cpu::blocking
+  item_traits item{};           // CPU
+  std::int64_t flag_bytes = 0;  // of a step in place: so many bytes of the workspace must be 0 when it starts
   std::uint32_t args_bytes = 0;
   alignas(16) std::byte args[max_args_bytes];  // the struct of the family's args.hpp
 
@@ -115,6 +126,8 @@ struct offer {
     args_bytes = sizeof(Args);
     has_blocking = requires { Args::is_blocking; };
     grid_extents = nullptr;
+    item = {};
+    flag_bytes = 0;
     if constexpr (requires(const Args& of) { of.blocks.axes[0].count.divisor; }) grid_extents = &extents_of_grid<Args>;
     return *new (args) Args{};
   }

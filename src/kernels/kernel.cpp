@@ -21,45 +21,58 @@ namespace {
 #else
 #define CORNERTURN_LAUNCH(name) nullptr
 #endif
-#define GPU_TABLE_ROW(row_name, row_family, row_kind, src_bytes, dst_bytes, rows, cols, shared, launch_limits, text) \
+#define GPU_TABLE_ROW(row_name, row_family, its_kind, src_bytes, dst_bytes, rows, cols, shared, launch_limits, text, \
+                      answers, lays_out)                                                                             \
   {.name = #row_name,                                                                                                \
    .family = #row_family,                                                                                            \
-   .kind = row_kind,                                                                                                 \
+   .kind = row_kind::its_kind,                                                                                       \
    .element_bytes = src_bytes,                                                                                       \
    .dst_element_bytes = dst_bytes,                                                                                   \
    .note = text,                                                                                                     \
-   .offer = &gpu::offers::row_family,                                                                                \
+   .offer = &gpu::answers::row_family,                                                                               \
    .describe = &gpu::descriptions::row_family,                                                                       \
    .launch = CORNERTURN_LAUNCH(row_name),                                                                            \
+   .lay_out = lays_out,                                                                                              \
    .tile_rows = rows,                                                                                                \
    .tile_cols = cols,                                                                                                \
    .shared_bytes = shared,                                                                                           \
    .limits = gpu::launch_limits},
 
-#define CPU_TABLE_ROW(row_name, row_family, row_kind, answer, bytes, text) \
-  {.name = #row_name,                                                      \
-   .family = #row_family,                                                  \
-   .kind = row_kind,                                                       \
-   .element_bytes = bytes,                                                 \
-   .dst_element_bytes = bytes,                                             \
-   .note = text,                                                           \
-   .offer = &cpu::row_family::answer,                                      \
-   .run = &row_name},
+#define CPU_TABLE_ROW(row_name, row_family, its_kind, answer, bytes, text, oracle, strides) \
+  {.name = #row_name,                                                                       \
+   .family = #row_family,                                                                   \
+   .kind = row_kind::its_kind,                                                              \
+   .element_bytes = bytes,                                                                  \
+   .dst_element_bytes = bytes,                                                              \
+   .note = text,                                                                            \
+   .offer = &cpu::row_family::answer,                                                       \
+   .run = &row_name,                                                                        \
+   .is_oracle = oracle,                                                                     \
+   .any_stride = strides},
 
 constexpr kernel table[] = {
-#define CPU_ROW(name, family, answer, bytes, note, ...) CPU_TABLE_ROW(name, family, row_kind::move, answer, bytes, note)
-#define CPU_IN_PLACE_ROW(name, family, answer, bytes, note, ...) \
-  CPU_TABLE_ROW(name, family, row_kind::in_place, answer, bytes, note)
+#define CPU_ROW(name, family, answer, bytes, note, ...) \
+  CPU_TABLE_ROW(name, family, move, answer, bytes, note, false, false)
+#define CPU_ANY_STRIDE_ROW(name, family, answer, bytes, note, ...) \
+  CPU_TABLE_ROW(name, family, move, answer, bytes, note, false, true)
 #define CPU_ARITHMETIC_ROW(name, family, answer, bytes, note, ...) \
-  CPU_TABLE_ROW(name, family, row_kind::arithmetic, answer, bytes, note)
+  CPU_TABLE_ROW(name, family, arithmetic, answer, bytes, note, false, false)
+#define CPU_ANY_STRIDE_ARITHMETIC_ROW(name, family, answer, bytes, note, ...) \
+  CPU_TABLE_ROW(name, family, arithmetic, answer, bytes, note, false, true)
+#define CPU_IN_PLACE_ROW(name, family, answer, bytes, note, ...) \
+  CPU_TABLE_ROW(name, family, in_place, answer, bytes, note, false, false)
+#define CPU_ORACLE_ROW(name, family, answer, bytes, note, kind) \
+  CPU_TABLE_ROW(name, family, kind, answer, bytes, note, true, true)
 #define GPU_ROW(name, family, bytes, tile_rows, tile_cols, shared, limits, note, ...) \
-  GPU_TABLE_ROW(name, family, row_kind::move, bytes, bytes, tile_rows, tile_cols, shared, limits, note)
-#define GPU_BATCH_ROW(name, family, bytes, tile_rows, tile_cols, shared, limits, note, ...) \
-  GPU_TABLE_ROW(name, family, row_kind::batch, bytes, bytes, tile_rows, tile_cols, shared, limits, note)
+  GPU_TABLE_ROW(name, family, move, bytes, bytes, tile_rows, tile_cols, shared, limits, note, offers, nullptr)
+#define GPU_BATCH_ROW(name, family, bytes, tile_rows, tile_cols, shared, limits, note, ...)                  \
+  GPU_TABLE_ROW(name, family, batch, bytes, bytes, tile_rows, tile_cols, shared, limits, note, batch_offers, \
+                &gpu::lay_outs::family)
 #define GPU_IN_PLACE_ROW(name, family, bytes, tile_rows, tile_cols, shared, limits, note, ...) \
-  GPU_TABLE_ROW(name, family, row_kind::in_place, bytes, bytes, tile_rows, tile_cols, shared, limits, note)
-#define GPU_ARITHMETIC_ROW(name, family, src_bytes, dst_bytes, tile_rows, tile_cols, shared, limits, note, ...) \
-  GPU_TABLE_ROW(name, family, row_kind::arithmetic, src_bytes, dst_bytes, tile_rows, tile_cols, shared, limits, note)
+  GPU_TABLE_ROW(name, family, in_place, bytes, bytes, tile_rows, tile_cols, shared, limits, note, offers, nullptr)
+#define GPU_ARITHMETIC_ROW(name, family, src_bytes, dst_bytes, tile_rows, tile_cols, shared, limits, note, ...)     \
+  GPU_TABLE_ROW(name, family, arithmetic, src_bytes, dst_bytes, tile_rows, tile_cols, shared, limits, note, offers, \
+                nullptr)
 #include "kernels/kernels.inc"
 };
 

@@ -42,6 +42,13 @@ using run_function = void (*)(const void* args, const arrays& all, std::int64_t 
 using launch_function = const char* (*)(const void* args, std::uint32_t blocks, int shared_bytes,
                                         void* stream) noexcept;
 
+struct batch_shape;
+struct batch_tables;
+
+// Effect  adds the launches of the shapes that a batch row has won: kernels/batch.hpp
+using lay_out_function = void (*)(std::span<const batch_shape* const> shapes, const target& on, const kernel& row,
+                                  batch_tables& made);
+
 inline constexpr int all_shared_bytes = 0x7fffffff;  // with 0 blocks: all that the device allows
 
 // Returns  the geometry of an offer, one or more lines for plan.explain()
@@ -58,10 +65,13 @@ struct kernel {
   run_function run = nullptr;            // on the CPU
   describe_function describe = nullptr;  // null: no geometry to tell
   launch_function launch = nullptr;      // on a GPU
+  lay_out_function lay_out = nullptr;    // of a batch row
   int tile_rows = 0;                     // of a GPU kernel whose tile has a fixed size
   int tile_cols = 0;
   int shared_bytes = 0;      // that its tile takes
   std::uint64_t limits = 0;  // GPU: kernels/gpu/policy/limits.hpp
+  bool is_oracle = false;    // the tests compare other rows with it; the planner never chooses it by itself
+  bool any_stride = false;   // its offer and its kernel take every stride that check() accepts
 };
 
 // Every row of every backend. In a build without a backend, its rows have a null `launch`, and the planner still asks

@@ -4,49 +4,15 @@
 #include "plan/batch.hpp"
 
 #include <algorithm>
-#include <string_view>
 
 #include "base/checked.hpp"
 #include "base/parallel.hpp"
-#include "kernels/cpu/block_sizes.hpp"
 #include "kernels/cpu/costs.hpp"
-#include "kernels/cpu/register_tile/args.hpp"
 
 namespace cornerturn::planning {
 namespace {
 
 std::int64_t bytes_of(const map::canonical& form) noexcept { return map::words(form) * form.word_bytes; }
-
-// Of a small item that are turned in the L1 before they are written. 8 to 300 float32 0.55 of a copy with 4, 8 and 16 KiB,
-// 0.43 with all of the item (Intel Xeon with 2 MiB of L2, one thread, 2026-11-22).
-constexpr std::int64_t panel_bytes = 8 << 10;
-
-const kernels::cpu::register_tile::args* matrix_of(const kernels::offer& one) noexcept {
-  if (std::string_view(one.row->family) != "register_tile") return nullptr;
-  const auto& work = one.as<kernels::cpu::register_tile::args>();
-  return work.outer.total == 1 ? &work : nullptr;
-}
-
-// The bytes of the panels in which a matrix goes, the last one no narrower than a block; 0 for what is none.
-std::int64_t panel_of(const kernels::offer& one) noexcept {
-  const auto* const work = matrix_of(one);
-  if (work == nullptr) return 0;
-  const std::int64_t block = kernels::cpu::block_cols(work->word_bytes);
-  const std::int64_t cols = work->cols;
-  const std::int64_t column = work->rows * work->word_bytes;
-  const std::int64_t blocks = std::max({panel_bytes / column / block, 64 / work->word_bytes / block, std::int64_t{1}});
-  std::int64_t panel = std::min(cols, blocks * block);
-  while (panel < cols && (cols - 1) % panel + 1 < block) panel = std::min(cols, panel + block);
-  return panel * column;
-}
-
-// More than a line of each of some columns. Bytes lose: 8 to 300 0.40, in panels 0.42; float32 0.65 and 0.55 (Intel Xeon
-// with 2 MiB of L2, one thread, 2026-11-23).
-bool goes_by_strips(const kernels::offer& one) noexcept {
-  const auto* const work = matrix_of(one);
-  return work != nullptr && work->word_bytes > 1 && work->rows * work->word_bytes > 64 &&
-         work->cols >= kernels::cpu::line_tile_cols(work->word_bytes) && work->cols <= kernels::cpu::item_strip_cols;
-}
 
 // Whether dst does not fit the cache beside what else the call writes, so that the row stores past it.
 bool goes_past_cache(std::int64_t bytes, std::int64_t beside, const base::machine& machine) noexcept {
@@ -66,6 +32,7 @@ batch_choice choose_batch(std::span<const map::canonical> forms, std::span<const
   made.threads = threads;
 
   made.problems.reserve(forms.size());
+  made.beside.reserve(forms.size());
   made.small.reserve(forms.size());
   made.panels.reserve(forms.size());
   made.strips.reserve(forms.size());
@@ -85,12 +52,14 @@ batch_choice choose_batch(std::span<const map::canonical> forms, std::span<const
     const bool one_run = span.lo == form.dst_offset * form.word_bytes && span.hi - span.lo == bytes;
     const bool small = streams && !shared && bytes <= most_small && one_run;
     const std::int64_t beside = small ? 0 : std::max<std::int64_t>(made.bytes - bytes, 0);
+    made.beside.push_back(beside);
     made.problems.push_back(
         choose(form, {.threads = shared ? threads : 1, .kernel = {}, .beside_bytes = beside}, machine));
     made.small.push_back(small && !goes_past_cache(bytes, beside, machine));
-    made.panels.push_back(made.small.back() ? panel_of(made.problems.back()) : 0);
-    made.strips.push_back(by_strips && made.panels.back() > 0 && goes_by_strips(made.problems.back()));
-    made.copies.push_back(std::string_view(made.problems.back().row->name) == "cpu_copy");
+    const kernels::item_traits& item = made.problems.back().item;
+    made.panels.push_back(made.small.back() ? item.panel_bytes : 0);
+    made.strips.push_back(by_strips && made.panels.back() > 0 && item.takes_strips);
+    made.copies.push_back(item.is_run);
   }
 
   const std::int64_t shares = threads == 1 ? 1 : std::int64_t{base::ranges_per_thread} * threads;

@@ -29,7 +29,8 @@ struct batch_choice {
   std::vector<bool> copies;              // ... are one run on both sides
   std::vector<position> begins;          // where each share begins, and after them the end
   int threads = 1;
-  std::int64_t bytes = 0;  // that all moves write; INT64_MAX when there are more
+  std::int64_t bytes = 0;            // that all moves write; INT64_MAX when there are more
+  std::vector<std::int64_t> beside;  // of each problem: bytes that compete with its dst for the cache
   [[nodiscard]] std::int64_t shares() const noexcept { return static_cast<std::int64_t>(begins.size()) - 1; }
 };
 

@@ -2,17 +2,10 @@
 #include "plan/choose.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <iterator>
-#include <string_view>
 
 #include "kernels/gpu/policy/costs.hpp"
 
 namespace cornerturn::planning {
-
-bool is_oracle(const kernels::kernel& row) noexcept {
-  return !kernels::is_of_gpu(row) && std::strcmp(row.family, "reference") == 0;
-}
 
 namespace {
 
@@ -26,6 +19,7 @@ kernels::facts facts_of(const map::canonical& form, const cpu_request& wanted) n
   known.threads = std::max(wanted.threads, 1);
   known.beside_bytes = wanted.beside_bytes;
   known.in_place = wanted.in_place;
+  known.cycles = wanted.cycles;
   return known;
 }
 
@@ -36,16 +30,10 @@ kernels::target target_of(const base::machine& machine) noexcept {
 }
 
 request request_of(const cpu_request& wanted) noexcept {
-  return {.kind = wanted.math != nullptr       ? kernels::row_kind::arithmetic
-                  : wanted.in_place != nullptr ? kernels::row_kind::in_place
-                                               : kernels::row_kind::move,
+  return {.kind = wanted.math != nullptr                                     ? kernels::row_kind::arithmetic
+                  : (wanted.in_place != nullptr || wanted.cycles != nullptr) ? kernels::row_kind::in_place
+                                                                             : kernels::row_kind::move,
           .kernel = wanted.kernel};
-}
-
-// Rows whose offers and kernels take every stride that check() accepts.
-bool takes_any_stride(const kernels::kernel& row) noexcept {
-  static constexpr std::string_view names[] = {"cpu_copy", "cpu_gather_strided", "cpu_apply_gather"};
-  return std::find(std::begin(names), std::end(names), row.name) != std::end(names) || is_oracle(row);
 }
 
 bool is_asked(const kernels::kernel& row, const kernels::target& on, const request& wanted) noexcept {
@@ -56,7 +44,7 @@ bool is_asked(const kernels::kernel& row, const kernels::target& on, const reque
 // is_wide: no address space holds the problem.
 bool answers(const kernels::kernel& row, const kernels::facts& known, const kernels::target& on, const request& wanted,
              bool is_wide, kernels::offer& made) noexcept {
-  if (!is_asked(row, on, wanted) || (is_wide && !takes_any_stride(row))) return false;
+  if (!is_asked(row, on, wanted) || (is_wide && !row.any_stride)) return false;
   made.row = &row;
   made.binds = kernels::bound::dram;
   made.reason = "";
@@ -75,7 +63,7 @@ void ask(const kernels::facts& known, const kernels::target& on, const request& 
     return;
   }
   for (const kernels::kernel& row : kernels::all()) {
-    if (!is_asked(row, on, wanted) || is_oracle(row)) continue;
+    if (!is_asked(row, on, wanted) || row.is_oracle) continue;
     if (answers(row, known, on, wanted, is_wide, made)) take(static_cast<const kernels::offer&>(made));
   }
 }

@@ -19,9 +19,6 @@ struct request {
   std::string_view family = {};  // of this family only; empty: of all
 };
 
-// True if the planner never chooses the row by itself: the tests compare all other rows with it
-[[nodiscard]] bool is_oracle(const kernels::kernel& row) noexcept;
-
 // Effect  asks one row
 // Returns false if the row is not of the kind and family wanted, or does not accept the problem; then `made` is unspecified
 [[nodiscard]] bool offer_of(const kernels::kernel& row, const kernels::facts& known, const kernels::target& on,
@@ -48,6 +45,8 @@ struct cpu_request {
   std::int64_t beside_bytes = 0;      // written by the same call besides dst: the cache would have to hold them too
   const kernels::op* math = nullptr;  // of a problem that computes
   const map::in_place_form* in_place = nullptr;  // of a problem in place whose elements are swapped
+  const kernels::item_cycles* cycles =
+      nullptr;  // of a step in place whose items follow cycles; then the form is unused
 };
 [[nodiscard]] kernels::offer choose(const map::canonical& form, const cpu_request& wanted,
                                     const base::machine& machine) noexcept;

@@ -10,7 +10,7 @@ using base::ceil_div;
 // Blocks wait for each other at the end of each strip, for the time of a copy of so many bytes: 0.7 us (H200,
 // 2026-11-22).
 constexpr double wait_bytes = 1.4e6;
-// A strip that the family strips does not accept is a launch of its own: 5 to 20 us (H100, 2026-11-26).
+// A strip that cannot share a launch with others is a launch of its own: 5 to 20 us (H100, 2026-11-26).
 constexpr double launch_bytes = 2e7;
 
 std::int64_t round_up(std::int64_t bytes) noexcept {
@@ -41,7 +41,7 @@ double passes_of_gpu(const cutting& cut, std::int64_t element) noexcept {
   const std::int64_t tile = element < 8 ? 128 : 64;
   const auto filled = [&](std::int64_t extent) { return share(extent, ceil_div(extent, tile) * tile); };
   const bool together =
-      element <= 8 && (element & (element - 1)) == 0 && filled(cut.length) * filled(other) >= gpu::least_filled;
+      element <= 8 && (element & (element - 1)) == 0 && filled(cut.length) * filled(other) >= kernels::least_filled;
   return transposed + followed + workspace_passes(cut) + 0.5 / static_cast<double>(cut.pieces) +
          static_cast<double>(cut.pieces) * (together ? wait_bytes : launch_bytes) / bytes;
 }
@@ -62,12 +62,12 @@ int alignment_of(std::int64_t bits, int most) noexcept {
 workspace_offsets workspace_of(const cutting& cut, std::int64_t element) noexcept {
   const std::int64_t side = cut.pieces * cut.length + cut.rest;
   workspace_offsets made;
-  made.over_at = round_up(4 * most_bands * cut.pieces);
+  made.over_at = round_up(4 * kernels::most_bands * cut.pieces);
   made.rest_at = made.over_at + round_up(cut.over * side * element);
   made.strip_at = made.rest_at + round_up(cut.rest * cut.kept * element);
   const std::int64_t item = cut.length * element;
   made.flags_at = made.strip_at + round_up(cut.kept * item);
-  made.bytes = made.flags_at + 4 * gpu::flags_of_cycles(cut.kept * cut.pieces * most_parts(item));
+  made.bytes = made.flags_at + 4 * kernels::flag_words(cut.kept * cut.pieces * most_parts(item));
   return made;
 }
 

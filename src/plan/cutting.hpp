@@ -4,8 +4,7 @@
 #include <cstdint>
 
 #include "base/checked.hpp"
-#include "kernels/gpu/cycles/args.hpp"
-#include "kernels/gpu/strips/args.hpp"
+#include "kernels/in_place_steps.hpp"
 
 namespace cornerturn::planning {
 
@@ -14,12 +13,10 @@ inline constexpr std::int64_t workspace_alignment = 256;
 inline constexpr std::int64_t workspace_share = 20;
 inline constexpr std::int64_t fewest_pieces = workspace_share + 1;
 inline constexpr std::int64_t most_pieces = 64;
-using gpu::most_bands;
 
-// The parts of an item, each of which a walker copies at once; realigned parts are the shortest.
-using gpu::realigned_part_bytes;
+// The parts of an item, each of which a walker copies at once.
 [[nodiscard]] constexpr std::int64_t most_parts(std::int64_t item) noexcept {
-  return base::ceil_div(item, realigned_part_bytes);
+  return base::ceil_div(item, kernels::shortest_part_bytes);
 }
 
 // The largest power of two, up to `most`, that divides all numbers whose bits these are.

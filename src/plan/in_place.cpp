@@ -1,5 +1,5 @@
 // Programs for problems whose src is also their dst. choose() picks the kernel of each move of a program.
-//   swapped     pairs of elements are swapped: the cheapest row of the family swap
+//   swapped     pairs of elements are swapped: the cheapest row that swaps
 //   buffered    a rectangle that fits the workspace, or a batch of small squares: as many of them as fit are transposed out
 //               of place and copied back
 //   cycles      a rectangle of long items, which follow their cycles
@@ -14,16 +14,11 @@
 
 #include "base/checked.hpp"
 #include "kernels/cpu/costs.hpp"
-#include "kernels/cpu/cycles/args.hpp"
 #include "kernels/cpu/split.hpp"
-#include "kernels/reference.hpp"
 #include "plan/strips.hpp"
 
 namespace cornerturn::planning {
 namespace {
-
-// So cutting.hpp reserves enough workspace for the flags: it counts parts of realigned_part_bytes.
-static_assert(kernels::cpu::cycle_part_bytes >= realigned_part_bytes);
 
 using base::ceil_div;
 using kernels::cpu::cached_limit_bytes;
@@ -55,10 +50,6 @@ constexpr std::int64_t workspace_parts = 20;
 constexpr std::int64_t least_room = 4096;
 // Shorter elements are transposed in strips, so that the items that follow cycles are longer.
 constexpr std::int64_t long_item_bytes = 1024;
-
-bool takes(const cpu_request& wanted, std::string_view name) noexcept {
-  return wanted.kernel.empty() || wanted.kernel == name;
-}
 
 in_place_choice swapped(const map::canonical& form, const map::in_place_form& places, const cpu_request& wanted,
                         const base::machine& machine) {
@@ -102,13 +93,10 @@ class builder {
     what.axes[1] = {bytes, 1, 1};
     move(what, {step});
   }
-  void follow(const kernels::item_cycles& items, std::int64_t item_bytes) {
-    kernels::offer how;
-    how.row = kernels::find("cpu_cycles");
-    kernels::cpu::cycles::fill(how, items, item_bytes, wanted_.threads, costs_of(machine_));
-    const std::int64_t flags_bytes = kernels::cpu::cycle_flags_bytes(how.as<kernels::cpu::cycles::args>());
-    want(items.flags_at + flags_bytes + 7);
-    add(how, {in_place_step{.flags_at = items.flags_at, .flags_bytes = flags_bytes}});
+  void follow(const kernels::item_cycles& items) {
+    const kernels::offer how = choose({}, {.threads = wanted_.threads, .cycles = &items}, machine_);
+    want(items.flags_at + how.flag_bytes + 7);
+    add(how, {in_place_step{.flags_at = items.flags_at, .flags_bytes = how.flag_bytes}});
   }
 
   void finish(const kernels::fused_axes& repeat, std::int64_t begin, int threads = 1) {
@@ -225,8 +213,11 @@ in_place_choice rectangle_of(const map::canonical& form, const map::in_place_for
                              const base::machine& machine) {
   in_place_choice made;
   const rectangle all{places.rows, places.cols, places.unit * form.word_bytes};
-  const bool follow = wanted.kernel == "cpu_cycles";
-  if (!wanted.kernel.empty() && !follow) return made;
+  const kernels::item_cycles elements{
+      .item_bytes = all.element, .row_bytes = all.element, .inner = all.cols, .outer = all.rows};
+  const kernels::kernel* const follows = choose({}, {.kernel = wanted.kernel, .cycles = &elements}, machine).row;
+  const bool follow = !wanted.kernel.empty();  // by the row that was asked for
+  if (follows == nullptr) return made;
   // A rectangle that fits the caches of the threads may be copied back without a second pass over memory.
   const std::int64_t cached = cached_limit_bytes(machine) * std::max(wanted.threads, 1);
   const std::int64_t room = std::max({all.bytes() / workspace_parts, cached, least_room});
@@ -244,11 +235,11 @@ in_place_choice rectangle_of(const map::canonical& form, const map::in_place_for
     cut = rows.cost <= cols.cost ? rows : cols;
   }
   builder make(made, wanted, machine);
-  made.kernel = kernels::find("cpu_cycles");
+  made.kernel = follows;
   made.way = cut.pieces == 0 ? in_place_way::cycles : cut.by_rows ? in_place_way::row_strips : in_place_way::col_strips;
   made.passes = cut.pieces == 0 ? 1 : 2;
   if (cut.pieces == 0) {
-    make.follow({.row_bytes = all.element, .inner = all.cols, .outer = all.rows}, all.element);
+    make.follow(elements);
   } else {
     strips<builder>(all, cut).build(make);
   }
@@ -257,16 +248,16 @@ in_place_choice rectangle_of(const map::canonical& form, const map::in_place_for
 }
 
 // Out of place, from a copy of all that the problem spans.
-in_place_choice reference(const map::canonical& form, const base::machine& machine) {
+in_place_choice reference(const map::canonical& form, const kernels::kernel& oracle, const base::machine& machine) {
   in_place_choice made;
-  made.kernel = kernels::find("cpu_reference");
+  made.kernel = &oracle;
   const map::byte_span span = map::src_span(form);
   const std::int64_t begin = span.lo - form.src_offset * form.word_bytes;
   builder make(made, {}, machine);
   make.copy(span.hi - span.lo, {.to_workspace = true, .from = begin});
   make.finish({}, 0);
   made.programs[0].steps.push_back({.move = 1, .from_workspace = true, .from = -begin});
-  made.moves.push_back(choose(form, {.kernel = "cpu_reference"}, machine));
+  made.moves.push_back(choose(form, {.kernel = oracle.name}, machine));
   made.way = in_place_way::reference;
   made.passes = 2;
   return made;
@@ -285,12 +276,15 @@ const kernels::offer* in_place_choice::only_step() const noexcept {
 in_place_choice choose_in_place(const map::canonical& form, const map::in_place_form& places, const cpu_request& wanted,
                                 const base::machine& machine) {
   in_place_choice made;
-  if (places.kind == map::in_place_kind::nothing) {
-    if (!takes(wanted, "cpu_copy") && !takes(wanted, "cpu_reference")) return made;
+  const kernels::kernel* const forced = kernels::find(wanted.kernel);
+  if (places.kind == map::in_place_kind::nothing) {  // by the row for a problem without elements
+    map::canonical none;
+    none.empty = true;
+    made.kernel = choose(none, {.kernel = wanted.kernel}, machine).row;
+    if (made.kernel == nullptr) return made;
     made.way = in_place_way::nothing;
-    made.kernel = kernels::find(wanted.kernel.empty() ? "cpu_copy" : wanted.kernel);
-  } else if (wanted.kernel == "cpu_reference") {
-    made = reference(form, machine);
+  } else if (forced != nullptr && forced->is_oracle && forced->kind == kernels::row_kind::move) {
+    made = reference(form, *forced, machine);
   } else if (places.kind == map::in_place_kind::involution) {
     if (!wanted.kernel.empty() || !has_small_squares(places, form.word_bytes))
       return swapped(form, places, wanted, machine);

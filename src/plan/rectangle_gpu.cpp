@@ -1,4 +1,4 @@
-// Packed rectangles in place on a GPU. All strips of strips.hpp are one launch if the family strips accepts them.
+// Packed rectangles in place on a GPU. All strips of strips.hpp are one launch if a row accepts them.
 #include "plan/rectangle_gpu.hpp"
 
 #include <algorithm>
@@ -56,10 +56,10 @@ class builder {
     }
     const bool backwards = from < 0;
     if (from % what.element_bytes != 0 || to % what.element_bytes != 0 || (to < 0) != backwards) return false;
-    gpu::strips_steps strips{.count = static_cast<std::int64_t>(steps.size()),
-                             .src_step_bytes = std::abs(from),
-                             .dst_step_bytes = std::abs(to),
-                             .backwards = backwards};
+    kernels::strip_steps strips{.count = static_cast<std::int64_t>(steps.size()),
+                                .src_step_bytes = std::abs(from),
+                                .dst_step_bytes = std::abs(to),
+                                .backwards = backwards};
     const gpu_step& lowest = backwards ? last : first;
     strips.dst_begin_bytes = lowest.to - lowest.from;
     std::int64_t src_span = 1, dst_span = 1;
@@ -76,41 +76,22 @@ class builder {
     known.strips = &strips;
     added.chosen = choose(known, on_, {.kind = kernels::row_kind::in_place});
     if (added.chosen.row == nullptr) return false;
-    added.flags = strips.count * added.chosen.as<gpu::strips_args>().bands.divisor;
     add(added, {lowest});
     return true;
   }
 
-  // Adds the step of cycles of strips. It fails if the forced row does not accept it.
-  void follow(const kernels::item_cycles& items, std::int64_t item_bytes) {
-    gpu::cycles_steps steps;
-    steps.items.row_bytes = items.row_bytes;
-    steps.items.item_bytes = item_bytes;
-    steps.items.row_slots = map::fast_divisor(static_cast<std::uint32_t>(items.row_places));
-    steps.items.inner = map::fast_divisor(static_cast<std::uint32_t>(items.inner));
-    steps.items.outer = static_cast<std::uint32_t>(items.outer);
-    steps.items.rotate_inner = static_cast<std::uint32_t>(items.rotated_inner);
-    steps.items.rotate_outer = static_cast<std::uint32_t>(items.rotated_outer);
-    steps.items.first_in_workspace = static_cast<std::uint32_t>(items.first_away);
-    steps.items.count_in_workspace = static_cast<std::uint32_t>(items.count_away);
-    steps.items.writes_workspace = items.writes_away ? 1 : 0;
-    steps.slots = items.inner * items.outer;
-    cycles(steps, items.away_at, items.flags_at);
-  }
-  // slots_at: the offset of the slots in the workspace
-  void cycles(gpu::cycles_steps& steps, std::int64_t slots_at, std::int64_t flags_at) {
+  // Adds the step of cycles. It fails if the forced row does not accept it.
+  void follow(const kernels::item_cycles& items) {
     kernels::facts known;
-    known.bytes = steps.slots * steps.items.item_bytes;
-    known.cycles = &steps;
+    known.bytes = items.places() * items.item_bytes;
+    known.cycles = &items;
     gpu_move added;
     added.follows_cycles = true;
-    added.writes_workspace = steps.items.writes_workspace != 0;
-    added.workspace_bytes = steps.items.count_in_workspace * steps.items.item_bytes;
+    added.writes_workspace = items.writes_away;
+    added.workspace_bytes = items.count_away * items.item_bytes;
     added.chosen = choose(known, on_, {.kind = kernels::row_kind::in_place, .kernel = forced_});
     if (added.chosen.row == nullptr) return fail();
-    added.flags = gpu::flags_of_cycles(added.chosen.as<gpu::cycles_args>().count);
-    add(added,
-        {gpu_step{.from_workspace = steps.items.count_in_workspace > 0, .from = slots_at, .flags_at = flags_at}});
+    add(added, {gpu_step{.from_workspace = items.count_away > 0, .from = items.away_at, .flags_at = items.flags_at}});
   }
 
   void finish(const kernels::fused_axes& repeat, std::int64_t begin) {
@@ -192,10 +173,9 @@ gpu_rectangle choose_rectangle(const map::canonical& form, const map::in_place_f
                                int alignment, std::string_view kernel) {
   gpu_rectangle made;
   const rectangle all{places.rows, places.cols, places.unit * form.word_bytes};
-  const kernels::kernel* const forced = kernel.empty() ? nullptr : kernels::find(kernel);
-  if (!kernel.empty() && (forced == nullptr || forced->family != std::string_view("cycles"))) {
-    return made;
-  }
+  const kernels::item_cycles elements{
+      .item_bytes = all.element, .row_bytes = all.element, .inner = all.cols, .outer = all.rows};
+  const bool forced = !kernel.empty();
   std::int64_t bits = alignment;
   for (int k = 0; k < places.fixed_count; ++k) bits |= places.fixed[k].src_stride * form.word_bytes;
   builder make(made, on, alignment_of(bits, 16), kernel);
@@ -203,9 +183,9 @@ gpu_rectangle choose_rectangle(const map::canonical& form, const map::in_place_f
   cutting cut;
   using enum rectangle_way;
   rectangle_way& way = made.way;
-  if (all.bytes() > small_bytes || forced != nullptr) {
+  if (all.bytes() > small_bytes || forced) {
     for (const std::int64_t share : {workspace_share, workspace_share / 2, std::int64_t{1}}) {
-      if (cut.pieces > 0 || all.element >= long_item_bytes || (share == 1 && forced == nullptr)) break;
+      if (cut.pieces > 0 || all.element >= long_item_bytes || (share == 1 && !forced)) break;
       std::int64_t most = all.bytes() / share;
       cutting_terms terms = of_gpu;
       if (all.bytes() > small_bytes) most = std::max(most, small_bytes), terms.fewest_pieces = 2;
@@ -214,20 +194,15 @@ gpu_rectangle choose_rectangle(const map::canonical& form, const map::in_place_f
       cut = rows.cost <= cols.cost ? rows : cols;
     }
     if (cut.pieces > 0) way = cut.by_rows ? strips_of_rows : strips_of_columns;
-    if (cut.pieces == 0 && (all.element >= long_item_bytes || forced != nullptr)) way = long_items;
+    if (cut.pieces == 0 && (all.element >= long_item_bytes || forced)) way = long_items;
   }
   made.passes = way == long_items ? 1 : 2;
   made.reason = reasons[static_cast<int>(way)];
   if (way == there_and_back) {
     made.workspace_bytes = add_there_and_back(make, all, form, places);
   } else if (way == long_items) {
-    gpu::cycles_steps steps;
-    steps.items.row_bytes = steps.items.item_bytes = all.element;
-    steps.items.inner = map::fast_divisor(static_cast<std::uint32_t>(std::min<std::int64_t>(all.cols, INT32_MAX)));
-    steps.items.outer = static_cast<std::uint32_t>(std::min<std::int64_t>(all.rows, INT32_MAX));
-    steps.slots = all.rows * all.cols;
-    make.cycles(steps, 0, 0);
-    made.workspace_bytes = 4 * gpu::flags_of_cycles(all.rows * all.cols * most_parts(all.element));
+    make.follow(elements);
+    made.workspace_bytes = 4 * kernels::flag_words(all.rows * all.cols * most_parts(all.element));
   } else {
     strips<builder>(all, cut).build(make);
     made.workspace_bytes = cut.workspace;

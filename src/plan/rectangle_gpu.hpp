@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <variant>
 #include <vector>
 
 #include "kernels/fused_axes.hpp"
@@ -17,11 +16,13 @@ namespace cornerturn::planning {
 struct gpu_move {
   map::canonical form;  // unused if it follows cycles
   kernels::offer chosen;
-  std::int64_t flags = 0;  // words in the workspace that must be 0 when it starts
   // A step whose items follow cycles in the array. Some items are in the workspace: it reads them there, or writes them.
   bool follows_cycles = false;
   bool writes_workspace = false;
   std::int64_t workspace_bytes = 0;
+
+  // Words in the workspace that must be 0 when it starts.
+  [[nodiscard]] std::int64_t flags() const noexcept { return chosen.flag_bytes / 4; }
 };
 
 using gpu_step = in_place_step;

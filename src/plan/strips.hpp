@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cpu/cycles/args.hpp"
+#include "kernels/in_place_steps.hpp"
 #include "plan/cutting.hpp"
 
 namespace cornerturn::planning {
@@ -46,7 +46,7 @@ struct in_place_step {
 
 // Passes the steps to a builder, which has
 //   move(problem, steps)    adds one step or more, in order: each copies the problem from and to its own offsets
-//   follow(items, bytes)    adds a step of cycles
+//   follow(items)           adds a step of cycles
 template <class Builder>
 class strips {
  public:
@@ -107,6 +107,7 @@ class strips {
   // 3.
   void follow(Builder& make) const {
     kernels::item_cycles items;
+    items.item_bytes = cut_.length * element_;
     items.row_bytes = side_ * element_;
     items.row_places = cut_.pieces;
     items.inner = cut_.by_rows ? cut_.kept : cut_.pieces;
@@ -118,7 +119,7 @@ class strips {
     items.writes_away = !cut_.by_rows;
     items.away_at = at_.strip_at;
     items.flags_at = at_.flags_at;
-    make.follow(items, cut_.length * element_);
+    make.follow(items);
   }
   // 4.
   void fill_gaps(Builder& make) const {

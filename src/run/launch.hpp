@@ -60,7 +60,7 @@ const char* run_rectangle(const planning::gpu_rectangle& all, std::byte* data, s
       for (const planning::gpu_step& step : program.steps) {
         const planning::gpu_move& move = all.moves[static_cast<std::size_t>(step.move)];
         auto* const flags = reinterpret_cast<std::uint32_t*>(workspace + step.flags_at);
-        const char* message = move.flags == 0 ? nullptr : clear(flags, 4 * move.flags);
+        const char* message = move.flags() == 0 ? nullptr : clear(flags, 4 * move.flags());
         if (message != nullptr) return message;
         message = launch(move, (step.from_workspace ? workspace : array) + step.from,
                          (step.to_workspace ? workspace : array) + step.to, flags);

@@ -11,6 +11,7 @@
 
 #include "api/check.hpp"
 #include "gpu_problems.hpp"
+#include "kernels/gpu/small/args.hpp"
 #include "move.hpp"
 #include "plan/batch_gpu.hpp"
 
@@ -66,14 +67,14 @@ class emulated_items {
                                                  target_of({.multiprocessors = setting.multiprocessors,
                                                             .shared_bytes = setting.shared_bytes,
                                                             .costs = &setting.tuned}));
-    running.also_read.push_back({made.table.data(), made.table.data() + made.table.size()});
+    running.also_read.push_back({made.bytes.data(), made.bytes.data() + made.bytes.size()});
     if (!made.alone.empty()) return "item " + std::to_string(made.alone[0]) + " goes alone";
-    for (const planning::gpu_batch::launch& one : made.launches) {
+    for (const kernels::batch_launch& one : made.launches) {
       if (one.shared_bytes > setting.shared_bytes) return "wants " + std::to_string(one.shared_bytes) + " bytes shared";
-      const char* const said = planning::with_args(one, made.table.data(), [&](const void* args) {
-        return one.kernel->launch(args, one.blocks, one.shared_bytes, &running);
+      const char* const said = kernels::with_tables(one, made.bytes.data(), [&](const void* args) {
+        return one.row->launch(args, one.blocks, one.shared_bytes, &running);
       });
-      if (said != nullptr) return std::string(one.kernel->name) + ": " + said;
+      if (said != nullptr) return std::string(one.row->name) + ": " + said;
     }
     std::string fault;
     for (std::size_t k = 0; k < bytes && fault.empty(); ++k) {
@@ -167,7 +168,7 @@ TEST_P(emulated_batch, moves_small_ones_of_a_kind) {
     planning::gpu_batch made;
     ASSERT_EQ(some.move(setting, &made), "") << to_text(what) << "\n" << to_text(setting);
     std::uint32_t blocks = 0;
-    for (const planning::gpu_batch::launch& one : made.launches) blocks += one.blocks;
+    for (const kernels::batch_launch& one : made.launches) blocks += one.blocks;
     together += blocks < some.size();
   }
   EXPECT_GT(together, 0) << "no box held two items";
@@ -181,14 +182,14 @@ TEST(emulated_blocks, move_matrices_of_whole_chunks) {
       const std::int64_t chunk = 16 / word;
       const problem what =
           transpose_problem(rows, cols, word, cols + chunk * roll.below(3), rows + chunk * roll.below(3));
-      const std::int64_t enough = planning::own_launch_bytes / (rows * cols * word);
+      const std::int64_t enough = gpu::small_batch_bytes / (rows * cols * word);
       if (enough > 9000 / slower) continue;
       emulated_items some;
       for (std::int64_t k = roll.below(60); k < enough + 61; ++k) some.add(what, 0, 0);
       planning::gpu_batch made;
       ASSERT_EQ(some.move(setting_of(roll), &made), "") << to_text(what);
       ASSERT_EQ(made.launches.size(), 1U);
-      EXPECT_EQ(made.launches[0].kernel->family, std::string("small"));
+      EXPECT_EQ(made.launches[0].row->family, std::string("small"));
     }
   }
 }

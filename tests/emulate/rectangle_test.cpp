@@ -12,6 +12,9 @@
 
 #include "../kernels/in_place_cases.hpp"
 #include "api/check.hpp"
+#include "kernels/gpu/cycles/args.hpp"
+#include "kernels/gpu/strips/args.hpp"
+#include "kernels/in_place_steps.hpp"
 #include "move.hpp"
 #include "plan/rectangle_gpu.hpp"
 #include "run/launch.hpp"
@@ -75,7 +78,7 @@ transposed transpose_in_place(const problem& what, const gpu_setting& setting) {
     running.dst = {to + dst.lo, to + dst.hi};
     const bool follows = move.chosen.row->family == std::string_view("cycles");
     const auto* const cycles = follows ? &move.chosen.as<gpu::cycles_args>() : nullptr;
-    if (move.flags > 0) running.flags = {flags, flags + move.flags};
+    if (move.flags() > 0) running.flags = {flags, flags + move.flags()};
     if (cycles != nullptr) {
       running.src = running.dst = array;
       const emulated::bytes in_workspace = {from, from + cycles->count_in_workspace * cycles->item_bytes};
@@ -86,7 +89,7 @@ transposed transpose_in_place(const problem& what, const gpu_setting& setting) {
       } else {
         running.also_read = {in_workspace};
       }
-    } else if (move.flags > 0) {  // strips wait for earlier strips, so all blocks run
+    } else if (move.flags() > 0) {  // strips wait for earlier strips, so all blocks run
       running.blocks.resize(move.chosen.blocks);
       std::iota(running.blocks.begin(), running.blocks.end(), 0U);
       result.strips = move.chosen.row->name;
@@ -95,7 +98,7 @@ transposed transpose_in_place(const problem& what, const gpu_setting& setting) {
     }
     const auto known = [&](const emulated::bytes& one) { return within(one, array) || within(one, workspace); };
     if (!known(running.src) || !known(running.dst)) fault = "a step leaves array and workspace";
-    if (move.flags > 0 && !within(running.flags, workspace)) fault = "flags leave the workspace";
+    if (move.flags() > 0 && !within(running.flags, workspace)) fault = "flags leave the workspace";
     if (move.chosen.shared_bytes > setting.shared_bytes) fault = "wants too much shared memory";
     kernels::offer chosen = move.chosen;
     auto& args = args_of<gpu::array_args>(chosen);
@@ -267,7 +270,7 @@ TEST(emulated_rectangles, a_flag_that_no_walker_raises_is_seen) {
       "gpu_cycles_b1");
   ASSERT_EQ(made.moves.size(), 1U);
   auto args = made.moves[0].chosen.as<gpu::cycles_args>();
-  std::vector<std::uint32_t> flags(static_cast<std::size_t>(gpu::flags_of_cycles(args.count)));
+  std::vector<std::uint32_t> flags(static_cast<std::size_t>(kernels::flag_words(args.count)));
   flags[0] = 2;  // the second slot is claimed, and never read
   one_memory memory(what, 0);
   emulated::session running;

@@ -7,6 +7,10 @@
 #include <map>
 #include <vector>
 
+#include "kernels/gpu/gather/args.hpp"
+#include "kernels/gpu/panel/args.hpp"
+#include "kernels/gpu/small/args.hpp"
+
 namespace cornerturn::planning::batch_gpu_test {
 namespace {
 
@@ -19,17 +23,19 @@ gpu_batch lay_out_for(const std::vector<problem>& problems, const std::vector<ba
   return lay_out(problems, moves, h200);
 }
 
-template <class T>
-T read(const gpu_batch& made, std::size_t at) {
+// Entry `number` of a table. Its pointer is the offset of the table.
+template <class T, class Pointer>
+T read(const gpu_batch& made, Pointer table, std::size_t number = 0) {
   T value{};
-  std::memcpy(&value, made.table.data() + at, sizeof value);
+  std::memcpy(&value, made.bytes.data() + reinterpret_cast<std::uintptr_t>(table) + number * sizeof value,
+              sizeof value);
   return value;
 }
 
-std::vector<gpu::gather_block> blocks_of(const gpu_batch& made, const gpu_batch::launch& one) {
+std::vector<gpu::gather_block> blocks_of(const gpu_batch& made, const kernels::batch_launch& one) {
   std::vector<gpu::gather_block> all;
   for (std::uint32_t k = 0; k < one.blocks; ++k) {
-    all.push_back(read<gpu::gather_block>(made, one.blocks_at + k * sizeof(gpu::gather_block)));
+    all.push_back(read<gpu::gather_block>(made, one.as<gpu::gather_batch_args>().blocks, k));
   }
   return all;
 }
@@ -44,14 +50,14 @@ TEST(gpu_batch, one_launch_for_each_word_size) {
   const gpu_batch made = lay_out_for(problems, moves);
   EXPECT_TRUE(made.alone.empty());
   const auto expect = [&](std::size_t k, const char* kernel, std::int64_t items, std::int64_t shapes) {
-    EXPECT_STREQ(made.launches[k].kernel->name, kernel);
+    EXPECT_STREQ(made.launches[k].row->name, kernel);
     EXPECT_EQ(made.launches[k].items, items) << k;
     EXPECT_EQ(made.launches[k].shapes, shapes) << k;
   };
   ASSERT_EQ(made.launches.size(), 3U);
   expect(0, "gpu_panel_b2_batch", 10, 1);
-  expect(1, "gpu_gather_b4_batch", 10, 1);  // 12 bytes are three words
-  expect(2, "gpu_panel_b4_batch", 20, 2);
+  expect(1, "gpu_panel_b4_batch", 20, 2);
+  expect(2, "gpu_gather_b4_batch", 10, 1);  // 12 bytes are three words
 }
 
 TEST(gpu_batch, panels_are_all_of_each_matrix) {
@@ -60,10 +66,10 @@ TEST(gpu_batch, panels_are_all_of_each_matrix) {
       lay_out_for({what, what}, {{0, from(0x100004), to(0x90000c)}, {1, from(0x2000000), to(0xa000000)}});
   const std::uint64_t src[] = {0x100004, 0x2000000}, dst[] = {0x90000c, 0xa000000};
   std::map<std::pair<std::int64_t, std::int64_t>, int> covered[2];
-  for (const gpu_batch::launch& one : made.launches) {
-    const auto& args = std::get<gpu::panel_batch_args>(one.args);
+  for (const kernels::batch_launch& one : made.launches) {
+    const auto& args = one.as<gpu::panel_batch_args>();
     for (std::uint32_t k = 0; k < args.count; ++k) {
-      const auto panel = read<gpu::panel_item>(made, one.items_at + k * sizeof(gpu::panel_item));
+      const auto panel = read<gpu::panel_item>(made, args.items, k);
       EXPECT_LE(panel.shape.shared_bytes + static_cast<int>(sizeof(gpu::panel_item)), args.shared_bytes);
       EXPECT_EQ(panel.shape.team_log2, args.team_log2);
       const int which = panel.src >= src[1] ? 1 : 0;
@@ -93,7 +99,7 @@ TEST(gpu_batch, alignments_are_planned_apart) {
   EXPECT_EQ(made.launches[0].items, 8);
   EXPECT_EQ(made.launches[1].items, 4);
   EXPECT_EQ(made.launches[2].items, 4);
-  for (const gpu_batch::launch& one : made.launches) EXPECT_EQ(one.shapes, 1);
+  for (const kernels::batch_launch& one : made.launches) EXPECT_EQ(one.shapes, 1);
 }
 
 TEST(gpu_batch, a_block_takes_several_small_items) {
@@ -103,9 +109,9 @@ TEST(gpu_batch, a_block_takes_several_small_items) {
   for (std::uintptr_t k = 0; k < count; ++k) moves.push_back({0, from(0x100004 + 256 * k), to(0x10000000 + 512 * k)});
   const gpu_batch made = lay_out_for(problems, moves);
   ASSERT_EQ(made.launches.size(), 1U);
-  const gpu_batch::launch& one = made.launches[0];
+  const kernels::batch_launch& one = made.launches[0];
   EXPECT_LE(one.blocks, count / 32) << "8 KiB at least";
-  const auto shape = read<gpu::gather_shape>(made, one.shapes_at);
+  const auto shape = read<gpu::gather_shape>(made, one.as<gpu::gather_batch_args>().shapes);
   EXPECT_GE(shape.item_slot, 0);
   EXPECT_EQ(shape.box.arrays.src_end, 256U);
   std::uint32_t next = 0;
@@ -115,7 +121,7 @@ TEST(gpu_batch, a_block_takes_several_small_items) {
   }
   EXPECT_EQ(next, count);
   for (const std::uint32_t k : {0U, 77U, count - 1}) {
-    const auto item = read<gpu::batch_item>(made, one.items_at + k * sizeof(gpu::batch_item));
+    const auto item = read<gpu::batch_item>(made, one.as<gpu::gather_batch_args>().items, k);
     EXPECT_EQ(item.src, 0x100004 + 256 * std::uint64_t{k});
     EXPECT_EQ(item.dst, 0x10000000 + 512 * std::uint64_t{k});
   }
@@ -134,28 +140,26 @@ TEST(gpu_batch, many_matrices_of_whole_chunks_have_a_launch) {
   }
   const gpu_batch made = lay_out_for(problems, moves);
   ASSERT_EQ(made.launches.size(), 3U);
-  EXPECT_STREQ(made.launches[0].kernel->name, "gpu_small_b2_batch");
+  EXPECT_STREQ(made.launches[0].row->name, "gpu_small_b2_batch");
   EXPECT_EQ(made.launches[0].blocks, 47U) << "64 in each";
-  EXPECT_STREQ(made.launches[1].kernel->name, "gpu_gather_b2_batch") << "three chunks a side";
-  EXPECT_STREQ(made.launches[2].kernel->name, "gpu_small_b4_batch");
-  const auto& args = std::get<gpu::small_batch_args>(made.launches[2].args);
+  EXPECT_STREQ(made.launches[1].row->name, "gpu_small_b4_batch");
+  EXPECT_STREQ(made.launches[2].row->name, "gpu_gather_b2_batch") << "three chunks a side";
+  const auto& args = made.launches[1].as<gpu::small_batch_args>();
   EXPECT_EQ(args.count, count);
   EXPECT_EQ(args.down_log2, 3);
   EXPECT_EQ(args.across_log2, 1);
   EXPECT_EQ(args.src_row_bytes, 48);
   EXPECT_EQ(args.dst_col_bytes, 160);
   for (const std::uint32_t k : {0U, 77U, count - 1}) {
-    const auto item = read<gpu::batch_item>(made, made.launches[2].items_at + k * sizeof(gpu::batch_item));
+    const auto item = read<gpu::batch_item>(made, args.items, k);
     EXPECT_EQ(item.src, 0x100000 + 2048 * (3 * std::uint64_t{k} + 1));
     EXPECT_EQ(item.dst, 0x10000000 + 4096 * (3 * std::uint64_t{k} + 1));
   }
   moves.resize(300);  // too few for a launch of their own
-  for (const auto& one : lay_out_for(problems, moves).launches)
-    EXPECT_NE(one.kernel->family, std::string("blocks_batch"));
+  for (const auto& one : lay_out_for(problems, moves).launches) EXPECT_NE(one.row->family, std::string("small"));
   moves.resize(1);
   moves.resize(3 * count, {0, from(0x100008), to(0x10000000)});
-  for (const auto& one : lay_out_for(problems, moves).launches)
-    EXPECT_NE(one.kernel->family, std::string("blocks_batch"));
+  for (const auto& one : lay_out_for(problems, moves).launches) EXPECT_NE(one.row->family, std::string("small"));
 }
 
 TEST(gpu_batch, blocks_of_an_item_are_counted) {
@@ -189,22 +193,24 @@ TEST(gpu_batch, index_0_is_what_counts) {
   backward.axes[1] = {16, 12, 1};
   const gpu_batch made = lay_out_for({backward}, {{0, from(0x100000), to(0x900000)}});
   ASSERT_EQ(made.launches.size(), 1U);
-  const auto item = read<gpu::batch_item>(made, made.launches[0].items_at);
+  const auto& laid_out = made.launches[0].as<gpu::gather_batch_args>();
+  const auto item = read<gpu::batch_item>(made, laid_out.items);
   const map::canonical form = map::canonicalize(backward, 16);
   EXPECT_EQ(item.src, 0x100000U + static_cast<std::uint64_t>(form.src_offset * form.word_bytes));
-  const auto shape = read<gpu::gather_shape>(made, made.launches[0].shapes_at);
+  const auto shape = read<gpu::gather_shape>(made, laid_out.shapes);
   EXPECT_EQ(item.src + shape.box.arrays.src_begin, 0x100000U - 9 * 16);
   EXPECT_EQ(item.src + shape.box.arrays.src_end, 0x100000U + (15 * 12 + 1) * 16);
-  with_args(made.launches[0], made.table.data(), [&](const void* started) {
+  kernels::with_tables(made.launches[0], made.bytes.data(), [&](const void* started) {
     const auto& args = *static_cast<const gpu::gather_batch_args*>(started);
-    EXPECT_EQ(reinterpret_cast<const std::byte*>(args.items), made.table.data() + made.launches[0].items_at);
+    EXPECT_EQ(reinterpret_cast<const std::byte*>(args.items),
+              made.bytes.data() + reinterpret_cast<std::uintptr_t>(laid_out.items));
     EXPECT_EQ(made.launches[0].shared_bytes, args.shape_at + args.shape_bytes);
   });
 }
 
 TEST(gpu_batch, of_nothing_is_nothing) {
   const gpu_batch made = lay_out_for({}, {});
-  EXPECT_TRUE(made.table.empty());
+  EXPECT_TRUE(made.bytes.empty());
   EXPECT_TRUE(made.launches.empty());
 }
 

@@ -8,6 +8,8 @@
 
 #include "../kernels/in_place_cases.hpp"
 #include "gpu_choice.hpp"
+#include "kernels/gpu/cycles/args.hpp"
+#include "kernels/gpu/strips/args.hpp"
 #include "run/launch.hpp"
 
 namespace cornerturn::planning::rectangle_gpu_test {
@@ -209,9 +211,9 @@ void carry_out(const gpu_move& move, const std::byte* from, std::byte* to) {
   if (strips == nullptr) return copy(0, words);
   // Launches run one after another. No launch may overwrite words that it, or a later launch, still has to read.
   const std::int64_t count = move.form.axes[0].extent;
-  EXPECT_EQ(move.flags, count * strips->bands.divisor);
-  EXPECT_LE(strips->bands.divisor, gpu::most_bands);
-  EXPECT_EQ(move.chosen.blocks, move.flags * strips->band_blocks.divisor);
+  EXPECT_EQ(move.flags(), count * strips->bands.divisor);
+  EXPECT_LE(strips->bands.divisor, kernels::most_bands);
+  EXPECT_EQ(move.chosen.blocks, move.flags() * strips->band_blocks.divisor);
   expect_waits(move, *strips, from, to);
   map::canonical one = move.form;
   one.axes[0].extent = 1;
@@ -273,7 +275,7 @@ TEST(gpu_rectangle_list, programs_end_with_the_transposed_matrix) {
       const map::byte_span src = map::src_span(move.form), dst = map::dst_span(move.form);
       together += strips_of(move) != nullptr ? 1 : 0;
       EXPECT_TRUE(within(from + src.lo, from + src.hi) && within(to + dst.lo, to + dst.hi)) << to_text(what);
-      EXPECT_TRUE(move.flags > 0 || from + src.hi <= to + dst.lo || to + dst.hi <= from + src.lo) << to_text(what);
+      EXPECT_TRUE(move.flags() > 0 || from + src.hi <= to + dst.lo || to + dst.hi <= from + src.lo) << to_text(what);
       const std::uintptr_t both = reinterpret_cast<std::uintptr_t>(from) | reinterpret_cast<std::uintptr_t>(to);
       EXPECT_EQ(both % static_cast<std::uintptr_t>(move.form.word_bytes), 0U);
       if (::testing::Test::HasFailure()) return "failed";

@@ -5,6 +5,8 @@
 
 #define CPU_ARITHMETIC_ROW CPU_ROW
 #define CPU_IN_PLACE_ROW CPU_ROW
+#define CPU_ANY_STRIDE_ROW CPU_ROW
+#define CPU_ANY_STRIDE_ARITHMETIC_ROW CPU_ROW
 
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
@@ -40,4 +42,6 @@ namespace cornerturn::kernels {
 
 #undef CPU_ARITHMETIC_ROW
 #undef CPU_IN_PLACE_ROW
+#undef CPU_ANY_STRIDE_ROW
+#undef CPU_ANY_STRIDE_ARITHMETIC_ROW
 #undef CPU_ROWS

@@ -27,6 +27,7 @@ bool offer_run(const facts& known, const target& on, const kernel& /*row*/, offe
   work.streaming = !fits_cache(known, on);
   work.prefetches_pages = costs.page_prefetch_bytes > 0;
   share_out(made, known, costs, base::ceil_div(work.bytes, unit_bytes));
+  made.item.is_run = true;
   made.time = known.form.empty ? 0 : 1;
   made.binds = known.form.empty ? bound::nothing : bound::dram;
   made.reason = known.form.empty ? "there is nothing to move" : "src and dst are one contiguous run";

@@ -127,7 +127,7 @@ class part_map {
  public:
   part_map(const cycles::args& work, std::byte* data, std::byte* workspace, std::int64_t part) noexcept
       : items_(work.items),
-        item_bytes_(work.item_bytes),
+        item_bytes_(work.items.item_bytes),
         data_(data + part * cycle_part_bytes),
         away_(workspace + work.items.away_at + part * cycle_part_bytes) {}
 
@@ -174,15 +174,15 @@ class walker {
         read_(cycle_flags(work, workspace) + cycle_bits_bytes(work), work.walkers == 1) {}
 
   void look_from(std::int64_t number, std::int64_t walkers) noexcept {
-    const std::int64_t places = work_.items.inner * work_.items.outer;
-    const std::int64_t count = places * base::ceil_div(work_.item_bytes, cycle_part_bytes);
+    const std::int64_t places = work_.items.places();
+    const std::int64_t count = places * base::ceil_div(work_.items.item_bytes, cycle_part_bytes);
     const std::int64_t first = count / walkers * number;
     for (const auto& [begin, end] : {std::pair{first, count}, std::pair{std::int64_t{0}, first}}) {
       for (std::int64_t k = begin; (k = claimed_.next_free(k, end)) < end;) {
         if (!claimed_.set(k)) continue;
         const std::int64_t part = k / places;
         go(part_map(work_, data_, workspace_, part), k - part * places, part * places,
-           std::min(cycle_part_bytes, work_.item_bytes - part * cycle_part_bytes));
+           std::min(cycle_part_bytes, work_.items.item_bytes - part * cycle_part_bytes));
       }
     }
   }

@@ -11,9 +11,6 @@ inline constexpr std::int64_t realigned_bytes =
 inline constexpr std::int64_t realigned_part_bytes = cycles_part_bytes - realigned_bytes;
 inline constexpr int cycles_shared_bytes = 16 + cycles_threads;  // and the buffers
 
-// Words of flags for so many parts of slots: 16 parts share a word.
-CORNERTURN_HOST_DEVICE constexpr std::int64_t flags_of_cycles(std::int64_t parts) { return (parts + 15) / 16; }
-
 // A slot holds one item. Slots are numbered in the order of addresses, row by row. The item of slot x * inner + y, with
 // y < inner and x < outer, is copied to slot Y * outer + X, where X = (x + rotate_outer) % outer and
 // Y = (y + rotate_inner) % inner. A range of slots is contiguous at src, in the workspace: its items are read there, or
@@ -34,12 +31,6 @@ struct cycles_args : array_args {
   std::uint32_t first_in_workspace = 0;
   std::uint32_t count_in_workspace = 0;
   std::int32_t writes_workspace = 0;  // 1: the slots in the workspace are written; 0: they are read
-};
-
-// The arguments that depend on the rectangle alone.
-struct cycles_steps {
-  cycles_args items;  // span_bytes, part_bytes, parts, count and walkers are the offer's
-  std::int64_t slots = 0;
 };
 
 }  // namespace cornerturn::gpu

@@ -6,22 +6,6 @@
 
 namespace cornerturn::gpu {
 
-inline constexpr std::int64_t most_bands = 2;  // of a strip
-// The share of the elements of unaligned tiles that exist, at least. For emptier tiles, one launch for each strip by another
-// family is faster.
-inline constexpr double least_filled = 0.7;
-
-// The strips of one step, in the order in which they are written. The outermost axis of the form counts them.
-struct strips_steps {
-  std::int64_t count = 0;
-  std::int64_t src_step_bytes = 0;  // from one strip to the next
-  std::int64_t dst_step_bytes = 0;
-  std::int64_t dst_begin_bytes = 0;  // from the first strip in src to the first strip in dst
-  std::int64_t src_span_bytes = 0;   // of one strip
-  std::int64_t dst_span_bytes = 0;
-  bool backwards = false;  // the last strip is written first
-};
-
 // Strips are transposed one after another: they are the slowest axis of the grid. A strip is written over strips whose
 // blocks come before its own. A band is a range of a strip's rows of tiles. Its flag counts the blocks that have read
 // their tiles. Strips, bands and flags are numbered by their addresses in src.

@@ -6,6 +6,7 @@
 #include "kernels/gpu/policy/tile_grid.hpp"
 #include "kernels/gpu/strips/args.hpp"
 #include "kernels/gpu/unaligned_tile/args.hpp"
+#include "kernels/in_place_steps.hpp"
 
 namespace cornerturn::gpu {
 namespace {
@@ -57,7 +58,8 @@ bool cut_bands(strips_args& args, std::int64_t strip_bytes) noexcept {
   }
   const grid_axis strips = args.blocks.axes[args.blocks.rank - 1];
   const std::uint32_t tiles = rows.count.divisor;
-  const auto band = static_cast<std::uint32_t>(ceil_div(tiles, strip_bytes <= banded_strip_bytes ? most_bands : 1));
+  const auto band =
+      static_cast<std::uint32_t>(ceil_div(tiles, strip_bytes <= banded_strip_bytes ? kernels::most_bands : 1));
   grid_axis bands = rows;
   bands.count = map::fast_divisor((tiles + band - 1) / band);
   bands.tiles[1] *= band;
@@ -74,7 +76,7 @@ bool cut_bands(strips_args& args, std::int64_t strip_bytes) noexcept {
 
 // Sets the position to which each column of a strip is written. Gaps in a strip make it inexact: by at most the bytes
 // from the end of a strip to the next one.
-void locate_dst(strips_args& args, const strips_steps& steps) noexcept {
+void locate_dst(strips_args& args, const kernels::strip_steps& steps) noexcept {
   const auto of_strip = [&](std::int64_t bytes) {
     return static_cast<double>(bytes) / static_cast<double>(steps.src_step_bytes);
   };
@@ -89,7 +91,7 @@ void locate_dst(strips_args& args, const strips_steps& steps) noexcept {
 
 bool offers::strips(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
                     kernels::offer& made) noexcept {
-  const strips_steps* const steps = known.strips;
+  const kernels::strip_steps* const steps = known.strips;
   const transpose_axes* const axes = known.axes();
   if (steps == nullptr || axes == nullptr || row.element_bytes != known.form.word_bytes) return false;
   const bool unaligned = kernels::is_variant(row, "_unaligned");
@@ -97,7 +99,7 @@ bool offers::strips(const kernels::facts& known, const kernels::target& on, cons
   if (row.shared_bytes > on.shared_bytes || !on.words.block_flags) return false;
   if (unaligned && !on.words.async_copies) return false;
   const double filled = fill(axes->cols.total, row.tile_cols) * fill(axes->rows.total, row.tile_rows);
-  if (filled < (unaligned ? least_filled : 0.45)) return false;
+  if (filled < (unaligned ? kernels::least_filled : 0.45)) return false;
 
   auto& args = made.emplace<strips_args>();
   if (!number_tiles(known, row, args, made)) return false;
@@ -109,6 +111,7 @@ bool offers::strips(const kernels::facts& known, const kernels::target& on, cons
   }
   if (!fuse_all(known, args) || !cut_bands(args, steps->src_step_bytes)) return false;
   made.blocks = static_cast<std::uint32_t>(steps->count) * args.bands.divisor * args.band_blocks.divisor;
+  made.flag_bytes = 4 * steps->count * args.bands.divisor;
   args.last = made.blocks - 1;
   args.backwards = steps->backwards ? 1 : 0;
   locate_dst(args, *steps);
