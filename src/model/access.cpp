@@ -4,6 +4,8 @@
 #include <array>
 #include <bit>
 
+#include "map/banks.hpp"
+
 namespace cornerturn::model {
 namespace {
 
@@ -71,16 +73,12 @@ namespace {
 // aligned to its size, so its words are in lane_bytes / 4 adjacent banks. Two accesses share all of these banks or
 // none.
 int cycles_of(const warp_access& access, lane_mask phase) noexcept {
-  const std::int64_t unit = std::max(access.lane_bytes, bank_bytes);
-  const std::int64_t groups = banks * bank_bytes / unit;
-  addresses units;
-  const int count = distinct(units, units_of(access, access.active & phase, unit, units));
-  std::array<int, banks> load{};
-  int most = 0;
-  for (int k = 0; k < count; ++k) {
-    most = std::max(most, ++load[static_cast<std::size_t>(units[static_cast<std::size_t>(k)] % groups)]);
+  const int unit = map::bank_cell_bytes(access.lane_bytes);
+  map::bank_counter<> counter(map::lanes_at_once(access.lane_bytes));
+  for (lane_mask lanes = access.active & phase; lanes != 0; lanes &= lanes - 1) {
+    counter.add(access.address[static_cast<std::size_t>(std::countr_zero(lanes))] / unit);
   }
-  return most;
+  return counter.wavefronts();
 }
 
 }  // namespace

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "kernels/gpu/policy/box_axes.hpp"
 #include "kernels/gpu/policy/grid_builder.hpp"
+#include "map/banks.hpp"
 
 namespace cornerturn::gpu {
 namespace {
@@ -159,8 +161,8 @@ lane_starts layout::starts_of(int lanes_log2, lane_turns turns) const noexcept {
 // than `most` if there are more than `most`.
 double layout::conflicts_of(const smem_strides& strides, const lane_starts& starts, int swizzle,
                             double most) const noexcept {
-  const int group = word_ == 16 ? 8 : word_ == 8 ? 16 : 32;  // lanes that are served at once
-  const int cell_log2 = word_ == 16 ? 4 : word_ == 8 ? 3 : 2;
+  const int group = map::lanes_at_once(word_);
+  const int cell_log2 = std::countr_zero(static_cast<unsigned>(map::bank_cell_bytes(word_)));
   const std::int32_t mask = swizzle == 0 ? 0 : swizzled_bits;
   std::array<std::int32_t, kernels::most_lanes> cells{};
   for (int i = 0; i < starts.count; ++i) {
@@ -171,18 +173,11 @@ double layout::conflicts_of(const smem_strides& strides, const lane_starts& star
   int all = 0, loads = 0;
   const double most_in_all = most * (lanes_ / group);
   for (int first = 0; first < lanes_; first += group, ++loads) {
-    std::array<std::uint8_t, 32> depth{};  // different cells of each bank
-    std::array<std::array<std::int32_t, 32>, 32> seen;
-    int worst = 1;
+    map::bank_counter<std::int32_t> counter(group);
     for (int lane = first; lane < first + group; ++lane) {
-      const int bank = cells[lane] & (group - 1);
-      const auto begin = seen[bank].begin(), end = begin + depth[bank];
-      if (std::find(begin, end, cells[lane]) != end) continue;
-      *end = cells[lane];
-      worst = std::max<int>(worst, ++depth[bank]);
-      if (worst > most_in_all - all) return most + 1;
+      if (counter.add(cells[lane]) > most_in_all - all) return most + 1;
     }
-    all += worst;
+    all += counter.wavefronts();
   }
   return static_cast<double>(all) / loads;
 }

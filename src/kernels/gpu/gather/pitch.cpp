@@ -5,6 +5,7 @@
 
 #include "base/checked.hpp"
 #include "kernels/gpu/traits.hpp"
+#include "map/banks.hpp"
 
 namespace cornerturn::gpu {
 
@@ -39,8 +40,8 @@ int choose_pitch(gather_args& args, int word, int row_bytes, const std::array<bo
       (by_row[k] ? lanes[lane].row : lanes[lane].byte) += index * stride;
     }
   }
-  const int cell_bytes = std::max(word, 4), cell_log2 = std::countr_zero(static_cast<unsigned>(cell_bytes));
-  const int group = 128 / cell_bytes;  // lanes that are served at once: 32, 16 or 8
+  const int cell_bytes = map::bank_cell_bytes(word), group = map::lanes_at_once(word);
+  const int cell_log2 = std::countr_zero(static_cast<unsigned>(cell_bytes));
   int best = INT32_MAX;
   const auto consider = [&](int unit, int dense, int pads, bool in_chunks) {
     for (int skew = 0; skew <= (word < 4 ? 0 : unit); skew += unit) {
@@ -49,17 +50,13 @@ int choose_pitch(gather_args& args, int word, int row_bytes, const std::array<bo
         const int pitch = dense + pad * unit;
         int worst = 0;
         for (int first = 0; first < warp_lanes; first += group) {
-          std::array<int, 32> depth{};
-          std::array<std::int64_t, 32> seen{};
+          map::bank_counter<> counter(group);
           for (int lane = first; lane < first + group; ++lane) {
             std::int64_t offset = lanes[lane].row * pitch + lanes[lane].byte;
             offset += (offset >> 7) * skew;
-            const std::int64_t cell = offset >> cell_log2;
-            const auto bank = static_cast<std::size_t>(cell & (group - 1));
-            if (depth[bank] > 0 && seen[bank] == cell) continue;
-            seen[bank] = cell;
-            worst = std::max(worst, ++depth[bank]);
+            counter.add(offset >> cell_log2);
           }
+          worst = std::max(worst, counter.wavefronts());
         }
         if (worst < best || (worst == best && in_chunks && args.in_chunks == 0)) {
           best = worst;

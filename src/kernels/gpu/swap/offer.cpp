@@ -12,6 +12,7 @@
 #include "kernels/gpu/policy/grid_builder.hpp"
 #include "kernels/gpu/policy/offers.hpp"
 #include "kernels/gpu/swap/args.hpp"
+#include "map/banks.hpp"
 
 namespace cornerturn::gpu {
 namespace {
@@ -140,25 +141,17 @@ struct tile_layout {
 int wavefronts(std::int64_t word, std::int64_t words, std::int64_t row_bytes, std::int64_t pitch,
                std::int64_t lanes) noexcept {
   const bool chunks = word < 4;
-  const std::int64_t n = chunks ? 16 / word : 1, cell = std::max<std::int64_t>(word, 4), lanes_at_once = 128 / cell;
+  const std::int64_t n = chunks ? 16 / word : 1, cell = map::bank_cell_bytes(word), at_once = map::lanes_at_once(word);
   int total = 0;
   for (std::int64_t k = 0; k < n; ++k) {
-    for (std::int64_t first = 0; first < lanes; first += lanes_at_once) {
-      std::array<std::array<std::int64_t, 32>, 32> cells{};  // of each bank
-      std::array<int, 32> depth{};
-      int most = 0;
-      for (std::int64_t lane = first; lane < first + lanes_at_once; ++lane) {
-        const std::int64_t line = chunks ? lane / 8 * (n * 8 / lanes) : lane / lanes_at_once;
-        const std::int64_t at =
-            chunks ? (16 - line * row_bytes % 16) % 16 / word + lane % 8 * n + k : lane % lanes_at_once;
-        const std::int64_t here = (at / words * pitch + (at % words + line * words) * word) / cell;
-        const auto bank = static_cast<std::size_t>(here % lanes_at_once);
-        const auto end = cells[bank].begin() + depth[bank];
-        if (std::find(cells[bank].begin(), end, here) != end) continue;
-        *end = here;
-        most = std::max(most, ++depth[bank]);
+    for (std::int64_t first = 0; first < lanes; first += at_once) {
+      map::bank_counter<> counter(static_cast<int>(at_once));
+      for (std::int64_t lane = first; lane < first + at_once; ++lane) {
+        const std::int64_t line = chunks ? lane / 8 * (n * 8 / lanes) : lane / at_once;
+        const std::int64_t at = chunks ? (16 - line * row_bytes % 16) % 16 / word + lane % 8 * n + k : lane % at_once;
+        counter.add((at / words * pitch + (at % words + line * words) * word) / cell);
       }
-      total += most;
+      total += counter.wavefronts();
     }
   }
   return total;
@@ -234,24 +227,19 @@ bool offer_unaligned(const kernels::facts& known, const kernels::target& on, con
 // Wavefronts that the first warp of an _items row needs to load its chunks. Each lane walks down a column, so items with rows
 // of whole bank cycles have conflicts: 128 x 128 elements of 3 bytes need 384, 32 x 32 need 32.
 int item_wavefronts(std::int64_t word, std::int64_t words, std::int64_t side, std::int64_t lanes) noexcept {
-  const std::int64_t n = 16 / word, cell = std::max<std::int64_t>(word, 4), lanes_at_once = 128 / cell;
+  const std::int64_t n = 16 / word, cell = map::bank_cell_bytes(word), at_once = map::lanes_at_once(word);
   const std::int64_t item_words = side * side * words;
   int total = 0;
   for (std::int64_t k = 0; k < n; ++k) {
-    for (std::int64_t first = 0; first < lanes; first += lanes_at_once) {
-      std::array<std::int64_t, 32> cells;
-      std::array<int, 32> of_bank{};
-      int most = 0, count = 0;
-      for (std::int64_t lane = first; lane < first + lanes_at_once; ++lane) {
+    for (std::int64_t first = 0; first < lanes; first += at_once) {
+      map::bank_counter<> counter(static_cast<int>(at_once));
+      for (std::int64_t lane = first; lane < first + at_once; ++lane) {
         const std::int64_t at = lane * n + k, rest = at % item_words, element = rest / words;
         const std::int64_t from =
             at - rest + (element % side * side + element / side) * words + rest % words;  // in words
-        const std::int64_t here = from * word / cell;
-        if (std::find(cells.begin(), cells.begin() + count, here) != cells.begin() + count) continue;
-        cells[static_cast<std::size_t>(count++)] = here;
-        most = std::max(most, ++of_bank[static_cast<std::size_t>(here % lanes_at_once)]);
+        counter.add(from * word / cell);
       }
-      total += most;
+      total += counter.wavefronts();
     }
   }
   return total;
