@@ -27,7 +27,7 @@ class bank_counter {
   // cells: that all banks hold, 32, 16 or 8
   explicit bank_counter(int cells) noexcept : last_(static_cast<Number>(cells - 1)) {}
 
-  // Effect  adds the access of a lane to a cell, the number of its bytes divided by those of a cell
+  // Effect  adds the access of a lane to a cell. A cell's number is its address divided by the bytes of a cell
   // Returns the wavefronts of all lanes so far
   int add(Number cell) noexcept {
     const auto bank = static_cast<std::size_t>(cell & last_);

@@ -15,6 +15,7 @@
 #include "base/checked.hpp"
 #include "kernels/cpu/costs.hpp"
 #include "kernels/cpu/split.hpp"
+#include "plan/round_trip.hpp"
 #include "plan/strips.hpp"
 
 namespace cornerturn::planning {
@@ -130,61 +131,23 @@ class builder {
   std::int64_t step_bytes_ = 0;  // of workspace, for the steps
 };
 
-kernels::fused_axes bytes_of(const axis* axes, int rank, std::int64_t word) noexcept {
-  kernels::fused_axes made;
-  for (int k = 0; k < rank; ++k) made.push({axes[k].extent, axes[k].src_stride * word, axes[k].dst_stride * word});
-  return made;
-}
-
 // As many matrices at a time as the workspace takes, along the longest of the fixed axes. If there are enough of them, each
 // thread takes its own: 60000 x 8 x 8 float32 as fast with two threads as with one if they share each step.
 // Shape   src and dst rows are src_pitch and dst_pitch words apart
 void buffered(in_place_choice& made, const rectangle& all, std::int64_t src_pitch, std::int64_t dst_pitch,
               const map::canonical& form, const map::in_place_form& places, cpu_request wanted,
               const base::machine& machine) {
-  std::array<axis, map::max_axes> fixed = places.fixed;
-  const auto end = fixed.begin() + places.fixed_count;
-  axis batch{1, 0, 0};
-  int rank = places.fixed_count;
-  std::int64_t matrices = 1;
-  if (rank > 0) {
-    for (int k = 0; k < rank; ++k) matrices *= fixed[static_cast<std::size_t>(k)].extent;
-    const auto longest =
-        std::max_element(fixed.begin(), end, [](const axis& a, const axis& b) { return a.extent < b.extent; });
-    batch = *longest;
-    std::rotate(longest, longest + 1, end);
-    --rank;
-  }
+  round_trip pass(all, src_pitch, dst_pitch, form, places);
+  const std::int64_t matrices = pass.matrices();
   const int threads = kernels::cpu::threads_for(2 * matrices * all.bytes(), wanted.threads, costs_of(machine));
   const bool apart = threads > 1 && all.bytes() <= cached_limit_bytes(machine) && matrices >= 4 * threads;
   if (apart) wanted.threads = 1;
   const std::int64_t room =
       std::max({all.bytes(), cached_limit_bytes(machine) * std::max(wanted.threads, 1), least_room});
-  std::int64_t at_once = std::clamp<std::int64_t>(room / all.bytes(), 1, batch.extent);
-  if (apart) at_once = std::min(at_once, ceil_div(batch.extent, threads));
-  const std::int64_t batch_bytes = batch.src_stride * form.word_bytes;
+  std::int64_t at_once = std::clamp<std::int64_t>(room / all.bytes(), 1, pass.longest());
+  if (apart) at_once = std::min(at_once, ceil_div(pass.longest(), threads));
   builder make(made, wanted, machine);
-  const auto add = [&](std::int64_t begin, std::int64_t count, std::int64_t repeats) {
-    if (count == 0 || repeats == 0) return;
-    // The batch stride need be no multiple of an element, so it is counted in words.
-    const std::int64_t words = all.element / form.word_bytes;
-    problem what{.element_bytes = form.word_bytes, .rank = 4};
-    what.axes[0] = {count, batch.src_stride, all.rows * all.cols * words};
-    what.axes[1] = {all.rows, src_pitch, words};
-    what.axes[2] = {all.cols, words, all.rows * words};
-    what.axes[3] = {words, 1, 1};
-    make.move(what, {in_place_step{.to_workspace = true}});
-    problem back{.element_bytes = form.word_bytes, .rank = 3};
-    back.axes[0] = {count, all.rows * all.cols * words, batch.src_stride};
-    back.axes[1] = {all.cols, all.rows * words, dst_pitch};
-    back.axes[2] = {all.rows * words, 1, 1};
-    make.move(back, {in_place_step{.from_workspace = true}});
-    fixed[static_cast<std::size_t>(rank)] = {repeats, at_once * batch.src_stride, at_once * batch.dst_stride};
-    make.finish(bytes_of(fixed.data(), rank + 1, form.word_bytes), begin * batch_bytes, apart ? threads : 1);
-  };
-  const std::int64_t whole = batch.extent / at_once;
-  add(0, at_once, whole);
-  add(whole * at_once, batch.extent % at_once, 1);
+  pass.build(make, at_once, apart ? threads : 1);
   made.kernel = made.moves[0].row;
   made.way = in_place_way::buffered;
   made.passes = 1;

@@ -2,17 +2,15 @@
 #include "plan/rectangle_gpu.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 
 #include "base/checked.hpp"
 #include "plan/cutting.hpp"
+#include "plan/round_trip.hpp"
 #include "plan/strips.hpp"
 
 namespace cornerturn::planning {
 namespace {
-
-using base::ceil_div;
 
 constexpr const char* reasons[] = {
     "the rectangle is small: it is transposed out of place into the workspace and copied back",
@@ -119,54 +117,6 @@ class builder {
   bool failed_ = false;
 };
 
-kernels::fused_axes bytes_of(const axis* axes, int rank, std::int64_t word) noexcept {
-  kernels::fused_axes made;
-  for (int k = 0; k < rank; ++k) {
-    made.axes[made.rank++] = {axes[k].extent, axes[k].src_stride * word, axes[k].dst_stride * word};
-    made.total *= axes[k].extent;
-  }
-  return made;
-}
-
-// Transposes rectangles into the workspace and copies them back, several at a time along the longest fixed axis.
-// Returns the bytes of the workspace.
-std::int64_t add_there_and_back(builder& make, const rectangle& all, const map::canonical& form,
-                                const map::in_place_form& places) {
-  std::array<axis, map::max_axes> fixed = places.fixed;
-  const auto end = fixed.begin() + places.fixed_count;
-  axis batch{1, 0, 0};
-  int rank = places.fixed_count;
-  if (rank > 0) {
-    const auto longest =
-        std::max_element(fixed.begin(), end, [](const axis& a, const axis& b) { return a.extent < b.extent; });
-    batch = *longest;
-    std::rotate(longest, longest + 1, end);
-    --rank;
-  }
-  const std::int64_t at_once = std::clamp<std::int64_t>(small_bytes / all.bytes(), 1, batch.extent);
-  const auto add = [&](std::int64_t begin, std::int64_t count, std::int64_t repeats) {
-    if (count == 0 || repeats == 0) return;
-    // The batch stride may be no multiple of an element, so it is counted in words.
-    const std::int64_t words = all.element / form.word_bytes, size = all.rows * all.cols * words;
-    problem transpose{.element_bytes = form.word_bytes, .rank = 4};
-    transpose.axes[0] = {count, batch.src_stride, size};
-    transpose.axes[1] = {all.rows, all.cols * words, words};
-    transpose.axes[2] = {all.cols, words, all.rows * words};
-    transpose.axes[3] = {words, 1, 1};
-    make.move(transpose, {gpu_step{.to_workspace = true}});
-    problem back{.element_bytes = form.word_bytes, .rank = 2};
-    back.axes[0] = {count, size, batch.src_stride};
-    back.axes[1] = {size, 1, 1};
-    make.move(back, {gpu_step{.from_workspace = true}});
-    fixed[static_cast<std::size_t>(rank)] = {repeats, at_once * batch.src_stride, at_once * batch.dst_stride};
-    make.finish(bytes_of(fixed.data(), rank + 1, form.word_bytes), begin * batch.src_stride * form.word_bytes);
-  };
-  const std::int64_t whole = batch.extent / at_once;
-  add(0, at_once, whole);
-  add(whole * at_once, batch.extent % at_once, 1);
-  return at_once * all.bytes();
-}
-
 }  // namespace
 
 gpu_rectangle choose_rectangle(const map::canonical& form, const map::in_place_form& places, const kernels::target& on,
@@ -199,7 +149,10 @@ gpu_rectangle choose_rectangle(const map::canonical& form, const map::in_place_f
   made.passes = way == long_items ? 1 : 2;
   made.reason = reasons[static_cast<int>(way)];
   if (way == there_and_back) {
-    made.workspace_bytes = add_there_and_back(make, all, form, places);
+    round_trip pass(all, places.cols * places.unit, places.rows * places.unit, form, places);
+    const std::int64_t at_once = std::clamp<std::int64_t>(small_bytes / all.bytes(), 1, pass.longest());
+    pass.build(make, at_once);
+    made.workspace_bytes = at_once * all.bytes();
   } else if (way == long_items) {
     make.follow(elements);
     made.workspace_bytes = 4 * kernels::flag_words(all.rows * all.cols * most_parts(all.element));
