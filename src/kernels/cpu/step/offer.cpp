@@ -232,12 +232,16 @@ bool split_view(const view& all, const facts& known, const target& on, bool gaps
   return true;
 }
 
-double transposes(const facts& known, const transpose_args& work, const cpu_times& times) noexcept {
-  return roof_of(known.form) * times.step + (work.reads.dst_step == 0 ? 0 : moves(work.reads, work.read_blocks, times));
+// Effect  sets all of an offer but its arguments. time: added to the pick of the elements
+void finish(offer& made, const transpose_args& work, const facts& known, const cpu_costs& costs, double time) noexcept {
+  const cpu_times& times = costs.times;
+  share_out(made, known, costs, work.units());
+  if (work.reads.dst_step != 0) time += moves(work.reads, work.read_blocks, times);
+  made.time = roof_of(known.form) * times.step + time + (work.streaming ? 0 : times.buffered_in_cache / 2);
+  made.binds = bound::requests;
+  made.reason =
+      "a transpose of elements that are a step apart: rows are picked into L1, then transposed by register blocks";
 }
-
-constexpr const char* picked =
-    "a transpose of elements that are a step apart: rows are picked into L1, then transposed by register blocks";
 
 }  // namespace
 
@@ -253,13 +257,10 @@ bool offer_strips(const facts& known, const target& on, const kernel& /*row*/, o
   // A block ahead, or a few lines of src.
   const std::int64_t block = strip_block_bytes / all.element, few = row_ahead_bytes / magnitude(work.src_col_bytes);
   work.prefetch_bytes = std::max(few / block, std::int64_t{1}) * strip_block_bytes;
-  share_out(made, known, costs, work.units());
   const double row_bytes = static_cast<double>(work.cols.total * all.element);
-  made.time = transposes(known, work, costs.times) + costs.times.step_strips + (row_bytes < 128 ? 1 : 0) +
-              64 / row_bytes + 64 / static_cast<double>(work.rows.total * all.element) +
-              (work.streaming ? 0 : costs.times.buffered_in_cache / 2);
-  made.binds = bound::requests;
-  made.reason = picked;
+  finish(made, work, known, costs,
+         costs.times.step_strips + (row_bytes < 128 ? 1 : 0) + 64 / row_bytes +
+             64 / static_cast<double>(work.rows.total * all.element));
   return true;
 }
 
@@ -277,11 +278,7 @@ bool offer_packed(const facts& known, const target& on, const kernel& /*row*/, o
   static_cast<blocking&>(work) = packed;
   work.outer = packed.outer;
   work.ahead_units = packed.ahead_units;
-  share_out(made, known, costs, work.units());
-  made.time = transposes(known, work, costs.times) + costs.times.step_packed +
-              (work.streaming ? 0 : costs.times.buffered_in_cache / 2);
-  made.binds = bound::requests;
-  made.reason = picked;
+  finish(made, work, known, costs, costs.times.step_packed);
   return true;
 }
 
@@ -301,15 +298,11 @@ bool offer_panels(const facts& known, const target& on, const kernel& /*row*/, o
   }
   cut_panels(work, costs);
   cut_rows(work, known, costs);
-  share_out(made, known, costs, work.units());
-  made.time = transposes(known, work, costs.times) + costs.times.step_panels +
-              (gaps ? moves(work.writes, work.write_blocks, costs.times) : 0) +
-              96 / static_cast<double>(work.rows.total * all.element) +
-              (work.streaming ? 0 : costs.times.buffered_in_cache / 2);
+  finish(made, work, known, costs,
+         costs.times.step_panels + (gaps ? moves(work.writes, work.write_blocks, costs.times) : 0) +
+             96 / static_cast<double>(work.rows.total * all.element));
   // Runs of words in the cache are copied faster: 20000 of 16 bytes 0.18 of the speed of cpu_copy_runs.
   if (all.unit > 1 && (!work.streaming || all.element > 16)) made.time += 8;
-  made.binds = bound::requests;
-  made.reason = picked;
   return true;
 }
 
