@@ -208,6 +208,60 @@ TEST(gpu_batch, index_0_is_what_counts) {
   });
 }
 
+// lay_out lets rows skip offers that cannot win; the offers that explain() prints are all of them.
+TEST(gpu_batch, each_shape_goes_to_the_cheapest_of_all_offers) {
+  const std::vector<problem> problems = {
+      transpose_problem(8, 8, 4),
+      transpose_problem(16, 16, 4),
+      transpose_problem(33, 35, 2),
+      transpose_problem(3, 7, 12),
+      transpose_problem(5, 4, 1),
+      transpose_problem(300, 200, 8),
+      transpose_problem(700, 90, 16),
+      transpose_problem(2, 2, 1),
+      permute_problem(std::vector<std::int64_t>{5, 6, 7}, std::vector<int>{2, 1, 0}, 4)};
+  for (std::uint32_t which = 0; which < problems.size(); ++which) {
+    for (const std::uintptr_t count : {1, 3, 700, 30000}) {
+      for (const std::uintptr_t off : {0, 1}) {
+        std::vector<batch_move> moves;
+        for (std::uintptr_t k = 0; k < count; ++k) {
+          const std::uintptr_t unit =
+              static_cast<std::uintptr_t>(problems[which].element_bytes & -problems[which].element_bytes);
+          moves.push_back({which, from(0x10000000 + 0x1000000 * k + off * unit), to(0x1000000000000 + 0x1000000 * k)});
+        }
+        const gpu_batch made = lay_out_for(problems, moves);
+        ASSERT_EQ(made.shapes.size(), 1U);
+        EXPECT_EQ(made.shapes[0].items, static_cast<std::int64_t>(count));
+        const std::vector<kernels::offer> all =
+            offers(problems[which], made.shapes[0], static_cast<std::int64_t>(count), h200);
+        ASSERT_FALSE(all.empty());
+        ASSERT_FALSE(made.launches.empty());
+        for (const kernels::batch_launch& one : made.launches) EXPECT_EQ(one.row, all[0].row) << which << ' ' << count;
+        for (std::size_t k = 0; k < all.size(); ++k) {
+          EXPECT_STRNE(all[k].reason, "");
+          EXPECT_GT(all[k].time, 1);
+          if (k > 0) {
+            EXPECT_LE(all[k - 1].time, all[k].time);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(gpu_batch, a_vendor_without_asynchronous_copies_launches_each_item) {
+  kernels::target on = h200;
+  on.words.async_copies = false;
+  const std::vector<problem> problems = {transpose_problem(16, 16, 4), transpose_problem(33, 35, 2)};
+  std::vector<batch_move> moves;
+  for (std::uintptr_t k = 0; k < 4000; ++k) {
+    moves.push_back({static_cast<std::uint32_t>(k % 2), from(0x100000 + 4096 * k), to(0x100000000 + 4096 * k)});
+  }
+  const gpu_batch made = lay_out(problems, moves, on);
+  EXPECT_TRUE(made.launches.empty());
+  EXPECT_EQ(made.alone.size(), moves.size());
+}
+
 TEST(gpu_batch, of_nothing_is_nothing) {
   const gpu_batch made = lay_out_for({}, {});
   EXPECT_TRUE(made.bytes.empty());
