@@ -1,0 +1,68 @@
+// Messages in flight, and the agreement of all ranks on one sentence.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cornerturn/dist.hpp"
+#include "cornerturn/error.hpp"
+
+namespace cornerturn::distributed {
+
+enum message_tag : int { record_tag = 1, verdict_tag = 2, data_tag = 3 };
+
+// A rank or a message did not come in time: the consequence of another rank's fault, if one has told of a fault.
+class late : public error {
+ public:
+  using error::error;
+};
+
+// The messages of one rank that are not complete. It owns their memory: a message that cannot be abandoned keeps it for ever.
+class messages {
+ public:
+  using memory = std::shared_ptr<std::byte[]>;
+  struct one {
+    std::int64_t request = 0;
+    memory bytes;
+    int peer = 0;
+    bool sent = false;
+    std::int64_t number = 0;  // of the caller
+  };
+
+  explicit messages(const dist::communicator& ranks) : ranks_(ranks) {}
+  ~messages();
+  messages(const messages&) = delete;
+  messages& operator=(const messages&) = delete;
+
+  // Errors  device_error: the transport failed
+  void send(memory bytes, std::int64_t count, int to, int tag, std::int64_t number = 0);
+  void receive(memory bytes, std::int64_t count, int from, int tag, std::int64_t number = 0);
+  // Returns the next complete message
+  // Errors  device_error: the transport failed, or (as late) no message is complete after `seconds`
+  [[nodiscard]] one wait(double seconds);
+  [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
+
+ private:
+  const dist::communicator& ranks_;
+  std::vector<one> all_;
+  std::vector<std::int64_t> requests_;  // of all_
+};
+
+// A rank's part of an agreement. Equal problems have equal numbers.
+struct record {
+  std::uint64_t version = 0, array = 0, src = 0, dst = 0, options = 0;
+  std::int32_t ranks = 0;
+  status code = status::ok;  // else `sentence` has the reason
+  bool is_late = false;      // the reason is another rank
+  char sentence[400] = {};
+  void fail(const error& reason) noexcept;
+};
+
+// Effect  rank 0 compares all records, and every rank learns the result
+// Errors  on every rank with one sentence: the error of the first rank that has one; invalid_argument: a rank's numbers are not rank
+//         0's. device_error: a rank did not answer
+void agree(const dist::communicator& ranks, const record& mine, double seconds);
+
+}  // namespace cornerturn::distributed

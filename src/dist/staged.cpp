@@ -1,0 +1,198 @@
+#include "dist/staged.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "base/text_stream.hpp"
+#include "cornerturn/error.hpp"
+
+namespace cornerturn::distributed {
+
+// 1. The plan.
+class staged_plan::planner {
+ public:
+  planner(const task& all, const dist::options& how) : all_(all), how_(how) {}
+
+  void local(const link& one, std::vector<step>& steps) {
+    const std::size_t src = all_.src.number_of(one.src_cell), dst = all_.dst.number_of(one.dst_cell);
+    for_each_entry(one, all_.links.rank(), [&](const entry& part) {
+      const placed at = place(box_of(part), bytes_, &all_.src.all[src].along, &all_.dst.all[dst].along);
+      steps.push_back({plan_for(at.what), src, dst, at.src_offset * bytes_, at.dst_offset * bytes_});
+    });
+  }
+
+  // Both ranks call this function for a link: the sender with `sent`. Neither knows the strides of the other one.
+  void remote(const link& one, bool sent, std::vector<chunk>& chunks) {
+    const int peer = sent ? one.dst_rank : one.src_rank;
+    const std::size_t number = sent ? all_.src.number_of(one.src_cell) : all_.dst.number_of(one.dst_cell);
+    const strides& along = sent ? all_.src.all[number].along : all_.dst.all[number].along;
+    const piece_size size{.elements = how_.chunk_bytes / bytes_,
+                          .row = std::max<std::int64_t>(row_bytes / bytes_, 1),
+                          .src_axis = all_.src_axis};
+    for_each_entry(one, all_.links.rank(), [&](const entry& part) {
+      for_each_piece(box_of(part), size, [&](const box& piece) {
+        const std::int64_t piece_bytes = piece.elements() * bytes_;
+        if (chunks.empty() || chunks.back().peer != peer || chunks.back().bytes + piece_bytes > how_.chunk_bytes) {
+          chunks.push_back({.peer = peer, .bytes = 0, .steps = {}});
+        }
+        chunk& last = chunks.back();
+        const placed at = place(piece, bytes_, sent ? &along : nullptr, sent ? nullptr : &along);
+        last.steps.push_back({plan_for(at.what), sent ? number : 0, sent ? 0 : number,
+                              sent ? at.src_offset * bytes_ : last.bytes, sent ? last.bytes : at.dst_offset * bytes_});
+        last.bytes += piece_bytes;
+      });
+    });
+  }
+
+ private:
+  // Rows of a chunk: long enough for a copy at full speed, short enough for tall pieces.
+  static constexpr std::int64_t row_bytes = 64 << 10;
+
+  // Equal pieces share one plan.
+  local_plan plan_for(const cornerturn::problem& what) {
+    local_plan& known = plans_[shape_of(what)];
+    if (known == nullptr) known = std::make_shared<const cornerturn::plan>(what, how_.local);
+    return known;
+  }
+
+  const task& all_;
+  const dist::options& how_;
+  std::int64_t bytes_ = all_.what.element_bytes;
+  std::map<std::vector<std::int64_t>, local_plan> plans_;
+};
+
+namespace {
+
+constexpr std::size_t in_flight = 2;  // chunks each way: one is copied while the other one is sent
+
+std::vector<messages::memory> buffers_for(std::size_t chunks, std::int64_t bytes) {
+  std::vector<messages::memory> made;
+  for (std::size_t k = 0; k < std::min(chunks, in_flight); ++k) {
+    auto* const one = new (std::nothrow) std::byte[static_cast<std::size_t>(bytes)];
+    if (one == nullptr) {
+      throw error(status::out_of_memory, "no memory for a chunk of " + std::to_string(bytes) + " bytes");
+    }
+    made.emplace_back(one);
+  }
+  return made;
+}
+
+}  // namespace
+
+staged_plan::staged_plan(task all, const dist::communicator& ranks, const dist::options& how)
+    : all_(std::move(all)), ranks_(ranks), seconds_(how.seconds) {
+  planner made(all_, how);
+  const int size = ranks_.size, me = ranks_.rank;
+  std::vector<link> sent = all_.links.sent_by(me), received = all_.links.received_by(me);
+  // Round k: to rank me + k, from rank me - k. A stable sort keeps the order of cells, which both sides know.
+  std::stable_sort(sent.begin(), sent.end(), [&](const link& a, const link& b) {
+    return (a.dst_rank - me + size) % size < (b.dst_rank - me + size) % size;
+  });
+  std::stable_sort(received.begin(), received.end(), [&](const link& a, const link& b) {
+    return (me - a.src_rank + size) % size < (me - b.src_rank + size) % size;
+  });
+  for (const link& one : sent) {
+    if (one.dst_rank == me) {
+      made.local(one, local_);
+    } else {
+      made.remote(one, true, sends_);
+    }
+  }
+  for (const link& one : received) {
+    if (one.src_rank != me) made.remote(one, false, receives_);
+  }
+  const auto longest = [](const std::vector<chunk>& chunks) {
+    std::int64_t bytes = 0;
+    for (const chunk& one : chunks) bytes = std::max(bytes, one.bytes);
+    return bytes;
+  };
+  send_buffers_ = buffers_for(sends_.size(), longest(sends_));
+  receive_buffers_ = buffers_for(receives_.size(), longest(receives_));
+}
+
+// 2. A call.
+void staged_plan::transfer(std::span<const void* const> src, std::span<void* const> dst) const {
+  const auto from = [&](const step& one) { return static_cast<const std::byte*>(src[one.src]) + one.src_offset; };
+  const auto to = [&](const step& one) { return static_cast<std::byte*>(dst[one.dst]) + one.dst_offset; };
+  messages posted(ranks_);
+  std::size_t next_send = 0, next_receive = 0;
+  const auto post_receive = [&](const messages::memory& buffer) {
+    if (next_receive == receives_.size()) return;
+    const chunk& next = receives_[next_receive];
+    posted.receive(buffer, next.bytes, next.peer, data_tag, static_cast<std::int64_t>(next_receive++));
+  };
+  const auto post_send = [&](const messages::memory& buffer) {
+    if (next_send == sends_.size()) return;
+    const chunk& next = sends_[next_send];
+    for (const step& one : next.steps) one.copy->execute(from(one), buffer.get() + one.dst_offset);
+    posted.send(buffer, next.bytes, next.peer, data_tag, static_cast<std::int64_t>(next_send++));
+  };
+  for (const messages::memory& buffer : receive_buffers_) post_receive(buffer);
+  for (const messages::memory& buffer : send_buffers_) post_send(buffer);
+  for (const step& one : local_) one.copy->execute(from(one), to(one));
+  while (!posted.empty()) {
+    const messages::one done = posted.wait(seconds_);
+    if (done.sent) {
+      post_send(done.bytes);
+      continue;
+    }
+    for (const step& one : receives_[static_cast<std::size_t>(done.number)].steps) {
+      one.copy->execute(done.bytes.get() + one.src_offset, to(one));
+    }
+    post_receive(done.bytes);
+  }
+}
+
+void staged_plan::execute(std::span<const void* const> src, std::span<void* const> dst,
+                          std::span<void* const> streams) const {
+  const std::lock_guard<std::mutex> only(one_call_);
+  record mine;
+  mine.ranks = ranks_.size;
+  try {
+    if (broken_) throw error(status::device_error, "an earlier call of this plan failed, so messages may be left over");
+    if (!streams.empty())
+      throw error(status::invalid_argument, "streams are given, but the CPU copies without a stream");
+    check_pointers(all_, src, dst);
+    transfer(src, dst);
+  } catch (const error& reason) {
+    mine.fail(reason);
+  }
+  // 3. Until here another rank may have failed. A rank that returns without an error knows that dst is complete on all ranks.
+  try {
+    agree(ranks_, mine, seconds_);
+  } catch (const error&) {
+    broken_ = true;
+    throw;
+  }
+}
+
+std::string staged_plan::explain() const {
+  base::text_stream text;
+  const auto list = [&](const std::vector<chunk>& chunks, const char* direction) {
+    for (std::size_t k = 0; k < chunks.size();) {
+      const std::size_t first = k;
+      std::int64_t bytes = 0, steps = 0;
+      for (; k < chunks.size() && chunks[k].peer == chunks[first].peer; ++k) {
+        bytes += chunks[k].bytes;
+        steps += static_cast<std::int64_t>(chunks[k].steps.size());
+      }
+      text << "  " << direction << " rank " << chunks[first].peer << ": " << bytes << " bytes in " << k - first
+           << " messages of " << steps << " boxes, by " << chunks[first].steps.front().copy->kernel() << '\n';
+    }
+  };
+  text << "rank " << ranks_.rank << " of " << ranks_.size << ", route messages, time limit " << seconds_ << " s\n";
+  list(sends_, "to");
+  list(receives_, "from");
+  std::int64_t bytes = 0;
+  for (const step& one : local_) bytes += one.copy->bytes_moved() / 2;
+  text << "  on this rank: " << bytes << " bytes in " << local_.size() << " boxes\n";
+  return text.str();
+}
+
+std::int64_t staged_plan::bytes_sent() const noexcept {
+  std::int64_t bytes = 0;
+  for (const chunk& one : sends_) bytes += one.bytes;
+  return bytes;
+}
+
+}  // namespace cornerturn::distributed
