@@ -127,6 +127,12 @@ device_info read(int device) {
   return found;
 }
 
+const char* message_of(cudaError_t result) noexcept {
+  if (result == cudaSuccess) return nullptr;
+  clear_error();
+  return cudaGetErrorString(result);
+}
+
 }  // namespace
 
 bool driver_is_loaded() noexcept { return driver() != nullptr; }
@@ -241,6 +247,79 @@ const char* clear(void* memory, std::int64_t bytes, void* stream) noexcept {
 }
 
 void clear_error() noexcept { static_cast<void>(cudaGetLastError()); }
+
+bool enable_peer(int device, int peer) noexcept {
+  if (device == peer) return true;
+  // Of each device a bit for each peer that it can access: a second call to the driver would be an error.
+  static std::array<std::atomic<std::uint64_t>, most_devices> enabled{};
+  std::atomic<std::uint64_t>& peers = enabled[static_cast<std::size_t>(device) % most_devices];
+  const std::uint64_t bit = std::uint64_t{1} << peer % most_devices;
+  if ((peers.load(std::memory_order_acquire) & bit) != 0) return true;
+  int reaches = 0;
+  if (cudaDeviceCanAccessPeer(&reaches, device, peer) != cudaSuccess || reaches == 0) {
+    clear_error();
+    return false;
+  }
+  const device_guard there(device);
+  const cudaError_t failed = cudaDeviceEnablePeerAccess(peer, 0);
+  if (failed != cudaSuccess) clear_error();
+  const bool made = failed == cudaSuccess || failed == cudaErrorPeerAccessAlreadyEnabled;
+  if (made) peers.fetch_or(bit, std::memory_order_release);
+  return made;
+}
+
+queue::queue(int device, bool urgent) noexcept : device_(device) {
+  const device_guard there(device);
+  int lowest = 0, highest = 0;
+  cudaStream_t made = nullptr;
+  if (cudaDeviceGetStreamPriorityRange(&lowest, &highest) == cudaSuccess &&
+      cudaStreamCreateWithPriority(&made, cudaStreamNonBlocking, urgent ? highest : lowest) == cudaSuccess) {
+    stream_ = made;
+  } else {
+    clear_error();
+  }
+}
+queue::~queue() {
+  const device_guard there(device_);
+  if (stream_ != nullptr && cudaStreamDestroy(static_cast<cudaStream_t>(stream_)) != cudaSuccess) clear_error();
+}
+
+mark::mark(int device) noexcept : device_(device) {
+  const device_guard there(device);
+  cudaEvent_t made = nullptr;
+  if (cudaEventCreateWithFlags(&made, cudaEventDisableTiming) == cudaSuccess) {
+    event_ = made;
+  } else {
+    clear_error();
+  }
+}
+mark::~mark() {
+  const device_guard there(device_);
+  if (event_ != nullptr && cudaEventDestroy(static_cast<cudaEvent_t>(event_)) != cudaSuccess) clear_error();
+}
+const char* mark::set(void* stream) noexcept {
+  const device_guard there(device_);
+  return message_of(cudaEventRecord(static_cast<cudaEvent_t>(event_), static_cast<cudaStream_t>(stream)));
+}
+const char* mark::wait_in(void* stream) const noexcept {
+  return message_of(cudaStreamWaitEvent(static_cast<cudaStream_t>(stream), static_cast<cudaEvent_t>(event_), 0));
+}
+
+// The call for two devices, which also works without peer access.
+const char* copy_rows(const row_block& to, const row_block& from, std::int64_t row_bytes, std::int64_t rows,
+                      void* stream) noexcept {
+  const auto bytes = static_cast<std::size_t>(row_bytes), count = static_cast<std::size_t>(rows);
+  const auto pitched = [&](const row_block& one) {
+    return make_cudaPitchedPtr(const_cast<std::byte*>(one.at), static_cast<std::size_t>(one.pitch), bytes, count);
+  };
+  cudaMemcpy3DPeerParms all{};
+  all.dstPtr = pitched(to);
+  all.dstDevice = to.device;
+  all.srcPtr = pitched(from);
+  all.srcDevice = from.device;
+  all.extent = make_cudaExtent(bytes, count, 1);
+  return message_of(cudaMemcpy3DPeerAsync(&all, static_cast<cudaStream_t>(stream)));
+}
 
 stopwatch::stopwatch() {
   for (void*& one : events_) {

@@ -29,6 +29,17 @@ const char* clear(void* /*memory*/, std::int64_t /*bytes*/, void* /*stream*/) no
   return "this build has no CUDA";
 }
 void clear_error() noexcept {}
+bool enable_peer(int /*device*/, int /*peer*/) noexcept { return false; }
+queue::queue(int device, bool /*urgent*/) noexcept : device_(device) {}
+queue::~queue() = default;
+mark::mark(int device) noexcept : device_(device) {}
+mark::~mark() = default;
+const char* mark::set(void* /*stream*/) noexcept { return "this build has no CUDA"; }
+const char* mark::wait_in(void* /*stream*/) const noexcept { return "this build has no CUDA"; }
+const char* copy_rows(const row_block& /*to*/, const row_block& /*from*/, std::int64_t /*row_bytes*/,
+                      std::int64_t /*rows*/, void* /*stream*/) noexcept {
+  return "this build has no CUDA";
+}
 stopwatch::stopwatch() = default;
 stopwatch::~stopwatch() = default;
 void stopwatch::start(void* /*stream*/) {}

@@ -81,6 +81,52 @@ void release(void* memory, void* stream) noexcept;
 // Effect  clears the error that a failed launch leaves for the next caller of the runtime
 void clear_error() noexcept;
 
+// Effect  lets kernels of the device load and store memory of the peer, which is the device itself or another one
+// Returns false if the hardware has no path between the two
+[[nodiscard]] bool enable_peer(int device, int peer) noexcept;
+
+// A stream of one device, beside all other streams. `urgent`: its kernels start before kernels of the device's other streams.
+class queue {
+ public:
+  queue(int device, bool urgent) noexcept;
+  ~queue();
+  queue(const queue&) = delete;
+  queue& operator=(const queue&) = delete;
+  [[nodiscard]] void* get() const noexcept { return stream_; }  // null: the driver made none
+
+ private:
+  [[maybe_unused]] int device_;
+  void* stream_ = nullptr;
+};
+
+// A point in a stream of one device.
+class mark {
+ public:
+  explicit mark(int device) noexcept;
+  ~mark();
+  mark(const mark&) = delete;
+  mark& operator=(const mark&) = delete;
+  // Both return null, or the driver's message
+  [[nodiscard]] const char* set(void* stream) noexcept;  // after all earlier work of a stream of the device
+  [[nodiscard]] const char* wait_in(
+      void* stream) const noexcept;  // later work of the stream, of any device, waits for the mark
+
+ private:
+  [[maybe_unused]] int device_;
+  void* event_ = nullptr;
+};
+
+// Rows of bytes at equal distances in the memory of one device.
+struct row_block {
+  const std::byte* at = nullptr;  // of the destination too, which is written
+  std::int64_t pitch = 0;
+  int device = 0;
+};
+// Effect  copies rows between the memories of two devices by a copy engine; without a path between them, by the host's memory
+// Returns null, or the driver's message
+[[nodiscard]] const char* copy_rows(const row_block& to, const row_block& from, std::int64_t row_bytes,
+                                    std::int64_t rows, void* stream) noexcept;
+
 // Measures the time between two points of a stream with the device's clock; for tune().
 class stopwatch {
  public:
