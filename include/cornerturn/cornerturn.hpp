@@ -3,6 +3,7 @@
 
 #include "cornerturn/arithmetic.hpp"  // IWYU pragma: export
 #include "cornerturn/batch.hpp"       // IWYU pragma: export
+#include "cornerturn/dist.hpp"        // IWYU pragma: export
 #include "cornerturn/error.hpp"       // IWYU pragma: export
 #include "cornerturn/mdspan.hpp"      // IWYU pragma: export
 #include "cornerturn/plan.hpp"        // IWYU pragma: export

@@ -1,0 +1,131 @@
+// Run by mpirun: random layouts over all ranks, every byte of this rank's blocks compared; a fault of one rank; ScaLAPACK's layout.
+// All ranks make the same random problems. Exit code 1 and a sentence: a rank found a fault.
+#include "cornerturn/mpi.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "../dist/random_layouts.hpp"
+
+namespace cornerturn::testing {
+namespace {
+
+[[noreturn]] void fail(int rank, const std::string& what) {
+  std::fprintf(stderr, "rank %d: %s\n", rank, what.c_str());
+  MPI_Abort(MPI_COMM_WORLD, 1);
+  std::exit(1);
+}
+
+void random_layouts(const dist::communicator& ranks) {
+  dice any(446);
+  std::int64_t sent = 0;
+  for (int round = 0; round < 150; ++round) {
+    dist::problem what = random_problem(any, ranks.size);
+    side src(any, what.src, what.element_bytes, std::byte{0x11});
+    side dst(any, what.dst, what.element_bytes, std::byte{0xEE});
+    side wanted = dst;
+    fill(what, src);
+    expect(what, wanted);
+    dist::options how;
+    how.local.threads = 1;
+    how.seconds = 60;
+    how.chunk_bytes = what.element_bytes * (2 + any.below(300));
+    std::vector<const void*> from;
+    std::vector<void*> to;
+    for (const std::int64_t cell : distributed::cells_of(what.src, ranks.rank)) {
+      what.src_strides.push_back(src.strides[static_cast<std::size_t>(cell)]);
+      from.push_back(src.blocks[static_cast<std::size_t>(cell)].data());
+    }
+    const std::vector<std::int64_t> mine = distributed::cells_of(what.dst, ranks.rank);
+    for (const std::int64_t cell : mine) {
+      what.dst_strides.push_back(dst.strides[static_cast<std::size_t>(cell)]);
+      to.push_back(dst.blocks[static_cast<std::size_t>(cell)].data());
+    }
+    const dist::plan plan(what, ranks, how);
+    plan.execute(from, to);
+    plan.execute(from, to);
+    sent += plan.bytes_sent();
+    for (const std::int64_t cell : mine) {
+      const auto at = static_cast<std::size_t>(cell);
+      if (dst.blocks[at] != wanted.blocks[at]) {
+        fail(ranks.rank, "round " + std::to_string(round) + ", cell " + std::to_string(cell) + " is wrong");
+      }
+    }
+  }
+  if (ranks.size > 1 && sent == 0) fail(ranks.rank, "no byte was sent");
+}
+
+// 20 MB in block-cyclic layouts, column-major as ScaLAPACK stores them, in many messages.
+void block_cyclic(const dist::communicator& ranks) {
+  constexpr std::int64_t rows = 1999, cols = 1301;
+  dist::problem what;
+  what.extents = {rows, cols};
+  what.axes = {1, 0};
+  what.element_bytes = 8;
+  what.src =
+      dist::block_cyclic({.rows = rows, .cols = cols, .row_block = 64, .col_block = 32, .process_rows = ranks.size});
+  what.dst =
+      dist::block_cyclic({.rows = cols, .cols = rows, .row_block = 48, .col_block = 48, .process_cols = ranks.size});
+  const std::vector<std::int64_t> from = dist::blocks_of(what.src, ranks.rank).front();
+  const std::vector<std::int64_t> to = dist::blocks_of(what.dst, ranks.rank).front();
+  what.src_strides = {{1, from[0]}};
+  what.dst_strides = {{1, to[0]}};
+  std::vector<std::int64_t> src(static_cast<std::size_t>(from[0] * from[1])),
+      dst(static_cast<std::size_t>(to[0] * to[1]), -1);
+  for (std::int64_t col = 0; col < from[1]; ++col) {
+    for (std::int64_t row = 0; row < from[0]; ++row) {
+      const std::int64_t global_row = row / 64 * 64 * ranks.size + ranks.rank * 64 + row % 64;
+      src[static_cast<std::size_t>(col * from[0] + row)] = global_row * cols + col;
+    }
+  }
+  dist::options how;
+  how.chunk_bytes = 100000;
+  const dist::plan plan(what, ranks, how);
+  const void* const source = src.data();
+  void* const destination = dst.data();
+  plan.execute({&source, 1}, {&destination, 1});
+  for (std::int64_t col = 0; col < to[1]; ++col) {
+    const std::int64_t global_col = col / 48 * 48 * ranks.size + ranks.rank * 48 + col % 48;
+    for (std::int64_t row = 0; row < to[0]; ++row) {
+      if (dst[static_cast<std::size_t>(col * to[0] + row)] == global_col * cols + row) continue;
+      fail(ranks.rank, "row " + std::to_string(row) + ", column " + std::to_string(global_col) + " is wrong");
+    }
+  }
+}
+
+void one_sentence_on_every_rank(const dist::communicator& ranks) {
+  dist::problem what;
+  what.extents = {100, 60};
+  what.axes = {1, 0};
+  what.element_bytes = 4;
+  what.src = dist::slabs(what.extents, 0, ranks.size);
+  what.dst = dist::slabs(permuted_extents(what), 0, ranks.size);
+  const int last = ranks.size - 1;
+  if (ranks.rank == last) what.dst.owners.front() = ranks.size;
+  const std::string wanted = "rank " + std::to_string(last) + ": the layout of dst: cell 0 has owner " +
+                             std::to_string(ranks.size) + ", wanted a rank below " + std::to_string(ranks.size);
+  try {
+    const dist::plan plan(what, ranks);
+    fail(ranks.rank, "no error, wanted: " + wanted);
+  } catch (const error& reason) {
+    if (wanted != reason.what()) fail(ranks.rank, std::string(reason.what()) + ", wanted: " + wanted);
+  }
+}
+
+}  // namespace
+}  // namespace cornerturn::testing
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  {
+    const cornerturn::mpi::communicator ranks(MPI_COMM_WORLD);
+    cornerturn::testing::random_layouts(ranks.get());
+    cornerturn::testing::block_cyclic(ranks.get());
+    cornerturn::testing::one_sentence_on_every_rank(ranks.get());
+    if (ranks.get().rank == 0) std::printf("%d ranks: all blocks are right\n", ranks.get().size);
+  }
+  MPI_Finalize();
+  return 0;
+}
