@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 #include <functional>
 #include <string>
 #include <vector>
@@ -47,5 +48,13 @@ struct gpu_peer {
                                                  const gpu_options& options,
                                                  const std::function<void(const result&, int)>& done,
                                                  std::string& failure);
+
+struct dist_outcome {
+  bool right = true;  // every element
+  std::string json;   // a list of rows
+};
+// Effect  measures transposes between all GPUs of this process, with that many bytes on each, and prints a table
+// Errors  error no_device: there are fewer than two GPUs; std::runtime_error: the driver failed
+[[nodiscard]] dist_outcome measure_dist(std::int64_t bytes, int rounds, std::FILE* out);
 
 }  // namespace cornerturn::bench

@@ -172,6 +172,12 @@ outcome run_on_gpu(const session& now, const std::vector<bench_case>& cases) {
   return {exit_failure, std::move(file)};
 }
 
+outcome run_between_gpus(const session& now) {
+  constexpr std::int64_t bytes_of_gpu = std::int64_t{2} << 30;
+  dist_outcome made = measure_dist(bytes_of_gpu, rounds_of(now.given, 7), now.out);
+  return {made.right ? 0 : exit_failure, std::move(made.json)};
+}
+
 double gpu_copy_roof_gb_s(std::int64_t bytes, int gpu) {
   constexpr std::int64_t word = 16;
   const bench_case what{"roof", word, {std::max<std::int64_t>(1, bytes / word)}, {0}, false, false, "", {}, {}};
@@ -185,12 +191,18 @@ double gpu_copy_roof_gb_s(std::int64_t bytes, int gpu) {
 #else
 [[noreturn]] void refuse_gpu() { throw error(status::no_device, "this build has no cuda kernels"); }
 outcome run_on_gpu(const session&, const std::vector<bench_case>&) { refuse_gpu(); }
+outcome run_between_gpus(const session&) { refuse_gpu(); }
 double gpu_copy_roof_gb_s(std::int64_t, int) { refuse_gpu(); }
 #endif
 
 }  // namespace
 
 outcome run(const arguments& given, const std::vector<std::string>& argv, std::FILE* out) {
+  if (given.dist) {
+    const bool has_cases = !given.sets.empty() || !given.shapes.empty() || !given.pattern.empty() || given.list;
+    if (has_cases) throw std::invalid_argument("--dist is given with cases, wanted one of them");
+    return run_between_gpus({given, argv, out});
+  }
   const std::vector<bench_case> cases = chosen_cases(given);
   if (given.list) {
     for (const bench_case& one : out == nullptr ? std::vector<bench_case>{} : cases) {

@@ -166,6 +166,9 @@ void add_bench(CLI::App& app, command_line& chosen) {
       "Also time every other kernel that accepts the case. Print the regret: the time of the chosen kernel divided by "
       "the time of the fastest one",
       given.regret);
+  add_flag(command, "--dist",
+           "Measure transposes between the GPUs of this process instead of cases, against copies by their copy engines",
+           given.dist);
   add_flag(command, "--huge", "Ask for 2 MiB pages", given.huge);
   add_flag(command, "--list", "Print the names of the chosen cases and stop; as JSON with --json or -o", given.list);
   add_flag(command, "--check-bars",
