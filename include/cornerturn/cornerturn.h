@@ -25,10 +25,10 @@ extern "C" {
 #define CORNERTURN_ENUM(name) enum name
 #endif
 
-typedef CORNERTURN_ENUM(cornerturn_status){CORNERTURN_OK = 0,        CORNERTURN_INVALID_ARGUMENT = 1,
-                                           CORNERTURN_OVERFLOW = 2,  CORNERTURN_OVERLAP = 3,
-                                           CORNERTURN_NO_DEVICE = 4, CORNERTURN_OUT_OF_MEMORY = 5,
-                                           CORNERTURN_INTERNAL = 6,  CORNERTURN_DEVICE_ERROR = 7} cornerturn_status;
+typedef CORNERTURN_ENUM(cornerturn_status){
+    CORNERTURN_OK = 0,       CORNERTURN_INVALID_ARGUMENT = 1, CORNERTURN_OVERFLOW = 2,
+    CORNERTURN_OVERLAP = 3,  CORNERTURN_NO_DEVICE = 4,        CORNERTURN_OUT_OF_MEMORY = 5,
+    CORNERTURN_INTERNAL = 6, CORNERTURN_DEVICE_ERROR = 7,     CORNERTURN_IO_ERROR = 8} cornerturn_status;
 
 typedef CORNERTURN_ENUM(cornerturn_device){CORNERTURN_DEVICE_AUTO = 0, CORNERTURN_DEVICE_CPU = 1,
                                            CORNERTURN_DEVICE_CUDA = 2, CORNERTURN_DEVICE_HIP = 3} cornerturn_device;
@@ -108,7 +108,28 @@ typedef struct cornerturn_tune_options {
   const char* file; /* receives the result; null: the file of CORNERTURN_TUNE_FILE, or none */
 } cornerturn_tune_options;
 
+/* A store of bytes: see file.hpp. Both functions transfer all bytes and return 0, or an errno, which ends the transpose. They
+   are called from several threads at a time. */
+typedef struct cornerturn_store {
+  size_t size;
+  void* context;
+  int (*read)(void* context, int64_t offset, void* to, size_t bytes);          /* of src and of a scratch store */
+  int (*write)(void* context, int64_t offset, const void* from, size_t bytes); /* of dst and of a scratch store */
+} cornerturn_store;
+
+/* See cornerturn::file_options and stored_array */
+typedef struct cornerturn_file_options {
+  size_t size;
+  int64_t memory_bytes;      /* of all buffers; 0: half of the memory that is available */
+  int threads;               /* 0: the threads of a call, at least 4 */
+  int src_fortran_order;     /* 0 or 1 */
+  int dst_fortran_order;     /* 0 or 1 */
+  cornerturn_store* scratch; /* null: none */
+} cornerturn_file_options;
+
 /* clang-format off */
+#define CORNERTURN_STORE_INIT {sizeof(cornerturn_store), NULL, NULL, NULL}
+#define CORNERTURN_FILE_OPTIONS_INIT {sizeof(cornerturn_file_options), 0, 0, 0, 0, NULL}
 #define CORNERTURN_PROBLEM_INIT {sizeof(cornerturn_problem), 0, 0, 0, {{0, 0, 0}}}
 #define CORNERTURN_ARITHMETIC_INIT {sizeof(cornerturn_arithmetic), CORNERTURN_BITS, CORNERTURN_BITS, {1, 0}, {0, 0}, \
                                     0, 1, 0, CORNERTURN_NO_SECOND, {0}}
@@ -128,6 +149,12 @@ cornerturn_status cornerturn_transpose_problem(int64_t rows, int64_t cols, int64
 /* Effect  makes the problem of numpy.transpose(src, axes), packed on both sides */
 cornerturn_status cornerturn_permute_problem(int rank, const int64_t* extents, const int* axes, int64_t element_bytes,
                                              cornerturn_problem* out);
+
+/* Effect  transposes an array of any size from one store to another in bounded memory: axis k of dst is axis axes[k] of src.
+           options may be null. See cornerturn::transpose_stored */
+cornerturn_status cornerturn_transpose_stored(const cornerturn_store* src, const cornerturn_store* dst, int rank,
+                                              const int64_t* extents, const int* axes, int64_t element_bytes,
+                                              const cornerturn_file_options* options);
 
 /* Effect  makes a plan; release it with cornerturn_plan_destroy. math and options may be null. */
 cornerturn_status cornerturn_plan_create(const cornerturn_problem* problem, const cornerturn_arithmetic* math,

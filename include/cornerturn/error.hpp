@@ -16,6 +16,7 @@ enum class status : int {
   out_of_memory = 5,     // no memory for a plan or its workspace
   internal = 6,          // a defect of the library; please report it
   device_error = 7,      // the GPU driver refused a launch; the sentence quotes its message
+  io_error = 8,          // a file or a store failed; the sentence quotes the system's message
 };
 
 // Effect  returns the literal name of a status: "invalid_argument", "overlap", ...

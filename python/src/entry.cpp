@@ -26,6 +26,8 @@ PyObject* exception_of(status code) {
     case status::device_error:
     case status::internal:
       return PyExc_RuntimeError;
+    case status::io_error:
+      return PyExc_OSError;
     default:
       return PyExc_ValueError;
   }

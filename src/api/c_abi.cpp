@@ -1,13 +1,16 @@
 // Implements cornerturn.h with the C++ calls: every exception becomes a status and a sentence.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "api/batch.hpp"
 #include "api/guard.hpp"
+#include "base/files.hpp"
 #include "cornerturn/cornerturn.h"
 #include "cornerturn/error.hpp"
+#include "cornerturn/file.hpp"
 #include "cornerturn/system.hpp"
 #include "cornerturn/transpose.hpp"
 #include "cornerturn/tune.hpp"
@@ -97,6 +100,11 @@ cornerturn_tune_options read(const cornerturn_tune_options& given) {
   return read(given, "options", "CORNERTURN_TUNE_OPTIONS_INIT");
 }
 
+cornerturn_store read(const cornerturn_store& given) { return read(given, "store", "CORNERTURN_STORE_INIT"); }
+cornerturn_file_options read(const cornerturn_file_options& given) {
+  return read(given, "options", "CORNERTURN_FILE_OPTIONS_INIT");
+}
+
 bool flag(int value, const char* name) {
   if (value == 0 || value == 1) return value == 1;
   throw error(status::invalid_argument, std::string(name) + " is " + std::to_string(value) + ", wanted 0 or 1");
@@ -146,6 +154,28 @@ cornerturn::operands from_c(const cornerturn_operands& at) {
           .scale = given.scale,
           .workspace = {static_cast<std::byte*>(given.workspace), static_cast<std::size_t>(given.workspace_bytes)}};
 }
+
+// The functions of a C program as a store.
+class c_store final : public cornerturn::byte_store {
+ public:
+  explicit c_store(const cornerturn_store& of) : of_(of) {}
+  void read(std::int64_t offset, void* to, std::size_t bytes) override {
+    check(of_.read(of_.context, offset, to, bytes), "read");
+  }
+  void write(std::int64_t offset, const void* from, std::size_t bytes) override {
+    check(of_.write(of_.context, offset, from, bytes), "write");
+  }
+  [[nodiscard]] bool reads() const { return of_.read != nullptr; }
+  [[nodiscard]] bool writes() const { return of_.write != nullptr; }
+
+ private:
+  static void check(int fault, const char* call) {
+    if (fault == 0) return;
+    throw error(status::io_error,
+                std::string("the store's ") + call + " failed: " + cornerturn::base::error_text(fault));
+  }
+  cornerturn_store of_;
+};
 
 void to_c(const cornerturn::problem& what, cornerturn_problem* out) {
   static_cast<void>(read(*out));
@@ -343,6 +373,41 @@ cornerturn_status cornerturn_tune(const cornerturn_problem* problem, const void*
     if (kernel != nullptr) *kernel = "";
     const auto found = cornerturn::tune(from_c(*problem), src, dst, from_c(options), stream);
     if (kernel != nullptr && !found.trials.empty()) *kernel = found.trials[0].kernel;
+  });
+}
+
+cornerturn_status cornerturn_transpose_stored(const cornerturn_store* src, const cornerturn_store* dst, int rank,
+                                              const int64_t* extents, const int* axes, int64_t element_bytes,
+                                              const cornerturn_file_options* options) {
+  return guarded([&] {
+    want(src, "src");
+    want(dst, "dst");
+    if (rank < 0) throw error(status::invalid_argument, "rank is " + std::to_string(rank) + ", wanted 0 or more");
+    if (rank > 0) {
+      want(extents, "extents");
+      want(axes, "axes");
+    }
+    c_store from(read(*src)), to(read(*dst));
+    if (!from.reads()) throw error(status::invalid_argument, "src.read is null");
+    if (!to.writes()) throw error(status::invalid_argument, "dst.write is null");
+    cornerturn::stored_array what{{extents, extents + rank}, {axes, axes + rank}, element_bytes};
+    cornerturn::file_options how;
+    std::optional<c_store> scratch;
+    if (options != nullptr) {
+      const cornerturn_file_options given = read(*options);
+      how.memory_bytes = given.memory_bytes;
+      how.threads = given.threads;
+      what.src_fortran_order = flag(given.src_fortran_order, "src_fortran_order");
+      what.dst_fortran_order = flag(given.dst_fortran_order, "dst_fortran_order");
+      if (given.scratch != nullptr) {
+        scratch.emplace(read(*given.scratch));
+        if (!scratch->reads() || !scratch->writes()) {
+          throw error(status::invalid_argument, "scratch.read or scratch.write is null");
+        }
+        how.scratch = &*scratch;
+      }
+    }
+    static_cast<void>(cornerturn::transpose_stored(from, to, what, how));
   });
 }
 

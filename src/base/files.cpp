@@ -450,6 +450,17 @@ void new_file::sync_folder() const {
   fail("cannot write its directory to the disk", errno);
 }
 
+descriptor scratch_file(const descriptor& folder) {
+  descriptor made(openat(folder.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (made) return made;
+  // Not all file systems have O_TMPFILE.
+  std::string name = self_path(folder.get()) + "/.cornerturn-scratch-XXXXXX";
+  made = descriptor(mkostemp(name.data(), O_CLOEXEC));
+  if (!made) fail("cannot make a scratch file", errno);
+  unlink(name.c_str());
+  return made;
+}
+
 void write_all(int descriptor, std::string_view bytes, std::int64_t offset) {
   while (!bytes.empty()) {
     const ssize_t done = again([&] { return pwrite(descriptor, bytes.data(), bytes.size(), offset); });

@@ -120,6 +120,10 @@ class new_file {
   bool is_published_ = false;
 };
 
+// Effect  returns a file without a name in an open folder. It is gone when it is closed
+// Errors  file_error
+[[nodiscard]] descriptor scratch_file(const descriptor& folder);
+
 // Effect  writes all bytes
 // Errors  file_error
 void write_all(int descriptor, std::string_view bytes, std::int64_t offset);

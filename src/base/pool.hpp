@@ -1,4 +1,4 @@
-// The library's own threads. Nothing else in it starts a thread.
+// The library's own threads. Nothing else in it starts a thread, but file/engine.cpp, whose threads wait for a disk.
 #pragma once
 
 namespace cornerturn::base {

@@ -24,6 +24,8 @@ const char* name(status code) noexcept {
       return "internal";
     case status::device_error:
       return "device_error";
+    case status::io_error:
+      return "io_error";
   }
   return "unknown";
 }

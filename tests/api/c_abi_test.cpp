@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -515,11 +516,61 @@ TEST(c_abi, types_have_the_numbers_of_cpp) {
   static_assert(static_cast<int>(cornerturn::second_array::destination) == CORNERTURN_SECOND_DESTINATION);
 }
 
+// A store of a C program: an array in memory.
+struct c_array {
+  std::vector<unsigned char> bytes;
+  int fault = 0;
+};
+
+int read_c_array(void* context, std::int64_t offset, void* to, std::size_t bytes) {
+  const c_array& from = *static_cast<c_array*>(context);
+  std::memcpy(to, from.bytes.data() + offset, bytes);
+  return from.fault;
+}
+
+int write_c_array(void* context, std::int64_t offset, const void* from, std::size_t bytes) {
+  c_array& to = *static_cast<c_array*>(context);
+  std::memcpy(to.bytes.data() + offset, from, bytes);
+  return to.fault;
+}
+
+TEST(c_abi, transpose_stored) {
+  c_array src, dst;
+  src.bytes.resize(300 * 200 * 2);
+  dst.bytes.resize(src.bytes.size());
+  for (std::size_t k = 0; k < src.bytes.size(); ++k) src.bytes[k] = static_cast<unsigned char>(k * 7 >> 3);
+  cornerturn_store from = CORNERTURN_STORE_INIT, to = CORNERTURN_STORE_INIT;
+  from.context = &src;
+  from.read = read_c_array;
+  to.context = &dst;
+  to.write = write_c_array;
+  const std::int64_t extents[] = {300, 200};
+  const int axes[] = {1, 0};
+  cornerturn_file_options options = CORNERTURN_FILE_OPTIONS_INIT;
+  options.memory_bytes = 64 << 10;
+  options.threads = 1;
+  ASSERT_EQ(cornerturn_transpose_stored(&from, &to, 2, extents, axes, 2, &options), CORNERTURN_OK)
+      << cornerturn_last_error();
+  for (std::size_t i = 0; i < 300; ++i) {
+    for (std::size_t j = 0; j < 200; ++j) {
+      ASSERT_EQ(std::memcmp(&dst.bytes[(j * 300 + i) * 2], &src.bytes[(i * 200 + j) * 2], 2), 0) << i << ' ' << j;
+    }
+  }
+  dst.fault = ENOSPC;
+  EXPECT_EQ(cornerturn_transpose_stored(&from, &to, 2, extents, axes, 2, nullptr), CORNERTURN_IO_ERROR);
+  EXPECT_STREQ(cornerturn_last_error(), "the store's write failed: No space left on device");
+  to.write = nullptr;
+  EXPECT_EQ(cornerturn_transpose_stored(&from, &to, 2, extents, axes, 2, nullptr), CORNERTURN_INVALID_ARGUMENT);
+  EXPECT_STREQ(cornerturn_last_error(), "dst.write is null");
+}
+
 TEST(c_abi, names) {
   EXPECT_STREQ(cornerturn_status_name(CORNERTURN_OK), "ok");
   EXPECT_STREQ(cornerturn_status_name(CORNERTURN_OVERLAP), "overlap");
   EXPECT_STREQ(cornerturn_status_name(CORNERTURN_DEVICE_ERROR), "device_error");
+  EXPECT_STREQ(cornerturn_status_name(CORNERTURN_IO_ERROR), "io_error");
   static_assert(static_cast<int>(cornerturn::status::device_error) == CORNERTURN_DEVICE_ERROR);
+  static_assert(static_cast<int>(cornerturn::status::io_error) == CORNERTURN_IO_ERROR);
   EXPECT_STREQ(cornerturn_version(), CORNERTURN_VERSION_STRING);
 }
 

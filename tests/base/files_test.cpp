@@ -276,6 +276,20 @@ TEST_P(files, a_change_that_fails_leaves_the_old_content) {
             "has more than 3 bytes, wanted at most that");
 }
 
+TEST_P(files, a_scratch_file_has_no_name) {
+  const descriptor folder(open(folder_.c_str(), O_PATH | O_DIRECTORY));
+  {
+    const descriptor made = scratch_file(folder);
+    write_all(made.get(), "text", 3);
+    EXPECT_EQ(entries(), 0);
+    struct stat about {};
+    ASSERT_EQ(fstat(made.get(), &about), 0);
+    EXPECT_EQ(about.st_size, 7);
+  }
+  const descriptor none(open("/proc/self", O_PATH | O_DIRECTORY));
+  EXPECT_THROW(static_cast<void>(scratch_file(none)), file_error);
+}
+
 INSTANTIATE_TEST_SUITE_P(with_and_without_a_name, files, testing::Bool(),
                          [](const auto& about) { return about.param ? "anonymous" : "named"; });
 

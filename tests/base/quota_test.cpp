@@ -87,5 +87,36 @@ TEST_F(quota, files_with_other_texts_are_no_quota) {
   }
 }
 
+TEST_F(quota, available_memory_is_that_of_the_machine_without_a_limit) {
+  EXPECT_EQ(available_memory(root_), std::int64_t{1} << 62);
+  write("/proc/meminfo", "MemTotal:       24000000 kB\nMemFree:  1000 kB\nMemAvailable:   16000000 kB\n");
+  EXPECT_EQ(available_memory(root_), 16000000LL * 1024);
+  is_in_groups("0::/a\n");
+  write("/sys/fs/cgroup/a/memory.max", "max\n");
+  EXPECT_EQ(available_memory(root_), 16000000LL * 1024);
+}
+
+TEST_F(quota, available_memory_is_the_rest_of_the_smallest_limit) {
+  write("/proc/meminfo", "MemAvailable:   16000000 kB\n");
+  is_in_groups("0::/a/b\n");
+  write("/sys/fs/cgroup/a/memory.max", "1000000\n");
+  write("/sys/fs/cgroup/a/memory.current", "700000\n");
+  EXPECT_EQ(available_memory(root_), 300000);
+  write("/sys/fs/cgroup/a/memory.stat", "anon 5\ninactive_file 600000\nactive_file 9\n");
+  EXPECT_EQ(available_memory(root_), 900000) << "pages of files are taken back";
+  write("/sys/fs/cgroup/a/b/memory.max", "2000\n");
+  write("/sys/fs/cgroup/a/b/memory.current", "3000\n");
+  EXPECT_EQ(available_memory(root_), 0);
+}
+
+TEST_F(quota, available_memory_in_version_1) {
+  write("/proc/meminfo", "MemAvailable:   16000000 kB\n");
+  is_in_groups("4:cpu,cpuacct:/a\n5:memory:/a\n");
+  write("/sys/fs/cgroup/memory/a/memory.limit_in_bytes", "5000000\n");
+  write("/sys/fs/cgroup/memory/a/memory.usage_in_bytes", "4000000\n");
+  write("/sys/fs/cgroup/memory/a/memory.stat", "inactive_file 1\ntotal_inactive_file 3000000\n");
+  EXPECT_EQ(available_memory(root_), 4000000);
+}
+
 }  // namespace
 }  // namespace cornerturn::base

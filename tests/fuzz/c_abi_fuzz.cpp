@@ -55,7 +55,7 @@ class input {
 
 void check(cornerturn_status code) {
   const std::string sentence = cornerturn_last_error();
-  if (code < CORNERTURN_OK || code > CORNERTURN_DEVICE_ERROR || code == CORNERTURN_INTERNAL) std::abort();
+  if (code < CORNERTURN_OK || code > CORNERTURN_IO_ERROR || code == CORNERTURN_INTERNAL) std::abort();
   if ((code == CORNERTURN_OK) != sentence.empty()) std::abort();
   if (cornerturn::base::printable(sentence) != sentence || sentence.find("std::") != std::string::npos) std::abort();
 }
