@@ -40,6 +40,25 @@ void add_transpose(CLI::App& app, command_line& chosen) {
   add_threads(command, options->threads);
   add_device(command, options->device, files_devices,
              "Device that transposes the data. This version transposes files on the CPU only. Default: auto");
+  add_size(
+      command, "--memory",
+      "The most memory that the command may use: 512MiB, 2GiB. Default: half of the available memory. An input that "
+      "does not fit is transposed in boxes",
+      options->memory, std::int64_t{1} << 20, std::int64_t{1} << 60);
+  add_choice(command, "--order", "The order of the output in its file. Default: C", {"C", "F"}, options->order);
+  CLI::Option* shape = add_shape(command, "--shape",
+                                 "The shape of an input without a header, in C order. OUT gets a header if "
+                                 "its name ends with .npy",
+                                 options->raw_shape);
+  CLI::Option* dtype = add_text(command, "--dtype", "DTYPE", "The dtype of an input without a header: float32, u1, >i2",
+                                options->raw_dtype);
+  shape->needs(dtype);
+  dtype->needs(shape);
+  add_size(command, "--offset", "Bytes of an input without a header before its data. Default: 0", options->raw_offset,
+           0, std::int64_t{1} << 60)
+      ->needs(shape);
+  add_flag(command, "--dry-run", "Print the passes, the boxes, the bytes and the predicted time, and write nothing",
+           options->dry_run);
   add_flag(command, "--verify",
            "Read the output back and compare every element with the input. A mismatch leaves no output",
            options->verify);
@@ -51,8 +70,9 @@ void add_transpose(CLI::App& app, command_line& chosen) {
   add_json(command, options->json);
   add_flag(command, "--quiet", "Print nothing but errors", options->quiet);
   command.footer(
-      "The output is in C order; a Fortran-order input is read with its strides. --metadata-only works if all axes are "
-      "reversed, or if only axes of extent 1 change position.");
+      "A Fortran-order input is read with its strides. --metadata-only works if all axes are reversed, or if only axes "
+      "of "
+      "extent 1 change position.");
   command.callback([options, &chosen] { chosen.action = [options] { return run_transpose(*options); }; });
 }
 

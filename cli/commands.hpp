@@ -20,6 +20,12 @@ struct transpose_options {
   std::optional<std::vector<int>> axes;  // none: full reversal
   int threads = 0;                       // 0: all
   device_choice device;
+  std::int64_t memory = 0;              // bytes; 0: half of the available memory
+  std::string order = "C";              // of the output
+  std::vector<std::int64_t> raw_shape;  // of an input without a header; empty: an .npy file
+  std::string raw_dtype;                // empty: an .npy file
+  std::int64_t raw_offset = 0;          // of the data in the input
+  bool dry_run = false;
   bool verify = false;
   bool metadata_only = false;
   bool force = false;

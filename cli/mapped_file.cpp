@@ -80,40 +80,48 @@ void read_stream(int from, int to, const std::string& path) {
 mapped_file::mapped_file(const std::string& path) {
   if (path.empty()) throw failure("\"\": is not the name of a file");
   const int inherited = descriptor_named(path, STDIN_FILENO);
-  const base::descriptor file =
+  base::descriptor file =
       inherited >= 0 ? base::descriptor(fcntl(inherited, F_DUPFD_CLOEXEC, 3)) : base::open_any(path, O_RDONLY);
   if (!file) throw failure(fmt::format("{}: cannot open for reading: {}", path, error_text(errno)));
   struct stat about {};
   if (fstat(file.get(), &about) != 0) throw failure(fmt::format("{}: cannot stat: {}", path, error_text(errno)));
-  if (!is_stream(about.st_mode)) {
-    map(file.get(), path, inherited >= 0 ? lseek(file.get(), 0, SEEK_CUR) : 0);
-    return;
+  is_stream_ = cli::is_stream(about.st_mode);
+  if (is_stream_) {
+    file_ = base::descriptor(file_in_memory(path));
+    read_stream(file.get(), file_.get(), path);
+    map(file_.get(), path);
+  } else {
+    file_ = std::move(file);
+    map(file_.get(), path, inherited >= 0 ? lseek(file_.get(), 0, SEEK_CUR) : 0);
   }
-  const base::descriptor memory(file_in_memory(path));
-  read_stream(file.get(), memory.get(), path);
-  map(memory.get(), path);
 }
 
 mapped_file::mapped_file(int descriptor, const std::string& path) { map(descriptor, path); }
 
 void mapped_file::map(int descriptor, const std::string& path, std::int64_t begin) {
-  struct stat about {};
-  if (fstat(descriptor, &about) != 0) throw failure(fmt::format("{}: cannot stat: {}", path, error_text(errno)));
-  if (!S_ISREG(about.st_mode)) {
-    throw failure(fmt::format("{}: is {}, wanted an .npy file or a pipe", path, kind_of(about.st_mode)));
+  if (fstat(descriptor, &about_) != 0) throw failure(fmt::format("{}: cannot stat: {}", path, error_text(errno)));
+  if (!S_ISREG(about_.st_mode)) {
+    throw failure(fmt::format("{}: is {}, wanted an .npy file or a pipe", path, kind_of(about_.st_mode)));
   }
-  device_ = about.st_dev;
-  inode_ = about.st_ino;
-  size_ = static_cast<std::size_t>(about.st_size);
+  size_ = static_cast<std::size_t>(about_.st_size);
   begin_ = std::min(static_cast<std::size_t>(std::max<std::int64_t>(begin, 0)), size_);
   if (size_ == 0) return;
   void* const at = mmap(nullptr, size_, PROT_READ, MAP_SHARED, descriptor, 0);
   if (at == MAP_FAILED)
-    throw failure(fmt::format("{}: cannot map its {}: {}", path, bytes_text(about.st_size), error_text(errno)));
+    throw failure(fmt::format("{}: cannot map its {}: {}", path, bytes_text(about_.st_size), error_text(errno)));
   data_ = static_cast<const std::byte*>(at);
-  // A transpose accesses every page of the file early, so the whole file is prefetched. For a 512 MiB file in page
-  // cache neither this nor MAP_POPULATE changed the time (populating: 35 ms, faults at first access: 35 ms).
-  madvise(at, size_, MADV_WILLNEED);
+}
+
+// A transpose in memory accesses every page of the file early. For a 512 MiB file in page cache neither this nor MAP_POPULATE
+// changed the time (populating: 35 ms, faults at first access: 35 ms).
+void mapped_file::prefetch() const noexcept {
+  if (data_ != nullptr) madvise(const_cast<std::byte*>(data_), size_, MADV_WILLNEED);
+}
+
+bool mapped_file::has_changed() const noexcept {
+  struct stat now {};
+  return fstat(file_.get(), &now) != 0 || now.st_size != about_.st_size ||
+         now.st_mtim.tv_sec != about_.st_mtim.tv_sec || now.st_mtim.tv_nsec != about_.st_mtim.tv_nsec;
 }
 
 mapped_file::~mapped_file() {

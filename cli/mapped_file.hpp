@@ -1,12 +1,15 @@
 // A file or a stream as read-only bytes of memory.
 #pragma once
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+
+#include "base/files.hpp"
 
 namespace cornerturn::cli {
 
@@ -26,8 +29,15 @@ class mapped_file {
 
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {data_ + begin_, size_ - begin_}; }
   [[nodiscard]] std::int64_t size() const noexcept { return static_cast<std::int64_t>(size_ - begin_); }
+  // Effect  starts to read the whole file into the page cache
+  void prefetch() const noexcept;
+  [[nodiscard]] int descriptor() const noexcept { return file_.get(); }
+  [[nodiscard]] std::int64_t begin() const noexcept { return static_cast<std::int64_t>(begin_); }
+  [[nodiscard]] bool is_stream() const noexcept { return is_stream_; }
+  // True if the size or the time of the file has changed since the constructor
+  [[nodiscard]] bool has_changed() const noexcept;
   [[nodiscard]] bool is_same_file(dev_t device, ino_t inode) const noexcept {
-    return device == device_ && inode == inode_;
+    return device == about_.st_dev && inode == about_.st_ino;
   }
 
  private:
@@ -36,8 +46,9 @@ class mapped_file {
   const std::byte* data_ = nullptr;
   std::size_t size_ = 0;   // of the file
   std::size_t begin_ = 0;  // of bytes(): a shell may have read a part of stdin
-  dev_t device_ = 0;
-  ino_t inode_ = 0;
+  struct stat about_ {};
+  base::descriptor file_;
+  bool is_stream_ = false;
 };
 
 // Effect  installs a handler of SIGBUS: if a mapped file shrinks, the process prints a sentence and exits with code 1.

@@ -44,6 +44,10 @@ class output_file {
   // Errors  failure, also if a file appeared under this name meanwhile that the constructor would refuse
   void publish();
 
+  // Effect  returns a file without a name in the folder of the output, with `bytes` of disk space. It is gone when it is closed
+  // Errors  failure: the file system has fewer bytes free, beside the output
+  [[nodiscard]] base::descriptor scratch(std::int64_t bytes) const;
+
   [[nodiscard]] int descriptor() const noexcept { return file_ ? file_->get() : memory_.get(); }
   [[nodiscard]] bool is_stdout() const noexcept { return is_stdout_; }
 
@@ -52,7 +56,7 @@ class output_file {
 
  private:
   void open_stream(const struct stat& about, int inherited);
-  void reserve(std::int64_t bytes) const;
+  void reserve(int descriptor, std::int64_t bytes) const;
   void send() const;
   [[noreturn]] void fail(const char* what, int error_number) const;
 

@@ -43,11 +43,13 @@ std::string progress_text(const std::string& label, std::int64_t done_bytes, std
       total_bytes > 0 ? std::clamp(static_cast<double>(done_bytes) / static_cast<double>(total_bytes), 0.0, 1.0) : 1.0;
   const std::string percent = fmt::format("{:3.0f}%", share * 100);
   std::string left;
+  std::string rate;
   if (share >= 0.01 && share < 1) left = fmt::format("{} left", time_left(seconds * (1 - share) / share));
+  if (seconds > 0) rate = fmt::format(", {:.2f} GB/s", static_cast<double>(done_bytes) / seconds * 1e-9);
   const std::string sizes = fmt::format("  {} of {}", bytes_text(done_bytes), bytes_text(total_bytes));
   std::string text = fmt::format("{:<9} {}", label, percent);
   for (const std::string& more :
-       {left.empty() ? sizes : fmt::format("{}, {}", sizes, left), fmt::format("  {}", left)}) {
+       {left.empty() ? sizes : fmt::format("{}{}, {}", sizes, rate, left), fmt::format("  {}", left)}) {
     if (text.size() + more.size() > static_cast<std::size_t>(columns)) continue;
     const int room = std::min(bar_cells, columns - static_cast<int>(text.size() + more.size()) - 1);
     if (room >= least_cells) {

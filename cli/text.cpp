@@ -133,7 +133,8 @@ std::string elements_text(std::int64_t element_bytes) { return "elements of " + 
 std::string count_text(std::int64_t count, const char* one) {
   const std::string_view word = one;
   if (count == 1) return fmt::format("1 {}", word);
-  return word == "axis" ? fmt::format("{} axes", count) : fmt::format("{} {}s", count, word);
+  if (word == "axis") return fmt::format("{} axes", count);
+  return fmt::format("{} {}{}", count, word, word.ends_with('x') || word.ends_with('s') ? "es" : "s");
 }
 
 std::string bytes_text(std::int64_t bytes) {

@@ -1,17 +1,18 @@
-// `cornerturn transpose`: 1. read the header  2. make the header of the output  3. write a file without a name
-// 4. verify it  5. publish it under its name  6. print a summary.
+// `cornerturn transpose`: 1. read the header  2. make the header of the output  3. plan the boxes  4. write a file without a name
+// 5. verify it  6. publish it under its name  7. print a summary.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "boxes.hpp"
 #include "commands.hpp"
-#include "file_move.hpp"
+#include "cornerturn/error.hpp"
 #include "mapped_file.hpp"
 #include "npy.hpp"
 #include "output_file.hpp"
@@ -19,6 +20,7 @@
 #include "progress.hpp"
 #include "streams.hpp"
 #include "text.hpp"
+#include "transfer.hpp"
 #include "verify.hpp"
 #include "workers.hpp"
 
@@ -29,8 +31,9 @@ struct outcome {
   npy_header in;
   npy_header out;
   std::vector<int> axes;
-  move_report moved;
-  double seconds = 0;  // from opening the input to the last byte written
+  file_report moved;
+  bool in_memory = false;  // the input is mapped and fits
+  double seconds = 0;      // from opening the input to the last byte written
   double verify_seconds = 0;
   double sync_seconds = 0;
 };
@@ -39,12 +42,64 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+// An input or an output that is mapped whole needs some memory for the boxes, too.
+constexpr std::int64_t boxes_beside_a_map = 64 << 20;
+
 npy_header read_header(const mapped_file& file, const std::string& path) {
   try {
     return parse_npy_header(file.bytes(), file.size());
   } catch (const npy_error& fault) {
     throw failure(fmt::format("{}: {}", path, fault.what()));
   }
+}
+
+// The header of an input without one: the names of numpy's numbers, or a dtype text such as <f4.
+npy_header raw_header(const mapped_file& file, const transpose_options& options) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 14> names{{{"bool", "|b1"},
+                                                                                        {"int8", "|i1"},
+                                                                                        {"uint8", "|u1"},
+                                                                                        {"int16", "<i2"},
+                                                                                        {"uint16", "<u2"},
+                                                                                        {"int32", "<i4"},
+                                                                                        {"uint32", "<u4"},
+                                                                                        {"int64", "<i8"},
+                                                                                        {"uint64", "<u8"},
+                                                                                        {"float16", "<f2"},
+                                                                                        {"float32", "<f4"},
+                                                                                        {"float64", "<f8"},
+                                                                                        {"complex64", "<c8"},
+                                                                                        {"complex128", "<c16"}}};
+  std::string descr = options.raw_dtype;
+  for (const auto& [name, code] : names) {
+    if (name == descr) descr = code;
+  }
+  if (descr.size() > 1 && std::isalpha(static_cast<unsigned char>(descr[0])) != 0) {
+    descr.insert(0, descr.substr(1) == "1" ? "|" : "<");  // u1, f4
+  }
+  npy_header header;
+  header.descr = fmt::format("'{}'", descr);
+  try {
+    header.itemsize = npy_itemsize(header.descr);
+  } catch (const npy_error& fault) {
+    throw failure(fmt::format("--dtype is \"{}\", wanted a name such as float32, or a text such as <f4: {}",
+                              options.raw_dtype, fault.what()),
+                  exit_usage);
+  }
+  header.shape = options.raw_shape;
+  header.data_offset = options.raw_offset;
+  header.data_bytes = header.itemsize;
+  std::int64_t end = 0;
+  bool fits = true;
+  for (const std::int64_t extent : header.shape) {
+    fits = fits && !__builtin_mul_overflow(header.data_bytes, extent, &header.data_bytes);
+  }
+  fits = fits && !__builtin_add_overflow(header.data_bytes, header.data_offset, &end);
+  if (!fits || end > file.size()) {
+    throw failure(fmt::format("{}: has {}, but --offset {} and --shape {} of {} end {}", options.input,
+                              bytes_text(file.size()), options.raw_offset, shape_text(header.shape), options.raw_dtype,
+                              fits ? "at byte " + std::to_string(end) : "behind 2^63 bytes"));
+  }
+  return header;
 }
 
 // Returns the order for unchanged data bytes. Axes with extents above 1 must stay in order or be reversed.
@@ -63,26 +118,96 @@ bool order_of_same_bytes(const npy_header& in, std::span<const int> axes, const 
                   path, axes_text(axes), tuple_text(in.shape)));
 }
 
+[[noreturn]] void refuse_difference(const std::string& path, const std::vector<std::int64_t>& index) {
+  throw failure(fmt::format("{}: verification failed: the element at {} differs from the input; the output was removed",
+                            path, tuple_text(index)));
+}
+
+// A transpose of the files: data bytes from `src` to `dst`, with the order and the axes of the two headers.
+stored_array array_of(const outcome& result, const transpose_options& options) {
+  if (options.metadata_only || result.in.data_bytes == 0) return {{result.in.data_bytes}, {0}, 1};
+  stored_array what{result.in.shape, result.axes, result.in.itemsize};
+  what.src_fortran_order = result.in.fortran_order;
+  what.dst_fortran_order = result.out.fortran_order;
+  return what;
+}
+
+// Both files fit in memory: every element is compared, without the library's kernels. Else the input is transposed again, box by
+// box, and compared with the output.
 void verify_output(const mapped_file& input, const output_file& file, outcome& result, const transpose_options& options,
-                   int threads) {
+                   const memory_limit& memory, const file_options& how) {
   const auto start = std::chrono::steady_clock::now();
   const mapped_file written(file.descriptor(), options.output);
-  const npy_header out = read_header(written, options.output);
-  if (out.shape != result.out.shape || out.descr != result.in.descr) {
-    throw failure(fmt::format("{}: verification failed: the header is {} {}, wanted {} {}; the output was removed",
-                              options.output, tuple_text(out.shape), out.descr, tuple_text(result.out.shape),
-                              result.in.descr));
-  }
   progress_bar bar("verifying", result.in.data_bytes, !options.json && !options.quiet);
-  const auto difference = find_difference(result.in, input.bytes().data() + result.in.data_offset, out,
-                                          written.bytes().data() + out.data_offset, result.axes, threads,
-                                          [&](std::int64_t done) { bar.show(done); });
-  if (difference) {
-    throw failure(
-        fmt::format("{}: verification failed: the element at {} differs from the input; the output was removed",
-                    options.output, tuple_text(*difference)));
+  const auto show = [&](std::int64_t done) { bar.show(done); };
+  const std::int64_t data_offset = result.out.data_offset;
+  if (data_offset > 0) {
+    const npy_header out = read_header(written, options.output);
+    if (out.shape != result.out.shape || out.descr != result.in.descr) {
+      throw failure(fmt::format("{}: verification failed: the header is {} {}, wanted {} {}; the output was removed",
+                                options.output, tuple_text(out.shape), out.descr, tuple_text(result.out.shape),
+                                result.in.descr));
+    }
+  }
+  if (result.in_memory && 2 * result.in.data_bytes + boxes_beside_a_map <= memory.bytes) {
+    const auto difference =
+        find_difference(result.in, input.bytes().data() + result.in.data_offset, result.out,
+                        written.bytes().data() + data_offset, result.axes, threads_for(options.threads), show);
+    if (difference) refuse_difference(options.output, *difference);
+  } else {
+    input_store src(input, result.in.data_offset, result.in_memory, options.input);
+    const auto dst = file_store(file.descriptor(), data_offset, options.output);
+    comparing_sink compare(*dst);
+    file_options again = how;
+    again.progress = show;
+    try {
+      static_cast<void>(transpose_stored(src, compare, array_of(result, options), again));
+    } catch (const comparing_sink::different& found) {
+      refuse_difference(options.output, index_of(result.out, found.offset / result.in.itemsize));
+    }
   }
   result.verify_seconds = seconds_since(start);
+}
+
+// A file without a name beside the output, for the tiles of two passes.
+std::unique_ptr<byte_store> scratch_for(const output_file& output, const file_plan& plan, base::descriptor& file) {
+  if (plan.scratch_bytes == 0) return nullptr;
+  file = output.scratch(plan.scratch_bytes);
+  return file_store(file.get(), 0, "the scratch file");
+}
+
+void print_plan(const transpose_options& options, const outcome& result, const memory_limit& memory,
+                const file_plan& plan) {
+  if (options.json) {
+    nlohmann::ordered_json report = {{"input", options.input},        {"output", options.output},
+                                     {"bytes", result.in.data_bytes}, {"memory", memory.bytes},
+                                     {"in_memory", result.in_memory}, {"scratch_bytes", plan.scratch_bytes},
+                                     {"seconds", plan.seconds},       {"passes", nlohmann::ordered_json::array()}};
+    for (const file_pass& one : plan.passes) {
+      report["passes"].push_back({{"extents", one.extents},
+                                  {"axes", one.axes},
+                                  {"element_bytes", one.element_bytes},
+                                  {"box", one.box},
+                                  {"boxes", one.boxes},
+                                  {"box_bytes", one.box_bytes},
+                                  {"read_run_bytes", one.read_run_bytes},
+                                  {"write_run_bytes", one.write_run_bytes},
+                                  {"bytes", one.bytes},
+                                  {"seconds", one.seconds}});
+    }
+    print_safe("{}\n", report.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
+    return;
+  }
+  print_safe("{} {} -> {} {}, {}, {}\n", options.input, shape_text(result.in.shape), options.output,
+             shape_text(result.out.shape), npy_dtype_name(result.in), bytes_text(result.in.data_bytes));
+  if (result.in_memory) {
+    print_safe("{} of memory: the input fits and is mapped; it is read once and written once\n",
+               bytes_text(memory.bytes));
+  } else {
+    print_safe("{} of memory, {} of it in buffers\n{}", bytes_text(memory.bytes), bytes_text(plan.memory_bytes),
+               plan_text(plan));
+  }
+  print_safe("predicted: {}; nothing was written\n", seconds_text(plan.seconds));
 }
 
 void print_json(const transpose_options& options, const outcome& result, double rate) {
@@ -134,13 +259,12 @@ int run_transpose(const transpose_options& options) {
                   exit_no_device);
   }
   const auto start = std::chrono::steady_clock::now();
-  const int threads = threads_for(options.threads);
 
   // 1
   const mapped_file input(options.input);
   report_vanished_pages(options.input);
   outcome result;
-  result.in = read_header(input, options.input);
+  result.in = options.raw_dtype.empty() ? read_header(input, options.input) : raw_header(input, options);
   const int rank = static_cast<int>(result.in.shape.size());
   result.axes = resolve_axes(options.axes, rank, options.input);
 
@@ -158,46 +282,64 @@ int run_transpose(const transpose_options& options) {
   for (std::size_t k = 0; k < result.out.shape.size(); ++k) {
     result.out.shape[k] = result.in.shape[static_cast<std::size_t>(result.axes[k])];
   }
-  result.out.fortran_order = options.metadata_only && order_of_same_bytes(result.in, result.axes, options.input);
-  const std::string header = npy_header_bytes(result.out);
-  const auto data_offset = static_cast<std::int64_t>(header.size());
-  const std::byte* const data = input.bytes().data() + result.in.data_offset;
-  const bool moves = !options.metadata_only && result.in.data_bytes > 0;
-  problem what;
-  if (moves) {
-    try {
-      what = file_problem(result.in.shape, result.in.fortran_order, result.axes, result.in.itemsize);
-    } catch (const failure& fault) {
-      throw failure(fmt::format("{}: {}", options.input, fault.what()));
-    }
-  }
+  result.out.fortran_order =
+      options.metadata_only ? order_of_same_bytes(result.in, result.axes, options.input) : options.order == "F";
+  const bool has_header = options.raw_dtype.empty() || options.output.ends_with(".npy");
+  const std::string header = has_header ? npy_header_bytes(result.out) : "";
+  result.out.data_offset = static_cast<std::int64_t>(header.size());
 
   // 3
-  output_file output(options.output, data_offset + result.in.data_bytes,
+  const memory_limit memory = memory_limit_of(options.memory);
+  result.in_memory = input.is_stream() || result.in.data_bytes + boxes_beside_a_map <= memory.bytes;
+  const stored_array what = array_of(result, options);
+  file_options how{.memory_bytes = memory.buffers, .threads = options.threads};
+  file_plan plan;
+  try {
+    plan = plan_stored(what, how);
+  } catch (const error& fault) {
+    throw failure(fmt::format("{}: {}", options.input, fault.what()));
+  }
+  if (options.dry_run) {
+    print_plan(options, result, memory, plan);
+    return exit_ok;
+  }
+
+  // 4
+  output_file output(options.output, result.out.data_offset + result.in.data_bytes,
                      {.force = options.force, .sync = !options.no_sync});
   if (output.is_stdout() && options.json) {
     throw failure("--json and OUT both write to stdout, wanted another OUT", exit_usage);
   }
   output.write_at(header, 0);
+  base::descriptor scratch_file;
+  const auto scratch = result.in_memory ? nullptr : scratch_for(output, plan, scratch_file);
+  how.scratch = scratch.get();
   {
-    progress_bar bar("writing", result.in.data_bytes, !options.json && !options.quiet);
-    const auto show = [&bar](std::int64_t done) { bar.show(done); };
-    if (moves) {
-      result.moved = move_to_file(what, data, output, data_offset, threads, show);
-    } else {
-      copy_to_file(data, result.in.data_bytes, output, data_offset, show);
-      result.moved.threads = 1;
+    if (scratch != nullptr && !options.quiet) {
+      print_safe(stderr,
+                 "cornerturn: {} is little for this array, so it is written twice: first to a scratch file of {}\n",
+                 bytes_text(memory.bytes), bytes_text(plan.scratch_bytes));
     }
+    if (result.in_memory) input.prefetch();
+    progress_bar bar("writing", result.in.data_bytes, !options.json && !options.quiet);
+    how.progress = [&bar](std::int64_t done) { bar.show(done); };
+    input_store src(input, result.in.data_offset, result.in_memory, options.input);
+    output_store dst(output, result.out.data_offset);
+    result.moved = transpose_stored(src, dst, what, how);
+    if (options.metadata_only) result.moved.kernel.clear();
+  }
+  if (!input.is_stream() && input.has_changed()) {
+    throw failure(fmt::format("{}: the file changed during the transpose; there is no output", options.input));
   }
   result.seconds = seconds_since(start);
 
-  // 4, 5
-  if (options.verify) verify_output(input, output, result, options, threads);
+  // 5, 6
+  if (options.verify) verify_output(input, output, result, options, memory, how);
   const auto written = std::chrono::steady_clock::now();
   output.publish();
   result.sync_seconds = options.no_sync ? 0 : seconds_since(written);
 
-  // 6
+  // 7
   const double rate = 2 * static_cast<double>(result.in.data_bytes) / result.seconds * 1e-9;
   if (options.json) {
     print_json(options, result, rate);

@@ -1,0 +1,71 @@
+// The stores of `cornerturn transpose`, and what it does with them within --memory.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cornerturn/file.hpp"
+#include "mapped_file.hpp"
+#include "npy.hpp"
+#include "output_file.hpp"
+
+namespace cornerturn::cli {
+
+// The array of an input file, in memory if it is mapped.
+class input_store final : public byte_source {
+ public:
+  input_store(const mapped_file& file, std::int64_t begin, bool in_memory, const std::string& path);
+  void read(std::int64_t offset, void* to, std::size_t bytes) override { bytes_->read(offset, to, bytes); }
+  [[nodiscard]] const void* memory() const override { return memory_; }
+
+ private:
+  std::unique_ptr<byte_store> bytes_;
+  const void* memory_;
+};
+
+// The array of an output file, from `begin` on.
+class output_store final : public byte_sink {
+ public:
+  output_store(const output_file& file, std::int64_t begin) : file_(file), begin_(begin) {}
+  void write(std::int64_t offset, const void* from, std::size_t bytes) override {
+    file_.write_at(from, bytes, begin_ + offset);
+  }
+
+ private:
+  const output_file& file_;
+  std::int64_t begin_;
+};
+
+// Compares what is written with the bytes of a store. Holds 256 KiB for each thread.
+class comparing_sink final : public byte_sink {
+ public:
+  explicit comparing_sink(byte_source& with) : with_(with) {}
+  // Errors  different: the first byte that differs
+  void write(std::int64_t offset, const void* from, std::size_t bytes) override;
+  struct different {
+    std::int64_t offset;
+  };
+
+ private:
+  byte_source& with_;
+};
+
+// How much memory the command takes.
+struct memory_limit {
+  std::int64_t bytes = 0;    // of the whole process
+  std::int64_t buffers = 0;  // the part for buffers: the rest is the program itself
+};
+
+// Effect  returns the limit of --memory, or for 0 half of the memory that is available
+// Errors  failure: too small for the program
+[[nodiscard]] memory_limit memory_limit_of(std::int64_t requested);
+
+// Effect  returns an index of an array in C or Fortran order from its linear index
+[[nodiscard]] std::vector<std::int64_t> index_of(const npy_header& header, std::int64_t element);
+
+// Effect  "9.54 GiB in 1 pass: 40 boxes of ..., predicted 20 s"; a line for each pass
+[[nodiscard]] std::string plan_text(const file_plan& plan);
+
+}  // namespace cornerturn::cli

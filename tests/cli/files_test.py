@@ -1,0 +1,155 @@
+"""Arrays larger than --memory: files_test.py COMMAND [unittest arguments]"""
+import json
+import os
+import random
+import subprocess
+import time
+import unittest
+
+from command_case import COMMAND, Case, npy, split
+
+MIB = 1 << 20
+
+
+class LargeFile(Case):
+    """An array of 96 MiB of uint32, and 40 MiB of memory."""
+    shape = (3001, 97, 86)
+    count = shape[0] * shape[1] * shape[2]
+    memory = 40 * MIB
+
+    @classmethod
+    def setUpClass(cls):
+        cls.data = random.Random(3).randbytes(4 * cls.count)
+
+    def setUp(self):
+        super().setUp()
+        self.write("in.npy", npy("'<u4'", self.shape, self.data))
+
+    def peak(self, *words):
+        """Runs the command, and returns the largest resident memory that the kernel noted."""
+        done = subprocess.Popen([COMMAND, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        most = 0
+        while done.poll() is None:
+            try:
+                with open(f"/proc/{done.pid}/status") as status:
+                    for line in status:
+                        if line.startswith("VmHWM:"):
+                            most = max(most, int(line.split()[1]) * 1024)
+            except OSError:
+                break
+            time.sleep(0.005)
+        out, err = done.communicate()
+        self.assertEqual(done.returncode, 0, err)
+        return most, out.decode(), err.decode()
+
+    def element(self, index, axes, order="C"):
+        """The element of the output at an index, and the one that is wanted."""
+        shape = [self.shape[k] for k in axes]
+        offset, stride = 0, 1
+        for k in reversed(range(3)) if order == "C" else range(3):
+            offset += index[k] * stride
+            stride *= shape[k]
+        with open(self.path("out.npy"), "rb") as file:
+            file.seek(-4 * (self.count - offset), os.SEEK_END)
+            found = file.read(4)
+        at = [0, 0, 0]
+        for k, axis in enumerate(axes):
+            at[axis] = index[k]
+        from_ = 4 * ((at[0] * self.shape[1] + at[1]) * self.shape[2] + at[2])
+        return found, self.data[from_:from_ + 4]
+
+    def check_elements(self, axes, order="C"):
+        chosen = random.Random(1)
+        shape = [self.shape[k] for k in axes]
+        for index in [[0, 0, 0], [extent - 1 for extent in shape]] + [[chosen.randrange(extent) for extent in shape]
+                                                                     for _ in range(500)]:
+            found, wanted = self.element(index, axes, order)
+            self.assertEqual(found, wanted, index)
+
+    def test_resident_memory_stays_below_the_limit(self):
+        for axes in [(2, 1, 0), (1, 2, 0), (2, 0, 1)]:
+            most, out, err = self.peak("transpose", self.path("in.npy"), self.path("out.npy"), "--axes",
+                                       ",".join(map(str, axes)), "--memory", self.memory, "--verify", "--no-sync")
+            self.assertLessEqual(most, self.memory)
+            self.assertIn("verified", out)
+            self.check_elements(axes)
+
+    def test_fortran_order(self):
+        most, _, _ = self.peak("transpose", self.path("in.npy"), self.path("out.npy"), "--axes", "1,2,0", "--order", "F",
+                               "--memory", self.memory, "--verify", "--no-sync")
+        self.assertLessEqual(most, self.memory)
+        self.check_elements((1, 2, 0), "F")
+
+    def test_metadata_only_stays_below_the_limit(self):
+        most, _, _ = self.peak("transpose", self.path("in.npy"), self.path("out.npy"), "--metadata-only", "--memory",
+                               self.memory, "--no-sync")
+        self.assertLessEqual(most, self.memory)
+        with open(self.path("in.npy"), "rb") as one, open(self.path("out.npy"), "rb") as two:
+            self.assertEqual(split(one.read())[1], split(two.read())[1])
+
+    def test_bytes_in_two_passes(self):
+        # A matrix of bytes: memory is far below (I/O request)^2.
+        source = self.path("in.npy")
+        offset = os.path.getsize(source) - 4 * self.count
+        rows, cols = 4 * self.shape[0], self.shape[1] * self.shape[2]
+        most, out, err = self.peak("transpose", source, self.path("out.raw"), "--shape", f"{rows}x{cols}", "--dtype", "u1",
+                                   "--offset", offset, "--memory", self.memory, "--verify", "--no-sync")
+        self.assertLessEqual(most, self.memory)
+        self.assertIn("written twice", err)
+        self.assertIn("verified", out)
+        self.assertEqual(os.path.getsize(self.path("out.raw")), rows * cols)
+        chosen = random.Random(2)
+        with open(self.path("out.raw"), "rb") as file:
+            for _ in range(500):
+                i, j = chosen.randrange(rows), chosen.randrange(cols)
+                file.seek(j * rows + i)
+                self.assertEqual(file.read(1)[0], self.data[i * cols + j], (i, j))
+        self.assertEqual(sorted(os.listdir(self.folder)), ["in.npy", "out.raw"])
+
+    def test_dry_run(self):
+        done = self.run_command("transpose", self.path("in.npy"), self.path("out.npy"), "--memory", self.memory,
+                                "--dry-run")
+        self.assertIn("pass 1 of ", done.stdout)
+        self.assertIn("predicted: ", done.stdout)
+        plan = json.loads(self.run_command("transpose", self.path("in.npy"), self.path("out.npy"), "--memory",
+                                           self.memory, "--dry-run", "--json").stdout)
+        self.assertEqual(plan["bytes"], 4 * self.count)
+        self.assertFalse(plan["in_memory"])
+        self.assertGreater(plan["passes"][0]["boxes"], 1)
+        self.assertLess(2 * plan["passes"][0]["box_bytes"], self.memory)
+        self.assertTrue(json.loads(self.run_command("transpose", self.path("in.npy"), self.path("out.npy"), "--memory",
+                                                    "4GiB", "--dry-run", "--json").stdout)["in_memory"])
+        self.assertEqual(os.listdir(self.folder), ["in.npy"])
+
+
+class Raw(Case):
+    def test_raw_to_raw_and_to_npy(self):
+        source = self.write("in.raw", b"head" + bytes(range(6)))
+        options = ["--shape", "2x3", "--dtype", "uint8", "--offset", "4"]
+        self.run_command("transpose", source, self.path("out.raw"), *options)
+        self.assertEqual(self.read("out.raw"), bytes([0, 3, 1, 4, 2, 5]))
+        self.run_command("transpose", source, self.path("out.npy"), *options, "--verify")
+        header, data = split(self.read("out.npy"))
+        self.assertEqual(data, bytes([0, 3, 1, 4, 2, 5]))
+        self.assertIn("'|u1'", header)
+        self.assertIn("(3, 2)", header)
+
+    def test_refused(self):
+        source = self.write("in.raw", bytes(24))
+        for options, part, code in [(["--shape", "5x5", "--dtype", "u1"], "at byte 25", 1),
+                                    (["--shape", "2x3", "--dtype", "<f4", "--offset", "1"], "at byte 25", 1),
+                                    (["--shape", "2x3", "--dtype", "x9"], "--dtype", 2),
+                                    (["--shape", "2x3", "--dtype", "O"], "--dtype", 2),
+                                    (["--shape", "2x3"], "--dtype", 2), (["--dtype", "u1"], "--shape", 2)]:
+            done = self.run_command("transpose", source, self.path("out.raw"), *options, code=code)
+            self.assertIn(part, done.stderr)
+        self.assertEqual(os.listdir(self.folder), ["in.raw"])
+
+    def test_too_little_memory(self):
+        source = self.write("in.npy", npy("'<u4'", (2, 3), bytes(24)))
+        done = self.run_command("transpose", source, self.path("out.npy"), "--memory", "1MiB", code=1)
+        self.assertIn("--memory is 1.00 MiB, wanted at least ", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
