@@ -59,6 +59,10 @@ void add_transpose(CLI::App& app, command_line& chosen) {
       ->needs(shape);
   add_flag(command, "--dry-run", "Print the passes, the boxes, the bytes and the predicted time, and write nothing",
            options->dry_run);
+  add_flag(
+      command, "--resume",
+      "Keep OUT.part and a journal of its finished boxes if the run is interrupted. If they are there, go on from them",
+      options->resume);
   add_flag(command, "--verify",
            "Read the output back and compare every element with the input. A mismatch leaves no output",
            options->verify);

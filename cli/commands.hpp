@@ -26,6 +26,7 @@ struct transpose_options {
   std::string raw_dtype;                // empty: an .npy file
   std::int64_t raw_offset = 0;          // of the data in the input
   bool dry_run = false;
+  bool resume = false;
   bool verify = false;
   bool metadata_only = false;
   bool force = false;

@@ -32,6 +32,7 @@ class mapped_file {
   // Effect  starts to read the whole file into the page cache
   void prefetch() const noexcept;
   [[nodiscard]] int descriptor() const noexcept { return file_.get(); }
+  [[nodiscard]] const struct stat& about() const noexcept { return about_; }
   [[nodiscard]] std::int64_t begin() const noexcept { return static_cast<std::int64_t>(begin_); }
   [[nodiscard]] bool is_stream() const noexcept { return is_stream_; }
   // True if the size or the time of the file has changed since the constructor

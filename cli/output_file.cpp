@@ -69,6 +69,7 @@ output_file::output_file(const std::string& path, std::int64_t bytes, const outp
     file_.emplace(path, base::replace_rules{.force = rules.force,
                                             .sync = rules.sync,
                                             .anonymous = rules.anonymous,
+                                            .kept = rules.kept,
                                             .remedy = ", wanted --force to replace it",
                                             .watch = watch});
   } catch (const base::file_error& fault) {
@@ -100,9 +101,11 @@ void output_file::fail(const char* what, int error_number) const {
 
 void output_file::reserve(int descriptor, std::int64_t bytes) const {
   struct statvfs about {};
+  struct stat own {};
+  const std::int64_t had = fstat(descriptor, &own) == 0 ? own.st_blocks * 512 : 0;  // of an earlier run
   if (fstatvfs(descriptor, &about) == 0 && about.f_blocks > 0) {
     std::int64_t room = 0;
-    if (!__builtin_mul_overflow(about.f_bavail, about.f_frsize, &room) && room < bytes) {
+    if (!__builtin_mul_overflow(about.f_bavail, about.f_frsize, &room) && room < bytes - had) {
       throw failure(fmt::format("{}: the file needs {}, but its file system has {} free", path_, bytes_text(bytes),
                                 bytes_text(room)));
     }
@@ -126,6 +129,19 @@ base::descriptor output_file::scratch(std::int64_t bytes) const {
   } catch (const base::file_error& fault) {
     throw failure(fmt::format("{}: {}", path_, fault.what()));
   }
+}
+
+base::descriptor output_file::open_beside(const char* suffix) const {
+  if (!file_) throw failure(fmt::format("{}: is a stream, wanted a file", path_));
+  try {
+    return file_->open_beside(suffix);
+  } catch (const base::file_error& fault) {
+    throw failure(fmt::format("{}: {}", path_, fault.what()));
+  }
+}
+
+void output_file::remove_beside(const char* suffix) const noexcept {
+  if (file_) file_->remove_beside(suffix);
 }
 
 void output_file::write_at(const void* data, std::size_t bytes, std::int64_t offset) const {

@@ -22,6 +22,7 @@ struct output_rules {
   bool force = false;     // replaces a file that this user may not write, or that belongs to another user
   bool sync = true;       // publish() returns after the bytes and the name are on the disk
   bool anonymous = true;  // uses O_TMPFILE if the file system has it
+  const char* kept = "";  // the suffix of a file that an earlier run left, and that this one leaves without publish()
 };
 
 class output_file {
@@ -47,6 +48,11 @@ class output_file {
   // Effect  returns a file without a name in the folder of the output, with `bytes` of disk space. It is gone when it is closed
   // Errors  failure: the file system has fewer bytes free, beside the output
   [[nodiscard]] base::descriptor scratch(std::int64_t bytes) const;
+
+  // Effect  opens or makes a file beside the output, with the name of the output and a suffix
+  // Errors  failure: also for a stream
+  [[nodiscard]] base::descriptor open_beside(const char* suffix) const;
+  void remove_beside(const char* suffix) const noexcept;
 
   [[nodiscard]] int descriptor() const noexcept { return file_ ? file_->get() : memory_.get(); }
   [[nodiscard]] bool is_stdout() const noexcept { return is_stdout_; }

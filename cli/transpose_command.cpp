@@ -10,9 +10,11 @@
 #include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
+#include "journal.hpp"
 #include "mapped_file.hpp"
 #include "npy.hpp"
 #include "output_file.hpp"
@@ -176,6 +178,19 @@ std::unique_ptr<byte_store> scratch_for(const output_file& output, const file_pl
   return file_store(file.get(), 0, "the scratch file");
 }
 
+constexpr const char* part_suffix = ".part";
+constexpr const char* journal_suffix = ".part.journal";
+
+// One line that names this transpose, for its journal. A file that was changed or replaced has another time or number.
+std::string identity_of(const mapped_file& input, const outcome& result, const transpose_options& options) {
+  const struct stat& about = input.about();
+  return base::printable(fmt::format("input {}:{} of {} bytes, changed {}.{:09}; {} {} {} at {}, axes {}, to {} at {}",
+                                     about.st_dev, about.st_ino, about.st_size, about.st_mtim.tv_sec,
+                                     about.st_mtim.tv_nsec, shape_text(result.in.shape), result.in.descr,
+                                     result.in.fortran_order ? "F" : "C", result.in.data_offset, axes_text(result.axes),
+                                     options.metadata_only ? "a header" : options.order, result.out.data_offset));
+}
+
 void print_plan(const transpose_options& options, const outcome& result, const memory_limit& memory,
                 const file_plan& plan) {
   if (options.json) {
@@ -290,7 +305,11 @@ int run_transpose(const transpose_options& options) {
 
   // 3
   const memory_limit memory = memory_limit_of(options.memory);
-  result.in_memory = input.is_stream() || result.in.data_bytes + boxes_beside_a_map <= memory.bytes;
+  if (options.resume && input.is_stream()) {
+    throw failure(fmt::format("{}: is a stream, wanted a file with --resume", options.input));
+  }
+  result.in_memory =
+      !options.resume && (input.is_stream() || result.in.data_bytes + boxes_beside_a_map <= memory.bytes);
   const stored_array what = array_of(result, options);
   file_options how{.memory_bytes = memory.buffers, .threads = options.threads};
   file_plan plan;
@@ -306,11 +325,31 @@ int run_transpose(const transpose_options& options) {
 
   // 4
   output_file output(options.output, result.out.data_offset + result.in.data_bytes,
-                     {.force = options.force, .sync = !options.no_sync});
+                     {.force = options.force, .sync = !options.no_sync, .kept = options.resume ? part_suffix : ""});
   if (output.is_stdout() && options.json) {
     throw failure("--json and OUT both write to stdout, wanted another OUT", exit_usage);
   }
   output.write_at(header, 0);
+  std::optional<journal> finished;
+  std::unique_ptr<byte_store> written_before;
+  const auto forget_part = [&] {
+    if (!options.resume) return;
+    output.remove_beside(part_suffix);
+    output.remove_beside(journal_suffix);
+  };
+  if (options.resume) {
+    const std::string name = options.output + journal_suffix;
+    finished.emplace(output.open_beside(journal_suffix), name,
+                     journal_begin{identity_of(input, result, options), how.memory_bytes, plan.threads});
+    how.memory_bytes = finished->begin().memory_bytes;
+    how.threads = finished->begin().threads;
+    plan = plan_stored(what, how);
+    written_before = file_store(output.descriptor(), result.out.data_offset, options.output);
+    how.is_done = [&](std::int64_t box) { return finished->is_done(box, plan.passes.back(), *written_before); };
+    how.finished = [&](std::int64_t box, std::span<const std::byte> bytes) {
+      finished->add(box, bytes, output.descriptor());
+    };
+  }
   base::descriptor scratch_file;
   const auto scratch = result.in_memory ? nullptr : scratch_for(output, plan, scratch_file);
   how.scratch = scratch.get();
@@ -327,16 +366,28 @@ int run_transpose(const transpose_options& options) {
     output_store dst(output, result.out.data_offset);
     result.moved = transpose_stored(src, dst, what, how);
     if (options.metadata_only) result.moved.kernel.clear();
+    if (finished) finished->flush(output.descriptor());
   }
   if (!input.is_stream() && input.has_changed()) {
+    forget_part();
     throw failure(fmt::format("{}: the file changed during the transpose; there is no output", options.input));
   }
+  how.is_done = nullptr;
+  how.finished = nullptr;
   result.seconds = seconds_since(start);
 
   // 5, 6
-  if (options.verify) verify_output(input, output, result, options, memory, how);
+  if (options.verify) {
+    try {
+      verify_output(input, output, result, options, memory, how);
+    } catch (...) {
+      forget_part();
+      throw;
+    }
+  }
   const auto written = std::chrono::steady_clock::now();
   output.publish();
+  if (options.resume) output.remove_beside(journal_suffix);
   result.sync_seconds = options.no_sync ? 0 : seconds_since(written);
 
   // 7

@@ -303,7 +303,33 @@ void new_file::check_old() {
   throw file_error(std::string("exists and this user may not write it (mode ") + mode + ")" + rules_.remedy);
 }
 
+descriptor new_file::open_beside(const char* suffix, unsigned mode) const {
+  const std::string leaf = beside(at_.leaf, "", suffix);
+  descriptor made(again([&] {
+    return openat(at_.folder.get(), leaf.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+                  mode);
+  }));
+  struct stat about {};
+  if (!made || fstat(made.get(), &about) != 0) fail("cannot open " + leaf, errno);
+  if (!S_ISREG(about.st_mode) || about.st_uid != geteuid() || about.st_nlink != 1) {
+    throw file_error(
+        leaf + " is " +
+        (S_ISREG(about.st_mode) ? "a file of another user or with several names" : kind_of(about.st_mode)) +
+        ", wanted a file of this user");
+  }
+  return made;
+}
+
+void new_file::remove_beside(const char* suffix) const noexcept {
+  unlinkat(at_.folder.get(), beside(at_.leaf, "", suffix).c_str(), 0);
+}
+
 void new_file::make() {
+  if (*rules_.kept != 0) {
+    written_ = open_beside(rules_.kept, at_.file ? 0600 : 0666);
+    temporary_ = beside(at_.leaf, "", rules_.kept);
+    return;
+  }
   // Only this user may read it until it has the rights of the old file.
   const mode_t mode = at_.file ? 0600 : 0666;
   if (rules_.anonymous && access("/proc/self/fd", X_OK) == 0) {  // publish() needs /proc/self/fd
@@ -339,7 +365,7 @@ void new_file::make_name() {
 }
 
 void new_file::forget_name() noexcept {
-  if (temporary_.empty()) return;
+  if (temporary_.empty() || *rules_.kept != 0) return;
   unlinkat(at_.folder.get(), temporary_.c_str(), 0);
   temporary_.clear();
   if (rules_.watch != nullptr) rules_.watch(-1, nullptr);

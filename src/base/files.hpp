@@ -76,9 +76,12 @@ struct place {
 };
 
 struct replace_rules {
-  bool force = false;       // replaces a file that this user may not write, or that belongs to another user
-  bool sync = true;         // publish() returns after the bytes and the name are on the disk
-  bool anonymous = true;    // uses O_TMPFILE if the file system has it
+  bool force = false;     // replaces a file that this user may not write, or that belongs to another user
+  bool sync = true;       // publish() returns after the bytes and the name are on the disk
+  bool anonymous = true;  // uses O_TMPFILE if the file system has it
+  // A file of an unfinished run: the new file is written under its name and this suffix, taken over from an earlier run, and stays
+  // without publish(). "": no such file.
+  const char* kept = "";
   const char* remedy = "";  // ends the sentence of a file that needs `force`
   // Called before a named temporary file exists, and with nullptr after it is gone, for signal handlers.
   void (*watch)(int folder, const char* leaf) = nullptr;
@@ -97,6 +100,11 @@ class new_file {
 
   [[nodiscard]] int get() const noexcept { return written_.get(); }
   [[nodiscard]] const place& old() const noexcept { return at_; }
+
+  // Effect  opens or makes a regular file of this user with the name of this file and a suffix
+  // Errors  file_error
+  [[nodiscard]] descriptor open_beside(const char* suffix, unsigned mode = 0600) const;
+  void remove_beside(const char* suffix) const noexcept;
 
   // Effect  gives the file its name. An old file, also one that appeared meanwhile, is checked again
   // Errors  file_error

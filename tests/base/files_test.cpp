@@ -276,6 +276,28 @@ TEST_P(files, a_change_that_fails_leaves_the_old_content) {
             "has more than 3 bytes, wanted at most that");
 }
 
+TEST_P(files, a_kept_file_goes_on_where_an_earlier_one_ended) {
+  const replace_rules rules{.anonymous = GetParam(), .kept = ".part"};
+  {
+    const new_file first(path("out"), rules);
+    write_all(first.get(), "he", 0);
+    EXPECT_TRUE(first.open_beside(".list"));
+  }
+  EXPECT_EQ(text("out.part"), "he");
+  EXPECT_EQ(entries(), 2);
+  {
+    new_file second(path("out"), rules);
+    write_all(second.get(), "llo", 2);
+    second.publish();
+    second.remove_beside(".list");
+  }
+  EXPECT_EQ(text("out"), "hello");
+  EXPECT_EQ(entries(), 1);
+  fs::create_symlink(path("out"), path("out.part"));
+  EXPECT_THROW(new_file(path("out"), rules), file_error);
+  EXPECT_EQ(text("out"), "hello");
+}
+
 TEST_P(files, a_scratch_file_has_no_name) {
   const descriptor folder(open(folder_.c_str(), O_PATH | O_DIRECTORY));
   {

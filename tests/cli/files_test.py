@@ -106,6 +106,52 @@ class LargeFile(Case):
                 self.assertEqual(file.read(1)[0], self.data[i * cols + j], (i, j))
         self.assertEqual(sorted(os.listdir(self.folder)), ["in.npy", "out.raw"])
 
+    def interrupt(self, *words, after):
+        """Kills a run once its journal has boxes, or `after` seconds later. Returns true if it was killed."""
+        one = subprocess.Popen([COMMAND, *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            one.wait(after)
+            return False
+        except subprocess.TimeoutExpired:
+            one.kill()
+            one.wait()
+            return True
+
+    def test_resume_after_kills_at_random_moments(self):
+        words = ["transpose", self.path("in.npy"), self.path("out.npy"), "--axes", "2,0,1", "--memory", self.memory,
+                 "--resume", "--quiet"]
+        moments = random.Random(5)
+        kills = sum(self.interrupt(*words, after=moments.uniform(0.01, 0.3)) for _ in range(6))
+        if kills == 6:
+            self.assertFalse(os.path.exists(self.path("out.npy")))
+        self.run_command(*words, "--verify", "--force")
+        self.check_elements((2, 0, 1))
+        self.assertEqual(sorted(os.listdir(self.folder)), ["in.npy", "out.npy"])
+
+    def test_resume_checks_what_an_earlier_run_wrote(self):
+        words = ["transpose", self.path("in.npy"), self.path("out.npy"), "--memory", self.memory, "--resume", "--quiet"]
+        self.run_command(*words, "--verify")
+        good = self.read("out.npy")
+        # An earlier run: some boxes are listed, and one of them is damaged.
+        journal = self.path("out.npy.part.journal")
+        listed = 0
+        for attempt in range(1, 30):
+            self.interrupt(*words, after=0.01 * attempt)
+            if os.path.exists(journal):
+                with open(journal) as lines:
+                    listed = max(0, len(lines.readlines()) - 3)
+            if listed:
+                break
+        if not listed:
+            self.skipTest("no run was interrupted after its first box")
+        with open(self.path("out.npy.part"), "r+b") as file:
+            file.seek(5000)
+            file.write(b"damaged!")
+        other = self.run_command(*words, "--axes", "1,0,2", code=1)
+        self.assertIn("is of another transpose", other.stderr)
+        self.run_command(*words)
+        self.assertEqual(self.read("out.npy"), good)
+
     def test_dry_run(self):
         done = self.run_command("transpose", self.path("in.npy"), self.path("out.npy"), "--memory", self.memory,
                                 "--dry-run")
