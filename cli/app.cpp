@@ -217,12 +217,17 @@ void add_system(CLI::App& app, command_line& chosen) {
   list->callback([kernels_json, &chosen] { chosen.action = [kernels_json] { return run_kernels(*kernels_json); }; });
 
   auto options = make_options<roof_options>();
-  CLI::App& roof =
-      *app.add_subcommand("roof", "Measure the fastest plain copy in memory, the upper bound for every transpose");
+  CLI::App& roof = *app.add_subcommand(
+      "roof", "Measure the fastest plain copy in memory or on a disk, the upper bound for every transpose");
   add_size(roof, "--size", "Bytes to copy, one way. Default: 1GiB", options->bytes, 1, std::int64_t{1} << 46);
   add_threads(roof, options->threads);
   add_device(roof, options->device, {"auto", "cpu", "cuda"},
              "The device whose memory is copied. Default: auto, the CPU");
+  add_text(
+      roof, "--disk", "FOLDER",
+      "Measure the disk of this folder with scratch files of --size, and remember its speed for the predictions of "
+      "`cornerturn transpose --dry-run`",
+      options->disk);
   add_json(roof, options->json);
   roof.callback([options, &chosen] { chosen.action = [options] { return run_roof(*options); }; });
 }

@@ -69,6 +69,7 @@ struct tune_request {
 int run_tune(const tune_request& options);
 
 struct roof_options {
+  std::string disk;              // a folder: measure its disk, not the memory; empty: none
   std::int64_t bytes = 1 << 30;  // one way
   int threads = 0;
   device_choice device;

@@ -14,6 +14,7 @@
 #include "cornerturn/system.hpp"
 #include "cornerturn/tune.hpp"
 #include "cornerturn/version.h"
+#include "disk.hpp"
 #include "print.hpp"
 #include "text.hpp"
 #include "workers.hpp"
@@ -189,7 +190,37 @@ int run_kernels(bool json) {
   return exit_ok;
 }
 
+namespace {
+
+int run_disk_roof(const roof_options& options) {
+  const disk_measurement found = measure_disk(options.disk, options.bytes, options.threads);
+  const std::string file = remember_disk(options.disk, found.speed);
+  const double rate = found.speed.read_bytes_per_second * 1e-9;
+  if (options.json) {
+    const nlohmann::ordered_json report = {{"folder", base::printable(options.disk)},
+                                           {"bytes", options.bytes},
+                                           {"copy_seconds", found.copy_seconds},
+                                           {"transpose_seconds", found.transpose_seconds},
+                                           {"run_bytes", found.run_bytes},
+                                           {"gb_s", rate},
+                                           {"request_bytes", found.speed.read_request_bytes},
+                                           {"file", base::printable(file)}};
+    print_safe("{}\n", report.dump(-1, ' ', true));
+    return exit_ok;
+  }
+  print_safe("copy of {} on the disk of {}: {:.2f} GB/s read + written\n", bytes_text(options.bytes), options.disk,
+             rate);
+  print_safe("transpose in runs of {}: {:.2f} of the copy; a request costs as much as {}\n",
+             bytes_text(found.run_bytes), found.copy_seconds / found.transpose_seconds,
+             bytes_text(found.speed.read_request_bytes));
+  if (!file.empty()) print_safe("remembered in {}\n", file);
+  return exit_ok;
+}
+
+}  // namespace
+
 int run_roof(const roof_options& options) {
+  if (!options.disk.empty()) return run_disk_roof(options);
   require_device(options.device);
   const bool on_gpu = options.device.kind == "cuda";
   const int threads = on_gpu ? 0 : threads_for(options.threads);

@@ -29,9 +29,7 @@ class input_store final : public byte_source {
 class output_store final : public byte_sink {
  public:
   output_store(const output_file& file, std::int64_t begin) : file_(file), begin_(begin) {}
-  void write(std::int64_t offset, const void* from, std::size_t bytes) override {
-    file_.write_at(from, bytes, begin_ + offset);
-  }
+  void write(std::int64_t offset, const void* from, std::size_t bytes) override;
 
  private:
   const output_file& file_;

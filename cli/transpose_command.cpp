@@ -14,6 +14,7 @@
 
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
+#include "disk.hpp"
 #include "journal.hpp"
 #include "mapped_file.hpp"
 #include "npy.hpp"
@@ -192,12 +193,12 @@ std::string identity_of(const mapped_file& input, const outcome& result, const t
 }
 
 void print_plan(const transpose_options& options, const outcome& result, const memory_limit& memory,
-                const file_plan& plan) {
+                const file_plan& plan, bool is_measured) {
   if (options.json) {
-    nlohmann::ordered_json report = {{"input", options.input},        {"output", options.output},
-                                     {"bytes", result.in.data_bytes}, {"memory", memory.bytes},
-                                     {"in_memory", result.in_memory}, {"scratch_bytes", plan.scratch_bytes},
-                                     {"seconds", plan.seconds},       {"passes", nlohmann::ordered_json::array()}};
+    nlohmann::ordered_json report = {
+        {"input", options.input},  {"output", options.output},      {"bytes", result.in.data_bytes},
+        {"memory", memory.bytes},  {"in_memory", result.in_memory}, {"scratch_bytes", plan.scratch_bytes},
+        {"seconds", plan.seconds}, {"measured_disk", is_measured},  {"passes", nlohmann::ordered_json::array()}};
     for (const file_pass& one : plan.passes) {
       report["passes"].push_back({{"extents", one.extents},
                                   {"axes", one.axes},
@@ -222,7 +223,8 @@ void print_plan(const transpose_options& options, const outcome& result, const m
     print_safe("{} of memory, {} of it in buffers\n{}", bytes_text(memory.bytes), bytes_text(plan.memory_bytes),
                plan_text(plan));
   }
-  print_safe("predicted: {}; nothing was written\n", seconds_text(plan.seconds));
+  print_safe("predicted: {}{}; nothing was written\n", seconds_text(plan.seconds),
+             is_measured ? "" : " on a disk of 1 GB/s (`cornerturn roof --disk FOLDER` measures yours)");
 }
 
 void print_json(const transpose_options& options, const outcome& result, double rate) {
@@ -305,6 +307,11 @@ int run_transpose(const transpose_options& options) {
 
   // 3
   const memory_limit memory = memory_limit_of(options.memory);
+  if (options.memory > 0 && input.is_stream() && result.in.data_bytes + boxes_beside_a_map > memory.bytes) {
+    throw failure(fmt::format("{}: is a stream, which is held in memory: --memory is {}, wanted at least {}, or a file",
+                              options.input, bytes_text(memory.bytes),
+                              bytes_text(result.in.data_bytes + boxes_beside_a_map)));
+  }
   if (options.resume && input.is_stream()) {
     throw failure(fmt::format("{}: is a stream, wanted a file with --resume", options.input));
   }
@@ -312,6 +319,8 @@ int run_transpose(const transpose_options& options) {
       !options.resume && (input.is_stream() || result.in.data_bytes + boxes_beside_a_map <= memory.bytes);
   const stored_array what = array_of(result, options);
   file_options how{.memory_bytes = memory.buffers, .threads = options.threads};
+  const std::optional<disk_speed> disk = remembered_disk(options.output);
+  if (disk && !options.resume) how.disk = *disk;  // the boxes of a journal must not depend on it
   file_plan plan;
   try {
     plan = plan_stored(what, how);
@@ -319,7 +328,7 @@ int run_transpose(const transpose_options& options) {
     throw failure(fmt::format("{}: {}", options.input, fault.what()));
   }
   if (options.dry_run) {
-    print_plan(options, result, memory, plan);
+    print_plan(options, result, memory, plan, disk.has_value());
     return exit_ok;
   }
 

@@ -71,8 +71,8 @@ class array_sink {
 struct disk_speed {
   double read_bytes_per_second = 1e9;
   double write_bytes_per_second = 1e9;
-  std::int64_t read_request_bytes = 32 << 10;
-  std::int64_t write_request_bytes = 16 << 10;
+  std::int64_t read_request_bytes = 8 << 10;
+  std::int64_t write_request_bytes = 8 << 10;
   bool shared = true;  // reads and writes share the speed: their times add up
 };
 

@@ -11,14 +11,15 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <optional>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -306,9 +307,10 @@ void engine::work(bool is_caller) noexcept {
 
 engine_result engine::run() {
   std::vector<std::thread> team;
+  team.reserve(static_cast<std::size_t>(how_.threads));
   try {
     for (int k = 1; k < how_.threads; ++k) team.emplace_back([this] { work(false); });
-  } catch (const std::system_error&) {  // the system refuses a thread: those that run do all the work
+  } catch (const std::exception&) {  // the system refuses a thread, or has no memory for it: the others do all the work
   }
   work(true);
   for (std::thread& one : team) one.join();

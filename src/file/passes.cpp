@@ -154,18 +154,30 @@ std::optional<index> choose_box(std::span<const std::int64_t> from, std::int64_t
       }
     }
   }
-  // Boxes of one size, and multiples of 64 elements: whole cache lines.
+  // Boxes of one size, and multiples of 64 elements: whole cache lines. Equal boxes leave memory unused, so that one part fewer
+  // may fit along some axis.
+  const auto in_parts = [&](std::size_t k, std::int64_t parts) {
+    const std::int64_t equal = base::ceil_div(from[k], parts);
+    const std::int64_t step = grain[k] > 1 || equal < 128 ? grain[k] : 64;
+    return std::min(base::ceil_div(equal, step) * step, from[k]);
+  };
   for (std::size_t k = 0; k < rank; ++k) {
-    const std::int64_t parts = base::ceil_div(from[k], box[k]);
-    const std::int64_t most = box[k];
-    const auto rounded = [&](std::int64_t step) {
-      return std::min(base::ceil_div(base::ceil_div(from[k], parts), step) * step, from[k]);
-    };
-    box[k] = std::min(most, rounded(grain[k]));
-    if (grain[k] > 1 || box[k] < 128 || box[k] == from[k]) continue;
-    const std::int64_t equal = box[k];
-    box[k] = rounded(64);
-    if (bytes() > most_bytes) box[k] = equal;
+    const std::int64_t most = box[k], parts = base::ceil_div(from[k], most);
+    box[k] = in_parts(k, parts);
+    if (bytes() > most_bytes)
+      box[k] = std::min(most, base::ceil_div(base::ceil_div(from[k], parts), grain[k]) * grain[k]);
+  }
+  for (bool is_better = true; is_better;) {
+    is_better = false;
+    for (std::size_t k = 0; k < rank; ++k) {
+      const std::int64_t kept = box[k], parts = base::ceil_div(from[k], kept);
+      if (parts == 1) continue;
+      const double before = seconds();
+      box[k] = in_parts(k, parts - 1);
+      const bool fits = bytes() <= most_bytes && box[k] > kept && seconds() <= before;
+      if (!fits) box[k] = kept;
+      is_better = is_better || fits;
+    }
   }
   return box;
 }

@@ -152,6 +152,16 @@ class LargeFile(Case):
         self.run_command(*words)
         self.assertEqual(self.read("out.npy"), good)
 
+    def test_a_stream_must_fit(self):
+        with open(self.path("in.npy"), "rb") as stream:
+            piped = subprocess.Popen(["cat"], stdin=stream, stdout=subprocess.PIPE)
+            done = self.run_command("transpose", "-", self.path("out.npy"), "--memory", self.memory, code=1,
+                                    stdin=piped.stdout)
+            piped.stdout.close()
+            piped.wait()
+        self.assertIn("is a stream, which is held in memory", done.stderr)
+        self.assertEqual(os.listdir(self.folder), ["in.npy"])
+
     def test_dry_run(self):
         done = self.run_command("transpose", self.path("in.npy"), self.path("out.npy"), "--memory", self.memory,
                                 "--dry-run")
@@ -166,6 +176,31 @@ class LargeFile(Case):
         self.assertTrue(json.loads(self.run_command("transpose", self.path("in.npy"), self.path("out.npy"), "--memory",
                                                     "4GiB", "--dry-run", "--json").stdout)["in_memory"])
         self.assertEqual(os.listdir(self.folder), ["in.npy"])
+
+
+class Disk(Case):
+    def test_the_speed_of_the_disk_is_remembered(self):
+        source = self.write("in.npy", npy("'<u4'", (2000, 1500), bytes(12000000)))
+        words = ["transpose", source, self.path("out.npy"), "--memory", "40MiB", "--dry-run"]
+        here = dict(os.environ, XDG_CACHE_HOME=self.path("cache"))
+        self.assertIn("cornerturn roof --disk", self.run_command(*words, env=here).stdout)
+        report = json.loads(self.run_command("roof", "--disk", self.folder, "--size", "8MiB", "--json", env=here).stdout)
+        self.assertGreater(report["gb_s"], 0)
+        self.assertEqual(report["file"], self.path("cache/cornerturn/disks"))
+        self.assertNotIn("cornerturn roof --disk", self.run_command(*words, env=here).stdout)
+        plan = json.loads(self.run_command(*words, "--json", env=here).stdout)
+        self.assertTrue(plan["measured_disk"])
+        # No request is free, so the prediction is above the time of the bytes alone.
+        self.assertGreaterEqual(plan["seconds"], 2 * plan["bytes"] / (report["gb_s"] * 1e9) * 0.99)
+        self.run_command("roof", "--disk", self.folder, "--size", "8MiB", env=here)
+        self.assertEqual(self.read("cache/cornerturn/disks").count(b"\n"), 2)
+        # A damaged file is no speed.
+        self.write("cache/cornerturn/disks", b"cornerturn-disks 1\nnothing 1 2 x\n")
+        self.assertIn("cornerturn roof --disk", self.run_command(*words, env=here).stdout)
+
+    def test_refused(self):
+        done = self.run_command("roof", "--disk", self.path("missing"), code=1)
+        self.assertIn("missing: cannot be opened", done.stderr)
 
 
 class Raw(Case):
