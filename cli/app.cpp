@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
 #include <cstdio>
 
 #include "base/numbers.hpp"
@@ -40,7 +42,7 @@ void add_transpose(CLI::App& app, command_line& chosen) {
   add_threads(command, options->threads);
   add_device(command, options->device, files_devices,
              "Device that transposes the data. This version transposes files on the CPU only. Default: auto");
-  add_size(
+  CLI::Option* memory = add_size(
       command, "--memory",
       "The most memory that the command may use: 512MiB, 2GiB. Default: half of the available memory. An input that "
       "does not fit is transposed in boxes",
@@ -63,6 +65,23 @@ void add_transpose(CLI::App& app, command_line& chosen) {
       command, "--resume",
       "Keep OUT.part and a journal of its finished boxes if the run is interrupted. If they are there, go on from them",
       options->resume);
+  CLI::Option* part = add_value(
+      command, "--part", "K/N",
+      "Write part K of N into OUT.part, for N processes that share a file system. Implies --resume",
+      "a part such as 3/8, from 1/8 to 8/8", [options](const std::string& text) {
+        const std::size_t slash = std::min(text.find('/'), text.size());
+        const auto read = [&](std::size_t from, std::size_t to, int& number) {
+          const auto [end, fault] = std::from_chars(text.data() + from, text.data() + to, number);
+          return from < to && fault == std::errc{} && end == text.data() + to;
+        };
+        return read(0, slash, options->part) && read(std::min(slash + 1, text.size()), text.size(), options->parts) &&
+               options->part >= 1 && options->part <= options->parts && options->parts <= 65536;
+      });
+  CLI::Option* finish =
+      add_integer(command, "--finish", "Check the boxes of N parts against their journals, and publish OUT",
+                  options->finish, 1, 65536);
+  for (CLI::Option* one : {part, finish}) one->needs(memory);  // the boxes of all parts follow from it
+  part->excludes(finish);
   add_flag(command, "--verify",
            "Read the output back and compare every element with the input. A mismatch leaves no output",
            options->verify);

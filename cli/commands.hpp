@@ -27,6 +27,9 @@ struct transpose_options {
   std::int64_t raw_offset = 0;          // of the data in the input
   bool dry_run = false;
   bool resume = false;
+  int part = 0;    // of --part 3/8; 0: none
+  int parts = 0;   // 8
+  int finish = 0;  // the parts to check and publish; 0: none
   bool verify = false;
   bool metadata_only = false;
   bool force = false;

@@ -1,5 +1,7 @@
 // A request of n bytes takes (n + request_bytes) / bytes_per_second. The copy has long runs and gives the bytes per second; the
-// transpose has short runs and gives the request_bytes. Both are calls of the engine that the command uses, and end on the disk.
+// transpose has runs of about 20 KiB for 1 GiB, and gives the request_bytes. Runs of 7 KiB made a request look three times as
+// expensive as it is for longer runs (virtual disk, Linux 6.18, 2026-11-27). Both are calls of the engine that the command uses,
+// and end on the disk.
 #include "disk.hpp"
 
 #include <fcntl.h>
@@ -25,10 +27,6 @@
 namespace cornerturn::cli {
 namespace {
 
-// Runs of 16 KiB for 1 GiB: half of the runs of a large transpose with 512 MiB. Runs of 7 KiB made a request look twice as expensive:
-// they are no longer than two pages (virtual disk, Linux 6.18, 2026-11-27).
-constexpr std::int64_t short_memory = 160 << 20;
-constexpr std::int64_t long_memory = 256 << 20;
 constexpr std::int64_t most_file_bytes = 1 << 20;
 constexpr const char* speed_words = "cornerturn-disks 1\n";
 
@@ -115,18 +113,18 @@ disk_measurement measure_disk(const std::string& folder, std::int64_t bytes, int
     done += now;
   }
   disk_measurement made;
-  const auto run = [&](const stored_array& what, std::int64_t memory, file_report& report) {
+  const auto run = [&](const stored_array& what, file_report& report) {
     from.settle();
     to.settle();
     const auto start = std::chrono::steady_clock::now();
     report = transpose_stored(from.store(), to.store(), what,
-                              {.memory_bytes = memory, .threads = threads, .disk = {1e9, 1e9, 1, 1}});
+                              {.memory_bytes = bytes / 4 + (16 << 20), .threads = threads, .disk = {1e9, 1e9, 1, 1}});
     to.settle();
     return seconds_since(start);
   };
   file_report report;
-  made.copy_seconds = run({{bytes}, {0}, 1}, long_memory, report);
-  made.transpose_seconds = run({{side, side}, {1, 0}, 4}, short_memory, report);
+  made.copy_seconds = run({{bytes}, {0}, 1}, report);
+  made.transpose_seconds = run({{side, side}, {1, 0}, 4}, report);
   const file_pass& pass = report.plan.passes.front();
   made.run_bytes = std::min(pass.read_run_bytes, pass.write_run_bytes);
   const double rate = 2 * static_cast<double>(bytes) / made.copy_seconds;

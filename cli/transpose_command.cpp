@@ -15,12 +15,12 @@
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
 #include "disk.hpp"
-#include "journal.hpp"
 #include "mapped_file.hpp"
 #include "npy.hpp"
 #include "output_file.hpp"
 #include "print.hpp"
 #include "progress.hpp"
+#include "resume.hpp"
 #include "streams.hpp"
 #include "text.hpp"
 #include "transfer.hpp"
@@ -47,6 +47,8 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 // An input or an output that is mapped whole needs some memory for the boxes, too.
 constexpr std::int64_t boxes_beside_a_map = 64 << 20;
+// Without --threads, so that all machines have the same boxes.
+constexpr int threads_of_a_part = 4;
 
 npy_header read_header(const mapped_file& file, const std::string& path) {
   try {
@@ -135,52 +137,12 @@ stored_array array_of(const outcome& result, const transpose_options& options) {
   return what;
 }
 
-// Both files fit in memory: every element is compared, without the library's kernels. Else the input is transposed again, box by
-// box, and compared with the output.
-void verify_output(const mapped_file& input, const output_file& file, outcome& result, const transpose_options& options,
-                   const memory_limit& memory, const file_options& how) {
-  const auto start = std::chrono::steady_clock::now();
-  const mapped_file written(file.descriptor(), options.output);
-  progress_bar bar("verifying", result.in.data_bytes, !options.json && !options.quiet);
-  const auto show = [&](std::int64_t done) { bar.show(done); };
-  const std::int64_t data_offset = result.out.data_offset;
-  if (data_offset > 0) {
-    const npy_header out = read_header(written, options.output);
-    if (out.shape != result.out.shape || out.descr != result.in.descr) {
-      throw failure(fmt::format("{}: verification failed: the header is {} {}, wanted {} {}; the output was removed",
-                                options.output, tuple_text(out.shape), out.descr, tuple_text(result.out.shape),
-                                result.in.descr));
-    }
-  }
-  if (result.in_memory && 2 * result.in.data_bytes + boxes_beside_a_map <= memory.bytes) {
-    const auto difference =
-        find_difference(result.in, input.bytes().data() + result.in.data_offset, result.out,
-                        written.bytes().data() + data_offset, result.axes, threads_for(options.threads), show);
-    if (difference) refuse_difference(options.output, *difference);
-  } else {
-    input_store src(input, result.in.data_offset, result.in_memory, options.input);
-    const auto dst = file_store(file.descriptor(), data_offset, options.output);
-    comparing_sink compare(*dst);
-    file_options again = how;
-    again.progress = show;
-    try {
-      static_cast<void>(transpose_stored(src, compare, array_of(result, options), again));
-    } catch (const comparing_sink::different& found) {
-      refuse_difference(options.output, index_of(result.out, found.offset / result.in.itemsize));
-    }
-  }
-  result.verify_seconds = seconds_since(start);
-}
-
 // A file without a name beside the output, for the tiles of two passes.
 std::unique_ptr<byte_store> scratch_for(const output_file& output, const file_plan& plan, base::descriptor& file) {
   if (plan.scratch_bytes == 0) return nullptr;
   file = output.scratch(plan.scratch_bytes);
   return file_store(file.get(), 0, "the scratch file");
 }
-
-constexpr const char* part_suffix = ".part";
-constexpr const char* journal_suffix = ".part.journal";
 
 // One line that names this transpose, for its journal. A file that was changed or replaced has another time or number.
 std::string identity_of(const mapped_file& input, const outcome& result, const transpose_options& options) {
@@ -267,25 +229,12 @@ void print_lines(bool to_stream, const transpose_options& options, const outcome
   print_safe(to, "{}, {:.2f} GB/s read + written, {}\n", seconds_text(result.seconds), rate, how);
 }
 
-}  // namespace
+// True if OUT.part is kept: one process, several, or the one that publishes the work of several.
+bool is_kept(const transpose_options& options) { return options.resume || options.parts > 0 || options.finish > 0; }
+int parts_of(const transpose_options& options) { return std::max({options.parts, options.finish, 1}); }
 
-int run_transpose(const transpose_options& options) {
-  require_device(options.device);
-  if (options.device.kind == "cuda") {
-    throw failure("--device is cuda, but this version transposes files on the CPU only, wanted auto or cpu",
-                  exit_no_device);
-  }
-  const auto start = std::chrono::steady_clock::now();
-
-  // 1
-  const mapped_file input(options.input);
-  report_vanished_pages(options.input);
-  outcome result;
-  result.in = options.raw_dtype.empty() ? read_header(input, options.input) : raw_header(input, options);
-  const int rank = static_cast<int>(result.in.shape.size());
-  result.axes = resolve_axes(options.axes, rank, options.input);
-
-  // 2
+// 2. The header of the output.
+std::string prepare(const mapped_file& input, outcome& result, const transpose_options& options) {
   struct stat about {};
   const int stream = descriptor_named(options.output, STDOUT_FILENO);  // a shell's `> FILE` can be the input too
   if ((stream >= 0 ? fstat(stream, &about) : stat(options.output.c_str(), &about)) == 0 && S_ISREG(about.st_mode) &&
@@ -304,99 +253,197 @@ int run_transpose(const transpose_options& options) {
   const bool has_header = options.raw_dtype.empty() || options.output.ends_with(".npy");
   const std::string header = has_header ? npy_header_bytes(result.out) : "";
   result.out.data_offset = static_cast<std::int64_t>(header.size());
+  return header;
+}
 
-  // 3
-  const memory_limit memory = memory_limit_of(options.memory);
-  if (options.memory > 0 && input.is_stream() && result.in.data_bytes + boxes_beside_a_map > memory.bytes) {
+// 3. How the array is transposed.
+struct transfer_plan {
+  memory_limit memory;
+  stored_array what;
+  file_options how;
+  file_plan boxes;
+  bool is_measured = false;  // the speed of the disk is known
+};
+
+transfer_plan plan_transfer(const mapped_file& input, outcome& result, const transpose_options& options) {
+  transfer_plan made{memory_limit_of(options.memory), array_of(result, options), {}, {}};
+  const bool fits = result.in.data_bytes + boxes_beside_a_map <= made.memory.bytes;
+  if (input.is_stream() && options.memory > 0 && !fits) {
     throw failure(fmt::format("{}: is a stream, which is held in memory: --memory is {}, wanted at least {}, or a file",
-                              options.input, bytes_text(memory.bytes),
+                              options.input, bytes_text(made.memory.bytes),
                               bytes_text(result.in.data_bytes + boxes_beside_a_map)));
   }
-  if (options.resume && input.is_stream()) {
-    throw failure(fmt::format("{}: is a stream, wanted a file with --resume", options.input));
+  if (input.is_stream() && is_kept(options)) {
+    throw failure(fmt::format("{}: is a stream, wanted a file with --resume, --part or --finish", options.input));
   }
-  result.in_memory =
-      !options.resume && (input.is_stream() || result.in.data_bytes + boxes_beside_a_map <= memory.bytes);
-  const stored_array what = array_of(result, options);
-  file_options how{.memory_bytes = memory.buffers, .threads = options.threads};
-  const std::optional<disk_speed> disk = remembered_disk(options.output);
-  if (disk && !options.resume) how.disk = *disk;  // the boxes of a journal must not depend on it
-  file_plan plan;
+  result.in_memory = !is_kept(options) && (input.is_stream() || fits);
+  made.how.memory_bytes = made.memory.buffers;
+  made.how.threads = options.threads;
+  if (options.parts > 0 || options.finish > 0) {
+    // The program itself takes a little more or less on each machine, but all of them need the same boxes.
+    made.how.memory_bytes = made.memory.bytes / 2;
+    if (made.how.threads == 0) made.how.threads = threads_of_a_part;
+    if (made.how.memory_bytes > made.memory.buffers) {
+      throw failure(fmt::format("--memory is {}, wanted at least {} with --part and --finish",
+                                bytes_text(made.memory.bytes),
+                                bytes_text(2 * (made.memory.bytes - made.memory.buffers))));
+    }
+  }
+  // The boxes of a journal must not depend on a measurement.
+  if (const auto disk = is_kept(options) ? std::nullopt : remembered_disk(options.output); disk) {
+    made.how.disk = *disk;
+    made.is_measured = true;
+  }
   try {
-    plan = plan_stored(what, how);
+    made.boxes = plan_stored(made.what, made.how);
   } catch (const error& fault) {
     throw failure(fmt::format("{}: {}", options.input, fault.what()));
   }
+  return made;
+}
+
+// 4. Writes the output, or this process's part of it.
+void write_data(const mapped_file& input, const output_file& output, outcome& result, transfer_plan& plan,
+                const transpose_options& options) {
+  std::optional<resumed_run> kept;
+  if (is_kept(options)) {
+    const share mine{std::max(options.part, 1), parts_of(options)};
+    kept.emplace(output, options.output, mine,
+                 journal_begin{identity_of(input, result, options), plan.how.memory_bytes, plan.boxes.threads});
+    plan.how.memory_bytes = kept->begin().memory_bytes;
+    plan.how.threads = kept->begin().threads;
+    plan.boxes = plan_stored(plan.what, plan.how);
+    kept->connect(plan.how, plan.boxes, result.out.data_offset);
+  }
+  base::descriptor scratch_file;
+  const auto scratch = result.in_memory ? nullptr : scratch_for(output, plan.boxes, scratch_file);
+  plan.how.scratch = scratch.get();
+  if (scratch != nullptr && !options.quiet) {
+    print_safe(stderr,
+               "cornerturn: {} is little for this array, so it is written twice: first to a scratch file of {}\n",
+               bytes_text(plan.memory.bytes), bytes_text(plan.boxes.scratch_bytes));
+  }
+  if (result.in_memory) input.prefetch();
+  progress_bar bar("writing", result.in.data_bytes, !options.json && !options.quiet);
+  plan.how.progress = [&bar](std::int64_t done) { bar.show(done); };
+  input_store src(input, result.in.data_offset, result.in_memory, options.input);
+  output_store dst(output, result.out.data_offset);
+  result.moved = transpose_stored(src, dst, plan.what, plan.how);
+  if (options.metadata_only) result.moved.kernel.clear();
+  if (kept) kept->flush();
+  plan.how.scratch = nullptr;
+  plan.how.is_done = nullptr;
+  plan.how.finished = nullptr;
+  plan.how.progress = nullptr;
+}
+
+// Both files fit in memory: every element is compared, without the library's kernels. Else the input is transposed again, box by
+// box, and compared with the output.
+void verify_output(const mapped_file& input, const output_file& file, outcome& result, const transpose_options& options,
+                   const transfer_plan& plan) {
+  const auto start = std::chrono::steady_clock::now();
+  const mapped_file written(file.descriptor(), options.output);
+  progress_bar bar("verifying", result.in.data_bytes, !options.json && !options.quiet);
+  const auto show = [&](std::int64_t done) { bar.show(done); };
+  const std::int64_t data_offset = result.out.data_offset;
+  if (data_offset > 0) {
+    const npy_header out = read_header(written, options.output);
+    if (out.shape != result.out.shape || out.descr != result.in.descr) {
+      throw failure(fmt::format("{}: verification failed: the header is {} {}, wanted {} {}; the output was removed",
+                                options.output, tuple_text(out.shape), out.descr, tuple_text(result.out.shape),
+                                result.in.descr));
+    }
+  }
+  if (result.in_memory && 2 * result.in.data_bytes + boxes_beside_a_map <= plan.memory.bytes) {
+    const auto difference =
+        find_difference(result.in, input.bytes().data() + result.in.data_offset, result.out,
+                        written.bytes().data() + data_offset, result.axes, threads_for(options.threads), show);
+    if (difference) refuse_difference(options.output, *difference);
+  } else {
+    input_store src(input, result.in.data_offset, result.in_memory, options.input);
+    const auto dst = file_store(file.descriptor(), data_offset, options.output);
+    comparing_sink compare(*dst);
+    base::descriptor scratch_file;
+    const auto scratch = result.in_memory ? nullptr : scratch_for(file, plan.boxes, scratch_file);
+    file_options again = plan.how;
+    again.scratch = scratch.get();
+    again.progress = show;
+    try {
+      static_cast<void>(transpose_stored(src, compare, array_of(result, options), again));
+    } catch (const comparing_sink::different& found) {
+      refuse_difference(options.output, index_of(result.out, found.offset / result.in.itemsize));
+    }
+  }
+  result.verify_seconds = seconds_since(start);
+}
+
+}  // namespace
+
+int run_transpose(const transpose_options& options) {
+  require_device(options.device);
+  if (options.device.kind == "cuda") {
+    throw failure("--device is cuda, but this version transposes files on the CPU only, wanted auto or cpu",
+                  exit_no_device);
+  }
+  const auto start = std::chrono::steady_clock::now();
+
+  // 1
+  const mapped_file input(options.input);
+  report_vanished_pages(options.input);
+  outcome result;
+  result.in = options.raw_dtype.empty() ? read_header(input, options.input) : raw_header(input, options);
+  result.axes = resolve_axes(options.axes, static_cast<int>(result.in.shape.size()), options.input);
+
+  // 2, 3
+  const std::string header = prepare(input, result, options);
+  transfer_plan plan = plan_transfer(input, result, options);
   if (options.dry_run) {
-    print_plan(options, result, memory, plan, disk.has_value());
+    print_plan(options, result, plan.memory, plan.boxes, plan.is_measured);
     return exit_ok;
   }
 
   // 4
   output_file output(options.output, result.out.data_offset + result.in.data_bytes,
-                     {.force = options.force, .sync = !options.no_sync, .kept = options.resume ? part_suffix : ""});
+                     {.force = options.force, .sync = !options.no_sync, .kept = is_kept(options) ? part_suffix : ""});
   if (output.is_stdout() && options.json) {
     throw failure("--json and OUT both write to stdout, wanted another OUT", exit_usage);
   }
   output.write_at(header, 0);
-  std::optional<journal> finished;
-  std::unique_ptr<byte_store> written_before;
-  const auto forget_part = [&] {
-    if (!options.resume) return;
-    output.remove_beside(part_suffix);
-    output.remove_beside(journal_suffix);
+  if (options.finish > 0) {
+    check_parts(output, options.output, options.finish,
+                {identity_of(input, result, options), plan.how.memory_bytes, plan.boxes.threads}, plan.boxes,
+                result.out.data_offset);
+  } else {
+    write_data(input, output, result, plan, options);
+  }
+  const auto forget = [&](bool failed) {
+    if (is_kept(options)) remove_parts(output, parts_of(options), failed);
   };
-  if (options.resume) {
-    const std::string name = options.output + journal_suffix;
-    finished.emplace(output.open_beside(journal_suffix), name,
-                     journal_begin{identity_of(input, result, options), how.memory_bytes, plan.threads});
-    how.memory_bytes = finished->begin().memory_bytes;
-    how.threads = finished->begin().threads;
-    plan = plan_stored(what, how);
-    written_before = file_store(output.descriptor(), result.out.data_offset, options.output);
-    how.is_done = [&](std::int64_t box) { return finished->is_done(box, plan.passes.back(), *written_before); };
-    how.finished = [&](std::int64_t box, std::span<const std::byte> bytes) {
-      finished->add(box, bytes, output.descriptor());
-    };
-  }
-  base::descriptor scratch_file;
-  const auto scratch = result.in_memory ? nullptr : scratch_for(output, plan, scratch_file);
-  how.scratch = scratch.get();
-  {
-    if (scratch != nullptr && !options.quiet) {
-      print_safe(stderr,
-                 "cornerturn: {} is little for this array, so it is written twice: first to a scratch file of {}\n",
-                 bytes_text(memory.bytes), bytes_text(plan.scratch_bytes));
-    }
-    if (result.in_memory) input.prefetch();
-    progress_bar bar("writing", result.in.data_bytes, !options.json && !options.quiet);
-    how.progress = [&bar](std::int64_t done) { bar.show(done); };
-    input_store src(input, result.in.data_offset, result.in_memory, options.input);
-    output_store dst(output, result.out.data_offset);
-    result.moved = transpose_stored(src, dst, what, how);
-    if (options.metadata_only) result.moved.kernel.clear();
-    if (finished) finished->flush(output.descriptor());
-  }
   if (!input.is_stream() && input.has_changed()) {
-    forget_part();
+    forget(true);
     throw failure(fmt::format("{}: the file changed during the transpose; there is no output", options.input));
   }
-  how.is_done = nullptr;
-  how.finished = nullptr;
   result.seconds = seconds_since(start);
+  if (options.parts > 0) {
+    if (!options.quiet) {
+      print_safe("part {} of {} of {} is written; --finish {} publishes all parts\n", options.part, options.parts,
+                 options.output, options.parts);
+    }
+    return exit_ok;
+  }
 
   // 5, 6
   if (options.verify) {
     try {
-      verify_output(input, output, result, options, memory, how);
+      verify_output(input, output, result, options, plan);
     } catch (...) {
-      forget_part();
+      forget(true);
       throw;
     }
   }
   const auto written = std::chrono::steady_clock::now();
   output.publish();
-  if (options.resume) output.remove_beside(journal_suffix);
+  forget(false);
   result.sync_seconds = options.no_sync ? 0 : seconds_since(written);
 
   // 7

@@ -152,6 +152,34 @@ class LargeFile(Case):
         self.run_command(*words)
         self.assertEqual(self.read("out.npy"), good)
 
+    def test_parts_of_several_processes(self):
+        words = ["transpose", self.path("in.npy"), self.path("out.npy"), "--axes", "1,0,2", "--memory", "64MiB"]
+        running = [subprocess.Popen([COMMAND, *words, "--part", part, "--quiet"]) for part in ("3/3", "1/3")]
+        for one in running:
+            self.assertEqual(one.wait(), 0)
+        self.assertFalse(os.path.exists(self.path("out.npy")))
+        done = self.run_command(*words, "--finish", 3, code=1)
+        self.assertIn("of part 2 of 3 is missing or damaged", done.stderr)
+        self.run_command(*words, "--part", "2/3", "--quiet")
+        # A damaged byte is found, and its part repairs it.
+        with open(self.path("out.npy.part"), "r+b") as file:
+            file.seek(-1, os.SEEK_END)
+            last = file.read(1)
+            file.seek(-1, os.SEEK_END)
+            file.write(bytes([last[0] ^ 1]))
+        self.assertIn("of part 3 of 3 is missing or damaged", self.run_command(*words, "--finish", 3, code=1).stderr)
+        self.run_command(*words, "--part", "3/3", "--quiet")
+        self.run_command(*words, "--finish", 3, "--verify", "--quiet")
+        self.check_elements((1, 0, 2))
+        self.assertEqual(sorted(os.listdir(self.folder)), ["in.npy", "out.npy"])
+
+    def test_a_part_is_refused(self):
+        words = ["transpose", self.path("in.npy"), self.path("out.npy")]
+        for part in ("0/3", "4/3", "3", "a/b", "1/", "/2", ""):
+            self.assertIn("--part", self.run_command(*words, "--memory", "64MiB", "--part", part, code=2).stderr)
+        self.assertIn("--memory", self.run_command(*words, "--part", "1/2", code=2).stderr)
+        self.assertEqual(os.listdir(self.folder), ["in.npy"])
+
     def test_a_stream_must_fit(self):
         with open(self.path("in.npy"), "rb") as stream:
             piped = subprocess.Popen(["cat"], stdin=stream, stdout=subprocess.PIPE)
