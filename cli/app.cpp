@@ -237,7 +237,7 @@ void add_system(CLI::App& app, command_line& chosen) {
 
   auto options = make_options<roof_options>();
   CLI::App& roof = *app.add_subcommand(
-      "roof", "Measure the fastest plain copy in memory or on a disk, the upper bound for every transpose");
+      "roof", "Measure the fastest plain copy in memory or on a disk: the bound of a transpose");
   add_size(roof, "--size", "Bytes to copy, one way. Default: 1GiB", options->bytes, 1, std::int64_t{1} << 46);
   add_threads(roof, options->threads);
   add_device(roof, options->device, {"auto", "cpu", "cuda"},
