@@ -23,7 +23,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/machine.hpp"
+#include "kernels/kernel.hpp"
 #include "map/canonical.hpp"
 #include "plan/choose.hpp"
 
@@ -63,7 +63,7 @@ class mover {
     if (!chosen_ || !(what == planned_)) {
       planned_ = what;
       form_ = map::canonicalize(what);
-      chosen_ = planning::choose(form_, {.threads = 1}, base::this_machine());
+      chosen_ = planning::choose(form_, {.threads = 1}, kernels::this_machine());
     }
     if (form_.empty) return;
     chosen_->row->run(chosen_->args, {.src = src, .dst = dst}, 0, chosen_->units);
