@@ -1,6 +1,6 @@
 // A request of n bytes takes (n + request_bytes) / bytes_per_second. The copy has long runs and gives the bytes per second; the
-// transpose has runs of about 20 KiB for 1 GiB, and gives the request_bytes. Runs of 7 KiB made a request look three times as
-// expensive as it is for longer runs (virtual disk, Linux 6.18, 2026-11-27). Both are calls of the engine that the command uses,
+// transpose has runs of about 20 KiB for 1 GiB, and gives the request_bytes. With runs of 7 KiB it was 22 KiB, and the
+// prediction 35 % too long (virtual disk, Linux 6.18, 2026-11-27). Both are calls of the engine that the command uses,
 // and end on the disk.
 #include "disk.hpp"
 

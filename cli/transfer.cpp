@@ -29,8 +29,8 @@ input_store::input_store(const mapped_file& file, std::int64_t begin, bool in_me
     : bytes_(file_store(file.descriptor(), file.begin() + begin, path)),
       memory_(in_memory ? file.bytes().data() + begin : nullptr) {}
 
-// Lost: sync_file_range() after each 256 MiB. In runs of 26 KiB it wrote the pages at their ends twice: 4 GiB of float32 with 512
-// MiB took 11.8 to 13.4 s, and 8.8 to 10.5 s without (virtual disk, Linux 6.18, 2026-11-27).
+// Lost: sync_file_range() after each 256 MiB. 4 GiB of float32 with 512 MiB took 11.8 to 13.4 s, and 8.8 to 10.5 s without it and with
+// larger boxes (virtual disk, Linux 6.18, 2026-11-27).
 void output_store::write(std::int64_t offset, const void* from, std::size_t bytes) {
   file_.write_at(from, bytes, begin_ + offset);
 }
