@@ -160,7 +160,8 @@ TEST(dist_staged, a_rank_that_fails_in_a_call_is_an_error_on_every_rank) {
   dist::options how;
   how.seconds = 0.2;
   thread_ranks all(3);
-  std::vector<std::vector<std::byte>> src(3, std::vector<std::byte>(4 * 8 * 4)), dst = src;
+  std::vector<std::vector<std::byte>> src(3, std::vector<std::byte>(4 * 8 * 4)),
+      dst(3, std::vector<std::byte>(3 * 12 * 4));
   all.run([&](int rank) {
     const dist::plan plan(what, all.of(rank), how);
     const void* const from = rank == 1 ? nullptr : src[static_cast<std::size_t>(rank)].data();
