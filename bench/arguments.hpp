@@ -23,7 +23,7 @@ struct arguments {
   std::vector<int> threads;                    // CPU; empty: 1 and all
   int gpu = -1;                                // its number; -1: the CPU
   bool peers = false, huge = false, list = false, bars = false, regret = false;
-  bool hot = false;  // every shape and random case in cache, whatever its size
+  bool hot = false;   // every shape and random case in cache, whatever its size
   bool dist = false;  // transposes between the GPUs of this process, instead of cases
   std::string kernel;
   int rounds = 0;  // 0: the default of the device

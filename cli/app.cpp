@@ -236,8 +236,8 @@ void add_system(CLI::App& app, command_line& chosen) {
   list->callback([kernels_json, &chosen] { chosen.action = [kernels_json] { return run_kernels(*kernels_json); }; });
 
   auto options = make_options<roof_options>();
-  CLI::App& roof = *app.add_subcommand(
-      "roof", "Measure the fastest plain copy in memory or on a disk: the bound of a transpose");
+  CLI::App& roof =
+      *app.add_subcommand("roof", "Measure the fastest plain copy in memory or on a disk: the bound of a transpose");
   add_size(roof, "--size", "Bytes to copy, one way. Default: 1GiB", options->bytes, 1, std::int64_t{1} << 46);
   add_threads(roof, options->threads);
   add_device(roof, options->device, {"auto", "cpu", "cuda"},

@@ -11,7 +11,7 @@
 namespace cornerturn::dist {
 namespace {
 
-[[noreturn]] void refuse(const std::string& sentence) { throw error(status::invalid_argument, sentence); }
+using distributed::refuse;
 
 axis_layout whole_axis(std::int64_t extent) { return {{0, extent}, {0}, 1}; }
 

@@ -8,14 +8,14 @@
 #include "cornerturn/dist.hpp"
 #include "cornerturn/version.h"
 #include "dist/devices.hpp"
+#include "dist/layout.hpp"
 #include "dist/staged.hpp"
 
 namespace cornerturn::dist {
 namespace {
 
+using distributed::refuse;
 using distributed::task;
-
-[[noreturn]] void refuse(const std::string& sentence) { throw error(status::invalid_argument, sentence); }
 
 void check_owners(const layout& all, int ranks, const char* name) {
   for (std::size_t cell = 0; cell < all.owners.size(); ++cell) {

@@ -62,9 +62,9 @@ void for_each_entry(const link& all, int rank, const std::function<void(const en
   }
 }
 
-namespace {
+void refuse(const std::string& sentence) { throw error(status::invalid_argument, sentence); }
 
-[[noreturn]] void refuse(const std::string& sentence) { throw error(status::invalid_argument, sentence); }
+namespace {
 
 void check_axis(const dist::axis_layout& axis, std::int64_t extent, const std::string& name) {
   const std::size_t intervals = axis.coordinates.size();

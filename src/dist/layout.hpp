@@ -11,11 +11,15 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "cornerturn/dist.hpp"
 
 namespace cornerturn::distributed {
+
+// Errors  invalid_argument, always
+[[noreturn]] void refuse(const std::string& sentence);
 
 // `count` segments of `length` elements of one axis. Segment k begins at src_at + k * src_step in the block of src, and at
 // dst_at + k * dst_step in the block of dst.
