@@ -113,7 +113,7 @@ class mark {
 
  private:
   [[maybe_unused]] int device_;
-  void* event_ = nullptr;
+  [[maybe_unused]] void* event_ = nullptr;
 };
 
 // Rows of bytes at equal distances in the memory of one device.
