@@ -1,0 +1,235 @@
+"""Boxes for a transpose between two stores of chunks: how large they are, and the threads that read, transpose and write them."""
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import pathlib
+import re
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+
+from . import _core
+
+_REQUEST_BYTES = 64 << 10  # a run of n bytes costs as much time as n + _REQUEST_BYTES bytes of a long run
+_BOX_COST_BYTES = 1 << 20  # and a box as much as this many bytes: the calls of Python and of the formats
+_SMALLEST_BYTES = 16 << 20  # smaller boxes only where the memory is small
+_CHUNKS_IN_FLIGHT = 10  # zarr decodes and encodes this many chunks of a box at a time, by default
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
+          "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40}
+
+
+@dataclass(frozen=True)
+class Store:
+    """An array-like, and the properties that decide how it is read or written. `chunk` is empty for a store without chunks."""
+
+    array: Any
+    shape: tuple[int, ...]
+    dtype: numpy.dtype[Any]
+    chunk: tuple[int, ...]
+    direct: bool  # is a numpy.ndarray, so the kernel reads or writes its memory
+    threads: bool  # its reads or writes may run in several threads
+
+
+def bytes_of(memory: int | str | None) -> int:
+    """Return the bytes that ``memory`` gives: a number, a text such as "4GiB", or None for half of the available memory."""
+    if memory is None:
+        return available_memory() // 2
+    if isinstance(memory, str):
+        found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([A-Za-z]*)\s*", memory)
+        unit = _UNITS.get(found[2].upper()) if found else None
+        if not found or unit is None:
+            raise ValueError(f"memory is {memory!r}. Wanted: bytes, or a text such as '512MiB' or '4GiB'")
+        memory = int(float(found[1]) * unit)
+    if not isinstance(memory, int) or isinstance(memory, bool):
+        raise TypeError(f"memory is a {type(memory).__name__}. Wanted: an integer of bytes, or a text such as '4GiB'")
+    if memory < 1:
+        raise ValueError(f"memory is {memory} bytes, wanted 1 or more")
+    return memory
+
+
+def available_memory() -> int:
+    """Return the bytes that this process can allocate without swapping: of the system, and of its control groups."""
+    found = re.search(r"^MemAvailable:\s+(\d+) kB", pathlib.Path("/proc/meminfo").read_text(), re.M)
+    available = int(found[1]) << 10 if found else 1 << 30
+    try:
+        group = re.search(r"^0::/(.*)$", pathlib.Path("/proc/self/cgroup").read_text(), re.M)
+    except OSError:
+        group = None
+    root = pathlib.Path("/sys/fs/cgroup")
+    folder = root / group[1] if group else root
+    for one in (folder, *folder.parents):
+        try:
+            limit = int((one / "memory.max").read_text())
+            cached = re.search(r"^inactive_file (\d+)", (one / "memory.stat").read_text(), re.M)
+            available = min(available, limit - int((one / "memory.current").read_text()) + int(cached[1] if cached else 0))
+        except (OSError, ValueError):  # no such group, or "max"
+            pass
+        if one == root:
+            break
+    return max(available, 1)
+
+
+class Plan:
+    """The boxes of `dst`, whose axis k is axis ``axes[k]`` of `src`, and the threads that work on them."""
+
+    def __init__(self, src: Store, dst: Store, axes: Sequence[int], memory: int, threads: int) -> None:
+        self.src, self.dst, self.axes = src, dst, tuple(axes)
+        self.shape = dst.shape
+        self.item = src.dtype.itemsize
+        # Both chunks in the order of the axes of dst.
+        self.read_chunk = tuple(src.chunk[axis] for axis in axes) if src.chunk else ()
+        self.write_chunk = dst.chunk
+        self.box = tuple(min(chunk, extent) for chunk, extent in zip(dst.chunk, dst.shape)) or (1,) * len(self.shape)
+        if self.bytes_for(self.box) > memory:
+            raise ValueError(f"memory is {memory} bytes, wanted {self.bytes_for(self.box)} or more, for one chunk of dst of "
+                             f"{self.box}")
+        total = math.prod(self.shape) * self.item
+        # Several boxes for each thread, so that reads and writes overlap.
+        self._limit = max(total // (4 * threads), _SMALLEST_BYTES)
+        self.box, self.threads = self._best(memory, threads)
+
+    def bytes_for(self, box: Sequence[int]) -> int:
+        """Return the bytes that a thread needs for a box: its buffers, and the chunks that the formats decode and encode."""
+        size = math.prod(box) * self.item
+        needed = 0
+        for store, chunk in ((self.src, self.read_chunk), (self.dst, self.write_chunk)):
+            if not store.direct:
+                needed += size + (min(size, _CHUNKS_IN_FLIGHT * math.prod(chunk) * self.item) if chunk else 0)
+        return needed or size  # no buffer between two arrays of NumPy, but a box is what the page cache has to hold
+
+    def _cost(self, box: Sequence[int]) -> float:
+        """Return the bytes that reads and writes by boxes of this size cost, as if they were one long run."""
+        counts = [-(-extent // part) for extent, part in zip(self.shape, box)]
+        cost = float(math.prod(counts) * _BOX_COST_BYTES)
+        last_of_src = self.axes.index(len(self.axes) - 1)
+        for chunk, last in ((self.read_chunk, last_of_src), (self.write_chunk, len(box) - 1)):
+            if chunk:  # a chunk is read once for each box that has a part of it
+                touched = [_touched(extent, part, size) for extent, part, size in zip(self.shape, box, chunk)]
+                cost += math.prod(touched) * (math.prod(chunk) * self.item + _REQUEST_BYTES)
+            else:  # a run is contiguous along the last axis of its store
+                runs = math.prod(extent for axis, extent in enumerate(self.shape) if axis != last) * counts[last]
+                cost += runs * _REQUEST_BYTES
+        return cost
+
+    def _best(self, memory: int, threads: int) -> tuple[tuple[int, ...], int]:
+        """Return the box and the threads. Fewer threads have larger boxes, and pay where those save most of the reads."""
+        least = self.box
+        threads = max(1, min(threads, memory // self.bytes_for(least)))
+        best = self._grown(least, memory // threads)
+        while threads > 1:
+            box = self._grown(least, memory // (threads // 2))
+            if self._cost(box) > 0.6 * self._cost(best):
+                break
+            best, threads = box, threads // 2
+        return best, threads
+
+    def _grown(self, start: tuple[int, ...], memory: int) -> tuple[int, ...]:
+        """Return a box grown along the axes that save most for their growth, until nothing is saved or the memory is full."""
+        result, cost = start, self._cost(start)
+        while True:
+            best: tuple[float, float, tuple[int, ...]] | None = None
+            for axis, larger in self._larger(result):
+                box = (*result[:axis], larger, *result[axis + 1:])
+                size = math.prod(box) * self.item
+                if size > self._limit or self.bytes_for(box) > memory:
+                    continue
+                found = self._cost(box)
+                saved = math.log(cost / found) / math.log(larger / result[axis])
+                if found < cost and (best is None or saved > best[0]):
+                    best = (saved, found, box)
+            if best is None:
+                return result
+            _, cost, result = best
+
+    def _larger(self, box: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """Yield larger extents for each axis: multiples of the chunk of dst, or the whole axis."""
+        for axis, (extent, part) in enumerate(zip(self.shape, box)):
+            step = self.write_chunk[axis] if self.write_chunk else 1
+            both = math.lcm(step, self.read_chunk[axis]) if self.read_chunk else step
+            for larger in {part + step, 2 * part, (part // both + 1) * both, extent}:
+                larger = min(-(-larger // step) * step, extent)
+                if larger > part:
+                    yield axis, larger
+
+    def boxes(self) -> Iterator[tuple[slice, ...]]:
+        """Yield the index of each box in dst."""
+        ranges = [[slice(first, min(first + part, extent)) for first in range(0, extent, part)]
+                  for extent, part in zip(self.shape, self.box)]
+        return itertools.product(*ranges)
+
+    def run(self) -> None:
+        """Transpose all boxes. The first exception stops all threads, and is raised after they have ended."""
+        waiting = self.boxes()
+        lock, reading, writing = threading.Lock(), threading.Lock(), threading.Lock()
+        stop = threading.Event()
+        kernel_threads = max(1, (os.cpu_count() or 1) // self.threads)
+
+        def work() -> None:
+            try:
+                while not stop.is_set():
+                    with lock:
+                        box = next(waiting, None)
+                    if box is None:
+                        return
+                    self._one(box, reading, writing, kernel_threads)
+            except BaseException:
+                stop.set()
+                raise
+
+        with ThreadPoolExecutor(self.threads, "cornerturn") as pool:
+            workers = [pool.submit(work) for _ in range(self.threads)]
+            try:
+                for worker in workers:
+                    worker.result()
+            finally:
+                stop.set()  # an exception here can be a signal's, such as KeyboardInterrupt
+
+    def _one(self, box: tuple[slice, ...], reading: threading.Lock, writing: threading.Lock, threads: int) -> None:
+        places = list(box)
+        for axis, place in zip(self.axes, box):
+            places[axis] = place
+        read = self.src.array[tuple(places)] if self.src.threads else _locked_read(self.src.array, tuple(places), reading)
+        part = numpy.asarray(read)
+        wanted = tuple(place.stop - place.start for place in places)
+        if part.shape != wanted or part.dtype != self.src.dtype:
+            raise ValueError(f"src has returned an array of {part.shape} and {part.dtype} for a box, "
+                             f"wanted {wanted} and {self.src.dtype}")
+        if self.dst.direct:
+            _permute(part, self.axes, self.dst.array[box], threads)
+            return
+        out = numpy.empty(tuple(place.stop - place.start for place in box), self.src.dtype)
+        _permute(part, self.axes, out, threads)
+        del part, read
+        if self.dst.threads:
+            self.dst.array[box] = out
+        else:
+            with writing:
+                self.dst.array[box] = out
+
+
+def _locked_read(array: Any, place: tuple[slice, ...], lock: threading.Lock) -> Any:
+    with lock:
+        return numpy.asarray(array[place])
+
+
+def _touched(extent: int, part: int, chunk: int) -> int:
+    """Return how many chunks the boxes of an axis touch, counting a chunk once for each of its boxes."""
+    boxes = -(-extent // part)
+    chunks = -(-extent // chunk)
+    if part % chunk == 0:
+        return chunks
+    # A border between two boxes splits a chunk, but for the borders at multiples of both.
+    return chunks + (boxes - 1) - (extent - 1) // math.lcm(part, chunk)
+
+
+def _permute(src: Any, axes: tuple[int, ...], out: Any, threads: int) -> None:
+    """Copy `src` with permuted axes to `out`. The kernels see raw elements, so any dtype of a fixed size is copied."""
+    item = src.dtype.itemsize
+    raw = numpy.dtype(f"u{item}" if item in (1, 2, 4, 8) else f"V{item}")
+    _core.permute_dims(src.view(numpy.ndarray).view(raw), axes, out=out.view(numpy.ndarray).view(raw), threads=threads)

@@ -1,0 +1,246 @@
+"""cornerturn.files: arrays from file to file, in boxes."""
+import os
+import random
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from conftest import random_axes, same_bits, unique
+
+from cornerturn import _boxes, files
+
+
+class Noted:
+    """An array-like of no known package, which notes the boxes that it writes. `fail_after`: the boxes until an error."""
+
+    def __init__(self, array, chunks=None, fail_after=None):
+        self.array, self.chunks, self.fail_after, self.boxes = array, chunks, fail_after, []
+        self.shape, self.dtype = array.shape, array.dtype
+
+    def __getitem__(self, box):
+        return self.array[box]
+
+    def __setitem__(self, box, value):
+        if len(self.boxes) == self.fail_after:
+            raise OSError("the disk is full")
+        self.boxes.append(box)
+        self.array[box] = value
+
+
+def wanted(x, axes):
+    return np.transpose(x, axes).copy()
+
+
+@pytest.mark.parametrize("dtype", ["u1", "?", "<f2", ">f4", "c16", "S7", "M8[s]", [("a", "<i4"), ("b", "u1")]], ids=str)
+def test_elements(dtype):
+    x = unique((7, 8, 9), dtype) if np.dtype(dtype).names is None else unique((7, 8, 9), "V5").view(dtype)
+    assert same_bits(files.transpose(x, axes=(2, 0, 1)), wanted(x, (2, 0, 1)))
+
+
+def test_random_arrays():
+    """Each chunk of dst is written once, boxes fit the memory, and no element is lost."""
+    draw = random.Random(5)
+    for seed in range(60):
+        rank = draw.randint(1, 5)
+        shape = tuple(draw.randint(1, 40 >> rank // 2) for _ in range(rank))
+        axes = random_axes(rank, seed)
+        x = unique(shape, "u2")
+        y = np.zeros([shape[axis] for axis in axes], "u2")
+        chunk = tuple(draw.randint(1, 6) for _ in range(rank))
+        src = Noted(x, tuple(draw.randint(1, 6) for _ in range(rank)))
+        dst = Noted(y, chunk)
+        memory = 64 * np.prod([min(one, extent) for one, extent in zip(chunk, y.shape)]).item() * draw.randint(1, 9)
+        files.transpose(src, dst, axes, memory=memory, threads=draw.randint(1, 3))
+        assert same_bits(y, wanted(x, axes))
+        written = set()
+        for box in dst.boxes:
+            assert 2 * 2 * np.prod([one.stop - one.start for one in box]) <= memory
+            for one, size, extent in zip(box, chunk, y.shape):
+                assert one.start % size == 0 and (one.stop % size == 0 or one.stop == extent)
+            written.add(tuple((one.start, one.stop) for one in box))
+        assert len(written) == len(dst.boxes)
+
+
+def test_boxes_follow_the_chunks_of_src():
+    """With enough memory, no chunk of src is read twice."""
+    src = _boxes.Store(None, (512, 512, 1024), np.dtype("f4"), (64, 64, 128), False, True)
+    dst = _boxes.Store(None, (1024, 512, 512), np.dtype("f4"), (128, 64, 32), False, True)
+    plan = _boxes.Plan(src, dst, (2, 1, 0), 256 << 20, 4)
+    assert all(size % chunk == 0 for size, chunk in zip(plan.box, (128, 64, 64)))
+    assert plan.threads * plan.bytes_for(plan.box) <= 256 << 20
+    assert all(_boxes._touched(extent, part, chunk) == sum(len({i // chunk for i in range(first, min(first + part, extent))})
+                                                           for first in range(0, extent, part))
+               for extent in (1, 7, 24) for part in range(1, 25) for chunk in range(1, 26))
+
+
+@pytest.mark.parametrize("shape", [(), (0, 3), (1,), (5, 0, 2)])
+def test_small_arrays(tmp_path, shape):
+    x = unique(shape, "f4")
+    np.save(tmp_path / "a.npy", x)
+    files.transpose(tmp_path / "a.npy", tmp_path / "b.npy")
+    assert same_bits(np.load(tmp_path / "b.npy"), wanted(x, None))
+
+
+def test_npy(tmp_path):
+    x = unique((300, 200, 7), "f8")
+    np.save(tmp_path / "a.npy", np.asfortranarray(x))
+    target = tmp_path / "b.npy"
+    assert files.transpose(tmp_path / "a.npy", target, (1, -1, 0), memory="64KiB") == target
+    assert same_bits(np.load(target), wanted(x, (1, 2, 0)))
+    with pytest.raises(FileExistsError, match="b.npy', which exists. Wanted: a new path, or overwrite=True"):
+        files.transpose(tmp_path / "a.npy", target)
+    files.transpose(target, target, (2, 0, 1), overwrite=True)
+    assert same_bits(np.load(target), x)
+    assert sorted(os.listdir(tmp_path)) == ["a.npy", "b.npy"]
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_zarr(tmp_path, version):
+    zarr = pytest.importorskip("zarr", "3")
+    x = unique((60, 41, 33), "f4")
+    codec = zarr.codecs.ZstdCodec(level=3) if version == 3 else __import__("numcodecs").Zstd(level=3)
+    names = {"dimension_names": ["t", "y", "x"]} if version == 3 else {}
+    attributes = {"units": "K", **({"_ARRAY_DIMENSIONS": ["t", "y", "x"]} if version == 2 else {})}
+    a = zarr.create_array(str(tmp_path / "a.zarr"), shape=x.shape, dtype=x.dtype, chunks=(16, 10, 33), compressors=[codec],
+                          fill_value=7, zarr_format=version, attributes=attributes, **names)
+    a[...] = x
+    files.transpose(str(tmp_path / "a.zarr"), str(tmp_path / "b.zarr"), (2, 0, 1), memory="1MiB")
+    b = zarr.open_array(str(tmp_path / "b.zarr"), mode="r")
+    assert same_bits(b[...], wanted(x, (2, 0, 1)))
+    assert b.metadata.zarr_format == version and b.chunks == (33, 16, 10) and b.compressors == a.compressors
+    assert b.fill_value == 7 and b.attrs["units"] == "K"
+    assert (b.metadata.dimension_names if version == 3 else tuple(b.attrs["_ARRAY_DIMENSIONS"])) == ("x", "t", "y")
+    files.transpose(a, tmp_path / "c.zarr", chunks=(5, 41, 20), compressors=None)
+    c = zarr.open_array(str(tmp_path / "c.zarr"), mode="r")
+    assert same_bits(c[...], wanted(x, None)) and c.chunks == (5, 41, 20) and c.compressors == ()
+    files.transpose(a, tmp_path / "d.zarr", zarr_format=5 - version)
+    d = zarr.open_array(str(tmp_path / "d.zarr"), mode="r")
+    assert same_bits(d[...], wanted(x, None)) and d.metadata.zarr_format == 5 - version and d.attrs["units"] == "K"
+    assert (d.metadata.dimension_names if version == 2 else tuple(d.attrs["_ARRAY_DIMENSIONS"])) == ("x", "y", "t")
+    assert sorted(os.listdir(tmp_path)) == ["a.zarr", "b.zarr", "c.zarr", "d.zarr"]
+
+
+def test_zarr_shards(tmp_path):
+    zarr = pytest.importorskip("zarr", "3")
+    x = unique((64, 48), "i2")
+    a = zarr.create_array(str(tmp_path / "a.zarr"), shape=x.shape, dtype=x.dtype, chunks=(8, 4), shards=(32, 16))
+    a[...] = x
+    files.transpose(a, tmp_path / "b.zarr", memory="20KiB")
+    b = zarr.open_array(str(tmp_path / "b.zarr"), mode="r")
+    assert same_bits(b[...], wanted(x, None)) and b.chunks == (4, 8) and b.shards == (16, 32)
+    with pytest.raises(ValueError, match=r"chunks is \(5, 8\), and the shards of src become \(16, 32\)"):
+        files.transpose(a, tmp_path / "c.zarr", chunks=(5, 8))
+    files.transpose(a, tmp_path / "c.zarr", chunks=(5, 8), shards=(10, 8))
+    assert zarr.open_array(str(tmp_path / "c.zarr"), mode="r").shards == (10, 8)
+    with pytest.raises(ValueError, match="src is '.*d.zarr', which is a group of Zarr"):
+        zarr.open_group(str(tmp_path / "d.zarr"), mode="w")
+        files.transpose(tmp_path / "d.zarr")
+
+
+def test_hdf5(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    x = unique((50, 40, 30), "f4")
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        a = file.create_dataset("group/a", data=x, chunks=(10, 20, 30), compression="gzip", compression_opts=2, shuffle=True)
+        a.attrs["units"] = "K"
+        a.dims[2].label = "x"
+    files.transpose(f"{tmp_path}/a.h5::/group/a", f"{tmp_path}/b.h5::/c/b", (1, 2, 0), memory="1MiB")
+    with h5py.File(tmp_path / "b.h5", "r") as file:
+        b = file["c/b"]
+        assert same_bits(b[...], wanted(x, (1, 2, 0))) and b.chunks == (20, 30, 10)
+        assert (b.compression, b.compression_opts, b.shuffle, b.attrs["units"]) == ("gzip", 2, True, "K")
+        assert [axis.label for axis in b.dims] == ["", "x", ""]
+    with h5py.File(tmp_path / "a.h5", "r+") as file:
+        again = file.create_dataset("again", (30, 40, 50), "f4", chunks=(7, 7, 7))
+        assert files.transpose(file["group/a"], again) is again
+        assert same_bits(again[...], wanted(x, None))
+    with pytest.raises(FileExistsError, match="b.h5', which exists. Wanted: a new file, or a dataset of h5py"):
+        files.transpose(x, f"{tmp_path}/b.h5::/c/d", overwrite=True)
+    with pytest.raises(ValueError, match="wanted a dataset: the file has no dataset of this name"):
+        files.transpose(f"{tmp_path}/a.h5::/group")
+    files.transpose(f"{tmp_path}/a.h5::/group/a", f"{tmp_path}/e.npy")
+    assert same_bits(np.load(tmp_path / "e.npy"), wanted(x, None))
+
+
+def test_between_zarr_and_hdf5(tmp_path):
+    zarr, h5py = pytest.importorskip("zarr", "3"), pytest.importorskip("h5py")
+    x = unique((20, 30), "f8")
+    a = zarr.create_array(str(tmp_path / "a.zarr"), shape=x.shape, dtype=x.dtype, chunks=(8, 8), dimension_names=["t", "x"],
+                          attributes={"units": "K", "more": {"deep": [1, "two"]}})
+    a[...] = x
+    files.transpose(tmp_path / "a.zarr", f"{tmp_path}/b.h5::b", chunks=(9, 50))
+    files.transpose(f"{tmp_path}/b.h5::b", tmp_path / "c.zarr")
+    c = zarr.open_array(str(tmp_path / "c.zarr"), mode="r")
+    assert same_bits(c[...], x) and c.chunks == (20, 9) and c.metadata.dimension_names == ("t", "x")
+    assert c.attrs["units"] == "K" and c.attrs["more"] == '{"deep": [1, "two"]}'
+    with h5py.File(tmp_path / "b.h5", "r") as file:
+        assert file["b"].chunks == (9, 20)
+
+
+@pytest.mark.parametrize("name", ["b.npy", "b.zarr", "b.h5::b"])
+def test_a_failure_leaves_no_path(tmp_path, name):
+    if not name.endswith("npy"):
+        pytest.importorskip("zarr" if "zarr" in name else "h5py")
+
+    class Broken(Noted):
+        def __getitem__(self, box):
+            if box[0].start:
+                raise OSError("the disk is broken")
+            return super().__getitem__(box)
+
+    with pytest.raises(OSError, match="the disk is broken"):
+        files.transpose(Broken(np.zeros((1000, 10))), f"{tmp_path}/{name}", memory=30000,
+                        chunks=None if name.endswith("npy") else (10, 50))
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_error_of_a_store_ends_all_threads():
+    dst = Noted(np.zeros((100, 100)), chunks=(10, 10), fail_after=3)
+    with pytest.raises(OSError, match="the disk is full"):
+        files.transpose(np.zeros((100, 100)), dst, memory=10000, threads=3)
+    assert len(dst.boxes) == 3
+
+
+def refusals():
+    x = np.zeros((4, 6), "f4")
+    yield (x,), {"axes": (0, 0)}, ValueError, r"axes is \(0, 0\), wanted a permutation of the 2 axes of src, 0 to 1"
+    yield (x,), {"axes": "yx"}, TypeError, "axes is 'yx'. Wanted: a sequence of integers"
+    yield (x, np.zeros((4, 6), "f4")), {}, ValueError, r"dst has shape \(4, 6\), wanted \(6, 4\)"
+    yield (x, np.zeros((6, 4), "f8")), {}, TypeError, "dst has dtype float64, wanted float32"
+    yield (x, x.reshape(6, 4)), {}, ValueError, "dst shares memory with src"
+    yield ([1, 2],), {}, TypeError, "src is a list, which has no shape. Wanted: an array-like"
+    yield (np.array([{}]),), {}, TypeError, "src has dtype object. Wanted: elements of a fixed size"
+    yield ("a.txt",), {}, ValueError, "src is 'a.txt'. Wanted: a path that ends in .npy or .zarr, or 'file.h5::/dataset'"
+    yield ("a.h5",), {}, ValueError, "src is 'a.h5'. Wanted: the dataset of the file too, such as 'a.h5::/dataset'"
+    yield ("a.npy",), {}, FileNotFoundError, "src is 'a.npy', which does not exist"
+    yield (x, "no/b.npy"), {}, FileNotFoundError, "dst is 'no/b.npy', and its folder does not exist"
+    yield (x, "b.npy"), {"chunks": (2, 2)}, TypeError, "chunks is given, but dst is 'b.npy'"
+    yield (x,), {"shards": (2, 2)}, TypeError, "shards is given, but dst is no path"
+    yield (x, "b.zarr"), {"chunks": (2,)}, ValueError, r"chunks is \(2,\), wanted 2 numbers of 1 or more"
+    yield (x,), {"memory": "4 gallons"}, ValueError, "memory is '4 gallons'. Wanted: bytes, or a text such as"
+    yield (x,), {"memory": 1.5}, TypeError, "memory is a float. Wanted: an integer of bytes"
+    yield (x,), {"memory": 0}, ValueError, "memory is 0 bytes, wanted 1 or more"
+    yield (Noted(x), Noted(x.T.copy(), (6, 4))), {"memory": 100}, ValueError, "memory is 100 bytes, wanted 288 or more"
+    yield (x,), {"threads": -1}, ValueError, "threads is -1, wanted 0 or more"
+
+
+@pytest.mark.parametrize("arguments,options,kind,sentence", list(refusals()))
+def test_refusals(arguments, options, kind, sentence, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(kind, match=sentence):
+        files.transpose(*arguments, **options)
+    assert os.listdir(tmp_path) == []
+
+
+def test_memory_texts():
+    assert [_boxes.bytes_of(text) for text in ("4GiB", "1.5 MiB", "2GB", "7", 9)] == [4 << 30, 3 << 19, 2 * 10**9, 7, 9]
+    assert 1 << 20 < _boxes.bytes_of(None) < 1 << 50
+
+
+def test_absent_packages():
+    code = ("import sys; sys.modules['zarr'] = sys.modules['h5py'] = None\nimport numpy, cornerturn.files as f\n"
+            "for path in ('b.zarr', 'b.h5::b'):\n try: f.transpose(numpy.zeros((2, 2)), path)\n except ImportError as e: print(e)")
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert found.splitlines() == [f"the package {one} is not installed. It is needed for this path: pip install {one}"
+                                  for one in ("zarr", "h5py")]
