@@ -109,7 +109,8 @@ EOF
     python3 - "$scratch/root/usr/share/doc/cornerturn" <<'EOF'
 import pathlib, re, sys
 pages = list(pathlib.Path(sys.argv[1]).rglob("*.md"))
-links = [(page, link) for page in pages for link in re.findall(r"(?:\]\(|src=\"|href=\"|srcset=\")([^)#\"\s]+)", page.read_text())]
+prose = {page: re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S) for page in pages}
+links = [(page, link) for page in pages for link in re.findall(r"(?:\]\(|src=\"|href=\"|srcset=\")([^)#\"\s]+)", prose[page])]
 dead = [f"{page} links to {link}" for page, link in links if "://" not in link and not (page.parent / link).exists()]
 print(f"{len(pages)} pages with {len(links)} links are installed, {len(dead)} links are dead", *dead, sep="\n")
 sys.exit(1 if dead or len(links) < 100 else 0)
