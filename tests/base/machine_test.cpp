@@ -3,10 +3,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
-#include <random>
 #include <set>
+
+#include "kernel_files.hpp"
 
 namespace cornerturn::base {
 namespace {
@@ -30,15 +29,8 @@ TEST(machine, amd_is_told_from_the_vendor) {
 }
 
 // The files that the kernel shows on other machines.
-class machine_of_files : public testing::Test {
+class machine_of_files : public kernel_files {
  protected:
-  void SetUp() override { std::filesystem::remove_all(root_); }
-  void TearDown() override { std::filesystem::remove_all(root_); }
-  void write(const std::string& path, const std::string& text) const {
-    const std::filesystem::path file = root_ + path;
-    std::filesystem::create_directories(file.parent_path());
-    std::ofstream(file) << text;
-  }
   void has_cache(int index, const std::string& level, const std::string& type, const std::string& size) const {
     const std::string at = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index);
     write(at + "/level", level + '\n');
@@ -46,8 +38,6 @@ class machine_of_files : public testing::Test {
     write(at + "/size", size + '\n');
   }
   [[nodiscard]] machine found() const { return read_machine(root_); }
-
-  std::string root_ = testing::TempDir() + "machine_" + std::to_string(std::random_device{}());
 };
 
 TEST_F(machine_of_files, x86_has_a_name_and_numbers) {

@@ -2,27 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
-#include <random>
+#include "kernel_files.hpp"
 
 namespace cornerturn::base {
 namespace {
 
 // A file system with a root of its own.
-class quota : public testing::Test {
+class quota : public kernel_files {
  protected:
-  void SetUp() override { std::filesystem::remove_all(root_); }
-  void TearDown() override { std::filesystem::remove_all(root_); }
-  void write(const std::string& path, const std::string& text) const {
-    const std::filesystem::path file = root_ + path;
-    std::filesystem::create_directories(file.parent_path());
-    std::ofstream(file) << text;
-  }
   void is_in_groups(const std::string& lines) const { write("/proc/self/cgroup", lines); }
   [[nodiscard]] int found() const { return cpu_quota(root_); }
-
-  std::string root_ = testing::TempDir() + "quota_" + std::to_string(std::random_device{}());
 };
 
 TEST_F(quota, no_files_are_no_quota) {

@@ -2,12 +2,12 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "scratch_folder.hpp"
 #include "text.hpp"
 
 namespace cornerturn::cli {
@@ -17,12 +17,6 @@ namespace fs = std::filesystem;
 
 class journal_file : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "cornerturn-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    directory_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(directory_); }
   [[nodiscard]] std::string path() const { return (directory_ / "journal").string(); }
   [[nodiscard]] base::descriptor file() const { return base::descriptor(open(path().c_str(), O_RDWR | O_CREAT, 0600)); }
   [[nodiscard]] std::string text() const {
@@ -33,7 +27,8 @@ class journal_file : public testing::Test {
   void put(const std::string& text) const { std::ofstream(path()) << text; }
   journal reopened(const journal_begin& begin) const { return {file(), path(), begin}; }
 
-  fs::path directory_;
+  scratch_folder folder_;
+  const fs::path& directory_ = folder_.path();
   const journal_begin begin_{"in.npy 4x6 of <u2, axes 1,0", 1 << 20, 3};
 };
 

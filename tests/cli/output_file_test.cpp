@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "scratch_folder.hpp"
 #include "text.hpp"
 
 namespace {
@@ -40,13 +41,6 @@ namespace fs = std::filesystem;
 
 class output_file_test : public testing::TestWithParam<bool> {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "cornerturn-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    directory_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(directory_); }
-
   [[nodiscard]] std::string path(const std::string& leaf) const { return (directory_ / leaf).string(); }
   [[nodiscard]] std::ptrdiff_t entries() const {
     return std::distance(fs::directory_iterator(directory_), fs::directory_iterator{});
@@ -58,7 +52,8 @@ class output_file_test : public testing::TestWithParam<bool> {
     return text.str();
   }
 
-  fs::path directory_;
+  scratch_folder folder_;
+  const fs::path& directory_ = folder_.path();
 };
 
 TEST_P(output_file_test, appears_only_when_published) {

@@ -2,11 +2,11 @@
 #include "transfer.hpp"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <numeric>
 
+#include "scratch_folder.hpp"
 #include "text.hpp"
 #include "verify.hpp"
 
@@ -17,14 +17,8 @@ namespace fs = std::filesystem;
 
 class transfer : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "cornerturn-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    directory_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(directory_); }
-
-  fs::path directory_;
+  scratch_folder folder_;
+  const fs::path& directory_ = folder_.path();
 };
 
 TEST_F(transfer, threads_share_the_boxes_and_the_check) {
