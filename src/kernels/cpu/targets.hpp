@@ -20,3 +20,11 @@
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #endif
 #endif
+
+// clang 22 no longer knows the target feature evex512, which Highway up to 1.3 names for AVX-512, and so drops the whole
+// attribute: nothing compiles. Highway asks a version below 18 for no such name.
+#if defined(__clang__) && __clang_major__ >= 22
+#include <hwy/detect_compiler_arch.h>
+#undef HWY_COMPILER_CLANG
+#define HWY_COMPILER_CLANG 1700
+#endif
