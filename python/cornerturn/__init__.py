@@ -2,8 +2,10 @@
 
 The functions take arrays of NumPy, PyTorch, CuPy and JAX, on the CPU or on an NVIDIA GPU. The result is an array of the
 framework of the argument. `cornerturn.torch` and `cornerturn.jax` contain functions for one framework only.
+`cornerturn.files` transposes arrays larger than memory, from file to file.
 """
 import sys as _sys
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from . import _core
 from ._batch import batch
@@ -11,6 +13,15 @@ from ._core import backends, matrix_transpose, permute_dims, plan, rearrange, tr
 
 __all__ = ["__version__", "backends", "batch", "matrix_transpose", "permute_dims", "plan", "rearrange", "transpose_inplace_"]
 __version__: str = _core._version
+
+if _TYPE_CHECKING:
+    from . import files as files
+else:
+    def __getattr__(name: str) -> object:  # `cornerturn.files` needs NumPy, so its first use imports it
+        if name == "files":
+            from importlib import import_module
+            return import_module(".files", __name__)
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
 class _SignatureOfPlan:

@@ -244,3 +244,10 @@ def test_absent_packages():
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert found.splitlines() == [f"the package {one} is not installed. It is needed for this path: pip install {one}"
                                   for one in ("zarr", "h5py")]
+
+
+def test_the_first_use_imports():
+    code = ("import sys, cornerturn\nprint('numpy' in sys.modules, hasattr(cornerturn, 'filez'))\n"
+            "print(cornerturn.files.transpose.__module__, [one for one in ('zarr', 'h5py') if one in sys.modules])")
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert found.splitlines() == ["False False", "cornerturn.files []"]
