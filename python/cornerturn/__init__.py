@@ -1,8 +1,8 @@
 """Transposes matrices and permutes array axes at the speed of a plain copy.
 
 The functions take arrays of NumPy, PyTorch, CuPy and JAX, on the CPU or on an NVIDIA GPU. The result is an array of the
-framework of the argument. `cornerturn.torch` and `cornerturn.jax` contain functions for one framework only.
-`cornerturn.files` transposes arrays larger than memory, from file to file.
+framework of the argument. `cornerturn.torch`, `cornerturn.jax`, `cornerturn.dask` and `cornerturn.xarray` contain functions for
+one framework only. `cornerturn.files` transposes arrays larger than memory, from file to file.
 """
 import sys as _sys
 from typing import TYPE_CHECKING as _TYPE_CHECKING

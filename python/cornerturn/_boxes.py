@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 import os
 import pathlib
 import re
@@ -34,6 +35,20 @@ class Store:
     chunk: tuple[int, ...]
     direct: bool  # is a numpy.ndarray, so the kernel reads or writes its memory
     threads: bool  # its reads or writes may run in several threads
+
+
+def axes_of(axes: Sequence[int] | None, rank: int, name: str) -> tuple[int, ...]:
+    """Return the permutation of the axes of the array `name`. None reverses them, and negative numbers count from the end."""
+    if axes is None:
+        return tuple(range(rank))[::-1]
+    try:
+        given = [operator.index(axis) for axis in axes]
+    except TypeError:
+        raise TypeError(f"axes is {axes!r}. Wanted: a sequence of integers, one for each axis of {name}") from None
+    order = tuple(axis + rank if axis < 0 else axis for axis in given)
+    if sorted(order) != list(range(rank)):
+        raise ValueError(f"axes is {tuple(given)}, wanted a permutation of the {rank} axes of {name}, 0 to {rank - 1}")
+    return order
 
 
 def bytes_of(memory: int | str | None) -> int:

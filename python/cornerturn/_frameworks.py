@@ -33,7 +33,7 @@ def _is_jax(x: object) -> bool:
 
 
 # Arrays whose elements are not in memory: an access reads a file or computes them, so the caller shall write it.
-_ELSEWHERE = {"dask": "x.compute(), or dask.array.transpose, which computes nothing yet", "h5py": "x[:], which reads the file",
+_ELSEWHERE = {"dask": "x.compute(), or cornerturn.dask.permute_dims, which computes nothing yet", "h5py": "x[:], which reads the file",
               "netCDF4": "x[:], which reads the file", "tables": "x[:], which reads the file",
               "tensorstore": "x.read().result()", "zarr": "x[:], which reads the chunks"}
 

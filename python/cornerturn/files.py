@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy
 
-from ._boxes import Plan, Store, bytes_of
+from ._boxes import Plan, Store, axes_of, bytes_of
 from ._stores import made, opened, store
 
 __all__ = ["transpose"]
@@ -78,7 +78,7 @@ def transpose(src: Any, dst: Any = None, axes: Sequence[int] | None = None, *, c
     with contextlib.ExitStack() as stack:
         path = _path(src)
         source = store(src if path is None else stack.enter_context(opened(path)), "src")
-        order = _axes(axes, len(source.shape))
+        order = axes_of(axes, len(source.shape), "src")
         shape = tuple(source.shape[axis] for axis in order)
         size = _chunks(chunks, len(shape))
         target_path = _path(dst)
@@ -100,19 +100,6 @@ def transpose(src: Any, dst: Any = None, axes: Sequence[int] | None = None, *, c
 
 def _path(given: Any) -> str | None:
     return os.fsdecode(given) if isinstance(given, (str, bytes, os.PathLike)) else None
-
-
-def _axes(axes: Sequence[int] | None, rank: int) -> tuple[int, ...]:
-    if axes is None:
-        return tuple(range(rank))[::-1]
-    try:
-        given = [operator.index(axis) for axis in axes]
-    except TypeError:
-        raise TypeError(f"axes is {axes!r}. Wanted: a sequence of integers, one for each axis of src") from None
-    order = tuple(axis + rank if axis < 0 else axis for axis in given)
-    if sorted(order) != list(range(rank)):
-        raise ValueError(f"axes is {tuple(given)}, wanted a permutation of the {rank} axes of src, 0 to {rank - 1}")
-    return order
 
 
 def _chunks(chunks: Sequence[int] | None, rank: int) -> tuple[int, ...] | None:

@@ -41,10 +41,11 @@ def test_tutorial(framework):
 def documented():
     import cornerturn._frameworks  # noqa: F401
     found = {"cornerturn": [ct.batch, ct.matrix_transpose, ct.permute_dims, ct.rearrange, ct.transpose_inplace_, ct.plan]}
-    for framework in ("torch", "jax"):
+    for module, framework in (("torch", "torch"), ("jax", "jax"), ("dask", "dask"), ("xarray", "xarray"), ("files", "numpy")):
         if importlib.util.find_spec(framework):
-            module = importlib.import_module(f"cornerturn.{framework}")
-            found[framework] = [getattr(module, name) for name in module.__all__]
+            imported = importlib.import_module(f"cornerturn.{module}")
+            found[module] = [getattr(imported, name) for name in imported.__all__]
+    found["xarray"] = [one.transpose for one in found.get("xarray", ())]  # of the accessors
     return [(framework, one) for framework, all_of_it in found.items() for one in all_of_it]
 
 

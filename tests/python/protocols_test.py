@@ -276,7 +276,7 @@ def test_arrays_that_wrap_an_array_of_numpy():
 @pytest.mark.parametrize("module,name,members,wanted", [
     ("h5py._hl.dataset", "Dataset", {}, r"x\[:\], which reads the file"),
     ("zarr.core.array", "Array", {}, r"x\[:\], which reads the chunks"),
-    ("dask.array.core", "Array", {"chunks": ((4,), (6,))}, r"x.compute\(\), or dask.array.transpose"),
+    ("dask.array.core", "Array", {"chunks": ((4,), (6,))}, r"x.compute\(\), or cornerturn.dask.permute_dims"),
     ("xarray.core.dataarray", "DataArray", {"chunks": ((4,), (6,))}, "x.values"),
 ])
 def test_arrays_that_are_not_in_memory(module, name, members, wanted):
