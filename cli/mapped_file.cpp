@@ -96,7 +96,9 @@ mapped_file::mapped_file(const std::string& path) {
   }
 }
 
-mapped_file::mapped_file(int descriptor, const std::string& path) { map(descriptor, path); }
+mapped_file::mapped_file(int descriptor, const std::string& path) : file_(fcntl(descriptor, F_DUPFD_CLOEXEC, 3)) {
+  map(file_.get(), path);
+}
 
 void mapped_file::map(int descriptor, const std::string& path, std::int64_t begin) {
   if (fstat(descriptor, &about_) != 0) throw failure(fmt::format("{}: cannot stat: {}", path, error_text(errno)));

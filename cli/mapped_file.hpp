@@ -20,7 +20,7 @@ class mapped_file {
   // Errors  failure: the file is missing, unreadable, a directory, a block device, a socket or a terminal
   explicit mapped_file(const std::string& path);
 
-  // Effect  maps the content of an open file; `path` only serves error sentences. The caller keeps the descriptor.
+  // Effect  maps the content of an open file; `path` only serves error sentences. The object has a duplicate of the descriptor
   mapped_file(int descriptor, const std::string& path);
 
   ~mapped_file();

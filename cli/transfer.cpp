@@ -3,8 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cstring>
+#include <cstdlib>
 
 #include "base/files.hpp"
 #include "text.hpp"
@@ -35,24 +34,6 @@ void output_store::write(std::int64_t offset, const void* from, std::size_t byte
   file_.write_at(from, bytes, begin_ + offset);
 }
 
-void comparing_sink::write(std::int64_t offset, const void* from, std::size_t bytes) {
-  thread_local std::vector<std::byte> other;
-  constexpr std::size_t piece = 256 << 10;
-  other.resize(std::min(std::max(other.size(), bytes), piece));
-  const auto* at = static_cast<const std::byte*>(from);
-  while (bytes > 0) {
-    const std::size_t now = std::min(bytes, other.size());
-    with_.read(offset, other.data(), now);
-    if (std::memcmp(at, other.data(), now) != 0) {
-      const auto found = std::mismatch(at, at + now, other.begin());
-      throw different{offset + (found.first - at)};
-    }
-    at += now;
-    offset += static_cast<std::int64_t>(now);
-    bytes -= now;
-  }
-}
-
 memory_limit memory_limit_of(std::int64_t requested) {
   memory_limit made{requested > 0 ? requested : available_memory() / 2, 0};
   const std::int64_t program = resident_bytes() + slack_bytes;
@@ -63,16 +44,6 @@ memory_limit memory_limit_of(std::int64_t requested) {
                               bytes_text(program + least_buffers), bytes_text(program)));
   }
   return made;
-}
-
-std::vector<std::int64_t> index_of(const npy_header& header, std::int64_t element) {
-  std::vector<std::int64_t> index(header.shape.size());
-  for (std::size_t step = 0; step < index.size(); ++step) {
-    const std::size_t k = header.fortran_order ? step : index.size() - 1 - step;
-    index[k] = element % header.shape[k];
-    element /= header.shape[k];
-  }
-  return index;
 }
 
 std::string plan_text(const file_plan& plan) {

@@ -36,20 +36,6 @@ class output_store final : public byte_sink {
   std::int64_t begin_;
 };
 
-// Compares what is written with the bytes of a store. Holds 256 KiB for each thread.
-class comparing_sink final : public byte_sink {
- public:
-  explicit comparing_sink(byte_source& with) : with_(with) {}
-  // Errors  different: the first byte that differs
-  void write(std::int64_t offset, const void* from, std::size_t bytes) override;
-  struct different {
-    std::int64_t offset;
-  };
-
- private:
-  byte_source& with_;
-};
-
 // How much memory the command takes.
 struct memory_limit {
   std::int64_t bytes = 0;    // of the whole process
@@ -59,9 +45,6 @@ struct memory_limit {
 // Effect  returns the limit of --memory, or for 0 half of the memory that is available
 // Errors  failure: too small for the program
 [[nodiscard]] memory_limit memory_limit_of(std::int64_t requested);
-
-// Effect  returns an index of an array in C or Fortran order from its linear index
-[[nodiscard]] std::vector<std::int64_t> index_of(const npy_header& header, std::int64_t element);
 
 // Effect  "9.54 GiB in 1 pass: 40 boxes of ..., predicted 20 s"; a line for each pass
 [[nodiscard]] std::string plan_text(const file_plan& plan);

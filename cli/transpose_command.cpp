@@ -5,11 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <chrono>
-#include <cstdio>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "commands.hpp"
@@ -24,22 +20,13 @@
 #include "streams.hpp"
 #include "text.hpp"
 #include "transfer.hpp"
+#include "transpose_headers.hpp"
+#include "transpose_report.hpp"
 #include "verify.hpp"
 #include "workers.hpp"
 
 namespace cornerturn::cli {
 namespace {
-
-struct outcome {
-  npy_header in;
-  npy_header out;
-  std::vector<int> axes;
-  file_report moved;
-  bool in_memory = false;  // the input is mapped and fits
-  double seconds = 0;      // from opening the input to the last byte written
-  double verify_seconds = 0;
-  double sync_seconds = 0;
-};
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -49,79 +36,6 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 constexpr std::int64_t boxes_beside_a_map = 64 << 20;
 // Without --threads, so that all machines have the same boxes.
 constexpr int threads_of_a_part = 4;
-
-npy_header read_header(const mapped_file& file, const std::string& path) {
-  try {
-    return parse_npy_header(file.bytes(), file.size());
-  } catch (const npy_error& fault) {
-    throw failure(fmt::format("{}: {}", path, fault.what()));
-  }
-}
-
-// The header of an input without one: the names of numpy's numbers, or a dtype text such as <f4.
-npy_header raw_header(const mapped_file& file, const transpose_options& options) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 14> names{{{"bool", "|b1"},
-                                                                                        {"int8", "|i1"},
-                                                                                        {"uint8", "|u1"},
-                                                                                        {"int16", "<i2"},
-                                                                                        {"uint16", "<u2"},
-                                                                                        {"int32", "<i4"},
-                                                                                        {"uint32", "<u4"},
-                                                                                        {"int64", "<i8"},
-                                                                                        {"uint64", "<u8"},
-                                                                                        {"float16", "<f2"},
-                                                                                        {"float32", "<f4"},
-                                                                                        {"float64", "<f8"},
-                                                                                        {"complex64", "<c8"},
-                                                                                        {"complex128", "<c16"}}};
-  std::string descr = options.raw_dtype;
-  for (const auto& [name, code] : names) {
-    if (name == descr) descr = code;
-  }
-  if (descr.size() > 1 && std::isalpha(static_cast<unsigned char>(descr[0])) != 0) {
-    descr.insert(0, descr.substr(1) == "1" ? "|" : "<");  // u1, f4
-  }
-  npy_header header;
-  header.descr = fmt::format("'{}'", descr);
-  try {
-    header.itemsize = npy_itemsize(header.descr);
-  } catch (const npy_error& fault) {
-    throw failure(fmt::format("--dtype is \"{}\", wanted a name such as float32, or a text such as <f4: {}",
-                              options.raw_dtype, fault.what()),
-                  exit_usage);
-  }
-  header.shape = options.raw_shape;
-  header.data_offset = options.raw_offset;
-  header.data_bytes = header.itemsize;
-  std::int64_t end = 0;
-  bool fits = true;
-  for (const std::int64_t extent : header.shape) {
-    fits = fits && !__builtin_mul_overflow(header.data_bytes, extent, &header.data_bytes);
-  }
-  fits = fits && !__builtin_add_overflow(header.data_bytes, header.data_offset, &end);
-  if (!fits || end > file.size()) {
-    throw failure(fmt::format("{}: has {}, but --offset {} and --shape {} of {} end {}", options.input,
-                              bytes_text(file.size()), options.raw_offset, shape_text(header.shape), options.raw_dtype,
-                              fits ? "at byte " + std::to_string(end) : "behind 2^63 bytes"));
-  }
-  return header;
-}
-
-// Returns the order for unchanged data bytes. Axes with extents above 1 must stay in order or be reversed.
-// Reversed axes exchange C order and Fortran order.
-bool order_of_same_bytes(const npy_header& in, std::span<const int> axes, const std::string& path) {
-  if (in.data_bytes == 0) return in.fortran_order;
-  std::vector<int> long_axes;
-  for (const int k : axes) {
-    if (in.shape[static_cast<std::size_t>(k)] > 1) long_axes.push_back(k);
-  }
-  if (std::is_sorted(long_axes.begin(), long_axes.end())) return in.fortran_order;
-  if (std::is_sorted(long_axes.rbegin(), long_axes.rend())) return !in.fortran_order;
-  throw failure(
-      fmt::format("{}: --metadata-only cannot express axes {} of shape {}: a header can only express C or Fortran "
-                  "order, wanted axes in order or all reversed (axes of extent 1 may be anywhere)",
-                  path, axes_text(axes), tuple_text(in.shape)));
-}
 
 [[noreturn]] void refuse_difference(const std::string& path, const std::vector<std::int64_t>& index) {
   throw failure(fmt::format("{}: verification failed: the element at {} differs from the input; the output was removed",
@@ -154,89 +68,14 @@ std::string identity_of(const mapped_file& input, const outcome& result, const t
                                      options.metadata_only ? "a header" : options.order, result.out.data_offset));
 }
 
-void print_plan(const transpose_options& options, const outcome& result, const memory_limit& memory,
-                const file_plan& plan, bool is_measured) {
-  if (options.json) {
-    nlohmann::ordered_json report = {
-        {"input", options.input},  {"output", options.output},      {"bytes", result.in.data_bytes},
-        {"memory", memory.bytes},  {"in_memory", result.in_memory}, {"scratch_bytes", plan.scratch_bytes},
-        {"seconds", plan.seconds}, {"measured_disk", is_measured},  {"passes", nlohmann::ordered_json::array()}};
-    for (const file_pass& one : plan.passes) {
-      report["passes"].push_back({{"extents", one.extents},
-                                  {"axes", one.axes},
-                                  {"element_bytes", one.element_bytes},
-                                  {"box", one.box},
-                                  {"boxes", one.boxes},
-                                  {"box_bytes", one.box_bytes},
-                                  {"read_run_bytes", one.read_run_bytes},
-                                  {"write_run_bytes", one.write_run_bytes},
-                                  {"bytes", one.bytes},
-                                  {"seconds", one.seconds}});
-    }
-    print_safe("{}\n", report.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
-    return;
-  }
-  print_safe("{} {} -> {} {}, {}, {}\n", options.input, shape_text(result.in.shape), options.output,
-             shape_text(result.out.shape), npy_dtype_name(result.in), bytes_text(result.in.data_bytes));
-  if (result.in_memory) {
-    print_safe("{} of memory: the input fits and is mapped; it is read once and written once\n",
-               bytes_text(memory.bytes));
-  } else {
-    print_safe("{} of memory, {} of it in buffers\n{}", bytes_text(memory.bytes), bytes_text(plan.memory_bytes),
-               plan_text(plan));
-  }
-  print_safe("predicted: {}{}; nothing was written\n", seconds_text(plan.seconds),
-             is_measured ? "" : " on a disk of 1 GB/s (`cornerturn roof --disk FOLDER` measures yours)");
-}
-
-void print_json(const transpose_options& options, const outcome& result, double rate) {
-  const nlohmann::ordered_json report = {
-      {"input", options.input},
-      {"output", options.output},
-      {"input_shape", result.in.shape},
-      {"output_shape", result.out.shape},
-      {"axes", result.axes},
-      {"dtype", npy_dtype_name(result.in)},
-      {"itemsize", result.in.itemsize},
-      {"input_fortran_order", result.in.fortran_order},
-      {"output_fortran_order", result.out.fortran_order},
-      {"metadata_only", options.metadata_only},
-      {"bytes", result.in.data_bytes},
-      {"seconds", result.seconds},
-      {"gb_s", rate},
-      {"kernel", result.moved.kernel},
-      {"threads", result.moved.threads},
-      {"verified", options.verify},
-      {"verify_seconds", result.verify_seconds},
-      {"sync_seconds", result.sync_seconds},
-  };
-  // File names and dtypes may have any encoding, but JSON is UTF-8.
-  print_safe("{}\n", report.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
-}
-
-void print_lines(bool to_stream, const transpose_options& options, const outcome& result, double rate) {
-  std::FILE* const to = to_stream ? stderr : stdout;
-  print_safe(to, "{} {} -> {} {}, {}, {}\n", options.input, shape_text(result.in.shape), options.output,
-             shape_text(result.out.shape), npy_dtype_name(result.in), bytes_text(result.in.data_bytes));
-  std::string how = options.metadata_only ? "data copied unchanged, header only"
-                    : result.moved.kernel.empty()
-                        ? "no data to copy"
-                        : fmt::format("{}, {} thread{}", result.moved.kernel, result.moved.threads,
-                                      result.moved.threads == 1 ? "" : "s");
-  if (options.verify) how += ", verified";
-  if (result.sync_seconds >= 0.01 && !to_stream)
-    how += fmt::format(", on the disk {} later", seconds_text(result.sync_seconds));
-  print_safe(to, "{}, {:.2f} GB/s read + written, {}\n", seconds_text(result.seconds), rate, how);
-}
-
 // True if OUT.part is kept: one process, several, or the one that publishes the work of several.
 bool is_kept(const transpose_options& options) { return options.resume || options.parts > 0 || options.finish > 0; }
 int parts_of(const transpose_options& options) { return std::max({options.parts, options.finish, 1}); }
 
-// 2. The header of the output.
-std::string prepare(const mapped_file& input, outcome& result, const transpose_options& options) {
+// The shell's `> FILE` can be the input too.
+void refuse_same_file(const mapped_file& input, const transpose_options& options) {
   struct stat about {};
-  const int stream = descriptor_named(options.output, STDOUT_FILENO);  // a shell's `> FILE` can be the input too
+  const int stream = descriptor_named(options.output, STDOUT_FILENO);
   if ((stream >= 0 ? fstat(stream, &about) : stat(options.output.c_str(), &about)) == 0 && S_ISREG(about.st_mode) &&
       input.is_same_file(about.st_dev, about.st_ino)) {
     throw failure(
@@ -244,27 +83,9 @@ std::string prepare(const mapped_file& input, outcome& result, const transpose_o
                     "place",
                     options.output, options.input));
   }
-  result.out = result.in;
-  for (std::size_t k = 0; k < result.out.shape.size(); ++k) {
-    result.out.shape[k] = result.in.shape[static_cast<std::size_t>(result.axes[k])];
-  }
-  result.out.fortran_order =
-      options.metadata_only ? order_of_same_bytes(result.in, result.axes, options.input) : options.order == "F";
-  const bool has_header = options.raw_dtype.empty() || options.output.ends_with(".npy");
-  const std::string header = has_header ? npy_header_bytes(result.out) : "";
-  result.out.data_offset = static_cast<std::int64_t>(header.size());
-  return header;
 }
 
-// 3. How the array is transposed.
-struct transfer_plan {
-  memory_limit memory;
-  stored_array what;
-  file_options how;
-  file_plan boxes;
-  bool is_measured = false;  // the speed of the disk is known
-};
-
+// 3
 transfer_plan plan_transfer(const mapped_file& input, outcome& result, const transpose_options& options) {
   transfer_plan made{memory_limit_of(options.memory), array_of(result, options), {}, {}};
   const bool fits = result.in.data_bytes + boxes_beside_a_map <= made.memory.bytes;
@@ -337,14 +158,12 @@ void write_data(const mapped_file& input, const output_file& output, outcome& re
   plan.how.progress = nullptr;
 }
 
-// Both files fit in memory: every element is compared, without the library's kernels. Else the input is transposed again, box by
-// box, and compared with the output.
+// 5. Every element is compared. A side that fits in memory is mapped, and boxes of the other one are read.
 void verify_output(const mapped_file& input, const output_file& file, outcome& result, const transpose_options& options,
                    const transfer_plan& plan) {
   const auto start = std::chrono::steady_clock::now();
   const mapped_file written(file.descriptor(), options.output);
   progress_bar bar("verifying", result.in.data_bytes, !options.json && !options.quiet);
-  const auto show = [&](std::int64_t done) { bar.show(done); };
   const std::int64_t data_offset = result.out.data_offset;
   if (data_offset > 0) {
     const npy_header out = read_header(written, options.output);
@@ -354,26 +173,15 @@ void verify_output(const mapped_file& input, const output_file& file, outcome& r
                                 result.in.descr));
     }
   }
-  if (result.in_memory && 2 * result.in.data_bytes + boxes_beside_a_map <= plan.memory.bytes) {
-    const auto difference =
-        find_difference(result.in, input.bytes().data() + result.in.data_offset, result.out,
-                        written.bytes().data() + data_offset, result.axes, threads_for(options.threads), show);
-    if (difference) refuse_difference(options.output, *difference);
-  } else {
-    input_store src(input, result.in.data_offset, result.in_memory, options.input);
-    const auto dst = file_store(file.descriptor(), data_offset, options.output);
-    comparing_sink compare(*dst);
-    base::descriptor scratch_file;
-    const auto scratch = result.in_memory ? nullptr : scratch_for(file, plan.boxes, scratch_file);
-    file_options again = plan.how;
-    again.scratch = scratch.get();
-    again.progress = show;
-    try {
-      static_cast<void>(transpose_stored(src, compare, array_of(result, options), again));
-    } catch (const comparing_sink::different& found) {
-      refuse_difference(options.output, index_of(result.out, found.offset / result.in.itemsize));
-    }
-  }
+  const bool fit_both = result.in_memory && 2 * result.in.data_bytes + boxes_beside_a_map <= plan.memory.bytes;
+  input_store src(input, result.in.data_offset, result.in_memory, options.input);
+  input_store dst(written, data_offset, fit_both, options.output);
+  const auto difference =
+      find_difference(result.in, src, result.out, dst, result.axes,
+                      {.memory_bytes = result.in_memory ? boxes_beside_a_map / 2 : plan.how.memory_bytes,
+                       .threads = threads_for(options.threads),
+                       .progress = [&](std::int64_t done) { bar.show(done); }});
+  if (difference) refuse_difference(options.output, *difference);
   result.verify_seconds = seconds_since(start);
 }
 
@@ -391,14 +199,16 @@ int run_transpose(const transpose_options& options) {
   const mapped_file input(options.input);
   report_vanished_pages(options.input);
   outcome result;
-  result.in = options.raw_dtype.empty() ? read_header(input, options.input) : raw_header(input, options);
+  result.in = input_header(input, options);
   result.axes = resolve_axes(options.axes, static_cast<int>(result.in.shape.size()), options.input);
 
   // 2, 3
-  const std::string header = prepare(input, result, options);
+  refuse_same_file(input, options);
+  std::string header;
+  result.out = output_header(result.in, result.axes, options, header);
   transfer_plan plan = plan_transfer(input, result, options);
   if (options.dry_run) {
-    print_plan(options, result, plan.memory, plan.boxes, plan.is_measured);
+    print_plan(options, result, plan);
     return exit_ok;
   }
 
@@ -447,12 +257,7 @@ int run_transpose(const transpose_options& options) {
   result.sync_seconds = options.no_sync ? 0 : seconds_since(written);
 
   // 7
-  const double rate = 2 * static_cast<double>(result.in.data_bytes) / result.seconds * 1e-9;
-  if (options.json) {
-    print_json(options, result, rate);
-  } else if (!options.quiet) {
-    print_lines(output.is_stdout(), options, result, rate);
-  }
+  print_summary(options, result, output.is_stdout());
   return exit_ok;
 }
 

@@ -1,3 +1,5 @@
+// 1. Cut the output into boxes that have long runs on both sides  2. read the box of each side into a buffer, unless it is in memory
+// 3. compare, in tiles of the axes that are fastest on each side.
 #include "verify.hpp"
 
 #include <algorithm>
@@ -10,114 +12,238 @@
 namespace cornerturn::cli {
 namespace {
 
-constexpr std::int64_t tile = 64;  // extent of a tile along both fast axes, so that both sides stay in cache
+using numbers = std::vector<std::int64_t>;
 
-struct walk_axis {
-  std::int64_t extent = 1;
-  std::int64_t in_step = 0;  // bytes
-  std::int64_t out_step = 0;
-  std::size_t position = 0;  // in the output's shape
+constexpr std::int64_t tile = 64;  // extent of a tile along both fast axes, so that both sides stay in cache
+constexpr std::int64_t box_in_memory = 4 << 20;
+
+// A packed array. All axes are in the order of the output's shape.
+struct side {
+  byte_source& data;
+  std::vector<std::size_t> fastest_first;
+  numbers steps;  // bytes between neighbours
 };
 
-std::vector<std::int64_t> byte_steps(const npy_header& header) {
-  std::vector<std::int64_t> steps(header.shape.size());
+side side_of(byte_source& data, const npy_header& header, std::span<const int> axes) {
+  side made{data, {}, numbers(header.shape.size())};
+  std::vector<std::size_t> position(header.shape.size());  // in the output, for each axis of the header
+  for (std::size_t k = 0; k < axes.size(); ++k) position[static_cast<std::size_t>(axes[k])] = k;
   std::int64_t step = header.itemsize;
-  for (std::size_t n = 0; n < steps.size(); ++n) {
-    const std::size_t k = header.fortran_order ? n : steps.size() - 1 - n;
-    steps[k] = step;
+  for (std::size_t n = 0; n < position.size(); ++n) {
+    const std::size_t k = header.fortran_order ? n : position.size() - 1 - n;
+    made.fastest_first.push_back(position[k]);
+    made.steps[position[k]] = step;
     step *= header.shape[k];
   }
-  return steps;
+  return made;
 }
 
-bool equal(const std::byte* a, const std::byte* b, std::int64_t bytes) {
-  switch (bytes) {  // constant sizes compile to one comparison
-    case 1:
-      return *a == *b;
-    case 2:
-      return std::memcmp(a, b, 2) == 0;
-    case 4:
-      return std::memcmp(a, b, 4) == 0;
-    case 8:
-      return std::memcmp(a, b, 8) == 0;
-    case 16:
-      return std::memcmp(a, b, 16) == 0;
-    default:
-      return std::memcmp(a, b, static_cast<std::size_t>(bytes)) == 0;
+// 1. The side with the shorter runs grows by half along its fastest axis that is not whole yet.
+numbers choose_box(const numbers& shape, std::span<const side> sides, std::int64_t elements) {
+  numbers box(shape.size(), 1);
+  const auto run = [&](const side& one) {  // elements, and the axis that makes it longer
+    std::int64_t length = 1;
+    for (const std::size_t k : one.fastest_first) {
+      length *= box[k];
+      if (box[k] < shape[k]) return std::pair(length, k);
+    }
+    return std::pair(length, shape.size());
+  };
+  std::int64_t volume = 1;
+  std::vector<bool> is_full(shape.size() + 1);
+  is_full[shape.size()] = true;
+  while (true) {
+    std::size_t axis = shape.size();
+    std::int64_t shortest = 0;
+    for (const side& one : sides) {
+      const auto [length, next] = run(one);
+      if (is_full[next] || (axis < shape.size() && length >= shortest)) continue;
+      axis = next;
+      shortest = length;
+    }
+    if (axis == shape.size()) return box;
+    const std::int64_t others = volume / box[axis];
+    const std::int64_t extent = std::min({box[axis] + box[axis] / 2 + 1, shape[axis], elements / others});
+    if (extent <= box[axis]) {
+      is_full[axis] = true;
+    } else {
+      box[axis] = extent;
+      volume = others * extent;
+    }
   }
+}
+
+struct box {
+  numbers first;
+  numbers extents;
+};
+
+// The bytes of a box, with the steps of its axes.
+struct part {
+  const std::byte* data = nullptr;
+  numbers steps;
+};
+
+// 2. Runs contain the fastest axes up to the first one that the box has only a part of.
+part read_box(const side& from, const numbers& shape, const box& at, std::int64_t itemsize,
+              std::vector<std::byte>& buffer) {
+  std::int64_t offset = 0;
+  for (std::size_t k = 0; k < shape.size(); ++k) offset += at.first[k] * from.steps[k];
+  if (from.data.memory() != nullptr) return {static_cast<const std::byte*>(from.data.memory()) + offset, from.steps};
+  part made{nullptr, numbers(shape.size())};
+  std::int64_t bytes = itemsize, run = itemsize;
+  std::size_t inner = 0;  // axes of a run
+  bool is_run = true;
+  for (const std::size_t k : from.fastest_first) {
+    made.steps[k] = bytes;
+    bytes *= at.extents[k];
+    if (!is_run) continue;
+    run = bytes;
+    ++inner;
+    is_run = at.extents[k] == shape[k];
+  }
+  buffer.resize(static_cast<std::size_t>(bytes));
+  made.data = buffer.data();
+  for (std::int64_t done = 0; done < bytes; done += run) {
+    std::int64_t left = done / run, place = offset;
+    for (std::size_t n = inner; n < from.fastest_first.size(); ++n) {
+      const std::size_t k = from.fastest_first[n];
+      place += left % at.extents[k] * from.steps[k];
+      left /= at.extents[k];
+    }
+    from.data.read(place, buffer.data() + done, static_cast<std::size_t>(run));
+  }
+  return made;
+}
+
+template <class Word>
+bool differ(const std::byte* a, std::int64_t a_step, const std::byte* b, std::int64_t b_step, std::int64_t count) {
+  bool found = false;
+  for (std::int64_t k = 0; k < count; ++k) {
+    Word one, other;
+    std::memcpy(&one, a + k * a_step, sizeof one);
+    std::memcpy(&other, b + k * b_step, sizeof other);
+    found |= one != other;
+  }
+  return found;
+}
+
+bool differ(const std::byte* a, std::int64_t a_step, const std::byte* b, std::int64_t b_step, std::int64_t count,
+            std::int64_t itemsize) {
+  switch (itemsize) {
+    case 1:
+      return differ<std::uint8_t>(a, a_step, b, b_step, count);
+    case 2:
+      return differ<std::uint16_t>(a, a_step, b, b_step, count);
+    case 4:
+      return differ<std::uint32_t>(a, a_step, b, b_step, count);
+    case 8:
+      return differ<std::uint64_t>(a, a_step, b, b_step, count);
+    default:
+      for (std::int64_t k = 0; k < count; ++k) {
+        if (std::memcmp(a + k * a_step, b + k * b_step, static_cast<std::size_t>(itemsize)) != 0) return true;
+      }
+      return false;
+  }
+}
+
+// 3. Returns the index in the box of an element that differs. `fast` is the output's fastest axis and `slow` the input's.
+std::optional<numbers> compare(const part& a, const part& b, const numbers& extents, std::int64_t itemsize) {
+  const auto fastest = [&](const numbers& steps, std::size_t but) {
+    std::size_t found = extents.size();
+    for (std::size_t k = 0; k < extents.size(); ++k) {
+      if (k != but && extents[k] > 1 && (found == extents.size() || steps[k] < steps[found])) found = k;
+    }
+    return found;
+  };
+  const std::size_t fast = fastest(b.steps, extents.size()), slow = fastest(a.steps, fast);
+  const auto of = [&](const numbers& all, std::size_t axis, std::int64_t none) {
+    return axis < extents.size() ? all[axis] : none;
+  };
+  const std::int64_t rows = of(extents, slow, 1), columns = of(extents, fast, 1);
+  std::int64_t planes = 1;
+  for (const std::int64_t extent : extents) planes *= extent;
+  planes /= rows * columns;
+  for (std::int64_t plane = 0; plane < planes; ++plane) {
+    numbers index(extents.size());
+    std::int64_t left = plane, a_offset = 0, b_offset = 0;
+    for (std::size_t k = extents.size(); k-- > 0;) {
+      if (k == fast || k == slow) continue;
+      index[k] = left % extents[k];
+      left /= extents[k];
+      a_offset += index[k] * a.steps[k];
+      b_offset += index[k] * b.steps[k];
+    }
+    for (std::int64_t i = 0; i < rows; i += tile) {
+      for (std::int64_t j = 0; j < columns; j += tile) {
+        for (std::int64_t row = i; row < std::min(i + tile, rows); ++row) {
+          const auto row_of = [&](const part& one, std::int64_t plane_offset, std::int64_t column) {
+            return one.data + plane_offset + row * of(one.steps, slow, 0) + column * of(one.steps, fast, 0);
+          };
+          const auto is_wrong = [&](std::int64_t column, std::int64_t count) {
+            return differ(row_of(a, a_offset, column), of(a.steps, fast, 0), row_of(b, b_offset, column),
+                          of(b.steps, fast, 0), count, itemsize);
+          };
+          if (!is_wrong(j, std::min(tile, columns - j))) continue;
+          std::int64_t column = j;
+          while (!is_wrong(column, 1)) ++column;
+          if (slow < extents.size()) index[slow] = row;
+          if (fast < extents.size()) index[fast] = column;
+          return index;
+        }
+      }
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
-std::optional<std::vector<std::int64_t>> find_difference(const npy_header& in, const std::byte* in_data,
-                                                         const npy_header& out, const std::byte* out_data,
-                                                         std::span<const int> axes, int threads,
-                                                         const std::function<void(std::int64_t)>& progress) {
+std::optional<std::vector<std::int64_t>> find_difference(const npy_header& in, byte_source& in_data,
+                                                         const npy_header& out, byte_source& out_data,
+                                                         std::span<const int> axes, const compare_options& how) {
   if (in.data_bytes == 0) return std::nullopt;
-  const std::vector<std::int64_t> in_steps = byte_steps(in);
-  const std::vector<std::int64_t> out_steps = byte_steps(out);
-  std::vector<walk_axis> rest;
-  for (std::size_t k = 0; k < out.shape.size(); ++k) {
-    rest.push_back({out.shape[k], in_steps[static_cast<std::size_t>(axes[k])], out_steps[k], k});
-  }
-  // The two inner loops are tiled: the fastest axis of the output, and the fastest remaining axis of the input.
-  const auto take_fastest = [&rest](auto step) {
-    auto found = rest.end();
-    for (auto at = rest.begin(); at != rest.end(); ++at) {
-      if (at->extent > 1 && (found == rest.end() || step(*at) < step(*found))) found = at;
-    }
-    walk_axis taken;
-    if (found != rest.end()) {
-      taken = *found;
-      rest.erase(found);
-    }
-    return taken;
-  };
-  const walk_axis fast = take_fastest([](const walk_axis& one) { return one.out_step; });
-  const walk_axis slow = take_fastest([](const walk_axis& one) { return one.in_step; });
+  std::vector<int> same(axes.size());
+  for (std::size_t k = 0; k < same.size(); ++k) same[k] = static_cast<int>(k);
+  const std::vector<side> sides{side_of(in_data, in, axes), side_of(out_data, out, same)};
+  const auto buffers =
+      std::count_if(sides.begin(), sides.end(), [](const side& one) { return one.data.memory() == nullptr; });
+  const std::int64_t box_bytes = buffers == 0 ? box_in_memory : how.memory_bytes / (buffers * how.threads);
+  const numbers extents = choose_box(out.shape, sides, std::max<std::int64_t>(box_bytes / in.itemsize, 1));
+  std::int64_t boxes = 1;
+  for (std::size_t k = 0; k < extents.size(); ++k) boxes *= (out.shape[k] + extents[k] - 1) / extents[k];
 
-  std::int64_t outer = 1;
-  for (const walk_axis& one : rest) outer *= one.extent;
-  const std::int64_t row_tiles = (slow.extent + tile - 1) / tile;
   std::atomic<std::int64_t> compared{0};
   std::atomic<bool> stop{false};
   std::mutex guard;
-  std::optional<std::vector<std::int64_t>> difference;
-
-  const auto compare = [&](std::int64_t task) {
+  std::optional<numbers> difference;
+  const auto work = [&](std::int64_t task, std::vector<std::vector<std::byte>>& memory) {
     if (stop.load()) return;
-    const std::byte* a = in_data;
-    const std::byte* b = out_data;
-    std::vector<std::int64_t> index(out.shape.size(), 0);
-    std::int64_t left = task / row_tiles;
-    for (std::size_t k = rest.size(); k-- > 0;) {
-      const std::int64_t i = left % rest[k].extent;
-      left /= rest[k].extent;
-      a += i * rest[k].in_step;
-      b += i * rest[k].out_step;
-      index[rest[k].position] = i;
+    box at{numbers(extents.size()), extents};
+    std::int64_t bytes = in.itemsize;
+    for (std::size_t k = extents.size(); k-- > 0;) {
+      const std::int64_t parts = (out.shape[k] + extents[k] - 1) / extents[k];
+      at.first[k] = task % parts * extents[k];
+      at.extents[k] = std::min(extents[k], out.shape[k] - at.first[k]);
+      task /= parts;
+      bytes *= at.extents[k];
     }
-    const std::int64_t first = task % row_tiles * tile;
-    const std::int64_t last = std::min(first + tile, slow.extent);
-    for (std::int64_t column = 0; column < fast.extent; column += tile) {
-      for (std::int64_t i = first; i < last; ++i) {
-        for (std::int64_t j = column; j < std::min(column + tile, fast.extent); ++j) {
-          if (equal(a + i * slow.in_step + j * fast.in_step, b + i * slow.out_step + j * fast.out_step, in.itemsize)) {
-            continue;
-          }
-          const std::lock_guard lock(guard);
-          if (slow.extent > 1) index[slow.position] = i;
-          if (fast.extent > 1) index[fast.position] = j;
-          difference = index;
-          stop.store(true);
-          return;
-        }
-      }
+    const part a = read_box(sides[0], out.shape, at, in.itemsize, memory[0]);
+    const part b = read_box(sides[1], out.shape, at, in.itemsize, memory[1]);
+    if (std::optional<numbers> found = compare(a, b, at.extents, in.itemsize)) {
+      for (std::size_t k = 0; k < found->size(); ++k) (*found)[k] += at.first[k];
+      const std::lock_guard lock(guard);
+      difference = std::move(found);
+      stop.store(true);
     }
-    compared += (last - first) * fast.extent * in.itemsize;
+    compared += bytes;
   };
-  run_tasks(
-      threads, outer * row_tiles, [&]() -> worker { return compare; }, [&] { progress(compared.load()); });
+  const auto make_worker = [&]() -> worker {
+    return [&work, memory = std::vector<std::vector<std::byte>>(2)](std::int64_t task) mutable { work(task, memory); };
+  };
+  run_tasks(how.threads, boxes, make_worker, [&] {
+    if (how.progress) how.progress(compared.load());
+  });
   return difference;
 }
 

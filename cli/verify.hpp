@@ -1,5 +1,5 @@
-// Reads an output file back and compares every element with the input, index by index. It shares no code with the
-// library or with file_move.
+// Compares every element of an output with the input, by the arithmetic of indices. It shares no code with the kernels, the planner
+// and the engine: it cuts boxes of its own, reads both sides, and compares element by element.
 #pragma once
 
 #include <cstddef>
@@ -7,17 +7,25 @@
 #include <functional>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
+#include "cornerturn/file.hpp"
 #include "npy.hpp"
 
 namespace cornerturn::cli {
 
+struct compare_options {
+  std::int64_t memory_bytes = 0;  // of all buffers; a source in memory has none
+  int threads = 1;
+  std::function<void(std::int64_t bytes)> progress{};
+};
+
 // Effect  returns an index of the output (not necessarily the lowest) with an element that differs from the input, or
-//         nothing. `in_data` and `out_data` are the data of the two files, without headers.
-[[nodiscard]] std::optional<std::vector<std::int64_t>> find_difference(
-    const npy_header& in, const std::byte* in_data, const npy_header& out, const std::byte* out_data,
-    std::span<const int> axes, int threads, const std::function<void(std::int64_t)>& progress);
+//         nothing. The two sources have the data of the files, without headers
+// Errors  the exceptions of the sources
+[[nodiscard]] std::optional<std::vector<std::int64_t>> find_difference(const npy_header& in, byte_source& in_data,
+                                                                       const npy_header& out, byte_source& out_data,
+                                                                       std::span<const int> axes,
+                                                                       const compare_options& how);
 
 }  // namespace cornerturn::cli

@@ -2,6 +2,8 @@
 import json
 import os
 import random
+import re
+import signal
 import subprocess
 import time
 import unittest
@@ -105,6 +107,55 @@ class LargeFile(Case):
                 file.seek(j * rows + i)
                 self.assertEqual(file.read(1)[0], self.data[i * cols + j], (i, j))
         self.assertEqual(sorted(os.listdir(self.folder)), ["in.npy", "out.raw"])
+
+    def change_during_the_run(self, change, *options, after=MIB):
+        """Stops the command after some bytes are written, calls `change`, and returns its exit code and its sentence."""
+        words = ["transpose", self.path("in.npy"), self.path("out.npy"), "--memory", self.memory, "--quiet", *options]
+        one = subprocess.Popen([COMMAND, *map(str, words)], stderr=subprocess.PIPE)
+        try:
+            written = 0
+            while written < after and one.poll() is None:
+                with open(f"/proc/{one.pid}/io") as counts:
+                    written = int(re.search(r"^wchar: (\d+)", counts.read(), re.M)[1])
+            one.send_signal(signal.SIGSTOP)
+            change(one.pid)
+        finally:
+            one.send_signal(signal.SIGCONT)
+            sentence = one.communicate()[1].decode()
+        return one.returncode, sentence
+
+    def test_a_source_that_changes(self):
+        def touched(_):
+            with open(self.path("in.npy"), "r+b") as file:
+                file.seek(-1, os.SEEK_END)
+                file.write(b"x")
+
+        code, sentence = self.change_during_the_run(touched)
+        self.assertEqual(code, 1)
+        self.assertIn("in.npy: the file changed during the transpose; there is no output", sentence)
+        self.assertEqual(os.listdir(self.folder), ["in.npy"])
+
+    def test_a_source_that_shrinks(self):
+        code, sentence = self.change_during_the_run(lambda _: os.truncate(self.path("in.npy"), MIB))
+        self.assertEqual(code, 1)
+        self.assertRegex(sentence, "^cornerturn: .*in.npy: ends at byte .*: the file shrank\n$")
+        self.assertEqual(os.listdir(self.folder), ["in.npy"])
+
+    def test_verify_finds_a_damaged_byte(self):
+        def damage(process):
+            folder = f"/proc/{process}/fd"
+            outputs = [one for one in os.listdir(folder) if os.readlink(f"{folder}/{one}").startswith(f"{self.folder}/#")]
+            self.assertEqual(len(outputs), 1)
+            with open(f"{folder}/{outputs[0]}", "r+b") as file:
+                file.seek(128 + 4 * 7)  # written by now: it is in the first box
+                byte = file.read(1)[0]
+                file.seek(128 + 4 * 7)
+                file.write(bytes([byte ^ 16]))
+
+        code, sentence = self.change_during_the_run(damage, "--axes", "2,0,1", "--verify", after=48 * MIB)
+        self.assertEqual(code, 1)
+        self.assertIn("out.npy: verification failed: the element at (0, 0, 7) differs from the input", sentence)
+        self.assertEqual(os.listdir(self.folder), ["in.npy"])
 
     def interrupt(self, *words, after):
         """Kills a run once its journal has boxes, or `after` seconds later. Returns true if it was killed."""

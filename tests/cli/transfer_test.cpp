@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cstring>
 #include <filesystem>
 #include <numeric>
+#include <random>
 
 #include "scratch_folder.hpp"
 #include "text.hpp"
@@ -33,7 +37,6 @@ TEST_F(transfer, threads_share_the_boxes_and_the_check) {
   out.shape = {101, 257, 60};
   write_whole((directory_ / "in").string(), {reinterpret_cast<const char*>(data.data()), data.size() * 4});
   const mapped_file input((directory_ / "in").string());
-  const auto* const bytes = input.bytes().data();
 
   for (const bool in_memory : {false, true}) {
     for (const int threads : {1, 2, 5}) {
@@ -44,21 +47,75 @@ TEST_F(transfer, threads_share_the_boxes_and_the_check) {
           transpose_stored(src, dst, {in.shape, axes, 4}, {.memory_bytes = 2 << 20, .threads = threads});
       EXPECT_GE(done.plan.passes[0].boxes, 4);
       const mapped_file written(file.descriptor(), "out");
-      const auto ignore = [](std::int64_t) {};
-      EXPECT_EQ(find_difference(in, bytes, out, written.bytes().data(), axes, threads, ignore), std::nullopt);
-
-      // Each of both checks finds a single wrong element.
-      file.write_at("x", in.data_bytes - 4 * 61);
-      const std::vector<std::int64_t> wrong{100, 255, 59};
-      EXPECT_EQ(find_difference(in, bytes, out, written.bytes().data(), axes, threads, ignore), wrong);
-      const auto store = file_store(file.descriptor(), 0, "out");
-      comparing_sink compare(*store);
-      try {
-        transpose_stored(src, compare, {in.shape, axes, 4}, {.memory_bytes = 2 << 20, .threads = threads});
-        FAIL();
-      } catch (const comparing_sink::different& found) {
-        EXPECT_EQ(index_of(out, found.offset / 4), wrong);
+      for (const bool both_in_memory : {false, true}) {
+        input_store from(input, 0, both_in_memory, "in"), to(written, 0, both_in_memory, "out");
+        const auto compared = [&] {
+          return find_difference(in, from, out, to, axes, {.memory_bytes = 300000, .threads = threads});
+        };
+        EXPECT_EQ(compared(), std::nullopt);
+        // A single wrong element is found.
+        file.write_at("x", in.data_bytes - 4 * 61);
+        EXPECT_EQ(compared(), (std::vector<std::int64_t>{100, 255, 59}));
+        dst.write(in.data_bytes - 4 * 61, &data[static_cast<std::size_t>((255 * 60 + 59) * 101 + 100)], 4);
       }
+    }
+  }
+}
+
+// Each byte of random arrays in both orders is changed in turn, and the check names its element, with any memory.
+TEST(find_difference, names_the_element_of_each_byte) {
+  struct bytes_in_memory final : byte_source {
+    std::vector<std::byte> bytes;
+    bool is_mapped = false;
+    void read(std::int64_t offset, void* to, std::size_t count) override {
+      std::memcpy(to, bytes.data() + offset, count);
+    }
+    [[nodiscard]] const void* memory() const override { return is_mapped ? bytes.data() : nullptr; }
+  };
+  std::mt19937 random(7);
+  for (int round = 0; round < 60; ++round) {
+    const auto rank = random() % 5;
+    npy_header in;
+    in.itemsize = std::array{1, 2, 4, 8, 3}[random() % 5];
+    in.fortran_order = random() % 2 == 1;
+    in.data_bytes = in.itemsize;
+    for (std::size_t k = 0; k < rank; ++k) in.data_bytes *= in.shape.emplace_back(random() % 5 + 1);
+    std::vector<int> axes(rank);
+    std::iota(axes.begin(), axes.end(), 0);
+    std::shuffle(axes.begin(), axes.end(), random);
+    npy_header out = in;
+    out.fortran_order = random() % 2 == 1;
+    for (std::size_t k = 0; k < rank; ++k) out.shape[k] = in.shape[static_cast<std::size_t>(axes[k])];
+
+    bytes_in_memory src, dst;
+    src.is_mapped = random() % 2 == 1;
+    dst.is_mapped = random() % 2 == 1;
+    for (std::int64_t k = 0; k < in.data_bytes; ++k) src.bytes.push_back(static_cast<std::byte>(random()));
+    dst.bytes = src.bytes;
+    std::vector<std::vector<std::int64_t>> index;  // of each element of dst
+    for (std::int64_t element = 0; element < in.data_bytes / in.itemsize; ++element) {
+      std::vector<std::int64_t> at(rank), from(rank);
+      std::int64_t left = element;
+      for (std::size_t n = 0; n < rank; ++n) {
+        const std::size_t k = out.fortran_order ? n : rank - 1 - n;
+        at[k] = left % out.shape[k];
+        left /= out.shape[k];
+        from[static_cast<std::size_t>(axes[k])] = at[k];
+      }
+      std::int64_t place = 0;
+      for (std::size_t n = 0; n < rank; ++n) {
+        const std::size_t k = in.fortran_order ? rank - 1 - n : n;
+        place = place * in.shape[k] + from[k];
+      }
+      std::copy_n(src.bytes.begin() + place * in.itemsize, in.itemsize, dst.bytes.begin() + element * in.itemsize);
+      index.push_back(at);
+    }
+    const compare_options how{.memory_bytes = static_cast<std::int64_t>(random() % 200), .threads = 1};
+    ASSERT_EQ(find_difference(in, src, out, dst, axes, how), std::nullopt);
+    for (std::size_t byte = 0; byte < dst.bytes.size(); ++byte) {
+      dst.bytes[byte] ^= std::byte{4};
+      ASSERT_EQ(find_difference(in, src, out, dst, axes, how), index[byte / static_cast<std::size_t>(in.itemsize)]);
+      dst.bytes[byte] ^= std::byte{4};
     }
   }
 }
@@ -69,15 +126,6 @@ TEST(memory_limit_of, is_the_request_or_half_of_what_is_available) {
   EXPECT_GT(memory_limit_of(0).bytes, 0);
   EXPECT_LE(memory_limit_of(0).bytes, available_memory());
   EXPECT_THROW(static_cast<void>(memory_limit_of(1 << 20)), failure);
-}
-
-TEST(index_of, in_both_orders) {
-  npy_header header;
-  header.shape = {3, 4, 5};
-  EXPECT_EQ(index_of(header, 59), (std::vector<std::int64_t>{2, 3, 4}));
-  EXPECT_EQ(index_of(header, 6), (std::vector<std::int64_t>{0, 1, 1}));
-  header.fortran_order = true;
-  EXPECT_EQ(index_of(header, 6), (std::vector<std::int64_t>{0, 2, 0}));
 }
 
 }  // namespace
