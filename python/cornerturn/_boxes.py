@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import mmap
 import operator
 import os
 import pathlib
@@ -217,15 +218,25 @@ class Plan:
                              f"wanted {wanted} and {self.src.dtype}")
         if self.dst.direct:
             _permute(part, self.axes, self.dst.array[box], threads)
+            self._release()
             return
         out = numpy.empty(tuple(place.stop - place.start for place in box), self.src.dtype)
         _permute(part, self.axes, out, threads)
         del part, read
+        self._release()
         if self.dst.threads:
             self.dst.array[box] = out
         else:
             with writing:
                 self.dst.array[box] = out
+
+
+    def _release(self) -> None:
+        """Give the pages of mapped files back, whose bytes stay in the page cache. A private map would lose its changes."""
+        for array in (self.src.array, self.dst.array):
+            pages = getattr(array, "_mmap", None) if isinstance(array, numpy.memmap) else None
+            if pages is not None and array.mode in ("r", "r+", "w+"):
+                pages.madvise(mmap.MADV_DONTNEED)
 
 
 def _locked_read(array: Any, place: tuple[slice, ...], lock: threading.Lock) -> Any:

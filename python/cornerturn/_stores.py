@@ -2,12 +2,15 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import errno
 import importlib
 import json
 import os
 import pathlib
 import secrets
 import shutil
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -122,6 +125,10 @@ def made(path: str, src: Any, like: Store, axes: Sequence[int], chunks: tuple[in
         raise FileExistsError(f"dst is '{file}', which exists. Wanted: a new file, or a dataset of h5py in this file")
     if target.exists() and not overwrite:
         raise FileExistsError(f"dst is '{file}', which exists. Wanted: a new path, or overwrite=True")
+    if kind == "zarr" and target.exists() and not any((target / one).exists() for one in ("zarr.json", ".zarray")):
+        raise FileExistsError(f"dst is '{file}', which is no array of Zarr, so overwrite=True does not remove it")
+    if kind == "zarr" and target.exists():
+        _check_exchange(target.parent, file)
     if kind == "npy" and (options or chunks is not None):
         name = "chunks" if chunks is not None else next(iter(options))
         raise TypeError(f"{name} is given, but dst is '{file}'. Wanted: no {name}, because .npy has no chunks and codecs")
@@ -130,21 +137,61 @@ def made(path: str, src: Any, like: Store, axes: Sequence[int], chunks: tuple[in
     try:
         with make(beside, inside, src, like, axes, chunks, options) as array:
             yield array
+        if beside.is_dir():
+            _sync_file_system(beside)
         if beside.is_dir() and target.exists():
-            if not any((target / one).exists() for one in ("zarr.json", ".zarray")):
-                raise FileExistsError(f"dst is '{file}', which is no array of Zarr, so overwrite=True does not remove it")
-            shutil.rmtree(target)
-        os.replace(beside, target)
-        folder = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+            _exchange(beside, target)  # and the old array is removed below
+        else:
+            os.replace(beside, target)
+        _sync(target.parent)
     finally:
         if beside.is_dir():
             shutil.rmtree(beside, ignore_errors=True)
         else:
             beside.unlink(missing_ok=True)
+
+
+def _sync(path: pathlib.Path) -> None:
+    """Return after the bytes of a file, or the names in a folder, are on the disk."""
+    opened_path = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened_path)
+    finally:
+        os.close(opened_path)
+
+
+def _sync_file_system(folder: pathlib.Path) -> None:
+    """Return after all chunks below a folder are on the disk. One call for the file system is faster than one for each chunk."""
+    opened_folder = os.open(folder, os.O_RDONLY)
+    try:
+        if ctypes.CDLL(None, use_errno=True).syncfs(opened_folder) != 0:
+            error = ctypes.get_errno()
+            raise OSError(error, f"the chunks cannot be written to the disk: {os.strerror(error)}", str(folder))
+    finally:
+        os.close(opened_folder)
+
+
+def _exchange(new: pathlib.Path, old: pathlib.Path) -> None:
+    """Exchange the names of two folders in one step, so that at each moment one of them has the name."""
+    exchange, at_cwd = 2, -100  # RENAME_EXCHANGE, AT_FDCWD
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if rename is not None and rename(at_cwd, os.fsencode(new), at_cwd, os.fsencode(old), exchange) == 0:
+        return
+    error = ctypes.get_errno() if rename is not None else errno.ENOSYS
+    raise OSError(error, os.strerror(error), str(old))
+
+
+def _check_exchange(folder: pathlib.Path, name: str) -> None:
+    """Find out before the work whether the file system can exchange two folders."""
+    with tempfile.TemporaryDirectory(prefix=".cornerturn.", dir=folder) as inside:
+        one, other = pathlib.Path(inside, "one"), pathlib.Path(inside, "other")
+        one.mkdir()
+        other.mkdir()
+        try:
+            _exchange(one, other)
+        except OSError as error:
+            raise OSError(error.errno, f"dst is '{name}', which exists, and its file system cannot exchange two folders in one "
+                                       "step. Wanted: a new path, or remove the old one") from error
 
 
 @contextlib.contextmanager
@@ -231,8 +278,7 @@ def _made_hdf5(beside: pathlib.Path, inside: str, src: Any, like: Store, axes: S
             if label:
                 array.dims[axis].label = label
         yield array
-    with open(beside, "rb") as written:
-        os.fsync(written.fileno())
+    _sync(beside)
 
 
 # ---- attributes ----

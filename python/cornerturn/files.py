@@ -55,6 +55,8 @@ def transpose(src: Any, dst: Any = None, axes: Sequence[int] | None = None, *, c
 
     Raises
     ------
+    RuntimeError
+        The file `src` changed during the work.
     TypeError
         An argument has a wrong type, or the elements have no fixed size.
     ValueError
@@ -78,6 +80,7 @@ def transpose(src: Any, dst: Any = None, axes: Sequence[int] | None = None, *, c
     with contextlib.ExitStack() as stack:
         path = _path(src)
         source = store(src if path is None else stack.enter_context(opened(path)), "src")
+        before = None if path is None else _state_of(path)
         order = axes_of(axes, len(source.shape), "src")
         shape = tuple(source.shape[axis] for axis in order)
         size = _chunks(chunks, len(shape))
@@ -95,11 +98,19 @@ def transpose(src: Any, dst: Any = None, axes: Sequence[int] | None = None, *, c
             target.array[()] = source.array[()]
         elif 0 not in shape:
             Plan(source, target, order, limit, workers).run()
+        if path is not None and _state_of(path) != before:
+            raise RuntimeError(f"src is '{path}', which changed during the transpose; there is no output")
         return array if dst is None else dst
 
 
 def _path(given: Any) -> str | None:
     return os.fsdecode(given) if isinstance(given, (str, bytes, os.PathLike)) else None
+
+
+def _state_of(path: str) -> tuple[int, ...]:
+    """Return what a change of a file changes too. Of a folder of Zarr that is a new or a removed name."""
+    found = os.stat(path.partition("::")[0])
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _chunks(chunks: Sequence[int] | None, rank: int) -> tuple[int, ...] | None:

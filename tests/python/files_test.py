@@ -1,4 +1,5 @@
 """cornerturn.files: arrays from file to file, in boxes."""
+import contextlib
 import os
 import random
 import subprocess
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 from conftest import random_axes, same_bits, unique
 
-from cornerturn import _boxes, files
+from cornerturn import _boxes, _stores, files
 
 
 class Noted:
@@ -193,6 +194,111 @@ def test_a_failure_leaves_no_path(tmp_path, name):
         files.transpose(Broken(np.zeros((1000, 10))), f"{tmp_path}/{name}", memory=30000,
                         chunks=None if name.endswith("npy") else (10, 50))
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.h5::/x"])
+def test_a_source_that_changes(tmp_path, name):
+    x = unique((400, 300), "f4")
+    if name == "a.npy":
+        np.save(tmp_path / name, x)
+    else:
+        with pytest.importorskip("h5py").File(tmp_path / "a.h5", "w") as file:
+            file["x"] = x
+    path = tmp_path / name.partition("::")[0]
+
+    class Target(Noted):
+        def __setitem__(self, box, value):
+            os.utime(path, ns=(0, len(self.boxes)))
+            super().__setitem__(box, value)
+
+    with pytest.raises(RuntimeError, match=f"src is '.*{name}', which changed during the transpose; there is no output"):
+        files.transpose(f"{tmp_path}/{name}", Target(np.zeros((300, 400), "f4")))
+    assert os.listdir(tmp_path) == [path.name]
+
+
+def test_a_private_map_keeps_its_changes(tmp_path):
+    x = unique((40, 30), "f4")
+    np.save(tmp_path / "a.npy", x)
+    private = np.load(tmp_path / "a.npy", mmap_mode="c")
+    private[0] = 7
+    changed = private.tobytes()
+    assert same_bits(files.transpose(private, memory=3000), wanted(np.frombuffer(changed, "f4").reshape(40, 30), None))
+    assert private.tobytes() == changed
+
+
+def test_zarr_is_replaced_in_one_step(tmp_path, monkeypatch):
+    """At each moment, the name belongs to the whole old array or to the whole new one."""
+    zarr = pytest.importorskip("zarr", "3")
+    x = unique((30, 20), "f4")
+    a = zarr.create_array(str(tmp_path / "a.zarr"), shape=x.shape, dtype=x.dtype, chunks=(7, 20))
+    a[...] = x
+    seen = []
+
+    def noted(function):
+        def call(*arguments, **options):
+            seen.append((function.__name__, zarr.open_array(str(tmp_path / "a.zarr"), mode="r").shape))
+            result = function(*arguments, **options)
+            seen.append((function.__name__, zarr.open_array(str(tmp_path / "a.zarr"), mode="r").shape))
+            return result
+        return call
+
+    for name in ("_sync_file_system", "_exchange", "_sync"):
+        monkeypatch.setattr(_stores, name, noted(getattr(_stores, name)))
+    monkeypatch.setattr(_stores.shutil, "rmtree", noted(_stores.shutil.rmtree))
+    files.transpose(tmp_path / "a.zarr", tmp_path / "a.zarr", overwrite=True)
+    old, new = (30, 20), (20, 30)
+    assert [one for one in seen if one[0] != "rmtree"][2:] == [
+        ("_sync_file_system", old), ("_sync_file_system", old), ("_exchange", old), ("_exchange", new), ("_sync", new), ("_sync", new)]
+    assert seen[-1] == ("rmtree", new) and os.listdir(tmp_path) == ["a.zarr"]
+    assert same_bits(zarr.open_array(str(tmp_path / "a.zarr"), mode="r")[...], wanted(x, None))
+
+    class Without:
+        def __init__(self, name, use_errno=False):
+            pass
+
+        def __getattr__(self, name):
+            raise AttributeError(name)
+
+    monkeypatch.setattr(_stores.ctypes, "CDLL", Without)
+    with pytest.raises(OSError, match="a.zarr', which exists, and its file system cannot exchange two folders in one step"):
+        files.transpose(x, tmp_path / "a.zarr", overwrite=True)
+    assert os.listdir(tmp_path) == ["a.zarr"]
+
+
+MEASURED = """
+import resource, sys
+import numpy as np, zarr, h5py
+import cornerturn.files
+small = zarr.create_array(store=zarr.storage.MemoryStore(), shape=(64, 64), dtype="f4", chunks=(16, 16))
+small[...] = 1
+cornerturn.files.transpose(small, np.zeros((64, 64), "f4"), threads=2)  # imports, threads and codecs
+
+def peak():
+    return next(int(line.split()[1]) << 10 for line in open("/proc/self/status") if line.startswith("VmHWM:"))
+
+before = peak()
+cornerturn.files.transpose(sys.argv[1], sys.argv[2], (2, 0, 1), memory=sys.argv[3], threads=2)
+print(peak() - before)
+"""
+
+
+@pytest.mark.parametrize("names", [("a.zarr", "b.zarr"), ("a.h5::a", "b.h5::b")], ids=str)
+def test_resident_memory(tmp_path, names):
+    """A transpose of 192 MiB in 48 MiB. The buffers stay below; allocators and packages may keep a quarter more."""
+    zarr, h5py = pytest.importorskip("zarr", "3"), pytest.importorskip("h5py")
+    shape, chunk = (192, 512, 512), (32, 64, 64)
+    if names[0] == "a.zarr":
+        a = zarr.create_array(str(tmp_path / "a.zarr"), shape=shape, dtype="f4", chunks=chunk)
+        file = contextlib.nullcontext()
+    else:
+        file = h5py.File(tmp_path / "a.h5", "w")
+        a = file.create_dataset("a", shape, "f4", chunks=chunk)
+    with file:
+        for first in range(0, shape[0], 32):
+            a[first:first + 32] = np.random.default_rng(first).random((32, *shape[1:]), "f4")
+    found = subprocess.run([sys.executable, "-c", MEASURED, *(f"{tmp_path}/{name}" for name in names), "48MiB"],
+                           capture_output=True, text=True, check=True).stdout
+    assert (8 << 20) < int(found) < (60 << 20)
 
 
 def test_an_error_of_a_store_ends_all_threads():
