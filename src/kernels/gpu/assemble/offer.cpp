@@ -1,22 +1,10 @@
 // Any axes that are contiguous on both sides, with words of 1 to 8 bytes at any address.
-#include <algorithm>
-
 #include "kernels/gpu/assemble/cut.hpp"
 #include "kernels/gpu/policy/costs.hpp"
 #include "kernels/gpu/policy/offers.hpp"
 #include "kernels/gpu/policy/tile_grid.hpp"
 
 namespace cornerturn::gpu {
-namespace {
-
-// An innermost axis of three words, contiguous on both sides.
-bool has_triples(const map::canonical& form) noexcept {
-  return std::any_of(form.axes.begin(), form.axes.begin() + form.rank,
-                     [](const axis& one) { return one.extent == 3 && one.src_stride == 1 && one.dst_stride == 1; });
-}
-
-}  // namespace
-
 bool offers::assemble(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
                       kernels::offer& made) noexcept {
   const map::canonical& form = known.form;
@@ -27,7 +15,7 @@ bool offers::assemble(const kernels::facts& known, const kernels::target& on, co
   for (int k = 0; k < form.rank; ++k) {
     if (form.axes[k].src_stride <= 0 || form.axes[k].dst_stride <= 0) return false;
   }
-  const bool triples = has_triples(form), fused = kernels::is_variant(row, "_fused");
+  const bool triples = find_triples(form) >= 0, fused = kernels::is_variant(row, "_fused");
   if (!runs && triples != kernels::is_variant(row, fused ? "x3_fused" : "x3")) return false;
   const assemble_box cut = cut_for_assembly(form, runs ? 0 : triples ? 3 : 1, runs || fused, on.shared_bytes, on);
   if (cut.blocks == 0) return false;

@@ -68,6 +68,14 @@ bool find_transpose_axes(const map::canonical& form, transpose_axes& found) noex
   return true;
 }
 
+int find_triples(const map::canonical& form) noexcept {
+  for (int k = 0; k < form.rank; ++k) {
+    const axis& one = form.axes[k];
+    if (one.extent == 3 && one.src_stride == 1 && one.dst_stride == 1) return k;
+  }
+  return -1;
+}
+
 fused_axes fuse(const map::canonical& form, const tile_side& side, std::int64_t axis::*stride) noexcept {
   fused_axes made;
   made.rank = side.rank;

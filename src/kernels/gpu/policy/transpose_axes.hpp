@@ -40,6 +40,9 @@ struct transpose_axes {
 // False when rows and columns are one axis, or one of them does not exist.
 [[nodiscard]] bool find_transpose_axes(const map::canonical& form, transpose_axes& found) noexcept;
 
+// The innermost axis of elements of three words, contiguous on both sides; -1: there is none.
+[[nodiscard]] int find_triples(const map::canonical& form) noexcept;
+
 // Fuses the axes of a side, with the strides of one array.
 [[nodiscard]] fused_axes fuse(const map::canonical& form, const tile_side& side, std::int64_t axis::*stride) noexcept;
 

@@ -1,6 +1,8 @@
 // Many small matrices with sides of 1, 2, 4 or 8 chunks of 16 bytes, at multiples of 16 bytes, or rows and columns that stay in
-// L2, at any address. The rows for batches take addresses from a table, which plan/batch_gpu.cpp fills.
+// L2, at any address, of elements of one word or three. The rows for batches take addresses from a table, which plan/batch_gpu.cpp fills.
+#include <algorithm>
 #include <array>
+#include <string_view>
 
 #include "kernels/gpu/policy/costs.hpp"
 #include "kernels/gpu/policy/offers.hpp"
@@ -110,10 +112,29 @@ small_side side_of(const std::array<const axis*, 2>& axes, std::int64_t axis::*s
   return made;
 }
 
+// Removes the axis of the words of an element, so that strides count elements of three words. False if they do not.
+bool count_elements(kernels::facts& known) noexcept {
+  map::canonical& form = known.form;
+  const int triples = find_triples(form);
+  if (triples < 0) return false;
+  std::move(form.axes.begin() + triples + 1, form.axes.begin() + form.rank, form.axes.begin() + triples);
+  --form.rank;
+  form.word_bytes *= 3;
+  for (int k = 0; k < form.rank; ++k) {
+    axis& one = form.axes[k];
+    if (one.src_stride % 3 != 0 || one.dst_stride % 3 != 0) return false;
+    one.src_stride /= 3;
+    one.dst_stride /= 3;
+  }
+  known.transposed = {};
+  known.transposes = find_transpose_axes(form, known.transposed);
+  return known.transposes;
+}
+
 bool offer_tiles(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
                  kernels::offer& made) noexcept {
   const map::canonical& form = known.form;
-  const std::int64_t word = form.word_bytes, extent = row.tile_rows;
+  const std::int64_t word = form.word_bytes, extent = row.tile_rows;  // word: bytes of an element
   if (known.bytes > on.gpu->cached_bytes) return false;
   const map::byte_span src = map::src_span(form), dst = map::dst_span(form);
   if (src.hi - src.lo > most_offset || dst.hi - dst.lo > most_offset) return false;
@@ -129,7 +150,8 @@ bool offer_tiles(const kernels::facts& known, const kernels::target& on, const k
   std::int64_t dst_bits = known.alignment;
   for (const axis* const one : axes.col) dst_bits |= one == nullptr ? 0 : one->dst_stride * word;
   for (int k = 0; k < axes.outer_rank; ++k) dst_bits |= axes.outer[k]->dst_stride * word;
-  args.halo = word < 4 && dst_bits % 4 != 0 ? 1 : 0;
+  const bool is_narrow = word < 4 && word == row.element_bytes;
+  args.halo = is_narrow && dst_bits % 4 != 0 ? 1 : 0;
   std::int64_t src_bits = known.alignment;
   for (const axis* const one : axes.row) src_bits |= one == nullptr ? 0 : one->src_stride * word;
   for (int k = 0; k < axes.outer_rank; ++k) src_bits |= axes.outer[k]->src_stride * word;
@@ -157,7 +179,7 @@ bool offer_tiles(const kernels::facts& known, const kernels::target& on, const k
   predict(known, on, row,
           {.dram = tile_waste(known, std::min(axes.cols, extent) * word, std::min(axes.rows, extent) * word),
            .requests = static_cast<double>(args.halo),
-           .shared = word < 4 && src_bits % 4 != 0 ? 1.0 : 0.0,
+           .shared = is_narrow && src_bits % 4 != 0 ? 1.0 : 0.0,
            .issue = 1 / area - 1},
           made);
   return true;
@@ -167,8 +189,13 @@ bool offer_tiles(const kernels::facts& known, const kernels::target& on, const k
 
 bool offers::small(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
                    kernels::offer& made) noexcept {
-  if (known.axes() == nullptr || row.element_bytes != known.form.word_bytes) return false;
-  if (row.shared_bytes > on.shared_bytes || row.kind != kernels::row_kind::move) return false;
+  if (row.element_bytes != known.form.word_bytes || row.shared_bytes > on.shared_bytes) return false;
+  if (row.kind != kernels::row_kind::move) return false;
+  if (std::string_view(row.name).find("x3_") != std::string_view::npos) {
+    kernels::facts elements = known;
+    return count_elements(elements) && offer_tiles(elements, on, row, made);
+  }
+  if (known.axes() == nullptr) return false;
   if (!kernels::is_variant(row, "_many")) return offer_tiles(known, on, row, made);
   return known.alignment == 16 && on.words.async_copies && offer_many(known, on, row, made);
 }

@@ -1,12 +1,13 @@
 // Small tiles: rows and columns that stay in L2, of any extents, leading dimensions and addresses. They are bound by latency,
-// so each thread has few elements, every edge is tested, and a kernel reads few lines of arguments.
+// so each thread has few elements, every edge is tested, and a kernel reads few lines of arguments. An element is one word, or
+// three.
 //   1. neighbouring threads load neighbouring words of a row, all before they use the first
-//   2. they store them to shared memory. A row there has one word more, so that a column has all banks
+//   2. they store them to shared memory. A row's pitch there spreads a column over all banks
 //   3. after a barrier neighbouring threads store neighbouring words of a column to dst
-// A word is an element of 4 bytes or more, or 4 bytes of narrower ones. Then a thread loads a word of each of V rows,
-// transposes V x V elements in registers, and stores V words of columns in 2. In 3 a word of dst is aligned, and may span two
-// words of its column: a tile has the words that begin in its rows, and loads V rows more. Only tiles of the first rows store
-// the elements before the first word.
+// For elements of 1 and 2 bytes a word is 4 bytes of them. Then a thread loads a word of each of V rows, transposes V x V elements
+// in registers, and stores V words of columns in 2. In 3 a word of dst is aligned, and may span two words of its column: a tile
+// has the words that begin in its rows, and loads V rows more. Only tiles of the first rows store the elements before the first
+// word.
 #pragma once
 
 #include "kernels/gpu/policy/unaligned.cuh"
@@ -14,16 +15,27 @@
 
 namespace cornerturn::gpu {
 
+// Elements of 1 and 2 bytes.
 template <int WordBytes, int Extent>
 struct small_tile {
-  static constexpr int v = WordBytes < 4 ? 4 / WordBytes : 1;
+  static constexpr int v = 4 / WordBytes;
   static constexpr int parts = Extent / v;  // words of a row, and of a column
-  // Shared memory has rows of wide elements, and columns of narrow ones. A column has a word of the halo. The skew maps every
-  // v-th column, to which lanes store, to other banks.
+  // Shared memory has columns. A column has a word of the halo. The skew maps every v-th column, to which lanes store, to other
+  // banks.
   static constexpr int pitch = parts + 1;
-  static constexpr int skew = v == 1 ? 0 : v / 2;
-  static constexpr int shared_bytes = (Extent * pitch + Extent / 32 * skew) * (v == 1 ? WordBytes : 4);
+  static constexpr int skew = v / 2;
   GPU_INLINE static int word_of(int column, int part) { return column * pitch + column / 32 * skew + part; }
+};
+
+// Elements of one word of 4 bytes or more, or of three words. Neighbouring words of a column are in other banks. For three words,
+// the pitch is an odd number of 4 bytes if the words are narrow, else three words more than a multiple of all banks.
+template <int WordBytes, int Words, int Extent>
+struct small_rows {
+  static constexpr int parts = Extent * Words;  // words of a row, and of a column
+  static constexpr int of_banks = 128 / WordBytes;
+  static constexpr int pitch = Words == 1      ? parts + 1
+                               : WordBytes < 4 ? parts + 4 / WordBytes
+                                               : (parts + of_banks - 4) / of_banks * of_banks + 3;
 };
 
 // Where a tile is, and its offsets in elements. They are computed for all lines of a thread before the first load.
@@ -74,28 +86,31 @@ struct small_place {
   }
 };
 
-template <int WordBytes, int Extent, bool Fused, int Threads>
+template <int WordBytes, int Words, int Extent, bool Fused, int Threads>
 GPU_INLINE void transpose_small(const small_place<Fused>& here) {
-  using at = small_tile<WordBytes, Extent>;
+  using at = small_rows<WordBytes, Words, Extent>;
   using word = word_t<WordBytes>;
-  constexpr int Lines = Threads / Extent, Steps = Extent / Lines;
+  constexpr int Lines = Threads / at::parts, Steps = Extent / Lines;
+  static_assert(Lines * at::parts == Threads && Steps * Lines == Extent);
   auto* const tile = reinterpret_cast<word*>(shared_memory());
-  const auto part = static_cast<int>(thread_index() % Extent), line = static_cast<int>(thread_index() / Extent);
+  const auto part = static_cast<int>(thread_index() % at::parts), line = static_cast<int>(thread_index() / at::parts);
+  const int element = part / Words, in_element = part % Words;
   uint32_t rows[Steps], columns[Steps];
   here.set_rows(rows, here.first_row + line, Lines);
-  const uint32_t col = here.first_col + part, row = here.first_row + part;
+  const uint32_t col = here.first_col + element, row = here.first_row + element;
+  const auto word_of = [&](uint32_t index) { return int64_t{static_cast<int32_t>(index)} * Words + in_element; };
   GPU_UNROLL for (int k = 0; k < Steps; ++k) {
     if (here.first_row + line + k * Lines < here.args.rows && col < here.args.cols) {
       tile[(line + k * Lines) * at::pitch + part] =
-          load_global<word>(static_cast<const word*>(here.args.src) + static_cast<int32_t>(rows[k] + col));  // 1., 2.
+          load_global<word>(static_cast<const word*>(here.args.src) + word_of(rows[k] + col));  // 1., 2.
     }
   }
   here.set_columns(columns, here.first_col + line, Lines);
   block_barrier();  // orders the words stored in 2 before their reads in 3
   GPU_UNROLL for (int k = 0; k < Steps; ++k) {
     if (here.first_col + line + k * Lines < here.args.cols && row < here.args.rows) {
-      store_global(static_cast<word*>(here.args.dst) + static_cast<int32_t>(columns[k] + row),
-                   tile[part * at::pitch + line + k * Lines]);  // 3.
+      store_global(static_cast<word*>(here.args.dst) + word_of(columns[k] + row),
+                   tile[element * at::pitch + (line + k * Lines) * Words + in_element]);  // 3.
     }
   }
 }
@@ -216,14 +231,14 @@ GPU_INLINE void transpose_small_words(const small_place<Fused>& here) {
   }
 }
 
-template <int WordBytes, int Extent, bool Fused, std::uint64_t Limits>
+template <int WordBytes, int Words, int Extent, bool Fused, std::uint64_t Limits>
 GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
 small_kernel(GPU_PARAMETER small_args_t<Fused> args) {
   const small_place<Fused> here(args, Extent);
-  if constexpr (WordBytes < 4) {
+  if constexpr (WordBytes < 4 && Words == 1) {
     transpose_small_words<WordBytes, Extent, Fused, threads_of(Limits)>(here);
   } else {
-    transpose_small<WordBytes, Extent, Fused, threads_of(Limits)>(here);
+    transpose_small<WordBytes, Words, Extent, Fused, threads_of(Limits)>(here);
   }
 }
 
