@@ -74,6 +74,19 @@ TEST_P(apply_rows, compute_every_problem_that_they_accept) {
   EXPECT_GT(accepted_, 0);
 }
 
+// Views of several boxes, with a second array that is a view of its own.
+TEST_P(apply_rows, compute_views) {
+  dice roll(16);
+  const std::vector<type_pair> pairs = all_pairs();
+  constexpr std::int64_t sizes[] = {1, 2, 4, 8, 16};
+  for (int k = 0; k < base::ceil_div(25, thinner()); ++k) {
+    const problem shape = any_view(roll, 1, 60000);
+    check(with_math(shape, any_math(roll, roll.of(pairs)), roll.of(sizes), roll), roll);
+  }
+  const std::string& row = std::get<0>(GetParam());
+  EXPECT_TRUE(accepted_ > 0 || (!row.empty() && row != "cpu_apply_gather"));
+}
+
 TEST_P(apply_rows, compute_every_pair_of_types) {
   dice roll(12);
   constexpr std::int64_t sizes[] = {1, 2, 4, 8, 16};

@@ -112,14 +112,24 @@ TEST(choose_apply, every_axis_is_walked_once) {
       const auto& work = made.as<kernels::cpu::blocking>();
       const std::string text = testing::to_text(what, math) + ", " + made.row->name;
       std::multiset<std::int64_t> left, found;
-      for (int k = 0; k < form.rank; ++k) left.insert(form.axes[static_cast<std::size_t>(k)].dst_stride);
+      for (int k = 0; k < form.rank; ++k)
+        left.insert(base::magnitude(form.axes[static_cast<std::size_t>(k)].dst_stride));
       for (const kernels::fused_axes* one : {&work.rows, &work.cols, &work.outer}) {
-        for (int k = 0; k < one->rank; ++k) found.insert(one->axes[static_cast<std::size_t>(k)].dst_stride);
+        for (int k = 0; k < one->rank; ++k) {
+          found.insert(base::magnitude(one->axes[static_cast<std::size_t>(k)].dst_stride));
+        }
       }
       ASSERT_EQ(left, found) << text;
       ASSERT_EQ(work.rows.total * work.cols.total * work.outer.total, map::words(form)) << text;
       ASSERT_EQ(made.units, work.units()) << text;
       const std::string_view row = made.row->name;
+      if (row == "cpu_apply_gather") {
+        const auto& boxes = made.as<kernels::cpu::apply::gather_args>();
+        ASSERT_EQ(boxes.rows.total % boxes.inner_total, 0) << text;
+        ASSERT_EQ(boxes.row_chunk % boxes.inner_total, 0) << text;
+        ASSERT_EQ(boxes.group % boxes.inner_total, 0) << text;
+        ASSERT_LE(boxes.panel, kernels::cpu::apply::most_box_cols) << text;
+      }
       if (row != "cpu_apply_tile" && row != "cpu_apply_tile_src" && row != "cpu_apply_strips") continue;
       const auto contiguous = [&](const kernels::fused_axes& run, std::int64_t axis::*stride) {
         std::int64_t next = 1;

@@ -1,6 +1,5 @@
 // The family apply: arithmetic or a conversion while elements are permuted. run_of returns a function that computes
-// contiguous elements in L1 (elementwise.cpp). Four walks load and store the elements; a fifth walk, for any strides, is
-// gather.cpp:
+// contiguous elements in L1 (elementwise.cpp). Five walks load and store the elements:
 //
 //   runs      all arrays are contiguous: computed into a buffer, then written in whole lines
 //   tile      rows are contiguous in dst, columns in src, as in policy/panels-inl.hpp:
@@ -10,6 +9,7 @@
 //   tile_src  the second array has the order of src, or elements become smaller: two lines of each of 16 rows are computed,
 //             and written to the second destination, before they are transposed
 //   strips    the walk of stream/strips-inl.hpp, with arithmetic: strips_math-inl.hpp
+//   gather    any strides: boxes-inl.hpp
 #include "kernels/cpu/targets.hpp"  // before Highway
 
 #undef HWY_TARGET_INCLUDE
@@ -20,6 +20,7 @@
 #include <array>
 
 #include "kernels/cpu/apply/args.hpp"
+#include "kernels/cpu/apply/boxes-inl.hpp"
 #include "kernels/cpu/apply/converted-inl.hpp"
 #include "kernels/cpu/apply/elementwise.hpp"
 #include "kernels/cpu/apply/scaled-inl.hpp"

@@ -54,9 +54,7 @@ class apply_walk {
   std::int64_t src_ = 0, dst_ = 0, second_ = 0;
 };
 
-// Effect  computes units [begin, end) of problems with any strides. `work` may be cut in any way. apply_gather has the type
-//         of a walk, which takes its args untyped
+// Effect  computes units [begin, end) of problems with any strides. `work` may be cut in any way
 void apply_one_by_one(const apply::args& work, const arrays& all, std::int64_t begin, std::int64_t end) noexcept;
-void apply_gather(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) noexcept;
 
 }  // namespace cornerturn::kernels::cpu

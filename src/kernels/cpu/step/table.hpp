@@ -61,4 +61,31 @@ namespace cornerturn::kernels::cpu::step {
   return made.windows <= most_windows;
 }
 
+// Effect  cuts `one`, whose elements are cut.inner, into blocks of at most `vector` bytes
+inline void cut_along(cut_axis& cut, const axis& one, std::int64_t word, std::int64_t vector) noexcept {
+  std::int64_t span = word;
+  for (int k = 0; k < cut.inner.rank; ++k) {
+    const axis& inner = cut.inner.axes[static_cast<std::size_t>(k)];
+    span += (inner.extent - 1) * inner.dst_stride * word;
+  }
+  cut.word_bytes = word;
+  cut.src_step = one.src_stride * word;
+  cut.dst_step = one.dst_stride * word;
+  cut.tile = std::clamp((vector - span) / cut.dst_step + 1, std::int64_t{1}, one.extent);
+  cut.vector = vector;
+}
+
+// Makes the table, of fewer indices if a block would have too many windows. No table: words are moved one by one.
+inline void fill(cut_axis& cut, block_table& blocks) noexcept {
+  const bool has_gaps = cut.dst_step != cut.inner.total * cut.word_bytes;
+  const bool is_word = cut.inner.total * cut.tile == 1;
+  if (is_word || (cut.vector == 16 && has_gaps)) cut.vector = 0;
+  while (cut.vector > 0 && !fill_table(cut, cut.tile, blocks)) {
+    if (cut.tile == 1) cut.vector = 0;
+    cut.tile = base::ceil_div(cut.tile, std::int64_t{2});
+  }
+  // A window for each wide word: loads and stores of words are faster.
+  if (cut.inner.total == 1 && cut.word_bytes >= 4 && cut.vector > 0 && blocks.windows == cut.tile) cut.vector = 0;
+}
+
 }  // namespace cornerturn::kernels::cpu::step

@@ -1,5 +1,5 @@
-// Elements of any strides: gathered into a buffer, computed there and scattered. Each unit walks runs of the innermost row
-// axis, and repeats each run for all of its columns, so that a line of src or dst serves more than one element.
+// Elements of any strides without memory for a buffer: gathered on the stack, computed there and scattered. Each unit walks runs of
+// the innermost row axis, and repeats each run for all of its columns.
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
@@ -76,10 +76,6 @@ void apply_one_by_one(const apply::args& work, const arrays& all, std::int64_t b
       r += n;
     }
   }
-}
-
-void apply_gather(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) noexcept {
-  apply_one_by_one(*static_cast<const apply::args*>(args), all, begin, end);
 }
 
 }  // namespace cornerturn::kernels::cpu
