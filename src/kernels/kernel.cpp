@@ -29,7 +29,7 @@ namespace {
    .element_bytes = src_bytes,                                                                                       \
    .dst_element_bytes = dst_bytes,                                                                                   \
    .note = text,                                                                                                     \
-   .offer = &gpu::answers::row_family,                                                                               \
+   .offer = answers,                                                                                                 \
    .describe = &gpu::descriptions::row_family,                                                                       \
    .launch = CORNERTURN_LAUNCH(row_name),                                                                            \
    .lay_out = lays_out,                                                                                              \
@@ -63,16 +63,21 @@ constexpr kernel table[] = {
   CPU_TABLE_ROW(name, family, in_place, answer, bytes, note, false, false)
 #define CPU_ORACLE_ROW(name, family, answer, bytes, note, kind) \
   CPU_TABLE_ROW(name, family, kind, answer, bytes, note, true, true)
-#define GPU_ROW(name, family, bytes, tile_rows, tile_cols, shared, limits, note, ...) \
-  GPU_TABLE_ROW(name, family, move, bytes, bytes, tile_rows, tile_cols, shared, limits, note, offers, nullptr)
-#define GPU_BATCH_ROW(name, family, bytes, tile_rows, tile_cols, shared, limits, note, ...)                  \
-  GPU_TABLE_ROW(name, family, batch, bytes, bytes, tile_rows, tile_cols, shared, limits, note, batch_offers, \
-                &gpu::lay_outs::family)
-#define GPU_IN_PLACE_ROW(name, family, bytes, tile_rows, tile_cols, shared, limits, note, ...) \
-  GPU_TABLE_ROW(name, family, in_place, bytes, bytes, tile_rows, tile_cols, shared, limits, note, offers, nullptr)
-#define GPU_ARITHMETIC_ROW(name, family, src_bytes, dst_bytes, tile_rows, tile_cols, shared, limits, note, ...)     \
-  GPU_TABLE_ROW(name, family, arithmetic, src_bytes, dst_bytes, tile_rows, tile_cols, shared, limits, note, offers, \
+#define GPU_ROW(name, family, bytes, tile_rows, tile_cols, shared, limits, note, ...)                               \
+  GPU_TABLE_ROW(name, family, move, bytes, bytes, tile_rows, tile_cols, shared, limits, note, &gpu::offers::family, \
                 nullptr)
+#define GPU_BATCH_ROW(name, family, bytes, tile_rows, tile_cols, shared, limits, note, ...)    \
+  GPU_TABLE_ROW(name, family, batch, bytes, bytes, tile_rows, tile_cols, shared, limits, note, \
+                &gpu::batch_offers::family, &gpu::lay_outs::family)
+#define GPU_IN_PLACE_ROW(name, family, bytes, tile_rows, tile_cols, shared, limits, note, ...)    \
+  GPU_TABLE_ROW(name, family, in_place, bytes, bytes, tile_rows, tile_cols, shared, limits, note, \
+                &gpu::offers::family, nullptr)
+#define GPU_ARITHMETIC_ROW(name, family, src_bytes, dst_bytes, tile_rows, tile_cols, shared, limits, note, ...) \
+  GPU_TABLE_ROW(name, family, arithmetic, src_bytes, dst_bytes, tile_rows, tile_cols, shared, limits, note,     \
+                &gpu::offers::family, nullptr)
+// No offer: run/launch.hpp joins problems that have one row of moves.
+#define GPU_ALTERNATING_ROW(name, family, bytes, tile_rows, tile_cols, shared, limits, note, ...) \
+  GPU_TABLE_ROW(name, family, alternating, bytes, bytes, tile_rows, tile_cols, shared, limits, note, nullptr, nullptr)
 #include "kernels/kernels.inc"
 };
 

@@ -18,6 +18,7 @@ enum class row_kind : std::uint8_t {
   arithmetic,  // out of place, elements are computed, or copied to two destinations
   in_place,    // src is dst
   batch,       // many items, each at addresses of its own
+  alternating  // several problems of a row of moves in one launch: gpu/policy/alternating.hpp
 };
 
 // The arrays of a call on the CPU, each at the word of index 0. A row in place reads and writes dst alone.

@@ -1,11 +1,15 @@
 #include "run/launch.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <iterator>
 #include <new>
+#include <string>
 
 #include "cornerturn/error.hpp"
 #include "kernels/gpu/device.hpp"
+#include "kernels/gpu/policy/alternating.hpp"
 #include "kernels/gpu/policy/computed_args.hpp"
 
 namespace cornerturn::running {
@@ -84,8 +88,44 @@ const char* launch_rectangle(const planning::gpu_rectangle& all, std::byte* data
 
 }  // namespace
 
-const char* start(const gpu_variant& variant, const gpu_arrays& all, void* stream) noexcept {
-  return launch(variant.form, variant.chosen, all, nullptr, stream);
+const char* start(const gpu_variant& variant, const gpu_arrays& all, void* stream, int shared_bytes) noexcept {
+  const kernels::offer& chosen = variant.chosen;
+  if (chosen.blocks == 0) return nullptr;
+  const launch_arguments arguments(variant.form, chosen, all);
+  return chosen.row->launch(arguments.get(), chosen.blocks, std::max(chosen.shared_bytes, shared_bytes), stream);
+}
+
+const kernels::kernel* alternating_row(const kernels::kernel& row) {
+  const kernels::kernel* const found = kernels::find(std::string(row.name) + "_alternating");
+  return found != nullptr && found->launch != nullptr ? found : nullptr;
+}
+
+std::size_t most_parts(const kernels::offer& one) noexcept {
+  return static_cast<std::size_t>(gpu::most_alternating(static_cast<int>(one.args_bytes)));
+}
+
+const char* start_alternating(const kernels::kernel& row, std::span<const gpu_part> parts, void* stream) noexcept {
+  static_assert(gpu::most_alternating_bytes == kernels::max_args_bytes);
+  alignas(16) std::byte bytes[gpu::most_alternating_bytes];
+  gpu::alternating_head head;
+  std::array<const gpu_part*, std::size(gpu::alternating_head().blocks)> sorted{};
+  for (const gpu_part& one : parts) {
+    if (one.how->chosen.blocks > 0) sorted[head.count++] = &one;
+  }
+  std::stable_sort(sorted.begin(), sorted.begin() + head.count,
+                   [](const gpu_part* a, const gpu_part* b) { return a->how->chosen.blocks < b->how->chosen.blocks; });
+  std::uint32_t blocks = 0;
+  int shared_bytes = 0;
+  for (std::uint32_t k = 0; k < head.count; ++k) {
+    const kernels::offer& chosen = sorted[k]->how->chosen;
+    const launch_arguments arguments(sorted[k]->how->form, chosen, sorted[k]->arrays);
+    std::memcpy(bytes + sizeof head + std::size_t{k} * chosen.args_bytes, arguments.get(), chosen.args_bytes);
+    head.blocks[k] = chosen.blocks;
+    blocks += chosen.blocks;
+    shared_bytes = std::max(shared_bytes, chosen.shared_bytes);
+  }
+  std::memcpy(bytes, &head, sizeof head);
+  return blocks == 0 ? nullptr : row.launch(bytes, blocks, shared_bytes, stream);
 }
 
 const char* start_rectangle(const planning::gpu_rectangle& all, std::byte* data, std::span<std::byte> workspace,

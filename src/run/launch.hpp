@@ -35,9 +35,26 @@ class launch_arguments {
   alignas(16) std::byte bytes_[kernels::max_args_bytes];
 };
 
-// Effect  starts the kernel of a variant that is no rectangle in place
+// Effect  starts the kernel of a variant that is no rectangle in place. A block gets at least `shared_bytes` of shared memory: that
+//         limits the blocks of a multiprocessor
 // Returns null, or the driver's message
-[[nodiscard]] const char* start(const gpu_variant& variant, const gpu_arrays& all, void* stream) noexcept;
+[[nodiscard]] const char* start(const gpu_variant& variant, const gpu_arrays& all, void* stream,
+                                int shared_bytes = 0) noexcept;
+
+// One problem of several that a launch starts together.
+struct gpu_part {
+  const gpu_variant* how = nullptr;
+  gpu_arrays arrays;
+};
+// Returns the row that starts several problems of this row in one launch; null: there is none
+[[nodiscard]] const kernels::kernel* alternating_row(const kernels::kernel& row);
+// Returns the problems that one launch takes at most, for offers with so many bytes of arguments
+[[nodiscard]] std::size_t most_parts(const kernels::offer& one) noexcept;
+// Effect  starts several problems in one launch, whose blocks alternate
+// Requires  all are of one row that has `row`, and are not more than most_parts; together at most 2^31 - 1 blocks
+// Returns null, or the driver's message
+[[nodiscard]] const char* start_alternating(const kernels::kernel& row, std::span<const gpu_part> parts,
+                                            void* stream) noexcept;
 
 // Effect  starts all kernels of a rectangle in place; data points at index 0. With an empty workspace, it allocates one in the
 //         stream

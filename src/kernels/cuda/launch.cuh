@@ -65,5 +65,6 @@ const char* launch_kernel(const void* args, std::uint32_t blocks, int shared_byt
     return launch_kernel<kernel<__VA_ARGS__ __VA_OPT__(, ) limits>, limits>(args, blocks, shared, stream);  \
   }
 #define GPU_BATCH_ROW GPU_ROW
+#define GPU_ALTERNATING_ROW GPU_ROW
 #define GPU_IN_PLACE_ROW GPU_ROW
 #define GPU_ARITHMETIC_ROW(name, family, src_bytes, dst_bytes, ...) GPU_ROW(name, family, src_bytes, __VA_ARGS__)

@@ -242,9 +242,9 @@ GPU_INLINE void fetch_rows(const assemble_args& args, const assemble_tables& tab
 
 // The phases of a block. Elements is words_of_lines of words.cuh or runs_of_lines of runs.cuh.
 template <class Elements>
-GPU_INLINE void assemble_box(const assemble_args& args) {
+GPU_INLINE void assemble_box(const assemble_args& args, uint32_t number) {
   constexpr bool Fused = Elements::fused;
-  const tile_origin here = find_origin(args.blocks, args.arrays.src, args.arrays.dst);
+  const tile_origin here = find_origin(args.blocks, args.arrays.src, args.arrays.dst, number);
   if (here.left[0] <= 0 || here.left[1] <= 0) return;  // past the end of the last band
   const box_extents box(args, here);
   const assemble_tables tables(args);

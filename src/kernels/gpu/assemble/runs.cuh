@@ -89,7 +89,7 @@ template <std::uint64_t Limits>
 GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
 assemble_runs_kernel(GPU_PARAMETER assemble_args args) {
   static_assert(threads_of(Limits) == assemble_threads);
-  assemble_box<runs_of_lines>(args);
+  assemble_box<runs_of_lines>(args, block_index());
 }
 
 }  // namespace cornerturn::gpu

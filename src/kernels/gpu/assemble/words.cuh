@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/gpu/assemble/kernel.cuh"
+#include "kernels/gpu/policy/alternating.cuh"
 
 namespace cornerturn::gpu {
 
@@ -214,7 +215,16 @@ template <int WordBytes, int Words, bool Fused, std::uint64_t Limits>
 GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
 assemble_kernel(GPU_PARAMETER assemble_args args) {
   static_assert(threads_of(Limits) == assemble_threads);
-  assemble_box<words_of_lines<WordBytes, Words, Fused>>(args);
+  assemble_box<words_of_lines<WordBytes, Words, Fused>>(args, block_index());
+}
+
+template <int WordBytes, int Words, bool Fused, std::uint64_t Limits>
+GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
+alternating_assemble_kernel(GPU_PARAMETER alternating<assemble_args> all) {
+  static_assert(threads_of(Limits) == assemble_threads);
+  alternate(all, [](const assemble_args& args, uint32_t number) {
+    assemble_box<words_of_lines<WordBytes, Words, Fused>>(args, number);
+  });
 }
 
 }  // namespace cornerturn::gpu

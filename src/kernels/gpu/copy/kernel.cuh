@@ -7,6 +7,7 @@
 #pragma once
 
 #include "kernels/gpu/copy/args.hpp"
+#include "kernels/gpu/policy/alternating.cuh"
 #include "kernels/gpu/policy/unaligned.cuh"
 
 namespace cornerturn::gpu {
@@ -27,13 +28,11 @@ GPU_INLINE void copy_bytes(const copy_args& args, const unsigned char* src, unsi
   }
 }
 
-template <int WordBytes, int Words, std::uint64_t Limits>
-GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
-copy_kernel(GPU_PARAMETER copy_args args) {
-  static_assert(threads_of(Limits) == copy_threads);
+template <int WordBytes, int Words>
+GPU_INLINE void copy_block(const copy_args& args, uint32_t number) {
   constexpr uint32_t block_log2 = log2_of(copy_threads * Words);
-  const uint32_t group = args.pieces.quotient(block_index());  // 1.
-  const uint32_t piece = block_index() - group * args.pieces.divisor;
+  const uint32_t group = args.pieces.quotient(number);  // 1.
+  const uint32_t piece = number - group * args.pieces.divisor;
   const unsigned char* from[Words];
   unsigned char* to[Words];
   int64_t word[Words];  // of its run; past the end of the run: no word to copy
@@ -66,6 +65,20 @@ copy_kernel(GPU_PARAMETER copy_args args) {
       if (word[k] * WordBytes < args.run_bytes) store_global(to[k] + word[k] * WordBytes, values[k]);
     }
   }
+}
+
+template <int WordBytes, int Words, std::uint64_t Limits>
+GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
+copy_kernel(GPU_PARAMETER copy_args args) {
+  static_assert(threads_of(Limits) == copy_threads);
+  copy_block<WordBytes, Words>(args, block_index());
+}
+
+template <int WordBytes, int Words, std::uint64_t Limits>
+GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
+alternating_copy_kernel(GPU_PARAMETER alternating<copy_args> all) {
+  static_assert(threads_of(Limits) == copy_threads);
+  alternate(all, [](const copy_args& args, uint32_t number) { copy_block<WordBytes, Words>(args, number); });
 }
 
 }  // namespace cornerturn::gpu

@@ -10,6 +10,7 @@
 // only the chunk that the edge cuts is copied by elements.
 #pragma once
 
+#include "kernels/gpu/policy/alternating.cuh"
 #include "kernels/gpu/policy/chunk.cuh"
 #include "kernels/gpu/policy/fused_axes.cuh"
 #include "kernels/gpu/policy/transpose_block.cuh"
@@ -57,20 +58,33 @@ GPU_INLINE void transpose_tile(const tile_args_t<Fused>& args, const tile_origin
   }
 }
 
-template <int WordBytes, int Side, bool Fused, std::uint64_t Limits>
-GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
-tile_kernel(GPU_PARAMETER tile_args_t<Fused> args) {
-  static_assert(threads_of(Limits) == map::tile_map<WordBytes, Side>::threads);
+template <int WordBytes, int Side, bool Fused>
+GPU_INLINE void tile_block(const tile_args_t<Fused>& args, uint32_t number) {
   constexpr int extent = map::tile_map<WordBytes, Side>::extent;
   // Pointers to the tile's first element on both sides, and the columns and rows from there to the edges of the matrix. Of
   // 16384 x 16384 float32, block b has the rows from 64 (b % 256) and the columns from 64 (b / 256).
-  const tile_origin here = find_origin(args.blocks, args.src, args.dst);
+  const tile_origin here = find_origin(args.blocks, args.src, args.dst, number);
   if (here.left[1] <= 0) return;
   if (here.left[0] >= extent && here.left[1] >= extent) {
     transpose_tile<WordBytes, Side, Fused, true>(args, here);
   } else {
     transpose_tile<WordBytes, Side, Fused, false>(args, here);
   }
+}
+
+template <int WordBytes, int Side, bool Fused, std::uint64_t Limits>
+GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
+tile_kernel(GPU_PARAMETER tile_args_t<Fused> args) {
+  static_assert(threads_of(Limits) == map::tile_map<WordBytes, Side>::threads);
+  tile_block<WordBytes, Side, Fused>(args, block_index());
+}
+
+template <int WordBytes, int Side, bool Fused, std::uint64_t Limits>
+GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
+alternating_tile_kernel(GPU_PARAMETER alternating<tile_args_t<Fused>> all) {
+  static_assert(threads_of(Limits) == map::tile_map<WordBytes, Side>::threads);
+  alternate(all,
+            [](const tile_args_t<Fused>& args, uint32_t number) { tile_block<WordBytes, Side, Fused>(args, number); });
 }
 
 }  // namespace cornerturn::gpu

@@ -13,6 +13,7 @@
 // the ends of a run of dst are parts of a sector.
 #pragma once
 
+#include "kernels/gpu/policy/alternating.cuh"
 #include "kernels/gpu/policy/fused_axes.cuh"
 #include "kernels/gpu/policy/unaligned.cuh"
 #include "kernels/gpu/unaligned_tile/args.hpp"
@@ -224,11 +225,9 @@ GPU_INLINE bool is_whole(const tile_args& args, const tile_origin& here, const u
   }
 }
 
-template <int WordBytes, bool Fused, std::uint64_t Limits>
-GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
-unaligned_tile_kernel(GPU_PARAMETER tile_args_t<Fused> args) {
-  static_assert(threads_of(Limits) == unaligned_tile<WordBytes>::threads);
-  const tile_origin here = find_origin(args.blocks, args.src, args.dst);
+template <int WordBytes, bool Fused>
+GPU_INLINE void unaligned_tile_block(const tile_args_t<Fused>& args, uint32_t number) {
+  const tile_origin here = find_origin(args.blocks, args.src, args.dst, number);
   if (here.left[1] <= 0) return;
   const unaligned_source src = source_of(args, here);
   if (is_whole<WordBytes, Fused>(args, here, src)) {
@@ -236,6 +235,22 @@ unaligned_tile_kernel(GPU_PARAMETER tile_args_t<Fused> args) {
   } else {
     transpose_unaligned<WordBytes, Fused, false>(args, here, src);
   }
+}
+
+template <int WordBytes, bool Fused, std::uint64_t Limits>
+GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
+unaligned_tile_kernel(GPU_PARAMETER tile_args_t<Fused> args) {
+  static_assert(threads_of(Limits) == unaligned_tile<WordBytes>::threads);
+  unaligned_tile_block<WordBytes, Fused>(args, block_index());
+}
+
+template <int WordBytes, bool Fused, std::uint64_t Limits>
+GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
+alternating_unaligned_tile_kernel(GPU_PARAMETER alternating<tile_args_t<Fused>> all) {
+  static_assert(threads_of(Limits) == unaligned_tile<WordBytes>::threads);
+  alternate(all, [](const tile_args_t<Fused>& args, uint32_t number) {
+    unaligned_tile_block<WordBytes, Fused>(args, number);
+  });
 }
 
 }  // namespace cornerturn::gpu
