@@ -1,17 +1,28 @@
 #include "dist/devices.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text_stream.hpp"
 #include "cornerturn/error.hpp"
-#include "run/launch.hpp"
 
 namespace cornerturn::distributed {
 namespace {
 
-// A copy of shorter rows, or of fewer bytes, is left to kernels: a copy engine needs microseconds for each call.
-constexpr std::int64_t shortest_row = 1024, fewest_bytes = 1 << 20, most_copies = 64;
 constexpr std::int64_t row_bytes = 64 << 10;  // of a piece: copy engines reach their full speed (2 H200, 2026-11-26)
+
+// Kernels beside copy engines use so many bytes of shared memory on a multiprocessor, or one block's: more loads in flight slow the
+// copy engines down, and fewer are still fast enough. Pieces of 32 MiB of float32 reach 0.80 of the copy engines' rate without a
+// limit, 0.86 with two blocks of 16 KiB on a multiprocessor and 0.94 with one (2 H100, 2026-11-27).
+constexpr int bytes_beside_engines = 16 << 10;
+
+// Returns the shared memory of a block that limits the blocks of a multiprocessor. Kernels without shared memory have no limit.
+int shared_bytes_beside_engines(const kernels::gpu_traits& on, const kernels::offer& chosen) {
+  if (chosen.shared_bytes == 0) return 0;
+  const int blocks = std::max(bytes_beside_engines / chosen.shared_bytes, 1);
+  constexpr std::int64_t reserved = 1 << 10;  // of each block
+  return static_cast<int>(std::min(on.multiprocessor_shared_bytes / blocks - reserved, on.shared_bytes));
+}
 
 void check(const char* message, int device) {
   if (message == nullptr) return;
@@ -50,55 +61,74 @@ class device_plan::planner {
     for_each_entry(each, all.links.rank(), [&](const entry& part) { add(part); });
   }
 
+  // After all links.
+  void finish() {
+    std::vector<launch> local;
+    for (const local_box& each : local_) {
+      src_ = each.src, dst_ = each.dst, there_ = one_.device;
+      const strides &from = plan_.all_.src.all[src_].along, &to = plan_.all_.dst.all[dst_].along;
+      if (one_.pieces.empty()) {
+        local.push_back(launch_for(place(each.all, bytes_, &from, &to)));
+        continue;
+      }
+      for_each_piece(each.all, size_of_pieces(), [&](const box& part) {
+        one_.local_pieces.push_back(launch_for(place(part, bytes_, &from, &to)));
+      });
+    }
+    // Local launches are spread over the others, so that each joint launch has some of both.
+    for (std::size_t here = 0, there = 0; here < local.size() || there < remote_.size();) {
+      const bool is_local =
+          here < local.size() && (there == remote_.size() || here * remote_.size() <= there * local.size());
+      one_.launches.push_back(is_local ? local[here++] : remote_[there++]);
+    }
+    std::stable_sort(one_.launches.begin(), one_.launches.end(), [](const launch& a, const launch& b) {
+      return a.how->variants.aligned.chosen.row < b.how->variants.aligned.chosen.row;
+    });
+  }
+
  private:
+  struct local_box {
+    box all;
+    std::size_t src, dst;  // numbers of blocks
+  };
+
   void add(const entry& part) {
     const strides &from = plan_.all_.src.all[src_].along, &to = plan_.all_.dst.all[dst_].along;
     box whole = box_of(part);
     order_by(to, whole);
     const std::int64_t bytes = part.elements() * bytes_;
-    const bool is_local = there_ == one_.device;
-    if (!is_local && add_pieces(whole, from, to, bytes)) return;
-    (is_local ? one_.local_launches : one_.remote_launches).push_back(launch_for(place(whole, bytes_, &from, &to)));
-    (is_local ? one_.bytes_local : one_.bytes_by_kernels) += bytes;
+    if (there_ == one_.device) {
+      local_.push_back({whole, src_, dst_});
+      one_.bytes_local += bytes;
+    } else if (has_path_ && how_.route != dist::route::copy_engines) {
+      remote_.push_back(launch_for(place(whole, bytes_, &from, &to)));
+      remote_.back().is_local = false;
+      one_.bytes_by_kernels += bytes;
+    } else {
+      for_each_piece(whole, size_of_pieces(), [&](const box& cut) {
+        piece made{
+            .packed = launch_for(place(cut, bytes_, &from, nullptr)), .rows = rows_of(cut, to), .device = there_};
+        made.packed.dst_offset = place(cut, bytes_, nullptr, &to).dst_offset * bytes_;
+        one_.pieces.push_back(std::move(made));
+      });
+      one_.bytes_by_engine += bytes;
+    }
   }
 
-  // Returns false if kernels should store to the peer.
-  bool add_pieces(const box& whole, const strides& from, const strides& to, std::int64_t bytes) {
-    const bool must = !has_path_ || how_.route == dist::route::copy_engines;
-    if (!must && (how_.route == dist::route::kernels || bytes < fewest_bytes)) return false;
-    const piece_size size{.elements = plan_.half_bytes_ / bytes_,
-                          .row = std::max<std::int64_t>(row_bytes / bytes_, 1),
-                          .src_axis = plan_.all_.src_axis};
-    std::vector<piece> pieces;
-    bool fits = true;
-    for_each_piece(whole, size, [&](const box& cut) {
-      if (!fits) return;
-      piece made{.packed = {}, .rows = rows_of(cut, to), .device = there_};
-      fits = must || (made.rows.row * bytes_ >= shortest_row &&
-                      static_cast<std::int64_t>(made.rows.dst_offsets.size()) <= most_copies);
-      if (!fits) return;
-      made.packed = launch_for(place(cut, bytes_, &from, nullptr));
-      made.packed.dst_offset = place(cut, bytes_, nullptr, &to).dst_offset * bytes_;
-      pieces.push_back(std::move(made));
-    });
-    if (!fits) return false;
-    for (piece& made : pieces) one_.pieces.push_back(std::move(made));
-    one_.bytes_by_engine += bytes;
-    return true;
+  [[nodiscard]] piece_size size_of_pieces() const {
+    return {.elements = plan_.half_bytes_ / bytes_,
+            .row = std::max<std::int64_t>(row_bytes / bytes_, 1),
+            .src_axis = plan_.all_.src_axis};
   }
 
   launch launch_for(const placed& at) {
     std::shared_ptr<const shape>& known = shapes_[shape_of(at.what)];
     if (known == nullptr) {
       const running::work work(at.what);
-      known =
-          std::make_shared<const shape>(shape{work, running::choose_variants(work, gpu::info(one_.device).traits, {})});
-      for (const running::gpu_variant* variant : {&known->variants.aligned, &known->variants.element_aligned}) {
-        if (variant->chosen.row == nullptr) {
-          throw error(status::overflow, "a box needs more thread blocks than a GPU's grid allows (2^31 - 1)");
-        }
-        check(gpu::load(*variant->chosen.row, one_.device), one_.device);
-      }
+      shape made{work, running::choose_variants(work, gpu::info(one_.device).traits, {}), nullptr, nullptr};
+      made.aligned_joint = loaded(made.variants.aligned);
+      made.element_aligned_joint = loaded(made.variants.element_aligned);
+      known = std::make_shared<const shape>(std::move(made));
     }
     return {.how = known,
             .src = src_,
@@ -107,11 +137,25 @@ class device_plan::planner {
             .dst_offset = at.dst_offset * bytes_};
   }
 
+  // Loads the row of a variant.
+  // Returns  the row that joins its launches, loaded
+  const kernels::kernel* loaded(const running::gpu_variant& variant) const {
+    if (variant.chosen.row == nullptr) {
+      throw error(status::overflow, "a box needs more thread blocks than a GPU's grid allows (2^31 - 1)");
+    }
+    check(gpu::load(*variant.chosen.row, one_.device), one_.device);
+    const kernels::kernel* const joint = running::alternating_row(*variant.chosen.row);
+    if (joint != nullptr) check(gpu::load(*joint, one_.device), one_.device);
+    return joint;
+  }
+
   device_plan& plan_;
   starter& one_;
   const dist::options& how_;
   std::int64_t bytes_ = plan_.all_.what.element_bytes;
   shapes shapes_;
+  std::vector<local_box> local_;
+  std::vector<launch> remote_;
   // Of the link:
   std::size_t src_ = 0, dst_ = 0;
   int there_ = 0;
@@ -130,6 +174,7 @@ device_plan::device_plan(task all, std::vector<int> numbers, const dist::options
     });
     planner made(*this, one, how);
     for (const link& each : links) made.add(each);
+    made.finish();
     if (one.pieces.empty()) continue;
     const gpu::device_guard there(one.device);
     one.buffer.reset(gpu::allocate(2 * half_bytes_));
@@ -141,40 +186,86 @@ device_plan::device_plan(task all, std::vector<int> numbers, const dist::options
 }
 
 // 2. A call.
-void device_plan::start(const starter& one, const launch& all, const void* src, void* dst, void* stream) const {
-  const running::gpu_arrays arrays{.src = src, .dst = dst};
-  const gpu::device_guard there(one.device);
-  const int alignment = running::alignment_of(all.how->what.form, arrays);
-  const running::gpu_variant* variant = &all.how->variants.for_alignment(alignment);
-  running::gpu_variant made;
-  if (alignment < variant->alignment) {
-    made = running::choose_variant(all.how->what, gpu::info(one.device).traits, alignment, {});
-    check(gpu::load(*made.chosen.row, one.device), one.device);
-    variant = &made;
-  }
-  check(running::start(*variant, arrays, stream), one.device);
+running::gpu_arrays device_plan::arrays_of(const launch& all, const call& now) const {
+  return {.src = static_cast<const std::byte*>(now.src[all.src]) + all.src_offset,
+          .dst = static_cast<std::byte*>(now.dst[all.dst]) + all.dst_offset};
 }
 
-void device_plan::start_piece(const starter& one, std::size_t number, const call& all) const {
+void device_plan::bind(const starter& one, const launch& all, const running::gpu_arrays& arrays, bound_launch& made) {
+  const shape& how = *all.how;
+  const int alignment = running::alignment_of(how.what.form, arrays);
+  made.arrays = arrays;
+  made.how = &how.variants.for_alignment(alignment);
+  made.joint = made.how == &how.variants.aligned ? how.aligned_joint : how.element_aligned_joint;
+  if (alignment >= made.how->alignment) return;
+  made.made = running::choose_variant(how.what, gpu::info(one.device).traits, alignment, {});
+  check(gpu::load(*made.made.chosen.row, one.device), one.device);
+  made.how = &made.made;
+  made.joint = nullptr;
+}
+
+void device_plan::start(const starter& one, const launch& all, const running::gpu_arrays& arrays, bool beside_engines,
+                        const gpu::queue& on) {
+  bound_launch made;
+  bind(one, all, arrays, made);
+  const int shared_bytes =
+      beside_engines ? shared_bytes_beside_engines(gpu::info(one.device).traits, made.how->chosen) : 0;
+  check(running::start(*made.how, arrays, on.get(), shared_bytes), one.device);
+}
+
+void device_plan::start_launches(const starter& one, const call& now) const {
+  const gpu::device_guard there(one.device);
+  bound_launch next;
+  std::vector<running::gpu_part> parts;
+  for (std::size_t k = 0; k < one.launches.size();) {
+    const launch& first = one.launches[k];
+    bind(one, first, arrays_of(first, now), next);
+    const running::gpu_variant* const how = next.how;
+    const kernels::kernel* const joint = next.joint;
+    parts.assign(1, {how, next.arrays});
+    std::int64_t blocks = how->chosen.blocks;
+    for (std::size_t n = k + 1; joint != nullptr && n < one.launches.size(); ++n) {
+      if (parts.size() == running::most_parts(how->chosen)) break;
+      bind(one, one.launches[n], arrays_of(one.launches[n], now), next);
+      blocks += next.how->chosen.blocks;
+      if (next.joint != joint || blocks > INT32_MAX) break;
+      parts.push_back({next.how, next.arrays});
+    }
+    if (parts.size() > 1) {
+      check(running::start_alternating(*joint, parts, one.kernels.get()), one.device);
+    } else {
+      start(one, first, arrays_of(first, now), false, first.is_local ? one.local : one.kernels);
+    }
+    k += parts.size();
+  }
+}
+
+void device_plan::start_piece(const starter& one, std::size_t number, const call& now) const {
+  const gpu::device_guard on(one.device);
   const piece& next = one.pieces[number];
   const std::size_t half = number % 2;
   auto* const packed = static_cast<std::byte*>(one.buffer.get()) + static_cast<std::int64_t>(half) * half_bytes_;
   auto& marks = const_cast<starter&>(one);  // a mark is set anew by each call; calls are not concurrent
   // The launch stores to the half that the engine reads for piece number - 2.
   if (number >= 2) check(one.sent[half].wait_in(one.kernels.get()), one.device);
-  start(one, next.packed, static_cast<const std::byte*>(all.src[next.packed.src]) + next.packed.src_offset, packed,
-        one.kernels.get());
+  const running::gpu_arrays to_buffer{
+      .src = static_cast<const std::byte*>(now.src[next.packed.src]) + next.packed.src_offset, .dst = packed};
+  start(one, next.packed, to_buffer, true, one.kernels);
   check(marks.packed[half].set(one.kernels.get()), one.device);
   // The engine reads what the launch stores.
   check(one.packed[half].wait_in(one.engine.get()), one.device);
   const std::int64_t bytes = all_.what.element_bytes, row = next.rows.row * bytes, rows = next.rows.rows;
-  auto* const to = static_cast<std::byte*>(all.dst[next.packed.dst]) + next.packed.dst_offset;
+  auto* const to = static_cast<std::byte*>(now.dst[next.packed.dst]) + next.packed.dst_offset;
   for (std::size_t k = 0; k < next.rows.dst_offsets.size(); ++k) {
     const gpu::row_block from{packed + static_cast<std::int64_t>(k) * rows * row, row, one.device};
     const gpu::row_block there{to + next.rows.dst_offsets[k] * bytes, next.rows.pitch * bytes, next.device};
     check(gpu::copy_rows(there, from, row, rows, one.engine.get()), one.device);
   }
   check(marks.sent[half].set(one.engine.get()), one.device);
+  const std::size_t local = one.local_pieces.size(), all = one.pieces.size();
+  for (std::size_t k = number * local / all; k < (number + 1) * local / all; ++k) {
+    start(one, one.local_pieces[k], arrays_of(one.local_pieces[k], now), true, one.kernels);
+  }
 }
 
 void device_plan::execute(std::span<const void* const> src, std::span<void* const> dst,
@@ -201,26 +292,15 @@ void device_plan::execute(std::span<const void* const> src, std::span<void* cons
       }
     }
   }
-  // The first piece of every rank, then local launches: the links start early. Ranks alternate, so that none waits for the host.
+  for (const auto& one : ranks_) start_launches(*one, all);
+  // Ranks alternate, so that none waits for the host.
   std::size_t most = 0;
   for (const auto& one : ranks_) most = std::max(most, one->pieces.size());
-  const auto pieces = [&](std::size_t number) {
+  for (std::size_t number = 0; number < most; ++number) {
     for (const auto& one : ranks_) {
       if (number < one->pieces.size()) start_piece(*one, number, all);
     }
-  };
-  const auto launches = [&](const starter& one, const std::vector<launch>& each, const gpu::queue& queue) {
-    for (const launch& next : each) {
-      start(one, next, static_cast<const std::byte*>(src[next.src]) + next.src_offset,
-            static_cast<std::byte*>(dst[next.dst]) + next.dst_offset, queue.get());
-    }
-  };
-  pieces(0);
-  for (const auto& one : ranks_) {
-    launches(*one, one->remote_launches, one->kernels);
-    launches(*one, one->local_launches, one->local);
   }
-  for (std::size_t number = 1; number < most; ++number) pieces(number);
   for (const auto& one : ranks_) {
     // end: launches and copies of this rank store to blocks that later work of any rank's stream loads.
     check(one->kernels_end.set(one->kernels.get()), one->device);
@@ -246,12 +326,21 @@ std::string device_plan::explain() const {
            << " pieces, by " << kernel(one.pieces.front().packed) << " and a buffer of " << 2 * half_bytes_
            << " bytes\n";
     }
-    if (!one.remote_launches.empty()) {
-      text << "  to other GPUs by kernels: " << one.bytes_by_kernels << " bytes in " << one.remote_launches.size()
-           << " launches, by " << kernel(one.remote_launches.front()) << '\n';
+    const auto boxes = [&](const std::vector<launch>& those, bool local) {
+      return std::count_if(those.begin(), those.end(), [&](const launch& each) { return each.is_local == local; });
+    };
+    if (one.bytes_by_kernels > 0) {
+      text << "  to other GPUs by kernels: " << one.bytes_by_kernels << " bytes in " << boxes(one.launches, false)
+           << " boxes\n";
     }
-    text << "  on this GPU: " << one.bytes_local << " bytes in " << one.local_launches.size() << " launches"
-         << (one.local_launches.empty() ? "" : std::string(", by ") + kernel(one.local_launches.front())) << '\n';
+    text << "  on this GPU: " << one.bytes_local << " bytes in "
+         << boxes(one.launches, true) + boxes(one.local_pieces, true) << " boxes\n";
+    const kernels::kernel* last = nullptr;
+    for (const launch& each : one.launches) {
+      const shape& how = *each.how;
+      if (std::exchange(last, how.variants.aligned.chosen.row) == how.variants.aligned.chosen.row) continue;
+      text << "  by " << kernel(each) << (how.aligned_joint != nullptr ? ", boxes joined in one launch" : "") << '\n';
+    }
   }
   return text.str();
 }

@@ -1,11 +1,10 @@
 // The route of several GPUs of this process: every destination has an address here.
 //   1. the plan: an entry is a launch whose dst is the final address, or pieces that a launch transposes into a buffer of the
 //      source GPU and a copy engine puts to their place
-//   2. a call: each GPU has three streams. `kernels`: launches for other GPUs, first in line. `engine`: copies. `local`: launches
-//      that stay on the GPU. Marks order them; peers come in rotated order, so that each link has one sender at a time.
-// A launch that stores to a peer and a launch that stores locally slow each other down. For float32 in even slabs two streams reach
-// 0.74 of a copy engine's rate. Pieces by copy engines beside local launches reach 0.79 with 32 MiB, 0.73 with 8 MiB, 0.81 with
-// 64 MiB (2 H100, 2026-11-27).
+//   2. a call: each GPU has three streams. `kernels`: launches for other GPUs. `engine`: copies. `local`: launches that stay on the
+//      GPU and join no other. Marks order them; peers come in rotated order, so that each link has one sender at a time.
+// A launch that stores to a peer and a launch that stores locally slow each other down, so launches of one row are joined:
+// run/launch.hpp. Beside copy engines, local launches are cut, and each piece follows the launch of a piece for a peer.
 #pragma once
 
 #include <map>
@@ -16,6 +15,7 @@
 #include "dist/route.hpp"
 #include "dist/rows.hpp"
 #include "kernels/gpu/device.hpp"
+#include "run/launch.hpp"
 #include "run/variant.hpp"
 
 namespace cornerturn::distributed {
@@ -34,6 +34,8 @@ class device_plan final : public dist::detail::plan_state {
   struct shape {
     running::work what;
     running::gpu_plan variants;
+    // The rows that join launches of the variants; null: there is none
+    const kernels::kernel *aligned_joint, *element_aligned_joint;
   };
   using shapes = std::map<std::vector<std::int64_t>, std::shared_ptr<const shape>>;  // of one GPU, by shape_of()
   struct launch {
@@ -41,6 +43,14 @@ class device_plan final : public dist::detail::plan_state {
     std::size_t src = 0, dst = 0;  // numbers of blocks
     std::int64_t src_offset = 0,
                  dst_offset = 0;  // bytes; dst: of the block, also where the launch stores to the buffer
+    bool is_local = true;
+  };
+  // A launch with the pointers of a call.
+  struct bound_launch {
+    running::gpu_variant made;  // of pointers that are less aligned than an element
+    const running::gpu_variant* how = nullptr;
+    const kernels::kernel* joint = nullptr;
+    running::gpu_arrays arrays;
   };
   struct piece {
     launch packed;  // its dst is a half of the buffer
@@ -58,8 +68,9 @@ class device_plan final : public dist::detail::plan_state {
     // `begin`: the caller's stream. `packed`, `sent`: the halves of the buffer. `end`: the rank's work
     gpu::mark begin, packed[2], sent[2], kernels_end, local_end, end;
     std::unique_ptr<void, released> buffer;
-    std::vector<launch> local_launches, remote_launches;
+    std::vector<launch> launches;  // neighbours of one row are joined
     std::vector<piece> pieces;
+    std::vector<launch> local_pieces;  // beside the pieces
     std::int64_t bytes_by_kernels = 0, bytes_by_engine = 0, bytes_local = 0;
   };
   struct call {
@@ -68,8 +79,13 @@ class device_plan final : public dist::detail::plan_state {
   };
 
   class planner;
-  void start(const starter& one, const launch& all, const void* src, void* dst, void* stream) const;
-  void start_piece(const starter& one, std::size_t number, const call& all) const;
+  static void bind(const starter& one, const launch& all, const running::gpu_arrays& arrays, bound_launch& made);
+  [[nodiscard]] running::gpu_arrays arrays_of(const launch& all, const call& now) const;
+  // beside_engines: few blocks on a multiprocessor, which leave copy engines their full speed
+  static void start(const starter& one, const launch& all, const running::gpu_arrays& arrays, bool beside_engines,
+                    const gpu::queue& on);
+  void start_launches(const starter& one, const call& now) const;
+  void start_piece(const starter& one, std::size_t number, const call& now) const;
 
   task all_;
   std::vector<int> numbers_;
