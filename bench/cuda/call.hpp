@@ -43,6 +43,7 @@ class event {
   ~event() {
     if (handle_ != nullptr) cudaEventDestroy(handle_);
   }
+  operator cudaEvent_t() const { return handle_; }
   void record(cudaStream_t on) const { must(cudaEventRecord(handle_, on), "cudaEventRecord"); }
   [[nodiscard]] double seconds_since(const event& begin) const {
     float milliseconds = 0;

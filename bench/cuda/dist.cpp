@@ -1,7 +1,9 @@
 // `cornerturn bench --dist`: transposes between the GPUs of this process, against copy engines in the same process.
 //   1. the roof: each GPU copies as many bytes to its next neighbour as a transpose sends, all at once
 //   2. a transpose with its local part, on each route; medians of the wall clock, from the first call to the last stream's end
-//   3. every element is compared on the GPU that received it
+//   3. the peer: each GPU transposes its blocks into a buffer, copy engines put them into a buffer of the other GPU, which unpacks
+//      them. The steps follow each other
+//   4. every element is compared on the GPU that received it
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
@@ -17,6 +19,7 @@
 #include "bench/statistics.hpp"
 #include "cornerturn/dist.hpp"
 #include "cornerturn/error.hpp"
+#include "cornerturn/plan.hpp"
 
 namespace cornerturn::bench {
 namespace {
@@ -35,8 +38,9 @@ device_bytes allocated(std::int64_t bytes) {
 }
 
 struct side_of_gpu {
-  device_bytes src, dst, found;
+  device_bytes src, dst, found, sent, received;
   std::unique_ptr<cuda::stream> on;
+  std::unique_ptr<cuda::event> copied;
 };
 
 class gpus_of_process {
@@ -54,6 +58,9 @@ class gpus_of_process {
       one.on = std::make_unique<cuda::stream>();
       one.src = allocated(bytes);
       one.dst = allocated(bytes + 2 * device_guard_bytes);
+      one.sent = allocated(bytes);
+      one.received = allocated(bytes);
+      one.copied = std::make_unique<cuda::event>();
       one.found = allocated(static_cast<std::int64_t>(sizeof(finding)));
       fill_random(one.src.get(), bytes, static_cast<std::uint64_t>(gpu) << 40, *one.on);
     }
@@ -121,7 +128,7 @@ dist_case case_of(std::int64_t element_bytes, int gpus, std::int64_t bytes, bool
   return made;
 }
 
-// 3. Compares the part of dst of GPU `to` that came from GPU `from`.
+// 4. Compares the part of dst of GPU `to` that came from GPU `from`.
 bool is_right(gpus_of_process& all, const dist_case& what, int from, int to) {
   const auto f = static_cast<std::size_t>(from), t = static_cast<std::size_t>(to);
   const std::int64_t rows = what.splits[t + 1] - what.splits[t], cols = what.splits[f + 1] - what.splits[f];
@@ -139,8 +146,67 @@ bool is_right(gpus_of_process& all, const dist_case& what, int from, int to) {
   return host.element == finding::none;
 }
 
+// 3. The local block of each GPU goes to its place at once.
+class packed_exchange {
+ public:
+  packed_exchange(gpus_of_process& all, const dist_case& what) : all_(all), what_(what) {
+    for (int from = 0; from < all.count(); ++from) {
+      must(cudaSetDevice(from), "cudaSetDevice");
+      for (int to = 0; to < all.count(); ++to) {
+        plans_.emplace_back(
+            transpose_problem(extent(from), extent(to), what.element_bytes, what.n, from == to ? what.n : 0));
+      }
+    }
+  }
+  void operator()() const {
+    const std::int64_t bytes = what_.element_bytes, pitch = what_.n * bytes;
+    for (int from = 0; from < all_.count(); ++from) {
+      must(cudaSetDevice(from), "cudaSetDevice");
+      const cudaStream_t on = *all_[from].on;
+      const auto* const src = static_cast<const std::byte*>(all_[from].src.get());
+      auto* const packed = static_cast<std::byte*>(all_[from].sent.get());
+      for (int to = 0; to < all_.count(); ++to) {
+        std::byte* const place = from == to ? all_.dst(to) + begin(from) * bytes : packed + sent_at(from, to);
+        plans_[static_cast<std::size_t>(from * all_.count() + to)].execute(src + begin(to) * bytes, place, on);
+      }
+      for (int to = 0; to < all_.count(); ++to) {
+        if (from == to) continue;
+        must(cudaMemcpyPeerAsync(received(from, to), to, packed + sent_at(from, to), from,
+                                 static_cast<std::size_t>(extent(from) * extent(to) * bytes), on),
+             "cudaMemcpyPeerAsync");
+      }
+      all_[from].copied->record(on);
+    }
+    for (int to = 0; to < all_.count(); ++to) {
+      must(cudaSetDevice(to), "cudaSetDevice");
+      for (int from = 0; from < all_.count(); ++from) {
+        if (from == to) continue;
+        // The unpacking reads what the copy engine of the other GPU stored.
+        must(cudaStreamWaitEvent(*all_[to].on, *all_[from].copied, 0), "cudaStreamWaitEvent");
+        const auto row = static_cast<std::size_t>(extent(from) * bytes);
+        must(cudaMemcpy2DAsync(all_.dst(to) + begin(from) * bytes, static_cast<std::size_t>(pitch), received(from, to),
+                               row, row, static_cast<std::size_t>(extent(to)), cudaMemcpyDeviceToDevice, *all_[to].on),
+             "cudaMemcpy2DAsync");
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] std::int64_t begin(int gpu) const { return what_.splits[static_cast<std::size_t>(gpu)]; }
+  [[nodiscard]] std::int64_t extent(int gpu) const { return begin(gpu + 1) - begin(gpu); }
+  // The blocks of a buffer are in the order of the other GPU.
+  [[nodiscard]] std::int64_t sent_at(int from, int to) const { return extent(from) * begin(to) * what_.element_bytes; }
+  [[nodiscard]] std::byte* received(int from, int to) const {
+    return static_cast<std::byte*>(all_[to].received.get()) + extent(to) * begin(from) * what_.element_bytes;
+  }
+
+  gpus_of_process& all_;
+  const dist_case& what_;
+  std::vector<plan> plans_;
+};
+
 struct dist_row {
-  double roof_gb_s = 0, kernels_gb_s = 0, engines_gb_s = 0;
+  double roof_gb_s = 0, kernels_gb_s = 0, engines_gb_s = 0, packed_gb_s = 0;
   bool right = true;
 };
 
@@ -161,18 +227,23 @@ dist_row measure(gpus_of_process& all, const dist_case& what, int rounds) {
   }
   dist_row row;
   std::int64_t sent = 0;
+  const auto timed = [&](const std::function<void()>& call) {
+    all.poison();
+    const double seconds = all.seconds(rounds, call);
+    for (int from = 0; from < all.count(); ++from) {
+      for (int to = 0; to < all.count(); ++to) row.right = is_right(all, what, from, to) && row.right;
+    }
+    return seconds;
+  };
   for (const dist::route route : {dist::route::kernels, dist::route::copy_engines}) {
     dist::options how;
     how.route = route;
     const dist::plan plan(problem, on, how);
     sent = plan.bytes_sent() / all.count();  // 2
-    all.poison();
-    const double seconds = all.seconds(rounds, [&] { plan.execute(src, dst, streams); });
+    const double seconds = timed([&] { plan.execute(src, dst, streams); });
     (route == dist::route::kernels ? row.kernels_gb_s : row.engines_gb_s) = static_cast<double>(sent) / seconds / 1e9;
-    for (int from = 0; from < all.count(); ++from) {
-      for (int to = 0; to < all.count(); ++to) row.right = is_right(all, what, from, to) && row.right;
-    }
   }
+  row.packed_gb_s = static_cast<double>(sent) / timed(packed_exchange(all, what)) / 1e9;
   const double roof = all.seconds(rounds, [&] {  // 1
     for (int gpu = 0; gpu < all.count(); ++gpu) {
       const int next = (gpu + 1) % all.count();
@@ -198,24 +269,25 @@ dist_outcome measure_dist(std::int64_t bytes, int rounds, std::FILE* out) {
   gpus_of_process all(count, bytes);
   fmt::print(out, "{} GPUs, {} MiB on each; GB/s that leave each GPU, and the share of copy engines\n", count,
              bytes >> 20);
-  fmt::print(out, "{:>6} {:>7} {:>8} {:>13} {:>15} {:>20}\n", "bytes", "splits", "n", "copy engines", "route kernels",
-             "route copy_engines");
+  fmt::print(out, "{:>6} {:>7} {:>8} {:>13} {:>15} {:>20} {:>20}\n", "bytes", "splits", "n", "copy engines",
+             "route kernels", "route copy_engines", "pack, copy, unpack");
   dist_outcome made;
   for (const std::int64_t element_bytes : {4, 8, 16, 2, 1, 3, 6, 12, 24}) {
     for (const bool even : {true, false}) {
       const dist_case what = case_of(element_bytes, count, bytes, even);
       const dist_row row = measure(all, what, rounds);
       made.right = made.right && row.right;
-      fmt::print(out, "{:>6} {:>7} {:>8} {:>13.0f} {:>8.0f} {:>6.2f} {:>13.0f} {:>6.2f}{}\n", element_bytes, what.name,
-                 what.n, row.roof_gb_s, row.kernels_gb_s, row.kernels_gb_s / row.roof_gb_s, row.engines_gb_s,
-                 row.engines_gb_s / row.roof_gb_s, row.right ? "" : "  WRONG");
+      fmt::print(out, "{:>6} {:>7} {:>8} {:>13.0f} {:>8.0f} {:>6.2f} {:>13.0f} {:>6.2f} {:>13.0f} {:>6.2f}{}\n",
+                 element_bytes, what.name, what.n, row.roof_gb_s, row.kernels_gb_s, row.kernels_gb_s / row.roof_gb_s,
+                 row.engines_gb_s, row.engines_gb_s / row.roof_gb_s, row.packed_gb_s, row.packed_gb_s / row.roof_gb_s,
+                 row.right ? "" : "  WRONG");
       std::fflush(out);
       made.json += fmt::format(
           "{}{{\"element_bytes\": {}, \"splits\": \"{}\", \"n\": {}, \"copy_engines_gb_s\": {:.1f}, "
           "\"route_kernels_gb_s\": {:.1f}, "
-          "\"route_copy_engines_gb_s\": {:.1f}, \"right\": {}}}",
+          "\"route_copy_engines_gb_s\": {:.1f}, \"pack_copy_unpack_gb_s\": {:.1f}, \"right\": {}}}",
           made.json.empty() ? "[" : ",\n ", element_bytes, what.name, what.n, row.roof_gb_s, row.kernels_gb_s,
-          row.engines_gb_s, row.right);
+          row.engines_gb_s, row.packed_gb_s, row.right);
     }
   }
   made.json += "]\n";
