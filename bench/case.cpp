@@ -144,44 +144,16 @@ view full_view(const bench_case& one) {
   return what;
 }
 
-lines lines_of(const bench_case& one, bool of_dst) {
-  constexpr std::int64_t line = 64;
+map::lines lines_of(const bench_case& one, bool of_dst) {
   const std::vector<std::int64_t> extents = of_dst ? dst_extents(one) : one.extents;
   const std::vector<std::int64_t> strides = of_dst ? one.dst_strides() : one.src_strides();
-  const std::int64_t below = below_bytes(extents, strides, one.element_bytes);
-  const std::int64_t begin = (of_dst ? one.shift.dst : one.shift.src) - below, bytes = one.element_bytes;
-  const std::int64_t span = span_bytes(extents, strides, bytes);
-  // Bytes of elements in each line. An axis of stride 0 repeats its elements.
-  std::vector<std::uint8_t> filled(static_cast<std::size_t>((begin % line + span + line - 1) / line));
-  std::vector<std::int64_t> index(extents.size(), 0);
-  std::int64_t at = begin % line + below;
-  for (;;) {
-    for (std::int64_t byte = at; byte < at + bytes;) {
-      const std::int64_t some = std::min(line - byte % line, at + bytes - byte);
-      filled[static_cast<std::size_t>(byte / line)] += static_cast<std::uint8_t>(some);
-      byte += some;
-    }
-    std::size_t k = extents.size();
-    for (; k > 0; --k) {
-      if (strides[k - 1] == 0) continue;
-      at += strides[k - 1] * bytes;
-      if (++index[k - 1] < extents[k - 1]) break;
-      at -= extents[k - 1] * strides[k - 1] * bytes;
-      index[k - 1] = 0;
-    }
-    if (k == 0) break;
-  }
-  lines count;
-  for (const std::uint8_t of_line : filled) {
-    count.all += of_line > 0 ? 1 : 0;
-    count.whole += of_line >= line ? 1 : 0;
-  }
-  return count;
+  std::vector<map::stepped_axis> axes;
+  for (std::size_t k = 0; k < extents.size(); ++k) axes.push_back({extents[k], strides[k]});
+  return map::lines_of(axes, one.element_bytes, line_bytes, of_dst ? one.shift.dst : one.shift.src);
 }
 
 double roof_of(const bench_case& one) {
-  const lines read = lines_of(one, false), written = lines_of(one, true);
-  const std::int64_t moved = 64 * (read.all + written.whole + 2 * (written.all - written.whole));
+  const std::int64_t moved = line_bytes * map::lines_moved(lines_of(one, false), lines_of(one, true));
   return 2 * static_cast<double>(one.bytes()) / static_cast<double>(moved);
 }
 

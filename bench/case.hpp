@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "map/lines.hpp"
+
 namespace cornerturn::bench {
 
 enum class machine { cpu, gpu };  // each has its own table of cases and its own bars
@@ -70,13 +72,9 @@ struct view {
 
 [[nodiscard]] view full_view(const bench_case& one);
 
-// The lines of 64 bytes that hold elements of one side.
-struct lines {
-  std::int64_t all = 0;
-  std::int64_t whole = 0;  // every byte of them belongs to an element
-};
+inline constexpr std::int64_t line_bytes = 64;  // of a CPU
 // Effect  counts the lines of src, or of dst
-[[nodiscard]] lines lines_of(const bench_case& one, bool of_dst);
+[[nodiscard]] map::lines lines_of(const bench_case& one, bool of_dst);
 // Effect  returns the `roof` of a case, as its lines say
 [[nodiscard]] double roof_of(const bench_case& one);
 

@@ -11,6 +11,7 @@
 #include "kernels/cpu/costs.hpp"
 #include "kernels/cpu/split.hpp"
 #include "kernels/gpu/policy/costs.hpp"
+#include "map/lines.hpp"
 
 namespace cornerturn::detail {
 namespace {
@@ -42,6 +43,35 @@ void print_cpu_blocking(std::ostream& out, const kernels::cpu::blocking& work, c
   print_fused_axes(out, "outer", work.outer, "one iteration each");
   out << "  panel " << work.panel << " columns, group " << work.group << " rows, "
       << (work.streaming ? "non-temporal" : "ordinary") << " stores\n";
+}
+
+// The roof of a view: lines of src once; lines of dst once if they are written whole, else read too; a second array as its math says.
+void print_lines(std::ostream& out, const map::canonical& form, const kernels::op& math, std::int64_t line) {
+  if (form.empty) return;
+  const auto touched = [&](std::int64_t axis::*stride, std::int64_t word_bytes) {
+    std::vector<map::stepped_axis> axes;
+    for (int k = 0; k < form.rank; ++k) axes.push_back({form.axes[k].extent, form.axes[k].*stride});
+    return map::lines_of(axes, word_bytes, line);
+  };
+  const map::lines src = math.reads_src() ? touched(&axis::src_stride, form.word_bytes) : map::lines{};
+  const map::lines dst = touched(&axis::dst_stride, form.dst_word_bytes);
+  const std::int64_t written = line * dst.all, filled = line * (dst.all - dst.whole);
+  const std::int64_t read_again = math.sums_into_dst ? written : filled;
+  std::int64_t second = 0;
+  if (math.second != second_array::none && !math.sums_into_dst) {
+    const map::lines other = touched(&axis::second_stride, form.dst_word_bytes);
+    second = line * (math.reads_second() ? other.all : map::lines_moved({}, other));
+  }
+  const std::int64_t arrays = math.second != second_array::none ? 2 : 1;  // of dst's elements
+  const std::int64_t needed =
+      map::words(form) * ((math.reads_src() ? form.word_bytes : 0) + arrays * form.dst_word_bytes);
+  const std::int64_t moved = line * src.all + written + read_again + second;
+  const double roof = static_cast<double>(needed) / static_cast<double>(moved);
+  if (roof > 0.98 || moved - needed <= 8 * line) return;
+  out << "lines      " << line * src.all << " bytes of src, " << written << " of dst";
+  if (read_again > 0) out << " and " << read_again << " of dst read before";
+  if (second > 0) out << ", " << second << " of the second array";
+  out << ": the roof is " << base::fixed(roof, 3) << " of a copy of the elements\n";
 }
 
 void print_gpu_program(std::ostream& out, const planning::gpu_rectangle& all) {
@@ -85,8 +115,10 @@ void print_offers(std::ostream& out, const std::vector<kernels::offer>& all, con
 std::string explain(const running::work& what, const running::gpu_plan& plan, const gpu::device_info& on) {
   base::text_stream out;
   const kernels::target target = planning::target_of(on.traits);
+  constexpr std::int64_t sector_bytes = 32;
   out << "device     " << on.name << ", " << on.arch << ", " << on.traits.multiprocessors
       << " multiprocessors, costs of \"" << target.gpu->name << "\"\n";
+  if (!what.in_place) print_lines(out, what.form, what.math, sector_bytes);
   for (const running::gpu_variant* variant : {&plan.aligned, &plan.element_aligned}) {
     if (variant == &plan.element_aligned && variant->alignment == plan.aligned.alignment) break;
     const kernels::offer& chosen = variant->chosen;
@@ -161,6 +193,8 @@ std::string plan_state::explain() const {
   out << "threads    " << chosen_.threads << " over " << chosen_.units
       << (chosen_.units == 1 ? " unit of work\n" : " units of work\n");
   out << "bytes      " << bytes_moved() << " (read once, written once)\n";
+  constexpr std::int64_t line_bytes = 64;
+  print_lines(out, form_, math_, line_bytes);
   explain_gpu_plans(out);
   return out.str();
 }

@@ -41,6 +41,22 @@ TEST(explain, tells_the_blocking) {
                {"rows 800 = 40 x 20", "cols 50", "outer 30"});
 }
 
+TEST(explain, tells_the_lines_of_a_view) {
+  problem every_second = transpose_problem(1024, 1024, 4);
+  every_second.axes = {axis{1024, 2048, 1024}, axis{1024, 2, 1}};
+  expect_parts(explained(every_second), {"8388608 bytes of src, 4194304 of dst: the roof is 0.667"});
+  for (axis& one : every_second.axes) std::swap(one.src_stride, one.dst_stride);
+  expect_parts(explained(every_second),
+               {"4194304 bytes of src, 8388608 of dst and 8388608 of dst read before: the roof is 0.400"});
+  every_second.math = {.src = element_type::float32, .dst = element_type::float32, .beta = {1, 0}};
+  expect_parts(explained(every_second), {"8388608 of dst and 8388608 of dst read before"});
+  every_second.math.second = second_array::source;
+  every_second.axes[0].second_stride = 0;
+  every_second.axes[1].second_stride = 4;
+  expect_parts(explained(every_second), {", 16384 of the second array: the roof is"});
+  EXPECT_EQ(explained(transpose_problem(1024, 1024, 4)).find("the roof is"), std::string::npos);
+}
+
 TEST(explain, says_when_there_is_nothing) {
   expect_parts(explained(transpose_problem(0, 5, 4)), {"empty", "nothing to move", "0 units"});
 }
