@@ -15,6 +15,7 @@ namespace cornerturn::cli {
 namespace {
 
 constexpr const char* first_line = "cornerturn journal 1";
+constexpr std::string_view scratch_begins = "scratch begins", scratch_ends = "scratch ends";
 constexpr std::chrono::seconds between_flushes{2};
 // The program itself takes a little more or less memory in each run.
 constexpr std::int64_t memory_tolerance = 4 << 20;
@@ -153,6 +154,7 @@ void journal::read(const std::string& text, const journal_begin& wanted) {
   while (take_line(rest, line)) {
     std::int64_t box = 0;
     std::uint64_t sum = 0;
+    if (line == scratch_begins || line == scratch_ends) is_scratch_written_ = line == scratch_ends;
     if (take_number(line, box, 10) && take_word(line, " ") && take_number(line, sum, 16)) boxes_[box] = sum;
   }
   end_ = static_cast<std::int64_t>(text.size() - rest.size());  // an incomplete last line is overwritten
@@ -182,10 +184,25 @@ void journal::add(std::int64_t box, std::span<const std::byte> bytes, int dst) {
   if (std::chrono::steady_clock::now() - last_ >= between_flushes) flush(dst);
 }
 
-void journal::flush(int dst) {
-  if (fdatasync(dst) != 0 && errno != EINVAL) {
+void journal::begin_scratch() {
+  is_scratch_written_ = false;
+  write(fmt::format("{}\n", scratch_begins));
+}
+
+void journal::end_scratch(int scratch) {
+  sync(scratch);
+  is_scratch_written_ = true;
+  write(fmt::format("{}\n", scratch_ends));
+}
+
+void journal::sync(int file) const {
+  if (fdatasync(file) != 0 && errno != EINVAL) {
     throw failure(fmt::format("{}: cannot write the boxes to the disk: {}", path_, error_text(errno)));
   }
+}
+
+void journal::flush(int dst) {
+  sync(dst);
   write(pending_);
   pending_.clear();
   last_ = std::chrono::steady_clock::now();

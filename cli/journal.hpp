@@ -53,7 +53,15 @@ class journal {
   void add(std::int64_t box, std::span<const std::byte> bytes, int dst);
   void flush(int dst);
 
+  // Of two passes: whether the scratch file has all bytes of the first one.
+  [[nodiscard]] bool is_scratch_written() const noexcept { return is_scratch_written_; }
+  // Effect  notes that the scratch file is incomplete, or complete after its bytes are on the disk
+  // Errors  failure
+  void begin_scratch();
+  void end_scratch(int scratch);
+
  private:
+  void sync(int file) const;
   void write(const std::string& text);
   void read(const std::string& text, const journal_begin& wanted);
 
@@ -61,6 +69,7 @@ class journal {
   std::string path_;
   journal_begin begin_;
   std::unordered_map<std::int64_t, std::uint64_t> boxes_;
+  bool is_scratch_written_ = false;
   std::string pending_;
   std::int64_t end_ = 0;
   std::chrono::steady_clock::time_point last_{};  // of the latest flush

@@ -52,6 +52,9 @@ class output_file {
   // Effect  opens or makes a file beside the output, with the name of the output and a suffix
   // Errors  failure: also for a stream
   [[nodiscard]] base::descriptor open_beside(const char* suffix) const;
+  // Effect  gives a file beside the output its size and its disk space
+  // Errors  failure: the file system has fewer bytes free
+  void reserve(int descriptor, std::int64_t bytes) const;
   void remove_beside(const char* suffix) const noexcept;
 
   [[nodiscard]] int descriptor() const noexcept { return file_ ? file_->get() : memory_.get(); }
@@ -62,7 +65,6 @@ class output_file {
 
  private:
   void open_stream(const struct stat& about, int inherited);
-  void reserve(int descriptor, std::int64_t bytes) const;
   void send() const;
   [[noreturn]] void fail(const char* what, int error_number) const;
 

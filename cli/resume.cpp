@@ -1,14 +1,22 @@
 #include "resume.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include "text.hpp"
 
 namespace cornerturn::cli {
 
-std::string journal_suffix(const share& mine) {
-  return mine.of == 1 ? ".part.journal" : fmt::format(".part.journal.{}of{}", mine.number, mine.of);
+namespace {
+
+std::string suffix(const char* name, const share& mine) {
+  return mine.of == 1 ? fmt::format(".part.{}", name) : fmt::format(".part.{}.{}of{}", name, mine.number, mine.of);
 }
+
+}  // namespace
+
+std::string journal_suffix(const share& mine) { return suffix("journal", mine); }
+std::string scratch_suffix(const share& mine) { return suffix("scratch", mine); }
 
 resumed_run::resumed_run(const output_file& output, const std::string& path, const share& mine,
                          const journal_begin& begin)
@@ -28,6 +36,24 @@ void resumed_run::connect(file_options& how, const file_plan& plan, std::int64_t
   how.finished = [this](std::int64_t box, std::span<const std::byte> bytes) {
     journal_.add(box, bytes, output_.descriptor());
   };
+}
+
+base::descriptor resumed_run::open_scratch(file_options& how, const file_plan& plan) {
+  base::descriptor file = output_.open_beside(scratch_suffix(mine_).c_str());
+  struct stat about {};
+  const bool is_whole = fstat(file.get(), &about) == 0 && about.st_size == plan.scratch_bytes;
+  how.is_scratch_written = is_whole && journal_.is_scratch_written();
+  if (!how.is_scratch_written) {
+    journal_.begin_scratch();
+    output_.reserve(file.get(), plan.scratch_bytes);
+    how.scratch_written = [this, scratch = file.get()] { journal_.end_scratch(scratch); };
+  }
+  return file;
+}
+
+void resumed_run::finish() {
+  journal_.flush(output_.descriptor());
+  output_.remove_beside(scratch_suffix(mine_).c_str());
 }
 
 void check_parts(const output_file& output, const std::string& path, int parts, const journal_begin& begin,
@@ -55,7 +81,10 @@ void check_parts(const output_file& output, const std::string& path, int parts, 
 
 void remove_parts(const output_file& output, int parts, bool failed) noexcept {
   try {
-    for (share one{1, parts}; one.number <= parts; ++one.number) output.remove_beside(journal_suffix(one).c_str());
+    for (share one{1, parts}; one.number <= parts; ++one.number) {
+      output.remove_beside(journal_suffix(one).c_str());
+      output.remove_beside(scratch_suffix(one).c_str());
+    }
   } catch (...) {  // no memory for a name: the file stays
   }
   if (failed) output.remove_beside(part_suffix);

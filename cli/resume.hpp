@@ -30,6 +30,7 @@ struct share {
 
 // ".part.journal", or for several processes ".part.journal.3of8"
 [[nodiscard]] std::string journal_suffix(const share& mine);
+[[nodiscard]] std::string scratch_suffix(const share& mine);
 
 // One process that writes its share of OUT.part.
 class resumed_run {
@@ -41,7 +42,11 @@ class resumed_run {
 
   // Effect  the transpose skips the boxes of others and those that are written, and notes its own
   void connect(file_options& how, const file_plan& plan, std::int64_t data_offset);
-  void flush() { journal_.flush(output_.descriptor()); }
+  // Effect  returns the scratch file of two passes. It has a name until the transpose is done, so that a finished first pass is
+  //         not repeated
+  [[nodiscard]] base::descriptor open_scratch(file_options& how, const file_plan& plan);
+  // Effect  all boxes are in the file and in the journal, and the scratch file is not needed any more
+  void finish();
 
  private:
   const output_file& output_;

@@ -51,13 +51,6 @@ stored_array array_of(const outcome& result, const transpose_options& options) {
   return what;
 }
 
-// A file without a name beside the output, for the tiles of two passes.
-std::unique_ptr<byte_store> scratch_for(const output_file& output, const file_plan& plan, base::descriptor& file) {
-  if (plan.scratch_bytes == 0) return nullptr;
-  file = output.scratch(plan.scratch_bytes);
-  return file_store(file.get(), 0, "the scratch file");
-}
-
 // One line that names this transpose, for its journal. A file that was changed or replaced has another time or number.
 std::string identity_of(const mapped_file& input, const outcome& result, const transpose_options& options) {
   const struct stat& about = input.about();
@@ -124,38 +117,41 @@ transfer_plan plan_transfer(const mapped_file& input, outcome& result, const tra
 }
 
 // 4. Writes the output, or this process's part of it.
-void write_data(const mapped_file& input, const output_file& output, outcome& result, transfer_plan& plan,
+void write_data(const mapped_file& input, const output_file& output, outcome& result, const transfer_plan& plan,
                 const transpose_options& options) {
+  file_options how = plan.how;
+  file_plan boxes = plan.boxes;
   std::optional<resumed_run> kept;
   if (is_kept(options)) {
     const share mine{std::max(options.part, 1), parts_of(options)};
     kept.emplace(output, options.output, mine,
-                 journal_begin{identity_of(input, result, options), plan.how.memory_bytes, plan.boxes.threads});
-    plan.how.memory_bytes = kept->begin().memory_bytes;
-    plan.how.threads = kept->begin().threads;
-    plan.boxes = plan_stored(plan.what, plan.how);
-    kept->connect(plan.how, plan.boxes, result.out.data_offset);
+                 journal_begin{identity_of(input, result, options), how.memory_bytes, boxes.threads});
+    how.memory_bytes = kept->begin().memory_bytes;
+    how.threads = kept->begin().threads;
+    boxes = plan_stored(plan.what, how);
+    kept->connect(how, boxes, result.out.data_offset);
   }
   base::descriptor scratch_file;
-  const auto scratch = result.in_memory ? nullptr : scratch_for(output, plan.boxes, scratch_file);
-  plan.how.scratch = scratch.get();
-  if (scratch != nullptr && !options.quiet) {
-    print_safe(stderr,
-               "cornerturn: {} is little for this array, so it is written twice: first to a scratch file of {}\n",
-               bytes_text(plan.memory.bytes), bytes_text(plan.boxes.scratch_bytes));
+  std::unique_ptr<byte_store> scratch;
+  if (!result.in_memory && boxes.scratch_bytes > 0) {
+    scratch_file = kept ? kept->open_scratch(how, boxes) : output.scratch(boxes.scratch_bytes);
+    scratch = file_store(scratch_file.get(), 0, "the scratch file");
+    how.scratch = scratch.get();
+    if (!options.quiet) {
+      print_safe(stderr,
+                 "cornerturn: {} is little for this array, so it is written twice: first to a scratch file of {}{}\n",
+                 bytes_text(plan.memory.bytes), bytes_text(boxes.scratch_bytes),
+                 how.is_scratch_written ? ", which an earlier run has written" : "");
+    }
   }
   if (result.in_memory) input.prefetch();
   progress_bar bar("writing", result.in.data_bytes, !options.json && !options.quiet);
-  plan.how.progress = [&bar](std::int64_t done) { bar.show(done); };
+  how.progress = [&bar](std::int64_t done) { bar.show(done); };
   input_store src(input, result.in.data_offset, result.in_memory, options.input);
   output_store dst(output, result.out.data_offset);
-  result.moved = transpose_stored(src, dst, plan.what, plan.how);
+  result.moved = transpose_stored(src, dst, plan.what, how);
   if (options.metadata_only) result.moved.kernel.clear();
-  if (kept) kept->flush();
-  plan.how.scratch = nullptr;
-  plan.how.is_done = nullptr;
-  plan.how.finished = nullptr;
-  plan.how.progress = nullptr;
+  if (kept) kept->finish();
 }
 
 // 5. Every element is compared. A side that fits in memory is mapped, and boxes of the other one are read.
@@ -206,7 +202,7 @@ int run_transpose(const transpose_options& options) {
   refuse_same_file(input, options);
   std::string header;
   result.out = output_header(result.in, result.axes, options, header);
-  transfer_plan plan = plan_transfer(input, result, options);
+  const transfer_plan plan = plan_transfer(input, result, options);
   if (options.dry_run) {
     print_plan(options, result, plan);
     return exit_ok;

@@ -83,6 +83,9 @@ struct file_options {
   // Called on the calling thread with the bytes of dst that are written, at least once a box.
   std::function<void(std::int64_t bytes)> progress{};
   byte_store* scratch = nullptr;  // for a plan of two passes
+  // The scratch store has all bytes of the first pass from an earlier call of the same plan: only the second pass runs.
+  bool is_scratch_written = false;
+  std::function<void()> scratch_written{};  // called after the first pass
   // For a journal: is_done(n) is true if box n of dst was written before, and the call skips it. finished(n, box) gets the packed
   // box after its last write, from any thread, one call at a time. Of two passes, the second one has these boxes.
   std::function<bool(std::int64_t box)> is_done{};

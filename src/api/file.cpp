@@ -103,18 +103,22 @@ std::exception_ptr run_route(const files::route& how, byte_source& src, byte_sin
   if (options.progress) {
     calls.progress = [&](std::int64_t bytes) { options.progress(before + bytes / 2); };
   }
-  files::engine_calls first = calls;
-  first.dst = &tiles;
-  first.is_done = nullptr;
-  first.finished = nullptr;
-  files::engine_result one = files::run_pass(how.passes[0], first);
-  if (!add(report, one, false)) return one.fault;
-  before = one.bytes - one.bytes / 2;
+  if (!options.is_scratch_written) {
+    files::engine_calls first = calls;
+    first.dst = &tiles;
+    first.is_done = nullptr;
+    first.finished = nullptr;
+    const files::engine_result written = files::run_pass(how.passes[0], first);
+    if (!add(report, written, false)) return written.fault;
+    if (options.scratch_written) options.scratch_written();
+  }
+  const std::int64_t bytes = how.passes[0].summary.bytes;
+  before = bytes - bytes / 2;
   calls.src = &tiles;
   calls.memory = nullptr;
-  one = files::run_pass(how.passes[1], calls);
-  add(report, one, true);
-  return one.fault;
+  const files::engine_result last = files::run_pass(how.passes[1], calls);
+  add(report, last, true);
+  return last.fault;
 }
 
 }  // namespace

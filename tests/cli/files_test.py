@@ -157,6 +157,41 @@ class LargeFile(Case):
         self.assertIn("out.npy: verification failed: the element at (0, 0, 7) differs from the input", sentence)
         self.assertEqual(os.listdir(self.folder), ["in.npy"])
 
+    def test_a_finished_first_pass_is_not_repeated(self):
+        source, target = self.path("in.npy"), self.path("out.raw")
+        offset = os.path.getsize(source) - 4 * self.count
+        rows, cols = 4 * self.shape[0], self.shape[1] * self.shape[2]
+        words = ["transpose", source, target, "--shape", f"{rows}x{cols}", "--dtype", "u1", "--offset", offset, "--memory",
+                 self.memory, "--resume"]
+
+        def kill_in_second_pass():
+            """Kills a run after its first pass, and returns the words of its journal about this pass."""
+            one = subprocess.Popen([COMMAND, *map(str, words)], stderr=subprocess.DEVNULL)
+            found = ""
+            while one.poll() is None and "scratch ends" not in found:
+                if os.path.exists(target + ".part.journal"):
+                    found = self.read("out.raw.part.journal").decode()
+            self.assertIsNone(one.poll(), "the run has ended")
+            one.kill()
+            one.wait()
+            return re.findall("^scratch (.*)$", self.read("out.raw.part.journal").decode(), re.M)
+
+        self.assertEqual(kill_in_second_pass(), ["begins", "ends"])
+        self.assertEqual(os.path.getsize(target + ".part.scratch"), rows * cols)
+        done = subprocess.run([COMMAND, *map(str, words), "--verify"], capture_output=True, text=True, check=True)
+        self.assertIn("which an earlier run has written", done.stderr)
+        self.assertIn("verified", done.stdout)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["in.npy", "out.raw"])
+        good = self.read("out.raw")
+        # Without the scratch file, the first pass is repeated, also after a second kill.
+        os.remove(target)
+        kill_in_second_pass()
+        os.remove(target + ".part.scratch")
+        words.append("--quiet")
+        self.assertTrue(self.interrupt(*words, after=0.02))
+        self.run_command(*words)
+        self.assertEqual(self.read("out.raw"), good)
+
     def interrupt(self, *words, after):
         """Kills a run once its journal has boxes, or `after` seconds later. Returns true if it was killed."""
         one = subprocess.Popen([COMMAND, *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -68,6 +68,8 @@ TEST(transpose_stored, two_passes_through_a_scratch_file) {
     fill(src.data);
     file_options options{.memory_bytes = 20 << 10, .threads = 2, .scratch = &scratch};
     options.disk.read_request_bytes = options.disk.write_request_bytes = 100 << 10;
+    int first_passes = 0;
+    options.scratch_written = [&] { ++first_passes; };
     const file_report report = transpose_stored(src, dst, what, options);
     EXPECT_TRUE(dst.is_covered_once());
     EXPECT_EQ(dst.data, expected(src.data, what));
@@ -75,6 +77,13 @@ TEST(transpose_stored, two_passes_through_a_scratch_file) {
     ++routes_of_two;
     EXPECT_TRUE(scratch.is_covered_once());
     EXPECT_EQ(scratch.bytes_read, static_cast<std::int64_t>(bytes));
+    EXPECT_EQ(first_passes, 1);
+    // The scratch store of an earlier call is enough: src is not read.
+    memory_store nothing(0), again(bytes);
+    options.is_scratch_written = true;
+    transpose_stored(nothing, again, what, options);
+    EXPECT_EQ(again.data, dst.data);
+    EXPECT_EQ(first_passes, 1);
   }
   EXPECT_GE(routes_of_two, 5);
 }
