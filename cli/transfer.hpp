@@ -18,6 +18,7 @@ class input_store final : public byte_source {
  public:
   input_store(const mapped_file& file, std::int64_t begin, bool in_memory, const std::string& path);
   void read(std::int64_t offset, void* to, std::size_t bytes) override { bytes_->read(offset, to, bytes); }
+  void will_read(std::int64_t offset, std::size_t bytes) override { bytes_->will_read(offset, bytes); }
   [[nodiscard]] const void* memory() const override { return memory_; }
 
  private:

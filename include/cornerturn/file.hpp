@@ -29,6 +29,8 @@ class byte_source {
   // Effect  reads exactly `bytes` bytes at `offset`
   // Errors  any exception: the transpose stops and throws it to its caller
   virtual void read(std::int64_t offset, void* to, std::size_t bytes) = 0;
+  // Effect  a hint: read() gets these bytes soon, so a disk can fetch several short runs at a time. The default ignores it
+  virtual void will_read(std::int64_t /*offset*/, std::size_t /*bytes*/) {}
   // Returns the array in memory, or null if it must be read
   [[nodiscard]] virtual const void* memory() const { return nullptr; }
 };

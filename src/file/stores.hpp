@@ -29,6 +29,9 @@ class linear_sink final : public array_sink {
   linear_sink(byte_sink& to, std::vector<std::int64_t> extents, std::int64_t element_bytes)
       : to_(to), extents_(std::move(extents)), element_bytes_(element_bytes) {}
   void write(const array_box& box, const void* from) override;
+  // A file of ext4 and XFS has one writer at a time, and others spin for its lock. 1.5 GiB of bytes of rank 4, axes reversed, runs of
+  // 22 KiB, to the disk: 4.2 to 5.6 s with one writer, 4.3 to 6.2 s with four (virtual disk, 2 cores, Linux 6.18, 2026-11-27).
+  [[nodiscard]] int threads() const override { return 1; }
 
  private:
   byte_sink& to_;

@@ -30,6 +30,7 @@ class memory_store final : public byte_store {
     std::memcpy(data.data() + offset, from, bytes);
     for (std::size_t k = 0; k < bytes; ++k) ++writes_of[static_cast<std::size_t>(offset) + k];
   }
+  void will_read(std::int64_t, std::size_t bytes) override { bytes_announced += static_cast<std::int64_t>(bytes); }
   // True if each byte was written exactly once.
   [[nodiscard]] bool is_covered_once() const {
     for (const auto& writes : writes_of) {
@@ -41,6 +42,7 @@ class memory_store final : public byte_store {
   std::vector<std::byte> data;
   std::vector<std::atomic<unsigned char>> writes_of;
   std::atomic<std::int64_t> bytes_read{0};
+  std::atomic<std::int64_t> bytes_announced{0};
   std::atomic<int> calls{0};
   int fails_at = -1;  // the number of the call
 };

@@ -23,6 +23,7 @@ TEST(linear_source, reads_a_box_in_runs) {
   std::vector<std::byte> box(2 * 3 * 6 * 2);
   source.read({first, size}, box.data());
   EXPECT_EQ(bytes.calls, 2);  // whole rows are one run
+  EXPECT_EQ(bytes.bytes_announced, 2 * 36);
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_EQ(std::memcmp(box.data() + i * 36, bytes.data.data() + ((i + 1) * 30 + 12) * 2, 36), 0);
   }
@@ -55,6 +56,15 @@ TEST(tiled_store, any_box_of_what_was_written) {
     });
     EXPECT_EQ(got, wanted);
   }
+}
+
+TEST(linear_source, does_not_announce_long_runs) {
+  memory_store bytes(2 << 20);
+  linear_source source(bytes, {2, 1 << 20}, 1);
+  const extents first{0, 1}, size{2, 1 << 19};
+  std::vector<std::byte> box(1 << 20);
+  source.read({first, size}, box.data());
+  EXPECT_EQ(bytes.bytes_announced, 0);
 }
 
 TEST(store_of_file, reads_and_writes_from_its_begin_on) {
