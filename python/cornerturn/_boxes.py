@@ -36,6 +36,7 @@ class Store:
     chunk: tuple[int, ...]
     direct: bool  # is a numpy.ndarray, so the kernel reads or writes its memory
     threads: bool  # its reads or writes may run in several threads
+    all_chunks: Any = None  # of Zarr: the same array, which also writes chunks of nothing but the fill value
 
 
 def axes_of(axes: Sequence[int] | None, rank: int, name: str) -> tuple[int, ...]:
@@ -224,12 +225,23 @@ class Plan:
         _permute(part, self.axes, out, threads)
         del part, read
         self._release()
+        target = self._target(out)
         if self.dst.threads:
-            self.dst.array[box] = out
+            target[box] = out
         else:
             with writing:
-                self.dst.array[box] = out
+                target[box] = out
 
+
+    def _target(self, out: Any) -> Any:
+        """Return the array that writes a box. Zarr leaves out chunks of the fill value, and compares all elements to find them.
+
+        That takes 0.4 of 2.2 s of CPU for 216 chunks of 1 MiB and zstd. It is not needed if the first element of each chunk differs.
+        """
+        if self.dst.all_chunks is None:
+            return self.dst.array
+        first = out[tuple(slice(None, None, size) for size in self.write_chunk)]
+        return self.dst.array if (first == self.dst.array.fill_value).any() else self.dst.all_chunks
 
     def _release(self) -> None:
         """Give the pages of mapped files back, whose bytes stay in the page cache. A private map would lose its changes."""

@@ -65,7 +65,15 @@ def store(array: Any, name: str, chunk: Sequence[int] | None = None) -> Store:
     if chunk is None:
         chunk = _chunk_of(array, name)
     return Store(array, shape, dtype, tuple(chunk) if len(chunk) == len(shape) else (), isinstance(array, numpy.ndarray),
-                 family in _IN_THREADS)
+                 family in _IN_THREADS, _with_all_chunks(array, dtype) if family == "zarr" and name == "dst" else None)
+
+
+def _with_all_chunks(array: Any, dtype: numpy.dtype[Any]) -> Any:
+    """Return an array of Zarr that writes each chunk, or None if `array` does so already or its chunks cannot be compared."""
+    comparable = dtype.kind in "biuf" and array.fill_value == array.fill_value  # not NaN, and not None of version 2
+    if not comparable or array.fill_value is None or array.shards is not None or array.config.write_empty_chunks:
+        return None
+    return array.with_config({"write_empty_chunks": True})
 
 
 def _chunk_of(array: Any, name: str) -> tuple[int, ...]:

@@ -122,6 +122,18 @@ def test_zarr(tmp_path, version):
     assert sorted(os.listdir(tmp_path)) == ["a.zarr", "b.zarr", "c.zarr", "d.zarr"]
 
 
+@pytest.mark.parametrize("fill", [0, 5, float("nan")])
+def test_zarr_leaves_out_chunks_of_the_fill_value(tmp_path, fill):
+    zarr = pytest.importorskip("zarr", "3")
+    x = np.full((40, 30), fill, "f4")
+    x[3, 25] = x[10:20, :10] = x[39, 29] = 7  # one chunk begins with the fill value, another one is full
+    a = zarr.create_array(str(tmp_path / "a.zarr"), shape=x.shape, dtype="f4", chunks=(10, 10), fill_value=fill)
+    a[...] = x
+    files.transpose(a, tmp_path / "b.zarr", memory="8KiB")
+    b = zarr.open_array(str(tmp_path / "b.zarr"), mode="r")
+    assert same_bits(b[...], wanted(x, None)) and b.nchunks_initialized == a.nchunks_initialized == 3
+
+
 def test_zarr_shards(tmp_path):
     zarr = pytest.importorskip("zarr", "3")
     x = unique((64, 48), "i2")
@@ -284,7 +296,7 @@ print(peak() - before)
 
 @pytest.mark.parametrize("names", [("a.zarr", "b.zarr"), ("a.h5::a", "b.h5::b")], ids=str)
 def test_resident_memory(tmp_path, names):
-    """A transpose of 192 MiB in 48 MiB. The buffers stay below; allocators and packages may keep a quarter more."""
+    """A transpose of 192 MiB in 48 MiB. The buffers stay below; allocators and packages may keep half as much."""
     zarr, h5py = pytest.importorskip("zarr", "3"), pytest.importorskip("h5py")
     shape, chunk = (192, 512, 512), (32, 64, 64)
     if names[0] == "a.zarr":
@@ -298,7 +310,7 @@ def test_resident_memory(tmp_path, names):
             a[first:first + 32] = np.random.default_rng(first).random((32, *shape[1:]), "f4")
     found = subprocess.run([sys.executable, "-c", MEASURED, *(f"{tmp_path}/{name}" for name in names), "48MiB"],
                            capture_output=True, text=True, check=True).stdout
-    assert (8 << 20) < int(found) < (60 << 20)
+    assert (8 << 20) < int(found) < (72 << 20)
 
 
 def test_an_error_of_a_store_ends_all_threads():
