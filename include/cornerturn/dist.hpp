@@ -89,7 +89,7 @@ struct devices {
 };
 
 enum class route : int {
-  automatic = 0,
+  automatic = 0,     // between GPUs: kernels where one can access the memory of the other, else copy engines
   kernels = 1,       // kernels store into the memory of the other GPU; no extra memory
   copy_engines = 2,  // kernels transpose into a buffer, and copy engines put its rows to their place
   messages = 3,      // between processes: packed in chunks by transposing copies, sent, unpacked
