@@ -411,6 +411,39 @@ bool orders_differ(const view& dst, const view& src) {
   return false;
 }
 
+// Bytes of a run that is contiguous in memory.
+std::int64_t run_bytes(const view& x) {
+  std::int64_t run = x.element_bytes;
+  for (int k = 0; k < x.rank; ++k) {
+    if (x.extents[k] == 1 || stride(x, k) != run) continue;
+    run *= x.extents[k];
+    k = -1;
+  }
+  return run;
+}
+
+// The extent of the axis whose elements are nearest to each other.
+std::int64_t nearest_extent(const view& x) {
+  std::int64_t extent = 1, step = 0;
+  for (int k = 0; k < x.rank; ++k) {
+    const std::int64_t bytes = std::abs(stride(x, k));
+    if (x.extents[k] == 1 || bytes == 0 || (step != 0 && bytes >= step)) continue;
+    extent = x.extents[k];
+    step = bytes;
+  }
+  return extent;
+}
+
+// True where a copy on the CPU is hardly ever slower than PyTorch's own. 750 random permuted views of 64 KiB to 32 MiB, one thread
+// against one: 166 with long runs are 4.9 times as fast, three of them 0.82 to 0.91 times. 43 others that are taken are 2.8 times as
+// fast, at worst 1.03. 541 are left to PyTorch: 149 of them would lose, at worst 0.07 (Intel Xeon, model 207, 2026-11-27).
+bool gains_on_cpu(const view& dst, const view& src) {
+  constexpr std::int64_t line = 64, long_axis = 32;
+  if (run_bytes(dst) < line) return false;
+  return run_bytes(src) >= line ||
+         (src.element_bytes <= 2 && nearest_extent(src) >= long_axis && nearest_extent(dst) >= long_axis);
+}
+
 std::int64_t in_elements(std::int64_t bytes, std::int64_t element_bytes, const char* name) {
   if (bytes % element_bytes == 0) return bytes / element_bytes;
   refuse(status::invalid_argument, std::string(name) + " has a stride of " + std::to_string(bytes) +
@@ -443,6 +476,7 @@ bool copy_permuted(const view& dst, const view& src, const execution& how) {
   axis_list axes{.count = src.rank, .at = {}};
   std::iota(axes.at.begin(), axes.at.begin() + axes.count, 0);
   try {
+    if (src.where == memory_kind::host && !gains_on_cpu(dst, src)) return false;
     run(src, axes, dst, how);
   } catch (const error&) {  // such as a src that overlaps dst: the framework's own kernel handles it
     return false;

@@ -92,6 +92,24 @@ def test_accelerate_leaves_the_rest_alone(moved):
             assert torch.equal(found, wanted)
 
 
+def test_accelerate_leaves_views_that_it_might_slow_down(moved):
+    """The elements of src, or of dst, are a step apart."""
+    bytes_, floats = unique((900, 1200), torch.uint8), unique((900, 1200))
+    with ctt.accelerate(devices=("cpu",)):
+        for x, takes in [(bytes_[:, ::2], 1), (bytes_[::3], 1), (unique((9000, 120), torch.uint8)[:, ::6], 0), (floats[:, ::2], 0),
+                         (floats.view(torch.int16)[:, ::2], 1)]:
+            wanted = x.clone().numpy().T
+            moved()
+            found = x.t().contiguous()
+            assert moved() == takes, x.shape
+            assert (found.numpy() == wanted).all()
+        apart = torch.zeros(1200, 1800, dtype=torch.uint8)
+        moved()
+        apart[:, ::2].copy_(bytes_.t())
+        assert moved() == 0
+        assert torch.equal(apart[:, ::2], bytes_.t()) and not apart[:, 1::2].any()
+
+
 def test_accelerate_where_memory_is_shared(moved):
     with ctt.accelerate(devices=("cpu",)):
         x = torch.randn(200, 200)
