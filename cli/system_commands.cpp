@@ -11,6 +11,7 @@
 #include "bench/bench.hpp"
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
+#include "cornerturn/machine.hpp"
 #include "cornerturn/system.hpp"
 #include "cornerturn/tune.hpp"
 #include "cornerturn/version.h"
@@ -74,6 +75,34 @@ tuning tuning_here() {
   return made;
 }
 
+// The constants that plans use: "sapphire_rapids", built in, 2026-11-25.
+std::string costs_text(const machine_info& one) {
+  std::string text = fmt::format("\"{}\" ({}), {}, measured {}", one.name, one.what, one.origin, one.date);
+  if (one.origin == "built in") text += "; `cornerturn calibrate` measures this machine";
+  return text;
+}
+
+// The CPU, and the GPU if there is one.
+std::vector<std::string> machines_here() {
+  std::vector<std::string> names{"cpu"};
+  for (const backend_info& one : backends()) {
+    if (one.present && one.name != "cpu") names.emplace_back();
+  }
+  return names;
+}
+
+nlohmann::ordered_json costs_json() {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const std::string& name : machines_here()) {
+    const machine_info one = machine_in_use(name);
+    all.push_back({{"device", one.is_gpu ? "gpu" : "cpu"},
+                   {"name", base::printable(one.name)},
+                   {"origin", base::printable(one.origin)},
+                   {"date", base::printable(one.date)}});
+  }
+  return all;
+}
+
 void doctor_json() {
   const cpu_info machine = cpu();
   nlohmann::ordered_json report = {
@@ -105,6 +134,10 @@ void doctor_json() {
         {{"name", one.name}, {"present", one.present}, {"detail", one.detail}, {"kernels", kernels_of(one.name)}});
   }
   report["kernels"] = kernel_list().size();
+  report["costs"] = costs_json();
+  if (const std::vector<std::string> ignored = ignored_machine_files(); !ignored.empty()) {
+    report["ignored_machine_files"] = ignored;
+  }
   if (const tuning known = tuning_here(); !known.file.empty()) {
     report["tuning"] = {{"file", base::printable(known.file)}, {"findings", known.findings}, {"fault", known.fault}};
   }
@@ -150,6 +183,9 @@ int run_doctor(bool json) {
     line("tuning",
          known.fault.empty() ? fmt::format("{}: {}", known.file, count_text(known.findings, "finding")) : known.fault);
   }
+  for (const std::string& name : machines_here())
+    line(name == "cpu" ? "costs" : "costs, GPU", costs_text(machine_in_use(name)));
+  for (const std::string& sentence : ignored_machine_files()) line("", sentence);
   line("pages", fmt::format("{}, transparent huge pages: {}", size_or_unknown(machine.page_bytes), huge_page_mode()));
   for (const backend_info& one : backends()) {
     const std::string rows = one.present ? fmt::format("{} kernels", kernels_of(one.name)) : "off";

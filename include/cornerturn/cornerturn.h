@@ -202,6 +202,8 @@ cornerturn_status cornerturn_tune(const cornerturn_problem* problem, const void*
                                   const cornerturn_tune_options* options, const char** kernel, void* stream);
 /* Effect  later plans use the kernels that the file names */
 cornerturn_status cornerturn_load_tuning(const char* file);
+/* Effect  later plans use the constants of the file: see machine.hpp */
+cornerturn_status cornerturn_load_machine(const char* file);
 /* Effect  later plans use the kernels whose offers are the cheapest */
 cornerturn_status cornerturn_forget_tuning(void);
 

@@ -6,6 +6,7 @@
 #include "cornerturn/dist.hpp"        // IWYU pragma: export
 #include "cornerturn/error.hpp"       // IWYU pragma: export
 #include "cornerturn/file.hpp"        // IWYU pragma: export
+#include "cornerturn/machine.hpp"     // IWYU pragma: export
 #include "cornerturn/mdspan.hpp"      // IWYU pragma: export
 #include "cornerturn/plan.hpp"        // IWYU pragma: export
 #include "cornerturn/problem.hpp"     // IWYU pragma: export

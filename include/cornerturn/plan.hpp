@@ -131,18 +131,17 @@ struct plan_offer {
 };
 
 struct offer_options {
-  // "cpu": this computer's; a CPU of the cost tables, such as "zen4"; a GPU of them, such as "H200"; "": the current GPU, or this
-  // computer's CPU without one
+  // "cpu": this computer's CPU; one of machines(), such as "zen4" or "H200"; "": the current GPU, or this computer's CPU without one
   std::string machine{};
   int alignment = 16;  // GPU: of both pointers, in bytes: a power of two up to 16
-  int threads = 0;     // CPU: as in plan_options; 0 is one thread for a CPU of the tables
+  int threads = 0;     // CPU: as in plan_options; 0 is one thread for a CPU of machines()
 };
 
 // Effect  predicts the time of each kernel that accepts the problem, cheapest first. A rectangle in place has no offers:
 //         it runs several kernels
-// Errors  as plan::plan. invalid_argument: machine is not "cpu" and in no cost table (the sentence lists the machines),
+// Errors  as plan::plan. invalid_argument: machine is not "cpu" and no machine that is known (the sentence lists the machines),
 //         or alignment is no power of two up to 16
-// Cost    microseconds; a machine of the tables need not be present
+// Cost    microseconds; the machine need not be present
 [[nodiscard]] std::vector<plan_offer> offers(const problem& what, const offer_options& options = {});
 
 // Effect  returns the text of plan::explain() for that machine

@@ -11,6 +11,7 @@
 #include "cornerturn/cornerturn.h"
 #include "cornerturn/error.hpp"
 #include "cornerturn/file.hpp"
+#include "cornerturn/machine.hpp"
 #include "cornerturn/system.hpp"
 #include "cornerturn/transpose.hpp"
 #include "cornerturn/tune.hpp"
@@ -415,6 +416,13 @@ cornerturn_status cornerturn_load_tuning(const char* file) {
   return guarded([&] {
     want(file, "file");
     static_cast<void>(cornerturn::load_tuning(file));
+  });
+}
+
+cornerturn_status cornerturn_load_machine(const char* file) {
+  return guarded([&] {
+    want(file, "file");
+    cornerturn::load_machine(file);
   });
 }
 

@@ -35,8 +35,14 @@ void print_fused_axes(std::ostream& out, const char* name, const kernels::fused_
   out << "  " << meaning << '\n';
 }
 
+// Of a CPU or a GPU.
+template <class Costs>
+void print_costs(std::ostream& out, const Costs& these) {
+  out << "costs of \"" << these.name << "\", " << these.origin << ", " << these.date << '\n';
+}
+
 void print_cpu_blocking(std::ostream& out, const kernels::cpu::blocking& work, const base::machine& on) {
-  out << "blocking   costs of \"" << kernels::cpu::costs_of(on).name << "\"\n";
+  print_costs(out << "blocking   ", kernels::cpu::costs_of(on));
   print_fused_axes(out, "rows", work.rows, "contiguous in dst");
   print_fused_axes(out, "cols", work.cols,
                    work.src_col_bytes == work.element_bytes ? "contiguous in src" : "strided in src");
@@ -116,8 +122,8 @@ std::string explain(const running::work& what, const running::gpu_plan& plan, co
   base::text_stream out;
   const kernels::target target = planning::target_of(on.traits);
   constexpr std::int64_t sector_bytes = 32;
-  out << "device     " << on.name << ", " << on.arch << ", " << on.traits.multiprocessors
-      << " multiprocessors, costs of \"" << target.gpu->name << "\"\n";
+  out << "device     " << on.name << ", " << on.arch << ", " << on.traits.multiprocessors << " multiprocessors, ";
+  print_costs(out, *target.gpu);
   if (!what.in_place) print_lines(out, what.form, what.math, sector_bytes);
   for (const running::gpu_variant* variant : {&plan.aligned, &plan.element_aligned}) {
     if (variant == &plan.element_aligned && variant->alignment == plan.aligned.alignment) break;

@@ -1,18 +1,15 @@
 // offers(): the planner's prediction for each kernel, on this computer's CPU, its GPU, or a machine of the cost tables.
 #include <algorithm>
-#include <optional>
 
 #include "api/check.hpp"
 #include "api/device.hpp"
 #include "api/gpu_plan.hpp"
 #include "api/guard.hpp"
 #include "api/in_place.hpp"
+#include "api/machine.hpp"
 #include "api/plan_state.hpp"
-#include "base/parallel.hpp"
 #include "cornerturn/error.hpp"
 #include "cornerturn/plan.hpp"
-#include "kernels/cpu/costs.hpp"
-#include "kernels/gpu/policy/costs.hpp"
 #include "plan/choose.hpp"
 
 namespace cornerturn {
@@ -23,50 +20,13 @@ void check(const problem& what) {
   if (what.in_place) api::check_in_place(what, map::in_place(map::canonicalize(what)));
 }
 
-// The machine that options.machine names: a GPU, or a CPU.
-struct named_machine {
-  std::optional<gpu::device_info> gpu;
-  base::machine cpu;
-  int threads = 1;
-  std::string title;  // of a CPU that may be another one than this computer's; else empty
-};
-
-named_machine cpu_of_this_computer(int threads) {
-  return {.gpu = {},
-          .cpu = kernels::this_machine(),
-          .threads = threads == 0 ? base::default_threads() : threads,
-          .title = ""};
-}
-
-named_machine machine_of(const offer_options& options) {
+api::named_machine machine_of(const offer_options& options) {
   if (options.alignment < 1 || options.alignment > 16 || (options.alignment & (options.alignment - 1)) != 0) {
     throw error(status::invalid_argument,
                 "alignment is " + std::to_string(options.alignment) + ", wanted 1, 2, 4, 8 or 16");
   }
   api::check_device(device::cpu, options.threads);
-  named_machine made;
-  if (options.machine == "cpu" || (options.machine.empty() && gpu::device_count() == 0))
-    return cpu_of_this_computer(options.threads);
-  if (options.machine.empty()) {
-    made.gpu = gpu::info(std::max(gpu::current_device(), 0));
-    return made;
-  }
-  std::string known = "cpu";
-  for (const kernels::cpu::cpu_machine& one : kernels::cpu::all_machines()) {
-    known += ", " + std::string(one.name);
-    if (options.machine != one.name) continue;
-    made.cpu = kernels::cpu::machine_of(one);
-    made.threads = std::max(options.threads, 1);
-    made.title = "machine    " + options.machine + ": " + base::identity(made.cpu) + '\n';
-    return made;
-  }
-  for (const gpu::device_costs& row : gpu::all_costs()) {
-    known += ", " + std::string(row.name);
-    if (options.machine != row.name) continue;
-    made.gpu = gpu::info_of(row);
-    return made;
-  }
-  throw error(status::invalid_argument, "machine is \"" + options.machine + "\", wanted one of: " + known);
+  return api::find_machine(options.machine, options.threads);
 }
 
 plan_offer offer_of(const kernels::offer& made) {
@@ -78,7 +38,7 @@ plan_offer offer_of(const kernels::offer& made) {
           {traffic, wasted_sectors, requests, wavefronts, instructions}};
 }
 
-std::vector<plan_offer> offers_of_cpu(const problem& what, const named_machine& on) {
+std::vector<plan_offer> offers_of_cpu(const problem& what, const api::named_machine& on) {
   const map::canonical form = map::canonicalize(what);
   const kernels::op math = kernels::op_of(what.math, what.element_bytes);
   map::in_place_form places;
@@ -110,7 +70,7 @@ std::vector<plan_offer> offers_of_gpu(const problem& what, const gpu::device_inf
 std::vector<plan_offer> offers(const problem& what, const offer_options& options) {
   return api::guarded([&] {
     check(what);
-    const named_machine on = machine_of(options);
+    const api::named_machine on = machine_of(options);
     return on.gpu ? offers_of_gpu(what, *on.gpu, options.alignment) : offers_of_cpu(what, on);
   });
 }
@@ -118,7 +78,7 @@ std::vector<plan_offer> offers(const problem& what, const offer_options& options
 std::string explain(const problem& what, const offer_options& options) {
   return api::guarded([&] {
     check(what);
-    const named_machine on = machine_of(options);
+    const api::named_machine on = machine_of(options);
     if (!on.gpu) {
       const auto of_tuning = on.title.empty() ? detail::findings::use : detail::findings::ignore;
       const plan_options how{.device = device::cpu, .threads = on.threads};

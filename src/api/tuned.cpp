@@ -200,6 +200,8 @@ void forget_tuned() {
   known.generation.fetch_add(1, std::memory_order_release);
 }
 
+void new_generation() noexcept { all().generation.fetch_add(1, std::memory_order_release); }
+
 std::uint64_t tuned_generation() noexcept { return all().generation.load(std::memory_order_acquire); }
 
 void check_tuned_file(const std::string& file) {

@@ -54,6 +54,9 @@ int read_tuned(const std::string& file);
 
 void forget_tuned();
 
+// Effect  starts a new generation: the predictions of the planner have changed
+void new_generation() noexcept;
+
 // Returns the file of CORNERTURN_TUNE_FILE; "" if it is not set.
 [[nodiscard]] std::string tune_file_of_environment();
 

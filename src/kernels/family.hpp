@@ -27,6 +27,10 @@ namespace cornerturn::gpu {
 struct device_costs;
 }
 
+namespace cornerturn::kernels::cpu {
+struct cpu_costs;
+}
+
 namespace cornerturn::kernels {
 
 struct kernel;
@@ -77,10 +81,11 @@ struct facts {
   [[nodiscard]] const gpu::transpose_axes* axes() const noexcept { return transposes ? &transposed : nullptr; }
 };
 
-// The device of an offer: a CPU, or the traits of a GPU and the constants of its cost model.
+// The device of an offer: a CPU, or the traits of a GPU; and the constants of its cost model.
 struct target : gpu_traits {
   const base::machine* cpu = nullptr;
   const gpu::device_costs* gpu = nullptr;  // kernels/gpu/policy/costs.hpp
+  const cpu::cpu_costs* costs = nullptr;   // kernels/cpu/costs.hpp
 };
 
 // How a batch on the CPU takes an item that fits the cache, by the offer for its problem.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/costs.hpp"
 #include "kernels/gpu/policy/costs.hpp"
 
 namespace cornerturn::planning {
@@ -26,6 +27,7 @@ kernels::facts facts_of(const map::canonical& form, const cpu_request& wanted) n
 kernels::target target_of(const base::machine& machine) noexcept {
   kernels::target made;
   made.cpu = &machine;
+  made.costs = &kernels::cpu::costs_of(machine);
   return made;
 }
 
@@ -48,7 +50,9 @@ bool answers(const kernels::kernel& row, const kernels::facts& known, const kern
   made.row = &row;
   made.binds = kernels::bound::dram;
   made.reason = "";
-  return row.offer(known, on, row, made);
+  if (!row.offer(known, on, row, made)) return false;
+  if (on.costs != nullptr && on.costs->factors != nullptr) made.time *= on.costs->factors[&row - kernels::all().data()];
+  return true;
 }
 
 // Calls take(offer) for each row that accepts the problem, in the order of the list.
@@ -108,7 +112,7 @@ std::vector<kernels::offer> offers(const map::canonical& form, const cpu_request
 
 kernels::target target_of(const kernels::gpu_traits& device) noexcept {
   const gpu::device_costs& costs = gpu::costs_for(device);
-  kernels::target made{device, nullptr, &costs};
+  kernels::target made{device, nullptr, &costs, nullptr};
   if (made.copy_bytes_per_us == 0) made.copy_bytes_per_us = costs.device.copy_bytes_per_us;
   return made;
 }

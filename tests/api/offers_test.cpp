@@ -11,8 +11,8 @@
 #include "cornerturn/error.hpp"
 #include "cornerturn/plan.hpp"
 #include "cornerturn/system.hpp"
-#include "kernels/cpu/costs.hpp"
 #include "kernels/kernel.hpp"
+#include "kernels/machine/known.hpp"
 #include "plan/choose.hpp"
 
 namespace cornerturn {
@@ -112,8 +112,10 @@ TEST(offers, of_another_cpu_do_not_depend_on_this_one) {
                                     transpose_problem(1000, 1000, 3),
                                     in_place,
                                     rectangle};
-  for (const kernels::cpu::cpu_machine& one : kernels::cpu::all_machines()) {
-    const base::machine machine = kernels::cpu::machine_of(one);
+  for (const auto& file : kernels::known_machines()) {
+    if (file->is_gpu) continue;
+    const kernels::machine_file& one = *file;
+    const base::machine machine = one.on;
     for (const problem& what : all) {
       std::set<std::string> texts;
       for (const std::string_view target : kernels::simd_targets()) {
@@ -122,7 +124,7 @@ TEST(offers, of_another_cpu_do_not_depend_on_this_one) {
       }
       ASSERT_TRUE(kernels::force_simd_target(""));
       ASSERT_EQ(texts.size(), 1U) << one.name;
-      EXPECT_NE(texts.begin()->find("machine    " + std::string(one.name) + ": "), std::string::npos);
+      EXPECT_NE(texts.begin()->find("machine    " + one.name + ": "), std::string::npos);
       if (what.in_place) continue;
       const kernels::offer best = planning::choose(map::canonicalize(what), {.threads = 1}, machine);
       EXPECT_NE(texts.begin()->find("kernel     " + std::string(best.row->name)), std::string::npos) << *texts.begin();

@@ -1,5 +1,5 @@
-// The tuned numbers of the CPU families that differ by machine: one row per kind of machine, each number with its reason.
-// Numbers that hold for all machines are in the offer.cpp that adds them.
+// The tuned numbers of the CPU families that differ by machine, each with its reason. kernels/machine has them: a file for each
+// kind of machine. Numbers that hold for all machines are in the offer.cpp that adds them.
 //
 // A time is relative to a copy of equal size: 2.0 means half the speed of the copy. A share is its inverse: 0.5. Machines of
 // the measurements:
@@ -9,7 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <span>
+#include <string>
 
 #include "base/machine.hpp"
 #include "kernels/family.hpp"
@@ -87,7 +87,11 @@ struct cpu_times {
 };
 
 struct cpu_costs {
-  const char* name;  // of the table; explain() prints it
+  const char* name;    // of the machine file; explain() prints these three
+  const char* date;    // of its measurement
+  const char* origin;  // "built in", or its path
+  // One for each row of the list: `cornerturn calibrate` found that its predicted times are so many times too short. Null: all are 1.
+  const float* factors;
   // Panels (stream, and gather).
   std::int64_t piece_bytes;          // bytes written to a dst run at once: shorter pieces halve the store rate
   std::int64_t narrow_piece_bytes;   // piece_bytes for 1- and 2-byte elements, whose pieces take many rows
@@ -160,19 +164,13 @@ struct cpu_costs {
   cpu_times times;
 };
 
-// The table of the vendor and the size of L2.
+// Returns the constants of the nearest machine (kernels/machine/known.hpp).
+// Cost    a search; target::costs has them for offers
 [[nodiscard]] const cpu_costs& costs_of(const base::machine& machine) noexcept;
+[[nodiscard]] inline const cpu_costs& costs_of(const target& on) noexcept { return *on.costs; }
 
-// A machine that explain() can plan for, on any computer: one for each table, and one of Arm.
-struct cpu_machine {
-  const char* name;
-  const char* what;  // "AMD EPYC of the 4th generation"
-  bool amd;
-  base::simd_target simd;
-  std::int64_t l1d_bytes, l2_bytes, l3_bytes;
-};
-[[nodiscard]] std::span<const cpu_machine> all_machines() noexcept;
-[[nodiscard]] base::machine machine_of(const cpu_machine& one);
+// Returns the first number that the kernels cannot serve, as "panel_bytes 12, wanted 1024 to 1048576"; "": there is none.
+[[nodiscard]] std::string fault_of(const cpu_costs& one);
 
 // A dst up to this size is written with ordinary stores: it stays in the cache for the next reader.
 [[nodiscard]] std::int64_t cached_limit_bytes(const base::machine& machine) noexcept;

@@ -4,6 +4,7 @@
 
 #include "base/lazy.hpp"
 #include "kernels/cpu/dispatch.hpp"
+#include "kernels/machine/known.hpp"
 
 namespace cornerturn::kernels {
 namespace cpu {
@@ -65,7 +66,10 @@ base::machine& known_machine() {
 }  // namespace
 }  // namespace cpu
 
-const base::machine& this_machine() { return cpu::known_machine(); }
+const base::machine& this_machine() {
+  static_cast<void>(known_machines());  // read here: costs_of() may not throw
+  return cpu::known_machine();
+}
 
 std::vector<std::string_view> simd_targets() {
   std::vector<std::string_view> names;

@@ -111,7 +111,7 @@ bool continues(const axis_pool& left, const fused_axes& cols, bool in_dst_too) n
 }  // namespace
 
 void split(blocking& work, const facts& known, const target& on, std::int64_t unit, bool fuses) noexcept {
-  const cpu_costs& costs = costs_of(*on.cpu);
+  const cpu_costs& costs = costs_of(on);
   work.word_bytes = known.form.word_bytes;
   work.element_bytes = unit * work.word_bytes;
   work.src_end_bytes = map::src_span(known.form).hi;

@@ -27,11 +27,11 @@ void begin(args& work, const facts& known, const target& on) noexcept {
   work.math = known.math;
   work.src_end_bytes = map::src_span(known.form).hi;
   work.streaming = is_large(known, on) && !known.math.sums_into_dst;  // a sum has just read the lines of dst: in cache
-  work.prefetch_bytes = is_large(known, on) ? costs_of(*on.cpu).prefetch_bytes : 0;
+  work.prefetch_bytes = is_large(known, on) ? costs_of(on).prefetch_bytes : 0;
 }
 
 void finish(offer& made, const args& work, const facts& known, const target& on, double time, bound binds) noexcept {
-  share_out(made, known, costs_of(*on.cpu), known.form.empty ? 0 : work.units());
+  share_out(made, known, costs_of(on), known.form.empty ? 0 : work.units());
   made.time = time;
   made.binds = binds;
 }
@@ -53,7 +53,7 @@ void lengthen(axis_pool& left, fused_axes& run, std::int64_t axis::*stride, bool
 bool fill_tiles(args& work, const facts& known, const target& on, bool along_src) noexcept {
   if (!has_rows_and_columns(known) || known.dst_unit() == known.src_unit()) return false;
   if (has_second(known) && (along_src ? known.src_unit() : known.dst_unit())->second_stride != 1) return false;
-  const cpu_costs& costs = costs_of(*on.cpu);
+  const cpu_costs& costs = costs_of(on);
   begin(work, known, on);
   const std::int64_t bytes = work.dst_word_bytes;
   axis_pool left(known.form);
@@ -91,7 +91,7 @@ bool walks_strips(const args& work, const facts& known) noexcept {
 bool offer_tiles(const facts& known, const target& on, offer& made, bool along_src, double time) noexcept {
   auto& work = made.emplace<args>();
   if (!fill_tiles(work, known, on, along_src)) return false;
-  cut_rows(work, known, costs_of(*on.cpu));
+  cut_rows(work, known, costs_of(on));
   finish(made, work, known, on, time, bound::issue);
   return true;
 }
@@ -101,7 +101,7 @@ bool offer_tiles(const facts& known, const target& on, offer& made, bool along_s
 bool offer_strips(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
   auto& work = made.emplace<strips_args>();
   if (!fill_tiles(work, known, on, false) || !walks_strips(work, known)) return false;
-  const cpu_costs& costs = costs_of(*on.cpu);
+  const cpu_costs& costs = costs_of(on);
   cut_strips(work, work.dst_word_bytes, costs);
   if (has_second(known)) {
     const std::int64_t block = strip_block_bytes / work.dst_word_bytes;
@@ -119,7 +119,7 @@ bool offer_strips(const facts& known, const target& on, const kernel& /*row*/, o
 
 bool offer_tile(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
   made.reason = "register blocks go through a small buffer, and pieces of dst runs are computed there";
-  return offer_tiles(known, on, made, false, costs_of(*on.cpu).times.panels + 0.2);
+  return offer_tiles(known, on, made, false, costs_of(on).times.panels + 0.2);
 }
 
 // Elements that become smaller are computed before the transpose: float32 to bfloat16, 8192 x 8192, takes 0.50 ns an element
@@ -128,7 +128,7 @@ bool offer_tile_src(const facts& known, const target& on, const kernel& /*row*/,
   const bool smaller = known.form.dst_word_bytes < known.form.word_bytes && !has_second(known);
   made.reason = smaller ? "elements become smaller: runs of src are computed first, and fewer bytes are transposed"
                         : "runs of src are computed first, then transposed";
-  return offer_tiles(known, on, made, true, costs_of(*on.cpu).times.panels + (smaller ? 0.1 : 0.6));
+  return offer_tiles(known, on, made, true, costs_of(on).times.panels + (smaller ? 0.1 : 0.6));
 }
 
 bool offer_runs(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {

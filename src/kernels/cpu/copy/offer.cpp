@@ -20,7 +20,7 @@ double time_in_cache(std::int64_t bytes, std::int64_t element_bytes) noexcept {
 }  // namespace
 
 bool offer_run(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
-  const cpu_costs& costs = costs_of(*on.cpu);
+  const cpu_costs& costs = costs_of(on);
   if (!known.form.empty && !is_one_run(known.form)) return false;
   auto& work = made.emplace<run_args>();
   work.bytes = known.bytes;
@@ -38,7 +38,7 @@ bool offer_runs(const facts& known, const target& on, const kernel& /*row*/, off
   if (known.form.empty || is_one_run(known.form) || known.dst_unit() == nullptr || known.dst_unit()->src_stride != 1) {
     return false;
   }
-  const cpu_costs& costs = costs_of(*on.cpu);
+  const cpu_costs& costs = costs_of(on);
   auto& work = made.emplace<runs_args>();
   axis_pool left(known.form);
   const axis* const next_in_dst = left.find(&axis::dst_stride, known.dst_unit()->extent);
@@ -88,7 +88,7 @@ bool offer_elements(const facts& known, const target& on, const kernel& /*row*/,
   work.inner = loops.axes[0];
   work.middle = loops.axes[1];  // 1 row of none
   left.take_rest(work.outer);
-  share_out(made, known, costs_of(*on.cpu), work.outer.total * loops.total);
+  share_out(made, known, costs_of(on), work.outer.total * loops.total);
   made.time = time_in_cache(known.bytes, work.element_bytes);
   made.binds = bound::issue;
   made.reason = "in cache: each element is copied as it is";

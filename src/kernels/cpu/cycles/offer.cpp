@@ -7,7 +7,7 @@
 namespace cornerturn::kernels::cpu::cycles {
 
 bool offer_cycles(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
-  const cpu_costs& costs = costs_of(*on.cpu);
+  const cpu_costs& costs = costs_of(on);
   auto& work = made.emplace<args>();
   if (known.cycles != nullptr) {
     work.items = *known.cycles;

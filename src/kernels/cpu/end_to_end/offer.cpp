@@ -14,7 +14,7 @@ template <class Args>
 bool short_runs(Args& work, const facts& known, const target& on, const kernel& row) noexcept {
   if (!has_rows_and_columns(known) || row.element_bytes != known.form.word_bytes) return false;
   split(work, known, on, 1, true);
-  const std::int64_t most = end_to_end_limit(work, costs_of(*on.cpu));
+  const std::int64_t most = end_to_end_limit(work, costs_of(on));
   return work.rows.total * work.element_bytes <= most && columns_end_to_end(work);
 }
 
@@ -31,7 +31,7 @@ bool offer_lines(const facts& known, const target& on, const kernel& row, offer&
   // The kernel has only non-temporal stores.
   if (!short_runs(cut, known, on, row) || !cut.streaming || has_short_gaps(cut)) return false;
   if (cut.rows.total * cut.element_bytes % 64 != 0) return false;
-  const cpu_costs& costs = costs_of(*on.cpu);
+  const cpu_costs& costs = costs_of(on);
   cut_packed(cut, costs);
   made.emplace<lines_args>() = cut;
   // For 32 rows or more of 4 bytes or more, cpu_stream_strips stores from registers and is faster (stream/strips-inl.hpp).
@@ -50,7 +50,7 @@ bool offer_lines(const facts& known, const target& on, const kernel& row, offer&
 bool offer_packed(const facts& known, const target& on, const kernel& row, offer& made) noexcept {
   auto& work = made.emplace<packed_args>();
   if (!short_runs(work, known, on, row)) return false;
-  const cpu_costs& costs = costs_of(*on.cpu);
+  const cpu_costs& costs = costs_of(on);
   cut_packed(work, costs);
   const double narrow = work.element_bytes == 1 ? 1 : work.element_bytes == 2 ? 0.35 : 0;
   const double time = costs.times.end_to_end + narrow * costs.times.narrow_rows / static_cast<double>(work.rows.total);
@@ -62,7 +62,7 @@ bool offer_packed(const facts& known, const target& on, const kernel& row, offer
 bool offer_small(const facts& known, const target& on, const kernel& row, offer& made) noexcept {
   auto& work = made.emplace<small_args>();
   if (!short_runs(work, known, on, row)) return false;
-  const cpu_costs& costs = costs_of(*on.cpu);
+  const cpu_costs& costs = costs_of(on);
   cut_packed(work, costs);
   if (work.outer.rank != 1 || work.rows.rank != 1 || work.cols.rank != 1 || work.panels() != 1) return false;
   const std::int64_t rows = work.rows.total, cols = work.cols.total, bytes = rows * cols * work.word_bytes;

@@ -157,7 +157,7 @@ bool stores_whole_lines(const box_args& work) noexcept {
 bool offer_elements(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
   const std::int64_t unit = element_words(known);
   if (unit == 0) return false;
-  const cpu_costs& costs = costs_of(*on.cpu);
+  const cpu_costs& costs = costs_of(on);
   auto& work = made.emplace<elements_args>();
   split(work, known, on, unit, true);
   cut_panels(work, costs);
@@ -172,7 +172,7 @@ bool offer_elements(const facts& known, const target& on, const kernel& /*row*/,
 bool offer_packed(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
   const std::int64_t unit = element_words(known);
   if (unit == 0) return false;
-  const cpu_costs& costs = costs_of(*on.cpu);
+  const cpu_costs& costs = costs_of(on);
   auto& work = made.emplace<packed_args>();
   split(work, known, on, unit, true);
   // 616 x 6295 of 6 bytes: 0.31, panels 0.26; 118 x 123988 of 3 bytes: 0.31, panels 0.21 (Zen 3, 2026-11-25).
@@ -210,7 +210,7 @@ bool offer_shuffled(const facts& known, const target& on, const kernel& /*row*/,
   items.form.axes[items.form.rank] = {unit, 1, 1};
   items.src_unit_axis = items.dst_unit_axis = items.form.rank++;
   if (element_words(items) != unit) return false;
-  const cpu_costs& costs = costs_of(*on.cpu);
+  const cpu_costs& costs = costs_of(on);
   split(work, items, on, unit, true);
   cut_panels(work, costs);
   cut_rows(work, items, costs);
@@ -222,7 +222,7 @@ bool offer_shuffled(const facts& known, const target& on, const kernel& /*row*/,
 bool offer_box(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
   const std::int64_t unit = element_words(known);
   if (unit == 0 || unit * known.form.word_bytes > most_box_element) return false;
-  const cpu_costs& costs = costs_of(*on.cpu);
+  const cpu_costs& costs = costs_of(on);
   for (std::int64_t most = 512; most >= 64; most /= 2) {
     const box_axes box(known.form, unit, most);
     if (box.run_bytes() == unit * known.form.word_bytes) return false;  // no two elements are contiguous in src
@@ -248,7 +248,7 @@ bool offer_strided(const facts& known, const target& on, const kernel& /*row*/, 
   auto& work = made.emplace<strided_args>();
   work.word_bytes = known.form.word_bytes;
   axis_pool(known.form).take_rest(work.outer);
-  share_out(made, known, costs_of(*on.cpu), work.outer.total);
+  share_out(made, known, costs_of(on), work.outer.total);
   made.time = 64.0 / static_cast<double>(work.word_bytes) + 8;
   if (has_rows_and_columns(known)) made.time *= 4 * short_reads(known);
   made.binds = bound::requests;

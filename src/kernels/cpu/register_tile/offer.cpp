@@ -76,14 +76,14 @@ bool takes_strips(const args& work) noexcept {
 
 void finish(offer& made, const args& work, const facts& known, const target& on, double time) noexcept {
   if (work.outer.total == 1) made.item = {.takes_strips = takes_strips(work), .panel_bytes = panel_of(work)};
-  share_out(made, known, costs_of(*on.cpu), work.outer.total);
+  share_out(made, known, costs_of(on), work.outer.total);
   const bool fits = fits_cache(known, on);
   if (fits) {
     made.time = time;
   } else if (is_small_item(work)) {
     made.time = time + 0.5 + static_cast<double>(bytes_of(work)) / 2500;
   } else {
-    const cpu_times& times = costs_of(*on.cpu).times;
+    const cpu_times& times = costs_of(on).times;
     const double past_cache = times.past_cache + times.past_cache_bytes / static_cast<double>(work.word_bytes);
     made.time = time + past_cache * short_reads(known) * 64 / line_used(work);
   }
@@ -95,7 +95,7 @@ void finish(offer& made, const args& work, const facts& known, const target& on,
 bool offer_blocks(const facts& known, const target& on, const kernel& row, offer& made) noexcept {
   auto& work = made.emplace<args>();
   if (!fill(work, known, row) || !holds_a_block(work)) return false;
-  finish(made, work, known, on, costs_of(*on.cpu).times.register_tile);
+  finish(made, work, known, on, costs_of(on).times.register_tile);
   made.reason = "register blocks are stored straight to dst: fast if dst fits the cache";
   return true;
 }
@@ -108,9 +108,9 @@ bool offer_lines(const facts& known, const target& on, const kernel& row, offer&
     return false;
   // Words of 4 and 8 bytes are slower when stores cross lines that are not in L1: 100 x 100 float32 takes 3.1 us with line
   // tiles and 2.3 us with blocks (SPR, 2026-11-22).
-  const bool pays = costs_of(*on.cpu).line_tiles && stores_lines_from_registers(on.cpu->simd) &&
-                    (word <= 2 || work.dst_pitch % 64 == 0);
-  finish(made, work, known, on, costs_of(*on.cpu).times.register_tile * (pays ? 0.7 : 1.15));
+  const bool pays =
+      costs_of(on).line_tiles && stores_lines_from_registers(on.cpu->simd) && (word <= 2 || work.dst_pitch % 64 == 0);
+  finish(made, work, known, on, costs_of(on).times.register_tile * (pays ? 0.7 : 1.15));
   made.reason = "tiles that fill whole lines are stored straight to dst: fast if dst fits the cache";
   return true;
 }
@@ -118,7 +118,7 @@ bool offer_lines(const facts& known, const target& on, const kernel& row, offer&
 bool offer_items(const facts& known, const target& on, const kernel& row, offer& made) noexcept {
   auto& work = made.emplace<items_args>();
   if (!fill(work, known, row) || !is_small_item(work) || work.outer.total < 2) return false;
-  const cpu_costs& costs = costs_of(*on.cpu);
+  const cpu_costs& costs = costs_of(on);
   const std::int64_t bytes = bytes_of(work);
   work.src_end_bytes = map::src_span(known.form).hi;
   tile_outer_axes(work.outer, bytes, costs.tiled_outer_bytes);

@@ -10,7 +10,7 @@ namespace cornerturn::kernels::cpu::short_wide {
 
 bool offer_any(const facts& known, const target& on, const kernel& row, offer& made) noexcept {
   if (!has_rows_and_columns(known) || row.element_bytes != known.form.word_bytes) return false;
-  const cpu_costs& costs = costs_of(*on.cpu);
+  const cpu_costs& costs = costs_of(on);
   auto& work = made.emplace<any_args>();
   split(work, known, on, 1, true);
   const std::int64_t word = work.word_bytes, column = work.rows.total * word, row_bytes = work.cols.total * word;
@@ -36,7 +36,7 @@ bool offer_any(const facts& known, const target& on, const kernel& row, offer& m
 
 bool offer_join(const facts& known, const target& on, const kernel& row, offer& made) noexcept {
   if (!has_rows_and_columns(known) || row.element_bytes != known.form.word_bytes) return false;
-  const cpu_costs& costs = costs_of(*on.cpu);
+  const cpu_costs& costs = costs_of(on);
   auto& work = made.emplace<join_args>();
   split(work, known, on, 1, true);
   const std::int64_t rows = work.rows.total;

@@ -118,7 +118,7 @@ double far_reads(const args& work) noexcept {
 }
 
 void finish_lines(offer& made, args& work, const facts& known, const target& on, double windows) noexcept {
-  const cpu_costs& costs = costs_of(*on.cpu);
+  const cpu_costs& costs = costs_of(on);
   work.streaming = !fits_cache(known, on);
   work.src_end_bytes = map::src_span(known.form).hi;
   share_out(made, known, costs, work.outer.total);
@@ -146,7 +146,7 @@ bool offer_blocks(const facts& known, const target& on, const kernel& /*row*/, o
   join_items(work);
   const std::int64_t block = work.items * work.item_bytes;
   if (block < chunk_bytes) return false;
-  const cpu_costs& costs = costs_of(*on.cpu);
+  const cpu_costs& costs = costs_of(on);
   work.streaming = !fits_cache(known, on);
   share_out(made, known, costs, work.outer.total);
   work.pairs = fill_masks(work, work.kept);

@@ -94,7 +94,7 @@ bool offer_runs(const facts& known, const target& on, const kernel& /*row*/, off
   if (known.form.empty || is_one_run(known.form) || !is_view(known)) return false;
   const view all(known.form);
   if (all.element > line) return false;
-  const cpu_costs& costs = costs_of(*on.cpu);
+  const cpu_costs& costs = costs_of(on);
   auto& work = made.emplace<runs_args>();
   work.src_begin = all.src_begin;
   work.dst_begin = all.dst_begin;
@@ -222,7 +222,7 @@ void finish(offer& made, const transpose_args& work, const facts& known, const c
 bool offer_strips(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
   if (known.form.empty || is_one_run(known.form)) return false;
   const view all(known.form);
-  const cpu_costs& costs = costs_of(*on.cpu);
+  const cpu_costs& costs = costs_of(on);
   auto& work = made.emplace<strips_args>();
   if (!split_view(all, known, on, false, work) || all.element > 16 || (all.element & (all.element - 1)) != 0)
     return false;
@@ -241,7 +241,7 @@ bool offer_strips(const facts& known, const target& on, const kernel& /*row*/, o
 bool offer_packed(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
   if (known.form.empty || is_one_run(known.form)) return false;
   const view all(known.form);
-  const cpu_costs& costs = costs_of(*on.cpu);
+  const cpu_costs& costs = costs_of(on);
   auto& work = made.emplace<packed_args>();
   if (!split_view(all, known, on, false, work)) return false;
   if (work.rows.total * all.element > most_packed_bytes || work.rows.total > packed_rows || !columns_end_to_end(work))
@@ -259,7 +259,7 @@ bool offer_packed(const facts& known, const target& on, const kernel& /*row*/, o
 bool offer_panels(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
   if (known.form.empty || is_one_run(known.form)) return false;
   const view all(known.form);
-  const cpu_costs& costs = costs_of(*on.cpu);
+  const cpu_costs& costs = costs_of(on);
   auto& work = made.emplace<panels_args>();
   if (!split_view(all, known, on, true, work)) return false;
   const axis& down = work.rows.axes[0];

@@ -158,7 +158,7 @@ bool rows_have_items(const elements_args& work, std::int64_t cols) noexcept {
 
 bool offer_panels(const facts& known, const target& on, const kernel& row, offer& made) noexcept {
   if (!takes(known, row)) return false;
-  const cpu_costs& costs = costs_of(*on.cpu);
+  const cpu_costs& costs = costs_of(on);
   auto& work = made.emplace<panels_args>();
   split(work, known, on, 1, true);  // also decides `streaming`: dst is too large for the cache
   cut_panels(work, costs);
@@ -171,7 +171,7 @@ bool offer_panels(const facts& known, const target& on, const kernel& row, offer
 
 bool offer_lines(const facts& known, const target& on, const kernel& row, offer& made) noexcept {
   if (!takes(known, row)) return false;
-  const cpu_costs& costs = costs_of(*on.cpu);
+  const cpu_costs& costs = costs_of(on);
   auto& work = made.emplace<lines_args>();
   split(work, known, on, 1, true);
   const std::int64_t e = work.element_bytes;
@@ -191,7 +191,7 @@ bool offer_lines(const facts& known, const target& on, const kernel& row, offer&
 
 bool offer_strips(const facts& known, const target& on, const kernel& row, offer& made) noexcept {
   if (!takes(known, row)) return false;
-  const cpu_costs& costs = costs_of(*on.cpu);
+  const cpu_costs& costs = costs_of(on);
   auto& work = made.emplace<strips_args>();
   split(work, known, on, 1, true);
   const std::int64_t e = work.element_bytes;
@@ -221,7 +221,7 @@ bool offer_strips(const facts& known, const target& on, const kernel& row, offer
 bool offer_elements(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
   const std::int64_t unit = element_words(known);
   if (unit == 0) return false;
-  const cpu_costs& costs = costs_of(*on.cpu);
+  const cpu_costs& costs = costs_of(on);
   auto& work = made.emplace<elements_args>();
   split(work, known, on, unit, true);
   const std::int64_t e = work.element_bytes;
@@ -263,7 +263,7 @@ bool offer_shuffled(const facts& known, const target& on, const kernel& /*row*/,
   split(work, shuffled, on, unit, true);
   const std::int64_t e = work.element_bytes;
   if (work.src_col_bytes != e || work.rows.total * e < 64 || !rows_have_items(work, cols)) return false;
-  const cpu_costs& costs = costs_of(*on.cpu);
+  const cpu_costs& costs = costs_of(on);
   cut_elements(work, on.cpu->l2_bytes);
   work.panel = std::min(work.panel, std::max(shuffled_row_bytes / e, cols)) / cols * cols;
   if (work.panel == 0) return false;

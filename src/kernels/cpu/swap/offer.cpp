@@ -64,7 +64,7 @@ bool offer_blocks(const facts& known, const target& on, const kernel& row, offer
   if (!fill(work, known)) return false;
   if (known.in_place->unit != 1 || work.pairs.axes[0].dst_stride != 1 || row.element_bytes != work.word_bytes)
     return false;
-  const cpu_costs& costs = costs_of(*on.cpu);
+  const cpu_costs& costs = costs_of(on);
   // Rows that are a multiple of 8 KiB apart share few sets of the L2, so tiles are small: 8192 x 8192 float32 reaches 0.40 to
   // 0.43 of a rewrite, and 0.33 to 0.36 with larger tiles (SPR, 2026-11-22). With AVX-512 words of 4 bytes are alike, and longer
   // ones lose: 1024 x 1024 of 16 bytes 0.32, 0.74 with larger tiles (Zen 4, 2026-11-25).
@@ -82,7 +82,7 @@ bool offer_blocks(const facts& known, const target& on, const kernel& row, offer
 bool offer_elements(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
   auto& work = made.emplace<args>();
   if (!fill(work, known)) return false;
-  const cpu_costs& costs = costs_of(*on.cpu);
+  const cpu_costs& costs = costs_of(on);
   const std::int64_t e = work.element_bytes;
   const bool contiguous = work.pairs.axes[0].dst_stride * work.word_bytes == e;
   made.binds = bound::requests;

@@ -36,7 +36,7 @@ void finish(offer& made, args& work, const facts& known, const cpu_costs& costs,
 bool offer_any(const facts& known, const target& on, const kernel& row, offer& made) noexcept {
   auto& work = made.emplace<args>();
   if (!contiguous_rows(work, known, on, row)) return false;
-  const cpu_costs& costs = costs_of(*on.cpu);
+  const cpu_costs& costs = costs_of(on);
   const std::int64_t word = work.word_bytes, row_bytes = work.cols.total * word;
   if (row_bytes > costs.tall_skinny_bytes || work.rows.total * word < costs.tall_skinny_run_bytes) return false;
   work.panel = work.cols.total;
@@ -55,7 +55,7 @@ bool offer_split(const facts& known, const target& on, const kernel& row, offer&
   if (!contiguous_rows(work, known, on, row)) return false;
   const std::int64_t cols = work.cols.total;
   if (cols != 2 && cols != 3 && cols != 4 && cols != 8 && cols != 16) return false;
-  const cpu_costs& costs = costs_of(*on.cpu);
+  const cpu_costs& costs = costs_of(on);
   cut_panels(work, costs);
   // Within the cache: 10000 x 3 float32 5.4 us, 19.6 with shuffled pieces; 1000 x 16 bytes 0.8 us and 2.2. Register tiles are as
   // fast for 8 and 16 columns, and slower for fewer: 10000 x 3 of 8 bytes 9.9 us, 13.9 with tiles; 200 x 4 of 8 bytes 0.28 us and

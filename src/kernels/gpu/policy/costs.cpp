@@ -2,50 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "base/checked.hpp"
-#include "base/lazy.hpp"
 
 namespace cornerturn::gpu {
-namespace {
 
-constexpr device_costs table[] = {
-    {.name = "H200",
-     .arch = 0,
-     .device_arch = "sm_90",
-     .device = {.arch = 90,
-                .multiprocessors = 132,
-                .shared_bytes = 232448,
-                .multiprocessor_shared_bytes = 233472,
-                .l2_bytes = 60 << 20,
-                .copy_bytes_per_us = 4.27e6},
-     .side_bytes = 256,
-     .gather_bytes = {32768, 32768, 32768, 16384, 16384},
-     .assemble_bytes = 32768,
-     .piece_words = 1024,
-     .launch_us = 1.0,
-     .copy_block_us = 0.8,
-     .block_us = 1.5,
-     .cached_bytes = 15 << 20,
-     .cached_bytes_per_us = 6.2e6,
-     .cached_copy_us = 1.12},
-};
-
-}  // namespace
-
-std::span<const device_costs> all_costs() noexcept { return table; }
-
-device_info info_of(const device_costs& row) {
-  return {.name = row.name, .arch = row.device_arch, .traits = row.device};
-}
-
-const device_costs& costs_for(const kernels::gpu_traits& device) noexcept {
-  const device_costs* best = &table[0];
-  for (const device_costs& row : table) {
-    if (row.device.vendor == device.vendor && row.arch <= device.arch) best = &row;
-  }
-  return *best;
+device_costs scaled(const device_costs& one, const kernels::gpu_traits& to) noexcept {
+  device_costs made = one;
+  if (to.l2_bytes == 0 || one.device.l2_bytes == 0) return made;
+  const double l2 = static_cast<double>(to.l2_bytes) / static_cast<double>(one.device.l2_bytes);
+  const double multiprocessors = static_cast<double>(to.multiprocessors) / one.device.multiprocessors;
+  made.cached_bytes = static_cast<std::int64_t>(static_cast<double>(one.cached_bytes) * l2);
+  made.cached_bytes_per_us = one.cached_bytes_per_us * multiprocessors;
+  return made;
 }
 
 double sector_waste(std::int64_t run_bytes, std::int64_t alignment) noexcept {
@@ -85,52 +54,6 @@ double touched_sectors(const map::canonical& form, std::int64_t axis::*stride) n
   return (is_apart ? static_cast<double>(next) / static_cast<double>(run) : 1) / repeats;
 }
 
-struct constants {
-  float copy = 1, dram = 1, requests = 1, shared = 1, issue = 1;
-};
-struct cached_constants {
-  float latency_us = 1.8F;
-  constants of_counts{1.2F, 0.5F, 0.5F, 0.1F, 0.5F};
-};
-
-// One entry for each row of the list.
-struct all_constants {
-  std::vector<constants> usual;
-  std::vector<cached_constants> cached;
-};
-
-const all_constants& constants_of_rows() noexcept {
-  constinit static base::lazy<const all_constants> costs;
-  return costs.get([] {
-    all_constants made{std::vector<constants>(kernels::all().size()),
-                       std::vector<cached_constants>(kernels::all().size())};
-    const auto index_of = [](const char* name) { return kernels::find(name) - kernels::all().data(); };
-    const struct {
-      const char* name;
-      constants these;
-    } usual[] = {
-#define ROW_COST(name, ...) {#name, {__VA_ARGS__}},
-#include "kernels/gpu/policy/costs_h200.inc"
-#undef ROW_COST
-    };
-    for (const auto& one : usual) {
-      if (kernels::find(one.name) != nullptr) made.usual[static_cast<std::size_t>(index_of(one.name))] = one.these;
-    }
-    const struct {
-      const char* name;
-      cached_constants these;
-    } cached[] = {
-#define ROW_COST(name, latency_us, ...) {#name, {latency_us, {__VA_ARGS__}}},
-#include "kernels/gpu/policy/costs_h200_cached.inc"
-#undef ROW_COST
-    };
-    for (const auto& one : cached) {
-      if (kernels::find(one.name) != nullptr) made.cached[static_cast<std::size_t>(index_of(one.name))] = one.these;
-    }
-    return made;
-  });
-}
-
 // Sets counts and bound. Returns the sum.
 double add_up(const counts& parts, const constants& by, kernels::offer& made) noexcept {
   const struct {
@@ -152,12 +75,12 @@ double add_up(const counts& parts, const constants& by, kernels::offer& made) no
   return sum;
 }
 
-void predict_cached(const kernels::facts& known, const device_costs& on, const cached_constants& by,
-                    const counts& parts, double idle, kernels::offer& made) noexcept {
+void predict_cached(const kernels::facts& known, const device_costs& on, const row_constants& by, const counts& parts,
+                    double idle, kernels::offer& made) noexcept {
   const counts of_all = {parts.copy * idle, parts.dram * idle, parts.requests * idle, parts.shared * idle,
                          parts.issue * idle};
   const double copy_us = 2 * static_cast<double>(known.bytes) / on.cached_bytes_per_us;
-  const double us = by.latency_us + copy_us * add_up(of_all, by.of_counts, made);
+  const double us = by.latency_us + copy_us * add_up(of_all, by.cached, made);
   if (by.latency_us > us / 2) made.binds = kernels::bound::latency;
   made.time = us / (on.cached_copy_us + copy_us);
 }
@@ -175,7 +98,7 @@ void predict(const kernels::facts& known, const kernels::target& on, const kerne
   counts parts = of_elements;
   parts.copy *= touched_sectors(known.form);
   const auto index = static_cast<std::size_t>(&row - kernels::all().data());
-  made.time = add_up(parts, constants_of_rows().usual[index], made);
+  made.time = add_up(parts, on.gpu->rows[index].usual, made);
   if (made.blocks == 0) return;
   // The last wave of blocks may leave multiprocessors idle. The latencies of a launch and of a block are added to the
   // times of the offer and of the copy, so that they cancel for a large problem. Rows in place: the regret of 684 squares is
@@ -184,7 +107,7 @@ void predict(const kernels::facts& known, const kernels::target& on, const kerne
   const double idle =
       row.kind == kernels::row_kind::in_place ? 1 : waves * on.multiprocessors / static_cast<double>(made.blocks);
   if (row.kind == kernels::row_kind::move && known.bytes <= on.gpu->cached_bytes) {
-    return predict_cached(known, *on.gpu, constants_of_rows().cached[index], parts, idle, made);
+    return predict_cached(known, *on.gpu, on.gpu->rows[index], parts, idle, made);
   }
   const double copy_us = 2 * static_cast<double>(known.bytes) / on.copy_bytes_per_us;
   const double latency_us = on.gpu->launch_us + (made.shared_bytes > 0 ? on.gpu->block_us : on.gpu->copy_block_us);

@@ -10,11 +10,23 @@
 
 namespace cornerturn::gpu {
 
+// Constants of a row: a time relative to a copy is the sum of its counts, each times its constant.
+struct constants {
+  float copy = 1, dram = 1, requests = 1, shared = 1, issue = 1;
+};
+struct row_constants {
+  constants usual{};
+  float latency_us = 1.8F;                         // of a problem that stays in L2
+  constants cached{1.2F, 0.5F, 0.5F, 0.1F, 0.5F};  // of such a problem, too
+};
+
+// kernels/machine has a file for each.
 struct device_costs {
-  const char* name;         // of the table's row; explain() prints it
-  int arch;                 // the lowest arch of its vendor that uses it
-  const char* device_arch;  // "sm_90": of the device itself
+  const char* name;    // of the machine file; explain() prints these three
+  const char* date;    // of its measurement
+  const char* origin;  // "built in", or its path
   kernels::gpu_traits device;
+  const row_constants* rows;  // one for each row of the list
 
   // Geometry.
   std::int64_t side_bytes;       // of a run and of a line of a gather box
@@ -33,12 +45,12 @@ struct device_costs {
   double cached_copy_us;       // of a copy of no bytes
 };
 
-// The row of the table for a device: the last one of its vendor whose arch it reaches, else the first one.
+// Returns the constants of the nearest machine (kernels/machine/known.hpp), scaled for this device
+// Cost    a search; target::gpu has them for offers
 [[nodiscard]] const device_costs& costs_for(const kernels::gpu_traits& device) noexcept;
-[[nodiscard]] std::span<const device_costs> all_costs() noexcept;
 
-// Returns the device that the row describes
-[[nodiscard]] device_info info_of(const device_costs& row);
+// Returns the constants of another device, by its L2 and multiprocessors; 0 bytes of L2: it is unknown, and nothing is scaled.
+[[nodiscard]] device_costs scaled(const device_costs& one, const kernels::gpu_traits& to) noexcept;
 
 // Counts of an offer, relative to a copy of as many bytes. They depend on the geometry, not on the machine. Each count
 // is multiplied by a constant of the row on the machine; the sum is the predicted time. Each offer.cpp defines its

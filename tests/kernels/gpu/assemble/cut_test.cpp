@@ -21,7 +21,7 @@ constexpr std::int64_t most_shared_bytes = 227 << 10;
 
 assemble_box cut_of(const problem& what, int words, bool fused, int alignment) {
   kernels::target on;
-  on.gpu = &all_costs()[0];
+  on.gpu = &costs_for({.arch = 90});
   return cut_for_assembly(map::canonicalize(what, alignment), words, fused, most_shared_bytes, on);
 }
 

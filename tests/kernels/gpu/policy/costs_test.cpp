@@ -4,38 +4,20 @@
 
 #include <algorithm>
 #include <initializer_list>
-#include <string>
 
 namespace cornerturn::gpu {
 namespace {
 
-// The architectures of release builds, an older one and a future one.
-constexpr int architectures[] = {0, 50, 75, 80, 86, 89, 90, 100, 120, 999};
-
-TEST(gpu_costs, a_device_takes_the_last_row_that_it_reaches) {
-  for (const int arch : architectures) {
-    EXPECT_LE(costs_for({.arch = arch}).arch, arch);
-    EXPECT_GE(costs_for({.arch = arch}).arch, costs_for({.arch = std::max(arch - 1, 0)}).arch) << arch;
-  }
-  EXPECT_EQ(costs_for({.arch = 0}).arch, 0) << "the end of every fallback chain";
-  EXPECT_EQ(&costs_for({.vendor = kernels::gpu_vendor::amd, .arch = 90}), &all_costs()[0]) << "no row has this vendor";
-}
-
-TEST(gpu_costs, numbers_are_in_a_range_that_the_plan_can_serve) {
-  for (const int arch : architectures) {
-    const kernels::gpu_traits device{.arch = arch};
-    const device_costs& row = costs_for(device);
-    SCOPED_TRACE(row.name);
-    EXPECT_NE(std::string(row.name), "");
-    EXPECT_GE(row.side_bytes, 64);
-    EXPECT_LE(row.side_bytes, 4096);
-    for (int size = 0; size < 5; ++size) {
-      EXPECT_GE(row.gather_bytes[size], 64 << size) << "cut_box() makes boxes of 64 words at least";
-      EXPECT_LE(row.gather_bytes[size], 227 << 10);
-    }
-    EXPECT_GE(row.piece_words, 1);
-    EXPECT_LE(row.piece_words, 1024) << "many_runs_block_words";
-  }
+TEST(gpu_costs, scale_with_the_cache_and_the_multiprocessors) {
+  const device_costs& h200 = costs_for({.arch = 90, .multiprocessors = 132});
+  const device_costs same = scaled(h200, h200.device);
+  EXPECT_EQ(same.cached_bytes, h200.cached_bytes);
+  EXPECT_EQ(same.cached_bytes_per_us, h200.cached_bytes_per_us);
+  const device_costs half = scaled(h200, {.multiprocessors = 66, .l2_bytes = 30 << 20});
+  EXPECT_EQ(half.cached_bytes, h200.cached_bytes / 2);
+  EXPECT_EQ(half.cached_bytes_per_us, h200.cached_bytes_per_us / 2);
+  EXPECT_EQ(half.rows, h200.rows);
+  EXPECT_EQ(scaled(h200, {.multiprocessors = 1}).cached_bytes, h200.cached_bytes) << "the L2 is unknown";
 }
 
 TEST(gpu_costs, a_view_touches_whole_sectors) {
