@@ -19,7 +19,7 @@ bool offers::tile(const kernels::facts& known, const kernels::target& on, const 
   const bool large = side_bytes > 128;
   made.reason = large ? "every address is a multiple of 16 bytes: register blocks, 256 bytes of each row and column"
                       : "every address is a multiple of 16 bytes: register blocks, 128 bytes of each row and column";
-  // The counts of a large matrix of whole tiles are small, so the rows' constants of `copy` (policy/costs_h200.inc) decide
+  // The counts of a large matrix of whole tiles are small, so the rows' constants of `copy` (machine/h200.json) decide
   // most. `cornerturn explain 16384x16384 --machine H200` prints the sums.
   predict(
       known, on, row,
