@@ -58,6 +58,15 @@ TEST(plan_route, a_matrix_has_long_runs_on_both_sides) {
   EXPECT_GE(how.passes[0].summary.write_run_bytes, 24 << 10);
 }
 
+// A box of whole columns would read runs of 5 KiB.
+TEST(plan_route, a_matrix_of_few_boxes_has_long_runs_too) {
+  const route how = plan_route(matrix(11584, 11584, 4), {.memory_bytes = 144 * mib, .threads = 4});
+  ASSERT_EQ(how.passes.size(), 1U);
+  expect_valid(how.passes[0], 144 * mib);
+  EXPECT_GE(how.passes[0].summary.read_run_bytes, 14 << 10);
+  EXPECT_GE(how.passes[0].summary.write_run_bytes, 14 << 10);
+}
+
 TEST(plan_route, bands_of_pixels_are_read_whole) {
   // 12 bands interleaved by pixel: a box of one band would read every page twelve times.
   const route how = plan_route(folded({{40960, 40960, 12}, {2, 0, 1}, 2}), {.memory_bytes = 64 * mib, .threads = 4});
