@@ -189,11 +189,15 @@ void read_machines_again() {
   current.store(made.release(), std::memory_order_release);
 }
 
-// The weights: a vector of half the length halves the speed of all work in registers; an L2 of half the size only moves the size at
-// which a walk loses. A part that differs decides between machines that are else equal.
-double distance(const base::machine& a, const base::machine& b) noexcept {
-  return 2 * std::abs(width_of(a.simd) - width_of(b.simd)) + octaves(a.l2_bytes, b.l2_bytes) +
-         octaves(a.l3_bytes, b.l3_bytes) / 4 + (a.amd == b.amd ? 0 : 2) + (a.part == b.part ? 0 : 0.1);
+// The numbers of a walk are cut to the L2 of the machine where they were measured. A smaller L2 does not hold them, a larger one only
+// holds more: so the first counts four times. The vendor's prefetchers count most. A part that differs decides between machines that
+// are else equal.
+double distance(const base::machine& here, const base::machine& measured) noexcept {
+  const std::int64_t l2_here = std::max<std::int64_t>(here.l2_bytes, 64 << 10);  // 0: it is unknown
+  const double l2 = octaves(l2_here, measured.l2_bytes) * (l2_here < measured.l2_bytes ? 4 : 1);
+  return l2 + octaves(here.l3_bytes, measured.l3_bytes) / 4 +
+         std::abs(width_of(here.simd) - width_of(measured.simd)) / 2 + (here.amd == measured.amd ? 0 : 10) +
+         (here.part == measured.part ? 0 : 0.1);
 }
 
 double distance(const gpu_traits& a, const gpu_traits& b) noexcept {

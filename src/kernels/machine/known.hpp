@@ -32,8 +32,8 @@ void add_machine(const std::string& file);
 // Effect  forgets the files of add_machine(), and reads the files of step 1 again; for tests
 void read_machines_again();
 
-// How far a CPU is from another one: the vector length, L2, L3 and the vendor count. 0: they are equal.
-[[nodiscard]] double distance(const base::machine& a, const base::machine& b) noexcept;
+// How far a CPU is from a measured one: the vendor, L2, the vector length and L3 count. 0: they are equal.
+[[nodiscard]] double distance(const base::machine& here, const base::machine& measured) noexcept;
 // How far a GPU is from another one: the multiprocessors, the copy rate of one, shared memory, L2 and the architecture count.
 [[nodiscard]] double distance(const gpu_traits& a, const gpu_traits& b) noexcept;
 
