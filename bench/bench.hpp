@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bench/arguments.hpp"
+#include "bench/calibrate.hpp"  // IWYU pragma: export
 #include "ladder/timing.hpp"
 
 namespace cornerturn::bench {

@@ -276,6 +276,38 @@ void add_tune(CLI::App& app, command_line& chosen) {
   command.callback([options, &chosen] { chosen.action = [options] { return run_tune(*options); }; });
 }
 
+void add_calibrate(CLI::App& app, command_line& chosen) {
+  auto options = make_options<calibrate_request>();
+  CLI::App& command = *app.add_subcommand(
+      "calibrate",
+      "Measure random problems on this machine, and store the constants with which later plans choose kernels");
+  add_device(command, options->device, {"auto", "cpu", "cuda"}, "Device to measure. Default: auto, the CPU");
+  add_value(command, "--minutes", "MINUTES", "Approximate time of the measurement. Default: 3",
+            "a number of minutes from 0.1 to 600", [options](const std::string& text) {
+              return base::read_number(text, options->minutes) && options->minutes >= 0.1 && options->minutes <= 600;
+            });
+  add_value(command, "--threads", "N", "Threads of each problem on the CPU. Default: 1", "a number from 1 to 1024",
+            [options](const std::string& text) {
+              return base::read_number(text, options->threads) && options->threads >= 1 && options->threads <= 1024;
+            });
+  add_value(command, "--seed", "N", "The seed of the random problems. Default: 1", "a number",
+            [options](const std::string& text) { return base::read_number(text, options->seed); });
+  add_text(command, "-o,--output", "FILE",
+           "The machine file to write. Default: cornerturn/machine-NAME.json in XDG_CONFIG_HOME (~/.config), which all "
+           "later "
+           "plans of this user read",
+           options->file);
+  add_flag(command, "-q,--quiet", "No lines of progress", options->quiet);
+  add_json(command, options->json);
+  command.footer(
+      "Other programs that run meanwhile make the measurement worse. The file is written at the end: an earlier one "
+      "stays if "
+      "the command is interrupted. A program whose CORNERTURN_MACHINE_FILE names a file uses that file. "
+      "docs/machines.md "
+      "compares this command with `cornerturn tune`, which measures one problem.");
+  command.callback([options, &chosen] { chosen.action = [options] { return run_calibrate(*options); }; });
+}
+
 void add_completion(CLI::App& app, command_line& chosen) {
   auto shell = make_options<std::string>();
   CLI::App& command = *app.add_subcommand("completion", "Print the completion script of a shell");
@@ -365,6 +397,7 @@ std::unique_ptr<CLI::App> make_app(command_line& chosen) {
   add_ladder(*app, chosen);
   add_report(*app, chosen);
   add_tune(*app, chosen);
+  add_calibrate(*app, chosen);
   add_system(*app, chosen);
   add_completion(*app, chosen);
   add_make_sample(*app, chosen);

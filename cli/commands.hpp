@@ -71,6 +71,17 @@ struct tune_request {
 };
 int run_tune(const tune_request& options);
 
+struct calibrate_request {
+  device_choice device{};
+  double minutes = 3;
+  int threads = 1;
+  std::uint64_t seed = 1;
+  std::string file{};  // empty: in the user's folder of configuration
+  bool json = false;
+  bool quiet = false;
+};
+int run_calibrate(const calibrate_request& options);
+
 struct roof_options {
   std::string disk;              // a folder: measure its disk, not the memory; empty: none
   std::int64_t bytes = 1 << 30;  // one way

@@ -24,7 +24,7 @@ install(FILES ${PROJECT_BINARY_DIR}/cornerturn.pc DESTINATION ${CMAKE_INSTALL_LI
 
 # The pages. A link to a file that is not installed becomes plain text.
 file(GLOB_RECURSE pages CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/docs/learn/*.md)
-foreach(page README.md CHANGELOG.md docs/cli.md docs/distributed.md docs/files.md docs/counters.md docs/python.md docs/measuring.md ${pages})
+foreach(page README.md CHANGELOG.md docs/cli.md docs/distributed.md docs/files.md docs/machines.md docs/counters.md docs/python.md docs/measuring.md ${pages})
   file(READ ${PROJECT_SOURCE_DIR}/${page} text)
   string(REGEX REPLACE
     "\\[([^]]*)\\]\\((\\.\\./)*(docs/)?(bench|examples|include|ladder|log|packaging|reports|src|CONTRIBUTING\\.md|HACKING\\.md|design\\.md)[^)]*\\)"

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from . import _core
 from ._batch import batch
-from ._core import backends, matrix_transpose, permute_dims, plan, rearrange, transpose_inplace_
+from ._core import backends, load_machine, matrix_transpose, permute_dims, plan, rearrange, transpose_inplace_
 
-__all__ = ["__version__", "backends", "batch", "matrix_transpose", "permute_dims", "plan", "rearrange", "transpose_inplace_"]
+__all__ = ["__version__", "backends", "batch", "load_machine", "matrix_transpose", "permute_dims", "plan", "rearrange", "transpose_inplace_"]
 __version__: str = _core._version
 
 if _TYPE_CHECKING:

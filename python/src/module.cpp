@@ -471,6 +471,10 @@ NB_MODULE(_core, m) {
   m.def("backends", backends_as_dicts, nb::sig("def backends() -> list[dict[str, str | bool]]"),
         "Describe each backend of this build: its name, whether it is present, and a sentence.");
 
+  m.def("load_machine", entered(+[](const std::string& file) { load_machine(file); }), "file"_a,
+        nb::sig("def load_machine(file: str) -> None"),
+        "Use the constants of a file of `cornerturn calibrate` in later plans on the machine that it describes.");
+
   // For the Python modules of this package.
   m.def("_kind", kind_of, "object"_a.none(), nb::sig("def _kind(object: object) -> str"),
         "Return the name of a class, escaped for a sentence.");
