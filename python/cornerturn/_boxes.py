@@ -6,7 +6,6 @@ import math
 import mmap
 import operator
 import os
-import pathlib
 import re
 import threading
 from collections.abc import Iterator, Sequence
@@ -56,7 +55,7 @@ def axes_of(axes: Sequence[int] | None, rank: int, name: str) -> tuple[int, ...]
 def bytes_of(memory: int | str | None) -> int:
     """Return the bytes that ``memory`` gives: a number, a text such as "4GiB", or None for half of the available memory."""
     if memory is None:
-        return available_memory() // 2
+        return _core._available_memory() // 2
     if isinstance(memory, str):
         found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([A-Za-z]*)\s*", memory)
         unit = _UNITS.get(found[2].upper()) if found else None
@@ -68,28 +67,6 @@ def bytes_of(memory: int | str | None) -> int:
     if memory < 1:
         raise ValueError(f"memory is {memory} bytes, wanted 1 or more")
     return memory
-
-
-def available_memory() -> int:
-    """Return the bytes that this process can allocate without swapping: of the system, and of its control groups."""
-    found = re.search(r"^MemAvailable:\s+(\d+) kB", pathlib.Path("/proc/meminfo").read_text(), re.M)
-    available = int(found[1]) << 10 if found else 1 << 30
-    try:
-        group = re.search(r"^0::/(.*)$", pathlib.Path("/proc/self/cgroup").read_text(), re.M)
-    except OSError:
-        group = None
-    root = pathlib.Path("/sys/fs/cgroup")
-    folder = root / group[1] if group else root
-    for one in (folder, *folder.parents):
-        try:
-            limit = int((one / "memory.max").read_text())
-            cached = re.search(r"^inactive_file (\d+)", (one / "memory.stat").read_text(), re.M)
-            available = min(available, limit - int((one / "memory.current").read_text()) + int(cached[1] if cached else 0))
-        except (OSError, ValueError):  # no such group, or "max"
-            pass
-        if one == root:
-            break
-    return max(available, 1)
 
 
 class Plan:

@@ -480,6 +480,8 @@ NB_MODULE(_core, m) {
         "Return the name of a class, escaped for a sentence.");
   m.def("_shown", shown, "object"_a.none(), nb::sig("def _shown(object: object) -> str"),
         "Return repr(object), escaped for a sentence.");
+  m.def("_available_memory", entered(available_memory), nb::sig("def _available_memory() -> int"),
+        "Return the bytes that this process can still allocate, within the limits of its control groups.");
   m.def("_element_types", entered(element_types), nb::sig("def _element_types() -> list[str]"));
   m.def("_move_memory", entered(move_memory), "src"_a, "dst"_a, "axes"_a, "stream"_a = nb::none(),
         "plan"_a = nb::none(), "threads"_a = 0,
