@@ -25,7 +25,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::int64_t mib = std::int64_t{1} << 20;
+constexpr std::int64_t mebibyte = std::int64_t{1} << 20;
 constexpr int rounds = 5;
 constexpr int held_out_of = 5;  // one problem of so many is held out
 
@@ -75,7 +75,7 @@ class clock_of_minutes {
 using progress_of = std::function<void(std::size_t, double)>;
 
 // On a CPU most time goes into the reference of the check and into slow rows, so small problems give more for a minute.
-constexpr std::int64_t cpu_least = 1 * mib, cpu_most = 24 * mib;
+constexpr std::int64_t cpu_least = 1 * mebibyte, cpu_most = 24 * mebibyte;
 
 measured measure_cpu(const calibrate_options& options, const progress_of& progress) {
   const clock_of_minutes clock(options.minutes);
@@ -107,7 +107,7 @@ std::vector<timed_problem> renamed(std::vector<timed_problem> all, const ordered
 
 #ifdef CORNERTURN_BENCH_CUDA
 // Large problems, and problems that stay in L2 in a graph.
-constexpr std::int64_t gpu_least = 64 * mib, gpu_most = 256 * mib, gpu_cached_least = mib;
+constexpr std::int64_t gpu_least = 64 * mebibyte, gpu_most = 256 * mebibyte, gpu_cached_least = mebibyte;
 
 measured measure_gpu(const calibrate_options& options, const ordered_json& numbers, const progress_of& progress) {
   const clock_of_minutes clock(options.minutes);
@@ -258,7 +258,7 @@ calibration calibrate(const calibrate_options& options, const std::function<void
   made.name = slug(part.empty() ? file["what"].get<std::string>() : "cpu-" + part);
   file["name"] = made.name;
   file["date"] = today();
-  if (on_gpu) file["attributes"]["copy_bytes_per_us"] = std::round(copy_roof_gb_s(1024 * mib, 0, options.gpu) * 1e3);
+  if (on_gpu) file["attributes"]["copy_bytes_per_us"] = std::round(copy_roof_gb_s(1024 * mebibyte, 0, options.gpu) * 1e3);
   made.text = text_of(file);
   return made;
 }
