@@ -8,7 +8,7 @@
 namespace cornerturn::bench {
 namespace {
 
-const char* const rows[] = {"a", "b", "c", "d", "e"};
+const char* const row_names[] = {"a", "b", "c", "d", "e"};
 
 // Problems of five rows, whose predicted times are wrong by a factor of each row and by some noise.
 std::vector<timed_problem> with_factors(const factors& planted, double noise, unsigned seed, int count) {
@@ -17,7 +17,7 @@ std::vector<timed_problem> with_factors(const factors& planted, double noise, un
   std::vector<timed_problem> all;
   for (int k = 0; k < count; ++k) {
     timed_problem one{"kind", {}, 0, false};
-    for (const char* row : rows) {
+    for (const char* row : row_names) {
       const double predicted = 1 + share(dice);
       const auto found = planted.find(row);
       const double factor = found == planted.end() ? 1 : found->second;
