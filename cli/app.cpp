@@ -277,9 +277,8 @@ void add_tune(CLI::App& app, command_line& chosen) {
 
 void add_calibrate(CLI::App& app, command_line& chosen) {
   auto options = make_options<calibrate_request>();
-  CLI::App& command = *app.add_subcommand(
-      "calibrate",
-      "Measure this machine, and store the constants of the kernel choice");
+  CLI::App& command =
+      *app.add_subcommand("calibrate", "Measure this machine, and store the constants of the kernel choice");
   add_device(command, options->device, {"auto", "cpu", "cuda"}, "Device to measure. Default: auto, the CPU");
   add_value(command, "--minutes", "MINUTES", "Approximate time of the measurement. Default: 3",
             "a number of minutes from 0.1 to 600", [options](const std::string& text) {

@@ -51,7 +51,8 @@ struct lines {
   scale /= static_cast<double>(run);
   std::int64_t span = run, runs = 1;
   for (stepped_axis& one : outer) {
-    const std::int64_t fitting = std::min(most_runs / runs, std::max(most_span - span, std::int64_t{0}) / one.stride + 1);
+    const std::int64_t fitting =
+        std::min(most_runs / runs, std::max(most_span - span, std::int64_t{0}) / one.stride + 1);
     const std::int64_t kept = std::clamp(fitting, std::int64_t{1}, one.extent);
     scale *= static_cast<double>(one.extent) / static_cast<double>(kept);
     one.extent = kept;
