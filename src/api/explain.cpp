@@ -61,22 +61,23 @@ void print_lines(std::ostream& out, const map::canonical& form, const kernels::o
   };
   const map::lines src = math.reads_src() ? touched(&axis::src_stride, form.word_bytes) : map::lines{};
   const map::lines dst = touched(&axis::dst_stride, form.dst_word_bytes);
-  const std::int64_t written = line * dst.all, filled = line * (dst.all - dst.whole);
-  const std::int64_t read_again = math.sums_into_dst ? written : filled;
-  std::int64_t second = 0;
+  // Sums of several arrays may need more than 63 bits.
+  const auto bytes = [&](std::int64_t count) { return static_cast<double>(line) * static_cast<double>(count); };
+  const double written = bytes(dst.all), read_again = math.sums_into_dst ? written : written - bytes(dst.whole);
+  double second = 0;
   if (math.second != second_array::none && !math.sums_into_dst) {
     const map::lines other = touched(&axis::second_stride, form.dst_word_bytes);
-    second = line * (math.reads_second() ? other.all : map::lines_moved({}, other));
+    second = math.reads_second() ? bytes(other.all) : 2 * bytes(other.all) - bytes(other.whole);
   }
   const std::int64_t arrays = math.second != second_array::none ? 2 : 1;  // of dst's elements
-  const std::int64_t needed =
-      map::words(form) * ((math.reads_src() ? form.word_bytes : 0) + arrays * form.dst_word_bytes);
-  const std::int64_t moved = line * src.all + written + read_again + second;
-  const double roof = static_cast<double>(needed) / static_cast<double>(moved);
-  if (roof > 0.98 || moved - needed <= 8 * line) return;
-  out << "lines      " << line * src.all << " bytes of src, " << written << " of dst";
-  if (read_again > 0) out << " and " << read_again << " of dst read before";
-  if (second > 0) out << ", " << second << " of the second array";
+  const std::int64_t bytes_of_word = (math.reads_src() ? form.word_bytes : 0) + arrays * form.dst_word_bytes;
+  const double needed = static_cast<double>(map::words(form)) * static_cast<double>(bytes_of_word);
+  const double moved = bytes(src.all) + written + read_again + second;
+  const double roof = needed / moved;
+  if (roof > 0.98 || moved - needed <= bytes(8)) return;
+  out << "lines      " << base::fixed(bytes(src.all), 0) << " bytes of src, " << base::fixed(written, 0) << " of dst";
+  if (read_again > 0) out << " and " << base::fixed(read_again, 0) << " of dst read before";
+  if (second > 0) out << ", " << base::fixed(second, 0) << " of the second array";
   out << ": the roof is " << base::fixed(roof, 3) << " of a copy of the elements\n";
 }
 

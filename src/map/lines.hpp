@@ -42,9 +42,9 @@ struct lines {
   }
   const std::int64_t inside = (begin % line + line) % line;
   if (outer.empty()) {
-    const std::int64_t all = (inside + run + line - 1) / line;
-    const std::int64_t whole = std::max((inside + run) / line - (inside + line - 1) / line, std::int64_t{0});
-    return {all, whole};
+    const std::int64_t last = inside + run % line;  // a run may have nearly 2^63 bytes
+    const std::int64_t whole = run / line + last / line - (inside + line - 1) / line;
+    return {run / line + (last + line - 1) / line, std::max(whole, std::int64_t{0})};
   }
   double scale = static_cast<double>(run);
   run = std::min(run, most_span);
@@ -78,7 +78,8 @@ struct lines {
   }
   const auto all = std::count_if(filled.begin(), filled.end(), [](std::uint8_t bytes) { return bytes > 0; });
   const auto whole = std::count(filled.begin(), filled.end(), static_cast<std::uint8_t>(line));
-  return {std::llround(scale * static_cast<double>(all)), std::llround(scale * static_cast<double>(whole))};
+  const auto scaled = [&](auto count) { return std::llround(std::min(scale * static_cast<double>(count), 9e18)); };
+  return {scaled(all), scaled(whole)};
 }
 
 // Returns  the lines that a copy from `read` to `written` moves: a line of dst that is not written whole is read too
