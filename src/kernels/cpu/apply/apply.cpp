@@ -343,16 +343,7 @@ template <bool AlongSrc>
 void tiles(const apply::args& work, const arrays& all, std::int64_t begin, std::int64_t end) {
   tile<AlongSrc> mine(work, all);
   if (!mine.has_memory()) return apply_one_by_one(work, all, begin, end);
-  const std::int64_t per_outer = work.panels() * work.row_chunks();
-  apply_walk outer(work.outer, work, begin / per_outer, false);
-  std::int64_t inner = begin % per_outer;
-  for (std::int64_t unit = begin; unit < end; ++unit) {
-    mine.unit(place_of(work, inner), outer);
-    if (++inner == per_outer) {
-      inner = 0;
-      outer.next();
-    }
-  }
+  walk_units(work, begin, end, mine);
   finish_streaming();
 }
 

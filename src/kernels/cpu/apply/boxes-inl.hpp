@@ -328,6 +328,21 @@ class box_walk {
   std::array<std::byte*, apply::most_box_cols> to_, scattered_;
 };
 
+// Calls mine.unit() for each unit.
+template <class Walk>
+void walk_units(const apply::args& work, std::int64_t begin, std::int64_t end, Walk& mine) {
+  const std::int64_t per_outer = work.panels() * work.row_chunks();
+  apply_walk outer(work.outer, work, begin / per_outer, false);
+  std::int64_t inner = begin % per_outer;
+  for (std::int64_t unit = begin; unit < end; ++unit) {
+    mine.unit(place_of(work, inner), outer);
+    if (++inner == per_outer) {
+      inner = 0;
+      outer.next();
+    }
+  }
+}
+
 void apply_gather(const void* args, const arrays& given, std::int64_t begin, std::int64_t end) {
   const auto& work = *static_cast<const apply::gather_args*>(args);
   arrays all = given;
@@ -340,16 +355,7 @@ void apply_gather(const void* args, const arrays& given, std::int64_t begin, std
   if ((end - begin) * elements < few_elements_of_boxes) return apply_one_by_one(work, all, begin, end);
   box_walk mine(work, all);
   if (!mine.has_memory()) return apply_one_by_one(work, all, begin, end);
-  const std::int64_t per_outer = work.panels() * work.row_chunks();
-  apply_walk outer(work.outer, work, begin / per_outer, false);
-  std::int64_t inner = begin % per_outer;
-  for (std::int64_t unit = begin; unit < end; ++unit) {
-    mine.unit(place_of(work, inner), outer);
-    if (++inner == per_outer) {
-      inner = 0;
-      outer.next();
-    }
-  }
+  walk_units(work, begin, end, mine);
   mine.finish();
 }
 
