@@ -62,13 +62,13 @@ template <class Rung>
 GPU_INLINE piece<Rung> load_piece(const void* from) {
   const auto together = gpu::load_global<piece_word<Rung>>(from);
   piece<Rung> loaded;
-  __builtin_memcpy(&loaded, &together, sizeof together);
+  __builtin_memcpy(static_cast<void*>(&loaded), &together, sizeof together);
   return loaded;
 }
 template <class Rung>
 GPU_INLINE piece_word<Rung> joined(const piece<Rung>& value) {
   piece_word<Rung> together;
-  __builtin_memcpy(&together, &value, sizeof together);
+  __builtin_memcpy(static_cast<void*>(&together), &value, sizeof together);
   return together;
 }
 template <class Rung>

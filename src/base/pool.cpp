@@ -162,14 +162,19 @@ bool help(job& one, int number) {
   return true;
 }
 
+// Not inlined: clang takes the address of a thread_local variable, for which glibc needs memory, ahead of any test.
+[[gnu::noinline]] void use_thread_locals() noexcept {
+  [[maybe_unused]] static constinit thread_local volatile bool are_there = false;
+  are_there = true;
+}
+
 // A thread gets its thread_local variables of a shared library at the first access, and glibc ends the process if it has no
 // memory for them. So a thread without memory takes no work. The memory is used at once, before other threads take it.
 bool has_thread_locals() noexcept {
-  [[maybe_unused]] static constinit thread_local volatile bool are_there = false;
   void* volatile room = std::malloc(16384);
   if (room == nullptr) return false;
   std::free(room);
-  are_there = true;
+  use_thread_locals();
   return true;
 }
 

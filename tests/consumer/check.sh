@@ -117,7 +117,7 @@ sys.exit(1 if dead or len(links) < 100 else 0)
 EOF
     consume find_package -DCMAKE_PREFIX_PATH="$scratch/root/usr"
     "$scratch/root/usr/bin/cornerturn" --version
-    "$scratch/root/usr/bin/cornerturn" ladder --device emulated --rung 90 --shape 128x128
+    "$scratch/root/usr/bin/cornerturn" ladder --device cpu --rung 90 --shape 128x128
     ;;
   missing)
     for name in hwy fmt CLI11 nlohmann_json; do
