@@ -82,9 +82,9 @@ class reader {
     if (take('{')) {
       made.is = json_value::kind::object;
       list('}', [&] {
-        std::string name = string();
+        made.names.push_back(string());
         if (!take(':')) fail("\":\"");
-        made.members.emplace_back(std::move(name), value(depth + 1));
+        made.items.push_back(value(depth + 1));
       });
     } else if (take('[')) {
       made.is = json_value::kind::array;
@@ -110,8 +110,8 @@ class reader {
 }  // namespace
 
 const json_value* json_value::find(std::string_view name) const noexcept {
-  for (const auto& [key, value] : members) {
-    if (key == name) return &value;
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    if (names[k] == name) return &items[k];
   }
   return nullptr;
 }

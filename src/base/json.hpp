@@ -4,7 +4,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace cornerturn::base {
@@ -14,8 +13,8 @@ struct json_value {
   kind is = kind::null;
   double number = 0;  // of a boolean: 0 or 1
   std::string text{};
-  std::vector<json_value> items{};
-  std::vector<std::pair<std::string, json_value>> members{};  // in the order of the file
+  std::vector<json_value> items{};   // of an array or an object, in the order of the file
+  std::vector<std::string> names{};  // of an object: those of its items
 
   // Returns null: this is no object, or has no such member.
   [[nodiscard]] const json_value* find(std::string_view name) const noexcept;

@@ -16,7 +16,7 @@ TEST(json, reads_every_kind_of_value) {
   EXPECT_EQ(a.items[3].number, 0);
   EXPECT_EQ(a.items[4].is, json_value::kind::null);
   EXPECT_EQ(all.find("b")->find("c")->text, "d\"e\\\\u0041");
-  EXPECT_TRUE(all.find("f")->members.empty());
+  EXPECT_TRUE(all.find("f")->names.empty());
   EXPECT_EQ(all.find("g"), nullptr);
   EXPECT_EQ(a.find("a"), nullptr);
 }

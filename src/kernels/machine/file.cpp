@@ -113,8 +113,11 @@ void read_gpu_constants(const json_value& all, gpu::device_costs& made) {
 machine_file::table table_at(const json_value& all, const char* name, std::size_t wanted) {
   machine_file::table made;
   if (all.find(name) == nullptr) return made;
-  for (const auto& [group, numbers] : member(all, name, json_value::kind::object).members) {
-    const std::vector<json_value> items = wanted == 1 ? std::vector<json_value>{numbers} : numbers.items;
+  const json_value& groups = member(all, name, json_value::kind::object);
+  for (std::size_t k = 0; k < groups.names.size(); ++k) {
+    const std::string& group = groups.names[k];
+    const json_value& numbers = groups.items[k];
+    const std::vector<json_value> items = numbers.is == json_value::kind::array ? numbers.items : std::vector{numbers};
     if (items.size() != wanted)
       fail("has " + std::to_string(items.size()) + " numbers for " + group + ", wanted " + std::to_string(wanted));
     std::vector<float> these;
