@@ -111,7 +111,8 @@ void for_each_launch(const row_case& one, const arrays& memory, const model::arc
 #ifdef TRACE_HAS_EMULATOR
 
 constexpr std::int64_t sampled_blocks = 512;  // of more, so many run at most
-constexpr std::int64_t outer_blocks = 2;      // at each end of an axis of the grid: the last one, and one whose neighbour it is
+constexpr std::int64_t outer_blocks =
+    2;  // at each end of an axis of the grid: the last one, and one whose neighbour it is
 
 // Blocks that run, by how many blocks each of them stands for.
 using sample = std::map<std::int64_t, std::vector<std::uint32_t>>;
