@@ -14,7 +14,7 @@ struct json_value {
   double number = 0;  // of a boolean: 0 or 1
   std::string text{};
   std::vector<json_value> items{};   // of an array or an object, in the order of the file
-  std::vector<std::string> names{};  // of an object: those of its items
+  std::vector<std::string> names{};  // of an object: one for each item
 
   // Returns null: this is no object, or has no such member.
   [[nodiscard]] const json_value* find(std::string_view name) const noexcept;

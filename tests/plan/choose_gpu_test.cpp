@@ -92,16 +92,6 @@ TEST(ask_gpu, one_contiguous_run) {
   expect_row(transpose_problem(1, 1000, 8), "gpu_copy_b4", aligned_to(4));
 }
 
-TEST(ask_gpu, long_inner_runs) {
-  expect_row(permuted({300, 400, 1024}, {1, 0, 2}, 1), "gpu_copy_b16_runs");
-  expect_row(permuted({300, 400, 1001}, {1, 0, 2}, 2), "gpu_assemble_b1_runs", aligned_to(2));
-  expect_one_of(permuted({300, 400, 1024}, {1, 0, 2}, 2), {"gpu_assemble_b1_runs", "gpu_gather_b2"}, aligned_to(2));
-  expect_row(permuted({300, 400, 1001}, {1, 0, 2}, 1), "gpu_assemble_b1_runs");
-  expect_one_of(permuted({300, 400, 33}, {1, 0, 2}, 8), {"gpu_copy_b8_runs", "gpu_gather_b8"});
-  expect_one_of(strided(1, {{500000, 100, 90}, {60, 1, 1}}), {"gpu_copy_b1_runs", "gpu_assemble_b1_runs"},
-                aligned_to(1));
-}
-
 TEST(ask_gpu, structures_of_a_few_elements) {
   expect_row(transpose_problem(1 << 24, 3, 4), "gpu_deinterleave_b4_3");
   expect_row(transpose_problem(3, 1 << 24, 4), "gpu_interleave_b4_3");
@@ -120,100 +110,12 @@ TEST(ask_gpu, structures_of_a_few_elements_at_any_address) {
              forced("gpu_deinterleave_b4_3_unaligned"));
 }
 
-TEST(ask_gpu, elements_of_three_words) {
-  expect_row(transpose_problem(1080, 1920, 3), "gpu_assemble_b1x3");
-  expect_row(transpose_problem(1080, 1921, 3), "gpu_assemble_b1x3", aligned_to(1));
-  expect_row(transpose_problem(4001, 3999, 6), "gpu_assemble_b2x3");
-  expect_row(transpose_problem(4001, 3999, 12), "gpu_assemble_b4x3");
-  expect_row(transpose_problem(4001, 3999, 24), "gpu_assemble_b8x3");
-}
-
 TEST(ask_gpu, many_small_matrices) {
   expect_row(permuted({100000, 16, 16}, {0, 2, 1}, 1), "gpu_small_b1_many");
   // 0.946 and 0.955 of a copy (H200, 2026-11-25).
   expect_one_of(permuted({100000, 32, 8}, {0, 2, 1}, 4), {"gpu_assemble_b4_fused", "gpu_small_b4_many"});
   expect_close(permuted({100000, 32, 8}, {0, 2, 1}, 4), "gpu_small_b4_many");
   expect_row(batched(transpose_problem(8, 64, 2), 50000, 520, 528), "gpu_small_b2_many");
-}
-
-TEST(ask_gpu, few_columns) {
-  expect_row(transpose_problem(1 << 20, 16, 4), "gpu_tall_skinny_b4_256x16_r4");
-  expect_row(transpose_problem(1 << 20, 32, 1), "gpu_tall_skinny_b1_1024x32_r16");
-}
-
-TEST(ask_gpu, few_rows) {
-  expect_row(transpose_problem(64, 1 << 20, 1), "gpu_short_wide_b1_64x512_r16");
-  // The unaligned row is as fast: 1.039 and 1.034 times a copy's time for 16 x 4687000 float32 (H200, 2026-11-23).
-  expect_one_of(transpose_problem(16, 1 << 20, 4), {"gpu_short_wide_b4_16x256_r4", "gpu_short_wide_b4_unaligned"});
-  expect_close(transpose_problem(16, 1 << 20, 4), "gpu_short_wide_b4_16x256_r4");
-  expect_one_of(transpose_problem(8, 1 << 20, 8), {"gpu_short_wide_b8_8x256_r2", "gpu_short_wide_b8_unaligned"});
-  expect_close(transpose_problem(8, 1 << 20, 8), "gpu_short_wide_b8_8x256_r2");
-}
-
-TEST(ask_gpu, few_columns_of_dst_at_any_address) {
-  expect_row(transpose_problem(1000003, 64, 1), "gpu_tall_skinny_b1_unaligned");
-  // 9999991 x 8 float32: 0.93 and 0.94 of a copy (H200, 2026-11-23).
-  expect_one_of(transpose_problem(1000003, 4, 4), {"gpu_tall_skinny_b4_unaligned", "gpu_assemble_b4"});
-  expect_row(transpose_problem(1000003, 32, 8), "gpu_tall_skinny_b8_unaligned");
-  expect_row(transpose_problem(1000003, 256, 1), "gpu_unaligned_tile_b1_128x256");
-}
-
-TEST(ask_gpu, few_rows_of_src_at_any_address) {
-  expect_row(transpose_problem(64, 1000003, 1), "gpu_short_wide_b1_unaligned");
-  expect_row(transpose_problem(8, 1000003, 2), "gpu_short_wide_b2_unaligned");
-  expect_row(transpose_problem(64, 1000003, 4), "gpu_short_wide_b4_unaligned");
-  expect_row(transpose_problem(7, 1000003, 2), "gpu_interleave_b2_7_unaligned");
-  expect_one_of(transpose_problem(9, 1000003, 2), {"gpu_gather_b2", "gpu_assemble_b2_fused"});
-}
-
-TEST(ask_gpu, rows_and_columns_that_stay_in_the_cache) {
-  expect_row(transpose_problem(512, 512, 4), "gpu_small_b4_32x32");
-  expect_row(transpose_problem(127, 80, 4), "gpu_small_b4_32x32");
-  expect_row(transpose_problem(512, 514, 4), "gpu_small_b4_32x32");
-  expect_row(transpose_problem(512, 500, 16), "gpu_small_b16_16x16");
-  expect_row(transpose_problem(1000, 1000, 1), "gpu_small_b1_64x64");
-  expect_row(batched(transpose_problem(100, 120, 4), 20, 12000, 12000), "gpu_small_b4_32x32_fused");
-}
-
-TEST(ask_gpu, elements_that_are_apart_in_src) {
-  const auto every = [](std::int64_t step, std::int64_t element_bytes) {
-    problem what{.element_bytes = element_bytes, .rank = 1};
-    what.axes[0] = {1 << 26, step, 1};
-    return what;
-  };
-  for (const std::int64_t step : {2, 3, 6, -2}) {
-    expect_row(every(step, 1), "gpu_element_b1");
-    expect_row(every(step, 2), "gpu_element_b2");
-    expect_row(every(step, 4), "gpu_element_b4");
-  }
-}
-
-TEST(ask_gpu, large_tiles) {
-  expect_row(transpose_problem(16384, 16384, 1), "gpu_tile_b1_256x256_r16_xor");
-  expect_row(transpose_problem(8192, 8192, 2), "gpu_tile_b2_128x128_r8_xor");
-  expect_row(transpose_problem(8192, 8192, 4), "gpu_tile_b4_64x64_r4_xor");
-  expect_row(transpose_problem(8192, 8192, 8), "gpu_tile_b8_64x64_r2_xor");
-  expect_row(permuted({24, 40, 40, 1024, 16}, {3, 4, 1, 2, 0}, 4), "gpu_tile_b4_64x64_r4_xor_fused");
-}
-
-TEST(ask_gpu, boxes_for_wide_words) {
-  expect_one_of(transpose_problem(8192, 8192, 16), {"gpu_gather_b16", "gpu_assemble_b16"});
-  expect_row(permuted({4, 14, 49, 40, 2, 22}, {0, 2, 5, 1, 4, 3}, 16), "gpu_assemble_b16_fused");
-}
-
-TEST(ask_gpu, small_tiles_where_large_ones_would_be_few) {
-  expect_row(batched(transpose_problem(512, 512, 4), 3, 1 << 18, 1 << 18), "gpu_small_b4_32x32_fused");
-  // 16 tiles of 128 x 128 would leave most multiprocessors idle.
-  expect_row(transpose_problem(1024, 1024, 1), "gpu_small_b1_64x64");
-  expect_row(transpose_problem(512, 512, 1), "gpu_small_b1_64x64");
-}
-
-TEST(ask_gpu, shifted_tiles_where_addresses_are_no_multiples_of_16) {
-  expect_one_of(transpose_problem(4099, 4097, 4), {"gpu_unaligned_tile_b4_128x64", "gpu_assemble_b4"});
-  expect_row(transpose_problem(9999, 7001, 1), "gpu_unaligned_tile_b1_128x256");
-  expect_row(transpose_problem(4096, 4096, 2), "gpu_unaligned_tile_b2_128x128", aligned_to(2));
-  expect_one_of(permuted({7, 13, 77, 1001, 333}, {4, 3, 0, 2, 1}, 2),
-                {"gpu_unaligned_tile_b2_128x128_fused", "gpu_assemble_b2_fused"});
 }
 
 TEST(ask_gpu, panels_for_many_matrices) {
@@ -235,12 +137,6 @@ TEST(ask_gpu, panels_for_many_matrices) {
   expect_one_of(many(301, 299, 1), {"gpu_panel_b1", "gpu_unaligned_tile_b1_128x256", "gpu_assemble_b1"});
   expect_one_of(many(155, 153, 2), {"gpu_panel_b2", "gpu_assemble_b2"}, aligned_to(2));
   expect_row(transpose_problem(155, 153, 4), "gpu_small_b4_32x32");  // only one
-}
-
-TEST(ask_gpu, boxes_for_everything_else) {
-  expect_one_of(strided(8, {{5000, 0, 1}, {5000, 3, 5000}}), {"gpu_gather_b8", "gpu_element_b8_single"});
-  expect_one_of(transpose_problem(4096, 4096, 16), {"gpu_gather_b8", "gpu_assemble_b1_runs"}, aligned_to(8));
-  expect_row(strided(1, {{5000, 12000, 1}, {6000, 2, 5000}}), "gpu_gather_b1", aligned_to(1));
 }
 
 TEST(ask_gpu, rows_that_want_more_shared_memory_than_there_is_are_not_chosen) {

@@ -123,93 +123,6 @@ TEST(register_tile, fills_whole_lines_of_what_stays_in_the_cache) {
   EXPECT_FALSE(lines(transpose_problem(4096, 4096, 4), with_larger_l2)) << "not in the cache";
 }
 
-TEST(tall_skinny, takes_few_columns_whose_rows_are_contiguous) {
-  const auto few = [](const problem& what, const base::machine& machine) {
-    return row_for(what, machine).starts_with("cpu_tall_skinny_b");
-  };
-  for (const std::int64_t cols : {2, 3, 5, 7, 12, 24, 31}) {
-    for (const std::int64_t word : {1, 2, 4, 8}) {
-      const problem what = transpose_problem(1000000, cols, word);
-      const bool registers = word >= 4 && cols * word >= 64 && cols * word % 16 == 0;
-      EXPECT_EQ(few(what, with_larger_l2), !registers) << testing::to_text(what);
-      for (const simd_target simd : targets) {
-        const bool elements = kernels::cpu::stores_lines_from_registers(simd) && word == 4 && cols * word >= 80;
-        EXPECT_EQ(few(what, with(zen4, simd)), cols > 3 && !elements)
-            << "2 and 3 are split, " << testing::to_text(what) << ' ' << name(simd);
-      }
-    }
-  }
-  EXPECT_TRUE(few(permuted({4096, 4096, 12}, {2, 0, 1}, 2), with_larger_l2));
-  EXPECT_TRUE(few(permuted({32, 1080, 1920, 3}, {0, 3, 1, 2}, 1), with_larger_l2));
-  EXPECT_TRUE(few(permuted({1000000, 3, 2}, {2, 1, 0}, 1), zen4)) << "columns of two axes";
-  EXPECT_FALSE(few(transpose_problem(1000000, 7, 4, 8, 0), with_larger_l2)) << "gaps between rows";
-  EXPECT_FALSE(few(permuted({100000, 64, 5}, {0, 2, 1}, 2), with_larger_l2)) << "runs of two lines";
-  EXPECT_FALSE(few(transpose_problem(100000, 500, 1), with_larger_l2));
-  EXPECT_FALSE(few(transpose_problem(1000000, 64, 1), zen4)) << "more columns than the L1 holds windows of";
-}
-
-TEST(tall_skinny, splits_columns_where_vectors_are_faster) {
-  for (const int word : {1, 2, 4, 8}) {
-    for (const std::int64_t cols : {2, 3, 4, 8, 16}) {
-      expect_row(transpose_problem(1000000, cols, word), "cpu_tall_skinny_split_b" + std::to_string(word), zen4);
-    }
-  }
-}
-
-// Splits and joins of whole vectors are 2 to 4 times as fast as shuffled pieces, as long as dst stays in the cache.
-TEST(tall_skinny, splits_columns_within_the_cache) {
-  for (const std::int64_t rows : {200, 1000, 10000, 85000}) {
-    for (const std::int64_t cols : {2, 3, 4}) {
-      for (const int word : {1, 2, 4}) {
-        if (rows * cols * word > 1000000 || (word == 4 && cols == 4 && rows == 200)) continue;
-        const std::string split = "cpu_tall_skinny_split_b" + std::to_string(word);
-        const std::string chosen = row_for(transpose_problem(rows, cols, word), with_larger_l2);
-        if (rows * cols * word < 1500 && chosen == "cpu_shuffle") continue;  // a block
-        EXPECT_EQ(chosen, split) << rows << " x " << cols;
-        EXPECT_EQ(row_for(transpose_problem(rows, 3, word), usual), split) << rows;
-      }
-    }
-  }
-}
-TEST(short_wide, joins_rows_within_the_cache) {
-  for (const std::int64_t cols : {1000, 10000, 80000}) {
-    for (const std::int64_t rows : {2, 3}) {
-      for (const int word : {1, 2, 4}) {
-        if (rows * cols * word > 1000000) continue;
-        expect_row(transpose_problem(rows, cols, word), "cpu_short_wide_join_b" + std::to_string(word), with_larger_l2);
-      }
-    }
-  }
-}
-
-TEST(short_wide, takes_few_long_rows) {
-  const auto few = [](const problem& what, const base::machine& machine) {
-    return row_for(what, machine).starts_with("cpu_short_wide_b");
-  };
-  for (const std::int64_t rows : {2, 3, 5, 7, 12, 16}) {
-    for (const std::int64_t word : {1, 2, 4, 8}) {
-      const problem what = transpose_problem(rows, 1000000, word);
-      EXPECT_EQ(few(what, with_larger_l2), word != 8 || rows != 16) << testing::to_text(what);
-      if (rows <= 3) {
-        EXPECT_EQ(row_for(what, zen4), "cpu_short_wide_join_b" + std::to_string(word));
-      }
-    }
-  }
-  EXPECT_TRUE(few(permuted({12, 4096, 4096}, {1, 2, 0}, 2), with_larger_l2));
-  EXPECT_TRUE(few(permuted({32, 3, 1080, 1920}, {0, 2, 3, 1}, 1), with_larger_l2));
-  EXPECT_FALSE(few(permuted({10000, 5, 1000}, {0, 2, 1}, 2), with_larger_l2)) << "rows of 2 KB";
-  EXPECT_FALSE(few(transpose_problem(5, 20000, 1), with_larger_l2)) << "in cache";
-}
-
-// 72 bytes take 30 ns by a shuffle of the block, and 130 ns through a buffer (SPR, 2026-11-26).
-TEST(shuffle, takes_a_small_matrix) {
-  expect_row(transpose_problem(2, 16, 2), "cpu_shuffle", with_larger_l2);
-  expect_row(transpose_problem(4, 8, 1), "cpu_shuffle", with_larger_l2);
-  // 28 ns each; 34 and 30 ns by shuffles (Intel Xeon, model 207, 2026-11-27)
-  expect_row(transpose_problem(3, 3, 8), "cpu_copy_elements", with_larger_l2);
-  expect_row(transpose_problem(3, 4, 4), "cpu_copy_elements", with_larger_l2);
-}
-
 // A block is contiguous in src and in dst; items that are neighbours make one block.
 TEST(shuffle, takes_small_blocks_of_any_element) {
   for (const simd_target simd : targets) {
@@ -243,18 +156,6 @@ TEST(shuffle, has_room_for_the_lines_of_all_phases) {
       << "runs begin anywhere in a line";
 }
 
-TEST(end_to_end, has_a_row_for_each_kind_of_short_run) {
-  expect_row(permuted({275000, 8, 8}, {0, 2, 1}, 4), "cpu_end_to_end_small_b4", zen4);
-  expect_row(transpose_problem(16, 1062500, 4), "cpu_end_to_end_lines_b4", zen4);
-  expect_row(transpose_problem(3, 5625000, 4), "cpu_short_wide_join_b4", zen4);
-  expect_row(transpose_problem(24, 5625000, 4), "cpu_end_to_end_packed_b4", zen4);
-  expect_row(transpose_problem(7, 5625000, 1), "cpu_short_wide_b1", zen4);
-  for (const simd_target simd : targets) {
-    expect_row(permuted({20000, 20, 60, 3}, {0, 2, 1, 3}, 1),
-               kernels::cpu::turns_in_registers(simd, 3) ? "cpu_gather_packed" : "cpu_gather_box", with(zen4, simd));
-  }
-}
-
 TEST(rows, nothing_to_move) {
   expect_row(transpose_problem(0, 5, 4), "cpu_copy");
   expect_row(transpose_problem(5, 0, 3), "cpu_copy");
@@ -267,27 +168,6 @@ TEST(rows, one_contiguous_run) {
   expect_row(permuted({3, 5, 7}, {0, 1, 2}, 12), "cpu_copy");
   expect_row(transpose_problem(1, 1000, 8), "cpu_copy");
   expect_row(transpose_problem(1000, 1, 8), "cpu_copy");
-}
-
-TEST(rows, dst_has_no_unit_stride) {
-  expect_row(strided(4, {{1000, 1, 2000}, {1000, 1000, 2}}), "cpu_step_panels");
-  expect_row(strided(4, {{10000000, 1, 3}}), "cpu_step_runs");
-}
-
-TEST(rows, long_inner_runs) {
-  expect_row(permuted({30, 40, 1024}, {1, 0, 2}, 1), "cpu_copy_runs");
-  expect_row(permuted({30, 40, 64}, {1, 0, 2}, 16), "cpu_copy_runs");
-  expect_row(transpose_problem(5000, 5000, 5, 0, 5128), "cpu_gather");
-  expect_row(strided(1, {{50000, 100, 90}, {70, 1, 1}}), "cpu_copy_runs");  // rows with gaps on both sides
-}
-
-TEST(rows, in_cache_short_inner_runs_are_copied_one_by_one) {
-  for (const std::int64_t element_bytes : {9, 31, 45, 128}) {
-    expect_row(transpose_problem(40, 50, element_bytes), "cpu_copy_elements");
-    EXPECT_NE(row_for(transpose_problem(4000, 5000, element_bytes)), "cpu_copy_elements");
-  }
-  expect_row(strided(1, {{50, 100, 90}, {70, 1, 1}}), "cpu_copy_elements");
-  expect_row(transpose_problem(40, 50, 129), "cpu_copy_runs");
 }
 
 TEST(rows, short_inner_runs_are_wide_elements) {
@@ -324,14 +204,6 @@ TEST(rows, short_rows_of_wide_elements_are_folded) {
   EXPECT_EQ(folded(transpose_problem(1000000, 2, 6, 3, 0)), 1) << "gaps between rows";
 }
 
-TEST(rows, src_has_no_unit_stride) {
-  expect_row(strided(4, {{3000, 2, 3000}, {3000, 6000, 1}}), "cpu_step_strips");
-  expect_row(strided(4, {{30000, -2, 20}, {20, 60000, 1}}), "cpu_step_packed");
-  expect_row(strided(12, {{3000, 2, 3000}, {3000, 6000, 1}}), "cpu_step_panels");
-  expect_row(strided(4, {{1000000, 1, 100}, {100, 0, 1}}), "cpu_step_runs");
-  expect_row(strided(8, {{1000000, 7, 1}}), "cpu_step_runs");
-}
-
 TEST(step, takes_views_alone) {
   const auto takes = [](const problem& what) {
     const auto all = offers(map::canonicalize(what), {.threads = 1}, with_larger_l2);
@@ -362,39 +234,6 @@ TEST(rows, dst_fits_the_cache) {
 problem bits_in_another_order(std::int64_t element_bytes) {
   return permuted({2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2},
                   {1, 3, 5, 7, 9, 11, 13, 15, 2, 6, 10, 14, 0, 4, 8, 12}, element_bytes);
-}
-
-TEST(rows, short_axes_that_alternate) {
-  for (const int word : {1, 2, 4, 8, 16}) {
-    expect_row(bits_in_another_order(word), "cpu_gather_box", with(0));
-  }
-  expect_row(permuted({2, 3000, 2, 3000}, {1, 3, 0, 2}, 4), "cpu_short_wide_join_b4");  // no box is small enough
-}
-
-TEST(rows, large_matrices) {
-  for (const simd_target simd : targets) {
-    for (const int word : {1, 2, 4, 8, 16}) {
-      const std::string bytes = std::to_string(word);
-      const bool registers = word >= 4 && kernels::cpu::stores_lines_from_registers(simd);
-      const auto expect = [&](std::int64_t side, const std::string& row, const base::machine& machine) {
-        expect_row(transpose_problem(side, side, word), row, with(machine, simd));
-      };
-      expect(3000, "cpu_stream_lines_b" + bytes, usual);
-      expect(3000, "cpu_stream_" + (word == 16 && registers ? "elements" : "strips_b" + bytes), with_larger_l2);
-      // Words of 4 bytes and more are stored from registers. Else pieces of whole lines go through L1, unless runs of dst begin
-      // inside lines or elements are single bytes.
-      const std::string carried = registers ? "elements" : (word >= 8 ? "strips_b" : "lines_b") + bytes;
-      const std::string at_lines = word == 1 || word >= 8 || registers ? carried : "panels_b" + bytes;
-      expect(3008, "cpu_stream_" + at_lines, zen4);
-      expect(3001, "cpu_stream_" + carried, zen4);
-      if (word == 8) expect(2048, "cpu_stream_panels_b8", zen4);  // rows share sets
-      expect(64, (word <= 4 ? "cpu_end_to_end_lines_b" : "cpu_stream_lines_b") + bytes, with(1));
-    }
-  }
-  expect_row(transpose_problem(3, 100000, 4), "cpu_short_wide_join_b4", with(1));  // no whole block
-  expect_row(transpose_problem(100000, 3, 4), "cpu_tall_skinny_split_b4", with(1));
-  expect_row(permuted({30, 40, 2, 8}, {1, 0, 2, 3}, 1), "cpu_stream_lines_b16",
-             with(0));  // 16-byte runs are words
 }
 
 TEST(rows, stores_are_non_temporal_from_the_cached_limit_on) {
