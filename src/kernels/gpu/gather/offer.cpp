@@ -40,7 +40,10 @@ counts count(const kernels::facts& known, const box& cut, int lanes) noexcept {
   for (int slot = 0; slot < 2; ++slot) {
     if (args.blocks.tile[slot] > 1) part *= fill(args.blocks.extent[slot], args.blocks.tile[slot]);
   }
-  const double words = static_cast<double>(args.runs) * args.run_elements * static_cast<double>(word) / 4 * part;
+  // Where src is broadcast, its runs have fewer elements than the lines of dst.
+  const double in_runs = static_cast<double>(args.runs) * args.run_elements;
+  const double in_lines = std::max(in_runs, static_cast<double>(args.lines) * args.line_elements);
+  const double words = in_lines * static_cast<double>(word) / 4 * part;
   std::int64_t bits = known.alignment;
   for (int k = args.run_axes; k < args.src_rank; ++k) bits |= args.src_axes[k].src_stride_bytes;
   const std::int64_t run_bytes = args.run_is_contiguous != 0 ? args.run_elements * word : word;
@@ -53,7 +56,7 @@ counts count(const kernels::facts& known, const box& cut, int lanes) noexcept {
   const double entries = 256 + static_cast<double>(args.runs) * (args.src_rank - args.run_axes) +
                          static_cast<double>(args.lines) * (args.dst_rank - args.line_axes) +
                          static_cast<double>(args.smem_entries) * args.line_axes;
-  return {.dram = src_waste + 2 * dst_waste,
+  return {.dram = src_waste * in_runs / in_lines + 2 * dst_waste,
           .requests = slots_of(args.runs, args.run_lanes, args.run_chunks, lanes) / words,
           .shared = slots_of(args.lines, args.line_lanes, args.line_chunks, lanes) * cut.conflicts / words,
           .issue = entries / words};
