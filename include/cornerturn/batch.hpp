@@ -27,7 +27,7 @@ class batch_state;
 class batch {
  public:
   // Effect  checks and plans all items and binds their addresses. For items on a GPU it builds a table in that GPU's
-  //         memory: about 16 bytes per item and per 16 KiB of item, and 1 KiB per different problem
+  //         memory: 16 to 32 bytes per small item, 128 bytes per part of a larger one, and up to 2 KiB per different problem
   // Shape   any number of items, of any shapes and element sizes; one device must be able to access all of them
   // Alias   dst of an item shares no byte with src or dst of any item. The constructor checks this within one item.
   //         The caller guarantees it between items: the check would cost more than the copy
@@ -47,7 +47,7 @@ class batch {
   // Stream  as plan::execute, also under capture: the call neither allocates nor synchronizes. On a GPU the batch must
   //         outlive the copy and every graph that contains it
   // Errors  device_error: the driver refused a launch
-  // Cost    bytes_moved() of traffic in launches() launches: one per word size, and one per large item
+  // Cost    bytes_moved() of traffic in launches() launches: a few per word size, one per shape of small aligned matrices, and one per large item
   void execute(void* stream = nullptr) const;
 
   // Effect  returns a text: items and bytes, and the number of items for each kernel

@@ -123,7 +123,7 @@ struct file_plan {
 
 struct file_report {
   file_plan plan;
-  std::string kernel;      // the row of kernels.inc that transposes the boxes
+  std::string kernel;      // that transposes the boxes, as in kernel_list()
   int threads = 0;         // used
   std::int64_t bytes = 0;  // written to dst
 };

@@ -50,7 +50,7 @@ struct plan_options {
   cornerturn::device device = cornerturn::device::automatic;
   int threads = 0;  // CPU, at most; 0: one for each core of the affinity mask, within the CPU quota and OMP_NUM_THREADS
   executor parallel{};
-  const char* kernel = nullptr;  // forces this row of kernels.inc; for tests and measurements
+  const char* kernel = nullptr;  // forces this kernel of kernel_list(); for tests and measurements
 };
 
 namespace detail {
@@ -98,7 +98,7 @@ class plan {
   // Effect  returns a text: the problem, its canonical form, all offers with their predicted times, and the blocking
   [[nodiscard]] std::string explain() const;
 
-  [[nodiscard]] const char* kernel() const noexcept;        // its name in kernels.inc
+  [[nodiscard]] const char* kernel() const noexcept;        // its name, as in kernel_list()
   [[nodiscard]] int threads() const noexcept;               // most threads that execute uses
   [[nodiscard]] std::int64_t bytes_moved() const noexcept;  // read once + written once
   // Returns the bytes that execute() needs there. automatic: on each device that the plan can run on, which need not be present

@@ -23,14 +23,14 @@ struct backend_info {
 [[nodiscard]] std::vector<backend_info> backends();
 
 struct kernel_info {
-  std::string name;  // the row of kernels.inc
+  std::string name;  // such as "gpu_gather_b4"
   std::string backend;
   std::string family;
   int element_bytes = 0;  // 0: any
   std::string note;
 };
 
-// Effect  returns the rows of kernels.inc in this build
+// Effect  returns the kernels of this build
 [[nodiscard]] std::vector<kernel_info> kernel_list();
 
 struct cpu_info {

@@ -19,7 +19,7 @@ struct tune_options {
 };
 
 struct tune_trial {
-  const char* kernel = "";  // the row of kernels.inc; never freed
+  const char* kernel = "";  // its name, as in kernel_list(); never freed
   int threads = 0;          // CPU: threads that it used
   double seconds = 0;       // median
   int runs = 0;

@@ -7,7 +7,7 @@ one framework only. `cornerturn.files` transposes arrays larger than memory, fro
 import sys as _sys
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from . import _core
+from . import _core  # python/src/module.cpp
 from ._batch import batch
 from ._core import backends, load_machine, matrix_transpose, permute_dims, plan, rearrange, transpose_inplace_
 

@@ -13,8 +13,8 @@ class batch:
     """Permutes many arrays in one call: images of different sizes, or many small matrices.
 
     The batch plans all its items once and binds the memory of their arrays. Each call of the batch
-    then copies the present content of all `xs`. On a GPU a call launches one kernel for each
-    element size, and one for each large array.
+    then copies the present content of all `xs`. On a GPU a call launches a few kernels for
+    each element size, and one for each large array.
 
     Parameters
     ----------

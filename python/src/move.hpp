@@ -69,7 +69,7 @@ struct execution {
 
 // Effect  executes the copy; a long copy releases the interpreter lock. One of 32 MiB or more in host memory also runs signal
 //         handlers: if one raises, such as for Ctrl-C, out is unspecified
-// Errors  the exception of a signal handler; as cornerturn::move; as check_fits; RuntimeError: x is on a CUDA device, but this
+// Errors  the exception of a signal handler; as cornerturn::execute; as check_fits; RuntimeError: x is on a CUDA device, but this
 //         build or this machine has none
 void run(const view& x, const axis_list& axes, const view& out, const execution& how);
 

@@ -360,7 +360,7 @@ void check_out(nb::handle x, const nb::dlpack::dltensor& from, nb::handle out, c
   }
 }
 
-// The gate. All functions for tensors ask it; tensors that it rejects use the operators of cornerturn/torch.py.
+// The gate of permute and transpose_in_place; are_plain() is the gate of batches. Rejected tensors use the operators of cornerturn/torch.py.
 bool is_plain(const torch_module& torch, nb::handle x) {
   return is_tensor(torch, x) && !records_gradient(torch, x) && !is_observed(torch);
 }

@@ -2,7 +2,7 @@
 //
 // A family is a folder, src/kernels/{cpu,gpu}/<family>:
 //   args.hpp    the plain data that its kernels take
-//   offer.cpp   offer(): whether a row of the family fits the problem, its arguments and its cost
+//   offer.cpp   whether a row of the family fits the problem, its arguments and its cost
 //   rows.inc    its rows, included by kernels.inc
 //   the text of its kernels
 #pragma once
@@ -57,7 +57,7 @@ struct facts {
   const strip_steps* strips = nullptr;           // for a step of a rectangle in place: its strips
   const item_cycles* cycles = nullptr;           // for a step of a rectangle in place: its items
   const batch_facts* batch = nullptr;            // for rows of the kind `batch`
-  std::int64_t bytes = 0;                        // of all elements of src
+  std::int64_t bytes = 0;                        // of all elements of one side; with conversions, their mean
   int src_unit_axis = -1;                        // the axis of `form` with src stride 1; -1: none
   int dst_unit_axis = -1;                        // the axis with dst stride 1
 

@@ -1,4 +1,4 @@
-// Several axes that a kernel walks as one: index i is split with axes[0] fastest.
+// Several axes that a kernel walks as one. Whether axes[0] or the last one is the fastest is the user's: cpu/odometer.hpp.
 #pragma once
 
 #include <array>

@@ -5,23 +5,23 @@
 
 namespace cornerturn::kernels {
 
-// Items follow the cycles of a permutation. Places are numbered in the order of addresses, row_places in a row. The item at place x *
+// Items follow the cycles of a permutation. Places are numbered in the order of addresses, row_slots in a row. The item at place x *
 // inner + y, with y < inner and x < outer, belongs to place Y * outer + X. X is (x + rotated_outer) mod outer, and Y is (y +
-// rotated_inner) mod inner. The items of count_away consecutive places are read from the workspace, or written to it, end to end.
+// rotated_inner) mod inner. The items of count_in_workspace consecutive places are read from the workspace, or written to it, end to end.
 struct item_cycles {
   std::int64_t item_bytes = 1;
   std::int64_t row_bytes = 0;  // from one row of places to the next; items of a row are contiguous
-  std::int64_t row_places = 1;
+  std::int64_t row_slots = 1;
   std::int64_t inner = 1;
   std::int64_t outer = 1;
   std::int64_t rotated_inner = 0;
   std::int64_t rotated_outer = 0;
-  std::int64_t first_away = 0;
-  std::int64_t count_away = 0;
-  bool writes_away = false;   // else it reads
-  std::int64_t away_at = 0;   // bytes from the begin of the workspace
-  std::int64_t flags_at = 0;  // bytes from the begin of the workspace; all 0 before the first unit
-  [[nodiscard]] std::int64_t places() const noexcept { return inner * outer; }
+  std::int64_t first_in_workspace = 0;
+  std::int64_t count_in_workspace = 0;
+  bool writes_workspace = false;  // else it reads
+  std::int64_t workspace_at = 0;  // bytes from the begin of the workspace
+  std::int64_t flags_at = 0;      // bytes from the begin of the workspace; all 0 before the first unit
+  [[nodiscard]] std::int64_t slots() const noexcept { return inner * outer; }
 };
 
 // An item moves in parts; a family's parts are no shorter than these, unless the item is.

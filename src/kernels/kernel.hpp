@@ -62,11 +62,11 @@ struct kernel {
   int element_bytes;      // 0: any
   int dst_element_bytes;  // differs where a row converts
   const char* note;
-  offer_function offer;
-  run_function run = nullptr;            // on the CPU
+  offer_function offer;        // GPU: offers::<family> of its offer.cpp; CPU: the function that rows.inc names
+  run_function run = nullptr;  // on the CPU: cpu/rows-inl.hpp makes it
   describe_function describe = nullptr;  // null: no geometry to tell
-  launch_function launch = nullptr;      // on a GPU
-  lay_out_function lay_out = nullptr;    // of a batch row
+  launch_function launch = nullptr;      // on a GPU: cuda/launch.cuh makes it
+  lay_out_function lay_out = nullptr;    // of a batch row: lay_outs::<family> of its batch.cpp
   int tile_rows = 0;                     // of a GPU kernel whose tile has a fixed size
   int tile_cols = 0;
   int shared_bytes = 0;      // that its tile takes

@@ -1,4 +1,4 @@
-// How a problem whose src is its dst runs: programs of steps, each a kernel over the array and the workspace.
+// How a problem whose src is its dst runs on the CPU (rectangle_gpu.hpp has the GPU): programs of steps, each a kernel over the array and the workspace.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,12 @@ struct in_place_program {
 
 // Which program: the cheapest one that fits the workspace.
 enum class in_place_way : std::uint8_t {
-  none,        // no row accepts the problem
-  nothing,     // every element is where it belongs
-  swapped,     // pairs of places are swapped
-  buffered,    // transposed out of place into the workspace, and copied back
-  cycles,      // each element follows its cycle
-  row_strips,  // strips of rows are transposed out of place, each into the room of the one before; then cycles
+  none,      // no row accepts the problem
+  nothing,   // every element is where it belongs
+  swapped,   // pairs of places are swapped
+  buffered,  // transposed out of place into the workspace, and copied back
+  cycles,    // each element follows its cycle
+  row_strips,  // strips of rows are transposed out of place, each over the strip behind it, which has been read; then cycles
   col_strips,  // row_strips backwards: cycles first, then strips of columns
   reference,   // the oracle
 };

@@ -81,15 +81,18 @@ class builder {
   // Adds the step of cycles. It fails if the forced row does not accept it.
   void follow(const kernels::item_cycles& items) {
     kernels::facts known;
-    known.bytes = items.places() * items.item_bytes;
+    known.bytes = items.slots() * items.item_bytes;
     known.cycles = &items;
     gpu_move added;
     added.follows_cycles = true;
-    added.writes_workspace = items.writes_away;
-    added.workspace_bytes = items.count_away * items.item_bytes;
+    added.writes_workspace = items.writes_workspace;
+    added.workspace_bytes = items.count_in_workspace * items.item_bytes;
     added.chosen = choose(known, on_, {.kind = kernels::row_kind::in_place, .kernel = forced_});
     if (added.chosen.row == nullptr) return fail();
-    add(added, {gpu_step{.from_workspace = items.count_away > 0, .from = items.away_at, .flags_at = items.flags_at}});
+    // The workspace is src of this step even where the kernel writes it: see cycles_args.
+    add(added,
+        {gpu_step{
+            .from_workspace = items.count_in_workspace > 0, .from = items.workspace_at, .flags_at = items.flags_at}});
   }
 
   void finish(const kernels::fused_axes& repeat, std::int64_t begin) {

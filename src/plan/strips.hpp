@@ -1,14 +1,13 @@
-// The steps that transpose a packed rectangle in place, on a GPU and on the CPU. The rows are cut into M pieces of a
-// rows each, and a rest of r rows. Of the n columns, s are over, so that the others fill rows of slots: see
-// cutting.hpp.
-//   1. the s columns over, and the r rows of the other columns, are transposed into the workspace
-//   2. a strip is one piece of the other columns. The last strip is transposed into the workspace. Then each strip is
-//      transposed over the strip behind it, which has been read. A column of a strip is an item of a elements, in a
-//      slot of the result: M slots are followed by a gap of r elements
-//                      result  |0a|0b|0c|r||1a|1b|1c|r||2a|2b|2c|r|     strips a, b, c of columns 0, 1, 2
-//                     between  |0c|1c|2c| ||0a|1a|2a| ||0b|1b|2b| |
+// The steps that transpose a packed rectangle in place, on a GPU and on the CPU. The rows are cut into `pieces` of `length`
+// rows each; `rest` rows are left. Of the columns, `kept` fill rows of slots; `over` are left: see cutting.hpp.
+//   1. the columns over, and the rest rows of the kept columns, are transposed into the workspace
+//   2. a strip is one piece of the kept columns. The last strip is transposed into the workspace. Then each strip is
+//      transposed over the strip behind it, which has been read. A column of a strip is an item of `length` elements, in a
+//      slot of the result: `pieces` slots are followed by a gap of `rest` elements, r
+//                      result  |0A|0B|0C|r||1A|1B|1C|r||2A|2B|2C|r|     strips A, B, C of columns 0, 1, 2
+//                     between  |0C|1C|2C| ||0A|1A|2A| ||0B|1B|2B| |
 //   3. items follow the cycles of a permutation; the items of the last strip start in the workspace
-//   4. the workspace is copied back: r elements to each gap, and the s columns over as rows to the end
+//   4. the workspace is copied back: the rest elements to each gap, and the columns over as rows to the end
 //
 // If strips have a larger step in src than in dst, the order is reversed: the first strip is transposed into the
 // workspace, and each strip over the one before it. By columns, the inverse steps run in the opposite order.
@@ -109,15 +108,15 @@ class strips {
     kernels::item_cycles items;
     items.item_bytes = cut_.length * element_;
     items.row_bytes = side_ * element_;
-    items.row_places = cut_.pieces;
+    items.row_slots = cut_.pieces;
     items.inner = cut_.by_rows ? cut_.kept : cut_.pieces;
     items.outer = cut_.by_rows ? cut_.pieces : cut_.kept;
     if (cut_.by_rows) items.rotated_outer = upwards_ ? 1 : cut_.pieces - 1;
     if (!cut_.by_rows) items.rotated_inner = upwards_ ? cut_.pieces - 1 : 1;
-    items.first_away = upwards_ ? (cut_.pieces - 1) * cut_.kept : 0;
-    items.count_away = cut_.kept;
-    items.writes_away = !cut_.by_rows;
-    items.away_at = at_.strip_at;
+    items.first_in_workspace = upwards_ ? (cut_.pieces - 1) * cut_.kept : 0;
+    items.count_in_workspace = cut_.kept;
+    items.writes_workspace = !cut_.by_rows;
+    items.workspace_at = at_.strip_at;
     items.flags_at = at_.flags_at;
     make.follow(items);
   }

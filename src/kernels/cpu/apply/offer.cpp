@@ -113,7 +113,7 @@ bool offer_strips(const facts& known, const target& on, const kernel& /*row*/, o
   cut_rows(work, known, costs);
   const double in_cache = is_large(known, on) ? 0 : costs.times.buffered_in_cache;
   finish(made, work, known, on, costs.times.strips + 0.2 + in_cache, bound::issue);
-  made.reason = "register blocks of two lines of 32 rows are computed on their way to dst";
+  made.reason = "register blocks of two lines of 8 to 32 rows are computed on their way to dst";
   return true;
 }
 

@@ -29,7 +29,7 @@ static_assert(cycle_part_bytes >= shortest_part_bytes);
 // 8 bytes; cycle_flags() aligns them at a multiple of 8 bytes.
 [[nodiscard]] inline std::int64_t cycle_bits_bytes(const cycles::args& work) noexcept {
   const std::int64_t parts = base::ceil_div(work.items.item_bytes, cycle_part_bytes);
-  return base::ceil_div(work.items.places() * parts, 64) * 8;
+  return base::ceil_div(work.items.slots() * parts, 64) * 8;
 }
 [[nodiscard]] inline std::int64_t cycle_flags_bytes(const cycles::args& work) noexcept {
   return 2 * cycle_bits_bytes(work);

@@ -129,16 +129,16 @@ class part_map {
       : items_(work.items),
         item_bytes_(work.items.item_bytes),
         data_(data + part * cycle_part_bytes),
-        away_(workspace + work.items.away_at + part * cycle_part_bytes) {}
+        away_(workspace + work.items.workspace_at + part * cycle_part_bytes) {}
 
   [[nodiscard]] HWY_INLINE stop at(std::int64_t place) const noexcept {
-    const std::int64_t row = place / items_.row_places;
-    std::byte* const here = data_ + row * items_.row_bytes + (place - row * items_.row_places) * item_bytes_;
+    const std::int64_t row = place / items_.row_slots;
+    std::byte* const here = data_ + row * items_.row_bytes + (place - row * items_.row_slots) * item_bytes_;
     stop made{place, here, here};
-    const std::int64_t waiting = place - items_.first_away;
-    if (waiting >= 0 && waiting < items_.count_away) {
+    const std::int64_t waiting = place - items_.first_in_workspace;
+    if (waiting >= 0 && waiting < items_.count_in_workspace) {
       std::byte* const there = away_ + waiting * item_bytes_;
-      if (items_.writes_away) {
+      if (items_.writes_workspace) {
         made.to = there;
       } else {
         made.from = there;
@@ -174,7 +174,7 @@ class walker {
         read_(cycle_flags(work, workspace) + cycle_bits_bytes(work), work.walkers == 1) {}
 
   void look_from(std::int64_t number, std::int64_t walkers) noexcept {
-    const std::int64_t places = work_.items.places();
+    const std::int64_t places = work_.items.slots();
     const std::int64_t count = places * base::ceil_div(work_.items.item_bytes, cycle_part_bytes);
     const std::int64_t first = count / walkers * number;
     for (const auto& [begin, end] : {std::pair{first, count}, std::pair{std::int64_t{0}, first}}) {

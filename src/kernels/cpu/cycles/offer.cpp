@@ -20,7 +20,7 @@ bool offer_cycles(const facts& known, const target& on, const kernel& /*row*/, o
     return false;
   }
   const std::int64_t item_bytes = work.items.item_bytes;
-  made.threads = threads_for(2 * work.items.places() * item_bytes, known.threads, costs);
+  made.threads = threads_for(2 * work.items.slots() * item_bytes, known.threads, costs);
   work.walkers = made.units = made.threads;
   work.prefetches_to_l2 = costs.cycles_through_l2;
   made.flag_bytes = cycle_flags_bytes(work);

@@ -1,5 +1,5 @@
-// Offers for large matrices: three ways to stage lines of dst, and how each one cuts the rows and columns. Times are relative
-// to a copy; cpu/costs.cpp has those that differ by machine.
+// Offers for large matrices: panels, lines, strips, elements and shuffled elements, and how each one cuts the rows and columns.
+// Times are relative to a copy; kernels/machine has those that differ by machine.
 #include <algorithm>
 #include <cstdlib>
 
@@ -214,7 +214,7 @@ bool offer_strips(const facts& known, const target& on, const kernel& row, offer
   finish(made, work, known, costs, time + short_gaps(work));
   // Strips write two lines at once, so this takes back the penalty that with_short_runs adds for short dst runs.
   made.time -= 32 / static_cast<double>(work.rows.total * e) * short_reads(known);
-  made.reason = "register blocks of two lines of 32 rows, written two lines of a dst run at a time";
+  made.reason = "register blocks of two lines of 8 to 32 rows, written two lines of a dst run at a time";
   return true;
 }
 

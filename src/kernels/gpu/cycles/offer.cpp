@@ -20,14 +20,14 @@ static_assert(realigned_part_bytes == kernels::shortest_part_bytes);
 void take(cycles_args& args, const kernels::item_cycles& items) noexcept {
   args.row_bytes = items.row_bytes;
   args.item_bytes = items.item_bytes;
-  args.row_slots = map::fast_divisor(static_cast<std::uint32_t>(items.row_places));
+  args.row_slots = map::fast_divisor(static_cast<std::uint32_t>(items.row_slots));
   args.inner = map::fast_divisor(static_cast<std::uint32_t>(items.inner));
   args.outer = static_cast<std::uint32_t>(items.outer);
   args.rotate_inner = static_cast<std::uint32_t>(items.rotated_inner);
   args.rotate_outer = static_cast<std::uint32_t>(items.rotated_outer);
-  args.first_in_workspace = static_cast<std::uint32_t>(items.first_away);
-  args.count_in_workspace = static_cast<std::uint32_t>(items.count_away);
-  args.writes_workspace = items.writes_away ? 1 : 0;
+  args.first_in_workspace = static_cast<std::uint32_t>(items.first_in_workspace);
+  args.count_in_workspace = static_cast<std::uint32_t>(items.count_in_workspace);
+  args.writes_workspace = items.writes_workspace ? 1 : 0;
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ bool offers::cycles(const kernels::facts& known, const kernels::target& on, cons
   const kernels::item_cycles* const items = known.cycles;
   if (items == nullptr || !on.words.block_flags) return false;
   const std::int64_t part_bytes = std::int64_t{row.tile_cols} * row.element_bytes;
-  const std::int64_t item = items->item_bytes, slots = items->places();
+  const std::int64_t item = items->item_bytes, slots = items->slots();
   const std::int64_t most = part_bytes - realigned_bytes;
   if (part_bytes < cycles_part_bytes && most < item) return false;
   const std::int64_t parts = ceil_div(item, most);

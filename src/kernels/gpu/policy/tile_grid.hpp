@@ -14,7 +14,7 @@ namespace cornerturn::gpu {
 
 // The empty area of the tiles, relative to the area of the problem.
 [[nodiscard]] double empty_part(const transpose_axes& axes, const kernels::kernel& row) noexcept;
-// The share of the row's tiles that an edge cuts. `halo`: the first and the last tile of each column of tiles count,
+// The share of the kernel's tiles that an edge cuts. `halo`: the first and the last tile of each column of tiles count,
 // too.
 [[nodiscard]] double cut_tiles(const transpose_axes& axes, const kernels::kernel& row, bool halo) noexcept;
 
@@ -25,7 +25,7 @@ namespace cornerturn::gpu {
 void set_tile(const map::canonical& form, const transpose_axes& axes, std::int64_t across, std::int64_t down,
               tile_args& args) noexcept;
 
-// Fills strides and grid for tiles of the row's size. Blocks walk down a column of tiles first, so that consecutive
+// Fills strides and grid for tiles of the kernel's size. Blocks walk down a column of tiles first, so that consecutive
 // blocks complete the same runs of dst. Returns false when the grid would be too large.
 [[nodiscard]] bool number_tiles(const kernels::facts& known, const kernels::kernel& row, tile_args& args,
                                 kernels::offer& made) noexcept;
