@@ -1,4 +1,5 @@
-// How a problem whose src is its dst runs on the CPU (rectangle_gpu.hpp has the GPU): programs of steps, each a kernel over the array and the workspace.
+// How a problem whose src is its dst runs on the CPU (rectangle_gpu.hpp has the GPU): programs of steps, each a kernel over the
+// array and the workspace.
 #pragma once
 
 #include <cstdint>
