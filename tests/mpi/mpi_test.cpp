@@ -1,5 +1,7 @@
 // Run by mpirun: random layouts over all ranks, every byte of this rank's blocks compared; a fault of one rank; ScaLAPACK's layout.
 // All ranks make the same random problems. Exit code 1 and a sentence: a rank found a fault.
+//   mpi_test [OVERLAYS [SEED]]   so many random layouts instead of 150
+//   mpi_test large               one array of more than 2^31 elements, 4.3 GB over all ranks, and nothing else
 #include "cornerturn/mpi.hpp"
 
 #include <cstdio>
@@ -18,10 +20,10 @@ namespace {
   std::exit(1);
 }
 
-void random_layouts(const dist::communicator& ranks) {
-  dice any(446);
+void random_layouts(const dist::communicator& ranks, int overlays, std::uint64_t seed) {
+  dice any(seed);
   std::int64_t sent = 0;
-  for (int round = 0; round < 150; ++round) {
+  for (int round = 0; round < overlays; ++round) {
     dist::problem what = random_problem(any, ranks.size);
     side src(any, what.src, what.element_bytes, std::byte{0x11});
     side dst(any, what.dst, what.element_bytes, std::byte{0xEE});
@@ -95,6 +97,49 @@ void block_cyclic(const dist::communicator& ranks) {
   }
 }
 
+// Uneven slabs of padded rows. Sizes, offsets and counts of messages pass 2^31.
+void more_than_2_31_elements(const dist::communicator& ranks) {
+  constexpr std::int64_t rows = 46351, cols = 46381, padding = 3;
+  static_assert(rows * cols > std::int64_t{1} << 31);
+  const auto slabs = [&](std::int64_t extent, std::int64_t other) {
+    std::vector<std::int64_t> splits{0};
+    for (int rank = 1; rank < ranks.size; ++rank) splits.push_back(extent * rank / ranks.size - 7 * rank);
+    splits.push_back(extent);
+    return dist::slabs(std::vector<std::int64_t>{extent, other}, 0, splits);
+  };
+  const auto value = [](std::int64_t row, std::int64_t col) { return byte_of(row * cols + col, 0); };
+  dist::problem what;
+  what.extents = {rows, cols};
+  what.axes = {1, 0};
+  what.element_bytes = 1;
+  what.src = slabs(rows, cols);
+  what.dst = slabs(cols, rows);
+  what.src_strides = {{cols + padding, 1}};
+  what.dst_strides = {{rows + padding, 1}};
+  const auto mine = static_cast<std::size_t>(ranks.rank);
+  const std::int64_t first_row = what.src.axes[0].splits[mine], end_row = what.src.axes[0].splits[mine + 1];
+  const std::int64_t first_col = what.dst.axes[0].splits[mine], end_col = what.dst.axes[0].splits[mine + 1];
+  std::vector<std::byte> src(static_cast<std::size_t>((end_row - first_row) * (cols + padding)));
+  std::vector<std::byte> dst(static_cast<std::size_t>((end_col - first_col) * (rows + padding)));
+  for (std::int64_t row = first_row; row < end_row; ++row) {
+    std::byte* const to = src.data() + (row - first_row) * (cols + padding);
+    for (std::int64_t col = 0; col < cols; ++col) to[col] = value(row, col);
+  }
+  dist::options how;
+  how.local.threads = 1;
+  const dist::plan plan(what, ranks, how);
+  const void* const from = src.data();
+  void* const to = dst.data();
+  plan.execute({&from, 1}, {&to, 1});
+  for (std::int64_t col = first_col; col < end_col; ++col) {
+    const std::byte* const found = dst.data() + (col - first_col) * (rows + padding);
+    for (std::int64_t row = 0; row < rows + padding; ++row) {
+      if (found[row] == (row < rows ? value(row, col) : std::byte{})) continue;
+      fail(ranks.rank, "row " + std::to_string(row) + ", column " + std::to_string(col) + " is wrong");
+    }
+  }
+}
+
 void one_sentence_on_every_rank(const dist::communicator& ranks) {
   dist::problem what;
   what.extents = {100, 60};
@@ -121,9 +166,14 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   {
     const cornerturn::mpi::communicator ranks(MPI_COMM_WORLD);
-    cornerturn::testing::random_layouts(ranks.get());
-    cornerturn::testing::block_cyclic(ranks.get());
-    cornerturn::testing::one_sentence_on_every_rank(ranks.get());
+    if (argc > 1 && std::string(argv[1]) == "large") {
+      cornerturn::testing::more_than_2_31_elements(ranks.get());
+    } else {
+      cornerturn::testing::random_layouts(ranks.get(), argc > 1 ? std::atoi(argv[1]) : 150,
+                                          argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 446);
+      cornerturn::testing::block_cyclic(ranks.get());
+      cornerturn::testing::one_sentence_on_every_rank(ranks.get());
+    }
     if (ranks.get().rank == 0) std::printf("%d ranks: all blocks are right\n", ranks.get().size);
   }
   MPI_Finalize();
