@@ -48,7 +48,13 @@ std::array<std::int64_t, std::size_t{2} * dist::max_rank> piece_extents(const bo
     const std::int64_t others = elements / extents[d];
     std::int64_t fitting = std::max<std::int64_t>(size.elements / others, 1);
     if (fitting >= 128) fitting -= fitting % 64;  // whole tiles, and pointers of equal alignment
-    extents[d] = std::min(extents[d], std::max(fitting, least));
+    // Parts are equal, so that no last one has short rows: pieces with rows of 64 and of 15 to 25 KiB by turns reach 0.80 of the
+    // copy engines' rate (8-byte elements, 2 H200, 2026-11-27).
+    const std::int64_t parts =
+        fitting <= least ? std::max<std::int64_t>(extents[d] / least, 1) : base::ceil_div(extents[d], fitting);
+    std::int64_t length = base::ceil_div(extents[d], parts);
+    if (length >= 128) length = base::ceil_div(length, std::int64_t{64}) * 64;
+    extents[d] = std::min(extents[d], length);
     elements = others * extents[d];
   };
   const int dst_inner = all.rank - 1;
