@@ -19,6 +19,7 @@ consume() {  # consume HOW [cmake argument...]
   CCACHE_BASEDIR=$scratch/app cmake --build "$scratch/app"
   "$scratch/app/consumer_cpp"
   "$scratch/app/consumer_c"
+  [ ! -x "$scratch/app/consumer_mpi" ] || timeout 100 "$scratch/app/consumer_mpi"  # one rank needs no mpirun
   [ ! -x "$scratch/app/consumer_unload" ] || timeout 100 "$scratch/app/consumer_unload" "$(cat "$scratch/app/library.txt")"
 }
 
