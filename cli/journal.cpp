@@ -15,6 +15,7 @@ namespace cornerturn::cli {
 namespace {
 
 constexpr const char* first_line = "cornerturn journal 1";
+constexpr int begin_lines = 3;
 constexpr std::string_view scratch_begins = "scratch begins", scratch_ends = "scratch ends";
 constexpr std::chrono::seconds between_flushes{2};
 // The program itself takes a little more or less memory in each run.
@@ -123,9 +124,13 @@ journal::journal(base::descriptor file, const std::string& path, const journal_b
     if (got == 0) break;
     text.append(piece.data(), static_cast<std::size_t>(got));
   }
+  // A run that was killed before its first lines are complete is no run. The last one of them differs a little from run to run.
   const std::string begin = text_of(begin_);
-  // A run that was killed before the first complete line is no run.
-  if (text.size() < begin.size() && std::string_view(begin).starts_with(text)) {
+  const std::string_view same = std::string_view(begin).substr(0, begin.rfind("memory "));
+  const bool is_torn =
+      std::count(text.begin(), text.end(), '\n') < begin_lines && (same.starts_with(text) || text.starts_with(same));
+  const bool is_blank = text.find_first_not_of('\0') == std::string::npos;  // the power failed
+  if (is_torn || is_blank) {
     write(begin);
   } else {
     read(text, wanted);
@@ -143,7 +148,8 @@ void journal::read(const std::string& text, const journal_begin& wanted) {
     refuse(fmt::format("is of another transpose ({}, not {})", line, wanted.transpose));
   }
   if (!take_line(rest, line) || !take_word(line, "memory ") || !take_number(line, begin_.memory_bytes, 10) ||
-      !take_word(line, " threads ") || !take_number(line, begin_.threads, 10)) {
+      !take_word(line, " threads ") || !take_number(line, begin_.threads, 10) || begin_.memory_bytes < 1 ||
+      begin_.threads < 1) {
     refuse("has no memory and threads");
   }
   if (begin_.memory_bytes > wanted.memory_bytes + memory_tolerance) {

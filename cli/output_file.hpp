@@ -59,6 +59,7 @@ class output_file {
 
   [[nodiscard]] int descriptor() const noexcept { return file_ ? file_->get() : memory_.get(); }
   [[nodiscard]] bool is_stdout() const noexcept { return is_stdout_; }
+  [[nodiscard]] bool is_new() const noexcept { return is_new_; }  // no earlier run left a byte of it
 
   // Effect  removes the latest named temporary file of this process, if any; safe in a signal handler
   static void unlink_pending() noexcept;
@@ -73,6 +74,7 @@ class output_file {
   base::descriptor memory_;             // the bytes of a stream
   base::descriptor stream_;
   bool is_stdout_ = false;
+  bool is_new_ = true;
 };
 
 // Errors  failure: stdout is closed or full. For commands that print after minutes of work

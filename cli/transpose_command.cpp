@@ -214,6 +214,11 @@ int run_transpose(const transpose_options& options) {
   if (output.is_stdout() && options.json) {
     throw failure("--json and OUT both write to stdout, wanted another OUT", exit_usage);
   }
+  if (options.finish > 0 && output.is_new()) {
+    output.remove_beside(part_suffix);
+    throw failure(fmt::format("{}{}: is missing, so there is nothing to publish; wanted all parts first",
+                              options.output, part_suffix));
+  }
   output.write_at(header, 0);
   if (options.finish > 0) {
     check_parts(output, options.output, options.finish,

@@ -258,6 +258,8 @@ class LargeFile(Case):
         self.run_command(*words, "--finish", 3, "--verify", "--quiet")
         self.check_elements((1, 0, 2))
         self.assertEqual(sorted(os.listdir(self.folder)), ["in.npy", "out.npy"])
+        self.assertIn("out.npy.part: is missing", self.run_command(*words, "--finish", 3, code=1).stderr)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["in.npy", "out.npy"])
 
     def test_a_part_is_refused(self):
         words = ["transpose", self.path("in.npy"), self.path("out.npy")]

@@ -25,6 +25,10 @@ class journal_file : public testing::Test {
     return all.str();
   }
   void put(const std::string& text) const { std::ofstream(path()) << text; }
+  [[nodiscard]] std::string begin_text(std::int64_t memory, int threads) const {
+    return "cornerturn journal 1\n" + begin_.transpose + "\nmemory " + std::to_string(memory) + " threads " +
+           std::to_string(threads) + "\n";
+  }
   journal reopened(const journal_begin& begin) const { return {file(), path(), begin}; }
 
   scratch_folder folder_;
@@ -92,8 +96,12 @@ TEST_F(journal_file, the_first_run_decides_the_memory) {
 TEST_F(journal_file, another_transpose_is_refused) {
   { const journal made = reopened(begin_); }
   EXPECT_THROW(reopened({"other", begin_.memory_bytes, 3}), failure);
-  put("something else\n");
-  EXPECT_THROW(reopened(begin_), failure);
+  for (const std::string& text :
+       {std::string("something else\n"), std::string("cornerturn journal 1\nother"), begin_text(0, 3),
+        begin_text(-5, 3), begin_text(1 << 20, 0), begin_text(1 << 20, -1)}) {
+    put(text);
+    EXPECT_THROW(reopened(begin_), failure) << text;
+  }
 }
 
 TEST_F(journal_file, one_process_at_a_time) {
@@ -110,6 +118,16 @@ TEST_F(journal_file, a_torn_line_is_no_box) {
     EXPECT_EQ(reopened(begin_).finished(), 0) << bytes;
     EXPECT_EQ(text(), begin) << bytes;
   }
+  put(std::string(begin.size() + 9, '\0'));
+  EXPECT_EQ(reopened(begin_).finished(), 0);
+  EXPECT_TRUE(text().starts_with(begin));
+  EXPECT_EQ(reopened(begin_).finished(), 0);
+  // The memory of an earlier run has more digits.
+  std::string other = begin_text(1 << 24, 3);
+  other.pop_back();
+  put(other);
+  EXPECT_EQ(reopened(begin_).finished(), 0);
+  EXPECT_EQ(reopened(begin_).begin(), begin_);
   put(begin + "5 abc\n7 ab");
   {
     journal again = reopened(begin_);
