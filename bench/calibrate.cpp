@@ -258,8 +258,6 @@ calibration calibrate(const calibrate_options& options, const std::function<void
   made.name = slug(part.empty() ? file["what"].get<std::string>() : "cpu-" + part);
   file["name"] = made.name;
   file["date"] = today();
-  if (on_gpu)
-    file["attributes"]["copy_bytes_per_us"] = std::round(copy_roof_gb_s(1024 * mebibyte, 0, options.gpu) * 1e3);
   made.text = text_of(file);
   return made;
 }

@@ -119,6 +119,11 @@ device_info read(int device) {
   traits.shared_bytes = attribute(device, cudaDevAttrMaxSharedMemoryPerBlockOptin);
   traits.multiprocessor_shared_bytes = attribute(device, cudaDevAttrMaxSharedMemoryPerMultiprocessor);
   traits.l2_bytes = attribute(device, cudaDevAttrL2CacheSize);
+  // A copy reaches about 0.9 of the rate of the memory, which transfers on both edges of its clock. An H200: 3,201,000 kHz and
+  // 6,144 bits, 0.87 of them measured (2026-11-26). 0 where the driver does not tell one of the two.
+  const std::int64_t kilohertz = attribute(device, cudaDevAttrMemoryClockRate);
+  const std::int64_t bits = attribute(device, cudaDevAttrGlobalMemoryBusWidth);
+  traits.copy_bytes_per_us = 0.9 * 2e-3 / 8 * static_cast<double>(kilohertz * bits);
   cudaDeviceProp all{};
   if (cudaGetDeviceProperties(&all, device) == cudaSuccess) {
     found.name = all.name;
