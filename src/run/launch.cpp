@@ -108,24 +108,24 @@ const char* start_alternating(const kernels::kernel& row, std::span<const gpu_pa
   static_assert(gpu::most_alternating_bytes == kernels::max_args_bytes);
   alignas(16) std::byte bytes[gpu::most_alternating_bytes];
   gpu::alternating_head head;
-  std::array<const gpu_part*, std::size(gpu::alternating_head().blocks)> sorted{};
-  for (const gpu_part& one : parts) {
-    if (one.how->chosen.blocks > 0) sorted[head.count++] = &one;
-  }
-  std::stable_sort(sorted.begin(), sorted.begin() + head.count,
-                   [](const gpu_part* a, const gpu_part* b) { return a->how->chosen.blocks < b->how->chosen.blocks; });
+  std::array<std::uint32_t, std::size(gpu::alternating_head().shares)> counts{};
   std::uint32_t blocks = 0;
   int shared_bytes = 0;
-  for (std::uint32_t k = 0; k < head.count; ++k) {
-    const kernels::offer& chosen = sorted[k]->how->chosen;
-    const launch_arguments arguments(sorted[k]->how->form, chosen, sorted[k]->arrays);
-    std::memcpy(bytes + sizeof head + std::size_t{k} * chosen.args_bytes, arguments.get(), chosen.args_bytes);
-    head.blocks[k] = chosen.blocks;
+  for (const gpu_part& one : parts) {
+    const kernels::offer& chosen = one.how->chosen;
+    if (chosen.blocks == 0) continue;
+    const launch_arguments arguments(one.how->form, chosen, one.arrays);
+    std::memcpy(bytes + sizeof head + std::size_t{head.count} * chosen.args_bytes, arguments.get(), chosen.args_bytes);
+    counts[head.count++] = chosen.blocks;
     blocks += chosen.blocks;
-    shared_bytes = std::max(shared_bytes, chosen.shared_bytes);
+    shared_bytes = std::max(shared_bytes, chosen.shared_bytes + row.shared_bytes - chosen.row->shared_bytes);
+  }
+  if (blocks == 0) return nullptr;
+  for (std::uint32_t k = 0, rest = blocks; k + 1 < head.count; rest -= counts[k++]) {
+    head.shares[k] = gpu::share_of(counts[k], rest);
   }
   std::memcpy(bytes, &head, sizeof head);
-  return blocks == 0 ? nullptr : row.launch(bytes, blocks, shared_bytes, stream);
+  return row.launch(bytes, blocks, shared_bytes, stream);
 }
 
 const char* start_rectangle(const planning::gpu_rectangle& all, std::byte* data, std::span<std::byte> workspace,

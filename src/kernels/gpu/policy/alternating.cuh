@@ -9,15 +9,8 @@ namespace cornerturn::gpu {
 // all problems.
 template <class Args, class Block>
 GPU_INLINE void alternate(const alternating<Args>& all, const Block& block) {
-  uint32_t rest = block_index(), done = 0, first = 0,
-           active = all.count;  // problems [0, first) have `done` blocks or fewer
-  for (;; ++first, --active) {
-    const uint32_t here = (all.blocks[first] - done) * active;
-    if (rest < here) break;
-    rest -= here;
-    done = all.blocks[first];
-  }
-  block(all.each[first + rest % active], done + rest / active);
+  const alternating_block found = find_block(all, block_index());
+  block(all.each[found.problem], found.number);
 }
 
 }  // namespace cornerturn::gpu
