@@ -37,7 +37,7 @@ class device_plan final : public dist::detail::plan_state {
     // The rows that join launches of the variants; null: there is none
     const kernels::kernel *aligned_joint, *element_aligned_joint;
   };
-  using shapes = std::map<std::vector<std::int64_t>, std::shared_ptr<const shape>>;  // of one GPU, by shape_of()
+  using shapes = std::map<std::vector<std::int64_t>, std::shared_ptr<const shape>>;  // of one GPU
   struct launch {
     std::shared_ptr<const shape> how;
     std::size_t src = 0, dst = 0;  // numbers of blocks

@@ -9,6 +9,7 @@
 
 #include "api/check.hpp"
 #include "gpu_problems.hpp"
+#include "kernels/gpu/policy/limits.hpp"
 #include "move.hpp"
 #include "run/launch.hpp"
 
@@ -105,8 +106,8 @@ TEST_P(emulated_alternating, problems_of_one_launch_arrive) {
   const kernels::kernel& alone = *kernels::find(GetParam());
   const kernels::kernel* const row = cornerturn::running::alternating_row(alone);
   ASSERT_NE(row, nullptr);
-  EXPECT_EQ(row->limits, alone.limits);
-  EXPECT_EQ(row->shared_bytes, alone.shared_bytes);
+  EXPECT_EQ(gpu::threads_of(row->limits), gpu::threads_of(alone.limits));
+  EXPECT_GE(row->shared_bytes, alone.shared_bytes);
   // Elements of three words have rows of their own.
   const bool has_three = GetParam().starts_with("gpu_assemble") && GetParam().find("x3") != std::string::npos;
   const std::int64_t element_bytes = has_three ? 3 * alone.element_bytes : alone.element_bytes;
@@ -125,6 +126,7 @@ TEST_P(emulated_alternating, problems_of_one_launch_arrive) {
       setting.dst_misalignment = other.dst_misalignment;
       if (alone.family == std::string_view("tile")) setting.src_misalignment = setting.dst_misalignment = 0;
       setting.alignment = 16;
+      setting.store_bytes = roll.one_in(3) ? 32 : 128;
       setting.row = GetParam();
       static_cast<void>(some.add(what, setting));
     }

@@ -28,7 +28,8 @@ struct gpu_setting {
   std::size_t dst_misalignment = 0;
   emulated::order threads = emulated::order::forward;
   std::uint64_t seed = 1;
-  int resident = 1;  // blocks that are alive at a time
+  int resident = 1;      // blocks that are alive at a time
+  int store_bytes = 32;  // or 128: dst is stored over a link
 };
 
 inline std::string to_text(const gpu_setting& one) {
@@ -38,8 +39,9 @@ inline std::string to_text(const gpu_setting& one) {
                      std::to_string(one.dst_misalignment) + ", " + orders[static_cast<int>(one.threads)] + ", seed " +
                      std::to_string(one.seed) + ", " + std::to_string(one.resident) + " blocks at a time, " +
                      std::to_string(one.multiprocessors) + " multiprocessors of " + std::to_string(one.shared_bytes) +
-                     " bytes; geometry: pieces of " + std::to_string(one.tuned.piece_words) + ", sides of " +
-                     std::to_string(one.tuned.side_bytes) + ", boxes of";
+                     " bytes, stores of " + std::to_string(one.store_bytes) + "; geometry: pieces of " +
+                     std::to_string(one.tuned.piece_words) + ", sides of " + std::to_string(one.tuned.side_bytes) +
+                     ", boxes of";
   for (const std::int64_t bytes : one.tuned.gather_bytes) text.append(" ").append(std::to_string(bytes));
   return text;
 }
@@ -98,7 +100,8 @@ inline gpu_way plan_of(const problem& what, const gpu_setting& setting) {
                            .shared_bytes = setting.shared_bytes,
                            .alignment = static_cast<int>(std::min(setting.alignment, first)),
                            .kernel = setting.row,
-                           .costs = &setting.tuned};
+                           .costs = &setting.tuned,
+                           .store_bytes = setting.store_bytes};
   way.chosen =
       what.in_place ? choose_in_place(way.form, map::in_place(way.form), wanted) : choose_move(way.form, wanted);
   return way;

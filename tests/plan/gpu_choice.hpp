@@ -18,12 +18,14 @@ struct gpu_wish {
   int alignment = 16;
   std::string_view kernel{};                 // force this row
   const gpu::device_costs* costs = nullptr;  // null: of sm_90
+  int store_bytes = 32;
 };
 
 inline kernels::target target_of(const gpu_wish& wanted) {
   kernels::target on =
       planning::target_of({.arch = 90, .multiprocessors = wanted.multiprocessors, .shared_bytes = wanted.shared_bytes});
   if (wanted.costs != nullptr) on.gpu = wanted.costs;
+  on.store_bytes = wanted.store_bytes;
   return on;
 }
 

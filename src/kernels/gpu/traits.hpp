@@ -29,6 +29,7 @@ struct gpu_traits {
   std::int64_t l2_bytes = 0;     // 0: unknown
   int sector_bytes = 32;         // the least that DRAM transfers
   int line_bytes = 128;          // of a cache
+  int store_bytes = 32;          // dst is stored in whole units: sectors, or lines where a link stores them
   double copy_bytes_per_us = 0;  // of both sides; 0: the table of machines has it
 };
 

@@ -5,7 +5,6 @@
 namespace cornerturn::gpu {
 
 inline constexpr int assemble_threads = 256;
-inline constexpr int assemble_halo_bytes = 32;  // a line begins at most so many bytes before its box
 
 // One axis of a list. The last axis of a list is the one that the grid may cut.
 struct assemble_axis {
@@ -35,8 +34,9 @@ struct assemble_args {
   assemble_count run_bytes;
   assemble_count line_count;
   assemble_count line_bytes;
-  map::fast_divisor element;  // bytes of an element that is a run of bytes
-  std::int32_t halo = 0;      // indices before the box, of the axis that cuts lines, that are also loaded
+  map::fast_divisor element;      // bytes of an element that is a run of bytes
+  std::int32_t store_bytes = 32;  // the lines of a box begin and end at multiples: see gpu_traits::store_bytes
+  std::int32_t halo = 0;          // indices before the box, of the axis that cuts lines, that are also loaded
   // Byte b of the box is at b ^ (b >> swizzle_shift & swizzle_mask). The mask is for two offsets of 16 bits; 0: no swizzle.
   std::int32_t swizzle_shift = 0;
   std::uint32_t swizzle_mask = 0;

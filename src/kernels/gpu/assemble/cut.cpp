@@ -63,8 +63,14 @@ struct lane_starts {
 
 class layout {
  public:
-  layout(const box_axes& axes, int words, bool fused, int lanes) noexcept
-      : axes_(axes), form_(axes.form()), word_(form_.word_bytes), words_(words), fused_(fused), lanes_(lanes) {}
+  layout(const box_axes& axes, int words, bool fused, const kernels::target& on) noexcept
+      : axes_(axes),
+        form_(axes.form()),
+        word_(form_.word_bytes),
+        words_(words),
+        fused_(fused),
+        lanes_(on.lanes),
+        store_bytes_(on.store_bytes) {}
 
   [[nodiscard]] assemble_box make(std::int64_t most_shared_bytes) noexcept;
 
@@ -92,6 +98,7 @@ class layout {
   int words_;
   bool fused_;
   int lanes_;                        // of a warp
+  std::int32_t store_bytes_;         // of dst: lines begin and end at multiples
   box_walk src_{&axis::src_stride};  // all axes of the box, the axes of a run first
   box_walk dst_{&axis::dst_stride};  // all axes of the box, the axes of a line first
   int cut_run_ = -1, cut_line_ = -1;
@@ -147,10 +154,11 @@ lane_starts layout::starts_of(int lanes_log2, lane_turns turns) const noexcept {
     split(lane >> lanes_log2, line_axes - skipped, made.count, lane);
     std::int64_t misaligned = 0;
     for (int i = line_axes - skipped; i < made.count; ++i) {
-      misaligned += made.index[i][lane] * (form_.axes[made.axes[i]].dst_stride * word_ & 31);
+      misaligned += made.index[i][lane] * (form_.axes[made.axes[i]].dst_stride * word_ & (store_bytes_ - 1));
     }
     const int along = lane & ((1 << lanes_log2) - 1);
-    const int index = (along * 16 + assemble_halo_bytes - static_cast<int>(misaligned & 31)) / element + turns.of(lane);
+    const int index =
+        (along * 16 + store_bytes_ - static_cast<int>(misaligned & (store_bytes_ - 1))) / element + turns.of(lane);
     split(index < of_line ? index : index % of_line, 0, line_axes - skipped, lane);
   }
   made.count = reached;
@@ -343,11 +351,12 @@ assemble_box layout::make(std::int64_t most_shared_bytes) noexcept {
   dst_ = axes_.whole_order(line);
   const bool plain = line.count - skipped == 1 && src_.count - all_run.count <= 1 && dst_.count - line.count <= 1;
   if (words_ != 0 && plain == fused_) return made;
+  args.store_bytes = store_bytes_;
   cut_run_ = axes_.cut_of_run();
   cut_line_ = axes_.cut_of_line();
   const int last_of_line = line.axes[line.count - 1];
   const std::int64_t each_bytes = axes_.elements(line) / axes_.tile(last_of_line) * word_;
-  const std::int64_t halo = ceil_div(assemble_halo_bytes - word_, each_bytes);
+  const std::int64_t halo = ceil_div(store_bytes_ - word_, each_bytes);
   if (axes_.line_is_cut() && halo * each_bytes <= most_halo_bytes) {
     halo_axis_ = last_of_line;
     halo_ = halo;
@@ -402,8 +411,8 @@ assemble_box layout::make(std::int64_t most_shared_bytes) noexcept {
   const auto groups = [&](std::int64_t chunks) {
     return static_cast<std::int32_t>(ceil_div(chunks, std::int64_t{1} << args.line_lanes));
   };
-  if (halo_ > 0 && made.line_bytes % 32 == 0) args.whole_groups = groups(made.line_bytes / 16);
-  args.edge_groups = groups(ceil_div(made.line_bytes + 31, 16) + 1);
+  if (halo_ > 0 && made.line_bytes % store_bytes_ == 0) args.whole_groups = groups(made.line_bytes / 16);
+  args.edge_groups = groups(ceil_div(made.line_bytes + store_bytes_ - 1, 16) + 1);
   const std::int64_t stacks = ceil_div(std::int64_t{args.most_lines}, lanes_ >> args.line_lanes);
   const std::int64_t usual = args.whole_groups > 0 ? args.whole_groups : args.edge_groups;
   std::int64_t fewest = INT64_MAX;
@@ -451,9 +460,9 @@ assemble_box cut_for_assembly(const map::canonical& form, int words, bool fused,
       box_axes axes(form, bytes / word);
       axes.grow(std::max<std::int64_t>(1, run_side / word), std::max<std::int64_t>(1, line_side / word));
       axes.even_out();
-      made = layout(axes, words, fused, on.lanes).make(most_shared_bytes);
+      made = layout(axes, words, fused, on).make(most_shared_bytes);
       if (axes.lengthen_line(most_short_line_bytes / word)) {
-        const assemble_box longer = layout(axes, words, fused, on.lanes).make(most_shared_bytes);
+        const assemble_box longer = layout(axes, words, fused, on).make(most_shared_bytes);
         if (longer.blocks > 0 && (made.blocks == 0 || longer.cost < made.cost)) made = longer;
       }
       if (!made.is_too_large) break;  // the padding of many short runs may not fit

@@ -7,9 +7,9 @@
 //      copies are in flight
 //   3. after a barrier each lane gathers the elements of one chunk, shifts them to the chunk's start and stores it whole
 //
-// Dst is stored in whole sectors of 32 bytes: a line of a box begins at the last sector border at or before the box. The
-// elements before the box, the halo, are loaded again. Parts of sectors are the ends of a run of dst, and of lines whose halo
-// would be long.
+// Dst is stored in whole sectors of 32 bytes, or over a link to another GPU in whole lines of a cache: a line of a box begins at the
+// last border at or before the box. The elements before the box, the halo, are loaded again. Parts of sectors are the ends of a run
+// of dst, and of lines whose halo would be long.
 #pragma once
 
 #include "kernels/gpu/assemble/args.hpp"
@@ -178,6 +178,10 @@ struct stored_line {
   unsigned char* to;
   int32_t smem_offset, first, last;
 
+  // Bytes from the border at or before byte `at` to this byte.
+  GPU_INLINE int32_t in_sector(const assemble_args& args, int32_t at) const {
+    return static_cast<int32_t>(low_word(to + at) & static_cast<uint32_t>(args.store_bytes - 1));
+  }
   template <bool Fused>
   GPU_INLINE stored_line(const assemble_args& args, const assemble_tables& tables, const box_extents& box,
                          unsigned char* dst, int32_t phase, int32_t line, std::bool_constant<Fused>)
@@ -185,9 +189,9 @@ struct stored_line {
         smem_offset(phase + (Fused ? tables.line_smem[line] : line * args.lines[0].smem_stride)),
         first(args.line_bytes.each * box.halo),
         last(box.of(args.line_bytes)) {
-    const int32_t first_sector = first - static_cast<int32_t>(low_word(to + first) & 31);
+    const int32_t first_sector = first - in_sector(args, first);
     if (Whole || (box.absent == 0 && box.halo > 0)) first = first_sector;
-    if (Whole || !box.last) last -= static_cast<int32_t>(low_word(to + last) & 31);
+    if (Whole || !box.last) last -= in_sector(args, last);
   }
   // Bytes from the chunk that holds byte `at` to this byte.
   GPU_INLINE int32_t in_chunk(int32_t at) const { return static_cast<int32_t>(low_word(to + at) & 15); }

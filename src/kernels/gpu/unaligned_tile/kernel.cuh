@@ -8,9 +8,9 @@
 //      four bytes further on, use 32 banks for any stride                                      (4 columns, 8 chunks)
 //   4. the chunk is rotated by the column's misalignment in dst, and stored as 16 aligned bytes
 //
-// Dst is stored in whole sectors of 32 bytes: a column of a tile begins at the last sector border at or before its
-// first row. The bytes before that row, at most 31, are rows of the tile above, the halo, which are loaded again. Only
-// the ends of a run of dst are parts of a sector.
+// Dst is stored in whole sectors of 32 bytes, or over a link to another GPU in whole lines of 128 bytes: a column of a tile begins
+// at the last border at or before its first row. The bytes before that row are rows of the tile above, the halo, which are loaded
+// again. Only the ends of a run of dst are parts of a sector or of a line.
 #pragma once
 
 #include "kernels/gpu/policy/alternating.cuh"
@@ -21,13 +21,14 @@
 namespace cornerturn::gpu {
 
 // A tile of elements that have SrcBytes in src and DstBytes in dst; both are equal unless the elements are converted.
-template <int SrcBytes, int DstBytes, int Rows, int RowGranules, int Splits>
+template <int SrcBytes, int DstBytes, int Rows, int RowGranules, int Splits, int HaloBytes = unaligned_halo_bytes>
 struct unaligned_tile_map {
   static constexpr int src_bytes = SrcBytes;
   static constexpr int dst_bytes = DstBytes;
   static constexpr int group = 16 / (SrcBytes < DstBytes ? SrcBytes : DstBytes);  // rows: 16 bytes of the narrower side
   static constexpr int chunk_bytes = group * DstBytes;                            // of a column of dst: 16 or 32
-  static constexpr int above = unaligned_halo_bytes / DstBytes;                   // rows of the halo
+  static constexpr int halo_bytes = HaloBytes;                                    // of dst: a sector or a line
+  static constexpr int above = halo_bytes / DstBytes;                             // rows of the halo
   static constexpr int rows = Rows;
   static constexpr int row_granules = RowGranules;  // the last one is needed if a row is misaligned
   static constexpr int cols = (row_granules - 1) * 16 / SrcBytes;
@@ -49,9 +50,9 @@ struct unaligned_tile_map {
   static_assert(above % group == 0 && group % 2 == 0);
 };
 
-template <int WordBytes>
+template <int WordBytes, int HaloBytes = unaligned_halo_bytes>
 struct unaligned_tile : unaligned_tile_map<WordBytes, WordBytes, WordBytes == 8 ? 64 : 128, WordBytes == 8 ? 33 : 17,
-                                           WordBytes == 1 ? 2 : 4> {};
+                                           WordBytes == 1 ? 2 : 4, HaloBytes> {};
 
 // True when the tile and its halo are complete and every granule is within [begin, end) of src. Granules extend up to
 // 15 bytes beyond the tile's columns on either side.
@@ -111,7 +112,7 @@ GPU_INLINE unaligned_chunk<At> locate_chunk(const unaligned_source& src, const f
                                             const unsigned char* to, int number, int col) {
   using at = At;
   unaligned_chunk<at> made;
-  made.row = number * at::group - static_cast<int>(low_word(to) & 31) / at::dst_bytes;
+  made.row = number * at::group - static_cast<int>(low_word(to) & (at::halo_bytes - 1)) / at::dst_bytes;
   made.rotation = (0 - low_word(to)) & (at::chunk_bytes - 1);
   const int first_group = (made.row + at::above) / at::group;
   GPU_UNROLL for (int k = 0; k < at::group; ++k) {
@@ -125,12 +126,12 @@ GPU_INLINE unaligned_chunk<At> locate_chunk(const unaligned_source& src, const f
   return made;
 }
 
-// 3. and 4.
-template <int WordBytes, bool Whole>
-GPU_INLINE void write_chunk(const unaligned_source& src, const unaligned_chunk<unaligned_tile<WordBytes>>& located,
-                            unsigned char* to, int slice) {
+// 3. and 4. `further`: bytes of shared memory beyond the offsets of the chunk.
+template <int WordBytes, bool Whole, class At>
+GPU_INLINE void write_chunk(const unaligned_source& src, const unaligned_chunk<At>& located, unsigned char* to,
+                            int further) {
   uint32_t words[4];
-  gather_words<WordBytes>(words, located.offset, slice * 16);
+  gather_words<WordBytes>(words, located.offset, further);
   rotate_down<WordBytes>(words, located.rotation);
   if (Whole || (located.row >= -src.first_row && located.row + 16 / WordBytes <= src.left[1])) {
     store_global(to, word_t<16>{words[0], words[1], words[2], words[3]});
@@ -154,10 +155,10 @@ struct unaligned_task {
   }
 };
 
-template <int WordBytes, bool Fused, bool Whole, class Between = nothing_between>
+template <int WordBytes, bool Fused, bool Whole, int HaloBytes = unaligned_halo_bytes, class Between = nothing_between>
 GPU_INLINE void transpose_unaligned(const tile_args_t<Fused>& args, const tile_origin& here,
                                     const unaligned_source& src, const Between& between = {}) {
-  using at = unaligned_tile<WordBytes>;
+  using at = unaligned_tile<WordBytes, HaloBytes>;
   auto* const row_src = reinterpret_cast<int64_t*>(shared_memory() + at::shared_bytes);
   const fused_tables tables{row_src, row_src + at::above + at::rows,
                             reinterpret_cast<unsigned char*>(row_src + at::above + at::rows + at::cols)};
@@ -177,13 +178,16 @@ GPU_INLINE void transpose_unaligned(const tile_args_t<Fused>& args, const tile_o
     unsigned char* to = here.dst + col * args.dst_col_bytes;
     const unaligned_chunk<at> located = locate_chunk<at, false, true>(src, tables, to, mine.number, col);
     const int64_t step_bytes = at::splits * at::slice_cols * args.dst_col_bytes;
-    to += located.row * WordBytes;
+    [[maybe_unused]] const auto first_sector = static_cast<int>(low_word(to) & (at::halo_bytes - 32));
     GPU_UNROLL for (int slice = 0; slice < at::slices; slice += at::splits, to += step_bytes) {
-      write_chunk<WordBytes, true>(src, located, to, slice);
+      int above = 0;  // bytes from the row of `located`: the columns differ in the sector of a line that they begin in
+      if constexpr (at::halo_bytes > 32) above = static_cast<int>(low_word(to) & (at::halo_bytes - 32)) - first_sector;
+      write_chunk<WordBytes, true>(src, located, to + located.row * WordBytes - above,
+                                   slice * 16 - above / at::chunk_bytes * at::group_bytes);
     }
   } else {
-    // The last tile of a run also stores its last, partial sectors: no tile below it does.
-    const int chunks = at::chunks + (here.left[1] <= at::rows ? 32 / at::chunk_bytes : 0);
+    // The last tile of a run also stores its last sectors, which may be partial: no tile below it does.
+    const int chunks = at::chunks + (here.left[1] <= at::rows ? at::halo_bytes / at::chunk_bytes : 0);
     unaligned_chunk<at> located{};
     int located_number = -1, located_at = 0;  // chunks of equally misaligned columns have equal offsets
     for (int slice = mine.first_slice; slice < at::slices; slice += at::splits) {
@@ -191,13 +195,13 @@ GPU_INLINE void transpose_unaligned(const tile_args_t<Fused>& args, const tile_o
       if (col >= here.left[0]) return;
       unsigned char* const to = here.dst + (Fused ? tables.col_dst[col] : col * args.dst_col_bytes);
       for (int chunk = mine.number; chunk < chunks; chunk += at::chunks) {
-        const auto misalignment = static_cast<int>(low_word(to) & 31);
+        const auto misalignment = static_cast<int>(low_word(to) & (at::halo_bytes - 1));
         if (chunk != located_number || misalignment != located_at) {
           located = locate_chunk<at, Fused, Whole>(src, tables, to, chunk, mine.first_col);
           located_number = chunk, located_at = misalignment;
         }
         if (located.row >= here.left[1]) continue;
-        write_chunk<WordBytes, Whole>(src, located, to + located.row * WordBytes, slice);
+        write_chunk<WordBytes, Whole>(src, located, to + located.row * WordBytes, slice * 16);
       }
     }
   }
@@ -214,9 +218,9 @@ GPU_INLINE unaligned_source source_of(const tile_args& args, const tile_origin& 
 
 // True when the tile and its halo are complete and every granule is within src: see is_whole above. Fused rows have no
 // single stride, so the columns beside the tile stand for [begin, end).
-template <int WordBytes, bool Fused>
+template <int WordBytes, bool Fused, int HaloBytes = unaligned_halo_bytes>
 GPU_INLINE bool is_whole(const tile_args& args, const tile_origin& here, const unaligned_source& src) {
-  using at = unaligned_tile<WordBytes>;
+  using at = unaligned_tile<WordBytes, HaloBytes>;
   if constexpr (Fused) {
     return here.left[0] >= at::cols && here.left[1] > at::rows && src.first_row >= at::above &&
            (args.blocks.extent[0] - here.left[0]) * WordBytes >= 15 && (here.left[0] - at::cols) * WordBytes >= 15;
@@ -225,15 +229,15 @@ GPU_INLINE bool is_whole(const tile_args& args, const tile_origin& here, const u
   }
 }
 
-template <int WordBytes, bool Fused>
+template <int WordBytes, bool Fused, int HaloBytes>
 GPU_INLINE void unaligned_tile_block(const tile_args_t<Fused>& args, uint32_t number) {
   const tile_origin here = find_origin(args.blocks, args.src, args.dst, number);
   if (here.left[1] <= 0) return;
   const unaligned_source src = source_of(args, here);
-  if (is_whole<WordBytes, Fused>(args, here, src)) {
-    transpose_unaligned<WordBytes, Fused, true>(args, here, src);
+  if (is_whole<WordBytes, Fused, HaloBytes>(args, here, src)) {
+    transpose_unaligned<WordBytes, Fused, true, HaloBytes>(args, here, src);
   } else {
-    transpose_unaligned<WordBytes, Fused, false>(args, here, src);
+    transpose_unaligned<WordBytes, Fused, false, HaloBytes>(args, here, src);
   }
 }
 
@@ -241,15 +245,15 @@ template <int WordBytes, bool Fused, std::uint64_t Limits>
 GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
 unaligned_tile_kernel(GPU_PARAMETER tile_args_t<Fused> args) {
   static_assert(threads_of(Limits) == unaligned_tile<WordBytes>::threads);
-  unaligned_tile_block<WordBytes, Fused>(args, block_index());
+  unaligned_tile_block<WordBytes, Fused, unaligned_halo_bytes>(args, block_index());
 }
 
-template <int WordBytes, bool Fused, std::uint64_t Limits>
+template <int WordBytes, bool Fused, int HaloBytes, std::uint64_t Limits>
 GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
 alternating_unaligned_tile_kernel(GPU_PARAMETER alternating<tile_args_t<Fused>> all) {
   static_assert(threads_of(Limits) == unaligned_tile<WordBytes>::threads);
   alternate(all, [](const tile_args_t<Fused>& args, uint32_t number) {
-    unaligned_tile_block<WordBytes, Fused>(args, number);
+    unaligned_tile_block<WordBytes, Fused, HaloBytes>(args, number);
   });
 }
 
