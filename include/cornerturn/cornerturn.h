@@ -97,6 +97,7 @@ typedef struct cornerturn_options {
   cornerturn_device device;
   int threads; /* most threads of the CPU; 0: see cornerturn::plan_options */
   cornerturn_executor parallel;
+  int measure; /* 0 or 1: see cornerturn::plan_options */
 } cornerturn_options;
 
 /* See cornerturn::tune_options */
@@ -134,7 +135,7 @@ typedef struct cornerturn_file_options {
 #define CORNERTURN_ARITHMETIC_INIT {sizeof(cornerturn_arithmetic), CORNERTURN_BITS, CORNERTURN_BITS, {1, 0}, {0, 0}, \
                                     0, 1, 0, CORNERTURN_NO_SECOND, {0}}
 #define CORNERTURN_OPERANDS_INIT {sizeof(cornerturn_operands), NULL, NULL, NULL, NULL, NULL, NULL, 0}
-#define CORNERTURN_OPTIONS_INIT {sizeof(cornerturn_options), CORNERTURN_DEVICE_AUTO, 0, {NULL, NULL, NULL}}
+#define CORNERTURN_OPTIONS_INIT {sizeof(cornerturn_options), CORNERTURN_DEVICE_AUTO, 0, {NULL, NULL, NULL}, 0}
 #define CORNERTURN_TUNE_OPTIONS_INIT {sizeof(cornerturn_tune_options), CORNERTURN_DEVICE_AUTO, 0, 0.5, NULL}
 /* clang-format on */
 
@@ -170,7 +171,7 @@ cornerturn_status cornerturn_plan_execute(const cornerturn_plan* plan, const voi
 cornerturn_status cornerturn_plan_apply(const cornerturn_plan* plan, const cornerturn_operands* operands, void* stream);
 cornerturn_status cornerturn_plan_workspace_bytes(const cornerturn_plan* plan, cornerturn_device device, int64_t* out);
 
-/* Effect  *out becomes the text of plan.explain(), owned by the plan */
+/* Effect  *out becomes the present text of plan.explain(), owned by the plan */
 cornerturn_status cornerturn_plan_explain(const cornerturn_plan* plan, const char** out);
 const char* cornerturn_plan_kernel(const cornerturn_plan* plan); /* its name; "" if plan is null */
 

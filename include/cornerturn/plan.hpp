@@ -1,4 +1,4 @@
-// A plan holds the kernel chosen for a problem. It is immutable; any thread may execute it any number of times.
+// A plan holds the kernel chosen for a problem. Any thread may execute it any number of times.
 #pragma once
 
 #include <cstddef>
@@ -51,6 +51,11 @@ struct plan_options {
   int threads = 0;  // CPU, at most; 0: one for each core of the affinity mask, within the CPU quota and OMP_NUM_THREADS
   executor parallel{};
   const char* kernel = nullptr;  // forces this kernel of kernel_list(); for tests and measurements
+  // CPU, out of place, without arithmetic, from 1 MiB on: the first calls of the plan, up to 8, run the likely kernels in turn, and
+  // later calls the fastest one of them. All kernels produce equal bytes. A call that overlaps another call of the plan is not timed,
+  // and after 64 calls none is. With `parallel` or `kernel`, and after tune(), nothing is measured. CORNERTURN_MEASURE=1 in the
+  // environment: true for all plans
+  bool measure = false;
 };
 
 namespace detail {
@@ -98,7 +103,8 @@ class plan {
   // Effect  returns a text: the problem, its canonical form, all offers with their predicted times, and the blocking
   [[nodiscard]] std::string explain() const;
 
-  [[nodiscard]] const char* kernel() const noexcept;        // its name, as in kernel_list()
+  [[nodiscard]] const char* kernel()
+      const noexcept;  // its name, as in kernel_list(); plan_options::measure may replace it once
   [[nodiscard]] int threads() const noexcept;               // most threads that execute uses
   [[nodiscard]] std::int64_t bytes_moved() const noexcept;  // read once + written once
   // Returns the bytes that execute() needs there. automatic: on each device that the plan can run on, which need not be present

@@ -1,6 +1,8 @@
 // Implements cornerturn.h with the C++ calls: every exception becomes a status and a sentence.
 #include <algorithm>
 #include <cstring>
+#include <deque>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,7 +20,9 @@
 
 struct cornerturn_plan {
   cornerturn::plan how;
-  std::string text;
+  // Texts of explain(): a plan that measures itself has another one later. A caller keeps pointers to all of them.
+  mutable std::mutex guard{};
+  mutable std::deque<std::string> texts{};
 };
 
 struct cornerturn_batch {
@@ -194,7 +198,8 @@ cornerturn::plan_options from_c(const cornerturn_options* at) {
   const cornerturn_options given = read(*at);
   return {.device = static_cast<cornerturn::device>(given.device),
           .threads = given.threads,
-          .parallel = {given.parallel.run, given.parallel.context, given.parallel.is_cancelled}};
+          .parallel = {given.parallel.run, given.parallel.context, given.parallel.is_cancelled},
+          .measure = flag(given.measure, "measure")};
 }
 
 cornerturn::tune_options from_c(const cornerturn_tune_options* at) {
@@ -249,8 +254,7 @@ cornerturn_status cornerturn_plan_create(const cornerturn_problem* problem, cons
     want(out, "out");
     *out = nullptr;
     cornerturn::plan how(from_c(*problem, math), from_c(options));
-    std::string text = how.explain();
-    *out = new cornerturn_plan{std::move(how), std::move(text)};
+    *out = new cornerturn_plan{std::move(how)};
   });
 }
 
@@ -284,7 +288,10 @@ cornerturn_status cornerturn_plan_explain(const cornerturn_plan* plan, const cha
   return guarded([&] {
     want(plan, "plan");
     want(out, "out");
-    *out = plan->text.c_str();
+    std::string text = plan->how.explain();
+    const std::lock_guard lock(plan->guard);
+    if (plan->texts.empty() || plan->texts.back() != text) plan->texts.push_back(std::move(text));
+    *out = plan->texts.back().c_str();
   });
 }
 

@@ -1,5 +1,6 @@
 // plan::explain(): prints the problem, its canonical form and every offer.
 // For the CPU it also prints the blocking of the cheapest offer, for a GPU the launch of each variant.
+#include <algorithm>
 #include <ostream>
 #include <vector>
 
@@ -100,6 +101,28 @@ void print_gpu_program(std::ostream& out, const planning::gpu_rectangle& all) {
   out << "workspace  " << all.workspace_bytes << " bytes\n";
 }
 
+void print_measurement(std::ostream& out, const running::self_measurement& of) {
+  const auto time_of = [&](const kernels::offer& one) {
+    return base::fixed(1e-3 * static_cast<double>(of.time_of(one)), 1) + " us";
+  };
+  const auto all = of.offers();
+  const kernels::offer* const found = of.settled();
+  if (found == nullptr) {
+    const std::size_t calls = all.size() + running::self_measurement::finalists;
+    out << "measures   the first " << calls << " calls of this plan run " << all.size()
+        << " kernels, and the fastest one stays\n";
+    return;
+  }
+  const auto timed = std::count_if(all.begin(), all.end(), [&](const auto& one) { return of.time_of(one) != 0; });
+  if (of.time_of(*found) == 0) {
+    out << "measured   no call: each overlapped another call of this plan\n";
+    return;
+  }
+  out << "measured   " << found->row->name << " in " << time_of(*found) << ", the fastest of " << timed << " kernels";
+  if (found != &all.front()) out << "; by prediction " << all.front().row->name << ", " << time_of(all.front());
+  out << '\n';
+}
+
 }  // namespace
 
 void print_offers(std::ostream& out, const std::vector<kernels::offer>& all, const kernels::kernel* chosen,
@@ -188,17 +211,19 @@ std::string plan_state::explain() const {
                                                : " (read once, written once)\n");
     return out.str();
   }
-  out << "kernel     " << chosen_.row->name << ": " << chosen_.row->note << '\n';
+  const kernels::offer& chosen = this->chosen();
+  out << "kernel     " << chosen.row->name << ": " << chosen.row->note << '\n';
+  if (measured_ != nullptr) print_measurement(out, *measured_);
   if (tuned_) out << "tuned      the fastest of all rows by measurement\n";
   if (!kernel_.empty()) out << "forced     by options.kernel\n";
-  out << "reason     " << chosen_.reason << '\n';
+  out << "reason     " << chosen.reason << '\n';
   print_offers(out,
                planning::offers(
-                   form_, {.threads = chosen_.threads, .kernel = kernel_, .math = computes_ ? &math_ : nullptr}, cpu_),
-               chosen_.row, true);
-  if (const auto* work = kernels::cpu::blocking_of(chosen_); work != nullptr) print_cpu_blocking(out, *work, cpu_);
-  out << "threads    " << chosen_.threads << " over " << chosen_.units
-      << (chosen_.units == 1 ? " unit of work\n" : " units of work\n");
+                   form_, {.threads = chosen.threads, .kernel = kernel_, .math = computes_ ? &math_ : nullptr}, cpu_),
+               chosen.row, true);
+  if (const auto* work = kernels::cpu::blocking_of(chosen); work != nullptr) print_cpu_blocking(out, *work, cpu_);
+  out << "threads    " << chosen.threads << " over " << chosen.units
+      << (chosen.units == 1 ? " unit of work\n" : " units of work\n");
   out << "bytes      " << bytes_moved() << " (read once, written once)\n";
   constexpr std::int64_t line_bytes = 64;
   print_lines(out, form_, math_, line_bytes);

@@ -19,6 +19,7 @@
 #include "api/plan_cache.hpp"
 #include "api/plan_state.hpp"
 #include "base/checked.hpp"
+#include "base/files.hpp"
 #include "base/parallel.hpp"
 #include "cornerturn/error.hpp"
 #include "cornerturn/transpose.hpp"
@@ -54,7 +55,9 @@ void execute(const problem& what, const operands& all, const plan_options& optio
     if (options.kernel != nullptr || options.parallel.run != nullptr || options.parallel.is_cancelled != nullptr) {
       return plan(what, options).execute(all, stream);
     }
-    run(*api::find_plan({.what = what, .device = options.device, .threads = options.threads}), all, stream);
+    run(*api::find_plan(
+            {.what = what, .device = options.device, .threads = options.threads, .measure = options.measure}),
+        all, stream);
   });
 }
 
@@ -143,7 +146,7 @@ plan_state::plan_state(const problem& what, const plan_options& options, finding
     in_place_ = planning::choose_in_place(form_, permutation, {.threads = threads, .kernel = kernel_}, cpu_);
     if (in_place_->kernel == nullptr) refuse_kernel(kernel_);
   } else {
-    choose_for_cpu(threads);
+    choose_for_cpu(threads, options.measure);
   }
   prepare_fast_path();
   if (on_ != device::automatic) return;
@@ -162,7 +165,7 @@ plan_state::~plan_state() {
   for (auto& slot : gpu_plans_) delete slot.load(std::memory_order_relaxed);
 }
 
-void plan_state::choose_for_cpu(int threads) {
+void plan_state::choose_for_cpu(int threads, bool measure) {
   if (findings_ == findings::use && !computes_) {
     if (const api::tuned_row known = api::find_tuned(key_on_cpu(threads)); known.kernel != nullptr) {
       const int limited = std::clamp(known.threads, 1, threads);
@@ -174,12 +177,20 @@ void plan_state::choose_for_cpu(int threads) {
   chosen_ =
       planning::choose(form_, {.threads = threads, .kernel = kernel_, .math = computes_ ? &math_ : nullptr}, cpu_);
   if (chosen_.row == nullptr) refuse_kernel(kernel_);
+  // Smaller problems take less than 50 us: their calls are too short for the clock and the bookkeeping.
+  constexpr std::int64_t least_bytes = 1 << 20;
+  const bool is_free = kernel_.empty() && findings_ == findings::use && parallel_.run == nullptr &&
+                       parallel_.is_cancelled == nullptr && &cpu_ == &kernels::this_machine();
+  if (!is_free || computes_ || bytes_moved() < 2 * least_bytes) return;
+  if (!measure && base::environment("CORNERTURN_MEASURE") != "1") return;
+  std::vector<kernels::offer> likely = running::likely_offers(form_, {.threads = threads}, cpu_);
+  if (likely.size() > 1) measured_ = std::make_unique<running::self_measurement>(std::move(likely));
 }
 
 void plan_state::prepare_fast_path() noexcept {
   if (computes_ || form_.empty || parallel_.is_cancelled != nullptr) return;
   const kernels::offer* const how = in_place_ ? in_place_->only_step() : &chosen_;
-  if (how == nullptr || how->threads != 1) return;
+  if (how == nullptr || how->threads != 1 || measured_ != nullptr) return;
   fast_path_.run = how->row->run;
   fast_path_.args = how->args;
   fast_path_.units = how->units;
@@ -327,8 +338,13 @@ void plan_state::check_workspace_of(std::span<std::byte> workspace, std::int64_t
 // 4. The kernel of the CPU.
 
 void plan_state::execute_on_cpu(const kernels::arrays& all) const {
+  if (measured_ == nullptr) return execute_on_cpu(chosen_, all);
+  measured_->call([&](const kernels::offer& chosen) { execute_on_cpu(chosen, all); });
+}
+
+void plan_state::execute_on_cpu(const kernels::offer& chosen, const kernels::arrays& all) const {
   const bool stops = parallel_.is_cancelled != nullptr;
-  if (chosen_.threads == 1 && !stops) return chosen_.row->run(chosen_.args, all, 0, chosen_.units);
+  if (chosen.threads == 1 && !stops) return chosen.row->run(chosen.args, all, 0, chosen.units);
 
   constexpr std::int64_t part_bytes = 16 << 20;  // 1 to 5 ms of one thread
   struct team {
@@ -336,8 +352,8 @@ void plan_state::execute_on_cpu(const kernels::arrays& all) const {
     const kernels::arrays& all;
     const executor& parallel;
     std::int64_t part;  // units between two questions
-  } together{chosen_, all, parallel_,
-             stops ? std::max<std::int64_t>(1, chosen_.units / (bytes_moved() / part_bytes + 1)) : chosen_.units};
+  } together{chosen, all, parallel_,
+             stops ? std::max<std::int64_t>(1, chosen.units / (bytes_moved() / part_bytes + 1)) : chosen.units};
   const auto body = [](void* argument, std::int64_t begin, std::int64_t end) {
     const team& mine = *static_cast<team*>(argument);
     for (std::int64_t at = begin; at < end; at += mine.part) {
@@ -345,14 +361,14 @@ void plan_state::execute_on_cpu(const kernels::arrays& all) const {
       mine.chosen.row->run(mine.chosen.args, mine.all, at, std::min(end, at + mine.part));
     }
   };
-  base::parallel_for(parallel_, chosen_.threads, chosen_.units, body, &together);
+  base::parallel_for(parallel_, chosen.threads, chosen.units, body, &together);
 }
 
 // 5. The properties of a plan.
 
 const char* plan_state::kernel() const noexcept {
   if (in_place_) return in_place_->kernel->name;
-  if (!on_gpu_only()) return chosen_.row->name;
+  if (!on_gpu_only()) return chosen().row->name;
   return gpu_plans_[device_].load(std::memory_order_acquire)->aligned.chosen.row->name;
 }
 
@@ -391,7 +407,7 @@ std::int64_t heap_bytes(const Programs& all) noexcept {
 }  // namespace
 
 std::int64_t plan_state::bytes() const noexcept {
-  std::int64_t sum = sizeof *this + (in_place_ ? heap_bytes(*in_place_) : 0);
+  std::int64_t sum = sizeof *this + (in_place_ ? heap_bytes(*in_place_) : 0) + (measured_ ? measured_->bytes() : 0);
   for (const auto& one : gpu_plans_) {
     const running::gpu_plan* const on_device = one.load(std::memory_order_acquire);
     if (on_device == nullptr) continue;

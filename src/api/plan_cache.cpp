@@ -17,8 +17,8 @@ namespace {
 
 std::uint64_t hash_of(const plan_key& key) noexcept {
   hash_sum sum;
-  sum.add(api::hash_of(key.what),
-          static_cast<std::uint64_t>(key.device) << 32 ^ static_cast<std::uint32_t>(key.threads));
+  sum.add(api::hash_of(key.what), static_cast<std::uint64_t>(key.device) << 32 ^ std::uint64_t{key.measure} << 40 ^
+                                      static_cast<std::uint32_t>(key.threads));
   return sum.value();
 }
 
@@ -215,10 +215,12 @@ cached_plan::cached_plan(const plan_key& key, std::uint64_t hash_of_key, std::ui
       generation(generation_of_tuning),
       device(key.device),
       threads(key.threads),
-      state(key.what, {.device = key.device, .threads = key.threads}) {}
+      measure(key.measure),
+      state(key.what, {.device = key.device, .threads = key.threads, .measure = key.measure}) {}
 
 bool cached_plan::solves(const plan_key& key, std::uint64_t generation_now) const noexcept {
-  return generation == generation_now && device == key.device && is_same(state.what(), key.what);
+  return generation == generation_now && device == key.device && measure == key.measure &&
+         is_same(state.what(), key.what);
 }
 
 held_plan find_plan(const plan_key& key) {

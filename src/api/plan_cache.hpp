@@ -19,6 +19,7 @@ struct plan_key {
   const problem& what;
   cornerturn::device device = cornerturn::device::automatic;
   int threads = 0;  // 0: the default of the caller's thread
+  bool measure = false;
 };
 
 // A plan in the cache.
@@ -32,6 +33,7 @@ struct cached_plan {
   std::uint64_t generation;  // of the results of tune(): it may have found a faster kernel since
   cornerturn::device device;
   int threads;
+  bool measure;
   mutable std::atomic<bool> used{true};  // since the store last looked for a plan to drop
   detail::plan_state state;
 };
@@ -54,7 +56,8 @@ class held_plan {
 // Errors  as plan::plan
 [[nodiscard]] held_plan find_plan(const plan_key& key);
 
-// The limits of the store. A plan takes about 6 KiB, and 9 KiB more once it has kernels for a GPU.
+// The limits of the store. A plan takes about 6 KiB, 9 KiB more once it has kernels for a GPU, and up to 25 KiB more if it
+// measures itself.
 inline constexpr int cache_sets = 64;
 inline constexpr int plans_of_set = 32;
 inline constexpr std::int64_t cache_bytes = 16 << 20;

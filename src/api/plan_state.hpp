@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <iosfwd>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +16,7 @@
 #include "cornerturn/plan.hpp"
 #include "map/canonical.hpp"
 #include "plan/choose.hpp"
+#include "run/self_measurement.hpp"
 
 namespace cornerturn::detail {
 
@@ -37,10 +39,13 @@ class plan_state {
   [[nodiscard]] std::string explain() const;
   [[nodiscard]] const char* kernel() const noexcept;
   [[nodiscard]] int threads() const noexcept {
-    return on_gpu_only() ? 0 : in_place_ ? in_place_->threads : chosen_.threads;
+    return on_gpu_only() ? 0 : in_place_ ? in_place_->threads : chosen().threads;
   }
   [[nodiscard]] std::int64_t workspace_bytes(device where) const;
-  [[nodiscard]] const kernels::offer& chosen() const noexcept { return chosen_; }
+  [[nodiscard]] const kernels::offer& chosen() const noexcept {  // for the CPU
+    const kernels::offer* const measured = measured_ == nullptr ? nullptr : measured_->settled();
+    return measured == nullptr ? chosen_ : *measured;
+  }
   [[nodiscard]] std::int64_t bytes_moved() const noexcept;
 
   // For the plan cache: the problem, and the bytes of this object with all that it owns.
@@ -67,9 +72,10 @@ class plan_state {
   [[nodiscard]] int device_of_call(const operands& all) const;
 
   // On the CPU: plan.cpp, and in_place.cpp for execute_in_place.
-  void choose_for_cpu(int threads);
+  void choose_for_cpu(int threads, bool measure);
   void prepare_fast_path() noexcept;
   void execute_on_cpu(const kernels::arrays& all) const;
+  void execute_on_cpu(const kernels::offer& chosen, const kernels::arrays& all) const;
   void execute_in_place(void* data, std::span<std::byte> workspace) const;
 
   // On a GPU: gpu_plan.cpp, and explain.cpp for explain_gpu_plans.
@@ -89,8 +95,9 @@ class plan_state {
   bool computes_ = false;  // math changes elements, or there is a second destination
   kernels::op math_;
   map::canonical form_;
-  kernels::offer chosen_;                              // for the CPU; no kernel if on_gpu_only()
-  std::optional<planning::in_place_choice> in_place_;  // replaces chosen_ for a problem in place
+  kernels::offer chosen_;                                // for the CPU, by prediction; no kernel if on_gpu_only()
+  std::unique_ptr<running::self_measurement> measured_;  // replaces chosen_; null: it stays
+  std::optional<planning::in_place_choice> in_place_;    // replaces chosen_ for a problem in place
   mutable std::array<std::atomic<const running::gpu_plan*>, gpu::most_devices>
       gpu_plans_{};  // one per device, made by any thread
   int device_ = 0;   // the current device at the plan's creation, if on_gpu_only()

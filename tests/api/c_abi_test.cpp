@@ -253,6 +253,36 @@ TEST(c_abi, initializers_are_the_defaults) {
   EXPECT_EQ(tuning.seconds, cornerturn::tune_options{}.seconds);
   const cornerturn_options options = CORNERTURN_OPTIONS_INIT;
   EXPECT_EQ(options.threads, cornerturn::plan_options{}.threads);
+  EXPECT_EQ(options.measure, cornerturn::plan_options{}.measure ? 1 : 0);
+}
+
+// Texts of explain() stay valid: the first one is read after the plan has another one.
+TEST(c_abi, a_plan_that_measures_itself_explains_its_kernel) {
+  cornerturn_options options = CORNERTURN_OPTIONS_INIT;
+  options.device = CORNERTURN_DEVICE_CPU;
+  options.threads = 1;
+  cornerturn_problem what = CORNERTURN_PROBLEM_INIT;
+  expect_success(cornerturn_transpose_problem(600, 700, 4, 0, 0, &what));
+  cornerturn_plan* plan = nullptr;
+  options.measure = 2;
+  expect_failure(cornerturn_plan_create(&what, nullptr, &options, &plan), CORNERTURN_INVALID_ARGUMENT,
+                 {"measure is 2, wanted 0 or 1"});
+  options.measure = 1;
+  expect_success(cornerturn_plan_create(&what, nullptr, &options, &plan));
+  const char *before = nullptr, *again = nullptr, *after = nullptr;
+  expect_success(cornerturn_plan_explain(plan, &before));
+  expect_success(cornerturn_plan_explain(plan, &again));
+  EXPECT_EQ(before, again);
+  const std::vector<float> src = numbers(600 * 700);
+  std::vector<float> dst(src.size());
+  for (int call = 0; call < 8; ++call) expect_success(cornerturn_plan_execute(plan, src.data(), dst.data(), nullptr));
+  expect_transposed(src, dst, 600, 700);
+  expect_success(cornerturn_plan_explain(plan, &after));
+  EXPECT_NE(std::string(before).find("\nmeasures   the first "), std::string::npos) << before;
+  EXPECT_NE(std::string(after).find("\nmeasured   " + std::string(cornerturn_plan_kernel(plan)) + " in "),
+            std::string::npos)
+      << after;
+  cornerturn_plan_destroy(plan);
 }
 
 TEST(c_abi, a_call_can_be_cancelled) {

@@ -150,10 +150,11 @@ TEST(plan_cache, keys_differ_by_all_that_selects_a_plan) {
     all.insert(&*api::find_plan({.what = what, .device = device::cpu}));
     all.insert(&*api::find_plan({.what = what, .device = device::cpu, .threads = 71}));
     all.insert(&*api::find_plan({.what = what, .device = device::cpu, .threads = 72}));
+    all.insert(&*api::find_plan({.what = what, .device = device::cpu, .threads = 72, .measure = true}));
     all.insert(&*api::find_plan({.what = scaled}));
     all.insert(&*api::find_plan({.what = negative}));
   }
-  EXPECT_EQ(all.size(), 7U);
+  EXPECT_EQ(all.size(), 8U);
 }
 
 // A plan for the default of one thread is none for a thread with another default.

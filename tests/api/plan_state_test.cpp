@@ -2,6 +2,14 @@
 #include "api/plan_state.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "../kernels/oracle.hpp"
 #include "expect_error.hpp"
@@ -104,6 +112,106 @@ TEST(plan_state, threads_never_exceed_the_units) {
                          {.device = device::cpu, .threads = 5, .parallel = {}, .kernel = nullptr});
   EXPECT_LE(state.chosen().threads, 5);
   EXPECT_LE(state.chosen().threads, state.chosen().units);
+}
+
+plan_options measures(int threads = 1) {
+  plan_options made{.device = device::cpu, .threads = threads, .parallel = {}, .kernel = nullptr};
+  made.measure = true;
+  return made;
+}
+
+bool says(const plan_state& state, const char* text) { return state.explain().find(text) != std::string::npos; }
+
+// The first call runs the prediction's kernel; each call of up to six kernels gives the bits of the reference.
+TEST(plan_that_measures_itself, gives_equal_bits_and_settles_after_eight_calls) {
+  for (const problem& what :
+       {transpose_problem(600, 700, 4), transpose_problem(300000, 5, 1), transpose_problem(61, 3001, 8, 3010, 64)}) {
+    const plan_state usual(what, {.device = device::cpu, .threads = 1, .parallel = {}, .kernel = nullptr});
+    const plan_state state(what, measures());
+    EXPECT_STREQ(state.kernel(), usual.kernel());
+    EXPECT_FALSE(says(usual, "\nmeasure"));
+    EXPECT_TRUE(says(state, "\nmeasures   the first ")) << state.explain();
+    testing::workbench bench(what, testing::placement::heap, 0, 0);
+    for (int call = 0; call < 8; ++call) {
+      bench.clear();
+      state.execute(bench.src(), bench.dst());
+      ASSERT_EQ(bench.difference(), "") << testing::to_text(what) << " call " << call;
+    }
+    EXPECT_TRUE(says(state, (std::string("\nmeasured   ") + state.kernel() + " in ").c_str())) << state.explain();
+    EXPECT_TRUE(says(state, (std::string("\nkernel     ") + state.kernel() + ": ").c_str()));
+    EXPECT_GT(state.bytes(), usual.bytes());
+    bench.clear();
+    state.execute(bench.src(), bench.dst());
+    EXPECT_EQ(bench.difference(), "");
+  }
+}
+
+TEST(plan_that_measures_itself, leaves_out_what_it_cannot_compare) {
+  const auto measured = [](const problem& what, const plan_options& how) {
+    return says(plan_state(what, how), "\nmeasures");
+  };
+  const problem what = transpose_problem(600, 700, 4);
+  EXPECT_TRUE(measured(what, measures()));
+  EXPECT_FALSE(measured(transpose_problem(500, 500, 4), measures())) << "less than 1 MiB";
+  problem computes = what, in_place = transpose_problem(600, 600, 4);
+  computes.math = {.src = element_type::float32, .dst = element_type::float32, .alpha = {2, 0}};
+  in_place.in_place = true;
+  EXPECT_FALSE(measured(computes, measures()));
+  EXPECT_FALSE(measured(in_place, measures()));
+  plan_options forced = measures(), stops = measures();
+  forced.kernel = "cpu_reference";
+  stops.parallel.is_cancelled = [](void*) { return false; };
+  EXPECT_FALSE(measured(what, forced));
+  EXPECT_FALSE(measured(what, stops));
+  EXPECT_FALSE(says(plan_state(what, measures(), findings::ignore), "\nmeasures"));
+}
+
+TEST(plan_that_measures_itself, takes_the_variable_of_the_environment) {
+  const problem what = transpose_problem(600, 700, 4);
+  ASSERT_EQ(setenv("CORNERTURN_MEASURE", "1", 1), 0);
+  EXPECT_TRUE(says(plan_state(what, {.device = device::cpu}), "\nmeasures"));
+  ASSERT_EQ(setenv("CORNERTURN_MEASURE", "0", 1), 0);
+  EXPECT_FALSE(says(plan_state(what, {.device = device::cpu}), "\nmeasures"));
+  ASSERT_EQ(unsetenv("CORNERTURN_MEASURE"), 0);
+}
+
+// Calls that overlap run the prediction's kernel untimed; after 64 calls the plan stops to measure.
+TEST(plan_that_measures_itself, is_shared_by_threads) {
+  const problem what = transpose_problem(600, 700, 4);
+  const plan_state state(what, measures(2));
+  testing::pattern(std::size_t{4} * 600 * 700);
+  std::atomic<int> good{0};
+  std::vector<std::thread> team;
+  for (int k = 0; k < 3; ++k) {
+    team.emplace_back([&] {
+      testing::workbench bench(what, testing::placement::heap, 0, 0);
+      bool is_right = true;
+      for (int call = 0; call < 25; ++call) {
+        bench.clear();
+        state.execute(bench.src(), bench.dst());
+        is_right = is_right && bench.difference().empty();
+      }
+      good += is_right ? 1 : 0;
+    });
+  }
+  for (std::thread& one : team) one.join();
+  EXPECT_EQ(good, 3);
+  EXPECT_TRUE(says(state, "\nmeasured")) << state.explain();
+}
+
+TEST(plan_that_measures_itself, goes_on_in_a_child_of_fork) {
+  const problem what = transpose_problem(600, 700, 4);
+  const plan_state state(what, measures());
+  testing::workbench bench(what, testing::placement::heap, 0, 0);
+  state.execute(bench.src(), bench.dst());
+  const pid_t child = fork();
+  for (int call = 1; call < 8; ++call) state.execute(bench.src(), bench.dst());
+  const bool is_right = bench.difference().empty() && says(state, "\nmeasured");
+  if (child == 0) _exit(is_right ? 0 : 1);
+  EXPECT_TRUE(is_right);
+  int status = 1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 }  // namespace

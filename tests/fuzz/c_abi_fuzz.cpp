@@ -93,6 +93,7 @@ cornerturn_options options_of(input& from) {
   cornerturn_options options = CORNERTURN_OPTIONS_INIT;
   options.device = static_cast<cornerturn_device>(from.byte() % 4 == 0 ? from.small_int() : 1);
   options.threads = from.byte() % 4 == 0 ? from.small_int() : 1;
+  options.measure = from.byte() % 4 == 0 ? from.small_int() : 1;
   return options;
 }
 
