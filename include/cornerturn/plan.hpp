@@ -103,9 +103,8 @@ class plan {
   // Effect  returns a text: the problem, its canonical form, all offers with their predicted times, and the blocking
   [[nodiscard]] std::string explain() const;
 
-  [[nodiscard]] const char* kernel()
-      const noexcept;  // its name, as in kernel_list(); plan_options::measure may replace it once
-  [[nodiscard]] int threads() const noexcept;               // most threads that execute uses
+  [[nodiscard]] const char* kernel() const noexcept;  // of kernel_list(); plan_options::measure may replace it once
+  [[nodiscard]] int threads() const noexcept;         // most threads that execute uses
   [[nodiscard]] std::int64_t bytes_moved() const noexcept;  // read once + written once
   // Returns the bytes that execute() needs there. automatic: on each device that the plan can run on, which need not be present
   // Errors  invalid_argument: `where` is no enumerator
