@@ -82,9 +82,12 @@ void add_transpose(CLI::App& app, command_line& chosen) {
                   options->finish, 1, 65536);
   for (CLI::Option* one : {part, finish}) one->needs(memory);  // the boxes of all parts follow from it
   part->excludes(finish);
-  add_flag(command, "--verify",
-           "Read the output back and compare every element with the input. A mismatch leaves no output",
-           options->verify);
+  CLI::Option* verify = add_flag(
+      command, "--verify", "Read the output back and compare every element with the input. A mismatch leaves no output",
+      options->verify);
+  add_size(command, "--sample", "Let --verify compare about this many bytes, at random places. Default: all",
+           options->sample, 1, std::int64_t{1} << 60)
+      ->needs(verify);
   add_flag(command, "--metadata-only",
            "Copy the data unchanged and transpose in the header: C order becomes Fortran order",
            options->metadata_only);

@@ -31,6 +31,7 @@ struct transpose_options {
   int parts = 0;   // 8
   int finish = 0;  // the parts to check and publish; 0: none
   bool verify = false;
+  std::int64_t sample = 0;  // bytes that --verify compares; 0: all
   bool metadata_only = false;
   bool force = false;
   bool no_sync = false;

@@ -154,12 +154,13 @@ void write_data(const mapped_file& input, const output_file& output, outcome& re
   if (kept) kept->finish();
 }
 
-// 5. Every element is compared. A side that fits in memory is mapped, and boxes of the other one are read.
+// 5. Every element is compared, or a sample. A side that fits in memory is mapped, and boxes of the other one are read.
 void verify_output(const mapped_file& input, const output_file& file, outcome& result, const transpose_options& options,
                    const transfer_plan& plan) {
   const auto start = std::chrono::steady_clock::now();
   const mapped_file written(file.descriptor(), options.output);
-  progress_bar bar("verifying", result.in.data_bytes, !options.json && !options.quiet);
+  result.verified_bytes = options.sample > 0 ? std::min(options.sample, result.in.data_bytes) : result.in.data_bytes;
+  progress_bar bar("verifying", result.verified_bytes, !options.json && !options.quiet);
   const std::int64_t data_offset = result.out.data_offset;
   if (data_offset > 0) {
     const npy_header out = read_header(written, options.output);
@@ -176,6 +177,7 @@ void verify_output(const mapped_file& input, const output_file& file, outcome& r
       find_difference(result.in, src, result.out, dst, result.axes,
                       {.memory_bytes = result.in_memory ? boxes_beside_a_map / 2 : plan.how.memory_bytes,
                        .threads = threads_for(options.threads),
+                       .sample_bytes = options.sample,
                        .progress = [&](std::int64_t done) { bar.show(done); }});
   if (difference) refuse_difference(options.output, *difference);
   result.verify_seconds = seconds_since(start);

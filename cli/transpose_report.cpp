@@ -29,6 +29,7 @@ void print_json(const transpose_options& options, const outcome& result, double 
       {"kernel", result.moved.kernel},
       {"threads", result.moved.threads},
       {"verified", options.verify},
+      {"verified_bytes", result.verified_bytes},
       {"verify_seconds", result.verify_seconds},
       {"sync_seconds", result.sync_seconds},
   };
@@ -45,7 +46,10 @@ void print_lines(bool to_stream, const transpose_options& options, const outcome
                         ? "no data to copy"
                         : fmt::format("{}, {} thread{}", result.moved.kernel, result.moved.threads,
                                       result.moved.threads == 1 ? "" : "s");
-  if (options.verify) how += ", verified";
+  if (options.verify) {
+    const bool is_all = result.verified_bytes == result.in.data_bytes;
+    how += is_all ? ", verified" : fmt::format(", a sample of {} verified", bytes_text(result.verified_bytes));
+  }
   if (result.sync_seconds >= 0.01 && !to_stream)
     how += fmt::format(", on the disk {} later", seconds_text(result.sync_seconds));
   print_safe(to, "{}, {:.2f} GB/s read + written, {}\n", seconds_text(result.seconds), rate, how);

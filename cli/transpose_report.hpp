@@ -16,8 +16,9 @@ struct outcome {
   npy_header out;
   std::vector<int> axes;
   file_report moved;
-  bool in_memory = false;  // the input is mapped and fits
-  double seconds = 0;      // from opening the input to the last byte written
+  bool in_memory = false;           // the input is mapped and fits
+  double seconds = 0;               // from opening the input to the last byte written
+  std::int64_t verified_bytes = 0;  // about
   double verify_seconds = 0;
   double sync_seconds = 0;
 };

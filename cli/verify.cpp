@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstring>
 #include <mutex>
+#include <random>
 
 #include "workers.hpp"
 
@@ -16,6 +17,8 @@ using numbers = std::vector<std::int64_t>;
 
 constexpr std::int64_t tile = 64;  // extent of a tile along both fast axes, so that both sides stay in cache
 constexpr std::int64_t box_in_memory = 4 << 20;
+constexpr std::int64_t least_samples = 64;  // boxes of a sample, but for a tiny one
+constexpr std::int64_t least_sample_bytes = 64 << 10;
 
 // A packed array. All axes are in the order of the output's shape.
 struct side {
@@ -208,10 +211,22 @@ std::optional<std::vector<std::int64_t>> find_difference(const npy_header& in, b
   const std::vector<side> sides{side_of(in_data, in, axes), side_of(out_data, out, same)};
   const auto buffers =
       std::count_if(sides.begin(), sides.end(), [](const side& one) { return one.data.memory() == nullptr; });
-  const std::int64_t box_bytes = buffers == 0 ? box_in_memory : how.memory_bytes / (buffers * how.threads);
+  std::int64_t box_bytes = buffers == 0 ? box_in_memory : how.memory_bytes / (buffers * how.threads);
+  const bool is_sample = how.sample_bytes > 0 && how.sample_bytes < in.data_bytes;
+  if (is_sample) box_bytes = std::min(box_bytes, std::max(how.sample_bytes / least_samples, least_sample_bytes));
   const numbers extents = choose_box(out.shape, sides, std::max<std::int64_t>(box_bytes / in.itemsize, 1));
   std::int64_t boxes = 1;
   for (std::size_t k = 0; k < extents.size(); ++k) boxes *= (out.shape[k] + extents[k] - 1) / extents[k];
+
+  std::int64_t tasks = boxes;
+  if (is_sample) tasks = std::clamp<std::int64_t>(how.sample_bytes / (in.data_bytes / boxes), 1, boxes);
+  std::mt19937_64 random(std::random_device{}());
+  std::vector<std::int64_t> places(static_cast<std::size_t>(is_sample ? tasks : 0));
+  for (std::int64_t k = 0; k < static_cast<std::int64_t>(places.size()); ++k) {
+    const auto begin = [&](std::int64_t n) { return boxes / tasks * n + boxes % tasks * n / tasks; };
+    places[static_cast<std::size_t>(k)] =
+        std::uniform_int_distribution<std::int64_t>(begin(k), begin(k + 1) - 1)(random);
+  }
 
   std::atomic<std::int64_t> compared{0};
   std::atomic<bool> stop{false};
@@ -219,6 +234,7 @@ std::optional<std::vector<std::int64_t>> find_difference(const npy_header& in, b
   std::optional<numbers> difference;
   const auto work = [&](std::int64_t task, std::vector<std::vector<std::byte>>& memory) {
     if (stop.load()) return;
+    if (is_sample) task = places[static_cast<std::size_t>(task)];
     box at{numbers(extents.size()), extents};
     std::int64_t bytes = in.itemsize;
     for (std::size_t k = extents.size(); k-- > 0;) {
@@ -241,7 +257,7 @@ std::optional<std::vector<std::int64_t>> find_difference(const npy_header& in, b
   const auto make_worker = [&]() -> worker {
     return [&work, memory = std::vector<std::vector<std::byte>>(2)](std::int64_t task) mutable { work(task, memory); };
   };
-  run_tasks(how.threads, boxes, make_worker, [&] {
+  run_tasks(how.threads, tasks, make_worker, [&] {
     if (how.progress) how.progress(compared.load());
   });
   return difference;

@@ -141,12 +141,16 @@ class LargeFile(Case):
         self.assertRegex(sentence, "^cornerturn: .*in.npy: ends at byte .*: the file shrank\n$")
         self.assertEqual(os.listdir(self.folder), ["in.npy"])
 
+    def output_of(self, process):
+        """The path of the output, which has no name yet."""
+        folder = f"/proc/{process}/fd"
+        outputs = [one for one in os.listdir(folder) if os.readlink(f"{folder}/{one}").startswith(f"{self.folder}/#")]
+        self.assertEqual(len(outputs), 1)
+        return f"{folder}/{outputs[0]}"
+
     def test_verify_finds_a_damaged_byte(self):
         def damage(process):
-            folder = f"/proc/{process}/fd"
-            outputs = [one for one in os.listdir(folder) if os.readlink(f"{folder}/{one}").startswith(f"{self.folder}/#")]
-            self.assertEqual(len(outputs), 1)
-            with open(f"{folder}/{outputs[0]}", "r+b") as file:
+            with open(self.output_of(process), "r+b") as file:
                 file.seek(128 + 4 * 7)  # written by now: it is in the first box
                 byte = file.read(1)[0]
                 file.seek(128 + 4 * 7)
@@ -155,6 +159,26 @@ class LargeFile(Case):
         code, sentence = self.change_during_the_run(damage, "--axes", "2,0,1", "--verify", after=48 * MIB)
         self.assertEqual(code, 1)
         self.assertIn("out.npy: verification failed: the element at (0, 0, 7) differs from the input", sentence)
+        self.assertEqual(os.listdir(self.folder), ["in.npy"])
+
+    def test_verify_compares_a_sample(self):
+        words = ["transpose", self.path("in.npy"), self.path("out.npy"), "--axes", "2,0,1", "--memory", self.memory, "--json",
+                 "--no-sync", "--verify", "--sample"]
+        report = json.loads(self.run_command(*words, "2MiB").stdout)
+        self.assertEqual(report["verified_bytes"], 2 * MIB)
+        self.assertEqual(json.loads(self.run_command(*words, "1GiB").stdout)["verified_bytes"], 4 * self.count)
+        self.assertIn("--verify", self.run_command(*words[:-2], "--sample", 1, code=2).stderr)
+        os.remove(self.path("out.npy"))
+
+        def damage(process):
+            with open(self.output_of(process), "r+b") as file:
+                file.seek(128)
+                file.write(bytes(24 * MIB))  # written by now, and more than one part of the sample
+
+        code, sentence = self.change_during_the_run(damage, "--axes", "2,0,1", "--verify", "--sample", "2MiB",
+                                                    after=48 * MIB)
+        self.assertEqual(code, 1)
+        self.assertIn("out.npy: verification failed: the element at", sentence)
         self.assertEqual(os.listdir(self.folder), ["in.npy"])
 
     def test_a_finished_first_pass_is_not_repeated(self):

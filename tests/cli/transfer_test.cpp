@@ -62,16 +62,19 @@ TEST_F(transfer, threads_share_the_boxes_and_the_check) {
   }
 }
 
+struct bytes_in_memory final : byte_source {
+  std::vector<std::byte> bytes;
+  bool is_mapped = false;
+  std::size_t bytes_read = 0;
+  void read(std::int64_t offset, void* to, std::size_t count) override {
+    std::memcpy(to, bytes.data() + offset, count);
+    bytes_read += count;
+  }
+  [[nodiscard]] const void* memory() const override { return is_mapped ? bytes.data() : nullptr; }
+};
+
 // Each byte of random arrays in both orders is changed in turn, and the check names its element, with any memory.
 TEST(find_difference, names_the_element_of_each_byte) {
-  struct bytes_in_memory final : byte_source {
-    std::vector<std::byte> bytes;
-    bool is_mapped = false;
-    void read(std::int64_t offset, void* to, std::size_t count) override {
-      std::memcpy(to, bytes.data() + offset, count);
-    }
-    [[nodiscard]] const void* memory() const override { return is_mapped ? bytes.data() : nullptr; }
-  };
   std::mt19937 random(7);
   for (int round = 0; round < 60; ++round) {
     const auto rank = random() % 5;
@@ -118,6 +121,37 @@ TEST(find_difference, names_the_element_of_each_byte) {
       dst.bytes[byte] ^= std::byte{4};
     }
   }
+}
+
+TEST(find_difference, compares_a_sample_of_each_part) {
+  constexpr std::int64_t side = 2048;
+  npy_header in;
+  in.itemsize = 1;
+  in.shape = {side, side};
+  in.data_bytes = side * side;
+  bytes_in_memory src, dst;
+  src.bytes.resize(static_cast<std::size_t>(in.data_bytes));
+  dst.bytes = src.bytes;
+  const auto compared = [&](std::int64_t sample) {
+    src.bytes_read = dst.bytes_read = 0;
+    return find_difference(in, src, in, dst, std::array{1, 0},
+                           {.memory_bytes = 4 << 20, .threads = 1, .sample_bytes = sample});
+  };
+  EXPECT_EQ(compared(1 << 20), std::nullopt);
+  EXPECT_GT(dst.bytes_read, std::size_t{1} << 19);
+  EXPECT_LT(dst.bytes_read, std::size_t{1} << 21);
+  EXPECT_EQ(src.bytes_read, dst.bytes_read);
+  EXPECT_EQ(compared(1), std::nullopt);
+  EXPECT_GT(dst.bytes_read, 0U);
+  EXPECT_LT(dst.bytes_read, std::size_t{1} << 17);
+  EXPECT_EQ(compared(in.data_bytes), std::nullopt);
+  EXPECT_EQ(dst.bytes_read, dst.bytes.size());
+  // A quarter of the output is wrong: several parts of the sample.
+  std::fill_n(dst.bytes.begin() + side * 512, side * 512, std::byte{1});
+  const auto found = compared(1 << 20);
+  ASSERT_TRUE(found);
+  EXPECT_GE((*found)[0], 512);
+  EXPECT_LT((*found)[0], 1024);
 }
 
 TEST(memory_limit_of, is_the_request_or_half_of_what_is_available) {
