@@ -130,13 +130,21 @@ TEST_F(cuda_apply, every_pair_of_types_on_shapes_of_all_kinds) {
       const problem shape = roll.one_in(2)   ? padded(rows, cols, 4, 16)
                             : roll.one_in(2) ? matrix(rows, cols, 4, roll.below(100))
                             : roll.one_in(2) ? any_permutation(roll, 4, 60000)
+                            : roll.one_in(2) ? any_view(roll, 4, 30000)
                                              : any_strides(roll, 4, 30000);
       const problem what = with_second(with_math(shape, any_math(roll, types), bits, roll), roll);
       const math_bench::placing where = any_place(roll, what);
       failures += !give(what, nullptr, where, roll);
-      const std::string any = "gpu_apply_any_b" + std::to_string(what.element_bytes);
-      failures += !give(what, any.c_str(), where, roll);
+      for (const kernels::kernel& row : kernels::all()) {
+        const bool takes_any_size =
+            row.kind == kernels::row_kind::arithmetic && row.launch != nullptr && row.tile_rows == 0;
+        if (takes_any_size && row.element_bytes == what.element_bytes) failures += !give(what, row.name, where, roll);
+      }
     }
+  }
+  for (const kernels::kernel& row : kernels::all()) {
+    if (thin > 1 || row.kind != kernels::row_kind::arithmetic || row.launch == nullptr || row.tile_rows != 0) continue;
+    EXPECT_GT(met_[row.name], 0) << row.name;
   }
   std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
 }
@@ -297,7 +305,9 @@ TEST_P(cuda_conversions, have_the_bits_of_the_reference) {
       plan(what, by_reference()).execute(host);
       const std::string sizes = std::to_string(src_bytes) + "_b" + std::to_string(dst_bytes);
       for (const std::string& row :
-           {std::string(), "gpu_apply_shift_b" + sizes, "gpu_apply_any_b" + std::to_string(src_bytes)}) {
+           {std::string(), "gpu_apply_b" + sizes + "_unaligned", "gpu_apply_b" + std::to_string(src_bytes) + "_any",
+            "gpu_apply_b" + std::to_string(src_bytes) + "_element",
+            "gpu_apply_b" + std::to_string(src_bytes) + "_single"}) {
         if (!row.empty() && kernels::find(row) == nullptr) continue;
         const plan how(what, on_cuda(row.empty() ? nullptr : row.c_str()));
         ASSERT_CUDA(cudaMemset(to.get(), 0x5a, dst_size));

@@ -51,7 +51,7 @@ moved compute(const problem& what, const gpu_setting& setting, const math_bench:
   }
   if (!how.reads_src()) running.src = {};
   if (made.blocks > 0) {
-    auto& args = args_of<gpu::apply_args>(made);
+    auto& args = args_of<gpu::computed_args>(made);
     args.src_begin = reinterpret_cast<std::uint64_t>(running.src.begin);
     args.src_end = reinterpret_cast<std::uint64_t>(running.src.end);
     args.src = those.src;
@@ -112,10 +112,11 @@ class emulated_apply : public ::testing::TestWithParam<std::string> {
     ASSERT_NO_THROW(api::check(what)) << to_text(what, what.math);
     gpu_setting setting = any_setting(roll_, what);
     setting.row = GetParam();
-    const bool any = kernels::is_variant(row_, "_any"), unaligned = kernels::is_variant(row_, "_unaligned");
-    const place where = !any && !unaligned               ? place::aligned
-                        : unaligned && !roll_.one_in(16) ? place::elements
-                                                         : roll_.of(places);
+    const bool any = row_.tile_rows == 0, unaligned = kernels::is_variant(row_, "_unaligned");
+    const bool by_elements = unaligned || (any && !kernels::is_variant(row_, "_any"));
+    const place where = !any && !unaligned                 ? place::aligned
+                        : by_elements && !roll_.one_in(16) ? place::elements
+                                                           : roll_.of(places);
     if (where != place::anywhere) setting.alignment = 16;
     const moved result = compute(what, setting, any_place(roll_, what, where), roll_);
     if (result.row.empty()) return;
@@ -160,7 +161,8 @@ TEST_P(emulated_apply, computes_every_problem_that_it_accepts) {
   for (int k = 0; k < 2000 && moves_ < wanted && failures_ < 4; ++k) {
     const problem shape = row_.tile_rows > 0 ? any_tiles(roll_, row_, src_bytes, unit)
                           : roll_.one_in(2)  ? any_permutation(roll_, src_bytes, 6000)
-                          : roll_.one_in(2)  ? any_strides(roll_, src_bytes, 5000)
+                          : roll_.one_in(3)  ? any_strides(roll_, src_bytes, 5000)
+                          : roll_.one_in(2)  ? any_view(roll_, src_bytes, 5000)
                                              : any_matrix(roll_, src_bytes, 8000);
     try_problem(shape, any_math(roll_, roll_.of(pairs)), src_bytes);
   }

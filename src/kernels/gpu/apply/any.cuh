@@ -3,6 +3,8 @@
 //      power of two. Its rows are padded, so that loads down a column use different banks
 //   2. after a barrier the tile is walked in the order of dst, computed and stored. It is walked once more for a second
 //      destination of another order
+// A thread has the elements thread + step * apply_any_threads of its tile. The two terms share no bit, and a tile's extents
+// are powers of two, so the offset of an element is the sum of two offsets. The arguments hold the offsets of the steps.
 // Elements beyond an edge are neither loaded nor stored.
 #pragma once
 
@@ -22,10 +24,6 @@ GPU_INLINE tile_index index_of(const apply_args& args, int32_t i, bool cols_firs
   const int32_t log2_then = args.cut_log2[cols_first ? 1 : 0];
   const int32_t then = i & ((1 << log2_then) - 1);
   return {{cols_first ? first : then, cols_first ? then : first, i >> log2_then}};
-}
-
-GPU_INLINE bool inside(const apply_origin& here, const tile_index& at) {
-  return at.slot[0] < here.left[0] && at.slot[1] < here.left[1] && at.slot[2] < here.left[2];
 }
 
 GPU_INLINE int64_t offset(const apply_args& args, const tile_index& at, int64_t apply_strides::*stride) {
@@ -58,33 +56,58 @@ inline constexpr int any_steps = apply_any_elements(SrcBytes) / apply_any_thread
 template <int Bytes>
 using element_words = uint32_t[words_of<Bytes, 1>];
 
-// Loads all elements of the thread before the first one is used.
+// The elements of a thread in one order. Bit `step` of `inside` is 1 if that element is in front of every edge.
+struct apply_walk {
+  tile_index first;
+  const apply_steps& steps;
+  uint32_t inside;
+};
+
+template <int Steps>
+GPU_INLINE apply_walk walk_of(const apply_args& args, const apply_origin& here, bool cols_first) {
+  apply_walk made{index_of(args, static_cast<int32_t>(thread_index()), cols_first), args.steps[cols_first ? 1 : 0],
+                  (1u << Steps) - 1};
+  bool whole = args.is_full != 0;
+  GPU_UNROLL for (int s = 0; s < 3; ++s) whole = whole && here.left[s] >= args.blocks.tile[s];
+  if (whole) return made;
+  made.inside = 0;
+  GPU_UNROLL_BY(1) for (int step = 0; step < Steps; ++step) {
+    const tile_index more = index_of(args, step * apply_any_threads, cols_first);
+    bool is_inside = true;
+    GPU_UNROLL for (int s = 0; s < 3; ++s) is_inside = is_inside && made.first.slot[s] + more.slot[s] < here.left[s];
+    if (is_inside) made.inside |= 1u << step;
+  }
+  return made;
+}
+
+// Loads all elements of the thread before the first one is used. Elements beyond an edge are 0.
 template <int Bytes, int Steps>
-GPU_INLINE void load_elements(element_words<Bytes> (&elements)[Steps], const apply_args& args, const apply_origin& here,
-                              const unsigned char* from, int64_t apply_strides::*stride, bool cols_first,
+GPU_INLINE void load_elements(element_words<Bytes> (&elements)[Steps], const apply_walk& walk,
+                              const unsigned char* from, const std::int64_t (&offsets)[apply_any_steps],
                               bool bytewise) {
   GPU_UNROLL for (int step = 0; step < Steps; ++step) {
-    const tile_index at = index_of(args, static_cast<int32_t>(thread_index()) + step * apply_any_threads, cols_first);
-    if (inside(here, at)) load_element<Bytes>(elements[step], from + offset(args, at, stride), bytewise);
+    if ((walk.inside >> step & 1) != 0) load_element<Bytes>(elements[step], from + offsets[step], bytewise);
   }
 }
 
 // 1.
 template <int SrcBytes>
 GPU_INLINE void fetch(const apply_args& args, const apply_origin& here) {
-  uint32_t elements[any_steps<SrcBytes>][words_of<SrcBytes, 1>] = {};
+  constexpr int Steps = any_steps<SrcBytes>;
+  const apply_walk walk = walk_of<Steps>(args, here, true);
+  const unsigned char* const from = here.src + offset(args, walk.first, &apply_strides::src_bytes);
+  unsigned char* const to = shared_memory() + smem_offset<SrcBytes>(args, walk.first);
+  element_words<SrcBytes> elements[Steps] = {};
   if (args.math.reads_src != 0) {
     if (args.bytewise == 0) {
-      load_elements<SrcBytes>(elements, args, here, here.src, &apply_strides::src_bytes, true, false);
+      load_elements<SrcBytes>(elements, walk, from, walk.steps.src_bytes, false);
     } else {
-      load_elements<SrcBytes>(elements, args, here, here.src, &apply_strides::src_bytes, true, true);
+      load_elements<SrcBytes>(elements, walk, from, walk.steps.src_bytes, true);
     }
   }
-  GPU_UNROLL for (int step = 0; step < any_steps<SrcBytes>; ++step) {
-    const tile_index at = index_of(args, static_cast<int32_t>(thread_index()) + step * apply_any_threads, true);
-    if (!inside(here, at)) continue;
-    *reinterpret_cast<word_t<SrcBytes>*>(shared_memory() + smem_offset<SrcBytes>(args, at)) =
-        from_words<SrcBytes>(elements[step]);
+  GPU_UNROLL for (int step = 0; step < Steps; ++step) {
+    if ((walk.inside >> step & 1) == 0) continue;
+    *reinterpret_cast<word_t<SrcBytes>*>(to + walk.steps.smem_bytes[step]) = from_words<SrcBytes>(elements[step]);
   }
 }
 
@@ -92,21 +115,21 @@ GPU_INLINE void fetch(const apply_args& args, const apply_origin& here) {
 template <int SrcBytes, int DstBytes, class Math>
 GPU_INLINE void finish(const apply_args& args, const apply_origin& here, const Math& math, bool to_dst, bool to_second,
                        bool cols_first) {
+  constexpr int Steps = any_steps<SrcBytes>;
   const bool bytewise = args.bytewise != 0;
-  uint32_t second[any_steps<SrcBytes>][words_of<DstBytes, 1>] = {};
-  if (args.math.reads_second != 0) {
-    load_elements<DstBytes>(second, args, here, here.second, &apply_strides::second_bytes, cols_first, bytewise);
-  }
-  GPU_UNROLL for (int step = 0; step < any_steps<SrcBytes>; ++step) {
-    const tile_index at = index_of(args, static_cast<int32_t>(thread_index()) + step * apply_any_threads, cols_first);
-    if (!inside(here, at)) continue;
+  const apply_walk walk = walk_of<Steps>(args, here, cols_first);
+  const unsigned char* const from = shared_memory() + smem_offset<SrcBytes>(args, walk.first);
+  unsigned char* const dst = here.dst + offset(args, walk.first, &apply_strides::dst_bytes);
+  unsigned char* const other = here.second + offset(args, walk.first, &apply_strides::second_bytes);
+  uint32_t second[Steps][words_of<DstBytes, 1>] = {};
+  if (args.math.reads_second != 0) load_elements<DstBytes>(second, walk, other, walk.steps.second_bytes, bytewise);
+  GPU_UNROLL for (int step = 0; step < Steps; ++step) {
+    if ((walk.inside >> step & 1) == 0) continue;
     uint32_t s[words_of<SrcBytes, 1>], made[words_of<DstBytes, 1>];
-    to_words<SrcBytes>(s,
-                       *reinterpret_cast<const word_t<SrcBytes>*>(shared_memory() + smem_offset<SrcBytes>(args, at)));
+    to_words<SrcBytes>(s, *reinterpret_cast<const word_t<SrcBytes>*>(from + walk.steps.smem_bytes[step]));
     math.template make<1>(s, second[step], made);
-    if (to_dst) store_element<DstBytes>(here.dst + offset(args, at, &apply_strides::dst_bytes), made, bytewise);
-    if (to_second)
-      store_element<DstBytes>(here.second + offset(args, at, &apply_strides::second_bytes), made, bytewise);
+    if (to_dst) store_element<DstBytes>(dst + walk.steps.dst_bytes[step], made, bytewise);
+    if (to_second) store_element<DstBytes>(other + walk.steps.second_bytes[step], made, bytewise);
   }
 }
 

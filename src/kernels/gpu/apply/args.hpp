@@ -2,6 +2,7 @@
 
 #include "cornerturn/arithmetic.hpp"
 #include "kernels/gpu/policy/computed_args.hpp"
+#include "kernels/gpu/policy/element_grid.hpp"
 #include "kernels/op.hpp"
 
 namespace cornerturn::gpu {
@@ -60,9 +61,18 @@ struct apply_strides {
   std::int64_t second_bytes = 0;
 };
 
-inline constexpr int apply_any_threads = 256;
+inline constexpr int apply_any_threads = 512;
 // Elements of a tile: at most 16 KiB without padding, so that runs of 1-byte elements have 64 bytes.
 constexpr int apply_any_elements(int src_bytes) { return src_bytes <= 4 ? 4096 : 16384 / src_bytes; }
+
+// any: the offsets of element step * apply_any_threads of a tile.
+inline constexpr int apply_any_steps = apply_any_elements(1) / apply_any_threads;
+struct apply_steps {
+  std::int64_t src_bytes[apply_any_steps] = {};
+  std::int64_t dst_bytes[apply_any_steps] = {};
+  std::int64_t second_bytes[apply_any_steps] = {};
+  std::int32_t smem_bytes[apply_any_steps] = {};
+};
 
 // `any`: of apply/any.cuh only.
 struct apply_args : computed_args {
@@ -74,7 +84,22 @@ struct apply_args : computed_args {
   std::int32_t dst_bytes = 0;            // any: of an element
   std::int32_t cut_log2[3] = {0, 0, 0};  // any: of a tile's indices
   std::int32_t pitch = 0;                // any: bytes from one row to the next in shared memory
+  std::int32_t is_full = 0;              // any: a whole tile has an element for every step of every thread
   apply_grid blocks;
+  apply_steps steps[2];  // any: rows fastest, columns fastest
+};
+
+// Elements of a word of dst that a thread of apply/element.cuh computes, where dst is contiguous.
+constexpr int joined_elements(int src_bytes, int dst_bytes) {
+  const int wide = src_bytes > dst_bytes ? src_bytes : dst_bytes;
+  return wide >= 8 ? 1 : wide >= 2 ? 16 / wide : 8;
+}
+
+// Of apply/element.cuh. A second array has the strides of dst.
+struct apply_element_args : computed_args, element_grid {
+  std::int32_t element_bytes = 0;  // of dst
+  std::int32_t second_written = 0;
+  arithmetic_args math;
 };
 
 }  // namespace cornerturn::gpu

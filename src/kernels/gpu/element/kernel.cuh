@@ -9,6 +9,7 @@
 #pragma once
 
 #include "kernels/gpu/element/args.hpp"
+#include "kernels/gpu/policy/element_grid.cuh"
 #include "kernels/gpu/policy/unaligned.cuh"
 
 namespace cornerturn::gpu {
@@ -26,25 +27,6 @@ GPU_INLINE word_t<8> join_elements(const word_t<ElementBytes> (&e)[8 / ElementBy
   }
 }
 
-// The offsets in src of V elements of a row, from element `first` on.
-template <int V>
-GPU_INLINE void set_offsets(const element_args& args, int32_t first, int64_t (&offset)[V]) {
-  int32_t stride = args.src_bytes;
-  uint32_t index[V];
-  GPU_UNROLL for (int k = 0; k < V; ++k) index[k] = static_cast<uint32_t>(first + k), offset[k] = 0;
-  GPU_UNROLL for (int axis = 0; axis < max_element_row_axes - 1; ++axis) {
-    if (axis + 1 >= args.row_rank) break;
-    const auto& row = args.row[axis];
-    GPU_UNROLL for (int k = 0; k < V; ++k) {
-      const uint32_t above = row.count.quotient(index[k]);
-      offset[k] += static_cast<int32_t>(index[k] - above * row.count.divisor) * int64_t{stride};
-      index[k] = above;
-    }
-    stride = row.above_src_bytes;
-  }
-  GPU_UNROLL for (int k = 0; k < V; ++k) offset[k] += static_cast<int32_t>(index[k]) * int64_t{stride};
-}
-
 template <int ElementBytes, int WordBytes, std::uint64_t Limits>
 GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
 element_kernel(GPU_PARAMETER element_args args) {
@@ -53,19 +35,10 @@ element_kernel(GPU_PARAMETER element_args args) {
   using element = word_t<ElementBytes>;
   const uint32_t number = block_index() * element_threads + thread_index();  // 1.
   if (number >= args.all_words) return;
-  uint32_t index = args.rank == 0 ? 0 : args.words.quotient(number);
-  const uint32_t word = number - index * args.words.divisor;
-  auto* from = static_cast<const unsigned char*>(args.src);
-  auto* to = static_cast<unsigned char*>(args.dst);
-  GPU_UNROLL for (int k = 0; k < max_element_outer_axes; ++k) {
-    if (k >= args.rank) break;
-    const auto& axis = args.outer[k];
-    const uint32_t above = k + 1 < args.rank ? axis.count.quotient(index) : 0;
-    const auto digit = static_cast<int32_t>(index - above * axis.count.divisor);
-    from += digit * int64_t{axis.src_bytes};
-    to += digit * int64_t{axis.dst_bytes};
-    index = above;
-  }
+  const element_word here = locate_word(args, number);
+  const uint32_t word = here.word;
+  auto* from = static_cast<const unsigned char*>(args.src) + here.src;
+  auto* to = static_cast<unsigned char*>(args.dst) + here.dst;
   if constexpr (V == 1) {
     int64_t offset[1];
     set_offsets(args, static_cast<int32_t>(word), offset);  // 2.

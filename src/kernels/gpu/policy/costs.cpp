@@ -1,6 +1,7 @@
 #include "kernels/gpu/policy/costs.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/checked.hpp"
@@ -28,13 +29,8 @@ double sector_waste(std::int64_t run_bytes, std::int64_t alignment) noexcept {
   return (rounded + more) / static_cast<double>(run_bytes);
 }
 
-namespace {
-
-// Bytes of the sectors of one side that hold elements, each sector once, relative to the bytes of the elements. Less than 1:
-// elements are read several times. Sectors at the ends of runs of a sector or more are in counts::dram.
-double touched_sectors(const map::canonical& form, std::int64_t axis::*stride) noexcept {
+double touched_sectors(const map::canonical& form, std::int64_t axis::*stride, std::int64_t word) noexcept {
   constexpr std::int64_t sector = 32, none = INT64_MAX;
-  const std::int64_t word = form.word_bytes;
   std::int64_t step = none, next = none, run = 1;  // the two shortest strides; the extent of the shortest
   double repeats = 1;
   for (int k = 0; k < form.rank; ++k) {
@@ -52,6 +48,27 @@ double touched_sectors(const map::canonical& form, std::int64_t axis::*stride) n
   if (step > 1) return std::min(static_cast<double>(step), std::max(1.0, static_cast<double>(sector / word))) / repeats;
   const bool is_apart = run < sector && next != none && next > run && (next - run) * word < sector;
   return (is_apart ? static_cast<double>(next) / static_cast<double>(run) : 1) / repeats;
+}
+
+namespace {
+
+// Sectors of 32 bytes that a warp touches on one side, for each 128 bytes of elements of `word` bytes. Lanes have `each`
+// neighbouring elements of the canonical form, whose last axis is the fastest.
+double warp_sectors(const map::canonical& form, std::int64_t axis::*stride, std::int64_t word, std::int64_t each,
+                    int lanes) noexcept {
+  std::array<std::int64_t, 256> sector{};
+  const std::int64_t count = std::min({lanes * each, map::words(form), std::int64_t{256}});
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::int64_t rest = i, offset = 0;
+    for (int k = form.rank - 1; k >= 0 && rest > 0; --k) {
+      offset += rest % form.axes[k].extent * (form.axes[k].*stride);
+      rest /= form.axes[k].extent;
+    }
+    sector[static_cast<std::size_t>(i)] = (offset * word) >> 5;
+  }
+  std::sort(sector.begin(), sector.begin() + count);
+  const auto different = std::unique(sector.begin(), sector.begin() + count) - sector.begin();
+  return static_cast<double>(different) * 128 / static_cast<double>(count * word);
 }
 
 // Sets counts and bound. Returns the sum.
@@ -89,8 +106,43 @@ void predict_cached(const kernels::facts& known, const device_costs& on, const r
 
 double touched_sectors(const map::canonical& form) noexcept {
   if (form.rank == 0) return 1;
-  const double src = touched_sectors(form, &axis::src_stride), dst = touched_sectors(form, &axis::dst_stride);
+  const double src = touched_sectors(form, &axis::src_stride, form.word_bytes);
+  const double dst = touched_sectors(form, &axis::dst_stride, form.dst_word_bytes);
   return (src + (dst > 1 ? 2 * dst : dst)) / 2;  // a sector of dst that is written in part is read, too
+}
+
+double fetched_again(const map::canonical& form, std::int64_t each, std::int64_t l2_bytes) noexcept {
+  constexpr double sector = 32, of_l2 = 0.3;
+  const double kept = l2_bytes > 0 ? static_cast<double>(l2_bytes) / 8 : 1e30, near = 128.0 * static_cast<double>(each);
+  double from_dram = 1, from_l2 = 1, between = 1;
+  for (int k = form.rank - 1; k >= 0; --k) {  // fastest in dst first
+    const axis& one = form.axes[k];
+    const auto extent = static_cast<double>(one.extent);
+    const auto step = static_cast<double>(base::magnitude(one.src_stride)) * static_cast<double>(form.word_bytes);
+    if (step < sector) {
+      const double shared = step == 0 ? extent : std::min(extent, sector / step);
+      if (between * sector > kept) {
+        from_dram *= shared;
+      } else if (between > near) {
+        from_l2 *= shared;
+      }
+    }
+    between *= extent;
+  }
+  const double touched = touched_sectors(form, &axis::src_stride, form.word_bytes) / 2;
+  return touched * (from_dram - 1 + of_l2 * (from_l2 - 1) * from_dram);
+}
+
+counts element_counts(const kernels::facts& known, const element_grid& numbers, std::int64_t each, int lanes) noexcept {
+  const map::canonical& form = known.form;
+  const double sectors = warp_sectors(form, &axis::src_stride, form.word_bytes, each, lanes) +
+                         warp_sectors(form, &axis::dst_stride, form.dst_word_bytes, each, lanes);
+  const double threads = static_cast<double>(numbers.all_words) * 8 / static_cast<double>(known.bytes);
+  counts made;
+  made.requests = std::max(0.0, sectors / 4 - 2 * touched_sectors(form));
+  made.shared = each > 1 ? threads * static_cast<double>(each * (numbers.row_rank - 1)) : 0;
+  made.issue = threads * static_cast<double>(1 + numbers.rank);
+  return made;
 }
 
 void predict(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,

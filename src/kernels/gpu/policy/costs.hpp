@@ -6,6 +6,7 @@
 
 #include "kernels/family.hpp"
 #include "kernels/gpu/device.hpp"
+#include "kernels/gpu/policy/element_grid.hpp"
 #include "kernels/kernel.hpp"
 
 namespace cornerturn::gpu {
@@ -76,5 +77,19 @@ void predict(const kernels::facts& known, const kernels::target& on, const kerne
 
 // The sectors that the elements of both sides touch, each once, relative to a copy's: 1 if both sides have stride 1.
 [[nodiscard]] double touched_sectors(const map::canonical& form) noexcept;
+
+// The counts of a kernel whose threads have `each` neighbouring elements. Requests: sectors that the loads and stores of a
+// warp touch beyond the fewest. Shared: divisions of elements. Issue: threads for each 8 bytes, and their divisions.
+[[nodiscard]] counts element_counts(const kernels::facts& known, const element_grid& numbers, std::int64_t each,
+                                    int lanes) noexcept;
+
+// Bytes of the sectors of one side that hold elements of `word` bytes, each sector once, relative to the bytes of the elements.
+// Less than 1: elements are read several times. Sectors at the ends of runs of a sector or more are in counts::dram.
+[[nodiscard]] double touched_sectors(const map::canonical& form, std::int64_t axis::*stride,
+                                     std::int64_t word) noexcept;
+
+// The sectors of src that a walk in the order of dst fetches again, relative to a copy's. Those that are still in L2 count 0.3,
+// and those that the same block needs again count nothing. A thread has `each` neighbouring elements.
+[[nodiscard]] double fetched_again(const map::canonical& form, std::int64_t each, std::int64_t l2_bytes) noexcept;
 
 }  // namespace cornerturn::gpu

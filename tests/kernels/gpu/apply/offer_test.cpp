@@ -76,14 +76,16 @@ TEST(apply_offer, small_tiles_where_large_ones_are_few) {
   expect(transpose_with(512, 512, cast(f16, e4m3)), "gpu_apply_b2_b1_64x64_r8_xor");
   expect(transpose_with(4096, 4096, cast(f16, e4m3)), "gpu_apply_b2_b1_128x128_r8_xor");
   expect(transpose_with(32, 8192, cast(f16, e4m3)), "gpu_apply_b2_b1_64x64_r8_xor");
-  expect(transpose_with(8, 1 << 20, cast(f16, e4m3)), "gpu_apply_b2_any");  // an eighth of a tile
+  expect(transpose_with(8, 1 << 20, cast(f16, e4m3)), "gpu_apply_b2_element");  // an eighth of a tile
 }
 
 TEST(apply_offer, pairs_without_a_tile_and_other_orders) {
   expect(transpose_with(1024, 1024, {.src = element_type::int8, .dst = element_type::int32}), "gpu_apply_b1_any");
   problem same_order = transpose_with(1024, 1024, cast(f32, bf16));
   std::swap(same_order.axes[0].dst_stride, same_order.axes[1].dst_stride);
-  expect(same_order, "gpu_apply_b4_any");
+  expect(same_order, "gpu_apply_b4_element");
+  same_order.axes[0].dst_stride *= 2, same_order.axes[1].dst_stride *= 2;
+  expect(same_order, "gpu_apply_b4_single");
   expect(transpose_with(0, 1024, cast(f32, bf16)), "gpu_apply_b4_any");
 }
 
@@ -153,6 +155,15 @@ TEST(apply_offer, grids_cover_every_problem_once) {
     met.insert(made.row->name);
     if (made.blocks == 0) continue;
     EXPECT_LE(made.shared_bytes, 48 << 10 | made.row->shared_bytes);
+    if (made.args_bytes == sizeof(gpu::apply_element_args)) {
+      const auto& args = made.as<gpu::apply_element_args>();
+      EXPECT_EQ(args.all_words % args.words.divisor, 0U);
+      EXPECT_EQ(std::int64_t{args.all_words / args.words.divisor} * args.row_elements,
+                map::words(map::canonicalize(what)))
+          << to_text(what, what.math);
+      EXPECT_EQ(base::ceil_div(std::int64_t{args.all_words}, std::int64_t{gpu::element_threads}), made.blocks);
+      continue;
+    }
     const auto& args = made.as<gpu::apply_args>();
     std::int64_t blocks = 1, elements = 1;
     for (int k = 0; k < args.blocks.rank; ++k) {

@@ -1,0 +1,45 @@
+// The numbering of elements in the order of dst, for kernels that need no shared memory.
+#pragma once
+
+#include <cstdint>
+
+#include "map/canonical.hpp"
+#include "map/fast_divisor.hpp"
+
+namespace cornerturn::gpu {
+
+inline constexpr int element_threads = 256;
+inline constexpr int max_element_outer_axes = 6;
+inline constexpr int max_element_row_axes = 4;
+
+// dst is rows of row_elements elements. If a thread stores several of them as one word, a row is contiguous, and it may be
+// several axes of src. Outer axes number the rows. Lists have the fastest axis first, and need no extent of their last one.
+// Strides have 32 bits: the offer refuses longer ones. A kernel waits for each line of its arguments, so the struct is short
+// and begins with what every problem needs.
+struct element_grid {
+  map::fast_divisor words;  // of a row
+  std::uint32_t all_words = 0;
+  std::uint32_t row_elements = 1;
+  std::int32_t row_rank = 1;
+  std::int32_t rank = 0;       // of the outer axes
+  std::int32_t src_bytes = 0;  // from one element to the next, of a row's first axis
+  std::int32_t dst_bytes = 0;
+  struct outer_axis {
+    std::int32_t src_bytes = 0;
+    std::int32_t dst_bytes = 0;
+    map::fast_divisor count;
+  } outer[max_element_outer_axes];
+  struct row_axis {
+    map::fast_divisor count;
+    std::int32_t above_src_bytes = 0;  // stride of the next axis
+  } row[max_element_row_axes - 1];
+};
+
+// Effect  numbers the elements of the form; a thread has `each` neighbouring ones. dst begins at a multiple of `alignment`
+// Returns false if `each` is above 1 and dst has no contiguous axis, or if a number needs more than 31 bits; then `made` is
+//         unspecified
+// Requires  the form has elements and axes
+[[nodiscard]] bool number_elements(const map::canonical& form, std::int64_t each, std::int64_t alignment,
+                                   element_grid& made) noexcept;
+
+}  // namespace cornerturn::gpu
