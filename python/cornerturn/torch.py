@@ -692,9 +692,10 @@ class accelerate:
     The switch affects all threads, from the call on. As a context manager it affects them until the
     end of the block. Blocks may be nested, overlap, and run in several threads: a type of device is on
     until the last block that switched it on has ended. ``accelerate(False)`` switches all off, as a
-    block until its end. PyTorch still executes copies of less than 64 KiB. On the CPU it also executes
-    copies from or to elements that are a step apart. Only 1- and 2-byte elements with long axes that are
-    packed in the copy are cornerturn's: it was faster in all measurements. Code compiled by
+    block until its end. PyTorch still executes copies of less than 64 KiB, and copies to elements that are
+    a step apart. It also executes copies from such elements, unless both tensors have long axes and, on
+    the CPU, elements of 1 or 2 bytes: only there cornerturn was faster in all measurements. On a GPU it
+    also executes copies of broadcast tensors. Code compiled by
     ``torch.compile`` copies in its own kernels, so the switch has no effect on it.
 
     Raises

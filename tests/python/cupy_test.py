@@ -65,8 +65,8 @@ def copy_with(cupy, part, src, dst, **options):
 
 @pytest.mark.parametrize("part", ["core", "_routines_indexing", "_routines_manipulation"])
 def test_takes_permuted_copies(cupy, part):
-    x = unique((130, 210, 7), "f4")
-    y = Array(np.zeros((7, 130, 210), "f4"))
+    x = unique((130, 210, 70), "f4")
+    y = Array(np.zeros((70, 130, 210), "f4"))
     with cupy.accelerate():
         assert copy_with(cupy, part, Array(x.transpose(2, 0, 1)), y) is y
     assert Ufunc.calls == 0
@@ -74,15 +74,16 @@ def test_takes_permuted_copies(cupy, part):
 
 
 def test_leaves_other_copies_to_cupy(cupy):
-    x = np.arange(60000, dtype="f4").reshape(300, 200)
+    x = np.arange(1320000, dtype="f4").reshape(1200, 1100)
     cases = {
-        "no permutation": (x, np.zeros((300, 200), "f4"), {}),
-        "one order, another stride": (x[:, :100], np.zeros((300, 100), "f4"), {}),
-        "a conversion": (x.T, np.zeros((200, 300), "f8"), {}),
-        "a broadcast": (x.T[0], np.zeros((200, 300), "f4"), {}),
-        "small": (x[:20, :20].T, np.zeros((20, 20), "f4"), {}),
-        "an option": (x.T, np.zeros((200, 300), "f4"), {"_where": None}),
-        "shared memory": (x.T[:200, :200], x[:200, :200].copy(), {}),
+        "no permutation": (x, np.zeros((1200, 1100), "f4"), {}),
+        "one order, another stride": (x[:, :1000], np.zeros((1200, 1000), "f4"), {}),
+        "a conversion": (x.T, np.zeros((1100, 1200), "f8"), {}),
+        "a broadcast": (x.T[0], np.zeros((1100, 1200), "f4"), {}),
+        "small": (x[:1000, :1000].T, np.zeros((1000, 1000), "f4"), {}),
+        "elements apart": (x.T, np.zeros((1100, 2400), "f4")[:, ::2], {}),
+        "an option": (x.T, np.zeros((1100, 1200), "f4"), {"_where": None}),
+        "shared memory": (x.T[:1100, :1100], x[:1100, :1100].copy(), {}),
     }
     with cupy.accelerate():
         for number, (name, (src, dst, options)) in enumerate(cases.items(), 1):
@@ -93,8 +94,8 @@ def test_leaves_other_copies_to_cupy(cupy):
                 copy_with(cupy, "core", Array(src), Array(dst), **options)
                 assert np.array_equal(dst, np.broadcast_to(src, dst.shape).astype(dst.dtype)), name
             assert Ufunc.calls == number, name
-        copy_with(cupy, "core", Array(x.T, device=1), Array(np.zeros((200, 300), "f4")))
-        copy_with(cupy, "core", Array(x.T, device=1), Array(np.zeros((200, 300), "f4"), device=1))
+        copy_with(cupy, "core", Array(x.T, device=1), Array(np.zeros((1100, 1200), "f4")))
+        copy_with(cupy, "core", Array(x.T, device=1), Array(np.zeros((1100, 1200), "f4"), device=1))
     assert Ufunc.calls == len(cases) + 2
 
 
