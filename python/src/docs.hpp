@@ -199,7 +199,7 @@ True
 
 inline constexpr const char* plan_doc = R"(The kernel chosen for one permutation of arrays with the layout of `x`.
 
-A plan is immutable, and several threads may call it concurrently. `explain` prints the reasons
+Several threads may call a plan concurrently. `explain` prints the reasons
 for the choice. The functions of this package cache their recent plans, so an explicit plan is
 only needed to inspect or to keep it.
 
@@ -215,6 +215,10 @@ threads : int, optional
     Maximum number of CPU threads; by default as in `matrix_transpose`.
 kernel : str, optional
     Forces the kernel with this name; for measurements.
+measure : bool, default False
+    CPU, from 1 MiB on: the first calls, up to 8, run the likely kernels in turn, and later calls
+    the fastest one of them. All kernels produce equal bytes. ``CORNERTURN_MEASURE=1`` in the
+    environment: True for all plans. The functions have plans, too.
 
 Examples
 --------

@@ -19,6 +19,7 @@ struct arguments {
   PyObject* stream = Py_None;
   PyObject* threads = nullptr;
   PyObject* kernel = Py_None;
+  PyObject* measure = Py_False;
   nanobind::object math{};   // null, or a dict: dtype, alpha, beta, conj, second, scale, saturate
   nanobind::object sizes{};  // null, or a dict: the sizes of a pattern's axes by name
 };

@@ -221,21 +221,30 @@ std::optional<std::string> kernel_of(nb::handle kernel) {
   return std::string(found);
 }
 
-planned planned_of(std::vector<std::int64_t> extents, std::int64_t element_bytes, const problem& what,
-                   const axis_list& axes, memory_kind where, int threads, const std::string& kernel) {
-  const device on = where == memory_kind::cuda ? device::cuda : device::cpu;
-  return {std::move(extents),
-          element_bytes,
-          what,
-          axes,
-          plan(what, {.device = on, .threads = threads, .kernel = kernel.empty() ? nullptr : kernel.c_str()}),
-          where,
-          threads,
-          kernel};
+bool measure_of(nb::handle measure) {
+  if (PyBool_Check(measure.ptr()) == 0)
+    throw nb::type_error(("measure is a " + kind_of(measure) + ". Wanted: a bool").c_str());
+  return measure.ptr() == Py_True;
 }
 
-planned make_plan(nb::handle x, nb::handle axes, nb::handle out, int threads,
-                  const std::optional<std::string>& kernel) {
+planned planned_of(std::vector<std::int64_t> extents, std::int64_t element_bytes, const problem& what,
+                   const axis_list& axes, memory_kind where, int threads, const std::string& kernel, bool measure) {
+  const device on = where == memory_kind::cuda ? device::cuda : device::cpu;
+  return {
+      std::move(extents),
+      element_bytes,
+      what,
+      axes,
+      plan(what,
+           {.device = on, .threads = threads, .kernel = kernel.empty() ? nullptr : kernel.c_str(), .measure = measure}),
+      where,
+      threads,
+      kernel,
+      measure};
+}
+
+planned make_plan(nb::handle x, nb::handle axes, nb::handle out, int threads, const std::optional<std::string>& kernel,
+                  bool measure) {
   const request asked = request_of(axes);
   check_is_array(x, "x");
   check_is_array(out, "out");
@@ -257,7 +266,8 @@ planned make_plan(nb::handle x, nb::handle axes, nb::handle out, int threads,
                                                 " bytes, wanted " + std::to_string(from.element_bytes) + ", as x has");
   }
   return planned_of({from.extents, from.extents + from.rank}, from.element_bytes,
-                    make_problem(from, order, to ? &*to : nullptr), order, from.where, threads, kernel.value_or(""));
+                    make_problem(from, order, to ? &*to : nullptr), order, from.where, threads, kernel.value_or(""),
+                    measure);
 }
 
 axis_list in_order(int count) {
@@ -276,12 +286,12 @@ nb::tuple reduced(const planned& held) {
   return nb::make_tuple(frameworks("restored_plan"),
                         nb::make_tuple(to_tuple(in_order(held.axes.count), held.extents.data()), held.element_bytes,
                                        held.what.element_bytes, axes, to_tuple(held.axes),
-                                       held.where == memory_kind::cuda, held.threads, held.kernel));
+                                       held.where == memory_kind::cuda, held.threads, held.kernel, held.measure));
 }
 
 planned restored(const std::vector<std::int64_t>& extents, std::int64_t bytes_of_x, std::int64_t element_bytes,
                  const std::vector<std::array<std::int64_t, 3>>& axes, nb::handle order, bool on_cuda, int threads,
-                 const std::string& kernel) {
+                 const std::string& kernel, bool measure) {
   if (axes.size() > static_cast<std::size_t>(max_rank))
     throw error(status::invalid_argument, "the plan has " + std::to_string(axes.size()) + " axes. Wanted: 16 or fewer");
   problem what{.element_bytes = element_bytes, .rank = static_cast<int>(axes.size())};
@@ -291,7 +301,8 @@ planned restored(const std::vector<std::int64_t>& extents, std::int64_t bytes_of
   const axis_list made = resolve(asked, asked.axes.count);
   if (extents.size() != static_cast<std::size_t>(made.count))
     throw error(status::invalid_argument, "the plan has a shape of other axes. Wanted: a plan of this version");
-  return planned_of(extents, bytes_of_x, what, made, on_cuda ? memory_kind::cuda : memory_kind::host, threads, kernel);
+  return planned_of(extents, bytes_of_x, what, made, on_cuda ? memory_kind::cuda : memory_kind::host, threads, kernel,
+                    measure);
 }
 
 // Refuses memory of another layout than the plan's.
@@ -332,9 +343,10 @@ constexpr std::array pattern_parameters{parameter{"x", &arguments::x, false}, pa
                                         parameter{"threads", &arguments::threads}};
 constexpr std::array in_place_parameters{parameter{"x", &arguments::x, false}, parameter{"stream", &arguments::stream},
                                          parameter{"threads", &arguments::threads}};
-constexpr std::array plan_parameters{parameter{"x", &arguments::x}, parameter{"axes", &arguments::how},
-                                     parameter{"out", &arguments::out}, parameter{"threads", &arguments::threads},
-                                     parameter{"kernel", &arguments::kernel}};
+constexpr std::array plan_parameters{
+    parameter{"x", &arguments::x},           parameter{"axes", &arguments::how},
+    parameter{"out", &arguments::out},       parameter{"threads", &arguments::threads},
+    parameter{"kernel", &arguments::kernel}, parameter{"measure", &arguments::measure}};
 constexpr std::array call_parameters{parameter{"x", &arguments::x}, parameter{"out", &arguments::out},
                                      parameter{"stream", &arguments::stream}};
 
@@ -442,12 +454,12 @@ NB_MODULE(_core, m) {
             until_exit([&] {
               const arguments sorted = sort(of_plan, given, named);
               const nb::handle axes = sorted.how != nullptr ? nb::handle(sorted.how) : nb::none();
-              new (self)
-                  planned(make_plan(sorted.x, axes, sorted.out, threads_of(sorted.threads), kernel_of(sorted.kernel)));
+              new (self) planned(make_plan(sorted.x, axes, sorted.out, threads_of(sorted.threads),
+                                           kernel_of(sorted.kernel), measure_of(sorted.measure)));
             });
           },
           nb::sig("def __init__(self, x: object, axes: Sequence[int] | str | None = None, *, out: object = None, "
-                  "threads: int = 0, kernel: str | None = None) -> None"))
+                  "threads: int = 0, kernel: str | None = None, measure: bool = False) -> None"))
       .def("__call__", held_permute,
            nb::sig("def __call__(self, x: Array, *, out: Array | None = None, stream: object = None) -> Array"),
            "Permute an array with the layout of the plan; see `permute_dims`.")
@@ -540,10 +552,10 @@ NB_MODULE(_core, m) {
   m.def("_records_only", entered(torch::records_only), "x"_a, nb::sig("def _records_only(x: object) -> bool"),
         "Return whether a gradient is the only reason for an operator.");
   m.def("_restored_plan", entered(restored), "extents"_a, "bytes_of_x"_a, "element_bytes"_a, "axes"_a, "order"_a,
-        "on_cuda"_a, "threads"_a, "kernel"_a,
+        "on_cuda"_a, "threads"_a, "kernel"_a, "measure"_a = false,
         nb::sig("def _restored_plan(extents: Sequence[int], bytes_of_x: int, element_bytes: int, axes: "
                 "Sequence[Sequence[int]], order: Sequence[int], "
-                "on_cuda: bool, threads: int, kernel: str) -> plan"));
+                "on_cuda: bool, threads: int, kernel: str, measure: bool = False) -> plan"));
   m.def("_switch_copies", entered(torch::switch_copies), "cpu"_a, "cuda"_a,
         nb::sig("def _switch_copies(cpu: bool, cuda: bool) -> None"));
   m.def("_copies", torch::copies, nb::sig("def _copies() -> int"), "Return the number of copies by `accelerate`.");

@@ -54,6 +54,7 @@ struct planned {
   memory_kind where = memory_kind::host;
   int threads = 0;     // as the caller gave them
   std::string kernel;  // empty: the planner chose it
+  bool measure = false;
 };
 
 // Errors  ValueError: `what`, the problem of x, is not the plan's

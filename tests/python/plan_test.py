@@ -42,6 +42,18 @@ def test_options():
         ct.plan(x, threads=-1)
 
 
+def test_a_plan_that_measures_itself_gives_equal_bits():
+    x = unique((600, 900), "f4")
+    plan = ct.plan(x, threads=1, measure=True)
+    first = plan.kernel
+    assert "\nmeasures   the first " in plan.explain()
+    for _ in range(8):
+        assert same_bits(plan(x), np.ascontiguousarray(x.T))
+    assert f"\nmeasured   {plan.kernel} in " in plan.explain()
+    assert "\nmeasure" not in ct.plan(x, threads=1).explain() and ct.plan(x, threads=1).kernel == first
+    assert "\nmeasures " in pickle.loads(pickle.dumps(plan)).explain()
+
+
 def test_for_the_strides_of_out():
     x = unique((30, 40), "f4")
     out = np.zeros((40, 64), "f4")[:, :30]
@@ -71,8 +83,10 @@ def test_refuses_what_has_other_axes():
 @pytest.mark.parametrize("call,sentence", [
     (lambda x: ct.plan(), "plan is called without the argument x"),
     (lambda x: ct.plan(x, (1, 0), x), "plan takes 2 positional arguments, found 3. Wanted: the others by name"),
-    (lambda x: ct.plan(x, kernal="a"), "plan has no keyword argument 'kernal'. Wanted: one of x, axes, out, threads, kernel"),
+    (lambda x: ct.plan(x, kernal="a"), "plan has no keyword argument 'kernal'. Wanted: one of x, axes, out, threads, kernel, "
+     "measure"),
     (lambda x: ct.plan(x, kernel=3), "kernel is a int. Wanted: a str, or None"),
+    (lambda x: ct.plan(x, measure=1), "measure is a int. Wanted: a bool"),
     (lambda x: ct.plan(x, threads=1.5), "threads is a float. Wanted: an integer"),
     (lambda x: ct.plan(x, out=np.ma.zeros((40, 30), "f4")),
      "out is a masked array, whose mask would be lost. Wanted: out.data"),
@@ -113,4 +127,4 @@ def test_a_misfit_names_both_shapes():
 
 
 def test_signature():
-    assert str(inspect.signature(ct.plan)) == "(x, axes=None, *, out=None, threads=0, kernel=None)"
+    assert str(inspect.signature(ct.plan)) == "(x, axes=None, *, out=None, threads=0, kernel=None, measure=False)"
