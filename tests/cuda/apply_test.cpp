@@ -17,6 +17,7 @@
 #include "cornerturn/transpose.hpp"
 #include "device_bench.hpp"
 #include "gpu_cases.hpp"
+#include "kernels/gpu/apply/args.hpp"
 #include "kernels/gpu/device.hpp"
 
 namespace cornerturn::testing {
@@ -277,9 +278,14 @@ TEST_P(cuda_conversions, have_the_bits_of_the_reference) {
   const type_pair types = all_pairs()[static_cast<std::size_t>(GetParam())];
   dice roll(61);
   const std::vector<std::byte> values = values_of(types.src, roll);
-  const std::int64_t rows = 64, src_bytes = bytes_of(types.src), dst_bytes = bytes_of(types.dst);
-  const std::int64_t cols = static_cast<std::int64_t>(values.size()) / src_bytes / rows;
-  const auto dst_size = static_cast<std::size_t>(rows * cols * dst_bytes);
+  const std::int64_t src_bytes = bytes_of(types.src), dst_bytes = bytes_of(types.dst);
+  const std::int64_t count = static_cast<std::int64_t>(values.size()) / src_bytes / 64 * 64;
+  const auto dst_size = static_cast<std::size_t>(count * dst_bytes);
+  const std::string prefix = "gpu_apply_b" + std::to_string(src_bytes);
+  // Rows that compute element by element refuse matrices that fill a tile.
+  const std::pair<std::int64_t, std::vector<std::string>> shapes[] = {
+      {64, {"", prefix + "_b" + std::to_string(dst_bytes) + "_unaligned", prefix + "_any"}},
+      {8, {prefix + "_element", prefix + "_single"}}};
   std::vector<std::byte> wanted(dst_size), found(dst_size);
   device_memory from(values.size()), to(dst_size), number(sizeof(float));
   ASSERT_CUDA(cudaMemcpy(from.get(), values.data(), values.size(), cudaMemcpyHostToDevice));
@@ -288,9 +294,8 @@ TEST_P(cuda_conversions, have_the_bits_of_the_reference) {
   for (const double alpha : {1.0, -0.7}) {
     if (is_integer && alpha != 1.0) continue;
     for (const bool saturate : {true, false}) {
-      problem what = transpose_problem(rows, cols, src_bytes);
-      what.math = {.src = types.src, .dst = types.dst, .alpha = {alpha, 0}, .saturate = saturate, .scaled = is_float8};
-      if (map::only_moves(what)) continue;
+      const arithmetic math = {
+          .src = types.src, .dst = types.dst, .alpha = {alpha, 0}, .saturate = saturate, .scaled = is_float8};
       const float scale = 1.5F;
       operands all, host;
       host.src = values.data();
@@ -302,35 +307,40 @@ TEST_P(cuda_conversions, have_the_bits_of_the_reference) {
         host.scale = &scale;
         all.scale = reinterpret_cast<const float*>(number.get());
       }
-      plan(what, by_reference()).execute(host);
-      const std::string sizes = std::to_string(src_bytes) + "_b" + std::to_string(dst_bytes);
-      for (const std::string& row :
-           {std::string(), "gpu_apply_b" + sizes + "_unaligned", "gpu_apply_b" + std::to_string(src_bytes) + "_any",
-            "gpu_apply_b" + std::to_string(src_bytes) + "_element",
-            "gpu_apply_b" + std::to_string(src_bytes) + "_single"}) {
-        if (!row.empty() && kernels::find(row) == nullptr) continue;
-        const plan how(what, on_cuda(row.empty() ? nullptr : row.c_str()));
-        ASSERT_CUDA(cudaMemset(to.get(), 0x5a, dst_size));
-        how.execute(all);
-        ASSERT_CUDA(cudaMemcpy(found.data(), to.get(), dst_size, cudaMemcpyDeviceToHost));
-        std::int64_t wrong = 0, first = -1;
-        for (std::int64_t k = 0; k < rows * cols; ++k) {
-          if (std::memcmp(&found[k * dst_bytes], &wanted[k * dst_bytes], static_cast<std::size_t>(dst_bytes)) == 0)
+      for (const auto& [rows, kernels_of_shape] : shapes) {
+        const std::int64_t cols = count / rows;
+        problem what = transpose_problem(rows, cols, src_bytes);
+        what.math = math;
+        if (map::only_moves(what)) continue;
+        plan(what, by_reference()).execute(host);
+        for (const std::string& row : kernels_of_shape) {
+          const bool is_joined = row.ends_with("_element");
+          if (!row.empty() && kernels::find(row) == nullptr) continue;
+          if (is_joined && gpu::joined_elements(static_cast<int>(src_bytes), static_cast<int>(dst_bytes)) == 1)
             continue;
-          if (++wrong == 1) first = k;
+          const plan how(what, on_cuda(row.empty() ? nullptr : row.c_str()));
+          ASSERT_CUDA(cudaMemset(to.get(), 0x5a, dst_size));
+          how.execute(all);
+          ASSERT_CUDA(cudaMemcpy(found.data(), to.get(), dst_size, cudaMemcpyDeviceToHost));
+          std::int64_t wrong = 0, first = -1;
+          for (std::int64_t k = 0; k < count; ++k) {
+            if (std::memcmp(&found[k * dst_bytes], &wanted[k * dst_bytes], static_cast<std::size_t>(dst_bytes)) == 0)
+              continue;
+            if (++wrong == 1) first = k;
+          }
+          if (wrong == 0) continue;
+          const auto bits = [](const std::byte* at, std::int64_t size) {
+            std::uint64_t value = 0;
+            std::memcpy(&value, at, static_cast<std::size_t>(size));
+            return value;
+          };
+          const std::int64_t source = first % rows * cols + first / rows;
+          ADD_FAILURE() << how.kernel() << ", " << name(types.src) << " to " << name(types.dst) << ", alpha " << alpha
+                        << (saturate ? ", saturating: " : ": ") << wrong << " of " << count << " are wrong; 0x"
+                        << std::hex << bits(&values[source * src_bytes], src_bytes) << " became 0x"
+                        << bits(&found[first * dst_bytes], dst_bytes) << ", wanted 0x"
+                        << bits(&wanted[first * dst_bytes], dst_bytes);
         }
-        if (wrong == 0) continue;
-        const auto bits = [](const std::byte* at, std::int64_t size) {
-          std::uint64_t value = 0;
-          std::memcpy(&value, at, static_cast<std::size_t>(size));
-          return value;
-        };
-        const std::int64_t source = first % rows * cols + first / rows;
-        ADD_FAILURE() << how.kernel() << ", " << name(types.src) << " to " << name(types.dst) << ", alpha " << alpha
-                      << (saturate ? ", saturating: " : ": ") << wrong << " of " << rows * cols << " are wrong; 0x"
-                      << std::hex << bits(&values[source * src_bytes], src_bytes) << " became 0x"
-                      << bits(&found[first * dst_bytes], dst_bytes) << ", wanted 0x"
-                      << bits(&wanted[first * dst_bytes], dst_bytes);
       }
     }
   }
