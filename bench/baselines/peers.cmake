@@ -51,6 +51,7 @@ if(MPI_CXX_FOUND)
   add_executable(cornerturn_mpi_bench ${CMAKE_CURRENT_LIST_DIR}/../mpi/main.cpp)
   set_target_properties(cornerturn_mpi_bench PROPERTIES UNITY_BUILD OFF)
   target_link_libraries(cornerturn_mpi_bench PRIVATE cornerturn cornerturn_flags MPI::MPI_CXX)
+  target_include_directories(cornerturn_mpi_bench PRIVATE ${PROJECT_SOURCE_DIR}/src)  # base/numbers.hpp
   target_compile_definitions(cornerturn_mpi_bench PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
   find_library(CORNERTURN_SCALAPACK_LIBRARY NAMES scalapack-openmpi scalapack)
   if(CORNERTURN_SCALAPACK_LIBRARY)

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/numbers.hpp"
 #include "cornerturn/mpi.hpp"
 #ifdef CORNERTURN_BENCH_FFTW_MPI
 #include <fftw3-mpi.h>
@@ -247,9 +248,11 @@ int main(int argc, char** argv) {
 #endif
   {
     const cornerturn::mpi::communicator world(MPI_COMM_WORLD);
-    const double mib = argc > 1 ? std::atof(argv[1]) : 256;
-    const int rounds = argc > 2 ? std::atoi(argv[2]) : 7;
-    if (!(mib > 0) || rounds < 1) fail("usage: mpirun -n RANKS cornerturn_mpi_bench [MIB [ROUNDS]]");
+    double mib = 256;
+    int rounds = 7;
+    const bool is_read = (argc < 2 || cornerturn::base::read_number(argv[1], mib)) &&
+                         (argc < 3 || cornerturn::base::read_number(argv[2], rounds));
+    if (!is_read || !(mib > 0) || rounds < 1) fail("usage: mpirun -n RANKS cornerturn_mpi_bench [MIB [ROUNDS]]");
     measure<float>(world, mib, rounds);
     measure<double>(world, mib, rounds);
   }

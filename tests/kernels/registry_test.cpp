@@ -259,6 +259,18 @@ TEST_P(registry, moves_every_problem_that_it_accepts) {
   EXPECT_GT(accepted, 0) << "no problem of cases.hpp reaches this row";
 }
 
+// Elements of 16 bytes that are eight words: runs of dst begin at any word, even if dst begins at a multiple of 8 bytes.
+TEST(step, strips_of_elements_of_several_words) {
+  const problem what = strided(2, {{4, 11, 802}, {100, 44, 8}, {8, 1, 1}});
+  const map::canonical form = map::canonicalize(what);
+  const kernels::offer made = planning::choose(form, {.kernel = "cpu_step_strips"}, machine_with(0, true));
+  ASSERT_NE(made.row, nullptr);
+  for (std::uint64_t seed = 1; seed <= 64; ++seed) {
+    dice roll(seed);
+    ASSERT_TRUE(bench_of_one_problem(what, form, roll).check(made)) << seed;
+  }
+}
+
 std::vector<parameter> rows_by_targets() {
   std::vector<parameter> all;
   static_cast<void>(best_target());

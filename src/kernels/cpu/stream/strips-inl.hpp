@@ -134,7 +134,7 @@ void move_strips(const stream::strips_args& work, const std::byte* src, std::byt
       block_cols, work.streaming};
   constexpr auto unit = static_cast<std::uintptr_t>(HWY_MIN(Word, std::size_t{8}));
   const bool by_lines = lines_in_registers && all.window() == 2 * line_bytes && work.streaming &&
-                        !Math::computes_pieces && reinterpret_cast<std::uintptr_t>(dst) % unit == 0;
+                        !Math::computes_pieces && runs_begin_at(work, dst, unit);  // an element may be several words
   const bool from_registers = by_lines && (Word >= 4 || (Word == 2 && Math::computes_blocks));
   // Narrow words are staged by blocks. Partial blocks and run ends use column windows.
   constexpr bool narrow =
