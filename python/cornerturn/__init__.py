@@ -27,7 +27,7 @@ else:
 class _SignatureOfPlan:
     def __get__(self, made: object, kind: object = None) -> object:
         import inspect
-        return inspect.signature(lambda x, axes=None, *, out=None, threads=0, kernel=None: None)
+        return inspect.signature(lambda x, axes=None, *, out=None, threads=0, kernel=None, measure=False: None)
 
 
 plan.__signature__ = _SignatureOfPlan()  # type: ignore[attr-defined]  # inspect finds none for a class of C++
