@@ -113,9 +113,8 @@ TEST(in_place, a_workspace_shares_no_byte_with_the_array) {
   std::byte* const second = at + 4800;
   const std::pair<std::byte*, std::byte*> overlapping[] = {{at, at}, {at + 4799, at}, {second - bytes + 1, second}};
   for (const auto& [workspace, array] : overlapping) {
-    expect_error(status::overlap, {"workspace and dst overlap"}, [&, workspace = workspace, array = array] {
-      made.execute(array, array, std::span(workspace, bytes));
-    });
+    expect_error(status::overlap, {"workspace and dst overlap"},
+                 [&, room = workspace, both = array] { made.execute(both, both, std::span(room, bytes)); });
   }
   EXPECT_NO_THROW(made.execute(at, at, std::span(at + 4800, bytes)));
   expect_error(status::invalid_argument, {"workspace is null"},
