@@ -200,6 +200,11 @@ TEST(plan_that_measures_itself, is_shared_by_threads) {
 }
 
 TEST(plan_that_measures_itself, goes_on_in_a_child_of_fork) {
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "ThreadSanitizer does not survive a fork() beside threads";
+#endif
+#endif
   const problem what = transpose_problem(600, 700, 4);
   const plan_state state(what, measures());
   testing::workbench bench(what, testing::placement::heap, 0, 0);
