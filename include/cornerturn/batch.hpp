@@ -47,7 +47,8 @@ class batch {
   // Stream  as plan::execute, also under capture: the call neither allocates nor synchronizes. On a GPU the batch must
   //         outlive the copy and every graph that contains it
   // Errors  device_error: the driver refused a launch
-  // Cost    bytes_moved() of traffic in launches() launches: a few per word size, one per shape of small aligned matrices, and one per large item
+  // Cost    bytes_moved() of traffic in launches() launches: a few per word size, one per shape of small aligned matrices, and
+  //         one per large item
   void execute(void* stream = nullptr) const;
 
   // Effect  returns a text: items and bytes, and the number of items for each kernel
