@@ -40,6 +40,7 @@ void machine::prepare(fiber& one) {
   one.fake_stack = nullptr;
   one.now = state::ready;
   one.signals = 0;
+  one.has_waited = false;
   one.branches = 0;
   one.heard.clear();
   one.copies.clear();
@@ -254,8 +255,9 @@ void machine::end_block() {
 }
 
 const char* machine::launch(kernel_call call, const void* job, std::size_t job_bytes, int threads, std::uint32_t blocks,
-                            int shared_bytes, session& of) {
+                            int shared_bytes, session& of, bool early) {
   of_ = &of;
+  early_ = early;
   call_ = call;
   faulty_ = false;
   since_fault_ = 0;
@@ -315,8 +317,8 @@ bool sees_every_access() noexcept {
 }
 
 const char* launch(kernel_call call, const void* job, std::size_t job_bytes, int threads, std::uint32_t blocks,
-                   int shared_bytes, void* stream) noexcept {
-  return the_machine.launch(call, job, job_bytes, threads, blocks, shared_bytes, *static_cast<session*>(stream));
+                   int shared_bytes, void* stream, bool early) noexcept {
+  return the_machine.launch(call, job, job_bytes, threads, blocks, shared_bytes, *static_cast<session*>(stream), early);
 }
 
 }  // namespace cornerturn::emulated

@@ -8,7 +8,8 @@
 //      loaded it since the last barrier: a race is a fault
 //   5. If the launch loads bytes that it also stores, a race through global memory is a fault: see global_races.hpp
 //   6. A copy that was started lands when its thread waits for it, not before
-//   7. A barrier that some threads of a block do not reach is a fault; so is a wait that no block will end.
+//   7. A row's thread that accesses global memory before it waits for earlier launches is a fault
+//   8. A barrier that some threads of a block do not reach is a fault; so is a wait that no block will end.
 // The session keeps the first fault as a sentence, and the place of the access in the text. The run goes on if it can. With
 // `stop_at_fault` no faulty access is made, so a wild address or an endless loop does no harm. A second run that `watches`
 // the bytes of a fault finds all accesses to them.
@@ -108,16 +109,18 @@ struct session {
 // False where the build has no means to see accesses that do not go through lang.hpp: races are not found then.
 [[nodiscard]] bool sees_every_access() noexcept;
 
-// Effect  starts a kernel as lang.hpp's GPU_KERNEL names it: `call(job)` for each thread of each block
+// Effect  starts a kernel as lang.hpp's GPU_KERNEL names it: `call(job)` for each thread of each block. Early: the launch may
+//         begin before earlier launches end
 // Returns null, or the session's fault
 using kernel_call = void (*)(const void* job);
 const char* launch(kernel_call call, const void* job, std::size_t job_bytes, int threads, std::uint32_t blocks,
-                   int shared_bytes, void* stream) noexcept;
+                   int shared_bytes, void* stream, bool early = false) noexcept;
 
 // The functions that lang.cuh calls. All but the last are called by the threads of a running launch only.
 [[nodiscard]] std::uint32_t thread_index() noexcept;
 [[nodiscard]] std::uint32_t block_index() noexcept;
 [[nodiscard]] unsigned char* shared_memory() noexcept;
+void wait_for_earlier_launches() noexcept;
 void barrier(unsigned line) noexcept;
 void load_global(void* value, const void* from, int size) noexcept;
 void store_global(void* to, const void* value, int size) noexcept;

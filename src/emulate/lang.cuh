@@ -60,6 +60,10 @@ struct emulated_position {
 GPU_INLINE emulated_position block_in_grid(uint32_t width, uint32_t height) {
   return {block_index() % width, block_index() / width % height, block_index() / width / height};
 }
+template <int BlockBytes = 4096>
+GPU_INLINE void wait_for_earlier_launches() {
+  emulated::wait_for_earlier_launches();
+}
 GPU_INLINE void block_barrier(unsigned line = __builtin_LINE()) { emulated::barrier(line); }
 GPU_INLINE unsigned char* shared_memory() { return emulated::shared_memory(); }
 

@@ -52,6 +52,7 @@ struct fiber {
   std::uint32_t wanted = 0;
   bool wants_bits = false;
   std::uint16_t signals = 0;  // sent so far
+  bool has_waited = false;    // for earlier launches
   knowledge heard;            // since the last barrier
   std::vector<copy> copies;
   iterations way;
@@ -115,7 +116,9 @@ struct room {
 class machine {
  public:
   const char* launch(kernel_call call, const void* job, std::size_t job_bytes, int threads, std::uint32_t blocks,
-                     int shared_bytes, session& of);
+                     int shared_bytes, session& of, bool early);
+
+  void wait_for_earlier_launches() { here().has_waited = true; }
 
   void barrier(unsigned line, const void* from) {
     here().now = state::at_barrier;
@@ -220,8 +223,10 @@ class machine {
   }
   void log(const void* from, access what, const void* address, int size, const void* shared = nullptr) {
     remember(from, what, address, size, shared);
-    if (of_->on_request == nullptr) return;
     const bool is_shared = what == access::shared_load || what == access::shared_store;
+    if (early_ && !is_shared && !here().has_waited)
+      fault("accesses global memory before it waits for earlier launches");
+    if (of_->on_request == nullptr) return;
     const lane_access lane = {current_, is_shared ? 0 : number(address),
                               is_shared           ? number(address) - number(in_->shared)
                               : shared != nullptr ? number(shared) - number(in_->shared)
@@ -526,6 +531,7 @@ class machine {
   } at_;                       // the access of the thread that runs
   std::vector<touch> others_;  // of the next fault
   bool faulty_ = false;
+  bool early_ = false;   // the launch may begin before earlier ones end
   int since_fault_ = 0;  // accesses
   std::uint64_t shuffle_ = 0;
   std::vector<std::unique_ptr<room>> rooms_;

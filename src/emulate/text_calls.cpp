@@ -8,6 +8,7 @@ namespace cornerturn::emulated {
 std::uint32_t thread_index() noexcept { return the_machine.thread_index(); }
 std::uint32_t block_index() noexcept { return the_machine.block_index(); }
 unsigned char* shared_memory() noexcept { return the_machine.shared_memory(); }
+void wait_for_earlier_launches() noexcept { the_machine.wait_for_earlier_launches(); }
 void barrier(unsigned line) noexcept { the_machine.barrier(line, __builtin_return_address(0)); }
 void load_global(void* value, const void* from, int size) noexcept {
   the_machine.stop_if_endless();

@@ -11,14 +11,13 @@
 
 namespace cornerturn::map {
 
-struct fast_divisor {
-  std::uint32_t divisor = 1;
+struct fast_quotient {
   std::uint32_t multiplier = 1;
   std::uint32_t shift = 0;
 
-  constexpr fast_divisor() = default;
+  constexpr fast_quotient() = default;
   // A count of 2^32 is 0 here. Its offer finds too many blocks later, and is refused.
-  constexpr explicit fast_divisor(std::uint32_t d) : divisor(d) {
+  constexpr explicit fast_quotient(std::uint32_t d) {
     if (d == 0) return;
     while ((std::uint64_t{1} << shift) < d) ++shift;
     multiplier = static_cast<std::uint32_t>((((std::uint64_t{1} << shift) - d) << 32) / d + 1);
@@ -28,6 +27,13 @@ struct fast_divisor {
     const auto high = static_cast<std::uint32_t>((std::uint64_t{n} * multiplier) >> 32);
     return (high + n) >> shift;
   }
+};
+
+struct fast_divisor : fast_quotient {
+  std::uint32_t divisor = 1;
+
+  constexpr fast_divisor() = default;
+  constexpr explicit fast_divisor(std::uint32_t d) : fast_quotient(d), divisor(d) {}
 };
 
 }  // namespace cornerturn::map

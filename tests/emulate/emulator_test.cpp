@@ -181,6 +181,10 @@ TEST(emulator, finds_copies_that_nobody_waited_for) {
   expect_found(mistake::no_wait, "has started a copy that it did not wait for", true);
 }
 
+TEST(emulator, finds_accesses_ahead_of_the_wait_for_earlier_launches) {
+  expect_found(mistake::early_access, "before it waits for earlier launches");
+}
+
 TEST(emulator, finds_bytes_of_dst_that_are_written_twice) {
   expect_found(mistake::written_twice, "writes what was written before", true);
 }

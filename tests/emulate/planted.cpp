@@ -19,6 +19,7 @@ planted_kernel(GPU_PARAMETER planted_args args) {
   auto* const shared = reinterpret_cast<uint32_t*>(shared_memory());
   const uint32_t other = planted_threads - 1 - thread;
 
+  if (!made(mistake::early_access)) wait_for_earlier_launches();
   if (made(mistake::past_src)) load_global<uint32_t>(src - block_index() * planted_block_bytes - 4);
   if (made(mistake::before_src_plainly))
     shared[thread] = src[-1 - static_cast<int>(block_index() * planted_block_bytes)];
@@ -81,6 +82,7 @@ GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
 planted_flags_kernel(GPU_PARAMETER planted_flag_args args) {
   const uint32_t thread = thread_index(), other = planted_threads - 1 - thread;
   const uint32_t next = (block_index() + 1) % args.blocks;
+  wait_for_earlier_launches();
   auto* const own = static_cast<unsigned char*>(args.data) + block_index() * planted_block_bytes;
   auto* const to = static_cast<unsigned char*>(args.data) + next * planted_block_bytes;
   if (args.made == flag_mistake::no_barrier_in_block) {

@@ -27,7 +27,8 @@ enum class mistake {
   src_written,
   dst_read,
   past_dst_plainly,
-  endless,  // a loop behind a fault
+  early_access,  // before the wait for earlier launches
+  endless,       // a loop behind a fault
   endless_plainly,
 };
 

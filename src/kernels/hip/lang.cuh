@@ -71,6 +71,8 @@ struct block_position {
 GPU_INLINE block_position block_in_grid(uint32_t width, uint32_t height) {
   return {block_index() % width, block_index() / width % height, block_index() / width / height};
 }
+template <int BlockBytes = 4096>
+GPU_INLINE void wait_for_earlier_launches() {}  // a launch begins after the launches before it
 GPU_INLINE void block_barrier() { __syncthreads(); }
 // LDS of the workgroup, 64 KiB at most, at a multiple of 16 bytes.
 GPU_INLINE unsigned char* shared_memory() {

@@ -208,6 +208,7 @@ apply_kernel(GPU_PARAMETER apply_args args) {
   static_assert(threads_of(Limits) == map::tile_map<SrcBytes, Side>::threads);
   constexpr int extent = map::tile_map<SrcBytes, Side>::extent;
   const apply_origin here = find_origin(args);
+  wait_for_earlier_launches();
   if (here.left[0] >= extent && here.left[1] >= extent) {
     apply_tile<SrcBytes, DstBytes, Side, true>(args, here);
   } else {

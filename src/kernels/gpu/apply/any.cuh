@@ -150,6 +150,7 @@ GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
 apply_any_kernel(GPU_PARAMETER apply_args args) {
   static_assert(threads_of(Limits) == apply_any_threads);
   const apply_origin here = find_origin(args);
+  wait_for_earlier_launches();
   const float scale = args.scale == nullptr ? 1.0f : load_cached(args.scale);
   fetch<SrcBytes>(args, here);
   block_barrier();  // orders the elements stored to shared memory in 1 before their reads in 2

@@ -109,6 +109,7 @@ apply_element_kernel(GPU_PARAMETER apply_element_args args) {
   const uint32_t number = block_index() * element_threads + thread_index();  // 1.
   if (number >= args.all_words) return;
   const element_word here = locate_word(args, number);
+  wait_for_earlier_launches<SrcBytes * element_threads>();
   const float scale = args.scale == nullptr ? 1.0f : load_cached(args.scale);
   if constexpr (SrcBytes == 16) {
     apply_word<16, 16, Joined>(args, here, scale);

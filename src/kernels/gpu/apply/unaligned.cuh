@@ -274,6 +274,7 @@ unaligned_apply_kernel(GPU_PARAMETER apply_args args) {
   using At = unaligned_apply_tile<SrcBytes, DstBytes>;
   static_assert(threads_of(Limits) == At::threads);
   const apply_origin here = find_origin(args);
+  wait_for_earlier_launches();
   const unaligned_source src = {here.src,
                                 args.slots[1].src_bytes,
                                 args.src_begin,

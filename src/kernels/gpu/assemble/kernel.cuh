@@ -258,6 +258,7 @@ GPU_INLINE void assemble_box(const assemble_args& args, uint32_t number) {
     }
     block_barrier();  // orders the writes of the table of rows before their reads
   }
+  wait_for_earlier_launches();
   const unsigned char* const src = here.src - args.halo_src_bytes;
   const auto phase = static_cast<int32_t>(low_word(src) & 15);
   fetch_rows<Fused, Elements::swizzled>(args, tables, box, src, phase, Elements::spare_bytes);            // 1.

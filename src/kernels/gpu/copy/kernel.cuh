@@ -53,6 +53,7 @@ GPU_INLINE void copy_block(const copy_args& args, uint32_t number) {
     from[k] = static_cast<const unsigned char*>(args.src) + src;
     to[k] = static_cast<unsigned char*>(args.dst) + dst;
   }
+  wait_for_earlier_launches();
   if constexpr (WordBytes == 1) {  // 3.
     GPU_UNROLL for (int k = 0; k < Words; ++k) copy_bytes(args, from[k], to[k], word[k]);
   } else {

@@ -186,6 +186,7 @@ cycles_kernel(GPU_PARAMETER cycles_args args) {
   auto* const votes = reinterpret_cast<uint32_t*>(shared_memory());  // (4)
   unsigned char* const free = shared_memory() + 16;                  // (threads)
   const uint32_t thread = thread_index();
+  wait_for_earlier_launches();
   // 1. Neighbouring walkers test neighbouring parts, so that all parts of one item are in flight together.
   for (uint32_t from = block_index(); from < args.count; from += cycles_threads * args.walkers) {
     const uint32_t own = from + thread * args.walkers;

@@ -42,6 +42,7 @@ element_kernel(GPU_PARAMETER element_args args) {
   if constexpr (V == 1) {
     int64_t offset[1];
     set_offsets(args, static_cast<int32_t>(word), offset);  // 2.
+    wait_for_earlier_launches<WordBytes * element_threads>();
     store_global(to + static_cast<int32_t>(word) * int64_t{args.dst_bytes},
                  load_cached(reinterpret_cast<const element*>(from + offset[0])));  // 3.
   } else {
@@ -50,6 +51,7 @@ element_kernel(GPU_PARAMETER element_args args) {
     to += int64_t{first} * ElementBytes;
     const bool is_whole = first >= 0 && static_cast<uint32_t>(first) + V <= args.row_elements;
     element value[V];
+    wait_for_earlier_launches<WordBytes * element_threads>();
     if (is_whole && args.row_rank == 1) {  // nearly all words of large problems
       from += first * int64_t{args.src_bytes};
       GPU_UNROLL for (int k = 0; k < V; ++k) {

@@ -50,6 +50,7 @@ GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
 gather_batch_kernel(GPU_PARAMETER gather_batch_args batch) {
   static_assert(threads_of(Limits) == gather_threads);
   const auto thread = static_cast<int32_t>(thread_index());
+  wait_for_earlier_launches();
   const auto mine = load_cached(reinterpret_cast<const word_t<16>*>(batch.blocks) + block_index());  // a gather_block
   const uint32_t first = mine.y, count = mine.z, number = mine.w;
   auto& shape = *reinterpret_cast<gather_shape*>(shared_memory() + batch.shape_at);

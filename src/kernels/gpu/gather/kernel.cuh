@@ -179,6 +179,7 @@ GPU_INLINE void gather_box(const gather_args& args, uint32_t block, const Items&
       at.element_src[i] = src_offset(args.src_axes, 0, args.run_axes, i);
     }
   }
+  wait_for_earlier_launches();
   block_barrier();  // orders the writes of the tables in 1 before their reads in 2
   fetch_runs<WordBytes>(args, items, at, src, shift, runs, run_elements);  // 2.
 

@@ -84,6 +84,7 @@ deinterleave_kernel(GPU_PARAMETER interleave_args args) {
   static_assert(threads_of(Limits) == interleave_tile<WordBytes, Count>::threads);
   using at = interleave_tile<WordBytes, Count>;
   const tile_origin here = find_origin(args.blocks, args.src, args.dst);
+  wait_for_earlier_launches();
   const structures all = find_structures(args, here, at::extent);
   unsigned char* const tile = shared_memory();
   const auto thread = static_cast<int>(thread_index());
@@ -122,6 +123,7 @@ interleave_kernel(GPU_PARAMETER interleave_args args) {
   static_assert(threads_of(Limits) == interleave_tile<WordBytes, Count>::threads);
   using at = interleave_tile<WordBytes, Count>;
   const tile_origin here = find_origin(args.blocks, args.src, args.dst);
+  wait_for_earlier_launches();
   const structures all = find_structures(args, here, at::extent);
   unsigned char* const tile = shared_memory();
   const auto thread = static_cast<int>(thread_index());

@@ -64,6 +64,7 @@ unaligned_deinterleave_kernel(GPU_PARAMETER tile_args args) {
   static_assert(threads_of(Limits) == unaligned_interleave_tile<WordBytes, Count>::threads);
   using at = unaligned_interleave_tile<WordBytes, Count>;
   const tile_origin here = find_origin(args.blocks, args.src, args.dst);
+  wait_for_earlier_launches();
   const unit_range units = find_units<WordBytes, Count>(args, here, here.src);
   const auto thread = static_cast<int>(thread_index());
   const unaligned_source src = {here.src, 0, args.src_begin, args.src_end, 0, {0, 0}};
@@ -112,6 +113,7 @@ unaligned_interleave_kernel(GPU_PARAMETER tile_args args) {
   static_assert(threads_of(Limits) == unaligned_interleave_tile<WordBytes, Count>::threads);
   using at = unaligned_interleave_tile<WordBytes, Count>;
   const tile_origin here = find_origin(args.blocks, args.src, args.dst);
+  wait_for_earlier_launches();
   const unit_range units = find_units<WordBytes, Count>(args, here, here.dst);
   const auto thread = static_cast<int>(thread_index());
   const unaligned_source src = {here.src, 0, args.src_begin, args.src_end, 0, {0, 0}};

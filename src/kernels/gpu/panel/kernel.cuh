@@ -152,6 +152,7 @@ panel_kernel(GPU_PARAMETER panel_args args) {
   const uint32_t number = (block_index() << (8 - args.shape.team_log2)) + team;
   const bool exists = number < args.count;
   const tile_origin here = find_origin(args.panels, args.src, args.dst, exists ? number : 0);
+  wait_for_earlier_launches();
   const panel mine = {here.src,
                       here.dst,
                       args.src_begin,
@@ -176,6 +177,7 @@ panel_batch_kernel(GPU_PARAMETER panel_batch_args args) {
   const bool exists = number < args.count;
   unsigned char* const shared = shared_memory() + team * args.shared_bytes;
   constexpr int Words = sizeof(panel_item) / 16;
+  wait_for_earlier_launches();
   if (exists && thread < Words) {
     reinterpret_cast<word_t<16>*>(shared)[thread] =
         load_cached(reinterpret_cast<const word_t<16>*>(args.items + number) + thread);

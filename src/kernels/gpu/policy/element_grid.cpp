@@ -61,7 +61,9 @@ bool number_elements(const map::canonical& form, std::int64_t each, std::int64_t
       rows *= one.extent;
       dst_bits |= one.dst_stride * dst_word;
       made.outer[made.rank++] = {static_cast<std::int32_t>(one.src_stride * word),
-                                 static_cast<std::int32_t>(one.dst_stride * dst_word), count};
+                                 static_cast<std::int32_t>(one.dst_stride * dst_word),
+                                 count.divisor,
+                                 {}};
     }
   }
   const bool is_aligned = dst_bits % (each * dst_word) == 0;  // every row begins with a whole word
@@ -71,6 +73,11 @@ bool number_elements(const map::canonical& form, std::int64_t each, std::int64_t
   made.row_elements = static_cast<std::uint32_t>(elements);
   made.words = map::fast_divisor(static_cast<std::uint32_t>(words));
   made.all_words = static_cast<std::uint32_t>(words * rows);
+  auto below = static_cast<std::uint32_t>(words);
+  for (int k = 0; k < made.rank; ++k) {
+    below *= made.outer[k].extent;
+    made.outer[k].words = map::fast_quotient(below);
+  }
   return true;
 }
 

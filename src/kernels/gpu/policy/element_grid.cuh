@@ -12,16 +12,16 @@ struct element_word {
 };
 
 GPU_INLINE element_word locate_word(const element_grid& args, uint32_t number) {
-  uint32_t index = args.rank == 0 ? 0 : args.words.quotient(number);
-  element_word made{number - index * args.words.divisor, 0, 0};
+  uint32_t below = args.rank == 0 ? 0 : args.words.quotient(number);
+  element_word made{number - below * args.words.divisor, 0, 0};
   GPU_UNROLL for (int k = 0; k < max_element_outer_axes; ++k) {
     if (k >= args.rank) break;
     const auto& axis = args.outer[k];
-    const uint32_t above = k + 1 < args.rank ? axis.count.quotient(index) : 0;
-    const auto digit = static_cast<int32_t>(index - above * axis.count.divisor);
-    made.src += digit * int64_t{axis.src_bytes};
-    made.dst += digit * int64_t{axis.dst_bytes};
-    index = above;
+    const uint32_t above = k + 1 < args.rank ? axis.words.quotient(number) : 0;
+    const auto index = static_cast<int32_t>(below - above * axis.extent);
+    made.src += index * int64_t{axis.src_bytes};
+    made.dst += index * int64_t{axis.dst_bytes};
+    below = above;
   }
   return made;
 }

@@ -24,10 +24,13 @@ struct element_grid {
   std::int32_t rank = 0;       // of the outer axes
   std::int32_t src_bytes = 0;  // from one element to the next, of a row's first axis
   std::int32_t dst_bytes = 0;
+  // The index of an axis is the quotient of the axis before it, less `extent` times its own quotient. A quotient is of the number of
+  // the word, so no division waits for another one.
   struct outer_axis {
     std::int32_t src_bytes = 0;
     std::int32_t dst_bytes = 0;
-    map::fast_divisor count;
+    std::uint32_t extent = 1;
+    map::fast_quotient words;  // of this axis and all faster ones
   } outer[max_element_outer_axes];
   struct row_axis {
     map::fast_divisor count;

@@ -20,6 +20,7 @@ short_wide_kernel(GPU_PARAMETER short_wide_args args) {
   using at = map::skinny_map<WordBytes, Down>;
   constexpr int V = at::v;
   const tile_origin here = find_origin(args.blocks, args.src, args.dst);
+  wait_for_earlier_launches();
   if (here.left[0] <= 0) return;
   unsigned char* const tile = shared_memory();
   const auto thread = static_cast<int>(thread_index());

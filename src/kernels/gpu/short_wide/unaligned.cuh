@@ -19,6 +19,7 @@ unaligned_short_wide_kernel(GPU_PARAMETER unaligned_short_wide_args args) {
   using at = unaligned_skinny_tile<WordBytes>;
   constexpr int V = at::v;
   const tile_origin here = find_origin(args.blocks, args.src, args.dst);
+  wait_for_earlier_launches();
   if (here.left[0] <= 0) return;
   unsigned char* const tile = shared_memory();
   auto* const chunks = reinterpret_cast<word_t<16>*>(tile);

@@ -49,19 +49,23 @@ struct small_side {
   std::int32_t is_split = 0;  // 0: the side is one axis
 };
 
-// Any axes: outer ones number the matrices, fastest first. Their list needs no extent of its last one.
+// Any axes: outer ones number the matrices, fastest first. Let q[k] be the number of a matrix over the extents of the k fastest
+// axes. The index of axis k is q[k] - q[k + 1] * extent[k], so an offset is the sum of q[k] * step[k], where step[k] is stride[k] -
+// stride[k - 1] * extent[k - 1]. No quotient waits for another one, and absent axes have steps of 0: 16 MB take 0.70 of the time
+// that a chain of divisions takes (H200, 2026-11-27).
 inline constexpr int max_small_outer_axes = 5;
 struct fused_small_args : small_args {
-  std::int32_t rank = 0;  // of the outer axes
-  small_side row_axes;    // strides of src
-  small_side col_axes;    // strides of dst
+  small_side row_axes;          // strides of src
+  small_side col_axes;          // strides of dst
+  std::int32_t src_stride = 0;  // step[0]
+  std::int32_t dst_stride = 0;
   struct outer_axis {
-    std::int32_t src_stride = 0;
-    std::int32_t dst_stride = 0;
-    map::fast_divisor count;
-  } outer[max_small_outer_axes];
+    std::int32_t src_step = 0;
+    std::int32_t dst_step = 0;
+    map::fast_quotient faster;  // matrices of all faster axes
+  } outer[max_small_outer_axes - 1];
 };
-static_assert(sizeof(small_args) <= 72 && sizeof(fused_small_args) <= 256);
+static_assert(sizeof(small_args) <= 72 && sizeof(fused_small_args) <= 192);
 
 template <bool Fused>
 struct small_args_of {

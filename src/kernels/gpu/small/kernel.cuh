@@ -89,6 +89,7 @@ many_small_kernel(GPU_PARAMETER many_small_args args) {
   static_assert(threads_of(Limits) == many_small_tile<WordBytes>::threads);
   constexpr int Units = many_small_tile<WordBytes>::units;
   const tile_origin here = find_origin(args.blocks, args.src, args.dst);
+  wait_for_earlier_launches();
   if (here.left[1] <= 0) return;
   const auto left = static_cast<int32_t>(here.left[1] < Units ? here.left[1] : Units);
   transpose_matrices<WordBytes>(
@@ -104,6 +105,7 @@ small_batch_kernel(GPU_PARAMETER small_batch_args args) {
   auto* const items = reinterpret_cast<batch_item*>(shared_memory() + at::shared_bytes);
   const uint32_t all = at::units >> (args.across_log2 + args.down_log2), first = block_index() * all;
   const uint32_t left = args.count - first < all ? args.count - first : all;
+  wait_for_earlier_launches();
   for (uint32_t i = thread_index(); i < left; i += at::threads) start_copy<16>(items + i, args.items + first + i);
   wait_for_copies();
   block_barrier();  // orders the copies of the addresses before their reads in 1 and 4

@@ -150,8 +150,9 @@ bool offer_tiles(const kernels::facts& known, const kernels::target& on, const k
   std::int64_t dst_bits = known.alignment;
   for (const axis* const one : axes.col) dst_bits |= one == nullptr ? 0 : one->dst_stride * word;
   for (int k = 0; k < axes.outer_rank; ++k) dst_bits |= axes.outer[k]->dst_stride * word;
-  const bool is_narrow = word < 4 && word == row.element_bytes;
-  args.halo = is_narrow && dst_bits % 4 != 0 ? 1 : 0;
+  const bool in_words =
+      word < 4 && word == row.element_bytes && std::string_view(row.name).find("_single") == std::string_view::npos;
+  args.halo = in_words && dst_bits % 4 != 0 ? 1 : 0;
   std::int64_t src_bits = known.alignment;
   for (const axis* const one : axes.row) src_bits |= one == nullptr ? 0 : one->src_stride * word;
   for (int k = 0; k < axes.outer_rank; ++k) src_bits |= axes.outer[k]->src_stride * word;
@@ -162,13 +163,20 @@ bool offer_tiles(const kernels::facts& known, const kernels::target& on, const k
   args.tiles_down = static_cast<std::uint32_t>(down);
   if (fused) {
     auto& all = static_cast<fused_small_args&>(args);
-    all.rank = axes.outer_rank;
     all.row_axes = side_of(axes.row, &axis::src_stride);
     all.col_axes = side_of(axes.col, &axis::dst_stride);
-    for (int k = 0; k < axes.outer_rank; ++k) {
-      const axis& one = *axes.outer[k];
-      all.outer[k] = {static_cast<std::int32_t>(one.src_stride), static_cast<std::int32_t>(one.dst_stride),
-                      map::fast_divisor(static_cast<std::uint32_t>(one.extent))};
+    if (axes.outer_rank > 0) {
+      all.src_stride = static_cast<std::int32_t>(axes.outer[0]->src_stride);
+      all.dst_stride = static_cast<std::int32_t>(axes.outer[0]->dst_stride);
+    }
+    std::uint32_t faster = 1;
+    for (int k = 1; k < axes.outer_rank; ++k) {
+      const axis &one = *axes.outer[k], &before = *axes.outer[k - 1];
+      faster *= static_cast<std::uint32_t>(before.extent);
+      // Steps are modulo 2^32, as the offsets that they add up to.
+      all.outer[k - 1] = {static_cast<std::int32_t>(one.src_stride - before.extent * before.src_stride),
+                          static_cast<std::int32_t>(one.dst_stride - before.extent * before.dst_stride),
+                          map::fast_quotient(faster)};
     }
   }
   made.blocks = static_cast<std::uint32_t>(across * down * axes.matrices);
@@ -179,7 +187,7 @@ bool offer_tiles(const kernels::facts& known, const kernels::target& on, const k
   predict(known, on, row,
           {.dram = tile_waste(known, std::min(axes.cols, extent) * word, std::min(axes.rows, extent) * word),
            .requests = static_cast<double>(args.halo),
-           .shared = is_narrow && src_bits % 4 != 0 ? 1.0 : 0.0,
+           .shared = in_words && src_bits % 4 != 0 ? 1.0 : 0.0,
            .issue = 1 / area - 1},
           made);
   return true;

@@ -7,7 +7,8 @@
 // For elements of 1 and 2 bytes a word is 4 bytes of them. Then a thread loads a word of each of V rows, transposes V x V elements
 // in registers, and stores V words of columns in 2. In 3 a word of dst is aligned, and may span two words of its column: a tile
 // has the words that begin in its rows, and loads V rows more. Only tiles of the first rows store the elements before the first
-// word.
+// word. The rows `_single` move the same elements without words: one 32 x 32 tile has few instructions, where few tiles wait
+// for a long one.
 #pragma once
 
 #include "kernels/gpu/policy/unaligned.cuh"
@@ -27,15 +28,15 @@ struct small_tile {
   GPU_INLINE static int word_of(int column, int part) { return column * pitch + column / 32 * skew + part; }
 };
 
-// Elements of one word of 4 bytes or more, or of three words. Neighbouring words of a column are in other banks. For three words,
-// the pitch is an odd number of 4 bytes if the words are narrow, else three words more than a multiple of all banks.
+// Elements of one word, or of three words. Neighbouring words of a column are in other banks. If the words are narrow, the pitch is
+// an odd number of 4 bytes; for three wide words it is three words more than a multiple of all banks.
 template <int WordBytes, int Words, int Extent>
 struct small_rows {
   static constexpr int parts = Extent * Words;  // words of a row, and of a column
   static constexpr int of_banks = 128 / WordBytes;
-  static constexpr int pitch = Words == 1      ? parts + 1
-                               : WordBytes < 4 ? parts + 4 / WordBytes
-                                               : (parts + of_banks - 4) / of_banks * of_banks + 3;
+  static constexpr int pitch = WordBytes < 4 ? parts + 4 / WordBytes
+                               : Words == 1  ? parts + 1
+                                             : (parts + of_banks - 4) / of_banks * of_banks + 3;
 };
 
 // Where a tile is, and its offsets in elements. They are computed for all lines of a thread before the first load.
@@ -54,15 +55,12 @@ struct small_place {
     first_row = block.y * extent;
     first_col = block.x * extent;
     if constexpr (Fused) {
-      uint32_t index = block.z;
-      GPU_UNROLL for (int32_t k = 0; k < max_small_outer_axes; ++k) {
-        if (k >= args.rank) break;
-        const auto& axis = args.outer[k];
-        const uint32_t above = k + 1 < args.rank ? axis.count.quotient(index) : 0;
-        const uint32_t digit = index - above * axis.count.divisor;
-        src += digit * static_cast<uint32_t>(axis.src_stride);
-        dst += digit * static_cast<uint32_t>(axis.dst_stride);
-        index = above;
+      src = block.z * static_cast<uint32_t>(args.src_stride);
+      dst = block.z * static_cast<uint32_t>(args.dst_stride);
+      GPU_UNROLL for (const auto& axis : args.outer) {
+        const uint32_t quotient = axis.faster.quotient(block.z);
+        src += quotient * static_cast<uint32_t>(axis.src_step);
+        dst += quotient * static_cast<uint32_t>(axis.dst_step);
       }
     }
   }
@@ -99,13 +97,14 @@ GPU_INLINE void transpose_small(const small_place<Fused>& here) {
   here.set_rows(rows, here.first_row + line, Lines);
   const uint32_t col = here.first_col + element, row = here.first_row + element;
   const auto word_of = [&](uint32_t index) { return int64_t{static_cast<int32_t>(index)} * Words + in_element; };
+  here.set_columns(columns, here.first_col + line, Lines);
+  wait_for_earlier_launches<Extent * Extent * WordBytes * Words>();
   GPU_UNROLL for (int k = 0; k < Steps; ++k) {
     if (here.first_row + line + k * Lines < here.args.rows && col < here.args.cols) {
       tile[(line + k * Lines) * at::pitch + part] =
           load_global<word>(static_cast<const word*>(here.args.src) + word_of(rows[k] + col));  // 1., 2.
     }
   }
-  here.set_columns(columns, here.first_col + line, Lines);
   block_barrier();  // orders the words stored in 2 before their reads in 3
   GPU_UNROLL for (int k = 0; k < Steps; ++k) {
     if (here.first_col + line + k * Lines < here.args.cols && row < here.args.rows) {
@@ -196,6 +195,7 @@ GPU_INLINE void transpose_small_words(const small_place<Fused>& here) {
   constexpr int V = at::v, Lines = Threads / at::parts, Blocks = at::parts / Lines, Steps = Extent / Lines;
   const auto part = static_cast<int>(thread_index() % at::parts), line = static_cast<int>(thread_index() / at::parts);
   small_block<WordBytes, Extent, Fused> block[Blocks], halo;
+  wait_for_earlier_launches<Extent * Extent * WordBytes>();
   GPU_UNROLL for (int k = 0; k < Blocks; ++k) block[k].load(here, part, line + k * Lines);
   const bool has_halo = here.args.halo != 0 && line == 0;
   if (has_halo) halo.load(here, part, at::parts);
@@ -240,6 +240,13 @@ small_kernel(GPU_PARAMETER small_args_t<Fused> args) {
   } else {
     transpose_small<WordBytes, Words, Extent, Fused, threads_of(Limits)>(here);
   }
+}
+
+template <int WordBytes, int Extent, bool Fused, std::uint64_t Limits>
+GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
+small_single_kernel(GPU_PARAMETER small_args_t<Fused> args) {
+  const small_place<Fused> here(args, Extent);
+  transpose_small<WordBytes, 1, Extent, Fused, threads_of(Limits)>(here);
 }
 
 }  // namespace cornerturn::gpu

@@ -48,6 +48,7 @@ strips_kernel(GPU_PARAMETER strips_args args) {
   static_assert(threads_of(Limits) == map::tile_map<WordBytes, Side>::threads);
   constexpr int extent = map::tile_map<WordBytes, Side>::extent;
   const tile_origin here = find_strip_origin(args);
+  wait_for_earlier_launches();
   if (here.left[1] <= 0) return wait_for_readers{args, here}();  // past the end of a partial band: it counts, too
   if (here.left[0] >= extent && here.left[1] >= extent) {
     transpose_tile<WordBytes, Side, true, true>(args, here, wait_for_readers{args, here});
@@ -61,6 +62,7 @@ GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
 unaligned_strips_kernel(GPU_PARAMETER strips_args args) {
   static_assert(threads_of(Limits) == unaligned_tile<WordBytes>::threads);
   const tile_origin here = find_strip_origin(args);
+  wait_for_earlier_launches();
   if (here.left[1] <= 0) return wait_for_readers{args, here}();
   const unaligned_source src = source_of(args, here);
   if (is_whole<WordBytes, true>(args, here, src)) {

@@ -51,6 +51,7 @@ GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
 any_swap_kernel(GPU_PARAMETER swap_args args) {
   static_assert(threads_of(Limits) == swap_threads);
   const tile_pair here = find_tiles(args);  // 1.
+  wait_for_earlier_launches();
   auto* const upper_tile = reinterpret_cast<word_t<WordBytes>*>(shared_memory());
   auto* const lower_tile = upper_tile + args.tile * (args.tile * args.words + 1);
   load_words<WordBytes>(args, here.upper, here.rows, here.cols, upper_tile);  // 2.

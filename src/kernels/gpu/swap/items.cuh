@@ -89,6 +89,7 @@ swap_items_kernel(GPU_PARAMETER swap_items_args args) {
   const int64_t left = args.items - first;
   const int32_t bytes = static_cast<int32_t>(left < args.group_items ? left : args.group_items) * args.item_bytes;
   const auto shift = static_cast<int32_t>(low_word(group) & 15);
+  wait_for_earlier_launches();
   for (auto byte = static_cast<int32_t>(thread_index()) * 16 - shift; byte < bytes; byte += swap_threads * 16) {  // 1.
     fetch_used(args.src_begin, args.src_end, shared_memory() + shift + byte, group + byte, byte < 0 ? -byte : 0,
                bytes - byte < 16 ? bytes - byte : 16);

@@ -100,6 +100,7 @@ swap_kernel(GPU_PARAMETER swap_args args) {
   static_assert(threads_of(Limits) == map::tile_map<WordBytes, Side>::threads);
   using at = map::tile_map<WordBytes, Side>;
   const tile_pair here = find_tiles(args);  // 1.
+  wait_for_earlier_launches();
   if (here.rows >= at::extent && here.cols >= at::extent) {
     swap_tiles<at, true>(args, here);
   } else {

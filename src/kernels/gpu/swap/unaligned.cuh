@@ -200,6 +200,7 @@ GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
 unaligned_swap_kernel(GPU_PARAMETER swap_args args) {
   static_assert(threads_of(Limits) == swap_threads);
   const tile_pair here = find_tiles(args);  // 1.
+  wait_for_earlier_launches();
   if (args.words == 1) {
     swap_unaligned<WordBytes, true>(args, here);
   } else {

@@ -20,6 +20,7 @@ tall_skinny_kernel(GPU_PARAMETER tall_skinny_args args) {
   using at = map::skinny_map<WordBytes, Across>;
   constexpr int V = at::v;
   const tile_origin here = find_origin(args.blocks, args.src, args.dst);
+  wait_for_earlier_launches();
   if (here.left[1] <= 0) return;
   unsigned char* const tile = shared_memory();
   const auto thread = static_cast<int>(thread_index());

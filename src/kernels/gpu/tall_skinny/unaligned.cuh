@@ -20,6 +20,7 @@ unaligned_tall_skinny_kernel(GPU_PARAMETER unaligned_tall_skinny_args args) {
   using at = unaligned_skinny_tile<WordBytes>;
   constexpr int V = at::v;
   const tile_origin here = find_origin(args.blocks, args.src, args.dst);
+  wait_for_earlier_launches();
   unsigned char* const tile = shared_memory();
   auto* const chunks = reinterpret_cast<word_t<16>*>(tile);
   const auto thread = static_cast<int>(thread_index());

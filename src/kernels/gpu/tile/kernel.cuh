@@ -64,6 +64,7 @@ GPU_INLINE void tile_block(const tile_args_t<Fused>& args, uint32_t number) {
   // Pointers to the tile's first element on both sides, and the columns and rows from there to the edges of the matrix. Of
   // 16384 x 16384 float32, block b has the rows from 64 (b % 256) and the columns from 64 (b / 256).
   const tile_origin here = find_origin(args.blocks, args.src, args.dst, number);
+  wait_for_earlier_launches();
   if (here.left[1] <= 0) return;
   if (here.left[0] >= extent && here.left[1] >= extent) {
     transpose_tile<WordBytes, Side, Fused, true>(args, here);

@@ -25,9 +25,9 @@ offsets walk(const element_grid& numbers, std::int64_t each, std::int64_t dst_wo
     std::int64_t src = 0, dst = 0;
     for (int k = 0; k < numbers.rank; ++k) {
       const auto& axis = numbers.outer[k];
-      const std::int64_t above = k + 1 < numbers.rank ? row / axis.count.divisor : 0;
-      src += (row - above * axis.count.divisor) * axis.src_bytes;
-      dst += (row - above * axis.count.divisor) * axis.dst_bytes;
+      const std::int64_t above = k + 1 < numbers.rank ? axis.words.quotient(static_cast<std::uint32_t>(number)) : 0;
+      src += (row - above * axis.extent) * axis.src_bytes;
+      dst += (row - above * axis.extent) * axis.dst_bytes;
       row = above;
     }
     const std::int64_t first = word * each - ((begin + dst / dst_word) % each + each) % each;

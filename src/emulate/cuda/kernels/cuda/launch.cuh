@@ -20,7 +20,7 @@ void call(void (*kernel)(Job), const void* job) {
 template <auto Kernel, std::uint64_t Limits>
 const char* launch_kernel(const void* args, std::uint32_t blocks, int shared_bytes, void* stream) noexcept {
   return launch([](const void* of) { call(Kernel, of); }, args, job_bytes_of(Kernel), gpu::threads_of(Limits), blocks,
-                shared_bytes, stream);
+                shared_bytes, stream, true);
 }
 
 }  // namespace cornerturn::emulated
