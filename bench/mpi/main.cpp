@@ -1,6 +1,7 @@
 // mpirun -n RANKS cornerturn_mpi_bench [MIB [ROUNDS]]: distributed transposes on CPUs, beside ScaLAPACK and FFTW where CMake found
 // them. MIB: of each rank's source.
-//   1. an n x n array of float and double, in slabs of rows and in block-cyclic blocks of 64 x 64
+//   1. an n x n array of float and double, in slabs of rows and in block-cyclic blocks of 64 x 64. cornerturn stores to shared memory,
+//      and "messages" is its route for ordinary memory
 //   2. each round runs every contender once, in a rotated order. A time is of the slowest rank; the median of the rounds is printed
 //   3. the roof: a copy of a rank's source to its destination, by all ranks at once
 //   4. every element of every result is compared
@@ -65,7 +66,7 @@ void fill(const part& all, std::vector<T>& data) {
 }
 
 template <class T>
-bool is_transposed(const part& all, const std::vector<T>& data) {
+bool is_transposed(const part& all, const T* data) {
   for (std::size_t i = 0; i < all.rows.size(); ++i) {
     for (std::size_t j = 0; j < all.cols.size(); ++j) {
       const T found = data[i * static_cast<std::size_t>(all.row_stride) + j * static_cast<std::size_t>(all.col_stride)];
@@ -115,7 +116,7 @@ std::vector<std::int64_t> all_of(std::int64_t n) { return indices_of(n, n, 0, 1)
 template <class T>
 class transposes {
  public:
-  transposes(const cornerturn::mpi::communicator& world, std::int64_t n) : world_(world), n_(n) {}
+  transposes(cornerturn::mpi::communicator& world, std::int64_t n) : world_(world), n_(n) {}
 
   void slabs(int rounds) {
     const std::int64_t block = (n_ + size() - 1) / size();
@@ -187,16 +188,21 @@ class transposes {
     fill(from, src);
     cornerturn::dist::options how;
     how.local.threads = 1;
-    const cornerturn::dist::plan plan(what, world_.get(), how);
+    const cornerturn::mpi::memory shared(world_, static_cast<std::int64_t>(dst.size() * sizeof(T)));
+    const cornerturn::dist::plan by_stores(what, world_.get(), how);
+    how.route = cornerturn::dist::route::messages;
+    const cornerturn::dist::plan by_messages(what, world_.get(), how);
     const void* const source = src.data();
-    void* const destination = dst.data();
-    all.push_back({"cornerturn", [&] { plan.execute({&source, 1}, {&destination, 1}); }});
+    void *const destination = dst.data(), *const in_shared = shared.data();
+    all.push_back({"messages", [&] { by_messages.execute({&source, 1}, {&destination, 1}); }});
+    all.push_back({"cornerturn", [&] { by_stores.execute({&source, 1}, {&in_shared, 1}); }});
     // 4.
     for (const contender& one : all) {
-      std::fill(dst.begin(), dst.end(), T{-1});
+      T* const result = &one == &all.back() ? static_cast<T*>(in_shared) : dst.data();
+      std::fill_n(result, dst.size(), T{-1});
       MPI_Barrier(MPI_COMM_WORLD);
       one.run();
-      if (!is_transposed(to, dst)) fail(one.name + " gives a wrong element on rank " + std::to_string(rank()));
+      if (!is_transposed(to, result)) fail(one.name + " gives a wrong element on rank " + std::to_string(rank()));
     }
     all.push_back({"copy", [&] { std::memcpy(dst.data(), src.data(), src.size() * sizeof(T)); }});  // 3
     race(all, rounds);
@@ -225,12 +231,12 @@ class transposes {
   static void fftw_end(fftw_plan plan) { fftw_destroy_plan(plan); }
 #endif
 
-  const cornerturn::mpi::communicator& world_;
+  cornerturn::mpi::communicator& world_;
   std::int64_t n_;
 };
 
 template <class T>
-void measure(const cornerturn::mpi::communicator& world, double mib, int rounds) {
+void measure(cornerturn::mpi::communicator& world, double mib, int rounds) {
   const auto all = mib * 1048576 * world.get().size / sizeof(T);
   const std::int64_t n = std::max<std::int64_t>(static_cast<std::int64_t>(std::sqrt(all)) / 64 * 64, 64);
   transposes<T> those(world, n);
@@ -247,7 +253,7 @@ int main(int argc, char** argv) {
   fftwf_mpi_init();
 #endif
   {
-    const cornerturn::mpi::communicator world(MPI_COMM_WORLD);
+    cornerturn::mpi::communicator world(MPI_COMM_WORLD);
     double mib = 256;
     int rounds = 7;
     const bool is_read = (argc < 2 || cornerturn::base::read_number(argv[1], mib)) &&

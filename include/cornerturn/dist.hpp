@@ -68,6 +68,11 @@ struct problem {
   std::vector<std::vector<std::int64_t>> dst_strides{};
 };
 
+// Where a block is in memory that ranks of one host share. Window -1: in no such memory.
+struct shared_place {
+  std::int64_t window = -1, offset = 0;
+};
+
 // Messages between processes. The functions run in the thread that calls the library. `false` means a failure of the transport.
 // Messages of one sender and one receiver with equal tags arrive in the order of their calls.
 struct communicator {
@@ -81,6 +86,14 @@ struct communicator {
   bool (*wait_any)(void* context, const std::int64_t* requests, int count, double seconds, int* done) = nullptr;
   // Abandons a message. Returns false if the transport may still use its memory
   bool (*cancel)(void* context, std::int64_t request) = nullptr;
+  // All three, or none: memory that other ranks can access, so that they store to it and send no message. A message orders the
+  // sender's earlier accesses to this memory before the receiver's later ones.
+  // Returns whether this rank and another may share memory: both ranks get one answer
+  bool (*is_near)(void* context, int rank) = nullptr;
+  // Returns the place of a block of this rank
+  shared_place (*place_of)(void* context, const void* block, std::int64_t bytes) = nullptr;
+  // Returns the address here of a place that another rank's place_of returned. Null: there is none
+  void* (*address_of)(void* context, int rank, shared_place place) = nullptr;
 };
 
 // GPUs of this process: rank r is GPU numbers[r].
@@ -89,7 +102,9 @@ struct devices {
 };
 
 enum class route : int {
-  automatic = 0,     // between GPUs: kernels where one can access the memory of the other, else copy engines
+  // Between GPUs: kernels where one can access the memory of the other, else copy engines. Between processes: a rank stores to
+  // the blocks of another one if all of them are in memory that the two share, else messages
+  automatic = 0,
   kernels = 1,       // kernels store into the memory of the other GPU; no extra memory
   copy_engines = 2,  // kernels transpose into a buffer, and copy engines put its rows to their place
   messages = 3,      // between processes: packed in chunks by transposing copies, sent, unpacked
@@ -125,7 +140,8 @@ class plan {
   // Effect  executes the problem
   // Shape   src and dst have one pointer for each block of the ranks of this process, in the order of ranks, then of cells: see
   //         blocks_of. The pointer of an empty block is not used
-  // Alias   no block of dst shares a byte with another block
+  // Alias   no block of dst shares a byte with another block. Shared memory: other ranks store to a block from the call of its
+  //         owner until the return of all ranks
   // Stream  GPUs: one stream for each GPU, or none for the default streams. The copies are ordered after all earlier work of
   //         all these streams, and before later work of each. The call is asynchronous. Processes: none; all ranks call it together,
   //         and it returns after the copy. One call at a time

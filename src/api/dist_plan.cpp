@@ -1,5 +1,7 @@
 // dist::plan: check -> overlay -> agreement of all ranks -> a route.
 #include <algorithm>
+#include <functional>
+#include <optional>
 #include <string_view>
 
 #include "api/check.hpp"
@@ -117,7 +119,7 @@ distributed::record record_of(const problem& what, const communicator& ranks, co
   array << what.extents << what.axes << what.element_bytes;
   src << what.src;
   dst << what.dst;
-  options << how.chunk_bytes;
+  options << how.chunk_bytes << static_cast<int>(how.route) << (ranks.is_near != nullptr ? 1 : 0);
   made.version = version.get();
   made.array = array.get();
   made.src = src.get();
@@ -135,27 +137,43 @@ void check_communicator(const communicator& ranks, const options& how) {
   if (ranks.send == nullptr || ranks.receive == nullptr || ranks.wait_any == nullptr || ranks.cancel == nullptr) {
     refuse("a function of the communicator is null");
   }
+  const int shared = (ranks.is_near != nullptr) + (ranks.place_of != nullptr) + (ranks.address_of != nullptr);
+  if (shared != 0 && shared != 3) refuse("is_near, place_of or address_of is null, wanted all three or none");
   if (how.seconds > 0) return;
   base::text_stream text;
   text << "seconds is " << how.seconds << ", wanted a time limit above 0";
   refuse(text.str());
 }
 
-std::shared_ptr<const detail::plan_state> made_for(const problem& what, const communicator& ranks, const options& how) {
-  check_communicator(ranks, how);
-  distributed::record mine = record_of(what, ranks, how);
-  std::shared_ptr<const detail::plan_state> made;
+// All ranks call it together. A fault of one rank is the error of all.
+void agree_on(const std::function<void()>& part, const communicator& ranks, distributed::record& mine, double seconds) {
   try {
-    if (how.route != route::automatic && how.route != route::messages) {
-      refuse("route is of GPUs, wanted automatic or messages between processes");
-    }
-    made = std::make_shared<const distributed::staged_plan>(checked(what, ranks.size, {ranks.rank}, how), ranks, how);
+    part();
   } catch (const error& reason) {
     mine.fail(reason);
   } catch (const std::bad_alloc&) {
     mine.fail(api::no_memory());
   }
-  distributed::agree(ranks, mine, how.seconds);
+  distributed::agree(ranks, mine, seconds);
+}
+
+std::shared_ptr<const detail::plan_state> made_for(const problem& what, const communicator& given, const options& how) {
+  check_communicator(given, how);
+  distributed::record mine = record_of(what, given, how);
+  communicator ranks = given;
+  if (how.route == route::messages) ranks.is_near = nullptr;
+  std::optional<task> all;
+  std::shared_ptr<const detail::plan_state> made;
+  const auto check = [&] {
+    if (how.route != route::automatic && how.route != route::messages) {
+      refuse("route is of GPUs, wanted automatic or messages between processes");
+    }
+    all.emplace(checked(what, ranks.size, {ranks.rank}, how));
+  };
+  // Messages of the route itself: ranks with different problems would wait for different ones.
+  const auto make = [&] { made = std::make_shared<const distributed::staged_plan>(std::move(*all), ranks, how); };
+  agree_on(check, ranks, mine, how.seconds);
+  agree_on(make, ranks, mine, how.seconds);
   return made;
 }
 

@@ -39,23 +39,28 @@ void messages::receive(memory bytes, std::int64_t count, int from, int tag, std:
   requests_.push_back(request);
 }
 
-messages::one messages::wait(double seconds) {
+std::optional<messages::one> messages::next(double seconds) {
   int done = -1;
   if (!ranks_.wait_any(ranks_.context, requests_.data(), static_cast<int>(requests_.size()), seconds, &done)) {
     throw error(status::device_error, "the transport failed while rank " + std::to_string(ranks_.rank) +
                                           " waited for rank " + std::to_string(all_.front().peer));
   }
-  if (done < 0) {
-    base::text_stream text;
-    text << "rank " << all_.front().peer << " did not answer within " << seconds << " s";
-    throw late(status::device_error, text.str());
-  }
+  if (done < 0) return {};
   const auto at = static_cast<std::size_t>(done);
   one found = std::move(all_[at]);
   all_.erase(all_.begin() + done);
   requests_.erase(requests_.begin() + done);
   return found;
 }
+
+messages::one messages::wait(double seconds) {
+  if (std::optional<one> found = next(seconds)) return std::move(*found);
+  base::text_stream text;
+  text << "rank " << all_.front().peer << " did not answer within " << seconds << " s";
+  throw late(status::device_error, text.str());
+}
+
+std::optional<messages::one> messages::poll() { return all_.empty() ? std::nullopt : next(0); }
 
 void record::fail(const error& reason) noexcept {
   code = reason.code();
@@ -93,7 +98,7 @@ const char* difference(const record& one, const record& first) {
          : one.array != first.array     ? "array (extents, axes or bytes of an element)"
          : one.src != first.src         ? "layout of src"
          : one.dst != first.dst         ? "layout of dst"
-         : one.options != first.options ? "chunk_bytes"
+         : one.options != first.options ? "chunk_bytes, route or kind of communicator"
                                         : nullptr;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,7 @@
 
 namespace cornerturn::distributed {
 
-enum message_tag : int { record_tag = 1, verdict_tag = 2, data_tag = 3 };
+enum message_tag : int { record_tag = 1, verdict_tag = 2, data_tag = 3, strides_tag = 4, places_tag = 5 };
 
 // A rank or a message did not come in time: the consequence of another rank's fault, if one has told of a fault.
 class late : public error {
@@ -42,9 +43,14 @@ class messages {
   // Returns the next complete message
   // Errors  device_error: the transport failed, or (as late) no message is complete after `seconds`
   [[nodiscard]] one wait(double seconds);
+  // Returns a complete message, if there is one
+  // Errors  device_error: the transport failed
+  [[nodiscard]] std::optional<one> poll();
   [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
 
  private:
+  [[nodiscard]] std::optional<one> next(double seconds);
+
   const dist::communicator& ranks_;
   std::vector<one> all_;
   std::vector<std::int64_t> requests_;  // of all_

@@ -13,10 +13,11 @@ class staged_plan::planner {
  public:
   planner(const task& all, const dist::options& how) : all_(all), how_(how) {}
 
-  void local(const link& one, std::vector<step>& steps) {
-    const std::size_t src = all_.src.number_of(one.src_cell), dst = all_.dst.number_of(one.dst_cell);
+  // blocks: of dst, of this rank or of a near one.
+  void direct(const link& one, const stored_blocks& blocks, std::vector<step>& steps) {
+    const std::size_t src = all_.src.number_of(one.src_cell), dst = blocks.number_of(one.dst_cell);
     for_each_entry(one, all_.links.rank(), [&](const entry& part) {
-      const placed at = place(box_of(part), bytes_, &all_.src.all[src].along, &all_.dst.all[dst].along);
+      const placed at = place(box_of(part), bytes_, &all_.src.all[src].along, &blocks.all[dst].along);
       steps.push_back({plan_for(at.what), src, dst, at.src_offset * bytes_, at.dst_offset * bytes_});
     });
   }
@@ -65,6 +66,7 @@ namespace {
 
 constexpr std::size_t in_flight = 2;  // chunks each way: one is copied while the other one is sent
 
+// Memory that no call uses has addresses only: the operating system gives it pages at the first store.
 std::vector<messages::memory> buffers_for(std::size_t chunks, std::int64_t bytes) {
   std::vector<messages::memory> made;
   for (std::size_t k = 0; k < std::min(chunks, in_flight); ++k) {
@@ -80,7 +82,7 @@ std::vector<messages::memory> buffers_for(std::size_t chunks, std::int64_t bytes
 }  // namespace
 
 staged_plan::staged_plan(task all, const dist::communicator& ranks, const dist::options& how)
-    : all_(std::move(all)), ranks_(ranks), seconds_(how.seconds) {
+    : all_(std::move(all)), ranks_(ranks), seconds_(how.seconds), near_(all_, ranks_, seconds_) {
   planner made(all_, how);
   const int size = ranks_.size, me = ranks_.rank;
   std::vector<link> sent = all_.links.sent_by(me), received = all_.links.received_by(me);
@@ -93,9 +95,14 @@ staged_plan::staged_plan(task all, const dist::communicator& ranks, const dist::
   });
   for (const link& one : sent) {
     if (one.dst_rank == me) {
-      made.local(one, local_);
-    } else {
-      made.remote(one, true, sends_);
+      made.direct(one, all_.dst, local_);
+      continue;
+    }
+    made.remote(one, true, sends_);
+    if (const stored_blocks* const blocks = near_.blocks_of(one.dst_rank); blocks != nullptr) {
+      if (stores_.empty() || stores_.back().peer != one.dst_rank)
+        stores_.push_back({.peer = one.dst_rank, .steps = {}});
+      made.direct(one, *blocks, stores_.back().steps);
     }
   }
   for (const link& one : received) {
@@ -113,34 +120,42 @@ staged_plan::staged_plan(task all, const dist::communicator& ranks, const dist::
 // 2. A call.
 void staged_plan::transfer(std::span<const void* const> src, std::span<void* const> dst) const {
   const auto from = [&](const step& one) { return static_cast<const std::byte*>(src[one.src]) + one.src_offset; };
-  const auto to = [&](const step& one) { return static_cast<std::byte*>(dst[one.dst]) + one.dst_offset; };
+  const near_ranks::call near = near_.exchanged(ranks_, dst, seconds_);
   messages posted(ranks_);
   std::size_t next_send = 0, next_receive = 0;
   const auto post_receive = [&](const messages::memory& buffer) {
+    while (next_receive < receives_.size() && near.is_stored_by(receives_[next_receive].peer)) ++next_receive;
     if (next_receive == receives_.size()) return;
     const chunk& next = receives_[next_receive];
     posted.receive(buffer, next.bytes, next.peer, data_tag, static_cast<std::int64_t>(next_receive++));
   };
   const auto post_send = [&](const messages::memory& buffer) {
+    while (next_send < sends_.size() && near.blocks_of(sends_[next_send].peer) != nullptr) ++next_send;
     if (next_send == sends_.size()) return;
     const chunk& next = sends_[next_send];
     for (const step& one : next.steps) one.copy->execute(from(one), buffer.get() + one.dst_offset);
     posted.send(buffer, next.bytes, next.peer, data_tag, static_cast<std::int64_t>(next_send++));
   };
-  for (const messages::memory& buffer : receive_buffers_) post_receive(buffer);
-  for (const messages::memory& buffer : send_buffers_) post_send(buffer);
-  for (const step& one : local_) one.copy->execute(from(one), to(one));
-  while (!posted.empty()) {
-    const messages::one done = posted.wait(seconds_);
-    if (done.sent) {
-      post_send(done.bytes);
-      continue;
-    }
+  const auto finish = [&](const messages::one& done) {
+    if (done.sent) return post_send(done.bytes);
     for (const step& one : receives_[static_cast<std::size_t>(done.number)].steps) {
-      one.copy->execute(done.bytes.get() + one.src_offset, to(one));
+      one.copy->execute(done.bytes.get() + one.src_offset, static_cast<std::byte*>(dst[one.dst]) + one.dst_offset);
     }
     post_receive(done.bytes);
+  };
+  const auto copy = [&](const step& one, void* block) {
+    one.copy->execute(from(one), static_cast<std::byte*>(block) + one.dst_offset);
+    while (const std::optional<messages::one> done = posted.poll()) finish(*done);
+  };
+  for (const messages::memory& buffer : receive_buffers_) post_receive(buffer);
+  for (const messages::memory& buffer : send_buffers_) post_send(buffer);
+  for (const step& one : local_) copy(one, dst[one.dst]);
+  for (const stores& all : stores_) {
+    const std::vector<std::byte*>* const blocks = near.blocks_of(all.peer);
+    if (blocks == nullptr) continue;
+    for (const step& one : all.steps) copy(one, (*blocks)[one.dst]);
   }
+  while (!posted.empty()) finish(posted.wait(seconds_));
 }
 
 void staged_plan::execute(std::span<const void* const> src, std::span<void* const> dst,
@@ -157,7 +172,8 @@ void staged_plan::execute(std::span<const void* const> src, std::span<void* cons
   } catch (const error& reason) {
     mine.fail(reason);
   }
-  // 3. Until here another rank may have failed. A rank that returns without an error knows that dst is complete on all ranks.
+  // 3. Until here another rank may have failed, or may store to shared blocks of this rank: its stores come before its record, and
+  // loads of this rank after the verdict. A rank that returns without an error knows that dst is complete on all ranks.
   try {
     agree(ranks_, mine, seconds_);
   } catch (const error&) {
@@ -177,7 +193,15 @@ std::string staged_plan::explain() const {
         steps += static_cast<std::int64_t>(chunks[k].steps.size());
       }
       text << "  " << direction << " rank " << chunks[first].peer << ": " << bytes << " bytes in " << k - first
-           << " messages of " << steps << " boxes, by " << chunks[first].steps.front().copy->kernel() << '\n';
+           << " messages of " << steps << " boxes, by " << chunks[first].steps.front().copy->kernel();
+      const auto near = std::find_if(stores_.begin(), stores_.end(), [&](const stores& one) {
+        return &chunks == &sends_ && one.peer == chunks[first].peer;
+      });
+      if (near != stores_.end()) {
+        text << ". If its blocks are shared memory: " << near->steps.size() << " boxes, stored to them by "
+             << near->steps.front().copy->kernel();
+      }
+      text << '\n';
     }
   };
   text << "rank " << ranks_.rank << " of " << ranks_.size << ", route messages, time limit " << seconds_ << " s\n";

@@ -1,8 +1,10 @@
-// The route of messages: boxes are packed into chunks by transposing copies, sent, and unpacked.
-//   1. the plan: all pieces of all entries between two ranks, in one order that both know, fill chunks
-//   2. a call: peers in rotated order. Receives are posted first; two chunks each way are in flight; the local boxes are copied
-//      while the first messages are sent; a chunk is unpacked when it is complete
-//   3. the ranks agree that all of them are done, or on the error of one.
+// The route between processes: boxes are stored to shared memory of the receiver, where there is any: near.hpp. Else they are packed
+// into chunks by transposing copies, sent, and unpacked.
+//   1. the plan: all pieces of all entries between two ranks, in one order that both know, fill chunks. Chunks for near ranks are
+//      there, too: the call knows which memory it gets
+//   2. a call: peers in rotated order. Receives are posted first; two chunks each way are in flight; the local boxes and the boxes
+//      for shared memory are copied while messages are sent; a chunk is unpacked when it is complete
+//   3. the ranks agree that all of them are done, or on the error of one. Then a rank may read its blocks of dst.
 // No cycle of ranks can wait for itself: all ranks send and receive their chunks in the order of (round, number of the chunk), and
 // the least message in this order that is not complete is posted on both sides.
 #pragma once
@@ -14,13 +16,14 @@
 
 #include "cornerturn/plan.hpp"
 #include "dist/messages.hpp"
+#include "dist/near.hpp"
 #include "dist/route.hpp"
 
 namespace cornerturn::distributed {
 
 class staged_plan final : public dist::detail::plan_state {
  public:
-  // Errors  out_of_memory: the chunks. As plan::plan
+  // Errors  out_of_memory: the chunks. device_error: a message failed or is late. As plan::plan
   staged_plan(task all, const dist::communicator& ranks, const dist::options& how);
 
   void execute(std::span<const void* const> src, std::span<void* const> dst,
@@ -40,6 +43,11 @@ class staged_plan final : public dist::detail::plan_state {
     std::int64_t bytes = 0;
     std::vector<step> steps;
   };
+  // Boxes for the blocks of a near rank; dst of a step is a number of that rank's blocks.
+  struct stores {
+    int peer = 0;
+    std::vector<step> steps;
+  };
   class planner;
 
   void transfer(std::span<const void* const> src, std::span<void* const> dst) const;
@@ -47,7 +55,9 @@ class staged_plan final : public dist::detail::plan_state {
   task all_;
   dist::communicator ranks_;
   double seconds_;
+  near_ranks near_;
   std::vector<step> local_;
+  std::vector<stores> stores_;
   std::vector<chunk> sends_, receives_;
   std::vector<messages::memory> send_buffers_, receive_buffers_;
   mutable std::mutex one_call_;

@@ -111,6 +111,22 @@ struct side {
   }
 };
 
+// The blocks of one rank, as plan::execute takes them.
+template <class Pointer>
+std::vector<Pointer> pointers_of(const dist::layout& all, side& blocks, int rank) {
+  std::vector<Pointer> made;
+  for (const std::int64_t cell : distributed::cells_of(all, rank))
+    made.push_back(blocks.blocks[static_cast<std::size_t>(cell)].data());
+  return made;
+}
+
+inline std::vector<index_list> strides_of(const dist::layout& all, const side& blocks, int rank) {
+  std::vector<index_list> made;
+  for (const std::int64_t cell : distributed::cells_of(all, rank))
+    made.push_back(blocks.strides[static_cast<std::size_t>(cell)]);
+  return made;
+}
+
 struct element_place {
   std::size_t cell = 0;
   std::int64_t offset = 0;

@@ -12,22 +12,6 @@
 namespace cornerturn::testing {
 namespace {
 
-// The blocks of one rank, as plan::execute takes them.
-template <class Pointer>
-std::vector<Pointer> pointers_of(const dist::layout& all, side& blocks, int rank) {
-  std::vector<Pointer> made;
-  for (const std::int64_t cell : distributed::cells_of(all, rank))
-    made.push_back(blocks.blocks[static_cast<std::size_t>(cell)].data());
-  return made;
-}
-
-std::vector<index_list> strides_of(const dist::layout& all, const side& blocks, int rank) {
-  std::vector<index_list> made;
-  for (const std::int64_t cell : distributed::cells_of(all, rank))
-    made.push_back(blocks.strides[static_cast<std::size_t>(cell)]);
-  return made;
-}
-
 TEST(dist_staged, random_layouts_arrive_by_messages) {
   dice any(146);
   std::int64_t messages = 0;
@@ -120,7 +104,8 @@ TEST(dist_staged, a_difference_on_one_rank_is_one_sentence_on_every_rank) {
                        [](int rank, auto& what, auto&) {
                          if (rank > 0) what.element_bytes = 8;
                        });
-  expect_on_every_rank(status::invalid_argument, "rank 2 has another chunk_bytes than rank 0",
+  expect_on_every_rank(status::invalid_argument,
+                       "rank 2 has another chunk_bytes, route or kind of communicator than rank 0",
                        [](int rank, auto&, auto& how) {
                          if (rank == 2) how.chunk_bytes = 1000;
                        });

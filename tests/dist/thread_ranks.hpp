@@ -1,11 +1,15 @@
-// A communicator whose ranks are threads of this process. A message is copied from the sender's memory when it is received.
+// A communicator whose ranks are threads of this process. A message is copied from the sender's memory when it is received. Ranks of
+// one host, so many neighbours, share the memory that share() names.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <functional>
 #include <list>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -16,7 +20,8 @@ namespace cornerturn::testing {
 
 class thread_ranks {
  public:
-  explicit thread_ranks(int size) : size_(size) {
+  // ranks_of_a_host: 0: the functions of shared memory are null
+  explicit thread_ranks(int size, int ranks_of_a_host = 0) : size_(size), ranks_of_a_host_(ranks_of_a_host) {
     for (int rank = 0; rank < size; ++rank) ends_.push_back({this, rank});
   }
 
@@ -40,8 +45,36 @@ class thread_ranks {
       static_cast<end*>(context)->all->cancel(request);
       return true;
     };
+    if (ranks_of_a_host_ == 0) return made;
+    made.is_near = [](void* context, int other) {
+      const end& mine = *static_cast<end*>(context);
+      return other / mine.all->ranks_of_a_host_ == mine.rank / mine.all->ranks_of_a_host_;
+    };
+    made.place_of = [](void* context, const void* block, std::int64_t bytes) {
+      const auto* const at = static_cast<const std::byte*>(block);
+      const std::vector<part>& all = static_cast<end*>(context)->all->shared_;
+      for (std::size_t k = 0; k < all.size(); ++k) {
+        if (std::less<>()(at, all[k].begin) || std::less<>()(all[k].begin + all[k].bytes, at + bytes)) continue;
+        return dist::shared_place{static_cast<std::int64_t>(k), at - all[k].begin};
+      }
+      return dist::shared_place{};
+    };
+    made.address_of = [](void* context, int other, dist::shared_place place) -> void* {
+      const end& mine = *static_cast<end*>(context);
+      ++mine.all->addresses_;
+      if (other / mine.all->ranks_of_a_host_ != mine.rank / mine.all->ranks_of_a_host_) return nullptr;
+      if (place.window == mine.all->lost_) return nullptr;
+      return mine.all->shared_[static_cast<std::size_t>(place.window)].begin + place.offset;
+    };
     return made;
   }
+
+  // Before the ranks run.
+  void share(std::vector<std::byte>& memory) {
+    shared_.push_back({memory.data(), static_cast<std::int64_t>(memory.size())});
+  }
+  // A window without an address on other ranks.
+  void lose(std::int64_t window) { lost_ = window; }
 
   // Runs body(rank) on a thread for each rank.
   void run(const std::function<void(int rank)>& body) const {
@@ -51,11 +84,21 @@ class thread_ranks {
   }
 
   [[nodiscard]] std::int64_t longest() const { return longest_; }
+  // Messages with a tag, and addresses of blocks that ranks asked for
+  [[nodiscard]] int sent(int tag) const {
+    const auto found = sent_.find(tag);
+    return found == sent_.end() ? 0 : found->second;
+  }
+  [[nodiscard]] int addresses() const { return addresses_; }
 
  private:
   struct end {
     thread_ranks* all;
     int rank;
+  };
+  struct part {
+    std::byte* begin;
+    std::int64_t bytes;
   };
   struct message {
     void* data;
@@ -70,6 +113,7 @@ class thread_ranks {
     const std::lock_guard<std::mutex> lock(mutex_);
     one.request = *request = ++last_;
     longest_ = std::max(longest_, one.bytes);
+    if (one.sends) ++sent_[one.tag];
     for (message& other : all_) {
       if (other.done || other.sends == one.sends || other.from != one.from || other.to != one.to ||
           other.tag != one.tag)
@@ -108,7 +152,11 @@ class thread_ranks {
     all_.remove_if([request](const message& one) { return one.request == request; });
   }
 
-  int size_;
+  int size_, ranks_of_a_host_;
+  std::vector<part> shared_;
+  std::int64_t lost_ = -1;
+  std::atomic<int> addresses_ = 0;
+  std::map<int, int> sent_;
   std::vector<end> ends_;
   std::mutex mutex_;
   std::condition_variable changed_;

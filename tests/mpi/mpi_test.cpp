@@ -1,13 +1,16 @@
-// Run by mpirun: random layouts over all ranks, every byte of this rank's blocks compared; a fault of one rank; ScaLAPACK's layout.
+// Run by mpirun: random layouts over all ranks in shared and in ordinary memory, every byte of this rank's blocks compared; the order
+// of stores to shared memory; a fault of one rank; ScaLAPACK's layout.
 // All ranks make the same random problems. Exit code 1 and a sentence: a rank found a fault.
 //   mpi_test [OVERLAYS [SEED]]   so many random layouts instead of 150
 //   mpi_test large               one array of more than 2^31 elements, 4.3 GB over all ranks, and nothing else
 #include "cornerturn/mpi.hpp"
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 
 #include "../dist/random_layouts.hpp"
 
@@ -20,9 +23,30 @@ namespace {
   std::exit(1);
 }
 
-void random_layouts(const dist::communicator& ranks, int overlays, std::uint64_t seed) {
-  dice any(seed);
-  std::int64_t sent = 0;
+// Memory that ranks share, in parts.
+class arena {
+ public:
+  arena(mpi::communicator& ranks, std::int64_t bytes) : all_(ranks, bytes), bytes_(bytes) {}
+  void clear() { used_ = 0; }
+  // Null: it is full
+  std::byte* part(std::size_t bytes) {
+    if (static_cast<std::int64_t>(bytes) > bytes_ - used_) return nullptr;
+    std::byte* const begin = static_cast<std::byte*>(all_.data()) + used_;
+    used_ += static_cast<std::int64_t>(bytes);
+    return begin;
+  }
+
+ private:
+  mpi::memory all_;
+  std::int64_t bytes_, used_ = 0;
+};
+
+// Blocks of dst are in two windows or in ordinary memory: of a rank all, some or none are shared.
+void random_layouts(mpi::communicator& world, int overlays, std::uint64_t seed) {
+  const dist::communicator& ranks = world.get();
+  dice any(seed), own(seed + static_cast<std::uint64_t>(ranks.rank));
+  arena windows[2] = {{world, 1 << 20}, {world, ranks.rank == 0 ? 0 : 1 << 18}};
+  std::int64_t sent = 0, shared = 0;
   for (int round = 0; round < overlays; ++round) {
     dist::problem what = random_problem(any, ranks.size);
     side src(any, what.src, what.element_bytes, std::byte{0x11});
@@ -41,22 +65,77 @@ void random_layouts(const dist::communicator& ranks, int overlays, std::uint64_t
       from.push_back(src.blocks[static_cast<std::size_t>(cell)].data());
     }
     const std::vector<std::int64_t> mine = distributed::cells_of(what.dst, ranks.rank);
+    const std::int64_t kind = own.below(4);
+    for (arena& one : windows) one.clear();
     for (const std::int64_t cell : mine) {
+      std::vector<std::byte>& block = dst.blocks[static_cast<std::size_t>(cell)];
       what.dst_strides.push_back(dst.strides[static_cast<std::size_t>(cell)]);
-      to.push_back(dst.blocks[static_cast<std::size_t>(cell)].data());
+      std::byte* place = nullptr;
+      if (kind < 2 || (kind == 2 && own.one_in(2))) place = windows[own.below(2)].part(block.size());
+      if (place != nullptr) std::copy(block.begin(), block.end(), place);
+      shared += place != nullptr ? 1 : 0;
+      to.push_back(place != nullptr ? place : block.data());
     }
     const dist::plan plan(what, ranks, how);
     plan.execute(from, to);
     plan.execute(from, to);
     sent += plan.bytes_sent();
-    for (const std::int64_t cell : mine) {
-      const auto at = static_cast<std::size_t>(cell);
-      if (dst.blocks[at] != wanted.blocks[at]) {
-        fail(ranks.rank, "round " + std::to_string(round) + ", cell " + std::to_string(cell) + " is wrong");
+    for (std::size_t k = 0; k < mine.size(); ++k) {
+      const std::vector<std::byte>& block = wanted.blocks[static_cast<std::size_t>(mine[k])];
+      if (!std::equal(block.begin(), block.end(), static_cast<const std::byte*>(to[k]))) {
+        fail(ranks.rank, "round " + std::to_string(round) + ", cell " + std::to_string(mine[k]) + " is wrong");
       }
     }
   }
-  if (ranks.size > 1 && sent == 0) fail(ranks.rank, "no byte was sent");
+  if (ranks.size > 1 && (sent == 0 || shared == 0)) fail(ranks.rank, "no byte was sent, or no block was shared");
+}
+
+// Each rank is slow in turn: it stores to other ranks' blocks late, and reads its own block when the others are in their next call.
+void stores_wait_for_the_owner(mpi::communicator& world) {
+  const dist::communicator& ranks = world.get();
+  dist::problem what;
+  what.extents = {640, 480};
+  what.axes = {1, 0};
+  what.element_bytes = 4;
+  what.src = dist::slabs(what.extents, 0, ranks.size);
+  what.dst = dist::slabs(permuted_extents(what), 0, ranks.size);
+  const auto elements = [&](const dist::layout& all) {
+    const std::vector<std::int64_t> extents = dist::blocks_of(all, ranks.rank).front();
+    return static_cast<std::size_t>(extents[0] * extents[1]);
+  };
+  std::vector<std::int32_t> src(elements(what.src));
+  const std::size_t count = elements(what.dst);
+  const mpi::memory shared(world, static_cast<std::int64_t>(count) * 4);
+  auto* const dst = static_cast<std::int32_t*>(shared.data());
+  dist::options how;
+  how.local.threads = 1;
+  const dist::plan plan(what, ranks, how);
+  const void* const from = src.data();
+  void* const to = dst;
+  const auto pause = [] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); };
+  for (int call = 1; call <= 2 * ranks.size; ++call) {
+    const bool is_slow = call % ranks.size == ranks.rank;
+    std::fill(src.begin(), src.end(), call);
+    if (is_slow) pause();
+    plan.execute({&from, 1}, {&to, 1});
+    if (is_slow) pause();
+    for (std::size_t k = 0; k < count; ++k) {
+      if (dst[k] == call) continue;
+      fail(ranks.rank,
+           "call " + std::to_string(call) + ": element " + std::to_string(k) + " is of call " + std::to_string(dst[k]));
+    }
+  }
+}
+
+void memory_of_a_negative_size_is_one_sentence(mpi::communicator& world) {
+  const int last = world.get().size - 1;
+  const std::string wanted = "a rank wants -1 bytes, wanted 0 or more";
+  try {
+    const mpi::memory none(world, world.get().rank == last ? -1 : 100);
+    fail(world.get().rank, "no error, wanted: " + wanted);
+  } catch (const error& reason) {
+    if (wanted != reason.what()) fail(world.get().rank, std::string(reason.what()) + ", wanted: " + wanted);
+  }
 }
 
 // 20 MB in block-cyclic layouts, column-major as ScaLAPACK stores them, in many messages.
@@ -165,12 +244,14 @@ void one_sentence_on_every_rank(const dist::communicator& ranks) {
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   {
-    const cornerturn::mpi::communicator ranks(MPI_COMM_WORLD);
+    cornerturn::mpi::communicator ranks(MPI_COMM_WORLD);
     if (argc > 1 && std::string(argv[1]) == "large") {
       cornerturn::testing::more_than_2_31_elements(ranks.get());
     } else {
-      cornerturn::testing::random_layouts(ranks.get(), argc > 1 ? std::atoi(argv[1]) : 150,
+      cornerturn::testing::random_layouts(ranks, argc > 1 ? std::atoi(argv[1]) : 150,
                                           argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 446);
+      cornerturn::testing::stores_wait_for_the_owner(ranks);
+      cornerturn::testing::memory_of_a_negative_size_is_one_sentence(ranks);
       cornerturn::testing::block_cyclic(ranks.get());
       cornerturn::testing::one_sentence_on_every_rank(ranks.get());
     }
