@@ -149,7 +149,7 @@ class plan {
   //         failed, on every rank within the time limit; dst is then unspecified
   void execute(std::span<const void* const> src, std::span<void* const> dst, std::span<void* const> streams = {}) const;
 
-  // Returns a text: the layouts, the bytes of each link, the route
+  // Returns a text: the bytes of each link, the route and the predicted time. Processes: as the time of a copy of so many bytes
   [[nodiscard]] std::string explain() const;
   [[nodiscard]] std::int64_t bytes_sent() const noexcept;  // to other ranks, by the ranks of this process
 

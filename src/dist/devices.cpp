@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/numbers.hpp"
 #include "base/text_stream.hpp"
 #include "cornerturn/error.hpp"
+#include "plan/choose.hpp"
 
 namespace cornerturn::distributed {
 namespace {
@@ -54,6 +56,7 @@ class device_plan::planner {
     dst_ = all.dst.number_of(each.dst_cell);
     there_ = plan_.numbers_[static_cast<std::size_t>(each.dst_rank)];
     has_path_ = gpu::enable_peer(one_.device, there_);
+    one_.has_paths = one_.has_paths && has_path_;
     if (how_.route == dist::route::kernels && !has_path_) {
       throw error(status::device_error, "GPU " + std::to_string(one_.device) + " cannot access the memory of GPU " +
                                             std::to_string(there_) + ", wanted peer access for route kernels");
@@ -322,6 +325,27 @@ void device_plan::execute(std::span<const void* const> src, std::span<void* cons
   }
 }
 
+// A GPU's links and its own memory are busy at once, so the slower one decides.
+std::string device_plan::predicted(const starter& one) {
+  // Copy engines between two H200 over NVLink, both directions at once (bench/results/dist-h200-x2.json, 2026-11-27).
+  constexpr double link_bytes_per_us = 390e3;
+  if (!one.has_paths) return {};
+  const double copy_bytes_per_us = planning::target_of(gpu::info(one.device).traits).copy_bytes_per_us;
+  double local = 0;
+  const auto add = [&](const launch& each) {
+    const running::gpu_variant& how = each.how->variants.aligned;
+    local += how.chosen.time * 2 * static_cast<double>(map::words(how.form) * how.form.word_bytes) / copy_bytes_per_us;
+  };
+  for (const launch& each : one.launches) {
+    if (each.is_local) add(each);
+  }
+  for (const launch& each : one.local_pieces) add(each);
+  for (const piece& each : one.pieces) add(each.packed);
+  const double links = static_cast<double>(one.bytes_by_kernels + one.bytes_by_engine) / link_bytes_per_us;
+  return "  predicted: " + base::fixed(std::max(links, local), 1) + " us: links " + base::fixed(links, 1) +
+         " us if they are NVLink of 390 GB/s, memory of this GPU " + base::fixed(local, 1) + " us\n";
+}
+
 std::string device_plan::explain() const {
   base::text_stream text;
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
@@ -341,7 +365,8 @@ std::string device_plan::explain() const {
            << " boxes\n";
     }
     text << "  on this GPU: " << one.bytes_local << " bytes in "
-         << boxes(one.launches, true) + boxes(one.local_pieces, true) << " boxes\n";
+         << boxes(one.launches, true) + boxes(one.local_pieces, true) << " boxes\n"
+         << predicted(one);
     const kernels::kernel* last = nullptr;
     for (const launch& each : one.launches) {
       const shape& how = *each.how;

@@ -72,6 +72,7 @@ class device_plan final : public dist::detail::plan_state {
     std::vector<piece> pieces;
     std::vector<launch> local_pieces;  // beside the pieces
     std::int64_t bytes_by_kernels = 0, bytes_by_engine = 0, bytes_local = 0;
+    bool has_paths = true;  // to the memory of each GPU that it has elements for
   };
   struct call {
     std::span<const void* const> src;
@@ -86,6 +87,9 @@ class device_plan final : public dist::detail::plan_state {
                     const gpu::queue& on);
   void start_launches(const starter& one, const call& now) const;
   void start_piece(const starter& one, std::size_t number, const call& now) const;
+
+  // Returns a line, or nothing where a link has an unknown rate
+  static std::string predicted(const starter& one);
 
   task all_;
   std::vector<int> numbers_;

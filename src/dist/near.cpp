@@ -67,6 +67,10 @@ const stored_blocks* near_ranks::blocks_of(int rank) const {
   return found == targets_.end() ? nullptr : &found->second;
 }
 
+bool near_ranks::has(int rank) const {
+  return targets_.contains(rank) || std::find(sources_.begin(), sources_.end(), rank) != sources_.end();
+}
+
 // 2. A call.
 std::vector<dist::shared_place> near_ranks::places(const dist::communicator& ranks, std::span<void* const> dst) const {
   std::vector<dist::shared_place> made(mine_.size());

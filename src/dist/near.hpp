@@ -25,6 +25,9 @@ class near_ranks {
 
   // Returns the blocks of dst of a near rank that this rank has elements for; null: it is another rank
   [[nodiscard]] const stored_blocks* blocks_of(int rank) const;
+  // Whether data of this rank, or for it, may need no message: of any rank, of one
+  [[nodiscard]] bool any() const noexcept { return !targets_.empty() || !sources_.empty(); }
+  [[nodiscard]] bool has(int rank) const;
 
   class call {
    public:

@@ -1,8 +1,12 @@
 #include "dist/staged.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <new>
+#include <string_view>
+#include <utility>
 
+#include "base/numbers.hpp"
 #include "base/text_stream.hpp"
 #include "cornerturn/error.hpp"
 
@@ -52,7 +56,10 @@ class staged_plan::planner {
   // Equal pieces share one plan.
   local_plan plan_for(const cornerturn::problem& what) {
     local_plan& known = plans_[shape_of(what)];
-    if (known == nullptr) known = std::make_shared<const cornerturn::plan>(what, how_.local);
+    if (known == nullptr) {
+      known =
+          std::make_shared<const local_copy>(local_copy{what, cornerturn::plan(what, how_.local), how_.local.threads});
+    }
     return known;
   }
 
@@ -182,6 +189,22 @@ void staged_plan::execute(std::span<const void* const> src, std::span<void* cons
   }
 }
 
+double staged_plan::local_copy::predicted() const {
+  for (const plan_offer& one : offers(what, {.machine = "cpu", .threads = threads})) {
+    if (std::string_view(one.kernel) == how.kernel()) return one.time * static_cast<double>(bytes());
+  }
+  return static_cast<double>(bytes());
+}
+
+void staged_plan::add_predicted(const std::vector<step>& steps, double& bytes) {
+  std::map<const local_copy*, double> known;  // equal pieces share a plan
+  for (const step& one : steps) {
+    const auto [found, is_new] = known.try_emplace(one.copy.get());
+    if (is_new) found->second = one.copy->predicted();
+    bytes += found->second;
+  }
+}
+
 std::string staged_plan::explain() const {
   base::text_stream text;
   const auto list = [&](const std::vector<chunk>& chunks, const char* direction) {
@@ -193,13 +216,13 @@ std::string staged_plan::explain() const {
         steps += static_cast<std::int64_t>(chunks[k].steps.size());
       }
       text << "  " << direction << " rank " << chunks[first].peer << ": " << bytes << " bytes in " << k - first
-           << " messages of " << steps << " boxes, by " << chunks[first].steps.front().copy->kernel();
+           << " messages of " << steps << " boxes, by " << chunks[first].steps.front().copy->how.kernel();
       const auto near = std::find_if(stores_.begin(), stores_.end(), [&](const stores& one) {
         return &chunks == &sends_ && one.peer == chunks[first].peer;
       });
       if (near != stores_.end()) {
         text << ". If its blocks are shared memory: " << near->steps.size() << " boxes, stored to them by "
-             << near->steps.front().copy->kernel();
+             << near->steps.front().copy->how.kernel();
       }
       text << '\n';
     }
@@ -208,8 +231,27 @@ std::string staged_plan::explain() const {
   list(sends_, "to");
   list(receives_, "from");
   std::int64_t bytes = 0;
-  for (const step& one : local_) bytes += one.copy->bytes_moved() / 2;
+  for (const step& one : local_) bytes += one.copy->bytes();
   text << "  on this rank: " << bytes << " bytes in " << local_.size() << " boxes\n";
+  // The machine files have no rate of a network, and a CPU's have none of a copy.
+  const auto predict = [&](const char* name, const std::function<bool(int)>& has_messages) {
+    double copied = 0, sent = 0, received = 0;
+    add_predicted(local_, copied);
+    for (const stores& all : stores_) {
+      if (!has_messages(all.peer)) add_predicted(all.steps, copied);
+    }
+    for (const auto& [chunks, total] : {std::pair{&sends_, &sent}, std::pair{&receives_, &received}}) {
+      for (const chunk& one : *chunks) {
+        if (!has_messages(one.peer)) continue;
+        add_predicted(one.steps, copied);
+        *total += static_cast<double>(one.bytes);
+      }
+    }
+    text << "  predicted by " << name << ": the time to copy " << base::fixed(copied, 0) << " bytes here, to send "
+         << base::fixed(sent, 0) << " and to receive " << base::fixed(received, 0) << '\n';
+  };
+  predict("messages", [](int) { return true; });
+  if (near_.any()) predict("shared memory", [&](int peer) { return !near_.has(peer); });
   return text.str();
 }
 

@@ -32,7 +32,16 @@ class staged_plan final : public dist::detail::plan_state {
   [[nodiscard]] std::int64_t bytes_sent() const noexcept override;
 
  private:
-  using local_plan = std::shared_ptr<const cornerturn::plan>;
+  struct local_copy {
+    cornerturn::problem what;
+    cornerturn::plan how;
+    int threads = 0;
+    [[nodiscard]] std::int64_t bytes() const noexcept { return how.bytes_moved() / 2; }
+    // Returns the bytes that a copy without any transpose moves in the predicted time
+    [[nodiscard]] double predicted() const;
+    void execute(const void* src, void* dst) const { how.execute(src, dst); }
+  };
+  using local_plan = std::shared_ptr<const local_copy>;
   struct step {
     local_plan copy;
     std::size_t src = 0, dst = 0;                 // numbers of blocks; of a chunk's side: unused
@@ -50,6 +59,7 @@ class staged_plan final : public dist::detail::plan_state {
   };
   class planner;
 
+  static void add_predicted(const std::vector<step>& steps, double& bytes);
   void transfer(std::span<const void* const> src, std::span<void* const> dst) const;
 
   task all_;

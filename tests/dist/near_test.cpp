@@ -122,6 +122,10 @@ TEST(dist_near, no_message_fills_a_shared_block_and_messages_fill_the_others) {
     EXPECT_TRUE(all.is_filled(rank, std::byte{7}));
     const std::string text = plan.explain();
     EXPECT_EQ(text.find("If its blocks are shared memory: 1 boxes") != std::string::npos, rank < 2) << text;
+    const double messages = number_after(text, "predicted by messages: the time to copy ");
+    const double shared = number_after(text, "predicted by shared memory: the time to copy ");
+    EXPECT_GT(messages, 0);
+    EXPECT_TRUE(rank < 2 ? shared > 0 && shared < messages : shared == 0) << text;
   });
   EXPECT_EQ(threads.sent(data_tag), 5);  // all but from rank 1 to rank 0
 }

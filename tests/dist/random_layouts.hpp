@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "../kernels/cases.hpp"
@@ -125,6 +127,12 @@ inline std::vector<index_list> strides_of(const dist::layout& all, const side& b
   for (const std::int64_t cell : distributed::cells_of(all, rank))
     made.push_back(blocks.strides[static_cast<std::size_t>(cell)]);
   return made;
+}
+
+// 0: the text does not have the words
+inline double number_after(const std::string& text, const std::string& words) {
+  const std::size_t at = text.find(words);
+  return at == std::string::npos ? 0 : std::strtod(text.c_str() + at + words.size(), nullptr);
 }
 
 struct element_place {
