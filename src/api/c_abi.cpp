@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "api/batch.hpp"
-#include "api/guard.hpp"
+#include "api/c_abi.hpp"
 #include "base/files.hpp"
 #include "cornerturn/cornerturn.h"
 #include "cornerturn/error.hpp"
@@ -36,6 +36,11 @@ namespace {
 
 using cornerturn::error;
 using cornerturn::status;
+using cornerturn::api::c::flag;
+using cornerturn::api::c::from_c;
+using cornerturn::api::c::guarded;
+using cornerturn::api::c::read;
+using cornerturn::api::c::want;
 
 // The sentence of this thread's last error. It has no destructor: calls out of atexit() handlers and out of the destructors of
 // other thread_local variables report their errors, too.
@@ -59,40 +64,6 @@ class sentence {
 };
 constinit thread_local sentence last_error;
 
-template <class Body>
-cornerturn_status guarded(Body body) noexcept {
-  try {
-    cornerturn::api::guarded(body);
-    last_error.clear();
-    return CORNERTURN_OK;
-  } catch (const error& fault) {
-    last_error.set(fault.what());
-    return static_cast<cornerturn_status>(fault.code());
-  }
-}
-
-void want(const void* pointer, const char* name) {
-  if (pointer == nullptr) throw error(status::invalid_argument, std::string(name) + " is null");
-}
-
-// Returns the fields that this library knows. The program may have a structure of a later version, with 0 in the fields behind
-// them. A shorter structure lacks a field: this is the first version with sizes.
-template <class T>
-T read(const T& given, const char* name, const char* initializer) {
-  constexpr std::size_t most = 4 * sizeof(T);  // a number that is no size
-  const auto* const bytes = reinterpret_cast<const unsigned char*>(&given);
-  if (given.size < sizeof(T) || given.size > most) {
-    throw error(status::invalid_argument, std::string(name) + ".size is " + std::to_string(given.size) + ", wanted " +
-                                              std::to_string(sizeof(T)) + ": start from " + initializer);
-  }
-  if (std::any_of(bytes + sizeof(T), bytes + given.size, [](unsigned char one) { return one != 0; })) {
-    throw error(status::invalid_argument, std::string(name) +
-                                              " has fields that cornerturn " CORNERTURN_VERSION_STRING
-                                              " does not know. Wanted: 0 in each of them, or a newer library");
-  }
-  return given;
-}
-
 cornerturn_problem read(const cornerturn_problem& given) { return read(given, "problem", "CORNERTURN_PROBLEM_INIT"); }
 cornerturn_arithmetic read(const cornerturn_arithmetic& given) {
   return read(given, "math", "CORNERTURN_ARITHMETIC_INIT");
@@ -100,7 +71,6 @@ cornerturn_arithmetic read(const cornerturn_arithmetic& given) {
 cornerturn_operands read(const cornerturn_operands& given) {
   return read(given, "operands", "CORNERTURN_OPERANDS_INIT");
 }
-cornerturn_options read(const cornerturn_options& given) { return read(given, "options", "CORNERTURN_OPTIONS_INIT"); }
 cornerturn_tune_options read(const cornerturn_tune_options& given) {
   return read(given, "options", "CORNERTURN_TUNE_OPTIONS_INIT");
 }
@@ -108,11 +78,6 @@ cornerturn_tune_options read(const cornerturn_tune_options& given) {
 cornerturn_store read(const cornerturn_store& given) { return read(given, "store", "CORNERTURN_STORE_INIT"); }
 cornerturn_file_options read(const cornerturn_file_options& given) {
   return read(given, "options", "CORNERTURN_FILE_OPTIONS_INIT");
-}
-
-bool flag(int value, const char* name) {
-  if (value == 0 || value == 1) return value == 1;
-  throw error(status::invalid_argument, std::string(name) + " is " + std::to_string(value) + ", wanted 0 or 1");
 }
 
 cornerturn::problem from_c(const cornerturn_problem& at) {
@@ -193,15 +158,6 @@ void to_c(const cornerturn::problem& what, cornerturn_problem* out) {
   }
 }
 
-cornerturn::plan_options from_c(const cornerturn_options* at) {
-  if (at == nullptr) return {};
-  const cornerturn_options given = read(*at);
-  return {.device = static_cast<cornerturn::device>(given.device),
-          .threads = given.threads,
-          .parallel = {given.parallel.run, given.parallel.context, given.parallel.is_cancelled},
-          .measure = flag(given.measure, "measure")};
-}
-
 cornerturn::tune_options from_c(const cornerturn_tune_options* at) {
   if (at == nullptr) return {};
   const cornerturn_tune_options given = read(*at);
@@ -228,6 +184,33 @@ void execute_anywhere(cornerturn::problem what, const void* src, void* dst, void
 }
 
 }  // namespace
+
+namespace cornerturn::api::c {
+
+void tell(const char* text) noexcept {
+  if (text == nullptr) return last_error.clear();
+  last_error.set(text);
+}
+
+void want(const void* pointer, const char* name) {
+  if (pointer == nullptr) throw error(status::invalid_argument, std::string(name) + " is null");
+}
+
+bool flag(int value, const char* name) {
+  if (value == 0 || value == 1) return value == 1;
+  throw error(status::invalid_argument, std::string(name) + " is " + std::to_string(value) + ", wanted 0 or 1");
+}
+
+plan_options from_c(const cornerturn_options* at) {
+  if (at == nullptr) return {};
+  const cornerturn_options given = read(*at, "options", "CORNERTURN_OPTIONS_INIT");
+  return {.device = static_cast<device>(given.device),
+          .threads = given.threads,
+          .parallel = {given.parallel.run, given.parallel.context, given.parallel.is_cancelled},
+          .measure = flag(given.measure, "measure")};
+}
+
+}  // namespace cornerturn::api::c
 
 extern "C" {
 
