@@ -160,6 +160,7 @@ TEST(dist_near, a_block_without_an_address_is_an_error_on_every_rank) {
 
 TEST(dist_near, functions_of_shared_memory_are_given_together_and_by_every_rank) {
   slabs all(2);
+  all.how.seconds = 5;
   thread_ranks with(2, 2);
   dist::communicator half = with.of(0);
   half.place_of = nullptr;

@@ -2,6 +2,7 @@
 // of stores to shared memory; a fault of one rank; ScaLAPACK's layout.
 // All ranks make the same random problems. Exit code 1 and a sentence: a rank found a fault.
 //   mpi_test [OVERLAYS [SEED]]   so many random layouts instead of 150
+//   mpi_test orders              only the order of stores to shared memory
 //   mpi_test large               one array of more than 2^31 elements, 4.3 GB over all ranks, and nothing else
 #include "cornerturn/mpi.hpp"
 
@@ -243,12 +244,15 @@ void one_sentence_on_every_rank(const dist::communicator& ranks) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  {
+  const std::string first = argc > 1 ? argv[1] : "150";
+  try {
     cornerturn::mpi::communicator ranks(MPI_COMM_WORLD);
-    if (argc > 1 && std::string(argv[1]) == "large") {
+    if (first == "large") {
       cornerturn::testing::more_than_2_31_elements(ranks.get());
+    } else if (first == "orders") {
+      cornerturn::testing::stores_wait_for_the_owner(ranks);
     } else {
-      cornerturn::testing::random_layouts(ranks, argc > 1 ? std::atoi(argv[1]) : 150,
+      cornerturn::testing::random_layouts(ranks, std::atoi(first.c_str()),
                                           argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 446);
       cornerturn::testing::stores_wait_for_the_owner(ranks);
       cornerturn::testing::memory_of_a_negative_size_is_one_sentence(ranks);
@@ -256,6 +260,9 @@ int main(int argc, char** argv) {
       cornerturn::testing::one_sentence_on_every_rank(ranks.get());
     }
     if (ranks.get().rank == 0) std::printf("%d ranks: all blocks are right\n", ranks.get().size);
+  } catch (const cornerturn::error& reason) {
+    std::fprintf(stderr, "%s\n", reason.what());
+    MPI_Abort(MPI_COMM_WORLD, 1);
   }
   MPI_Finalize();
   return 0;
