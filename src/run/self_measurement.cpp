@@ -45,12 +45,13 @@ void self_measurement::turn::took(std::int64_t nanoseconds) noexcept {
 }
 
 const kernels::offer* self_measurement::next_try() const noexcept {
-  std::array<std::int64_t, most_offers> sorted{};  // the times of all offers
+  std::array<std::int64_t, most_offers> sorted;  // the times of all offers, then the largest number
+  sorted.fill(INT64_MAX);
   for (std::size_t k = 0; k < offers_.size(); ++k) {
     sorted[k] = time_of(offers_[k]);
     if (sorted[k] == 0) return &offers_[k];  // 1
   }
-  std::sort(sorted.begin(), sorted.begin() + std::ssize(offers_));
+  std::sort(sorted.begin(), sorted.end());
   const std::int64_t most = sorted[finalists - 1];
   for (const kernels::offer& one : offers_) {  // 2
     if (time_of(one) <= most && tries_[number_of(one)].load(std::memory_order_relaxed) < 2) return &one;

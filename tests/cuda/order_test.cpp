@@ -75,7 +75,7 @@ constexpr const char* rows_of_test[] = {
     nullptr,           "gpu_small_b4_32x32",          "gpu_element_b4", "gpu_element_b4_single", "gpu_gather_b4",
     "gpu_assemble_b4", "gpu_unaligned_tile_b4_128x64"};
 
-// A kernel that does not wait reads old bytes, so the tests below would see one.
+// The control: a kernel that does not wait reads old bytes, so the tests below would see one.
 TEST_F(order_test, a_kernel_that_does_not_wait_is_seen) {
   int major = 0, driver = 0;
   succeeds(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
@@ -89,6 +89,7 @@ TEST_F(order_test, a_kernel_that_does_not_wait_is_seen) {
   }
   std::vector<std::uint32_t> found(count);
   succeeds(cudaMemcpy(found.data(), links[1], count * sizeof(std::uint32_t), cudaMemcpyDeviceToHost));
+  if (found[0] == 1) GTEST_SKIP() << "launches do not overlap here, as under compute-sanitizer: the other tests see nothing";
   EXPECT_EQ(found[0], 0xeeeeeeeeu);
 }
 

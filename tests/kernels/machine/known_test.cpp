@@ -88,7 +88,7 @@ TEST_F(known, gpus_that_nobody_measured_are_scaled) {
     }
     return gpu_traits{};
   };
-  const gpu::device_costs& h200 = gpu::costs_for(device_of("H200"));
+  const gpu::device_costs h200 = gpu::costs_for(device_of("H200"));
   for (const char* name : {"A100", "RTX 4090", "B200"}) {
     SCOPED_TRACE(name);
     const gpu_traits device = device_of(name);

@@ -9,7 +9,7 @@ namespace cornerturn::gpu {
 namespace {
 
 TEST(gpu_costs, scale_with_the_cache_and_the_multiprocessors) {
-  const device_costs& h200 = costs_for({.arch = 90, .multiprocessors = 132});
+  const device_costs h200 = costs_for({.arch = 90, .multiprocessors = 132});
   const device_costs same = scaled(h200, h200.device);
   EXPECT_EQ(same.cached_bytes, h200.cached_bytes);
   EXPECT_EQ(same.cached_bytes_per_us, h200.cached_bytes_per_us);
