@@ -29,11 +29,14 @@ struct fast_quotient {
   }
 };
 
-struct fast_divisor : fast_quotient {
+struct fast_divisor {
   std::uint32_t divisor = 1;
+  fast_quotient by;
 
   constexpr fast_divisor() = default;
-  constexpr explicit fast_divisor(std::uint32_t d) : fast_quotient(d), divisor(d) {}
+  constexpr explicit fast_divisor(std::uint32_t d) : divisor(d), by(d) {}
+
+  CORNERTURN_HOST_DEVICE constexpr std::uint32_t quotient(std::uint32_t n) const { return by.quotient(n); }
 };
 
 }  // namespace cornerturn::map

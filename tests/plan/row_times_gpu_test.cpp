@@ -23,7 +23,7 @@ TEST(gpu_choices, cost_little_on_an_h200) {
 
 // Problems of 16 KiB to 32 MiB in L2. An H100 takes the constants of the H200.
 TEST(gpu_choices, cost_little_in_the_cache_of_an_h100) {
-  testing::expect_regrets(testing::regrets("h100.txt", chosen), 1.1);
+  testing::expect_regrets(testing::regrets("h100.txt", chosen), 1.1, {});
 }
 
 }  // namespace

@@ -231,8 +231,8 @@ GPU_INLINE bool is_whole(const tile_args& args, const tile_origin& here, const u
 
 template <int WordBytes, bool Fused, int HaloBytes>
 GPU_INLINE void unaligned_tile_block(const tile_args_t<Fused>& args, uint32_t number) {
+  wait_for_earlier_launches();  // behind find_origin, tiles of 2-byte elements would spill 16 bytes
   const tile_origin here = find_origin(args.blocks, args.src, args.dst, number);
-  wait_for_earlier_launches();
   if (here.left[1] <= 0) return;
   const unaligned_source src = source_of(args, here);
   if (is_whole<WordBytes, Fused, HaloBytes>(args, here, src)) {
