@@ -1,9 +1,10 @@
-"""The stores that `cornerturn.files` reads and writes: array-likes as they are, and paths of .npy, Zarr and HDF5."""
+"""The stores that `cornerturn.files` reads and writes: array-likes as they are, and paths of .npy, Zarr, HDF5, NetCDF and TIFF."""
 from __future__ import annotations
 
 import contextlib
 import ctypes
 import errno
+import glob
 import importlib
 import json
 import os
@@ -16,12 +17,13 @@ from typing import Any
 
 import numpy
 
+from ._attributes import FILL, XARRAY, attributes_of, coordinates_of, fill_text, json_value, names_of, permuted
 from ._boxes import Store
 
 _IN_THREADS = ("numpy", "zarr", "h5py", "tensorstore")  # their reads and writes may run in several threads
-_HDF5 = (".h5", ".hdf5", ".hdf", ".he5", ".nc")
-_LINKS = {"DIMENSION_LIST", "REFERENCE_LIST", "CLASS", "NAME", "DIMENSION_LABELS"}  # HDF5's own, of dimension scales
-_XARRAY = "_ARRAY_DIMENSIONS"  # the names of the dimensions in Zarr v2
+_HDF5 = (".h5", ".hdf5", ".hdf", ".he5")
+_NETCDF = (".nc", ".nc4")
+_TIFF = (".tif", ".tiff", ".btf")
 
 
 def module(name: str) -> Any:
@@ -33,18 +35,21 @@ def module(name: str) -> Any:
 
 
 def kind_of(path: str, name: str) -> str:
-    """Return "npy", "zarr" or "hdf5"."""
+    """Return "npy", "zarr", "hdf5", "netcdf" or "tiff"."""
     file = path.partition("::")[0]
-    if pathlib.Path(file).suffix.lower() in _HDF5:
+    suffix = pathlib.Path(file).suffix.lower()
+    if suffix in _HDF5 + _NETCDF:
         if not path.partition("::")[2].strip("/"):
             raise ValueError(f"{name} is '{path}'. Wanted: the dataset of the file too, such as '{file}::/dataset'")
-        return "hdf5"
+        return "hdf5" if suffix in _HDF5 else "netcdf"
+    if suffix in _TIFF:
+        return "tiff"
     if path.endswith(".npy"):
         return "npy"
     folder = pathlib.Path(path)
     if any(part.endswith(".zarr") for part in folder.parts) or any((folder / one).exists() for one in ("zarr.json", ".zarray")):
         return "zarr"
-    raise ValueError(f"{name} is '{path}'. Wanted: a path that ends in .npy or .zarr, or 'file.h5::/dataset'")
+    raise ValueError(f"{name} is '{path}'. Wanted: a path that ends in .npy, .zarr or .tif, or 'file.h5::/dataset'")
 
 
 def store(array: Any, name: str, chunk: Sequence[int] | None = None) -> Store:
@@ -96,7 +101,7 @@ def opened(path: str) -> Iterator[Any]:
     """Open the array of a path to read."""
     kind = kind_of(path, "src")
     file, _, inside = path.partition("::")
-    if not os.path.exists(file):
+    if not files_of(path):
         raise FileNotFoundError(f"src is '{file}', which does not exist")
     if kind == "npy":
         yield numpy.load(file, mmap_mode="r", allow_pickle=False)
@@ -106,9 +111,38 @@ def opened(path: str) -> Iterator[Any]:
         if not hasattr(found, "shape"):
             raise ValueError(f"src is '{path}', which is a group of Zarr. Wanted: an array in it, such as '{path}/name'")
         yield found
+    elif kind == "tiff":
+        with _opened_tiff(file) as found:
+            yield found
     else:
         with module("h5py").File(file, "r") as opened_file:
             yield _dataset(opened_file, file, inside)
+
+
+def files_of(path: str) -> list[str]:
+    """Return the files or the folder of a path, which exist. Images of TIFF may have a pattern, such as "z*.tif"."""
+    file = path.partition("::")[0]
+    if os.path.exists(file):
+        return [file]
+    return sorted(glob.glob(file)) if pathlib.Path(file).suffix.lower() in _TIFF else []
+
+
+@contextlib.contextmanager
+def _opened_tiff(file: str) -> Iterator[Any]:
+    """Open the first series of a file, or the images of a pattern. Pages that are packed one after the other are mapped."""
+    tifffile = module("tifffile")
+    with contextlib.ExitStack() as stack:
+        if os.path.exists(file):
+            series = stack.enter_context(tifffile.TiffFile(file)).series[0]
+            if series.dataoffset is not None and series.keyframe.is_memmappable:
+                mapped = tifffile.memmap(file, mode="r")
+                mapped.dimension_names = tuple(series.axes)
+                yield mapped
+                return
+            chunks = series.aszarr(level=0)
+        else:
+            chunks = tifffile.TiffSequence(file).aszarr()
+        yield module("zarr").open_array(stack.enter_context(chunks), mode="r")
 
 
 def _dataset(file: Any, path: str, inside: str) -> Any:
@@ -129,7 +163,7 @@ def made(path: str, src: Any, like: Store, axes: Sequence[int], chunks: tuple[in
     target = pathlib.Path(os.path.abspath(file))
     if not target.parent.is_dir():
         raise FileNotFoundError(f"dst is '{file}', and its folder does not exist")
-    if kind == "hdf5" and target.exists():  # other datasets of the file would be lost
+    if kind in ("hdf5", "netcdf") and target.exists():  # other datasets of the file would be lost
         raise FileExistsError(f"dst is '{file}', which exists. Wanted: a new file, or a dataset of h5py in this file")
     if target.exists() and not overwrite:
         raise FileExistsError(f"dst is '{file}', which exists. Wanted: a new path, or overwrite=True")
@@ -137,11 +171,11 @@ def made(path: str, src: Any, like: Store, axes: Sequence[int], chunks: tuple[in
         raise FileExistsError(f"dst is '{file}', which is no array of Zarr, so overwrite=True does not remove it")
     if kind == "zarr" and target.exists():
         _check_exchange(target.parent, file)
-    if kind == "npy" and (options or chunks is not None):
+    if chunks is not None and kind in ("npy", "tiff") or options and kind == "npy":
         name = "chunks" if chunks is not None else next(iter(options))
-        raise TypeError(f"{name} is given, but dst is '{file}'. Wanted: no {name}, because .npy has no chunks and codecs")
+        raise TypeError(f"{name} is given, but dst is '{file}'. Wanted: no {name}, because this file is one packed array")
     beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part{'.zarr' if kind == 'zarr' else ''}")
-    make = {"npy": _made_npy, "zarr": _made_zarr, "hdf5": _made_hdf5}[kind]
+    make = {"npy": _made_npy, "zarr": _made_zarr, "hdf5": _made_hdf5, "netcdf": _made_netcdf, "tiff": _made_tiff}[kind]
     try:
         with make(beside, inside, src, like, axes, chunks, options) as array:
             yield array
@@ -206,7 +240,22 @@ def _check_exchange(folder: pathlib.Path, name: str) -> None:
 def _made_npy(beside: pathlib.Path, inside: str, src: Any, like: Store, axes: Sequence[int], chunks: tuple[int, ...] | None,
               options: Mapping[str, Any]) -> Iterator[Any]:
     shape = tuple(like.shape[axis] for axis in axes)
-    array = numpy.lib.format.open_memmap(beside, mode="w+", dtype=like.dtype, shape=shape)
+    yield from _mapped(beside, numpy.lib.format.open_memmap(beside, mode="w+", dtype=like.dtype, shape=shape))
+
+
+@contextlib.contextmanager
+def _made_tiff(beside: pathlib.Path, inside: str, src: Any, like: Store, axes: Sequence[int], chunks: tuple[int, ...] | None,
+               options: Mapping[str, Any]) -> Iterator[Any]:
+    shape = tuple(like.shape[axis] for axis in axes)
+    made = {"photometric": "minisblack", "byteorder": ">" if like.dtype.str[0] == ">" else "<", **options}
+    names = permuted(names_of(src), axes)
+    if names and all(isinstance(name, str) and len(name) == 1 for name in names):  # TIFF has letters
+        made.setdefault("metadata", {"axes": "".join(names).upper()})
+    yield from _mapped(beside, module("tifffile").memmap(beside, shape=shape, dtype=like.dtype, **made))
+
+
+def _mapped(beside: pathlib.Path, array: Any) -> Iterator[Any]:
+    """Yield the map of a new file. Its bytes are on the disk afterwards."""
     with open(beside, "r+b") as file:
         # A full disk is an error here, and would be a signal when a page of the mapping is written.
         os.posix_fallocate(file.fileno(), 0, os.fstat(file.fileno()).st_size)
@@ -219,12 +268,17 @@ def _made_npy(beside: pathlib.Path, inside: str, src: Any, like: Store, axes: Se
 def _made_zarr(beside: pathlib.Path, inside: str, src: Any, like: Store, axes: Sequence[int], chunks: tuple[int, ...] | None,
                options: Mapping[str, Any]) -> Iterator[Any]:
     zarr = module("zarr")
-    is_zarr = type(src).__module__.partition(".")[0] == "zarr"
+    # tifffile shows the images of a file as an array of Zarr without codecs.
+    is_zarr = type(src).__module__.partition(".")[0] == "zarr" and type(src.store).__module__.partition(".")[0] != "tifffile"
     made = dict(options)
     if is_zarr:
         made.setdefault("zarr_format", src.metadata.zarr_format)
     version = made.setdefault("zarr_format", 3)
-    names, attributes = _names_of(src), _attributes_of(src)
+    names, attributes = names_of(src), {name: json_value(value) for name, value in attributes_of(src).items()}
+    if FILL in attributes and version == 3 and like.dtype.kind == "f":
+        attributes[FILL] = fill_text(attributes[FILL])
+    elif FILL in attributes and version == 2:
+        made.setdefault("fill_value", attributes.pop(FILL))
     if is_zarr and version == src.metadata.zarr_format:
         _keep_codecs(src, made, axes, chunks)
     if is_zarr:
@@ -232,7 +286,7 @@ def _made_zarr(beside: pathlib.Path, inside: str, src: Any, like: Store, axes: S
     if names is not None and version == 3:
         made.setdefault("dimension_names", [names[axis] for axis in axes])
     elif names is not None:
-        attributes[_XARRAY] = [names[axis] for axis in axes]
+        attributes[XARRAY] = [names[axis] for axis in axes]
     attributes.update(made.pop("attributes", None) or {})
     shape = tuple(like.shape[axis] for axis in axes)
     if chunks is None and like.chunk:
@@ -265,59 +319,66 @@ def _made_hdf5(beside: pathlib.Path, inside: str, src: Any, like: Store, axes: S
                options: Mapping[str, Any]) -> Iterator[Any]:
     h5py = module("h5py")
     shape = tuple(like.shape[axis] for axis in axes)
-    made = dict(options)
-    if chunks is None and like.chunk:
-        chunks = tuple(like.chunk[axis] for axis in axes)
-    if chunks is not None and 0 not in shape:
-        made.setdefault("chunks", tuple(min(chunk, extent) for chunk, extent in zip(chunks, shape)))
+    made = _hdf5_options(src, like, axes, chunks, options)
     if isinstance(src, h5py.Dataset):
         made.setdefault("fillvalue", src.fillvalue)
-        for name in ("compression", "compression_opts", "shuffle", "fletcher32"):
-            if not {"compression", "compression_opts"} & options.keys() and "chunks" in made:
-                made.setdefault(name, getattr(src, name))
     with h5py.File(beside, "w") as file:
         array = file.create_dataset(inside, shape=shape, dtype=like.dtype, **made)
-        for name, value in _attributes_of(src).items():
-            try:
-                array.attrs[name] = value
-            except (TypeError, ValueError):  # a dict or a list of different things, from Zarr
-                array.attrs[name] = json.dumps(value)
-        for axis, label in enumerate(_permuted(_names_of(src), axes)):
+        _set_attributes(array, attributes_of(src))
+        for axis, label in enumerate(permuted(names_of(src), axes)):
             if label:
                 array.dims[axis].label = label
         yield array
     _sync(beside)
 
 
-# ---- attributes ----
+@contextlib.contextmanager
+def _made_netcdf(beside: pathlib.Path, inside: str, src: Any, like: Store, axes: Sequence[int], chunks: tuple[int, ...] | None,
+                 options: Mapping[str, Any]) -> Iterator[Any]:
+    """Make a variable, its dimensions, and the coordinates of these dimensions, which are variables of the dimensions' names."""
+    h5netcdf = module("h5netcdf")
+    made = _hdf5_options(src, like, axes, chunks, options)
+    attributes = attributes_of(src)
+    if FILL in attributes:
+        made.setdefault("fillvalue", numpy.ravel(attributes.pop(FILL))[0])
+    found = permuted(names_of(src), axes) or [None] * len(axes)
+    names = [name or f"dim_{axis}" for axis, name in enumerate(found)]
+    with h5netcdf.File(beside, "w") as file:
+        folder, _, name = inside.strip("/").rpartition("/")
+        group = file.create_group(folder) if folder else file
+        for axis, one in zip(axes, names):
+            if one not in group.dimensions:
+                group.dimensions[one] = like.shape[axis]
+            values = coordinates_of(src, axis)
+            if values is not None and one != name and one not in group.variables:
+                known = attributes_of(values)
+                fill = numpy.ravel(known.pop(FILL))[0] if FILL in known else None
+                copied = group.create_variable(one, (one,), values.dtype, data=values[...], fillvalue=fill)
+                _set_attributes(copied, known)
+        array = group.create_variable(name, names, like.dtype, **made)
+        _set_attributes(array, attributes)
+        yield array
+    _sync(beside)
 
-def _permuted(names: Sequence[Any] | None, axes: Sequence[int]) -> list[Any]:
-    return [] if names is None else [names[axis] for axis in axes]
+
+def _hdf5_options(src: Any, like: Store, axes: Sequence[int], chunks: tuple[int, ...] | None,
+                  options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a new dataset of HDF5: the options of the caller, then the chunks and codecs of `src`."""
+    made = dict(options)
+    if chunks is None and like.chunk:
+        chunks = tuple(like.chunk[axis] for axis in axes)
+    if chunks is not None and 0 not in like.shape:
+        made.setdefault("chunks", tuple(min(chunk, like.shape[axis]) for chunk, axis in zip(chunks, axes)))
+    if type(src).__module__.partition(".")[0] == "h5py" and "chunks" in made:
+        for name in ("compression", "compression_opts", "shuffle", "fletcher32"):
+            if not {"compression", "compression_opts"} & options.keys():
+                made.setdefault(name, getattr(src, name))
+    return made
 
 
-def _names_of(src: Any) -> list[Any] | None:
-    """Return the names of the axes of src, or None."""
-    family = type(src).__module__.partition(".")[0]
-    names: Any = None
-    if family == "zarr":
-        names = getattr(src.metadata, "dimension_names", None) or src.attrs.get(_XARRAY)
-    elif family == "h5py":
-        names = [axis.label or None for axis in src.dims]
-    return list(names) if names is not None and len(names) == len(src.shape) and any(names) else None
-
-
-def _attributes_of(src: Any) -> dict[str, Any]:
-    """Return the attributes that any format can have, without names of axes."""
-    family = type(src).__module__.partition(".")[0]
-    if family == "zarr":
-        return {name: value for name, value in dict(src.attrs).items() if name != _XARRAY}
-    if family != "h5py":
-        return {}
-    found = {}
-    for name, value in src.attrs.items():
-        if name in _LINKS or name.startswith("_Netcdf4") or getattr(value, "dtype", None) == object:
-            continue
-        if isinstance(value, (numpy.ndarray, numpy.generic)):
-            value = value.tolist()
-        found[name] = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
-    return found
+def _set_attributes(array: Any, attributes: Mapping[str, Any]) -> None:
+    for name, value in attributes.items():
+        try:
+            array.attrs[name] = value
+        except (TypeError, ValueError):  # a dict or a list of different things, from Zarr
+            array.attrs[name] = json.dumps(value)

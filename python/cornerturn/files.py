@@ -1,6 +1,7 @@
-"""Arrays larger than memory, from file to file: `.npy`, Zarr, HDF5, and any two array-likes.
+"""Arrays larger than memory, from file to file: `.npy`, Zarr, HDF5, NetCDF-4, TIFF, and any two array-likes.
 
-An array is read once and written once, in boxes that fit the memory. The package needs NumPy, and zarr or h5py for their files.
+An array is read once and written once, in boxes that fit the memory. The package needs NumPy, and for other files zarr, h5py,
+h5netcdf or tifffile.
 """
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from typing import Any
 import numpy
 
 from ._boxes import Plan, Store, axes_of, bytes_of
-from ._stores import made, opened, store
+from ._stores import files_of, made, opened, store
 
 __all__ = ["transpose"]
 
@@ -28,15 +29,16 @@ def transpose(src: Any, dst: Any = None, axes: Sequence[int] | None = None, *, c
     Parameters
     ----------
     src : path or array-like
-        ``"a.npy"``, ``"a.zarr"`` (version 2 or 3), ``"a.zarr/name"``, ``"a.h5::/name"``, or an object with `shape`,
-        `dtype` and ``__getitem__``: a ``numpy.memmap``, an array of zarr or tensorstore, a dataset of h5py.
+        ``"a.npy"``, ``"a.zarr"`` (version 2 or 3), ``"a.zarr/name"``, ``"a.h5::/name"``, ``"a.nc::name"`` (NetCDF-4),
+        ``"a.tif"``, ``"z*.tif"`` (one image each), or an object with `shape`, `dtype` and ``__getitem__``: a
+        ``numpy.memmap``, an array of zarr or tensorstore, a dataset of h5py.
     dst : path or array-like, optional
         A path of these formats, which is made; an object with `shape`, `dtype` and ``__setitem__``. None: a new NumPy
         array, which `memory` does not include.
     axes : sequence of int, optional
         A permutation of the axes of `src`; negative numbers count from the end. None reverses the axes.
     chunks : sequence of int, optional
-        The chunk of a new Zarr array or HDF5 dataset, in elements along each axis of `dst`. None permutes the chunk of `src`.
+        The chunk of a new array of Zarr, HDF5 or NetCDF, in elements along each axis of `dst`. None permutes the chunk of `src`.
     memory : int or str, optional
         The most bytes of all buffers, or a text such as ``"4GiB"``. None is half of the available memory.
     threads : int, optional
@@ -44,9 +46,9 @@ def transpose(src: Any, dst: Any = None, axes: Sequence[int] | None = None, *, c
     overwrite : bool, optional
         Whether a path that exists is replaced after the new one is complete.
     options : optional
-        More arguments for ``zarr.create_array``, such as ``compressors``, ``shards`` and ``zarr_format``, or for
-        h5py's ``create_dataset``, such as ``compression``. By default the codecs, the attributes, the fill value and the names
-        of the dimensions are taken from `src`.
+        More arguments for ``zarr.create_array``, such as ``compressors``, ``shards`` and ``zarr_format``, for
+        ``create_dataset`` of h5py or ``create_variable`` of h5netcdf, such as ``compression``, or for ``tifffile.memmap``. By
+        default the codecs, the attributes, the fill value and the names of the dimensions are taken from `src`.
 
     Returns
     -------
@@ -109,8 +111,8 @@ def _path(given: Any) -> str | None:
 
 def _state_of(path: str) -> tuple[int, ...]:
     """Return what a change of a file changes too. Of a folder of Zarr that is a new or a removed name."""
-    found = os.stat(path.partition("::")[0])
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    found = [os.stat(one) for one in files_of(path)]
+    return tuple(number for one in found for number in (one.st_dev, one.st_ino, one.st_size, one.st_mtime_ns))
 
 
 def _chunks(chunks: Sequence[int] | None, rank: int) -> tuple[int, ...] | None:

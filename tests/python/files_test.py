@@ -176,6 +176,88 @@ def test_hdf5(tmp_path):
     assert same_bits(np.load(tmp_path / "e.npy"), wanted(x, None))
 
 
+def test_netcdf(tmp_path):
+    """xarray sees the variable with permuted axes: its dimensions, coordinates, and attributes with their types."""
+    xarray = pytest.importorskip("xarray")
+    pytest.importorskip("h5netcdf")
+    x = np.arange(60 * 41 * 33, dtype="f4").reshape(60, 41, 33)
+    x[3, 5, 7] = np.nan
+    times = np.arange(60).astype("M8[D]").astype("M8[ns]")
+    given = xarray.DataArray(x, {"time": times, "lat": np.linspace(-90, 90, 41)}, ("time", "lat", "x"), "t2m",
+                             {"units": "K", "levels": np.array([1, 2], "i2")})
+    coding = {"dtype": "f4", "_FillValue": np.float32(-1), "zlib": True, "complevel": 2, "shuffle": True, "chunksizes": (16, 10, 33)}
+    given.to_netcdf(tmp_path / "a.nc", engine="h5netcdf", encoding={"t2m": coding})
+    files.transpose(f"{tmp_path}/a.nc::t2m", f"{tmp_path}/b.nc::t2m", (2, 0, 1), memory="1MiB")
+    with xarray.open_dataset(tmp_path / "b.nc", engine="h5netcdf") as b:
+        xarray.testing.assert_identical(b["t2m"].load(), given.transpose("x", "time", "lat"))
+        coded = b["t2m"].encoding
+        assert (coded["chunksizes"], coded["complevel"], coded["shuffle"]) == ((33, 16, 10), 2, True)
+        assert coded["_FillValue"] == -1 and coded["_FillValue"].dtype == "f4" and b["t2m"].attrs["levels"].dtype == "i2"
+    with pytest.raises(FileExistsError, match="b.nc', which exists. Wanted: a new file"):
+        files.transpose(x, f"{tmp_path}/b.nc::other", overwrite=True)
+    files.transpose(x, f"{tmp_path}/c.nc::/group/x", chunks=(5, 41, 20), compression="gzip")
+    with xarray.open_dataset(tmp_path / "c.nc", engine="h5netcdf", group="group") as c:
+        assert c["x"].dims == ("dim_0", "dim_1", "dim_2") and c["x"].encoding["chunksizes"] == (5, 41, 20)
+        assert same_bits(c["x"].to_numpy(), wanted(x, None))
+    assert sorted(os.listdir(tmp_path)) == ["a.nc", "b.nc", "c.nc"]
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("dtype", ["f4", "i2"])
+def test_between_netcdf_and_zarr(tmp_path, version, dtype):
+    """The fill value of xarray passes both formats: absent elements are NaN before and after."""
+    xarray, zarr = pytest.importorskip("xarray"), pytest.importorskip("zarr", "3")
+    pytest.importorskip("h5netcdf")
+    x = np.arange(120.0).reshape(10, 12)
+    x[3, 5] = np.nan
+    given = xarray.DataArray(x.astype("f4"), dims=("t", "y"), name="v", attrs={"units": "K", "scale": 2.5})
+    given.to_netcdf(tmp_path / "a.nc", engine="h5netcdf", encoding={"v": {"dtype": dtype, "_FillValue": -9}})
+    files.transpose(f"{tmp_path}/a.nc::v", tmp_path / "b.zarr", (1, 0), zarr_format=version)
+    b = zarr.open_array(str(tmp_path / "b.zarr"), mode="r")
+    assert b.dtype == dtype and dict(b.attrs)["scale"] == 2.5
+    group = zarr.open_group(str(tmp_path / "c.zarr"), mode="w", zarr_format=version)  # xarray reads groups
+    os.rename(tmp_path / "b.zarr", tmp_path / "c.zarr" / "v")
+    assert "v" in group
+    with xarray.open_zarr(tmp_path / "c.zarr", consolidated=False) as c:
+        xarray.testing.assert_identical(c["v"].load().astype("f4"), given.transpose())
+    files.transpose(f"{tmp_path}/c.zarr/v", f"{tmp_path}/d.nc::v", (1, 0))
+    with xarray.open_dataset(tmp_path / "d.nc", engine="h5netcdf") as d:
+        xarray.testing.assert_identical(d["v"].load().astype("f4"), given)
+
+
+@pytest.mark.parametrize("dtype", ["u1", ">u2", "f4"])
+def test_tiff(tmp_path, dtype):
+    tifffile = pytest.importorskip("tifffile")
+    x = unique((12, 40, 30), dtype)
+    tifffile.imwrite(tmp_path / "a.tif", x, metadata={"axes": "ZYX"}, photometric="minisblack",
+                     byteorder=">" if dtype[0] == ">" else "<")
+    files.transpose(tmp_path / "a.tif", tmp_path / "b.tif", (1, 2, 0), memory="20KiB")
+    with tifffile.TiffFile(tmp_path / "b.tif") as b:
+        assert b.series[0].axes == "YXZ" and b.byteorder == (">" if dtype[0] == ">" else "<") and len(b.pages) == 40
+        assert same_bits(b.series[0].asarray().astype(dtype), wanted(x, (1, 2, 0)))
+    files.transpose(x, tmp_path / "b.tif", overwrite=True)
+    assert same_bits(files.transpose(tmp_path / "b.tif"), x)
+    flat = unique((12, 400, 3), "u1")  # no colours
+    files.transpose(flat, tmp_path / "c.tif", (0, 1, 2))
+    assert same_bits(tifffile.imread(tmp_path / "c.tif"), flat)
+    with pytest.raises(ValueError):
+        files.transpose(x, tmp_path / "d.tif", compression="zlib")
+    assert sorted(os.listdir(tmp_path)) == ["a.tif", "b.tif", "c.tif"]
+
+
+def test_tiff_with_codecs_and_stacks_of_files(tmp_path):
+    tifffile, zarr = pytest.importorskip("tifffile"), pytest.importorskip("zarr", "3")
+    x = unique((5, 64, 48), "u2")
+    tifffile.imwrite(tmp_path / "a.tif", x, metadata={"axes": "TYX"}, photometric="minisblack", tile=(16, 32), compression="zlib")
+    for number, image in enumerate(x):
+        tifffile.imwrite(tmp_path / f"z{number}.tif", image)
+    files.transpose(tmp_path / "a.tif", tmp_path / "b.zarr", memory="100KiB")
+    b = zarr.open_array(str(tmp_path / "b.zarr"), mode="r")
+    assert same_bits(b[...], wanted(x, None)) and b.chunks == (32, 16, 1) and b.metadata.dimension_names == ("X", "Y", "T")
+    files.transpose(f"{tmp_path}/z*.tif", tmp_path / "c.npy", (2, 0, 1))
+    assert same_bits(np.load(tmp_path / "c.npy"), wanted(x, (2, 0, 1)))
+
+
 def test_between_zarr_and_hdf5(tmp_path):
     zarr, h5py = pytest.importorskip("zarr", "3"), pytest.importorskip("h5py")
     x = unique((20, 30), "f8")
@@ -191,10 +273,12 @@ def test_between_zarr_and_hdf5(tmp_path):
         assert file["b"].chunks == (9, 20)
 
 
-@pytest.mark.parametrize("name", ["b.npy", "b.zarr", "b.h5::b"])
+PACKAGES = {"b.npy": "numpy", "b.zarr": "zarr", "b.h5::b": "h5py", "b.nc::b": "h5netcdf", "b.tif": "tifffile"}
+
+
+@pytest.mark.parametrize("name", PACKAGES)
 def test_a_failure_leaves_no_path(tmp_path, name):
-    if not name.endswith("npy"):
-        pytest.importorskip("zarr" if "zarr" in name else "h5py")
+    pytest.importorskip(PACKAGES[name])
 
     class Broken(Noted):
         def __getitem__(self, box):
@@ -204,7 +288,7 @@ def test_a_failure_leaves_no_path(tmp_path, name):
 
     with pytest.raises(OSError, match="the disk is broken"):
         files.transpose(Broken(np.zeros((1000, 10))), f"{tmp_path}/{name}", memory=30000,
-                        chunks=None if name.endswith("npy") else (10, 50))
+                        chunks=None if name in ("b.npy", "b.tif") else (10, 50))
     assert os.listdir(tmp_path) == []
 
 
@@ -329,11 +413,14 @@ def refusals():
     yield (x, x.reshape(6, 4)), {}, ValueError, "dst shares memory with src"
     yield ([1, 2],), {}, TypeError, "src is a list, which has no shape. Wanted: an array-like"
     yield (np.array([{}]),), {}, TypeError, "src has dtype object. Wanted: elements of a fixed size"
-    yield ("a.txt",), {}, ValueError, "src is 'a.txt'. Wanted: a path that ends in .npy or .zarr, or 'file.h5::/dataset'"
+    yield ("a.txt",), {}, ValueError, "src is 'a.txt'. Wanted: a path that ends in .npy, .zarr or .tif, or 'file.h5::/dataset'"
     yield ("a.h5",), {}, ValueError, "src is 'a.h5'. Wanted: the dataset of the file too, such as 'a.h5::/dataset'"
     yield ("a.npy",), {}, FileNotFoundError, "src is 'a.npy', which does not exist"
     yield (x, "no/b.npy"), {}, FileNotFoundError, "dst is 'no/b.npy', and its folder does not exist"
     yield (x, "b.npy"), {"chunks": (2, 2)}, TypeError, "chunks is given, but dst is 'b.npy'"
+    yield (x, "b.tif"), {"chunks": (2, 2)}, TypeError, "chunks is given, but dst is 'b.tif'"
+    yield ("z*.tif",), {}, FileNotFoundError, r"src is 'z\*.tif', which does not exist"
+    yield (x, "b.nc"), {}, ValueError, "dst is 'b.nc'. Wanted: the dataset of the file too"
     yield (x,), {"shards": (2, 2)}, TypeError, "shards is given, but dst is no path"
     yield (x, "b.zarr"), {"chunks": (2,)}, ValueError, r"chunks is \(2,\), wanted 2 numbers of 1 or more"
     yield (x,), {"memory": "4 gallons"}, ValueError, "memory is '4 gallons'. Wanted: bytes, or a text such as"
@@ -357,11 +444,11 @@ def test_memory_texts():
 
 
 def test_absent_packages():
-    code = ("import sys; sys.modules['zarr'] = sys.modules['h5py'] = None\nimport numpy, cornerturn.files as f\n"
-            "for path in ('b.zarr', 'b.h5::b'):\n try: f.transpose(numpy.zeros((2, 2)), path)\n except ImportError as e: print(e)")
+    code = ("import sys; [sys.modules.__setitem__(one, None) for one in ('zarr', 'h5py', 'h5netcdf', 'tifffile')]\n"
+            "import numpy, cornerturn.files as f\nfor path in ('b.zarr', 'b.h5::b', 'b.nc::b', 'b.tif'):\n try: f.transpose(numpy.zeros((2, 2)), path)\n except ImportError as e: print(e)")
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert found.splitlines() == [f"the package {one} is not installed. It is needed for this path: pip install {one}"
-                                  for one in ("zarr", "h5py")]
+                                  for one in ("zarr", "h5py", "h5netcdf", "tifffile")]
 
 
 def test_the_first_use_imports():
