@@ -51,7 +51,8 @@ def test_random_arrays():
         chunk = tuple(draw.randint(1, 6) for _ in range(rank))
         src = Noted(x, tuple(draw.randint(1, 6) for _ in range(rank)))
         dst = Noted(y, chunk)
-        memory = 64 * np.prod([min(one, extent) for one, extent in zip(chunk, y.shape)]).item() * draw.randint(1, 9)
+        least = np.prod([min(one, extent) for one, extent in zip(chunk, y.shape)]) + np.prod(np.minimum(src.chunks, x.shape))
+        memory = 8 * least.item() * draw.randint(1, 60)
         files.transpose(src, dst, axes, memory=memory, threads=draw.randint(1, 3))
         assert same_bits(y, wanted(x, axes))
         written = set()
@@ -61,6 +62,39 @@ def test_random_arrays():
                 assert one.start % size == 0 and (one.stop % size == 0 or one.stop == extent)
             written.add(tuple((one.start, one.stop) for one in box))
         assert len(written) == len(dst.boxes)
+
+
+@pytest.mark.parametrize("shape,dtype,chunks", [((60, 40, 50), "f4", ((20, 20, 20), (15, 15, 15))),
+                                                ((300, 200), "u1", ((7, 9), (11, 3))), ((4, 1000), "f8", ((1, 1000), (40, 4)))])
+def test_chunks_are_read_and_written_one_by_one(shape, dtype, chunks):
+    """With enough memory, each chunk of src is read once, and each chunk of dst is written once."""
+    reads = []
+
+    class Source(Noted):
+        def __getitem__(self, box):
+            reads.append(box)
+            return super().__getitem__(box)
+
+    x = unique(shape, dtype)
+    dst = Noted(np.zeros(shape[::-1], dtype), chunks[1])
+    files.transpose(Source(x, chunks[0]), dst, memory="1GiB", threads=1)
+    assert same_bits(dst.array, wanted(x, None))
+    for boxes, extents, chunk in ((reads, shape, chunks[0]), (dst.boxes, shape[::-1], chunks[1])):
+        assert sum(np.prod([one.stop - one.start for one in box]) for box in boxes) == x.size
+        assert all(one.start % size == 0 and (one.stop % size == 0 or one.stop == extent)
+                   for box in boxes for one, size, extent in zip(box, chunk, extents))
+
+
+def test_parts():
+    """A part is one large chunk, or several small ones, and ends at the chunks of its store."""
+    def store(shape, chunk):
+        return _boxes.Store(None, shape, np.dtype("f4"), chunk, False, True)
+    plan = _boxes.Plan(store((512, 512, 1024), (64, 64, 128)), store((1024, 512, 512), (8, 8, 16)), (2, 1, 0), 1 << 30, 4)
+    assert plan.read_part == (128, 64, 128) and plan.write_part == (8, 256, 512)
+    box = (slice(0, 20), slice(5, 12))
+    found = list(_boxes._parts(box, (16, 4)))
+    assert found == [(a, b) for a in (slice(0, 16), slice(16, 20)) for b in (slice(5, 8), slice(8, 12))]
+    assert list(_boxes._parts(box, ())) == [box]
 
 
 def test_boxes_follow_the_chunks_of_src():
@@ -426,7 +460,7 @@ def refusals():
     yield (x,), {"memory": "4 gallons"}, ValueError, "memory is '4 gallons'. Wanted: bytes, or a text such as"
     yield (x,), {"memory": 1.5}, TypeError, "memory is a float. Wanted: an integer of bytes"
     yield (x,), {"memory": 0}, ValueError, "memory is 0 bytes, wanted 1 or more"
-    yield (Noted(x), Noted(x.T.copy(), (6, 4))), {"memory": 100}, ValueError, "memory is 100 bytes, wanted 288 or more"
+    yield (Noted(x), Noted(x.T.copy(), (6, 4))), {"memory": 100}, ValueError, "memory is 100 bytes, wanted 384 or more"
     yield (x,), {"threads": -1}, ValueError, "threads is -1, wanted 0 or more"
 
 
