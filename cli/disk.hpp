@@ -10,9 +10,10 @@ namespace cornerturn::cli {
 
 struct disk_measurement {
   disk_speed speed;
-  double copy_seconds = 0;       // of a copy of the size, in long runs, until it is on the disk
-  double transpose_seconds = 0;  // of a float32 matrix of the size, in short runs
-  std::int64_t run_bytes = 0;    // of these runs
+  double copy_bytes_per_second = 0;  // read and written
+  double copy_seconds = 0;           // of a copy of the size, in long runs, until it is on the disk
+  double transpose_seconds = 0;      // of a float32 matrix of the size, in short runs
+  std::int64_t run_bytes = 0;        // of these runs
 };
 
 // Effect  copies and transposes scratch files of `bytes` bytes in the folder. They have no names, and their pages leave the page

@@ -231,7 +231,7 @@ namespace {
 int run_disk_roof(const roof_options& options) {
   const disk_measurement found = measure_disk(options.disk, options.bytes, options.threads);
   const std::string file = remember_disk(options.disk, found.speed);
-  const double rate = found.speed.read_bytes_per_second * 1e-9;
+  const double rate = found.copy_bytes_per_second * 1e-9;
   if (options.json) {
     const nlohmann::ordered_json report = {{"folder", base::printable(options.disk)},
                                            {"bytes", options.bytes},

@@ -296,6 +296,9 @@ std::optional<pass> plan_pass(const permuted& what, const resources& with, std::
   made.summary.bytes = total;
   made.summary.seconds =
       together(with.disk, seconds_of(src, made.box, what.element_bytes), seconds_of(dst, made.box, what.element_bytes));
+  // No write overlaps the first read, and no read the last write. A copy of 1.5 GiB took 4.4 s with 7 boxes, and 3.7 s with 28
+  // (virtual disk, Linux 6.18, 2026-11-27).
+  if (!with.src.in_memory) made.summary.seconds *= 1 + 1 / static_cast<double>(made.summary.boxes);
   return made;
 }
 

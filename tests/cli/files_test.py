@@ -330,8 +330,8 @@ class Disk(Case):
         self.assertNotIn("cornerturn roof --disk", self.run_command(*words, env=here).stdout)
         plan = json.loads(self.run_command(*words, "--json", env=here).stdout)
         self.assertTrue(plan["measured_disk"])
-        # No request is free, so the prediction is above the time of the bytes alone.
-        self.assertGreaterEqual(plan["seconds"], 2 * plan["bytes"] / (report["gb_s"] * 1e9) * 0.99)
+        # No request is free. The copy of one box has no overlap of reads and writes, so a pass of many boxes takes half of its time.
+        self.assertGreaterEqual(plan["seconds"], plan["bytes"] / (report["gb_s"] * 1e9) * 0.99)
         self.run_command("roof", "--disk", self.folder, "--size", "8MiB", env=here)
         self.assertEqual(self.read("cache/cornerturn/disks").count(b"\n"), 2)
         # A damaged file is no speed.

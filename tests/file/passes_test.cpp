@@ -50,6 +50,18 @@ void expect_valid(const pass& one, std::int64_t memory) {
   ASSERT_GT(one.summary.seconds, 0);
 }
 
+// The first read and the last write of a pass have no partner: one box more, at the speed of both.
+TEST(plan_route, few_boxes_overlap_less) {
+  const permuted what = matrix(16384, 16384, 4);
+  for (const std::int64_t memory : {gib / 8, gib}) {
+    const route how = plan_route(what, {.memory_bytes = memory, .threads = 4, .disk = {1e9, 1e9, 1, 1}});
+    ASSERT_EQ(how.passes.size(), 1U);
+    const file_pass& pass = how.passes[0].summary;
+    const double bytes_alone = 2 * static_cast<double>(bytes_of(what)) / 1e9;
+    EXPECT_NEAR(pass.seconds / bytes_alone, 1 + 1 / static_cast<double>(pass.boxes), 0.002);
+  }
+}
+
 TEST(plan_route, a_matrix_has_long_runs_on_both_sides) {
   const route how = plan_route(matrix(65536, 65536, 4), {.memory_bytes = gib, .threads = 4});
   ASSERT_EQ(how.passes.size(), 1U);
