@@ -181,7 +181,7 @@ std::optional<index> shrink_box(index box, std::span<const std::int64_t> from, s
 }
 
 // A step that cuts a whole axis loses its long runs at once and pays only after many steps. So boxes that begin with a part of the fastest
-// axes are tried too.
+// axes are tried too, and boxes that begin with a part of the second ones.
 std::optional<index> choose_box(std::span<const std::int64_t> from, std::int64_t element_bytes, std::int64_t most_bytes,
                                 const index& grain, std::span<const side> sides) {
   constexpr std::int64_t most_parts = 8;
@@ -193,15 +193,17 @@ std::optional<index> choose_box(std::span<const std::int64_t> from, std::int64_t
   index whole{};
   std::copy(from.begin(), from.end(), whole.begin());
   std::optional<index> best = shrink_box(whole, from, element_bytes, most_bytes, grain, sides);
-  for (std::int64_t parts = 2; parts <= most_parts; ++parts) {
-    index begin = whole;
-    for (const side& one : sides) {
-      if (one.fastest_first.empty()) continue;
-      const auto k = static_cast<std::size_t>(one.fastest_first.front());
-      begin[k] = std::min(from[k], base::ceil_div(base::ceil_div(from[k], parts), grain[k]) * grain[k]);
+  for (std::size_t depth = 0; depth < std::min<std::size_t>(2, from.size()); ++depth) {
+    for (std::int64_t parts = 2; parts <= most_parts; ++parts) {
+      index begin = whole;
+      for (const side& one : sides) {
+        if (one.fastest_first.empty()) continue;
+        const auto k = static_cast<std::size_t>(one.fastest_first[depth]);
+        begin[k] = std::min(from[k], base::ceil_div(base::ceil_div(from[k], parts), grain[k]) * grain[k]);
+      }
+      const std::optional<index> box = shrink_box(begin, from, element_bytes, most_bytes, grain, sides);
+      if (box && (!best || seconds(*box) < seconds(*best) * 0.9999)) best = box;
     }
-    const std::optional<index> box = shrink_box(begin, from, element_bytes, most_bytes, grain, sides);
-    if (box && (!best || seconds(*box) < seconds(*best) * 0.9999)) best = box;
   }
   return best;
 }
