@@ -197,7 +197,7 @@ std::optional<index> choose_box(std::span<const std::int64_t> from, std::int64_t
     for (std::int64_t parts = 2; parts <= most_parts; ++parts) {
       index begin = whole;
       for (const side& one : sides) {
-        if (one.fastest_first.empty()) continue;
+        if (one.fastest_first.size() <= depth) continue;
         const auto k = static_cast<std::size_t>(one.fastest_first[depth]);
         begin[k] = std::min(from[k], base::ceil_div(base::ceil_div(from[k], parts), grain[k]) * grain[k]);
       }
