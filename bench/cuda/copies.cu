@@ -10,12 +10,12 @@ namespace {
 template <int Vectors, int Threads, bool Streaming>
 __global__ void __launch_bounds__(Threads)
     copy_vectors(const uint4* src, uint4* dst, std::int64_t vectors, int tail_bytes) {
-  const std::int64_t first = std::int64_t{blockIdx.x} * (Threads * Vectors) + threadIdx.x;
-  uint4 held[Vectors];
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
+  const std::int64_t first = std::int64_t{blockIdx.x} * (Threads * Vectors) + threadIdx.x;
+  uint4 held[Vectors];
 #pragma unroll
   for (int k = 0; k < Vectors; ++k) {
     const std::int64_t i = first + k * Threads;
