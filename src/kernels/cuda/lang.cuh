@@ -49,8 +49,8 @@ GPU_INLINE block_position block_in_grid(uint32_t /*width*/, uint32_t /*height*/)
 }
 // A launch may begin while earlier launches of its stream still run: see overlaps_launches() in launch.cuh. So each thread calls
 // this before it accesses global memory, and after the work that needs none. It also lets the next launch begin. The GPU takes
-// 0.8 of these signals a nanosecond, so small blocks of a large grid do without them: copies of 2 and 16 MB by blocks of 1 KiB
-// take 1.4 and 1.9 times as long with them (H200, 2026-11-27).
+// 0.8 of these signals a nanosecond, so small blocks of a large grid do without them. With them, copies of 2 and 16 MB by blocks
+// of 1 KiB take 1.4 and 1.9 times as long (H200, 2026-11-27).
 template <int BlockBytes = 4096>
 GPU_INLINE void wait_for_earlier_launches() {
 #if __CUDA_ARCH__ >= 900
@@ -83,7 +83,7 @@ template <class Word>
 GPU_INLINE Word load_global(const void* from) {
   return *static_cast<const Word*>(from);
 }
-// Another lane soon loads these bytes again. A plain load: __ldg promises bytes that nobody writes while the launch exists, but
+// Another lane soon loads these bytes again. A plain load: __ldg promises bytes that no launch writes while this one exists, but
 // earlier launches may still write them then.
 template <class Word>
 GPU_INLINE Word load_cached(const Word* from) {
