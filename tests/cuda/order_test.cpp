@@ -89,7 +89,8 @@ TEST_F(order_test, a_kernel_that_does_not_wait_is_seen) {
   }
   std::vector<std::uint32_t> found(count);
   succeeds(cudaMemcpy(found.data(), links[1], count * sizeof(std::uint32_t), cudaMemcpyDeviceToHost));
-  if (found[0] == 1) GTEST_SKIP() << "launches do not overlap here, as under compute-sanitizer: the other tests see nothing";
+  if (found[0] == 1)
+    GTEST_SKIP() << "launches do not overlap here, as under compute-sanitizer: the other tests see nothing";
   EXPECT_EQ(found[0], 0xeeeeeeeeu);
 }
 
