@@ -199,7 +199,12 @@ TEST(ask_gpu, every_row_is_reached) {
       wanted.multiprocessors = roll.one_in(2) ? 1 : 132;
       wanted.alignment = roll.one_in(2) ? 16 : row.element_bytes;
       const kernels::offer made = choose_for(what, wanted);
-      ASSERT_NE(made.row, nullptr) << to_text(what);
+      if (made.row == nullptr) {  // more blocks than a grid has
+        std::int64_t bytes = what.element_bytes;
+        for (int i = 0; i < what.rank; ++i) bytes *= what.axes[i].extent;
+        ASSERT_GT(bytes, std::int64_t{1} << 40) << to_text(what);
+        continue;
+      }
       missed.erase(made.row->name);
     }
   }
