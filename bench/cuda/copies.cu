@@ -2,6 +2,8 @@
 // library's launches, a copy begins while the launch before it ends, where the GPU can do so: else a hot copy would be no roof.
 #include "bench/cuda/call.hpp"
 #include "bench/cuda/copies.hpp"
+#include "kernels/cuda/lang.cuh"
+#include "kernels/cuda/launch.cuh"
 
 namespace cornerturn::bench::cuda {
 
@@ -10,10 +12,7 @@ namespace {
 template <int Vectors, int Threads, bool Streaming>
 __global__ void __launch_bounds__(Threads)
     copy_vectors(const uint4* src, uint4* dst, std::int64_t vectors, int tail_bytes) {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;");
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
+  gpu::wait_for_earlier_launches();
   const std::int64_t first = std::int64_t{blockIdx.x} * (Threads * Vectors) + threadIdx.x;
   uint4 held[Vectors];
 #pragma unroll
@@ -38,17 +37,6 @@ __global__ void __launch_bounds__(Threads)
   }
 }
 
-bool kernels_overlap() {
-  static const bool answer = [] {
-    int driver = 0, device = 0, major = 0;
-    cudaFuncAttributes about{};
-    return cudaDriverGetVersion(&driver) == cudaSuccess && driver >= 12030 && cudaGetDevice(&device) == cudaSuccess &&
-           cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess && major >= 9 &&
-           cudaFuncGetAttributes(&about, copy_vectors<1, 256, false>) == cudaSuccess && about.ptxVersion >= 90;
-  }();
-  return answer;
-}
-
 template <int Vectors, int Threads, bool Streaming>
 void copy_by_kernel(const std::byte* src, std::byte* dst, std::int64_t bytes, cudaStream_t on) {
   const std::int64_t vectors = bytes / 16, block = std::int64_t{Threads} * Vectors;
@@ -61,7 +49,7 @@ void copy_by_kernel(const std::byte* src, std::byte* dst, std::int64_t bytes, cu
   how.blockDim = dim3(Threads);
   how.stream = on;
   how.attrs = &overlap;
-  how.numAttrs = kernels_overlap() ? 1 : 0;
+  how.numAttrs = kernels::overlaps_launches<copy_vectors<Vectors, Threads, Streaming>>() ? 1 : 0;
   must(cudaLaunchKernelEx(&how, copy_vectors<Vectors, Threads, Streaming>, reinterpret_cast<const uint4*>(src),
                           reinterpret_cast<uint4*>(dst), vectors, static_cast<int>(bytes % 16)),
        "copy kernel");

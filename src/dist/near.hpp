@@ -47,8 +47,8 @@ class near_ranks {
 
  private:
   struct bounds {
-    std::int64_t first = 0,
-                 bytes = 0;  // of the first byte from the block's pointer, of all bytes; 0 bytes: an empty block
+    std::int64_t first = 0;  // from the block's pointer to its first byte
+    std::int64_t bytes = 0;  // from its first byte to its last one; 0: an empty block
   };
   [[nodiscard]] std::vector<dist::shared_place> places(const dist::communicator& ranks,
                                                        std::span<void* const> dst) const;

@@ -176,8 +176,6 @@ TEST(ask_gpu, every_row_is_reached) {
   std::set<std::string> missed;
   for (const kernels::kernel& row : kernels::all()) {
     if (row.launch == nullptr || row.kind != kernels::row_kind::move) continue;
-    // In L2 the small rows of any axes are faster than this one, and in memory the larger tiles: it can go.
-    if (std::string_view(row.name) == "gpu_tile_b4_32x32_r4_xor_fused") continue;
     missed.insert(row.name);
     testing::dice roll(1);
     for (int k = 0; k < 60000 && missed.contains(row.name); ++k) {
