@@ -2,6 +2,7 @@
 // own, with no byte more than may be read. All dst are in one array, with guard bytes between them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -113,7 +114,7 @@ TEST_P(emulated_alternating, problems_of_one_launch_arrive) {
   const std::int64_t element_bytes = has_three ? 3 * alone.element_bytes : alone.element_bytes;
   dice roll(static_cast<std::uint64_t>(alone.element_bytes) + 46);
   int launches = 0, full = 0;
-  for (int round = 0; round < 12 / slower + 2; ++round) {
+  for (int round = 0; round < 12 / std::min(slower, 4) + 2; ++round) {
     several some;
     gpu_setting setting = any_setting(roll, transpose_problem(64, 64, alone.element_bytes));
     const bool is_full = roll.one_in(2);

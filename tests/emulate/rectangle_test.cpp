@@ -205,8 +205,10 @@ TEST(emulated_rectangles, sides_without_divisors) {
   const std::pair<std::int64_t, std::int64_t> shapes[] = {{101, 97},  {97, 101},  {251, 23}, {23, 251}, {997, 3},
                                                           {3, 997},   {499, 11},  {11, 499}, {131, 66}, {66, 131},
                                                           {1009, 67}, {67, 1009}, {211, 41}, {41, 211}, {84, 128}};
+  int number = 0;
   for (const auto& shape : shapes) {
     for (const std::int64_t element_bytes : {1, 2, 4, 12}) {
+      if (!keeps(number++)) continue;
       const problem what = placed(transpose_problem(shape.first, shape.second, element_bytes));
       gpu_setting setting = any_rectangle_setting(roll, what);
       setting.row = "gpu_cycles_b1";

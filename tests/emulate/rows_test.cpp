@@ -66,8 +66,8 @@ TEST_P(emulated_rows, move_every_problem_that_they_accept) {
     ASSERT_NO_THROW(api::check(what)) << to_text(what);
     if (failures < enough_failures && ++met % slower == 0) failures += !give(what);
   });
-  constexpr int wanted = 60 / slower;
-  constexpr std::int64_t enough_bytes = 3'000'000 / slower;
+  const int wanted = 60 / slower;
+  const std::int64_t enough_bytes = 3'000'000 / slower;
   for (int k = 0; k < 6000 && moves_ < wanted && bytes_ < enough_bytes && failures < enough_failures; ++k) {
     const problem what = any_gpu_problem(roll_, &row_, roll_.one_in(2) ? row_.element_bytes : roll_.of(wide_enough));
     ASSERT_NO_THROW(api::check(what)) << to_text(what);

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdlib>
 #include <initializer_list>
 #include <numeric>
 #include <vector>
 
+#include "../thinner.hpp"
 #include "base/machine.hpp"
 #include "cornerturn/problem.hpp"
 #include "kernels/cpu/split.hpp"
@@ -36,12 +36,6 @@ class dice {
   }
   std::uint64_t state_;
 };
-
-// An emulator of another processor is slow: its test preset keeps one problem in so many.
-inline int thinner() {
-  const char* const wanted = std::getenv("CORNERTURN_TEST_THIN");
-  return wanted == nullptr ? 1 : std::max(1, std::atoi(wanted));
-}
 
 inline constexpr std::int64_t element_sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 40, 48};
 

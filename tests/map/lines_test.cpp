@@ -31,7 +31,7 @@ lines walked(const std::vector<stepped_axis>& axes, std::int64_t element_bytes, 
 
 TEST(lines, are_those_of_a_walk_over_all_elements) {
   testing::dice roll(3);
-  for (int k = 0; k < 100; ++k) {
+  for (int k = 0; k < 100 / testing::thinner(); ++k) {
     const std::int64_t bytes = roll.of(testing::element_sizes), begin = roll.below(128);
     const problem what =
         roll.one_in(2) ? testing::any_view(roll, bytes, 3000) : testing::any_strides(roll, bytes, 3000);

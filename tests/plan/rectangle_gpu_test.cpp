@@ -249,6 +249,7 @@ TEST(gpu_rectangle_list, programs_end_with_the_transposed_matrix) {
                 {1048583, 17, 1}, {300, 131, 512}, {4003, 4211, 4}};
   int together = 0;
   for (const auto& shape : shapes) {
+    if (!testing::keeps(&shape - shapes)) continue;
     problem what = transpose_problem(shape.rows, shape.cols, shape.element_bytes);
     const std::int64_t size = shape.rows * shape.cols, bytes = size * shape.element_bytes;
     gpu_wish wanted = usual;
@@ -296,7 +297,7 @@ TEST(gpu_rectangle_list, programs_end_with_the_transposed_matrix) {
     });
     EXPECT_EQ(wrong, 0) << to_text(what);
   }
-  EXPECT_GE(together, 3) << "strips in one launch";
+  EXPECT_GE(together * testing::thinner(), 3) << "strips in one launch";
 }
 
 TEST(gpu_rectangle_list, blocks_wait_for_all_readers_of_the_bytes_they_write) {
