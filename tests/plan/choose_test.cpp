@@ -35,7 +35,7 @@ base::machine with(base::machine one, simd_target simd) {
 constexpr simd_target targets[] = {simd_target::neon, simd_target::sse4, simd_target::avx2, simd_target::avx512,
                                    simd_target::avx512_vbmi};
 
-const base::machine usual = with(1 << 20);
+const base::machine usual = with(512 << 10);  // it takes the constants of `generic`
 
 kernels::offer choose_for(const problem& what, const cpu_request& wanted = {}, const base::machine& machine = usual) {
   api::check(what);
