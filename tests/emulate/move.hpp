@@ -167,7 +167,7 @@ inline constexpr bool address_sanitizer = false;
 #if defined(EMULATED_PROCESSOR)
 inline const int slower = 8;
 #else
-inline const int slower = thinner() * (address_sanitizer ? 4 : 1);
+inline const int slower = thinner() * (address_sanitizer ? 2 : 1);
 #endif
 
 }  // namespace cornerturn::testing
