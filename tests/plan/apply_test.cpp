@@ -67,7 +67,6 @@ TEST(choose_apply, each_row_has_its_problem) {
   expect(chosen(turned, of_dst), "cpu_apply_tile");
   expect(chosen(lying, of_dst), "cpu_apply_runs");
   base::machine larger_l2 = any_machine();
-  larger_l2.simd = base::simd_target::avx512_vbmi;
   larger_l2.l2_bytes = 2 << 20;
   expect(chosen(transpose_problem(3000, 5000, 4), to_half, {}, larger_l2), "cpu_apply_strips");
 }

@@ -10,7 +10,6 @@
 #include <stdexcept>
 
 #include "base/files.hpp"
-#include "kernels/cpu/dispatch.hpp"
 
 namespace cornerturn::kernels {
 namespace {
@@ -154,13 +153,13 @@ double width_of(base::simd_target one) noexcept {
   return 4;
 }
 
-template <class Traits, class Of>
-const machine_file& nearest_of(const machines& all, bool is_gpu, const Traits& to, const Of& of) {
+template <class Distance>
+const machine_file& nearest_of(const machines& all, bool is_gpu, const Distance& distance_to) {
   const machine_file* best = nullptr;
   double least = 0;
   for (const auto& one : all) {
     if (one->is_gpu != is_gpu || !one->has_constants) continue;
-    const double far = distance(to, of(*one));
+    const double far = distance_to(*one);
     if (best == nullptr || far <= least) best = one.get(), least = far;
   }
   return *best;
@@ -191,16 +190,14 @@ void read_machines_again() {
 }
 
 // The numbers of a walk are cut to the L2 of the machine where they were measured. A smaller L2 does not hold them, a larger one only
-// holds more: so the first counts four times. The vendor's prefetchers count most. With AVX-512, vectors are whole lines and other
-// rows are fast: an Arm core with 1 MiB of L2 is nearer to `generic` than to `cascade_lake`. A part that differs decides between
-// machines that are else equal.
+// holds more: so the first counts four times. The vendor's prefetchers count most. A part that differs decides between machines that
+// are else equal.
 double distance(const base::machine& here, const base::machine& measured) noexcept {
   const std::int64_t l2_here = std::max<std::int64_t>(here.l2_bytes, 64 << 10);  // 0: it is unknown
   const double l2 = octaves(l2_here, measured.l2_bytes) * (l2_here < measured.l2_bytes ? 4 : 1);
   return l2 + octaves(here.l3_bytes, measured.l3_bytes) / 4 +
-         std::abs(width_of(here.simd) - width_of(measured.simd)) / 2 +
-         (cpu::stores_lines_from_registers(here.simd) == cpu::stores_lines_from_registers(measured.simd) ? 0 : 2.5) +
-         (here.amd == measured.amd ? 0 : 10) + (here.part == measured.part ? 0 : 0.1);
+         std::abs(width_of(here.simd) - width_of(measured.simd)) / 2 + (here.amd == measured.amd ? 0 : 10) +
+         (here.part == measured.part ? 0 : 0.1);
 }
 
 double distance(const gpu_traits& a, const gpu_traits& b) noexcept {
@@ -220,12 +217,15 @@ gpu::device_info gpu_of(const machine_file& one) {
 }
 
 const machine_file& nearest(const base::machine& to) {
-  return nearest_of(now().all, false, to, [](const machine_file& one) -> const base::machine& { return one.on; });
+  return nearest_of(now().all, false, [&](const machine_file& one) {
+    // The factors of rows hold for vectors of the length that they were measured with: a Graviton2 has the L2 of a Cascade Lake.
+    const bool foreign = !one.factor_groups.empty() && std::abs(width_of(to.simd) - width_of(one.on.simd)) >= 1;
+    return distance(to, one.on) + (foreign ? 3 : 0);
+  });
 }
 
 const machine_file& nearest(const gpu_traits& to) {
-  return nearest_of(now().all, true, to,
-                    [](const machine_file& one) -> const gpu_traits& { return one.of_gpu.device; });
+  return nearest_of(now().all, true, [&](const machine_file& one) { return distance(to, one.of_gpu.device); });
 }
 
 }  // namespace cornerturn::kernels
