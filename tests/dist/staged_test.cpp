@@ -65,9 +65,9 @@ TEST(dist_staged, a_message_has_at_most_chunk_bytes) {
     const std::string text = plan.explain();
     EXPECT_NE(text.find("to rank " + std::to_string(1 - rank) + ": 262144 bytes"), std::string::npos) << text;
     EXPECT_NE(text.find("on this rank: 262144 bytes"), std::string::npos) << text;
-    // It packs, unpacks and copies 262144 bytes each. In a cache that may take less time than a copy.
+    // It packs, unpacks and copies 262144 bytes each. In a cache, each may take two thirds of the time of a copy.
     const double copied = number_after(text, "predicted by messages: the time to copy ");
-    EXPECT_GT(copied, 1.5 * 262144);
+    EXPECT_GT(copied, 2 * 262144);
     EXPECT_LT(copied, 30 * 262144);
     EXPECT_NE(text.find(" bytes here, to send 262144 and to receive 262144\n"), std::string::npos) << text;
     EXPECT_EQ(text.find("predicted by shared memory"), std::string::npos) << text;
