@@ -45,16 +45,13 @@ void self_measurement::turn::took(std::int64_t nanoseconds) noexcept {
 }
 
 const kernels::offer* self_measurement::next_try() const noexcept {
-  std::array<std::int64_t, most_offers> sorted;  // the times of all offers, then the largest number
-  sorted.fill(INT64_MAX);
-  for (std::size_t k = 0; k < offers_.size(); ++k) {
-    sorted[k] = time_of(offers_[k]);
-    if (sorted[k] == 0) return &offers_[k];  // 1
+  for (const kernels::offer& one : offers_) {  // 1
+    if (time_of(one) == 0) return &one;
   }
-  std::sort(sorted.begin(), sorted.end());
-  const std::int64_t most = sorted[finalists - 1];
   for (const kernels::offer& one : offers_) {  // 2
-    if (time_of(one) <= most && tries_[number_of(one)].load(std::memory_order_relaxed) < 2) return &one;
+    const auto is_faster = [&, time = time_of(one)](const kernels::offer& other) { return time_of(other) < time; };
+    const bool is_finalist = std::count_if(offers_.begin(), offers_.end(), is_faster) < finalists;
+    if (is_finalist && tries_[number_of(one)].load(std::memory_order_relaxed) < 2) return &one;
   }
   return nullptr;
 }
