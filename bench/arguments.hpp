@@ -25,6 +25,8 @@ struct arguments {
   bool peers = false, huge = false, list = false, bars = false, regret = false;
   bool hot = false;   // every shape and random case in cache, whatever its size
   bool dist = false;  // transposes between the GPUs of this process, instead of cases
+  std::vector<std::int64_t> dist_bytes{4, 8, 16, 2, 1, 3, 6, 12, 24};  // of their elements
+  std::vector<std::int64_t> slabs{std::int64_t{2} << 30};              // of them: bytes on each GPU
   std::string kernel;
   int rounds = 0;  // 0: the default of the device
   int placements = 1;

@@ -51,10 +51,12 @@ struct gpu_peer {
 
 struct dist_outcome {
   bool right = true;  // every element
-  std::string json;   // a list of rows
+  std::string json;   // the rows of a list
 };
-// Effect  measures transposes between all GPUs of this process, with that many bytes on each, and prints a table
+// Effect  measures transposes between all GPUs of this process, with that many bytes on each, for each size of elements and for
+//         even and uneven splits, and prints a table
 // Errors  error no_device: there are fewer than two GPUs; std::runtime_error: the driver failed
-[[nodiscard]] dist_outcome measure_dist(std::int64_t bytes, int rounds, std::FILE* out);
+[[nodiscard]] dist_outcome measure_dist(std::int64_t bytes, const std::vector<std::int64_t>& element_bytes, int rounds,
+                                        std::FILE* out);
 
 }  // namespace cornerturn::bench

@@ -173,9 +173,14 @@ outcome run_on_gpu(const session& now, const std::vector<bench_case>& cases) {
 }
 
 outcome run_between_gpus(const session& now) {
-  constexpr std::int64_t bytes_of_gpu = std::int64_t{2} << 30;
-  dist_outcome made = measure_dist(bytes_of_gpu, rounds_of(now.given, 7), now.out);
-  return {made.right ? 0 : exit_failure, std::move(made.json)};
+  bool right = true;
+  std::string rows;
+  for (const std::int64_t bytes : now.given.slabs) {
+    const dist_outcome made = measure_dist(bytes, now.given.dist_bytes, rounds_of(now.given, 7), now.out);
+    right = right && made.right;
+    rows += rows.empty() ? made.json : ",\n " + made.json;
+  }
+  return {right ? 0 : exit_failure, "[" + rows + "]\n"};
 }
 
 double gpu_copy_roof_gb_s(std::int64_t bytes, int gpu) {

@@ -131,13 +131,13 @@ void add_bench(CLI::App& app, command_line& chosen) {
       });
   add_text(command, "--case,--filter", "REGEX", "Only cases whose name matches this regular expression", given.pattern);
   auto bytes = std::make_shared<std::vector<std::int64_t>>();
-  add_items(command, "--bytes", "SIZE,...", "Bytes of one element of each SHAPE. Default: 4",
-            "a number of bytes from 1 to 1.00 TiB, such as 4 or 1K, or a list with commas",
-            [bytes](const std::string& text) {
-              const auto read = parse_size(text);
-              bytes->push_back(read.value_or(0));
-              return read && *read >= 1 && *read <= std::int64_t{1} << 40;
-            });
+  add_items(
+      command, "--bytes", "SIZE,...", "Bytes of one element of each SHAPE. Default: 4; --dist: nine sizes from 1 to 24",
+      "a number of bytes from 1 to 1.00 TiB, such as 4 or 1K, or a list with commas", [bytes](const std::string& text) {
+        const auto read = parse_size(text);
+        bytes->push_back(read.value_or(0));
+        return read && *read >= 1 && *read <= std::int64_t{1} << 40;
+      });
   add_axes(command, options->axes);
   add_device(command, options->device, {"auto", "cpu", "cuda"}, "Device to measure. Default: auto, the CPU");
   add_integers(
@@ -169,6 +169,14 @@ void add_bench(CLI::App& app, command_line& chosen) {
   add_flag(command, "--dist",
            "Measure transposes between the GPUs of this process instead of cases, against copies by their copy engines",
            given.dist);
+  auto slabs = std::make_shared<std::vector<std::int64_t>>();
+  add_items(command, "--slab", "SIZE,...",
+            "--dist: bytes on each GPU, which has four times as much memory. Default: 2G",
+            "sizes from 1M to 1T, such as 64M,16G", [slabs](const std::string& text) {
+              const auto read = parse_size(text);
+              slabs->push_back(read.value_or(0));
+              return read && *read >= std::int64_t{1} << 20 && *read <= std::int64_t{1} << 40;
+            });
   add_flag(command, "--huge", "Ask for 2 MiB pages", given.huge);
   add_flag(command, "--list", "Print the names of the chosen cases and stop; as JSON with --json or -o", given.list);
   add_flag(command, "--check-bars",
@@ -178,8 +186,9 @@ void add_bench(CLI::App& app, command_line& chosen) {
   add_json(command, options->json);
   add_output(command, options->output, "Write the results to this file, for `report --from` and bench/table.py");
   command.footer("docs/measuring.md describes the method. With --json the tables are printed on stderr.");
-  command.callback([options, bytes, &chosen] {
-    if (!bytes->empty()) options->given.element_bytes = *bytes;
+  command.callback([options, bytes, slabs, &chosen] {
+    if (!bytes->empty()) options->given.element_bytes = options->given.dist_bytes = *bytes;
+    if (!slabs->empty()) options->given.slabs = *slabs;
     chosen.action = [options, words = chosen.words] { return run_bench(*options, words); };
   });
 }

@@ -258,7 +258,8 @@ dist_row measure(gpus_of_process& all, const dist_case& what, int rounds) {
 
 }  // namespace
 
-dist_outcome measure_dist(std::int64_t bytes, int rounds, std::FILE* out) {
+dist_outcome measure_dist(std::int64_t bytes, const std::vector<std::int64_t>& element_bytes, int rounds,
+                          std::FILE* out) {
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess) count = 0;
   static_cast<void>(cudaGetLastError());
@@ -272,25 +273,25 @@ dist_outcome measure_dist(std::int64_t bytes, int rounds, std::FILE* out) {
   fmt::print(out, "{:>6} {:>7} {:>8} {:>13} {:>15} {:>20} {:>20}\n", "bytes", "splits", "n", "copy engines",
              "route kernels", "route copy_engines", "pack, copy, unpack");
   dist_outcome made;
-  for (const std::int64_t element_bytes : {4, 8, 16, 2, 1, 3, 6, 12, 24}) {
+  for (const std::int64_t of_element : element_bytes) {
     for (const bool even : {true, false}) {
-      const dist_case what = case_of(element_bytes, count, bytes, even);
+      const dist_case what = case_of(of_element, count, bytes, even);
       const dist_row row = measure(all, what, rounds);
       made.right = made.right && row.right;
       fmt::print(out, "{:>6} {:>7} {:>8} {:>13.0f} {:>8.0f} {:>6.2f} {:>13.0f} {:>6.2f} {:>13.0f} {:>6.2f}{}\n",
-                 element_bytes, what.name, what.n, row.roof_gb_s, row.kernels_gb_s, row.kernels_gb_s / row.roof_gb_s,
+                 of_element, what.name, what.n, row.roof_gb_s, row.kernels_gb_s, row.kernels_gb_s / row.roof_gb_s,
                  row.engines_gb_s, row.engines_gb_s / row.roof_gb_s, row.packed_gb_s, row.packed_gb_s / row.roof_gb_s,
                  row.right ? "" : "  WRONG");
       std::fflush(out);
       made.json += fmt::format(
-          "{}{{\"element_bytes\": {}, \"splits\": \"{}\", \"n\": {}, \"copy_engines_gb_s\": {:.1f}, "
+          "{}{{\"gpus\": {}, \"mib_of_gpu\": {}, \"element_bytes\": {}, \"splits\": \"{}\", \"n\": {}, "
+          "\"copy_engines_gb_s\": {:.1f}, "
           "\"route_kernels_gb_s\": {:.1f}, "
           "\"route_copy_engines_gb_s\": {:.1f}, \"pack_copy_unpack_gb_s\": {:.1f}, \"right\": {}}}",
-          made.json.empty() ? "[" : ",\n ", element_bytes, what.name, what.n, row.roof_gb_s, row.kernels_gb_s,
-          row.engines_gb_s, row.packed_gb_s, row.right);
+          made.json.empty() ? "" : ",\n ", count, bytes >> 20, of_element, what.name, what.n, row.roof_gb_s,
+          row.kernels_gb_s, row.engines_gb_s, row.packed_gb_s, row.right);
     }
   }
-  made.json += "]\n";
   return made;
 }
 
