@@ -369,7 +369,7 @@ nb::object held_permute(nb::handle self, const nb::args& given, const nb::kwargs
 
 // ---- the four functions ----
 
-nb::object permute(const arguments& sorted, request&& asked) {
+nb::object permute_or_compute(const arguments& sorted, request&& asked) {
   asked.threads = threads_of(sorted.threads);
   if (!sorted.math.is_valid()) return permute(sorted.x, asked, sorted.out, sorted.stream);
   const nb::object axes = to_tuple(resolve(asked, rank_of(sorted.x)));
@@ -403,19 +403,20 @@ PyObject* call(const signature& how, PyObject* const* given, Py_ssize_t count, P
 }
 
 PyObject* matrix_transpose(PyObject*, PyObject* const* given, Py_ssize_t count, PyObject* keywords) {
-  return call(of_matrix_transpose, given, count, keywords, [](const arguments& sorted) { return permute(sorted, {}); });
+  return call(of_matrix_transpose, given, count, keywords,
+              [](const arguments& sorted) { return permute_or_compute(sorted, {}); });
 }
 
 PyObject* permute_dims(PyObject*, PyObject* const* given, Py_ssize_t count, PyObject* keywords) {
   return call(of_permute_dims, given, count, keywords,
-              [](const arguments& sorted) { return permute(sorted, request_of_sequence(sorted.how)); });
+              [](const arguments& sorted) { return permute_or_compute(sorted, request_of_sequence(sorted.how)); });
 }
 
 PyObject* rearrange(PyObject*, PyObject* const* given, Py_ssize_t count, PyObject* keywords) {
   return call(of_rearrange, given, count, keywords, [](const arguments& sorted) {
     request asked = pattern_of(sorted.how);
     if (sorted.sizes.is_valid() || splits_or_joins(asked.pattern)) return rearrange_parts(sorted);
-    return permute(sorted, std::move(asked));
+    return permute_or_compute(sorted, std::move(asked));
   });
 }
 

@@ -1,3 +1,4 @@
+// See move.hpp: from arrays of any framework to the calls of cornerturn, which run without the GIL.
 #include "move.hpp"
 
 #include <sys/syscall.h>

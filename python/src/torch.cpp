@@ -1,3 +1,4 @@
+// See torch.hpp. Shapes, strides and streams come from the function table; move.cpp plans and copies.
 #include "torch.hpp"
 
 #include <dlfcn.h>

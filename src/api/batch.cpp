@@ -122,27 +122,27 @@ batch_state::batch_state(const batch_list& all, const plan_options& options)
     return;
   }
   std::vector<map::canonical> forms;
-  forms.reserve(parts_.size());
-  for (const part& one : parts_) forms.push_back(one.form);
+  forms.reserve(planned_.size());
+  for (const planned_problem& one : planned_) forms.push_back(one.form);
   const int threads = options.threads == 0 ? base::default_threads() : options.threads;
   cpu_shares_ = planning::choose_batch(forms, moves_, threads, kernels::this_machine());
 }
 
 void batch_state::add_problems(const batch_list& all) {
-  parts_.reserve(all.problems().size());
+  planned_.reserve(all.problems().size());
   for (std::size_t k = 0; k < all.problems().size(); ++k) {
     const problem& what = all.problems()[k];
     of_item(all.first()[k], [&] {
       api::check(what);
       refuse_more_than_moves(what);
     });
-    part made;
+    planned_problem made;
     made.form = map::canonicalize(what);
     made.src_span = map::src_span(made.form);
     made.dst_span = map::dst_span(made.form);
     made.src_start = made.form.src_offset * made.form.word_bytes;
     made.dst_start = made.form.dst_offset * made.form.word_bytes;
-    parts_.push_back(made);
+    planned_.push_back(made);
   }
 }
 
@@ -152,7 +152,7 @@ void batch_state::add_items(const batch_list& all, device on) {
   std::int64_t written = 0;
   for (std::size_t k = 0; k < all.items().size(); ++k) {
     const planning::batch_move& one = all.items()[k];
-    const part& how = parts_[one.which];
+    const planned_problem& how = planned_[one.which];
     if (how.form.empty) continue;
     of_item(k, [&] {
       if (one.src == nullptr || one.dst == nullptr) {
@@ -178,10 +178,10 @@ void batch_state::add_items(const batch_list& all, device on) {
 void batch_state::prepare_gpu(const batch_list& all) {
   const gpu::device_guard guard(device_);
   const kernels::gpu_traits& on = gpu::info(device_).traits;
-  for (std::size_t k = 0; k < parts_.size(); ++k) {
-    if (planning::fits_address_space(parts_[k].form)) continue;
+  for (std::size_t k = 0; k < planned_.size(); ++k) {
+    if (planning::fits_address_space(planned_[k].form)) continue;
     running::gpu_variant none;
-    none.form = parts_[k].form;
+    none.form = planned_[k].form;
     of_item(all.first()[k], [&] { check_fits(none); });
   }
   shared_launches_ = planning::lay_out(all.problems(), moves_, planning::target_of(on));
@@ -203,11 +203,11 @@ void batch_state::prepare_gpu(const batch_list& all) {
   std::map<std::pair<std::uint32_t, int>, std::uint32_t> known;  // the variant for a problem and an alignment
   for (const std::size_t k : shared_launches_.alone) {
     const planning::batch_move& one = moves_[k];
-    const int alignment = running::alignment_of(parts_[one.which].form, {.src = one.src, .dst = one.dst});
+    const int alignment = running::alignment_of(planned_[one.which].form, {.src = one.src, .dst = one.dst});
     const auto found = known.try_emplace({one.which, alignment}, static_cast<std::uint32_t>(variants_.size()));
     if (found.second) {
       variants_.push_back(
-          running::choose_variant({all.problems()[one.which], parts_[one.which].form}, on, alignment, ""));
+          running::choose_variant({all.problems()[one.which], planned_[one.which].form}, on, alignment, ""));
       of_item(all.first()[one.which], [&] { check_fits(variants_.back()); });
       check_loaded(device_, variants_.back());
     }
@@ -239,7 +239,7 @@ void keep_largest(std::vector<T>& all, const Bytes& bytes_of) {
 void batch_state::remember_largest(const batch_list& all) {
   std::vector<planning::gpu_batch_shape> largest = std::move(shared_launches_.shapes);
   keep_largest(largest, [&](const planning::gpu_batch_shape& one) {
-    const map::canonical& form = parts_[one.which].form;
+    const map::canonical& form = planned_[one.which].form;
     return static_cast<double>(map::words(form) * form.word_bytes) * static_cast<double>(one.items);
   });
   for (const planning::gpu_batch_shape& one : largest) told_.push_back({all.problems()[one.which], one});
@@ -254,8 +254,8 @@ void batch_state::run(std::int64_t first_share, std::int64_t last_share) const {
   for (std::size_t k = begin.move; k < moves_.size() && k <= end.move; ++k) {
     const planning::batch_move& one = moves_[k];
     const kernels::offer& how = cpu_shares_.problems[one.which];
-    const auto* const src = static_cast<const std::byte*>(one.src) + parts_[one.which].src_start;
-    std::byte* const dst = static_cast<std::byte*>(one.dst) + parts_[one.which].dst_start;
+    const auto* const src = static_cast<const std::byte*>(one.src) + planned_[one.which].src_start;
+    std::byte* const dst = static_cast<std::byte*>(one.dst) + planned_[one.which].dst_start;
     if (cpu_shares_.small[one.which]) {
       if (k == end.move) break;  // the next share has it
       small[count++] = {how.args,
@@ -263,7 +263,7 @@ void batch_state::run(std::int64_t first_share, std::int64_t last_share) const {
                         cpu_shares_.copies[one.which] ? nullptr : how.row->run,
                         src,
                         dst,
-                        map::words(parts_[one.which].form) * parts_[one.which].form.word_bytes,
+                        map::words(planned_[one.which].form) * planned_[one.which].form.word_bytes,
                         cpu_shares_.panels[one.which],
                         cpu_shares_.strips[one.which]};
       if (count < small.size()) continue;
@@ -302,7 +302,7 @@ void batch_state::execute(void* stream) const {
 }
 
 void batch_state::explain_on_cpu(std::ostream& out) const {
-  std::vector<std::int64_t> items(parts_.size());
+  std::vector<std::int64_t> items(planned_.size());
   std::map<std::string, std::int64_t> by_kernel;
   for (const planning::batch_move& one : moves_) {
     ++items[one.which];
@@ -314,18 +314,19 @@ void batch_state::explain_on_cpu(std::ostream& out) const {
   if (small > 0) out << "small      " << small << " items: transposed in a buffer, then stored as whole cache lines\n";
   out << "threads    " << cpu_shares_.threads << ", each with an equal share of the bytes\n";
   std::vector<std::size_t> largest;
-  for (std::size_t k = 0; k < parts_.size(); ++k) {
+  for (std::size_t k = 0; k < planned_.size(); ++k) {
     if (items[k] > 0) largest.push_back(k);
   }
   const auto bytes_of = [&](std::size_t k) {
-    return static_cast<double>(map::words(parts_[k].form) * parts_[k].form.word_bytes) * static_cast<double>(items[k]);
+    return static_cast<double>(map::words(planned_[k].form) * planned_[k].form.word_bytes) *
+           static_cast<double>(items[k]);
   };
   keep_largest(largest, bytes_of);
   for (const std::size_t k : largest) {
-    out << "shape      " << shape_text(parts_[k].form) << ": " << items[k] << " items\n";
+    out << "shape      " << shape_text(planned_[k].form) << ": " << items[k] << " items\n";
     const kernels::offer& chosen = cpu_shares_.problems[k];
     print_offers(out,
-                 planning::offers(parts_[k].form,
+                 planning::offers(planned_[k].form,
                                   {.threads = chosen.threads, .kernel = {}, .beside_bytes = cpu_shares_.beside[k]},
                                   kernels::this_machine()),
                  chosen.row, true);
@@ -358,7 +359,7 @@ void batch_state::explain_on_gpu(std::ostream& out) const {
 
 std::string batch_state::explain() const {
   base::text_stream out;
-  out << "batch      " << size_ << " items, " << moves_.size() << " of them with elements, of " << parts_.size()
+  out << "batch      " << size_ << " items, " << moves_.size() << " of them with elements, of " << planned_.size()
       << " kinds; " << bytes_ << " bytes read and written\n";
   if (moves_.empty()) return out.str();
   if (on_gpu()) {

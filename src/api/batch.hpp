@@ -13,7 +13,7 @@
 #include "map/canonical.hpp"
 #include "plan/batch.hpp"
 #include "plan/batch_gpu.hpp"
-#include "run/variant.hpp"
+#include "run/launch.hpp"
 
 namespace cornerturn::detail {
 
@@ -51,7 +51,7 @@ class batch_state {
 
  private:
   // Data of a problem that all its items share.
-  struct part {
+  struct planned_problem {
     map::canonical form;
     map::byte_span src_span, dst_span;  // relative to the caller's pointers
     std::int64_t src_start = 0;         // bytes from the caller's pointer to index 0
@@ -85,7 +85,7 @@ class batch_state {
   std::int64_t bytes_ = 0;
   int device_;  // api::on_cpu, or the number of a GPU
   executor parallel_;
-  std::vector<part> parts_;
+  std::vector<planned_problem> planned_;
   std::vector<planning::batch_move> moves_;  // the items that have elements
   planning::batch_choice cpu_shares_;        // on the CPU
   planning::gpu_batch shared_launches_;      // on a GPU; its tables are only in that GPU's memory

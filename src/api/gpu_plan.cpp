@@ -1,5 +1,5 @@
 // A plan on a GPU, and a call there:
-//   1. the plan of a device: run/variant.cpp chooses a kernel for each alignment of pointers
+//   1. the plan of a device: run/launch.cpp chooses a kernel for each alignment of pointers
 //   2. a call: takes the variant for the alignment of its pointers; run/launch.cpp launches it
 //   3. the errors of a GPU
 // plan.cpp calls gpu_plan_for() for 1, and execute_on_gpu() or compute_on_gpu() for 2.

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "kernels/gpu/device.hpp"
-#include "run/variant.hpp"
+#include "run/launch.hpp"
 
 namespace cornerturn::detail {
 

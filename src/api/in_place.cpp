@@ -6,7 +6,7 @@
 #include "api/plan_state.hpp"
 #include "base/text_stream.hpp"
 #include "cornerturn/error.hpp"
-#include "run/in_place.hpp"
+#include "run/in_place_cpu.hpp"
 
 namespace cornerturn::api {
 namespace {

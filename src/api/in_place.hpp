@@ -5,7 +5,7 @@
 
 #include "cornerturn/problem.hpp"
 #include "map/in_place.hpp"
-#include "plan/in_place.hpp"
+#include "plan/in_place_cpu.hpp"
 
 namespace cornerturn::api {
 

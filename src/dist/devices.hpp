@@ -16,7 +16,6 @@
 #include "dist/rows.hpp"
 #include "kernels/gpu/device.hpp"
 #include "run/launch.hpp"
-#include "run/variant.hpp"
 
 namespace cornerturn::distributed {
 

@@ -29,7 +29,7 @@ struct batch_facts {
 inline constexpr std::int64_t most_item_bytes = 32 << 20;
 
 struct batch_shape {
-  std::vector<gpu::batch_item> items;
+  std::vector<gpu::item_addresses> items;
   map::byte_span src_span{};  // of the elements, in bytes from index 0
   // Of the offer that won.
   std::uint32_t blocks = 0;

@@ -5,12 +5,12 @@
 
 namespace cornerturn::kernels {
 
-// Items follow the cycles of a permutation. Places are numbered in the order of addresses, row_slots in a row. The item at place x *
-// inner + y, with y < inner and x < outer, belongs to place Y * outer + X. X is (x + rotated_outer) mod outer, and Y is (y +
-// rotated_inner) mod inner. The items of count_in_workspace consecutive places are read from the workspace, or written to it, end to end.
+// Items follow the cycles of a permutation. A slot holds one item. Slots are numbered in the order of addresses, row by row. The item
+// of slot x * inner + y, with y < inner and x < outer, belongs to slot Y * outer + X. X is (x + rotated_outer) mod outer, and Y is (y +
+// rotated_inner) mod inner. The items of count_in_workspace consecutive slots are read from the workspace, or written to it, end to end.
 struct item_cycles {
   std::int64_t item_bytes = 1;
-  std::int64_t row_bytes = 0;  // from one row of places to the next; items of a row are contiguous
+  std::int64_t row_bytes = 0;  // from one row of slots to the next; the slots of a row are contiguous
   std::int64_t row_slots = 1;
   std::int64_t inner = 1;
   std::int64_t outer = 1;
@@ -26,7 +26,7 @@ struct item_cycles {
 
 // An item moves in parts; a family's parts are no shorter than these, unless the item is.
 inline constexpr std::int64_t shortest_part_bytes = 4096 - 64;
-// Words of 4 bytes with the flags of so many parts, at most.
+// Returns the 4-byte words that hold the flags of `parts` parts
 [[nodiscard]] constexpr std::int64_t flag_words(std::int64_t parts) noexcept { return (parts + 15) / 16; }
 
 // Strips are transposed one after another, each over strips that were read before. The outermost axis of the form counts them.

@@ -9,7 +9,8 @@
 namespace cornerturn::planning {
 
 inline constexpr std::int64_t workspace_alignment = 256;
-// The workspace is at most a 20th of a large array and has room for one strip, so a large array has more than 20 strips.
+// On the CPU the workspace is at most a 20th of a large array and has room for one strip, so a large array has more than 20 strips.
+// A GPU may take more: rectangle_gpu.cpp.
 inline constexpr std::int64_t workspace_share = 20;
 inline constexpr std::int64_t fewest_pieces = workspace_share + 1;
 inline constexpr std::int64_t most_pieces = 64;

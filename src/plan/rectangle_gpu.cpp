@@ -7,7 +7,7 @@
 #include "base/checked.hpp"
 #include "plan/cutting.hpp"
 #include "plan/round_trip.hpp"
-#include "plan/strips.hpp"
+#include "plan/strip_program.hpp"
 
 namespace cornerturn::planning {
 namespace {
@@ -15,8 +15,9 @@ namespace {
 constexpr const char* reasons[] = {
     "the rectangle is small: it is transposed out of place into the workspace and copied back",
     "elements are long: each follows its cycle without strips",
-    "strips of rows are transposed out of place, each over the one behind it; then their columns follow cycles",
-    "rows of strips of columns follow cycles; then the strips are transposed out of place, each over the one before it",
+    "strips of rows are transposed out of place, each over one that was read before; then their columns follow cycles",
+    "rows of strips of columns follow cycles; then the strips are transposed out of place, each over one that was read "
+    "before",
 };
 
 // Arrays that are transposed into the workspace and copied back have at most so many bytes in one launch. A workspace may
@@ -146,24 +147,24 @@ gpu_rectangle choose_rectangle(const map::canonical& form, const map::in_place_f
       const cutting cols = cut_side(false, all.cols, all.rows, all.element, most, terms);
       cut = rows.cost <= cols.cost ? rows : cols;
     }
-    if (cut.pieces > 0) way = cut.by_rows ? strips_of_rows : strips_of_columns;
-    if (cut.pieces == 0 && (all.element >= long_item_bytes || forced)) way = long_items;
+    if (cut.pieces > 0) way = cut.by_rows ? row_strips : col_strips;
+    if (cut.pieces == 0 && (all.element >= long_item_bytes || forced)) way = cycles;
   }
-  made.passes = way == long_items ? 1 : 2;
+  made.passes = way == cycles ? 1 : 2;
   made.reason = reasons[static_cast<int>(way)];
-  if (way == there_and_back) {
+  if (way == buffered) {
     round_trip pass(all, places.cols * places.unit, places.rows * places.unit, form, places);
     const std::int64_t at_once = std::clamp<std::int64_t>(small_bytes / all.bytes(), 1, pass.longest());
     pass.build(make, at_once);
     made.workspace_bytes = at_once * all.bytes();
-  } else if (way == long_items) {
+  } else if (way == cycles) {
     make.follow(elements);
     made.workspace_bytes = 4 * kernels::flag_words(all.rows * all.cols * most_parts(all.element));
   } else {
-    strips<builder>(all, cut).build(make);
+    strip_program<builder>(all, cut).build(make);
     made.workspace_bytes = cut.workspace;
   }
-  if (way != there_and_back) make.finish(bytes_of(places.fixed.data(), places.fixed_count, form.word_bytes), 0);
+  if (way != buffered) make.finish(bytes_of(places.fixed.data(), places.fixed_count, form.word_bytes), 0);
   made.workspace_bytes += workspace_alignment - 1;
   if (make.failed()) return {};
   made.kernel = made.moves[0].chosen.row;

@@ -8,7 +8,7 @@
 #include "kernels/fused_axes.hpp"
 #include "map/in_place.hpp"
 #include "plan/choose.hpp"
-#include "plan/strips.hpp"
+#include "plan/strip_program.hpp"
 
 namespace cornerturn::planning {
 
@@ -34,10 +34,10 @@ struct gpu_program {
   std::vector<gpu_step> steps;
 };
 
-enum class rectangle_way { there_and_back, long_items, strips_of_rows, strips_of_columns };
+enum class rectangle_way { buffered, cycles, row_strips, col_strips };
 
 struct gpu_rectangle {
-  rectangle_way way = rectangle_way::there_and_back;
+  rectangle_way way = rectangle_way::buffered;
   std::vector<gpu_move> moves;
   std::vector<gpu_program> programs;
   const kernels::kernel* kernel = nullptr;  // of the most time; null: no row accepts it, or the forced row does not

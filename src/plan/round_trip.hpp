@@ -8,7 +8,7 @@
 
 #include "kernels/fused_axes.hpp"
 #include "map/in_place.hpp"
-#include "plan/strips.hpp"
+#include "plan/strip_program.hpp"
 
 namespace cornerturn::planning {
 

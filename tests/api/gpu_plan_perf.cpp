@@ -9,7 +9,7 @@
 #include <string>
 
 #include "cornerturn/plan.hpp"
-#include "run/variant.hpp"
+#include "run/launch.hpp"
 
 namespace cornerturn::detail {
 namespace {

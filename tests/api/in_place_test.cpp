@@ -11,7 +11,7 @@
 #include "cornerturn/transpose.hpp"
 #include "cornerturn/tune.hpp"
 #include "expect_error.hpp"
-#include "run/variant.hpp"
+#include "run/launch.hpp"
 
 namespace cornerturn {
 namespace {

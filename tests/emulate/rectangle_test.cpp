@@ -150,7 +150,7 @@ TEST_P(emulated_rectangle, follows_cycles) {
   std::map<planning::rectangle_way, int> ways;
   int failures = 0, moves = 0;
   using enum planning::rectangle_way;
-  const auto met = [&] { return ways[long_items] > 0 && ways[strips_of_rows] > 0 && ways[strips_of_columns] > 0; };
+  const auto met = [&] { return ways[cycles] > 0 && ways[row_strips] > 0 && ways[col_strips] > 0; };
   for (int k = 0; k < 4000 && (moves < 60 / slower || !met()) && failures < 3; ++k) {
     const std::int64_t element_bytes = roll.of(sizes);
     const problem what = any_rectangle(roll, element_bytes, 25000);
@@ -168,10 +168,10 @@ TEST_P(emulated_rectangle, follows_cycles) {
     failures += !result.fault.empty();
   }
   EXPECT_TRUE(moves >= 60 / slower || failures > 0) << "only " << moves << " problems reach this row";
-  for (const auto way : {long_items, strips_of_rows, strips_of_columns}) {
+  for (const auto way : {cycles, row_strips, col_strips}) {
     EXPECT_GT(ways[way], 0) << static_cast<int>(way);
   }
-  EXPECT_EQ(ways[there_and_back], 0);
+  EXPECT_EQ(ways[buffered], 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(list, emulated_rectangle, ::testing::ValuesIn([] {
@@ -193,7 +193,7 @@ TEST(emulated_rectangles, small_ones_go_there_and_back) {
     if (map::in_place(map::canonicalize(what)).kind != map::in_place_kind::rectangle) continue;
     const gpu_setting setting = any_rectangle_setting(roll, what);
     const transposed result = transpose_in_place(what, setting);
-    EXPECT_EQ(result.way, planning::rectangle_way::there_and_back);
+    EXPECT_EQ(result.way, planning::rectangle_way::buffered);
     EXPECT_EQ(result.fault, "") << result.row << " " << to_text(what) << "\n" << to_text(setting);
     failures += !result.fault.empty();
   }
@@ -214,7 +214,7 @@ TEST(emulated_rectangles, sides_without_divisors) {
       setting.row = "gpu_cycles_b1";
       const transposed result = transpose_in_place(what, setting);
       EXPECT_GE(result.way,
-                element_bytes == 1 ? planning::rectangle_way::long_items : planning::rectangle_way::strips_of_rows)
+                element_bytes == 1 ? planning::rectangle_way::cycles : planning::rectangle_way::row_strips)
           << to_text(what);  // items of few bytes would need too many flags
       ASSERT_EQ(result.fault, "") << static_cast<int>(result.way) << " " << to_text(what) << "\n" << to_text(setting);
     }

@@ -121,7 +121,7 @@ TEST(gpu_batch, a_block_takes_several_small_items) {
   }
   EXPECT_EQ(next, count);
   for (const std::uint32_t k : {0U, 77U, count - 1}) {
-    const auto item = read<gpu::batch_item>(made, one.as<gpu::gather_batch_args>().items, k);
+    const auto item = read<gpu::item_addresses>(made, one.as<gpu::gather_batch_args>().items, k);
     EXPECT_EQ(item.src, 0x100004 + 256 * std::uint64_t{k});
     EXPECT_EQ(item.dst, 0x10000000 + 512 * std::uint64_t{k});
   }
@@ -151,7 +151,7 @@ TEST(gpu_batch, many_matrices_of_whole_chunks_have_a_launch) {
   EXPECT_EQ(args.src_row_bytes, 48);
   EXPECT_EQ(args.dst_col_bytes, 160);
   for (const std::uint32_t k : {0U, 77U, count - 1}) {
-    const auto item = read<gpu::batch_item>(made, args.items, k);
+    const auto item = read<gpu::item_addresses>(made, args.items, k);
     EXPECT_EQ(item.src, 0x100000 + 2048 * (3 * std::uint64_t{k} + 1));
     EXPECT_EQ(item.dst, 0x10000000 + 4096 * (3 * std::uint64_t{k} + 1));
   }
@@ -194,7 +194,7 @@ TEST(gpu_batch, index_0_is_what_counts) {
   const gpu_batch made = lay_out_for({backward}, {{0, from(0x100000), to(0x900000)}});
   ASSERT_EQ(made.launches.size(), 1U);
   const auto& laid_out = made.launches[0].as<gpu::gather_batch_args>();
-  const auto item = read<gpu::batch_item>(made, laid_out.items);
+  const auto item = read<gpu::item_addresses>(made, laid_out.items);
   const map::canonical form = map::canonicalize(backward, 16);
   EXPECT_EQ(item.src, 0x100000U + static_cast<std::uint64_t>(form.src_offset * form.word_bytes));
   const auto shape = read<gpu::gather_shape>(made, laid_out.shapes);

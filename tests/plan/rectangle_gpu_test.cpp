@@ -42,13 +42,13 @@ TEST(gpu_rectangle_list, has_a_way_for_each) {
   const auto way = [](std::int64_t rows, std::int64_t cols, std::int64_t element_bytes) {
     return choose_for(transpose_problem(rows, cols, element_bytes)).way;
   };
-  EXPECT_EQ(way(2000, 1000, 4), rectangle_way::there_and_back);
-  EXPECT_EQ(way(2048, 2047, 4), rectangle_way::there_and_back);
-  EXPECT_EQ(way(2000, 1000, 4096), rectangle_way::long_items);
-  EXPECT_EQ(way(100000, 700, 4), rectangle_way::strips_of_rows);
-  EXPECT_EQ(way(700, 100000, 4), rectangle_way::strips_of_columns);
-  EXPECT_EQ(way(50000000, 3, 4), rectangle_way::strips_of_rows);
-  EXPECT_EQ(way(3, 50000000, 4), rectangle_way::strips_of_columns);
+  EXPECT_EQ(way(2000, 1000, 4), rectangle_way::buffered);
+  EXPECT_EQ(way(2048, 2047, 4), rectangle_way::buffered);
+  EXPECT_EQ(way(2000, 1000, 4096), rectangle_way::cycles);
+  EXPECT_EQ(way(100000, 700, 4), rectangle_way::row_strips);
+  EXPECT_EQ(way(700, 100000, 4), rectangle_way::col_strips);
+  EXPECT_EQ(way(50000000, 3, 4), rectangle_way::row_strips);
+  EXPECT_EQ(way(3, 50000000, 4), rectangle_way::col_strips);
 }
 
 TEST(gpu_rectangle_list, the_workspace_is_bounded_and_passes_are_two) {
@@ -72,7 +72,7 @@ TEST(gpu_rectangle_list, the_workspace_is_bounded_and_passes_are_two) {
       other.alignment = static_cast<int>(std::min<std::int64_t>(element_bytes & -element_bytes, 16));
       other.multiprocessors = 20;
       EXPECT_EQ(choose_for(what, other).workspace_bytes, made.workspace_bytes) << "of every device and alignment alike";
-      EXPECT_EQ(made.way == rectangle_way::there_and_back, bytes <= 64 << 20) << to_text(what);
+      EXPECT_EQ(made.way == rectangle_way::buffered, bytes <= 64 << 20) << to_text(what);
       if (const auto* args = cycles_of(made); args != nullptr && bytes > 64 << 20 && element_bytes >= 4) {
         EXPECT_GE(args->item_bytes, 128) << to_text(what);
       }
@@ -256,7 +256,7 @@ TEST(gpu_rectangle_list, programs_end_with_the_transposed_matrix) {
     if (bytes <= 64 << 20) wanted.kernel = "gpu_cycles_b1";
     const gpu_rectangle made = choose_for(what, wanted);
     ASSERT_NE(made.kernel, nullptr);
-    EXPECT_FALSE(made.way == rectangle_way::there_and_back) << to_text(what);
+    EXPECT_FALSE(made.way == rectangle_way::buffered) << to_text(what);
     std::vector<std::byte> array(testing::pattern(static_cast<std::size_t>(bytes)),
                                  testing::pattern(static_cast<std::size_t>(bytes)) + bytes);
     std::vector<std::byte> workspace(static_cast<std::size_t>(made.workspace_bytes));

@@ -1,4 +1,9 @@
-// Offers for large matrices: panels, lines, strips, elements and shuffled elements, and how each one cuts the rows and columns.
+// Offers for large matrices, and how each one cuts the rows and columns. The rows make lines of dst in five ways:
+//   panels    pieces of a dst run are put together in L1                          policy/panels-inl.hpp
+//   lines     blocks of whole lines, a few of each dst run staged in L2           staged_lines-inl.hpp
+//   strips    blocks of two lines of 8 to 32 rows, stored from registers with AVX-512  strips-inl.hpp
+//   elements  elements of 3 to 32 bytes, 4 and 8 too, stored from registers with AVX-512  element_strips-inl.hpp
+//   shuffled  elements, whose rows of src are shuffled into L1 first (AVX-512 VBMI)
 // Times are relative to a copy; kernels/machine has those that differ by machine.
 #include <algorithm>
 #include <cstdlib>

@@ -1,8 +1,4 @@
-// The family stream, compiled once for each SIMD target of this build. It has four ways to make lines of dst:
-//   panels    pieces of a dst run are put together in L1                          policy/panels-inl.hpp
-//   lines     blocks of whole lines, a few of each dst run staged in L2           staged_lines-inl.hpp
-//   strips    blocks of two lines of 8 to 32 rows, stored from registers with AVX-512  strips-inl.hpp
-//   elements  elements of 3 to 32 bytes, stored from registers with AVX-512       element_strips-inl.hpp
+// The family stream, compiled once for each SIMD target of this build. The head of offer.cpp names the file of each walk.
 #include "kernels/cpu/targets.hpp"  // before Highway
 
 #undef HWY_TARGET_INCLUDE

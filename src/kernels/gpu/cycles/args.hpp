@@ -6,15 +6,12 @@ namespace cornerturn::gpu {
 
 inline constexpr int cycles_threads = 64;
 inline constexpr int cycles_part_bytes = 4096;  // the buffer of a part of an item; a walker has two
-inline constexpr std::int64_t realigned_bytes =
-    64;  // a buffer holds the chunks around a part, and one before and behind
+// A buffer holds the chunks around a part, and one before and behind.
+inline constexpr std::int64_t realigned_bytes = 64;
 inline constexpr std::int64_t realigned_part_bytes = cycles_part_bytes - realigned_bytes;
 inline constexpr int cycles_shared_bytes = 16 + cycles_threads;  // and the buffers
 
-// A slot holds one item. Slots are numbered in the order of addresses, row by row. The item of slot x * inner + y, with
-// y < inner and x < outer, is copied to slot Y * outer + X, where X = (x + rotate_outer) % outer and
-// Y = (y + rotate_inner) % inner. A range of slots is contiguous at src, in the workspace: its items are read there, or
-// written there.
+// kernels::item_cycles, divided into parts. Its workspace is src.
 struct cycles_args : array_args {
   std::int64_t row_bytes = 0;  // from one row of slots to the next; the slots of a row are contiguous
   std::int64_t item_bytes = 0;

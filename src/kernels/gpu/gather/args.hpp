@@ -87,7 +87,7 @@ struct gather_block {
 };
 struct gather_batch_args {
   const unsigned char* shapes = nullptr;  // shape_bytes each: the used part of a gather_shape
-  const batch_item* items = nullptr;
+  const item_addresses* items = nullptr;
   const gather_block* blocks = nullptr;
   std::int32_t shape_bytes = 0;  // a multiple of 16
   std::int32_t shape_at = 0;     // the shared-memory offset of the block's shape

@@ -1,7 +1,7 @@
 // Batches of any shapes: a table has shapes, items and blocks, and all shapes of one word size share a launch.
 //   1. a shape is cut into boxes. If a box holds several items, the items are one more axis. The stride of this axis is so large that
 //      no axis continues it, and it is as aligned as the addresses of the items
-//   2. a block is a box of some items of a shape
+//   2. a block is a box of some items of a shape: batch.cuh
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -86,7 +86,7 @@ void add_boxes(kernels::batch_tables& made, std::span<const kernels::batch_shape
   kernels::batch_launch one;
   one.row = &row;
   auto& args = one.emplace<gather_batch_args>(3);
-  std::vector<batch_item> items;
+  std::vector<item_addresses> items;
   std::vector<gather_block> blocks;
   for (const kernels::batch_shape* const kind : shapes) {
     const auto& made_of = kind->as<items_of_box>();

@@ -13,7 +13,7 @@ namespace cornerturn::gpu {
 
 GPU_INLINE std::uint64_t join(uint32_t low, uint32_t high) { return std::uint64_t{high} << 32 | low; }
 
-GPU_INLINE batch_item load_item(const gather_batch_args& batch, uint32_t number) {
+GPU_INLINE item_addresses load_item(const gather_batch_args& batch, uint32_t number) {
   const auto both = load_cached(reinterpret_cast<const word_t<16>*>(batch.items) + number);
   return {join(both.x, both.y), join(both.z, both.w)};
 }
@@ -63,7 +63,7 @@ gather_batch_kernel(GPU_PARAMETER gather_batch_args batch) {
     if (i < pointers - 1 || i > pointers + 1) to[i] = load_cached(from + i);
   }
   if (thread == 0) {  // 2.
-    const batch_item item = load_item(batch, first);
+    const item_addresses item = load_item(batch, first);
     auto before = load_cached(from + pointers - 1);
     const auto bounds = load_cached(from + pointers + 1);
     before.w = first;

@@ -1,5 +1,4 @@
-// Gather boxes: any axes, any alignment of at least one element. The rows for batches take their boxes from a table,
-// which plan/batch_gpu.cpp fills.
+// Gather boxes: any axes, any alignment of at least one element. batch.cpp has the offers of the rows for batches.
 #include <algorithm>
 
 #include "kernels/gpu/gather/cut.hpp"

@@ -39,7 +39,7 @@ struct panel_item {
   std::uint64_t src_begin = 0;
   std::uint64_t src_end = 0;
   std::int64_t cols = 0;
-  std::int64_t unused = 0;
+  std::int64_t unused = 0;  // fills the item up to a multiple of 16 bytes
 };
 struct panel_batch_args {
   const panel_item* items = nullptr;

@@ -1,4 +1,4 @@
-// Batches of matrices at any address, whose panels are in a table. Each team size of panels has a launch.
+// Batches of matrices at any address, whose panels are in a table. Each team size of panels has a launch. The kernel is in kernel.cuh.
 #include <algorithm>
 #include <array>
 
@@ -56,7 +56,7 @@ void add_panels(const kernels::batch_shape& one, int least_team_log2, panel_grou
     part.shape = shape_of_panels(matrix, std::min(cut.rows, matrix.rows - row), cut.cols, least_team_log2);
     panel_group& group = groups[group_of(part.shape)];
     if (row == 0) group.items += static_cast<std::int64_t>(one.items.size()), ++group.shapes;
-    for (const batch_item& item : one.items) {
+    for (const item_addresses& item : one.items) {
       part.src_begin = item.src + static_cast<std::uint64_t>(one.src_span.lo);
       part.src_end = item.src + static_cast<std::uint64_t>(one.src_span.hi);
       for (std::int64_t col = 0; col < matrix.cols; col += cut.cols) {

@@ -1,5 +1,5 @@
-// Panels: many small matrices at any address, all rows and some columns of one at a time. The rows for batches take
-// their panels from a table, which plan/batch_gpu.cpp fills.
+// Panels: many small matrices at any address, all rows and some columns of one at a time. batch.cpp has the
+// offers of the rows for batches.
 #include "kernels/gpu/panel/cut.hpp"
 #include "kernels/gpu/policy/costs.hpp"
 #include "kernels/gpu/policy/offers.hpp"

@@ -50,7 +50,7 @@ struct fused_axes {
 };
 
 // One item of a batch whose addresses come from a table: the addresses of index 0.
-struct batch_item {
+struct item_addresses {
   std::uint64_t src = 0;
   std::uint64_t dst = 0;
 };

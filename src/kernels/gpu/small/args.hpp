@@ -21,7 +21,7 @@ inline constexpr std::int64_t small_batch_bytes = 1 << 20;
 
 // Many matrices of one shape. A table has their addresses.
 struct small_batch_args {
-  const batch_item* items = nullptr;
+  const item_addresses* items = nullptr;
   std::uint32_t count = 0;
   std::int32_t across_log2 = 0;
   std::int32_t down_log2 = 0;

@@ -1,4 +1,4 @@
-// Batches of small matrices of one shape, whose addresses come from a table: each shape has a launch of its own.
+// Batches of small matrices of one shape, whose addresses come from a table: each shape has a launch of its own. The kernel is in kernel.cuh.
 #include "kernels/batch.hpp"
 #include "kernels/gpu/policy/grid_builder.hpp"
 #include "kernels/gpu/policy/offers.hpp"
@@ -18,7 +18,7 @@ std::int64_t matrices_of_block(const small_batch_args& args, int word) noexcept 
 
 int shared_of_block(const small_batch_args& args, const kernels::kernel& row) noexcept {
   return row.shared_bytes +
-         static_cast<int>(matrices_of_block(args, row.element_bytes) * std::int64_t{sizeof(batch_item)});
+         static_cast<int>(matrices_of_block(args, row.element_bytes) * std::int64_t{sizeof(item_addresses)});
 }
 
 }  // namespace

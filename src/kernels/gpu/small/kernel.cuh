@@ -102,7 +102,7 @@ GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
 small_batch_kernel(GPU_PARAMETER small_batch_args args) {
   static_assert(threads_of(Limits) == many_small_tile<WordBytes>::threads);
   using at = many_small_tile<WordBytes>;
-  auto* const items = reinterpret_cast<batch_item*>(shared_memory() + at::shared_bytes);
+  auto* const items = reinterpret_cast<item_addresses*>(shared_memory() + at::shared_bytes);
   const uint32_t all = at::units >> (args.across_log2 + args.down_log2), first = block_index() * all;
   const uint32_t left = args.count - first < all ? args.count - first : all;
   wait_for_earlier_launches();

@@ -1,5 +1,5 @@
 // Many small matrices with sides of 1, 2, 4 or 8 chunks of 16 bytes, at multiples of 16 bytes, or rows and columns that stay in
-// L2, at any address, of elements of one word or three. The rows for batches take addresses from a table, which plan/batch_gpu.cpp fills.
+// L2, at any address, of elements of one word or three. batch.cpp has the offers of the rows for batches.
 #include <algorithm>
 #include <array>
 #include <string_view>

@@ -3,11 +3,11 @@
 //   buffered    a rectangle that fits the workspace, or a batch of small squares: as many of them as fit are transposed out
 //               of place and copied back
 //   cycles      a rectangle of long items, which follow their cycles
-//   row_strips  strips of rows are transposed out of place, each into the room of the strip before it. Then columns of strips
-//               follow cycles: strips.hpp
+//   row_strips  strips of rows are transposed out of place, each over a strip that was read before. Then columns of strips
+//               follow cycles: strip_program.hpp
 //   col_strips  the inverse steps in the opposite order: rows of strips of columns follow cycles, then the strips are
 //               transposed
-#include "plan/in_place.hpp"
+#include "plan/in_place_cpu.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -16,7 +16,7 @@
 #include "kernels/cpu/costs.hpp"
 #include "kernels/cpu/split.hpp"
 #include "plan/round_trip.hpp"
-#include "plan/strips.hpp"
+#include "plan/strip_program.hpp"
 
 namespace cornerturn::planning {
 namespace {
@@ -34,11 +34,11 @@ const char* reason_of(in_place_way way) noexcept {
     case in_place_way::cycles:
       return "the elements are so long that each follows its cycle at once";
     case in_place_way::row_strips:
-      return "strips of rows are transposed out of place, each into the room of the one before; then their columns "
-             "follow cycles";
+      return "strips of rows are transposed out of place, each over one that was read before; then their "
+             "columns follow cycles";
     case in_place_way::col_strips:
-      return "rows of strips of columns follow cycles; then the strips are transposed out of place, each into the room "
-             "before it";
+      return "rows of strips of columns follow cycles; then the strips are transposed out of place, each over one that "
+             "was read before";
     case in_place_way::reference:
       return "asked for by name";
     default:
@@ -204,7 +204,7 @@ in_place_choice rectangle_of(const map::canonical& form, const map::in_place_for
   if (cut.pieces == 0) {
     make.follow(elements);
   } else {
-    strips<builder>(all, cut).build(make);
+    strip_program<builder>(all, cut).build(make);
   }
   make.finish(bytes_of(places.fixed.data(), places.fixed_count, form.word_bytes), 0);
   return made;

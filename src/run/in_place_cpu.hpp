@@ -5,7 +5,7 @@
 #include <span>
 
 #include "cornerturn/plan.hpp"
-#include "plan/in_place.hpp"
+#include "plan/in_place_cpu.hpp"
 
 namespace cornerturn::running {
 

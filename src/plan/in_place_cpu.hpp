@@ -8,7 +8,7 @@
 #include "kernels/fused_axes.hpp"
 #include "map/in_place.hpp"
 #include "plan/choose.hpp"
-#include "plan/strips.hpp"
+#include "plan/strip_program.hpp"
 
 namespace cornerturn::planning {
 
@@ -24,12 +24,12 @@ struct in_place_program {
 
 // Which program: the cheapest one that fits the workspace.
 enum class in_place_way : std::uint8_t {
-  none,      // no row accepts the problem
-  nothing,   // every element is where it belongs
-  swapped,   // pairs of places are swapped
-  buffered,  // transposed out of place into the workspace, and copied back
-  cycles,    // each element follows its cycle
-  row_strips,  // strips of rows are transposed out of place, each over the strip behind it, which has been read; then cycles
+  none,        // no row accepts the problem
+  nothing,     // every element is where it belongs
+  swapped,     // pairs of places are swapped
+  buffered,    // transposed out of place into the workspace, and copied back
+  cycles,      // each element follows its cycle
+  row_strips,  // strips of rows are transposed out of place, each over a strip that was read before; then cycles
   col_strips,  // row_strips backwards: cycles first, then strips of columns
   reference,   // the oracle
 };

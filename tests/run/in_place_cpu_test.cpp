@@ -1,6 +1,6 @@
 // Problems in place, from choose_in_place to the bytes: every row that accepts them, on every SIMD target. The
 // simulated caches are so small that rectangles of a few kilobytes are cut into strips.
-#include "run/in_place.hpp"
+#include "run/in_place_cpu.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -1,4 +1,4 @@
-#include "run/in_place.hpp"
+#include "run/in_place_cpu.hpp"
 
 #include <algorithm>
 #include <atomic>

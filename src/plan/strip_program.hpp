@@ -33,23 +33,23 @@ struct rectangle {
 };
 
 struct in_place_step {
-  int move = 0;                 // its number in the program
+  int move = 0;                 // its index in `moves`, which all programs share
   bool from_workspace = false;  // else from the array
   bool to_workspace = false;
   std::int64_t from = 0;  // byte offset in the array, or in the workspace
   std::int64_t to = 0;
   std::int64_t flags_at = 0;  // byte offset in the workspace
-  std::int64_t flags_bytes =
-      0;  // on the CPU: so many bytes are 0 before the step, from the next multiple of 8 bytes on
+  // On the CPU: so many bytes are 0 before the step, from the next multiple of 8 bytes on.
+  std::int64_t flags_bytes = 0;
 };
 
 // Passes the steps to a builder, which has
 //   move(problem, steps)    adds one step or more, in order: each copies the problem from and to its own offsets
 //   follow(items)           adds a step of cycles
 template <class Builder>
-class strips {
+class strip_program {
  public:
-  strips(const rectangle& all, const cutting& cut)
+  strip_program(const rectangle& all, const cutting& cut)
       : cut_(cut),
         element_(all.element),
         side_(cut.by_rows ? all.rows : all.cols),
@@ -59,9 +59,11 @@ class strips {
         upwards_(cut.rest * (cut.kept / cut.pieces) < cut.over * cut.length) {}
 
   void build(Builder& make) const {
-    const std::array<void (strips::*)(Builder&) const, 4> first_steps = {
-        &strips::columns_over, &strips::rest_rows, &strips::strip_to_workspace, &strips::strips_over_strips};
-    const std::array<void (strips::*)(Builder&) const, 2> last_steps = {&strips::fill_gaps, &strips::last_rows};
+    const std::array<void (strip_program::*)(Builder&) const, 4> first_steps = {
+        &strip_program::columns_over, &strip_program::rest_rows, &strip_program::strip_to_workspace,
+        &strip_program::strips_over_strips};
+    const std::array<void (strip_program::*)(Builder&) const, 2> last_steps = {&strip_program::fill_gaps,
+                                                                               &strip_program::last_rows};
     if (cut_.by_rows) {
       for (const auto one : first_steps) (this->*one)(make);
       follow(make);

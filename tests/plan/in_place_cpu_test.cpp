@@ -1,4 +1,4 @@
-#include "plan/in_place.hpp"
+#include "plan/in_place_cpu.hpp"
 
 #include <gtest/gtest.h>
 
