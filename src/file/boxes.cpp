@@ -99,14 +99,14 @@ permuted folded(const stored_array& what) {
     return made;
   }
   made.rank = form.rank;
-  std::array<int, map::max_axes> by_src{};
-  for (int k = 0; k < form.rank; ++k) by_src[static_cast<std::size_t>(k)] = k;
-  std::sort(by_src.begin(), by_src.begin() + form.rank, [&](int a, int b) {
-    return form.axes[static_cast<std::size_t>(a)].src_stride > form.axes[static_cast<std::size_t>(b)].src_stride;
-  });
+  const auto src_stride = [&](int k) { return form.axes[static_cast<std::size_t>(k)].src_stride; };
   for (int k = 0; k < form.rank; ++k) {
+    int before = 0;  // axes of larger strides in src
+    for (int other = 0; other < form.rank; ++other) {
+      if (src_stride(other) > src_stride(k) || (src_stride(other) == src_stride(k) && other < k)) ++before;
+    }
     made.extents[static_cast<std::size_t>(k)] = form.axes[static_cast<std::size_t>(k)].extent;
-    made.axes[static_cast<std::size_t>(by_src[static_cast<std::size_t>(k)])] = k;
+    made.axes[static_cast<std::size_t>(k)] = before;
   }
   return made;
 }
