@@ -41,7 +41,7 @@ device_plan::starter::starter(int on)
       begin(on),
       packed{gpu::mark(on), gpu::mark(on)},
       sent{gpu::mark(on), gpu::mark(on)},
-      kernels_end(on),
+      engine_end(on),
       local_end(on),
       end(on) {}
 
@@ -173,7 +173,11 @@ class device_plan::planner {
 };
 
 device_plan::device_plan(task all, std::vector<int> numbers, const dist::options& how)
-    : all_(std::move(all)), numbers_(std::move(numbers)), half_bytes_(how.chunk_bytes / 2) {
+    : all_(std::move(all)),
+      numbers_(std::move(numbers)),
+      half_bytes_(how.chunk_bytes / 2),
+      begun_(numbers_.front()),
+      ended_(numbers_.front()) {
   const int size = static_cast<int>(numbers_.size());
   for (int rank = 0; rank < size; ++rank) {
     ranks_.push_back(std::make_unique<starter>(numbers_[static_cast<std::size_t>(rank)]));
@@ -289,18 +293,18 @@ void device_plan::execute(std::span<const void* const> src, std::span<void* cons
   }
   const auto stream_of = [&](std::size_t rank) { return streams.empty() ? nullptr : streams[rank]; };
   const call all{src, dst};
-  // begin: earlier work of every rank's stream may use the blocks that any rank's launches load or store.
+  // begin: earlier work of every rank's stream may use the blocks that any rank's launches load or store. Waits and marks are calls of
+  // the driver, so one stream collects them: twice as many calls as ranks, where each rank for each other one would be their product.
+  void* const collector = ranks_.front()->kernels.get();
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
     check(ranks_[rank]->begin.set(stream_of(rank)), ranks_[rank]->device);
+    check(ranks_[rank]->begin.wait_in(collector), ranks_[rank]->device);
   }
+  check(begun_.set(collector), ranks_.front()->device);
   for (const auto& one : ranks_) {
-    // end: the copies of an earlier call may load from the buffer that this call's first launches store to.
-    check(one->end.wait_in(one->kernels.get()), one->device);
-    for (const auto& other : ranks_) {
-      for (const gpu::queue* queue : {&one->kernels, &one->engine, &one->local}) {
-        check(other->begin.wait_in(queue->get()), one->device);
-      }
-    }
+    if (one->kernels.get() != collector) check(begun_.wait_in(one->kernels.get()), one->device);
+    if (one->uses_engine()) check(begun_.wait_in(one->engine.get()), one->device);
+    if (one->uses_local()) check(begun_.wait_in(one->local.get()), one->device);
   }
   for (const auto& one : ranks_) start_launches(*one, all);
   // Ranks alternate, so that none waits for the host.
@@ -312,16 +316,24 @@ void device_plan::execute(std::span<const void* const> src, std::span<void* cons
     }
   }
   for (const auto& one : ranks_) {
-    // end: launches and copies of this rank store to blocks that later work of any rank's stream loads.
-    check(one->kernels_end.set(one->kernels.get()), one->device);
-    check(one->local_end.set(one->local.get()), one->device);
-    check(one->kernels_end.wait_in(one->engine.get()), one->device);
-    check(one->local_end.wait_in(one->engine.get()), one->device);
-    check(one->end.set(one->engine.get()), one->device);
+    // end: launches and copies of this rank store to blocks that later work of any rank's stream loads. The copies load from the buffer
+    // that the next call's launches store to.
+    if (one->uses_engine()) {
+      check(one->engine_end.set(one->engine.get()), one->device);
+      check(one->engine_end.wait_in(one->kernels.get()), one->device);
+    }
+    if (one->uses_local()) {
+      check(one->local_end.set(one->local.get()), one->device);
+      check(one->local_end.wait_in(one->kernels.get()), one->device);
+    }
+    if (one->kernels.get() == collector) continue;
+    check(one->end.set(one->kernels.get()), one->device);
+    check(one->end.wait_in(collector), one->device);
   }
+  check(ended_.set(collector), ranks_.front()->device);
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
     const gpu::device_guard there(ranks_[rank]->device);  // whose default stream waits
-    for (const auto& other : ranks_) check(other->end.wait_in(stream_of(rank)), ranks_[rank]->device);
+    check(ended_.wait_in(stream_of(rank)), ranks_[rank]->device);
   }
 }
 

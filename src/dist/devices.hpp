@@ -65,7 +65,9 @@ class device_plan final : public dist::detail::plan_state {
     int device;
     gpu::queue kernels, engine, local;
     // `begin`: the caller's stream. `packed`, `sent`: the halves of the buffer. `end`: the rank's work
-    gpu::mark begin, packed[2], sent[2], kernels_end, local_end, end;
+    gpu::mark begin, packed[2], sent[2], engine_end, local_end, end;
+    [[nodiscard]] bool uses_engine() const noexcept { return !pieces.empty(); }
+    [[nodiscard]] bool uses_local() const noexcept { return pieces.empty() && bytes_local > 0; }
     std::unique_ptr<void, released> buffer;
     std::vector<launch> launches;  // neighbours of one row are joined
     std::vector<piece> pieces;
@@ -94,6 +96,7 @@ class device_plan final : public dist::detail::plan_state {
   std::vector<int> numbers_;
   std::int64_t half_bytes_;  // of a buffer
   std::vector<std::unique_ptr<starter>> ranks_;
+  mutable gpu::mark begun_, ended_;  // the work of all ranks' streams before a call; the call
   mutable std::mutex one_call_;
 };
 
