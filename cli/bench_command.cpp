@@ -171,7 +171,7 @@ void add_bench(CLI::App& app, command_line& chosen) {
            given.dist);
   auto slabs = std::make_shared<std::vector<std::int64_t>>();
   add_items(command, "--slab", "SIZE,...",
-            "--dist: bytes on each GPU, which has four times as much memory. Default: 2G",
+            "--dist: bytes on each GPU; a run takes four times as much memory. Default: 2G",
             "sizes from 1M to 1T, such as 64M,16G", [slabs](const std::string& text) {
               const auto read = parse_size(text);
               slabs->push_back(read.value_or(0));
