@@ -210,8 +210,8 @@ void execute(const pieces& all, const operands& arrays, memory_kind where, const
 }
 
 // A long copy releases the interpreter lock.
-void execute_long(const pieces& what, const operands& all, std::int64_t bytes, memory_kind where,
-                  const execution& how) {
+void execute_unlocked(const pieces& what, const operands& all, std::int64_t bytes, memory_kind where,
+                      const execution& how) {
   if (bytes < long_move_bytes || !how.has_lock) return execute(what, all, where, how);
   constexpr std::int64_t longest_bytes = 1 << 25;  // a longer copy takes several milliseconds
   if (bytes < longest_bytes || where != memory_kind::host || what.what.in_place || !signals::are_handled_here())
@@ -394,7 +394,7 @@ void run(const view& x, const axis_list& axes, const view& out, const execution&
   if (bytes == 0) return;
   check_address(x, "x");
   check_address(out, "out");
-  execute_long(what, {.src = x.data, .dst = out.data}, bytes, x.where, how);
+  execute_unlocked(what, {.src = x.data, .dst = out.data}, bytes, x.where, how);
 }
 
 namespace {
@@ -523,7 +523,7 @@ void run_arithmetic(const view& x, const axis_list& axes, const view& out, const
   const operands all{
       .src = x.data, .dst = out.data, .second = second == nullptr ? nullptr : second->data, .scale = scale};
   try {
-    execute_long(what, all, bytes, x.where, how);
+    execute_unlocked(what, all, bytes, x.where, how);
   } catch (const error& found) {
     refuse(found.code(), in_words_of_python(found.what()));
   }
@@ -548,7 +548,7 @@ void run_in_place(const view& at, const execution& how) {
   check_address(at, "x");
   pieces what = pieces_of_elements(at, resolve({}, at.rank), is_square ? &at : nullptr, true);
   what.what.in_place = true;
-  execute_long(what, {.src = at.data, .dst = at.data}, bytes, at.where, how);
+  execute_unlocked(what, {.src = at.data, .dst = at.data}, bytes, at.where, how);
 }
 
 void* stream_of(nb::handle stream) {

@@ -11,7 +11,7 @@
 #include "cornerturn/batch.hpp"
 #include "kernels/gpu/device.hpp"
 #include "map/canonical.hpp"
-#include "plan/batch.hpp"
+#include "plan/batch_cpu.hpp"
 #include "plan/batch_gpu.hpp"
 #include "run/launch.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "cornerturn/problem.hpp"
 #include "kernels/batch.hpp"
-#include "plan/batch.hpp"
+#include "plan/batch_cpu.hpp"
 #include "plan/choose.hpp"
 
 namespace cornerturn::planning {

@@ -67,7 +67,7 @@ workspace_offsets workspace_of(const cutting& cut, std::int64_t element) noexcep
   made.strip_at = made.rest_at + round_up(cut.rest * cut.kept * element);
   const std::int64_t item = cut.length * element;
   made.flags_at = made.strip_at + round_up(cut.kept * item);
-  made.bytes = made.flags_at + 4 * kernels::flag_words(cut.kept * cut.pieces * most_parts(item));
+  made.bytes = made.flags_at + 4 * kernels::flag_words(cut.kept * cut.pieces * parts_of(item));
   return made;
 }
 
@@ -85,7 +85,7 @@ cutting cut_side(bool by_rows, std::int64_t side, std::int64_t other, std::int64
       const bool fits = made.rest == 0 || pieces % other == 0;
       made.over = fits ? 0 : other % pieces;
       made.kept = other - made.over;
-      if (made.kept == 0 || made.kept >= terms.most_parts / pieces / most_parts(length * element)) continue;
+      if (made.kept == 0 || made.kept >= terms.most_parts / pieces / parts_of(length * element)) continue;
       made.workspace = workspace_of(made, element).bytes;
       made.cost = terms.passes(made, element);
       if (made.workspace <= most_bytes && made.cost < best.cost) best = made;

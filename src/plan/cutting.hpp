@@ -15,8 +15,8 @@ inline constexpr std::int64_t workspace_share = 20;
 inline constexpr std::int64_t fewest_pieces = workspace_share + 1;
 inline constexpr std::int64_t most_pieces = 64;
 
-// The parts of an item, each of which a walker copies at once.
-[[nodiscard]] constexpr std::int64_t most_parts(std::int64_t item) noexcept {
+// The most parts of an item, each of which a walker copies at once.
+[[nodiscard]] constexpr std::int64_t parts_of(std::int64_t item) noexcept {
   return base::ceil_div(item, kernels::shortest_part_bytes);
 }
 

@@ -1,4 +1,4 @@
-// Packed rectangles in place on a GPU. All strips of strips.hpp are one launch if a row accepts them.
+// Packed rectangles in place on a GPU. All strips of strip_program.hpp are one launch if a row accepts them.
 #include "plan/rectangle_gpu.hpp"
 
 #include <algorithm>
@@ -159,7 +159,7 @@ gpu_rectangle choose_rectangle(const map::canonical& form, const map::in_place_f
     made.workspace_bytes = at_once * all.bytes();
   } else if (way == cycles) {
     make.follow(elements);
-    made.workspace_bytes = 4 * kernels::flag_words(all.rows * all.cols * most_parts(all.element));
+    made.workspace_bytes = 4 * kernels::flag_words(all.rows * all.cols * parts_of(all.element));
   } else {
     strip_program<builder>(all, cut).build(make);
     made.workspace_bytes = cut.workspace;

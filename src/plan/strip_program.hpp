@@ -1,5 +1,5 @@
 // The steps that transpose a packed rectangle in place, on a GPU and on the CPU. The rows are cut into `pieces` of `length`
-// rows each; `rest` rows are left. Of the columns, `kept` fill rows of slots; `over` are left: see cutting.hpp.
+// rows each; `rest` rows are left. Of the columns, `kept` fill rows of slots; `over` are left: see cut_side in cutting.cpp.
 //   1. the columns over, and the rest rows of the kept columns, are transposed into the workspace
 //   2. a strip is one piece of the kept columns. The last strip is transposed into the workspace. Then each strip is
 //      transposed over the strip behind it, which has been read. A column of a strip is an item of `length` elements, in a

@@ -189,7 +189,7 @@ int alignment_of(const map::canonical& form, const gpu_arrays& all) noexcept {
   return common < larger && at.are_whole(form) ? larger : common;
 }
 
-// The arguments begin with array_args in every GPU family, and with computed_args in a row of arithmetic.
+// The arguments of these rows begin with array_args, and with computed_args in a row of arithmetic. Rows of batches have others.
 launch_arguments::launch_arguments(const map::canonical& form, const kernels::offer& chosen, const gpu_arrays& all,
                                    std::uint32_t* flags) noexcept {
   std::memcpy(bytes_, chosen.args, chosen.args_bytes);
@@ -211,10 +211,10 @@ launch_arguments::launch_arguments(const map::canonical& form, const kernels::of
 namespace {
 
 const char* launch(const map::canonical& form, const kernels::offer& chosen, const gpu_arrays& all,
-                   std::uint32_t* flags, void* stream) noexcept {
+                   std::uint32_t* flags, void* stream, int shared_bytes = 0) noexcept {
   if (chosen.blocks == 0) return nullptr;
   const launch_arguments arguments(form, chosen, all, flags);
-  return chosen.row->launch(arguments.get(), chosen.blocks, chosen.shared_bytes, stream);
+  return chosen.row->launch(arguments.get(), chosen.blocks, std::max(chosen.shared_bytes, shared_bytes), stream);
 }
 
 const char* launch_rectangle(const planning::gpu_rectangle& all, std::byte* data, std::byte* workspace,
@@ -230,10 +230,7 @@ const char* launch_rectangle(const planning::gpu_rectangle& all, std::byte* data
 }  // namespace
 
 const char* start(const gpu_variant& variant, const gpu_arrays& all, void* stream, int shared_bytes) noexcept {
-  const kernels::offer& chosen = variant.chosen;
-  if (chosen.blocks == 0) return nullptr;
-  const launch_arguments arguments(variant.form, chosen, all);
-  return chosen.row->launch(arguments.get(), chosen.blocks, std::max(chosen.shared_bytes, shared_bytes), stream);
+  return launch(variant.form, variant.chosen, all, nullptr, stream, shared_bytes);
 }
 
 const kernels::kernel* alternating_row(const kernels::kernel& row) {

@@ -3,7 +3,7 @@
 //   lines     blocks of whole lines, a few of each dst run staged in L2           staged_lines-inl.hpp
 //   strips    blocks of two lines of 8 to 32 rows, stored from registers with AVX-512  strips-inl.hpp
 //   elements  elements of 3 to 32 bytes, 4 and 8 too, stored from registers with AVX-512  element_strips-inl.hpp
-//   shuffled  elements, whose rows of src are shuffled into L1 first (AVX-512 VBMI)
+//   shuffled  elements, whose rows of src are shuffled into L1 first (AVX-512 VBMI)  element_strips-inl.hpp
 // Times are relative to a copy; kernels/machine has those that differ by machine.
 #include <algorithm>
 #include <cstdlib>

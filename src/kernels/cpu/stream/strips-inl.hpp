@@ -6,8 +6,8 @@
 //   2. a strip is walked in blocks of 128 bytes of each row, which are prefetched some way ahead in the same rows. A block
 //      goes through registers into the windows of its columns: `lines` lines each, behind room for a carry (line_stores-inl.hpp)
 //   3. a window is written when it is full. Blocks take turns, so that every strip comes with its share of stores: block b is
-//      full after the strips s with (s + b + 1) % (strips of a window) == 0. If a second array is read, all windows are
-//      written together, so that its pieces are prefetched in one go
+//      full after the strips s with (s + k b + 1) % (strips of a window) == 0, where k strips make a line, or k is 1. If a second array is
+//      read, all windows are written together, so that its pieces are prefetched in one go
 //   4. with AVX-512, windows of two lines are written from registers. Narrow words are staged by blocks for this purpose:
 //      strip_blocks-inl.hpp
 #if defined(CORNERTURN_STRIPS_INL) == defined(HWY_TARGET_TOGGLE)
@@ -121,6 +121,7 @@ struct column_lines {
   bool closes;        // the block completes windows of two lines, whose first line is staged in the window
 };
 
+// Fill: block_fill of policy/fill-inl.hpp, for partial strips, and for all blocks where registers do not stage them.
 template <std::size_t Word, class Fill, class Math = no_math>
 void move_strips(const stream::strips_args& work, const std::byte* src, std::byte* dst, std::int64_t begin,
                  std::int64_t end, const Fill& fill, const Math& math = {}) {

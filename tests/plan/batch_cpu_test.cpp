@@ -1,4 +1,4 @@
-#include "plan/batch.hpp"
+#include "plan/batch_cpu.hpp"
 
 #include <gtest/gtest.h>
 

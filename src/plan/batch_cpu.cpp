@@ -1,7 +1,8 @@
+// Shares of a batch on the CPU:
 //   1. how much there is, and how many threads that is worth
 //   2. a choice for each problem: for one thread, or for all where an item is so large that several will share it
 //   3. each share begins where its part of the bytes does, within an item if it must
-#include "plan/batch.hpp"
+#include "plan/batch_cpu.hpp"
 
 #include <algorithm>
 

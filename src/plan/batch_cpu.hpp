@@ -1,4 +1,4 @@
-// How a batch of moves is cut into shares for threads: each different problem is planned once, and all shares have as many
+// How a batch of moves on the CPU is cut into shares for threads: each different problem is planned once, and all shares have as many
 // bytes, give or take a unit. There are more shares than threads, so that a thread on a busy core takes fewer.
 #pragma once
 
