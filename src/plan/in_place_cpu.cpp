@@ -34,11 +34,11 @@ const char* reason_of(in_place_way way) noexcept {
     case in_place_way::cycles:
       return "the elements are so long that each follows its cycle at once";
     case in_place_way::row_strips:
-      return "strips of rows are transposed out of place, each over one that was read before; then their "
-             "columns follow cycles";
+      return "strips of rows are transposed out of place, each over one that was read; then their columns "
+             "follow cycles";
     case in_place_way::col_strips:
       return "rows of strips of columns follow cycles; then the strips are transposed out of place, each over one that "
-             "was read before";
+             "was read";
     case in_place_way::reference:
       return "asked for by name";
     default:

@@ -15,9 +15,8 @@ namespace {
 constexpr const char* reasons[] = {
     "the rectangle is small: it is transposed out of place into the workspace and copied back",
     "elements are long: each follows its cycle without strips",
-    "strips of rows are transposed out of place, each over one that was read before; then their columns follow cycles",
-    "rows of strips of columns follow cycles; then the strips are transposed out of place, each over one that was read "
-    "before",
+    "strips of rows are transposed out of place, each over one that was read; then their columns follow cycles",
+    "rows of strips of columns follow cycles; then the strips are transposed out of place, each over one that was read",
 };
 
 // Arrays that are transposed into the workspace and copied back have at most so many bytes in one launch. A workspace may
