@@ -5,9 +5,9 @@
 //      side
 //   2. a strip is walked in blocks of 128 bytes of each row, which are prefetched some way ahead in the same rows. A block
 //      goes through registers into the windows of its columns: `lines` lines each, behind room for a carry (line_stores-inl.hpp)
-//   3. a window is written when it is full. Blocks take turns, so that every strip comes with its share of stores: block b is
-//      full after the strips s with (s + k b + 1) % (strips of a window) == 0, where k strips make a line, or k is 1. If a second array is
-//      read, all windows are written together, so that its pieces are prefetched in one go
+//   3. a window is written when it is full. Blocks take turns, so that every strip comes with its share of stores. Block b is full
+//      after the strips s with (s + k b + 1) % (strips of a window) == 0. k strips make a line; if one is longer, k is 1. If a
+//      second array is read, all windows are written together, so that its pieces are prefetched in one go
 //   4. with AVX-512, windows of two lines are written from registers. Narrow words are staged by blocks for this purpose:
 //      strip_blocks-inl.hpp
 #if defined(CORNERTURN_STRIPS_INL) == defined(HWY_TARGET_TOGGLE)
