@@ -294,7 +294,7 @@ void device_plan::execute(std::span<const void* const> src, std::span<void* cons
   const auto stream_of = [&](std::size_t rank) { return streams.empty() ? nullptr : streams[rank]; };
   const call all{src, dst};
   // begin: earlier work of every rank's stream may use the blocks that any rank's launches load or store. Waits and marks are calls of
-  // the driver, so one stream collects them: twice as many calls as ranks, where each rank for each other one would be their product.
+  // the driver. One stream collects them, so their number grows with the ranks, not with the pairs of ranks.
   void* const collector = ranks_.front()->kernels.get();
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
     check(ranks_[rank]->begin.set(stream_of(rank)), ranks_[rank]->device);

@@ -1,4 +1,5 @@
-// Batches of matrices at any address, whose panels are in a table. Each team size of panels has a launch. The kernel is in kernel.cuh.
+// Batches of matrices at any address, whose panels are in a table. Each team size of panels has a launch. kernel.cuh has
+// the kernel.
 #include <algorithm>
 #include <array>
 

@@ -1,4 +1,5 @@
-// Batches of small matrices of one shape, whose addresses come from a table: each shape has a launch of its own. The kernel is in kernel.cuh.
+// Batches of small matrices of one shape, whose addresses come from a table: each shape has a launch of its own. kernel.cuh has the
+// kernel.
 #include "kernels/batch.hpp"
 #include "kernels/gpu/policy/grid_builder.hpp"
 #include "kernels/gpu/policy/offers.hpp"

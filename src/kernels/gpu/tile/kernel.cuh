@@ -1,8 +1,8 @@
 // Register-block tile: rows and columns whose addresses are multiples of 16 bytes on both sides.
-//   1. each thread loads a V x V block as V chunks of 16 bytes, one from each row     (64 columns: 16 threads, 256 bytes)
+//   1. each thread loads a V x V block as V chunks of 16 bytes, one from each row     (b4_64x64: 16 threads, 256 bytes)
 //   2. it transposes the block in registers
 //   3. it stores V chunks, one for each column, to shared memory; a XOR maps eight threads to eight bank groups
-//   4. after a barrier it copies V chunks of 16 bytes to dst                      (64 rows: 16 threads, 256 bytes)
+//   4. after a barrier it copies V chunks of 16 bytes to dst                      (b4_64x64: 16 threads, 256 bytes)
 //
 // map::tile_map has the addresses of 1, 3 and 4. In b4_64x64, thread t loads rows 4 (t / 16) to 4 (t / 16) + 3 at columns
 // 4 (t % 16) to 4 (t % 16) + 3. In each step of phase 4 it stores column 16 step + t / 16 at rows 4 (t % 16) to 4 (t % 16) + 3.

@@ -13,7 +13,8 @@ bool offers::tile(const kernels::facts& known, const kernels::target& on, const 
   const transpose_axes* const axes = known.axes();
   if (axes == nullptr || known.alignment != 16 || !axes->aligned() || row.element_bytes != known.form.word_bytes)
     return false;
-  // Fills the arguments and the grid. Refuses a _fused kernel for axes that are not fused, and the reverse. Consecutive blocks go down the rows of src.
+  // Fills the arguments and the grid. Refuses a _fused kernel for axes that are not fused, and the reverse. Consecutive blocks go
+  // down the rows of src.
   if (!place_tiles(known, on, row, made)) return false;
   const std::int64_t side_bytes = std::int64_t{row.tile_rows} * row.element_bytes;
   const bool large = side_bytes > 128;
