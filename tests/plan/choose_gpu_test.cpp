@@ -160,16 +160,25 @@ TEST(ask_gpu, rows_that_want_more_shared_memory_than_there_is_are_not_chosen) {
             std::string_view("unaligned_tile"));
 }
 
-// Three to five axes of up to 400 in any order: most are larger than L2.
-problem large_permutation(testing::dice& roll, std::int64_t element_bytes) {
-  std::vector<std::int64_t> extents(static_cast<std::size_t>(3 + roll.below(3)));
-  for (std::int64_t& one : extents) one = 2 + roll.below(399);
+problem any_permutation(testing::dice& roll, const std::vector<std::int64_t>& extents, std::int64_t element_bytes) {
   std::vector<int> axes(extents.size());
   std::iota(axes.begin(), axes.end(), 0);
   for (std::size_t k = axes.size(); k > 1; --k) {
     std::swap(axes[k - 1], axes[static_cast<std::size_t>(roll.below(static_cast<std::int64_t>(k)))]);
   }
   return permute_problem(extents, axes, element_bytes);
+}
+// Three to five axes of up to 400 in any order: most are larger than L2.
+problem large_permutation(testing::dice& roll, std::int64_t element_bytes) {
+  std::vector<std::int64_t> extents(static_cast<std::size_t>(3 + roll.below(3)));
+  for (std::int64_t& one : extents) one = 2 + roll.below(399);
+  return any_permutation(roll, extents, element_bytes);
+}
+// Two axes of up to 3000 or three of up to 200, of words or of three words: most stay in L2.
+problem cached_permutation(testing::dice& roll, std::int64_t word_bytes) {
+  std::vector<std::int64_t> extents(static_cast<std::size_t>(2 + roll.below(2)));
+  for (std::int64_t& one : extents) one = 2 + roll.below(extents.size() == 2 ? 2999 : 199);
+  return any_permutation(roll, extents, word_bytes * (roll.one_in(2) ? 1 : 3));
 }
 
 TEST(ask_gpu, every_row_is_reached) {
@@ -178,11 +187,13 @@ TEST(ask_gpu, every_row_is_reached) {
     if (row.launch == nullptr || row.kind != kernels::row_kind::move) continue;
     missed.insert(row.name);
     testing::dice roll(1);
-    for (int k = 0; k < 60000 && missed.contains(row.name); ++k) {
-      const bool is_large = row.element_bytes > 0 && roll.one_in(3);
-      problem what = is_large ? large_permutation(roll, row.element_bytes)
-                              : testing::any_gpu_problem(roll, &row, row.element_bytes);
-      if (!is_large && roll.one_in(2)) {  // the axes of a larger problem
+    for (int k = 0; k < 250000 && missed.contains(row.name); ++k) {
+      const auto kind = roll.below(6);
+      const bool is_permutation = row.element_bytes > 0 && kind < 3;
+      problem what = !is_permutation ? testing::any_gpu_problem(roll, &row, row.element_bytes)
+                     : kind < 2      ? large_permutation(roll, row.element_bytes)
+                                     : cached_permutation(roll, row.element_bytes);
+      if (!is_permutation && roll.one_in(2)) {  // the axes of a larger problem
         for (int i = 0; i < what.rank; ++i) {
           axis& one = what.axes[i];
           const auto shorter = [&](const axis& other) {

@@ -80,11 +80,12 @@ struct small_axes {
 };
 
 // False if there are too many outer axes.
-bool sort_axes(const kernels::facts& known, std::int64_t extent, small_axes& found) noexcept {
+bool sort_axes(const kernels::facts& known, const kernels::kernel& row, small_axes& found) noexcept {
   const map::canonical& form = known.form;
   const transpose_axes& axes = *known.axes();
   bool taken[map::max_axes] = {};
-  const auto take = [&](const tile_side& side, std::array<const axis*, 2>& into, std::int64_t& total) {
+  const auto take = [&](const tile_side& side, std::int64_t extent, std::array<const axis*, 2>& into,
+                        std::int64_t& total) {
     const int count = axes_of_tile(form, side, extent);
     for (int i = 0; i < count; ++i) {
       into[i] = &form.axes[side.axes[i]];
@@ -92,8 +93,8 @@ bool sort_axes(const kernels::facts& known, std::int64_t extent, small_axes& fou
       taken[side.axes[i]] = true;
     }
   };
-  take(axes.rows, found.row, found.rows);
-  take(axes.cols, found.col, found.cols);
+  take(axes.rows, row.tile_rows, found.row, found.rows);
+  take(axes.cols, row.tile_cols, found.col, found.cols);
   for (int k = form.rank - 1; k >= 0; --k) {
     if (taken[k]) continue;
     if (found.outer_rank == max_small_outer_axes) return false;
@@ -134,12 +135,12 @@ bool count_elements(kernels::facts& known) noexcept {
 bool offer_tiles(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
                  kernels::offer& made) noexcept {
   const map::canonical& form = known.form;
-  const std::int64_t word = form.word_bytes, extent = row.tile_rows;  // word: bytes of an element
+  const std::int64_t word = form.word_bytes;  // bytes of an element
   if (known.bytes > on.gpu->cached_bytes) return false;
   const map::byte_span src = map::src_span(form), dst = map::dst_span(form);
   if (src.hi - src.lo > most_offset || dst.hi - dst.lo > most_offset) return false;
   small_axes axes;
-  if (!sort_axes(known, extent, axes)) return false;
+  if (!sort_axes(known, row, axes)) return false;
   const bool fused = kernels::is_variant(row, "_fused");
   if (fused != (axes.outer_rank > 0 || axes.row[1] != nullptr || axes.col[1] != nullptr)) return false;
   auto& args = fused ? made.emplace<fused_small_args>() : made.emplace<small_args>();
@@ -150,13 +151,12 @@ bool offer_tiles(const kernels::facts& known, const kernels::target& on, const k
   std::int64_t dst_bits = known.alignment;
   for (const axis* const one : axes.col) dst_bits |= one == nullptr ? 0 : one->dst_stride * word;
   for (int k = 0; k < axes.outer_rank; ++k) dst_bits |= axes.outer[k]->dst_stride * word;
-  const bool in_words =
-      word < 4 && word == row.element_bytes && std::string_view(row.name).find("_single") == std::string_view::npos;
+  const bool in_words = word % 4 != 0 && std::string_view(row.name).find("_single") == std::string_view::npos;
   args.halo = in_words && dst_bits % 4 != 0 ? 1 : 0;
   std::int64_t src_bits = known.alignment;
   for (const axis* const one : axes.row) src_bits |= one == nullptr ? 0 : one->src_stride * word;
   for (int k = 0; k < axes.outer_rank; ++k) src_bits |= axes.outer[k]->src_stride * word;
-  const std::int64_t across = ceil_div(axes.cols, extent), down = ceil_div(axes.rows, extent);
+  const std::int64_t across = ceil_div(axes.cols, row.tile_cols), down = ceil_div(axes.rows, row.tile_rows);
   constexpr std::int64_t most_of_grid = 65535;  // in its second and third dimension
   if (down > most_of_grid || axes.matrices > most_of_grid || across * down * axes.matrices > most_blocks) return false;
   args.tiles_across = static_cast<std::uint32_t>(across);
@@ -183,9 +183,10 @@ bool offer_tiles(const kernels::facts& known, const kernels::target& on, const k
   made.shared_bytes = row.shared_bytes;
   made.reason = "rows and columns that stay in L2: small tiles of few instructions";
   // Requests: rows of the halo. Shared: words of src that are two loads. Issue: empty parts of tiles.
-  const double area = fill(axes.cols, extent) * fill(axes.rows, extent);
+  const double area = fill(axes.cols, row.tile_cols) * fill(axes.rows, row.tile_rows);
   predict(known, on, row,
-          {.dram = tile_waste(known, std::min(axes.cols, extent) * word, std::min(axes.rows, extent) * word),
+          {.dram = tile_waste(known, std::min<std::int64_t>(axes.cols, row.tile_cols) * word,
+                              std::min<std::int64_t>(axes.rows, row.tile_rows) * word),
            .requests = static_cast<double>(args.halo),
            .shared = in_words && src_bits % 4 != 0 ? 1.0 : 0.0,
            .issue = 1 / area - 1},
