@@ -186,14 +186,15 @@ TEST(ask_gpu, every_row_is_reached) {
   for (const kernels::kernel& row : kernels::all()) {
     if (row.launch == nullptr || row.kind != kernels::row_kind::move) continue;
     missed.insert(row.name);
-    testing::dice roll(1);
-    for (int k = 0; k < 250000 && missed.contains(row.name); ++k) {
-      const auto kind = roll.below(6);
-      const bool is_permutation = row.element_bytes > 0 && kind < 3;
-      problem what = !is_permutation ? testing::any_gpu_problem(roll, &row, row.element_bytes)
-                     : kind < 2      ? large_permutation(roll, row.element_bytes)
-                                     : cached_permutation(roll, row.element_bytes);
-      if (!is_permutation && roll.one_in(2)) {  // the axes of a larger problem
+    testing::dice of_any(1), of_cached(1);
+    for (int k = 0; k < 120000 && missed.contains(row.name); ++k) {
+      const bool is_cached = row.element_bytes > 0 && k % 2 == 1;
+      testing::dice& roll = is_cached ? of_cached : of_any;
+      const bool is_large = !is_cached && row.element_bytes > 0 && roll.one_in(3);
+      problem what = is_cached  ? cached_permutation(roll, row.element_bytes)
+                     : is_large ? large_permutation(roll, row.element_bytes)
+                                : testing::any_gpu_problem(roll, &row, row.element_bytes);
+      if (!is_cached && !is_large && roll.one_in(2)) {  // the axes of a larger problem
         for (int i = 0; i < what.rank; ++i) {
           axis& one = what.axes[i];
           const auto shorter = [&](const axis& other) {
