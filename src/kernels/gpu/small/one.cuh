@@ -1,6 +1,5 @@
 // Small tiles: rows and columns that stay in L2, of any extents, leading dimensions and addresses. They are bound by latency,
-// so each thread has few elements, every edge is tested, and a kernel reads few lines of arguments. An element is one word, or
-// three.
+// so each thread has few elements and instructions, and a kernel reads few lines of arguments. An element is one word, or three.
 //   1. neighbouring threads load neighbouring words of a row, all before they use the first
 //   2. they store them to shared memory. A row's pitch there spreads a column over all banks
 //   3. after a barrier neighbouring threads store neighbouring words of a column to dst
@@ -65,6 +64,13 @@ struct small_place {
       }
     }
   }
+  // Every row and every column of the tile exists, and each side is one axis.
+  GPU_INLINE bool is_whole(int rows, int cols) const {
+    if constexpr (Fused) {
+      if (args.row_axes.is_split != 0 || args.col_axes.is_split != 0) return false;
+    }
+    return first_row + rows <= args.rows && first_col + cols <= args.cols;
+  }
   // row_of(k) is the row of line k.
   template <int Count, class RowOf>
   GPU_INLINE void set_rows(uint32_t (&line)[Count], const RowOf& row_of) const {
@@ -86,34 +92,61 @@ struct small_place {
   }
 };
 
-template <int WordBytes, int Words, int Extent, bool Fused, int Threads>
-GPU_INLINE void transpose_small(const small_place<Fused>& here) {
+// The words that a thread moves: word `part` of every Lines-th line of a tile, from `line` on, in src and in dst.
+template <int WordBytes, int Words, int Extent, int Threads>
+struct small_task {
   using at = small_rows<WordBytes, Words, Extent>;
   using word = word_t<WordBytes>;
-  constexpr int Lines = Threads / at::parts, Steps = Extent / Lines;
-  static_assert(Lines * at::parts == Threads && Steps * Lines == Extent);
-  auto* const tile = reinterpret_cast<word*>(shared_memory());
-  const auto part = static_cast<int>(thread_index() % at::parts), line = static_cast<int>(thread_index() / at::parts);
-  const int element = part / Words, in_element = part % Words;
+  static constexpr int lines = Threads / at::parts, steps = Extent / lines;
+  static_assert(lines * at::parts == Threads && steps * lines == Extent);
+  int part = static_cast<int>(thread_index() % at::parts), line = static_cast<int>(thread_index() / at::parts);
+  int element = part / Words, in_element = part % Words;
+  word* stored = reinterpret_cast<word*>(shared_memory()) + line * at::pitch + part;
+  const word* read = reinterpret_cast<word*>(shared_memory()) + element * at::pitch + line * Words + in_element;
+
+  GPU_INLINE int64_t word_of(uint32_t index) const { return int64_t{static_cast<int32_t>(index)} * Words + in_element; }
+  // `from` and `to` return the address of a step's word, `exists` whether the column does.
+  template <class From, class To, class Exists>
+  GPU_INLINE void run(const From& from, const To& to, const Exists& exists) const {
+    wait_for_earlier_launches<Extent * Extent * WordBytes * Words>();
+    word held[steps];
+    GPU_UNROLL for (int k = 0; k < steps; ++k) held[k] = load_global<word>(from(k));     // 1.
+    GPU_UNROLL for (int k = 0; k < steps; ++k) stored[k * lines * at::pitch] = held[k];  // 2.
+    block_barrier();  // orders the words stored in 2 before their reads in 3
+    GPU_UNROLL for (int k = 0; k < steps; ++k) held[k] = read[k * lines * Words];
+    GPU_UNROLL for (int k = 0; k < steps; ++k) {
+      if (exists(k)) store_global(to(k), held[k]);  // 3.
+    }
+  }
+};
+
+// Most tiles are whole, and each side is one axis. Then a line takes one instruction for its address and none for its end: 60
+// instructions a thread for float32. Other tiles load the last row or column of the matrix again where their own do not exist, so
+// they test nothing before 3.
+template <int WordBytes, int Words, int Extent, bool Fused, int Threads>
+GPU_INLINE void transpose_small(const small_place<Fused>& here) {
+  using word = word_t<WordBytes>;
+  const small_task<WordBytes, Words, Extent, Threads> mine;
+  constexpr int Lines = mine.lines, Steps = mine.steps;
+  const auto* const src = static_cast<const word*>(here.args.src);
+  auto* const dst = static_cast<word*>(here.args.dst);
+  const uint32_t row = here.first_row + mine.element, col = here.first_col + mine.element;
+  if (here.is_whole(Extent, Extent)) {
+    const auto src_ld = static_cast<uint32_t>(here.args.src_ld), dst_ld = static_cast<uint32_t>(here.args.dst_ld);
+    const word* const from = src + mine.word_of(here.src + (here.first_row + mine.line) * src_ld + col);
+    word* const to = dst + mine.word_of(here.dst + (here.first_col + mine.line) * dst_ld + row);
+    const auto step = [](uint32_t ld, int k) { return int64_t{static_cast<int32_t>(ld * Lines)} * (k * Words); };
+    return mine.run([&](int k) { return from + step(src_ld, k); }, [&](int k) { return to + step(dst_ld, k); },
+                    [](int) { return true; });
+  }
+  const auto least = [](uint32_t one, uint32_t other) { return one < other ? one : other; };
+  const uint32_t last_row = here.args.rows - 1, loaded_col = least(col, here.args.cols - 1);
+  const int cols_left = row <= last_row ? static_cast<int>(here.args.cols - here.first_col) - mine.line : 0;
   uint32_t rows[Steps], columns[Steps];
-  here.set_rows(rows, [&](int k) { return here.first_row + line + k * Lines; });
-  const uint32_t col = here.first_col + element, row = here.first_row + element;
-  const auto word_of = [&](uint32_t index) { return int64_t{static_cast<int32_t>(index)} * Words + in_element; };
-  here.set_columns(columns, here.first_col + line, Lines);
-  wait_for_earlier_launches<Extent * Extent * WordBytes * Words>();
-  GPU_UNROLL for (int k = 0; k < Steps; ++k) {
-    if (here.first_row + line + k * Lines < here.args.rows && col < here.args.cols) {
-      tile[(line + k * Lines) * at::pitch + part] =
-          load_global<word>(static_cast<const word*>(here.args.src) + word_of(rows[k] + col));  // 1., 2.
-    }
-  }
-  block_barrier();  // orders the words stored in 2 before their reads in 3
-  GPU_UNROLL for (int k = 0; k < Steps; ++k) {
-    if (here.first_col + line + k * Lines < here.args.cols && row < here.args.rows) {
-      store_global(static_cast<word*>(here.args.dst) + word_of(columns[k] + row),
-                   tile[element * at::pitch + (line + k * Lines) * Words + in_element]);  // 3.
-    }
-  }
+  here.set_rows(rows, [&](int k) { return least(here.first_row + mine.line + k * Lines, last_row); });
+  here.set_columns(columns, here.first_col + mine.line, Lines);
+  mine.run([&](int k) { return src + mine.word_of(rows[k] + loaded_col); },
+           [&](int k) { return dst + mine.word_of(columns[k] + row); }, [&](int k) { return k * Lines < cols_left; });
 }
 
 // Word `word` of column `column` of a block: byte k of a column is byte k % ElementBytes of its element in row k / ElementBytes. All
