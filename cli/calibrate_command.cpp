@@ -1,6 +1,8 @@
 // `cornerturn calibrate`: measures this machine, and writes the file of the constants that later plans use.
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -28,6 +30,14 @@ std::string file_for(const std::string& name) {
   std::error_code fault;
   std::filesystem::create_directories(folder, fault);
   return folder + "/machine-" + name + ".json";
+}
+
+// Before the measurement: its minutes are not lost to a folder that cannot take the file.
+void require_folder_of(const std::string& file) {
+  const std::filesystem::path above = std::filesystem::path(file).parent_path();
+  const std::string folder = above.empty() ? "." : above.string();
+  if (::access(folder.c_str(), W_OK | X_OK) == 0) return;
+  throw failure(fmt::format("{}: cannot be written: {}", folder, base::error_text(errno)));
 }
 
 std::string minutes_text(double seconds) {
@@ -69,6 +79,7 @@ void print_json(const bench::calibration& made, const std::string& file) {
 
 int run_calibrate(const calibrate_request& options) {
   require_device(options.device);
+  require_folder_of(options.file.empty() ? file_for("") : options.file);
   const bool on_gpu = options.device.kind == "cuda";
   lines_of_progress lines(options.minutes);
   const bench::calibration made = bench::calibrate({.gpu = on_gpu ? options.device.gpu() : -1,

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from . import _core  # python/src/module.cpp
 from ._batch import batch
+from ._calibrate import calibrate
 from ._core import backends, load_machine, matrix_transpose, permute_dims, plan, rearrange, transpose_inplace_
 
-__all__ = ["__version__", "backends", "batch", "load_machine", "matrix_transpose", "permute_dims", "plan", "rearrange", "transpose_inplace_"]
+__all__ = ["__version__", "backends", "batch", "calibrate", "load_machine", "matrix_transpose", "permute_dims", "plan", "rearrange", "transpose_inplace_"]
 __version__: str = _core._version
 
 if _TYPE_CHECKING:

@@ -40,7 +40,7 @@ def test_tutorial(framework):
 
 def documented():
     import cornerturn._frameworks  # noqa: F401
-    found = {"cornerturn": [ct.batch, ct.matrix_transpose, ct.permute_dims, ct.rearrange, ct.transpose_inplace_, ct.plan]}
+    found = {"cornerturn": [ct.batch, ct.matrix_transpose, ct.permute_dims, ct.rearrange, ct.transpose_inplace_, ct.plan, ct.calibrate]}
     for module, framework in (("torch", "torch"), ("jax", "jax"), ("dask", "dask"), ("xarray", "xarray"), ("files", "numpy")):
         if importlib.util.find_spec(framework):
             imported = importlib.import_module(f"cornerturn.{module}")
