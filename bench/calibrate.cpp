@@ -112,7 +112,7 @@ constexpr std::int64_t gpu_least = 64 * mebibyte, gpu_most = 256 * mebibyte, gpu
 
 gpu_measured measure_gpu(const calibrate_options& options, const ordered_json& file, const progress_of& progress) {
   const clock_of_minutes clock(options.minutes);
-  const ordered_json &numbers = file["numbers"], &usual = file["rows"], &cached = file["cached_rows"];
+  const ordered_json &numbers = file.at("numbers"), &usual = file.at("rows"), &cached = file.at("cached_rows");
   const double cached_bytes = numbers["cached_bytes"], cached_rate = numbers["cached_bytes_per_us"];
   const gpu_options every_row{rounds, 1, false, "", true};
   gpu_measured made;

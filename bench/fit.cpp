@@ -23,7 +23,7 @@ const std::vector<double>* found_in(const constants& by, const std::string& grou
 double predicted(const std::vector<double>& terms, const std::vector<double>* by) {
   double sum = 0;
   for (std::size_t k = 0; k < terms.size(); ++k) sum += terms[k] * (by == nullptr ? 1 : (*by)[k]);
-  return sum;
+  return std::max(sum, std::numeric_limits<double>::min());
 }
 
 double fastest(const timed_problem& one) {
