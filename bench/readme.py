@@ -216,7 +216,7 @@ def systems_table(entries):
     for one in entries:
         cells = []
         for command in ["./dev demo", "./dev test", "tools/try_python"]:
-            found = [result for result in one["results"] if result["command"].startswith(command)]
+            found = [result for result in one["results"] if command in result["command"]]
             words = []
             for result in found:
                 python = re.search(r"python(3[0-9.]+t?)$", result["command"])
