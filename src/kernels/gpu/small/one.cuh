@@ -92,7 +92,7 @@ struct small_place {
   }
 };
 
-// The words that a thread moves: word `part` of every Lines-th line of a tile, from `line` on, in src and in dst.
+// The words that a thread moves: word `part` of lines `line`, `line + lines` and so on of a tile, in src and in dst.
 template <int WordBytes, int Words, int Extent, int Threads>
 struct small_task {
   using at = small_rows<WordBytes, Words, Extent>;
