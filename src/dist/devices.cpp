@@ -294,7 +294,8 @@ void device_plan::execute(std::span<const void* const> src, std::span<void* cons
   const auto stream_of = [&](std::size_t rank) { return streams.empty() ? nullptr : streams[rank]; };
   const call all{src, dst};
   // begin: earlier work of every rank's stream may use the blocks that any rank's launches load or store. Waits and marks are calls of
-  // the driver. One stream collects them, so their number grows with the ranks, not with the pairs of ranks.
+  // the driver. One stream collects them, so their number grows with the ranks, not with the pairs of ranks. An engine waits for what
+  // its rank's launches packed.
   void* const collector = ranks_.front()->kernels.get();
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
     check(ranks_[rank]->begin.set(stream_of(rank)), ranks_[rank]->device);
@@ -303,7 +304,6 @@ void device_plan::execute(std::span<const void* const> src, std::span<void* cons
   check(begun_.set(collector), ranks_.front()->device);
   for (const auto& one : ranks_) {
     if (one->kernels.get() != collector) check(begun_.wait_in(one->kernels.get()), one->device);
-    if (one->uses_engine()) check(begun_.wait_in(one->engine.get()), one->device);
     if (one->uses_local()) check(begun_.wait_in(one->local.get()), one->device);
   }
   for (const auto& one : ranks_) start_launches(*one, all);

@@ -9,6 +9,7 @@
 #include "../dist/random_layouts.hpp"
 #include "device_bench.hpp"
 #include "kernels/gpu/device.hpp"
+#include "slow_writer.hpp"
 
 namespace cornerturn::testing {
 namespace {
@@ -103,53 +104,78 @@ TEST_F(cuda_dist, random_layouts_arrive_on_every_route) {
   }
 }
 
-// The work of a stream before the call is seen by all GPUs, and the work after it sees all blocks. The kernels of memset run long
-// enough that a missing wait shows.
+// The work of a stream before the call is seen by all GPUs, and the work after it sees all blocks. Each word has its own number in each
+// round, and the writers and the links are slow enough that each missing wait of src/dist/devices.cpp shows (tools/mutate --devices).
 TEST_F(cuda_dist, calls_are_ordered_with_the_streams_of_all_gpus) {
-  constexpr std::int64_t side_of = 8192;
-  constexpr std::size_t bytes = side_of * side_of / 2;
-  dist::problem what{.extents = {side_of, side_of}, .axes = {1, 0}, .element_bytes = 1};
-  what.src = what.dst = dist::slabs(what.extents, 0, 2);
+  constexpr std::uint32_t side_of = 4096, half = side_of / 2, count = side_of * half;
+  constexpr std::size_t bytes = std::size_t{4} * count;
+  dist::problem what{.extents = {side_of, side_of}, .axes = {1, 0}, .element_bytes = 4};
+  what.src = dist::slabs(what.extents, 0, 2);
   const dist::devices on = gpus(2);
   std::vector<void*> src(2), dst(2), copy(2), streams(2);
   for (std::size_t rank = 0; rank < 2; ++rank) {
     ASSERT_CUDA(cudaSetDevice(on.numbers[rank]));
     ASSERT_CUDA(cudaMalloc(&src[rank], bytes));
-    ASSERT_CUDA(cudaMalloc(&dst[rank], bytes));
-    ASSERT_CUDA(cudaMalloc(&copy[rank], bytes));
+    ASSERT_CUDA(cudaMalloc(&dst[rank], 2 * bytes));
+    ASSERT_CUDA(cudaMalloc(&copy[rank], 2 * bytes));
     cudaStream_t made = nullptr;
     ASSERT_CUDA(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking));
     streams[rank] = made;
   }
-  for (const dist::route route : {dist::route::kernels, dist::route::copy_engines}) {
-    dist::options how;
-    how.route = route;
-    how.chunk_bytes = 4 << 20;
-    const dist::plan plan(what, on, how);
-    for (int round = 1; round <= 20; ++round) {
-      for (std::size_t rank = 0; rank < 2; ++rank) {
-        const auto stream = static_cast<cudaStream_t>(streams[rank]);
-        ASSERT_CUDA(cudaSetDevice(on.numbers[rank]));
-        for (int other = 0; other < 8; ++other) ASSERT_CUDA(cudaMemsetAsync(src[rank], 200 + other, bytes, stream));
-        ASSERT_CUDA(cudaMemsetAsync(src[rank], round + 100 * static_cast<int>(rank), bytes, stream));
-        ASSERT_CUDA(cudaMemsetAsync(dst[rank], 0xEE, bytes, stream));
-      }
-      plan.execute(std::vector<const void*>(src.begin(), src.end()), dst, streams);
-      for (std::size_t rank = 0; rank < 2; ++rank) {
-        const auto stream = static_cast<cudaStream_t>(streams[rank]);
-        ASSERT_CUDA(cudaSetDevice(on.numbers[rank]));
-        ASSERT_CUDA(cudaMemcpyAsync(copy[rank], dst[rank], bytes, cudaMemcpyDeviceToDevice, stream));
-        ASSERT_CUDA(cudaMemsetAsync(src[rank], 0xDD, bytes, stream));
-      }
-      for (std::size_t rank = 0; rank < 2; ++rank) {
-        ASSERT_CUDA(cudaSetDevice(on.numbers[rank]));
-        ASSERT_CUDA(cudaStreamSynchronize(static_cast<cudaStream_t>(streams[rank])));
-        std::vector<unsigned char> found(bytes);
-        ASSERT_CUDA(cudaMemcpy(found.data(), copy[rank], bytes, cudaMemcpyDeviceToHost));
-        std::size_t wrong = 0;
-        for (std::size_t k = 0; k < bytes; ++k)
-          wrong += found[k] != (k % side_of < side_of / 2 ? round : round + 100) ? 1 : 0;
-        ASSERT_EQ(wrong, 0U) << "round " << round << ", rank " << rank << '\n' << plan.explain();
+  struct kind {
+    dist::layout dst;
+    std::uint32_t row_words;     // of a block
+    std::size_t words[2];        // of the blocks
+    std::uint32_t first_col[2];  // of the blocks
+  };
+  // Half of each slab is for the other rank; all of it is local; rank 0 gets all, and its own part arrives before the other.
+  const kind kinds[] = {
+      {dist::slabs(what.extents, 0, 2), side_of, {count, count}, {0, 0}},
+      {dist::slabs(what.extents, 1, 2), half, {count, count}, {0, half}},
+      {dist::slabs(what.extents, 0, index_list{0, side_of, side_of}), side_of, {2 * count, 0}, {0, 0}}};
+  for (const kind& each : kinds) {
+    what.dst = each.dst;
+    for (const dist::route route : {dist::route::kernels, dist::route::copy_engines}) {
+      dist::options how;
+      how.route = route;
+      how.chunk_bytes = 16 << 20;
+      const dist::plan plan(what, on, how);
+      for (std::uint32_t round = 1; round <= 10; ++round) {
+        const std::uint32_t first = round * 0x9E3779B9U;
+        for (std::size_t rank = 0; rank < 2; ++rank) {
+          const auto stream = static_cast<cudaStream_t>(streams[rank]);
+          ASSERT_CUDA(cudaSetDevice(on.numbers[rank]));
+          ASSERT_CUDA(cudaMemsetAsync(dst[rank], 0xEE, 2 * bytes, stream));
+          const std::uint32_t begin = first + static_cast<std::uint32_t>(rank) * count;
+          ASSERT_CUDA(write_slowly(static_cast<std::uint32_t*>(src[rank]), count, begin, 200, stream));
+        }
+        plan.execute(std::vector<const void*>(src.begin(), src.end()), dst, streams);
+        for (std::size_t rank = 0; rank < 2; ++rank) {
+          const auto stream = static_cast<cudaStream_t>(streams[rank]);
+          ASSERT_CUDA(cudaSetDevice(on.numbers[rank]));
+          // The end of a block, which arrives last, is read first.
+          const std::size_t all = 4 * each.words[rank], most = all / 32 * 31;
+          const auto move = [&](std::size_t from, std::size_t size) {
+            return cudaMemcpyAsync(static_cast<std::byte*>(copy[rank]) + from,
+                                   static_cast<std::byte*>(dst[rank]) + from, size, cudaMemcpyDeviceToDevice, stream);
+          };
+          ASSERT_CUDA(move(most, all - most));
+          ASSERT_CUDA(move(0, most));
+          ASSERT_CUDA(cudaMemsetAsync(src[rank], 0xDD, bytes, stream));
+        }
+        for (std::size_t rank = 0; rank < 2; ++rank) {
+          ASSERT_CUDA(cudaSetDevice(on.numbers[rank]));
+          ASSERT_CUDA(cudaStreamSynchronize(static_cast<cudaStream_t>(streams[rank])));
+          std::vector<std::uint32_t> found(each.words[rank]);
+          ASSERT_CUDA(cudaMemcpy(found.data(), copy[rank], 4 * found.size(), cudaMemcpyDeviceToHost));
+          const auto first_row = static_cast<std::uint32_t>(each.row_words == side_of && rank == 1 ? half : 0);
+          std::size_t wrong = 0;
+          for (std::uint32_t k = 0; k < found.size(); ++k) {
+            const std::uint32_t row = first_row + k / each.row_words, col = each.first_col[rank] + k % each.row_words;
+            wrong += found[k] != first + col * side_of + row ? 1 : 0;
+          }
+          ASSERT_EQ(wrong, 0U) << "round " << round << ", rank " << rank << '\n' << plan.explain();
+        }
       }
     }
   }
