@@ -70,6 +70,13 @@ if(MPI_CXX_FOUND)
     target_include_directories(cornerturn_mpi_bench SYSTEM PRIVATE ${CORNERTURN_FFTW_MPI_INCLUDE})
     set(cornerturn_peers_found "${cornerturn_peers_found} fftw-mpi")
   endif()
+  # COSTA is in no distribution: point CMAKE_PREFIX_PATH at the prefix of its `cmake --install`.
+  find_package(costa QUIET CONFIG)
+  if(TARGET costa::costa)
+    target_compile_definitions(cornerturn_mpi_bench PRIVATE CORNERTURN_BENCH_COSTA)
+    target_link_libraries(cornerturn_mpi_bench PRIVATE costa::costa)
+    set(cornerturn_peers_found "${cornerturn_peers_found} costa")
+  endif()
 endif()
 
 message(STATUS "cornerturn bench peers:${cornerturn_peers_found}")

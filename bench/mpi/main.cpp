@@ -1,5 +1,5 @@
-// mpirun -n RANKS cornerturn_mpi_bench [MIB [ROUNDS]]: distributed transposes on CPUs, beside ScaLAPACK and FFTW where CMake found
-// them. MIB: of each rank's source.
+// mpirun -n RANKS cornerturn_mpi_bench [MIB [ROUNDS]]: distributed transposes on CPUs, beside ScaLAPACK, FFTW and COSTA where CMake
+// found them, one thread a rank. MIB: of each rank's source.
 //   1. an n x n array of float and double, in slabs of rows and in block-cyclic blocks of 64 x 64. cornerturn stores to shared memory,
 //      and "messages" is its route for ordinary memory
 //   2. each round runs every contender once, in a rotated order. A time is of the slowest rank; the median of the rounds is printed
@@ -18,6 +18,12 @@
 #include "cornerturn/mpi.hpp"
 #ifdef CORNERTURN_BENCH_FFTW_MPI
 #include <fftw3-mpi.h>
+#endif
+#ifdef CORNERTURN_BENCH_COSTA
+#include <omp.h>
+
+#include <costa/grid2grid/transform.hpp>
+#include <costa/layout.hpp>
 #endif
 
 #ifdef CORNERTURN_BENCH_SCALAPACK
@@ -130,6 +136,9 @@ class transposes {
     const auto plan = fftw_plan_of(block, src.data(), dst.data());
     others.push_back({"FFTW", [&] { fftw_run(plan); }});
 #endif
+#ifdef CORNERTURN_BENCH_COSTA
+    others.push_back({"COSTA", costa_of(block, n_, 'R', n_, src.data(), dst.data())});
+#endif
     run("slabs", what, rows, rows, std::move(others), src, dst, rounds);
 #ifdef CORNERTURN_BENCH_FFTW_MPI
     fftw_end(plan);
@@ -165,6 +174,9 @@ class transposes {
                                   &first, descriptor);
                         }
                       }});
+#endif
+#ifdef CORNERTURN_BENCH_COSTA
+    others.push_back({"COSTA", costa_of(block, block, 'C', own.col_stride, src.data(), dst.data())});
 #endif
     run("block-cyclic", what, own, own, std::move(others), src, dst, rounds);
 #ifdef CORNERTURN_BENCH_SCALAPACK
@@ -231,6 +243,20 @@ class transposes {
   static void fftw_end(fftw_plan plan) { fftw_destroy_plan(plan); }
 #endif
 
+#ifdef CORNERTURN_BENCH_COSTA
+  // Each rank has every size-th block of rows. The local arrays are row-major (order R) or column-major (C). COSTA plans in each call.
+  auto costa_of(std::int64_t row_block, std::int64_t col_block, char order, std::int64_t ld, T* src, T* dst) {
+    const auto layout_of = [&](T* data) {
+      const int n = static_cast<int>(n_);
+      return costa::block_cyclic_layout<T>(n, n, static_cast<int>(row_block), static_cast<int>(col_block), 1, 1, n, n,
+                                           size(), 1, 'R', 0, 0, data, static_cast<int>(ld), order, rank());
+    };
+    return [from = layout_of(src), to = layout_of(dst)]() mutable {
+      costa::transform<T>(from, to, 'T', 1, 0, MPI_COMM_WORLD);
+    };
+  }
+#endif
+
   cornerturn::mpi::communicator& world_;
   std::int64_t n_;
 };
@@ -251,6 +277,9 @@ int main(int argc, char** argv) {
 #ifdef CORNERTURN_BENCH_FFTW_MPI
   fftw_mpi_init();
   fftwf_mpi_init();
+#endif
+#ifdef CORNERTURN_BENCH_COSTA
+  omp_set_num_threads(1);
 #endif
   {
     cornerturn::mpi::communicator world(MPI_COMM_WORLD);
