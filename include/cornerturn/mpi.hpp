@@ -172,11 +172,11 @@ class memory {
  public:
   // Effect  allocates `bytes` for this rank; other ranks may want another number of bytes, also 0. Pages become resident when they
   //         are first used. All ranks call it together, in one order
-  // Errors  on all ranks of a host: invalid_argument: bytes is negative. out_of_memory: MPI did not allocate the memory
+  // Errors  invalid_argument, on all ranks: bytes is negative. out_of_memory, on all ranks of a host: MPI did not allocate the memory
   memory(communicator& ranks, std::int64_t bytes) : ranks_(ranks), number_(++ranks.last_window_) {
     // A rank's fault is every rank's, or the others would wait for it.
     std::int64_t least = bytes;
-    const bool told = MPI_Allreduce(&bytes, &least, 1, MPI_INT64_T, MPI_MIN, ranks.host_) == MPI_SUCCESS;
+    const bool told = MPI_Allreduce(&bytes, &least, 1, MPI_INT64_T, MPI_MIN, ranks.own_) == MPI_SUCCESS;
     if (told && least < 0) {
       throw error(status::invalid_argument, "a rank wants " + std::to_string(least) + " bytes, wanted 0 or more");
     }

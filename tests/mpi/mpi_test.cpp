@@ -1,11 +1,12 @@
 // Run by mpirun: random layouts over all ranks in shared and in ordinary memory, every byte of this rank's blocks compared; the order
-// of stores to shared memory; a fault of one rank; ScaLAPACK's layout.
+// of stores to shared memory; a fault of one rank; ScaLAPACK's layout. Random layouts run on one host, and then as if on two.
 // All ranks make the same random problems. Exit code 1 and a sentence: a rank found a fault.
 //   mpi_test [OVERLAYS [SEED]]   so many random layouts instead of 150
 //   mpi_test orders              only the order of stores to shared memory
 //   mpi_test large               one array of more than 2^31 elements, 4.3 GB over all ranks, and nothing else
 #include "cornerturn/mpi.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +15,16 @@
 #include <thread>
 
 #include "../dist/random_layouts.hpp"
+
+// Rank r is as if on host r % pretended_hosts, so one call has shared memory and messages. A program may define a function of MPI;
+// the name that begins with PMPI_ calls the original.
+static int pretended_hosts = 1;
+extern "C" int MPI_Comm_split_type(MPI_Comm ranks, int type, int key, MPI_Info info, MPI_Comm* made) {
+  if (pretended_hosts == 1) return PMPI_Comm_split_type(ranks, type, key, info, made);
+  int rank = 0;
+  MPI_Comm_rank(ranks, &rank);
+  return PMPI_Comm_split(ranks, rank % pretended_hosts, key, made);
+}
 
 namespace cornerturn::testing {
 namespace {
@@ -252,10 +263,13 @@ int main(int argc, char** argv) {
     } else if (first == "orders") {
       cornerturn::testing::stores_wait_for_the_owner(ranks);
     } else {
-      cornerturn::testing::random_layouts(ranks, std::atoi(first.c_str()),
-                                          argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 446);
-      cornerturn::testing::stores_wait_for_the_owner(ranks);
-      cornerturn::testing::memory_of_a_negative_size_is_one_sentence(ranks);
+      for (pretended_hosts = 1; pretended_hosts <= std::min(2, ranks.get().size); ++pretended_hosts) {
+        cornerturn::mpi::communicator world(MPI_COMM_WORLD);
+        cornerturn::testing::random_layouts(world, std::atoi(first.c_str()),
+                                            argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 446);
+        cornerturn::testing::stores_wait_for_the_owner(world);
+        cornerturn::testing::memory_of_a_negative_size_is_one_sentence(world);
+      }
       cornerturn::testing::block_cyclic(ranks.get());
       cornerturn::testing::one_sentence_on_every_rank(ranks.get());
     }
