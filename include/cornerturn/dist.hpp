@@ -79,7 +79,7 @@ struct communicator {
   void* context = nullptr;
   int rank = 0;
   int size = 1;
-  // Start a message of at most options::chunk_bytes; *request names it
+  // Start a message of at most options::chunk_bytes, with a tag of 1 to 32,767; *request names it
   bool (*send)(void* context, const void* data, std::int64_t bytes, int to, int tag, std::int64_t* request) = nullptr;
   bool (*receive)(void* context, void* data, std::int64_t bytes, int from, int tag, std::int64_t* request) = nullptr;
   // Waits at most `seconds` until one of the messages is complete. *done becomes its index, or -1
@@ -112,9 +112,10 @@ enum class route : int {
 
 struct options {
   dist::route route = dist::route::automatic;
-  // Bytes of a message and of each rank's buffers for copy engines. At least one element
+  // Bytes of a message, below 2 GiB, and of each rank's buffers for copy engines. At least two elements
   std::int64_t chunk_bytes = std::int64_t{64} << 20;
-  double seconds = 300;  // time limit without any message
+  // Time limit without any message. A rank without elements waits for the others, so longer than a call
+  double seconds = 300;
   plan_options local{};  // of copies on a CPU
 };
 
@@ -127,7 +128,8 @@ class plan {
   // Effect  makes a plan for one rank. All ranks of the communicator call it together, with equal problems but for strides
   // Errors  on every rank with one sentence: invalid_argument: a rank has another problem, number of ranks, options or version
   //         of the library; a layout contradicts itself or names a rank outside; device_error: a rank does not answer
-  //         within the time limit. As plan::plan: strides. Chunks for two messages each way: out_of_memory
+  //         within the time limit, or a message of an agreement that failed is left over: then the communicator is
+  //         of no more use. As plan::plan: strides. Chunks for two messages each way: out_of_memory
   // Cost    the intervals of both layouts, and the ranks that exchange data with this one; a few small messages
   plan(const problem& what, const communicator& ranks, const options& how = {});
 

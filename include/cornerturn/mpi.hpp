@@ -147,15 +147,21 @@ class communicator {
       std::this_thread::yield();
     }
   }
-  // A receive can be cancelled. A message that is being sent cannot: MPI may still read its bytes.
+  // A receive can be cancelled, but for one that has begun, whose rank may be gone. A message that is being sent cannot: MPI may still
+  // read its bytes.
   static bool cancel(void* context, std::int64_t request) {
     slot& one = self(context).slots_[static_cast<std::size_t>(request)];
     one.used = false;
-    if (one.sends) {
-      MPI_Request_free(&one.request);
-      return false;
+    int done = 0;
+    if (!one.sends && MPI_Cancel(&one.request) == MPI_SUCCESS) {
+      const auto begin = std::chrono::steady_clock::now();
+      while (MPI_Test(&one.request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done == 0) {
+        if (std::chrono::steady_clock::now() - begin > std::chrono::seconds(1)) break;
+        std::this_thread::yield();
+      }
     }
-    return MPI_Cancel(&one.request) == MPI_SUCCESS && MPI_Wait(&one.request, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+    if (done == 0) MPI_Request_free(&one.request);
+    return done != 0;
   }
 
   MPI_Comm own_ = MPI_COMM_NULL, host_ = MPI_COMM_NULL;

@@ -146,7 +146,9 @@ void check_communicator(const communicator& ranks, const options& how) {
 }
 
 // All ranks call it together. A fault of one rank is the error of all.
-void agree_on(const std::function<void()>& part, const communicator& ranks, distributed::record& mine, double seconds) {
+// Returns the number of the plan
+std::uint32_t agree_on(const std::function<void()>& part, const communicator& ranks, distributed::record& mine,
+                       double seconds) {
   try {
     part();
   } catch (const error& reason) {
@@ -154,7 +156,7 @@ void agree_on(const std::function<void()>& part, const communicator& ranks, dist
   } catch (const std::bad_alloc&) {
     mine.fail(api::no_memory());
   }
-  distributed::agree(ranks, mine, seconds);
+  return distributed::agree(ranks, mine, seconds);
 }
 
 std::shared_ptr<const detail::plan_state> made_for(const problem& what, const communicator& given, const options& how) {
@@ -168,11 +170,16 @@ std::shared_ptr<const detail::plan_state> made_for(const problem& what, const co
     if (how.route != route::automatic && how.route != route::messages) {
       refuse("route is of GPUs, wanted automatic or messages between processes");
     }
+    if (how.chunk_bytes > INT32_MAX) {
+      refuse("chunk_bytes is " + std::to_string(how.chunk_bytes) + ", wanted at most 2147483647 between processes");
+    }
     all.emplace(checked(what, ranks.size, {ranks.rank}, how));
   };
   // Messages of the route itself: ranks with different problems would wait for different ones.
-  const auto make = [&] { made = std::make_shared<const distributed::staged_plan>(std::move(*all), ranks, how); };
-  agree_on(check, ranks, mine, how.seconds);
+  const auto make = [&] {
+    made = std::make_shared<const distributed::staged_plan>(std::move(*all), ranks, mine.plan, how);
+  };
+  mine.plan = agree_on(check, ranks, mine, how.seconds);
   agree_on(make, ranks, mine, how.seconds);
   return made;
 }

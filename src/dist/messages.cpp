@@ -2,6 +2,7 @@
 #include "dist/messages.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <new>
 
@@ -17,22 +18,22 @@ messages::~messages() {
   }
 }
 
-void messages::send(memory bytes, std::int64_t count, int to, int tag, std::int64_t number) {
+void messages::send(memory bytes, std::int64_t count, int to, message_kind kind, std::int64_t number) {
   all_.reserve(all_.size() + 1);
   requests_.reserve(all_.size() + 1);
   std::int64_t request = 0;
-  if (!ranks_.send(ranks_.context, bytes.get(), count, to, tag, &request)) {
+  if (!ranks_.send(ranks_.context, bytes.get(), count, to, tag_of(kind, plan_), &request)) {
     throw error(status::device_error, "the transport refused a message to rank " + std::to_string(to));
   }
   all_.push_back({request, std::move(bytes), to, true, number});
   requests_.push_back(request);
 }
 
-void messages::receive(memory bytes, std::int64_t count, int from, int tag, std::int64_t number) {
+void messages::receive(memory bytes, std::int64_t count, int from, message_kind kind, std::int64_t number) {
   all_.reserve(all_.size() + 1);
   requests_.reserve(all_.size() + 1);
   std::int64_t request = 0;
-  if (!ranks_.receive(ranks_.context, bytes.get(), count, from, tag, &request)) {
+  if (!ranks_.receive(ranks_.context, bytes.get(), count, from, tag_of(kind, plan_), &request)) {
     throw error(status::device_error, "the transport refused a message from rank " + std::to_string(from));
   }
   all_.push_back({request, std::move(bytes), from, false, number});
@@ -73,9 +74,12 @@ void record::fail(const error& reason) noexcept {
 namespace {
 
 struct verdict {
+  std::uint32_t plan = 0;
   status code = status::ok;
   char sentence[500] = {};
 };
+
+constexpr const char* left_over = "a message is left over from an earlier call that failed: make a new communicator";
 
 void say(verdict& all, status code, const std::string& sentence) {
   all.code = code;
@@ -112,7 +116,9 @@ verdict compare(const std::vector<record>& all) {
   const record& first = all.front();
   for (std::size_t rank = 1; rank < all.size() && found.code == status::ok; ++rank) {
     const std::string name = "rank " + std::to_string(rank);
-    if (all[rank].ranks != first.ranks) {
+    if (all[rank].plan != first.plan) {
+      say(found, status::device_error, left_over);
+    } else if (all[rank].ranks != first.ranks) {
       say(found, status::invalid_argument,
           name + " has a communicator of " + std::to_string(all[rank].ranks) + " ranks, rank 0 of " +
               std::to_string(first.ranks));
@@ -135,8 +141,8 @@ verdict verdict_of_rank_0(const dist::communicator& ranks, const record& mine, d
   all.front() = mine;
   verdict found;
   {
-    messages posted(ranks);
-    for (int rank = 1; rank < ranks.size; ++rank) posted.receive(bytes_of(record{}), sizeof(record), rank, record_tag);
+    messages posted(ranks, 0);
+    for (int rank = 1; rank < ranks.size; ++rank) posted.receive(bytes_of(record{}), sizeof(record), rank, record_kind);
     try {
       while (!posted.empty()) {
         const messages::one next = posted.wait(seconds);
@@ -148,30 +154,34 @@ verdict verdict_of_rank_0(const dist::communicator& ranks, const record& mine, d
       if (first_fault(all) < all.size()) found = compare(all);
     }
   }
+  static constinit std::atomic<std::uint32_t> last_plan{0};
+  for (found.plan = mine.plan; found.plan == 0;) found.plan = ++last_plan;
   // 3. Also to ranks that are late: they read it when they come.
-  messages posted(ranks);
-  for (int rank = 1; rank < ranks.size; ++rank) posted.send(bytes_of(found), sizeof(verdict), rank, verdict_tag);
+  messages posted(ranks, 0);
+  for (int rank = 1; rank < ranks.size; ++rank) posted.send(bytes_of(found), sizeof(verdict), rank, verdict_kind);
   while (!posted.empty()) static_cast<void>(posted.wait(seconds));
   return found;
 }
 
 }  // namespace
 
-void agree(const dist::communicator& ranks, const record& mine, double seconds) {
+std::uint32_t agree(const dist::communicator& ranks, const record& mine, double seconds) {
   verdict found;
   if (ranks.rank == 0) {
     found = verdict_of_rank_0(ranks, mine, seconds);
   } else {
     // 1. Rank 0 may wait for its own data, and then for another rank's record, each within the time limit.
-    messages posted(ranks);
-    posted.send(bytes_of(mine), sizeof(record), 0, record_tag);
-    posted.receive(bytes_of(found), sizeof(verdict), 0, verdict_tag);
+    messages posted(ranks, 0);
+    posted.send(bytes_of(mine), sizeof(record), 0, record_kind);
+    posted.receive(bytes_of(found), sizeof(verdict), 0, verdict_kind);
     while (!posted.empty()) {
       const messages::one next = posted.wait(3 * seconds);
       if (!next.sent) std::memcpy(&found, next.bytes.get(), sizeof(verdict));
     }
   }
+  if (mine.plan != 0 && found.plan != mine.plan) throw error(status::device_error, left_over);
   if (found.code != status::ok) throw error(found.code, found.sentence);
+  return found.plan;
 }
 
 }  // namespace cornerturn::distributed

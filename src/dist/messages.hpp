@@ -12,7 +12,11 @@
 
 namespace cornerturn::distributed {
 
-enum message_tag : int { record_tag = 1, verdict_tag = 2, data_tag = 3, strides_tag = 4, places_tag = 5 };
+enum message_kind : int { record_kind = 1, verdict_kind = 2, data_kind = 3, strides_kind = 4, places_kind = 5 };
+
+// A plan's messages have tags of its own, so that none that a failed call leaves over arrives at another plan. Each MPI allows tags
+// up to 32,767.
+constexpr int tag_of(message_kind kind, std::uint32_t plan) { return static_cast<int>(plan % 4000) * 8 + kind; }
 
 // A rank or a message did not come in time: the consequence of another rank's fault, if one has told of a fault.
 class late : public error {
@@ -32,14 +36,15 @@ class messages {
     std::int64_t number = 0;  // of the caller
   };
 
-  explicit messages(const dist::communicator& ranks) : ranks_(ranks) {}
+  // plan: the number that its agreement returned; 0: an agreement
+  messages(const dist::communicator& ranks, std::uint32_t plan) : ranks_(ranks), plan_(plan) {}
   ~messages();
   messages(const messages&) = delete;
   messages& operator=(const messages&) = delete;
 
   // Errors  device_error: the transport failed
-  void send(memory bytes, std::int64_t count, int to, int tag, std::int64_t number = 0);
-  void receive(memory bytes, std::int64_t count, int from, int tag, std::int64_t number = 0);
+  void send(memory bytes, std::int64_t count, int to, message_kind kind, std::int64_t number = 0);
+  void receive(memory bytes, std::int64_t count, int from, message_kind kind, std::int64_t number = 0);
   // Returns the next complete message
   // Errors  device_error: the transport failed, or (as late) no message is complete after `seconds`
   [[nodiscard]] one wait(double seconds);
@@ -52,6 +57,7 @@ class messages {
   [[nodiscard]] std::optional<one> next(double seconds);
 
   const dist::communicator& ranks_;
+  std::uint32_t plan_;
   std::vector<one> all_;
   std::vector<std::int64_t> requests_;  // of all_
 };
@@ -60,6 +66,7 @@ class messages {
 struct record {
   std::uint64_t version = 0, array = 0, src = 0, dst = 0, options = 0;
   std::int32_t ranks = 0;
+  std::uint32_t plan = 0;    // its number; 0: it has none yet
   status code = status::ok;  // else `sentence` has the reason
   bool is_late = false;      // the reason is another rank
   char sentence[400] = {};
@@ -67,8 +74,9 @@ struct record {
 };
 
 // Effect  rank 0 compares all records, and every rank learns the result
+// Returns the number of the plan, equal on all ranks: the record's, or one that rank 0 gave to no plan before
 // Errors  on every rank with one sentence: the error of the first rank that has one; invalid_argument: a rank's numbers are not rank
-//         0's. device_error: a rank did not answer
-void agree(const dist::communicator& ranks, const record& mine, double seconds);
+//         0's. device_error: a rank did not answer; a message is of an earlier agreement, which failed
+std::uint32_t agree(const dist::communicator& ranks, const record& mine, double seconds);
 
 }  // namespace cornerturn::distributed

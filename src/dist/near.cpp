@@ -18,7 +18,7 @@ messages::memory copied(const std::vector<T>& all) {
 }  // namespace
 
 // 1. The plan.
-near_ranks::near_ranks(const task& all, const dist::communicator& ranks, double seconds) {
+near_ranks::near_ranks(const task& all, const dist::communicator& ranks, std::uint32_t plan, double seconds) {
   if (ranks.is_near == nullptr) return;
   const auto is_near = [&](int rank) { return rank != ranks.rank && ranks.is_near(ranks.context, rank); };
   for (const link& one : all.links.sent_by(ranks.rank)) {
@@ -44,13 +44,13 @@ near_ranks::near_ranks(const task& all, const dist::communicator& ranks, double 
     const std::int64_t bytes = all.what.element_bytes;
     mine_.push_back({first * bytes, block.empty ? 0 : (last - first + 1) * bytes});
   }
-  messages posted(ranks);
+  messages posted(ranks, plan);
   for (const auto& [rank, blocks] : targets_) {
     const std::vector<strides> wanted(blocks.all.size());
-    posted.receive(copied(wanted), static_cast<std::int64_t>(wanted.size() * sizeof(strides)), rank, strides_tag);
+    posted.receive(copied(wanted), static_cast<std::int64_t>(wanted.size() * sizeof(strides)), rank, strides_kind);
   }
   for (const int rank : sources_) {
-    posted.send(copied(own), static_cast<std::int64_t>(own.size() * sizeof(strides)), rank, strides_tag);
+    posted.send(copied(own), static_cast<std::int64_t>(own.size() * sizeof(strides)), rank, strides_kind);
   }
   while (!posted.empty()) {
     const messages::one done = posted.wait(seconds);
@@ -85,21 +85,21 @@ std::vector<dist::shared_place> near_ranks::places(const dist::communicator& ran
   return made;
 }
 
-near_ranks::call near_ranks::exchanged(const dist::communicator& ranks, std::span<void* const> dst,
+near_ranks::call near_ranks::exchanged(const dist::communicator& ranks, std::span<void* const> dst, std::uint32_t plan,
                                        double seconds) const {
   const auto is_shared = [](const dist::shared_place& one) { return one.window >= 0; };
   call made;
-  messages posted(ranks);
+  messages posted(ranks, plan);
   for (const auto& [rank, blocks] : targets_) {
     const std::vector<dist::shared_place> wanted(blocks.all.size());
-    posted.receive(copied(wanted), static_cast<std::int64_t>(wanted.size() * sizeof(wanted[0])), rank, places_tag);
+    posted.receive(copied(wanted), static_cast<std::int64_t>(wanted.size() * sizeof(wanted[0])), rank, places_kind);
   }
   if (!sources_.empty()) {
     // The owner's earlier accesses to its blocks come before the message, and the receiver's stores to them after it.
     const std::vector<dist::shared_place> own = places(ranks, dst);
     if (std::any_of(own.begin(), own.end(), is_shared)) made.sources_ = sources_;
     for (const int rank : sources_) {
-      posted.send(copied(own), static_cast<std::int64_t>(own.size() * sizeof(own[0])), rank, places_tag);
+      posted.send(copied(own), static_cast<std::int64_t>(own.size() * sizeof(own[0])), rank, places_kind);
     }
   }
   while (!posted.empty()) {

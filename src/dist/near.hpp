@@ -21,7 +21,7 @@ class near_ranks {
  public:
   // Effect  1. All ranks call it together, with equal problems. Without the functions of shared memory no rank is near
   // Errors  device_error: a message failed or is late
-  near_ranks(const task& all, const dist::communicator& ranks, double seconds);
+  near_ranks(const task& all, const dist::communicator& ranks, std::uint32_t plan, double seconds);
 
   // Returns the blocks of dst of a near rank that this rank has elements for; null: it is another rank
   [[nodiscard]] const stored_blocks* blocks_of(int rank) const;
@@ -43,7 +43,8 @@ class near_ranks {
   };
   // Effect  2. All ranks call it together. dst: the blocks of this rank
   // Errors  device_error: a message failed or is late; a place has no address here
-  [[nodiscard]] call exchanged(const dist::communicator& ranks, std::span<void* const> dst, double seconds) const;
+  [[nodiscard]] call exchanged(const dist::communicator& ranks, std::span<void* const> dst, std::uint32_t plan,
+                               double seconds) const;
 
  private:
   struct bounds {

@@ -88,8 +88,12 @@ std::vector<messages::memory> buffers_for(std::size_t chunks, std::int64_t bytes
 
 }  // namespace
 
-staged_plan::staged_plan(task all, const dist::communicator& ranks, const dist::options& how)
-    : all_(std::move(all)), ranks_(ranks), seconds_(how.seconds), near_(all_, ranks_, seconds_) {
+staged_plan::staged_plan(task all, const dist::communicator& ranks, std::uint32_t number, const dist::options& how)
+    : all_(std::move(all)),
+      ranks_(ranks),
+      number_(number),
+      seconds_(how.seconds),
+      near_(all_, ranks_, number_, seconds_) {
   planner made(all_, how);
   const int size = ranks_.size, me = ranks_.rank;
   std::vector<link> sent = all_.links.sent_by(me), received = all_.links.received_by(me);
@@ -127,21 +131,21 @@ staged_plan::staged_plan(task all, const dist::communicator& ranks, const dist::
 // 2. A call.
 void staged_plan::transfer(std::span<const void* const> src, std::span<void* const> dst) const {
   const auto from = [&](const step& one) { return static_cast<const std::byte*>(src[one.src]) + one.src_offset; };
-  const near_ranks::call near = near_.exchanged(ranks_, dst, seconds_);
-  messages posted(ranks_);
+  const near_ranks::call near = near_.exchanged(ranks_, dst, number_, seconds_);
+  messages posted(ranks_, number_);
   std::size_t next_send = 0, next_receive = 0;
   const auto post_receive = [&](const messages::memory& buffer) {
     while (next_receive < receives_.size() && near.is_stored_by(receives_[next_receive].peer)) ++next_receive;
     if (next_receive == receives_.size()) return;
     const chunk& next = receives_[next_receive];
-    posted.receive(buffer, next.bytes, next.peer, data_tag, static_cast<std::int64_t>(next_receive++));
+    posted.receive(buffer, next.bytes, next.peer, data_kind, static_cast<std::int64_t>(next_receive++));
   };
   const auto post_send = [&](const messages::memory& buffer) {
     while (next_send < sends_.size() && near.blocks_of(sends_[next_send].peer) != nullptr) ++next_send;
     if (next_send == sends_.size()) return;
     const chunk& next = sends_[next_send];
     for (const step& one : next.steps) one.copy->execute(from(one), buffer.get() + one.dst_offset);
-    posted.send(buffer, next.bytes, next.peer, data_tag, static_cast<std::int64_t>(next_send++));
+    posted.send(buffer, next.bytes, next.peer, data_kind, static_cast<std::int64_t>(next_send++));
   };
   const auto finish = [&](const messages::one& done) {
     if (done.sent) return post_send(done.bytes);
@@ -170,6 +174,7 @@ void staged_plan::execute(std::span<const void* const> src, std::span<void* cons
   const std::lock_guard<std::mutex> only(one_call_);
   record mine;
   mine.ranks = ranks_.size;
+  mine.plan = number_;
   try {
     if (broken_) throw error(status::device_error, "an earlier call of this plan failed, so messages may be left over");
     if (!streams.empty())
@@ -178,12 +183,14 @@ void staged_plan::execute(std::span<const void* const> src, std::span<void* cons
     transfer(src, dst);
   } catch (const error& reason) {
     mine.fail(reason);
+  } catch (const std::bad_alloc&) {
+    mine.fail(error(status::out_of_memory, "no memory for the messages of a call"));
   }
   // 3. Until here another rank may have failed, or may store to shared blocks of this rank: its stores come before its record, and
   // loads of this rank after the verdict. A rank that returns without an error knows that dst is complete on all ranks.
   try {
     agree(ranks_, mine, seconds_);
-  } catch (const error&) {
+  } catch (...) {
     broken_ = true;
     throw;
   }
@@ -227,7 +234,8 @@ std::string staged_plan::explain() const {
       text << '\n';
     }
   };
-  text << "rank " << ranks_.rank << " of " << ranks_.size << ", route messages, time limit " << seconds_ << " s\n";
+  text << "rank " << ranks_.rank << " of " << ranks_.size << ", route "
+       << (near_.any() ? "shared memory or messages" : "messages") << ", time limit " << seconds_ << " s\n";
   list(sends_, "to");
   list(receives_, "from");
   std::int64_t bytes = 0;

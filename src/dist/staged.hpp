@@ -23,8 +23,9 @@ namespace cornerturn::distributed {
 
 class staged_plan final : public dist::detail::plan_state {
  public:
+  // number: of the plan, on all ranks
   // Errors  out_of_memory: the chunks. device_error: a message failed or is late. As plan::plan
-  staged_plan(task all, const dist::communicator& ranks, const dist::options& how);
+  staged_plan(task all, const dist::communicator& ranks, std::uint32_t number, const dist::options& how);
 
   void execute(std::span<const void* const> src, std::span<void* const> dst,
                std::span<void* const> streams) const override;
@@ -64,6 +65,7 @@ class staged_plan final : public dist::detail::plan_state {
 
   task all_;
   dist::communicator ranks_;
+  std::uint32_t number_;
   double seconds_;
   near_ranks near_;
   std::vector<step> local_;

@@ -13,7 +13,7 @@
 namespace cornerturn::testing {
 namespace {
 
-using distributed::data_tag;
+using distributed::data_kind;
 
 TEST(dist_near, random_layouts_arrive_in_shared_and_in_other_memory) {
   dice any(246);
@@ -48,7 +48,7 @@ TEST(dist_near, random_layouts_arrive_in_shared_and_in_other_memory) {
       }
     });
     addresses += all.addresses();
-    data += all.sent(data_tag);
+    data += all.sent(data_kind);
     for (std::size_t cell = 0; cell < dst.blocks.size(); ++cell) {
       ASSERT_EQ(dst.blocks[cell], wanted.blocks[cell]) << "round " << round << ", cell " << cell;
     }
@@ -106,7 +106,7 @@ TEST(dist_near, stores_come_after_the_owners_loads_and_before_its_next_ones) {
         EXPECT_TRUE(all.is_filled(rank, std::byte{static_cast<unsigned char>(call)})) << "call " << call;
       }
     });
-    EXPECT_EQ(threads.sent(data_tag), 0);
+    EXPECT_EQ(threads.sent(data_kind), 0);
   }
 }
 
@@ -127,7 +127,7 @@ TEST(dist_near, no_message_fills_a_shared_block_and_messages_fill_the_others) {
     EXPECT_GT(messages, 0);
     EXPECT_TRUE(rank < 2 ? shared > 0 && shared < messages : shared == 0) << text;
   });
-  EXPECT_EQ(threads.sent(data_tag), 5);  // all but from rank 1 to rank 0
+  EXPECT_EQ(threads.sent(data_kind), 5);  // all but from rank 1 to rank 0
 }
 
 TEST(dist_near, route_messages_stores_to_no_shared_block) {
@@ -141,7 +141,7 @@ TEST(dist_near, route_messages_stores_to_no_shared_block) {
     all.execute(plan, rank);
     EXPECT_TRUE(all.is_filled(rank, std::byte{7}));
   });
-  EXPECT_EQ(threads.sent(data_tag), 2);
+  EXPECT_EQ(threads.sent(data_kind), 2);
   EXPECT_EQ(threads.addresses(), 0);
 }
 

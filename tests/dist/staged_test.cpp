@@ -128,6 +128,8 @@ TEST(dist_staged, a_difference_on_one_rank_is_one_sentence_on_every_rank) {
                        });
   expect_on_every_rank(status::invalid_argument, "rank 0: chunk_bytes is 7, wanted at least two elements of 4 bytes",
                        [](int, auto&, auto& how) { how.chunk_bytes = 7; });
+  expect_on_every_rank(status::invalid_argument, "rank 0: chunk_bytes is 2147483648, wanted at most 2147483647",
+                       [](int, auto&, auto& how) { how.chunk_bytes = std::int64_t{1} << 31; });
 }
 
 TEST(dist_staged, a_rank_that_does_not_come_is_an_error_within_the_time_limit) {
@@ -163,6 +165,47 @@ TEST(dist_staged, a_rank_that_fails_in_a_call_is_an_error_on_every_rank) {
     expect_error(status::device_error, {"an earlier call of this plan failed"}, [&] {
       plan.execute({&from, 1}, {&to, 1});
     });
+  });
+}
+
+TEST(dist_staged, messages_of_a_failed_call_arrive_at_no_other_plan) {
+  dist::problem what{.extents = {12, 8}, .axes = {1, 0}, .element_bytes = 4};
+  what.src = dist::slabs(what.extents, 0, 2);
+  what.dst = dist::slabs(index_list{8, 12}, 0, 2);
+  dist::options how;
+  how.seconds = 0.2;
+  thread_ranks all(2);
+  all.run([&](int rank) {
+    std::vector<std::int32_t> src(6 * 8, -1), dst(4 * 12);
+    const void* const from = src.data();
+    void *const to = dst.data(), *const none = nullptr;
+    {
+      const dist::plan failing(what, all.of(rank), how);
+      expect_error(status::invalid_argument, {"rank 1: dst[0] is null"}, [&] {
+        failing.execute({&from, 1}, {rank == 1 ? &none : &to, 1});
+      });
+    }
+    std::iota(src.begin(), src.end(), rank * 6 * 8);
+    const dist::plan plan(what, all.of(rank), how);
+    plan.execute({&from, 1}, {&to, 1});
+    for (int k = 0; k < 4 * 12; ++k) EXPECT_EQ(dst[static_cast<std::size_t>(k)], k % 12 * 8 + rank * 4 + k / 12);
+  });
+}
+
+TEST(dist_staged, a_record_or_a_verdict_of_an_earlier_agreement_is_an_error) {
+  thread_ranks all(2);
+  all.run([&](int rank) {
+    distributed::record mine;
+    mine.ranks = 2;
+    const std::uint32_t number = distributed::agree(all.of(rank), mine, 10);
+    EXPECT_NE(number, 0U);
+    mine.plan = number;
+    EXPECT_EQ(distributed::agree(all.of(rank), mine, 10), number);
+    mine.plan = number + static_cast<std::uint32_t>(rank);
+    expect_error(status::device_error, {"a message is left over from an earlier call that failed"},
+                 [&] { static_cast<void>(distributed::agree(all.of(rank), mine, 10)); });
+    mine.plan = 0;
+    EXPECT_GT(distributed::agree(all.of(rank), mine, 10), number);
   });
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cornerturn/dist.hpp"
+#include "dist/messages.hpp"
 
 namespace cornerturn::testing {
 
@@ -84,9 +85,9 @@ class thread_ranks {
   }
 
   [[nodiscard]] std::int64_t longest() const { return longest_; }
-  // Messages with a tag, and addresses of blocks that ranks asked for
-  [[nodiscard]] int sent(int tag) const {
-    const auto found = sent_.find(tag);
+  // Messages of a kind of any plan, and addresses of blocks that ranks asked for
+  [[nodiscard]] int sent(distributed::message_kind kind) const {
+    const auto found = sent_.find(kind);
     return found == sent_.end() ? 0 : found->second;
   }
   [[nodiscard]] int addresses() const { return addresses_; }
@@ -113,7 +114,7 @@ class thread_ranks {
     const std::lock_guard<std::mutex> lock(mutex_);
     one.request = *request = ++last_;
     longest_ = std::max(longest_, one.bytes);
-    if (one.sends) ++sent_[one.tag];
+    if (one.sends) ++sent_[one.tag % 8];
     for (message& other : all_) {
       if (other.done || other.sends == one.sends || other.from != one.from || other.to != one.to ||
           other.tag != one.tag)
@@ -147,9 +148,15 @@ class thread_ranks {
     return true;
   }
 
+  // As with MPI, a message that was sent arrives.
   void cancel(std::int64_t request) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    all_.remove_if([request](const message& one) { return one.request == request; });
+    all_.remove_if([request](const message& one) { return one.request == request && (one.done || !one.sends); });
+    for (message& one : all_) {
+      if (one.request != request) continue;
+      const auto* const data = static_cast<const std::byte*>(one.data);
+      one.data = sent_bytes_.emplace_back(data, data + one.bytes).data();
+    }
   }
 
   int size_, ranks_of_a_host_;
@@ -157,6 +164,7 @@ class thread_ranks {
   std::int64_t lost_ = -1;
   std::atomic<int> addresses_ = 0;
   std::map<int, int> sent_;
+  std::list<std::vector<std::byte>> sent_bytes_;
   std::vector<end> ends_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -150,6 +150,40 @@ void memory_of_a_negative_size_is_one_sentence(mpi::communicator& world) {
   }
 }
 
+// A call that fails leaves messages over. None of them arrives at the next plan.
+void the_plan_after_a_failed_call_is_right(const dist::communicator& ranks) {
+  const std::int64_t side = 30 * ranks.size, elements = 30 * side;
+  dist::problem what;
+  what.extents = {side, side};
+  what.axes = {1, 0};
+  what.element_bytes = 4;
+  what.src = what.dst = dist::slabs(what.extents, 0, ranks.size);
+  dist::options how;
+  how.route = dist::route::messages;
+  how.seconds = 0.5;
+  how.local.threads = 1;
+  std::vector<std::int32_t> src(static_cast<std::size_t>(elements), -1), dst(src.size());
+  const void* const from = src.data();
+  void *const to = dst.data(), *const none = nullptr;
+  const int last = ranks.size - 1;
+  try {
+    const dist::plan failing(what, ranks, how);
+    failing.execute({&from, 1}, {ranks.rank == last ? &none : &to, 1});
+    fail(ranks.rank, "no error, wanted: a block is null");
+  } catch (const error& reason) {
+    if (reason.code() != status::invalid_argument) fail(ranks.rank, reason.what());
+  }
+  const std::int64_t first = ranks.rank * 30;
+  for (std::int64_t k = 0; k < elements; ++k) src[static_cast<std::size_t>(k)] = static_cast<int>(first * side + k);
+  how.seconds = 60;
+  const dist::plan plan(what, ranks, how);
+  plan.execute({&from, 1}, {&to, 1});
+  for (std::int64_t k = 0; k < elements; ++k) {
+    if (dst[static_cast<std::size_t>(k)] == k % side * side + first + k / side) continue;
+    fail(ranks.rank, "element " + std::to_string(k) + " is wrong after a failed call");
+  }
+}
+
 // 20 MB in block-cyclic layouts, column-major as ScaLAPACK stores them, in many messages.
 void block_cyclic(const dist::communicator& ranks) {
   constexpr std::int64_t rows = 1999, cols = 1301;
@@ -272,6 +306,7 @@ int main(int argc, char** argv) {
       }
       cornerturn::testing::block_cyclic(ranks.get());
       cornerturn::testing::one_sentence_on_every_rank(ranks.get());
+      cornerturn::testing::the_plan_after_a_failed_call_is_right(ranks.get());
     }
     if (ranks.get().rank == 0) std::printf("%d ranks: all blocks are right\n", ranks.get().size);
   } catch (const cornerturn::error& reason) {
