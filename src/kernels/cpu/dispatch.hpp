@@ -26,11 +26,9 @@ namespace cornerturn::kernels::cpu {
 [[nodiscard]] constexpr bool selects_bytes(base::simd_target on) noexcept {
   return on >= base::simd_target::avx512_vbmi;
 }
-// True when blocks of elements of this size are transposed in registers: policy/element_block-inl.hpp. 3 bytes need
-// selects_bytes().
+// True when blocks of elements of this size are transposed in registers: policy/element_block-inl.hpp.
 [[nodiscard]] constexpr bool turns_in_registers(base::simd_target on, std::int64_t element_bytes) noexcept {
-  return is_listed(element_bytes, block_elements()) &&
-         (element_bytes % 2 == 0 ? stores_lines_from_registers(on) : selects_bytes(on));
+  return is_listed(element_bytes, block_elements()) && stores_lines_from_registers(on);
 }
 
 class dispatched {

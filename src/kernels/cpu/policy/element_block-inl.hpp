@@ -1,6 +1,7 @@
 // Blocks of elements of 3, 4, 6, 8, 12, 16, 24 and 32 bytes in registers of 64 bytes (AVX-512). `side` elements of one row, 48 or
 // 64 bytes, are at the begin of a register. side x side elements are transposed by log2(side) perfect shuffles
-// (block-inl.hpp) of whole elements.
+// (block-inl.hpp) of whole elements. Elements of 3 bytes need AVX-512 VBMI for that: without it they are widened to 4 bytes, transposed,
+// and narrowed.
 #if defined(CORNERTURN_ELEMENT_BLOCK_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_ELEMENT_BLOCK_INL
 #undef CORNERTURN_ELEMENT_BLOCK_INL
@@ -23,6 +24,8 @@ HWY_INLINE __m512i select_bytes_of(__m512i a, __m512i index, __m512i b) {
   asm("vpermt2b %2, %1, %0" : "+v"(a) : "v"(index), "v"(b));
   return a;
 }
+// In one load: the compiler's library asks the machine when the program begins.
+HWY_INLINE bool has_select_bytes() { return __builtin_cpu_supports("avx512vbmi") != 0; }
 
 // The blocks of elements of Bytes bytes.
 template <std::size_t Bytes>
@@ -43,10 +46,29 @@ struct element_block {
 
   // Transposes side x side elements: register k holds row k before, and column k after.
   static HWY_INLINE void turn(__m512i (&v)[side]) {
+    if constexpr (Bytes == 3) {
+      if (!has_select_bytes()) return turn_widened(v);
+    }
     shuffle<log2_of(side)>(v, _mm512_load_si512(lower_half.data()), _mm512_load_si512(upper_half.data()));
   }
 
  private:
+  // Elements of 3 bytes as words of 4. In each 16 bytes of a register there are four of them.
+  static HWY_INLINE void turn_widened(__m512i (&v)[side]) {
+    const __m512i apart = _mm512_setr_epi32(0, 1, 2, 2, 3, 4, 5, 5, 6, 7, 8, 8, 9, 10, 11, 11);
+    const __m512i widen = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 2, 2, 3, 4, 5, 5, 6, 7, 8, 8, 9, 10, 11, 11));
+    HWY_UNROLL(16)
+    for (std::size_t k = 0; k < side; ++k) v[k] = _mm512_shuffle_epi8(_mm512_permutexvar_epi32(apart, v[k]), widen);
+    element_block<4>::turn(v);
+    const __m512i narrow =
+        _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1));
+    const __m512i together = _mm512_setr_epi32(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 15, 15, 15, 15);
+    HWY_UNROLL(16)
+    for (std::size_t k = 0; k < side; ++k) {
+      v[k] = _mm512_permutexvar_epi32(together, _mm512_shuffle_epi8(v[k], narrow));
+    }
+  }
+
   // `Rounds` perfect shuffles, as shuffle_times() of block-inl.hpp.
   template <std::size_t Rounds>
   static HWY_INLINE void shuffle(__m512i (&v)[side], __m512i lower, __m512i upper) {

@@ -122,9 +122,17 @@ struct element_window : element_block<Bytes> {
   static constexpr std::size_t park_bytes = held * side * 64;  // a strip that waits
   static_assert(lines * 64 == pieces * piece_bytes && held * strips == pieces);
 
-  template <element_stores Stores>
-  using splices =
-      std::conditional_t<Bytes % 2 != 0, byte_splicer, splicer<Stores == element_stores::by_words ? block::word : 1>>;
+  // Calls `store` with a splicer for runs that begin `a` bytes inside a line.
+  template <element_stores Stores, class Store>
+  static HWY_INLINE void with_splices(std::int64_t a, const Store& store) {
+    if constexpr (Bytes % 2 == 0) {
+      store(splicer < Stores == element_stores::by_words ? block::word : 1 > (a));
+    } else if (has_select_bytes()) {
+      store(byte_splicer(a));
+    } else {
+      store(splicer<1>(a));
+    }
+  }
 
   // Transposes side x side elements of the rows from `first` on.
   template <class Rows>
@@ -151,7 +159,7 @@ struct element_window : element_block<Bytes> {
         if constexpr (piece_bytes == 64) {
           line[k] = piece[k];
         } else {
-          line[k] = block::select(piece[first_piece(k)], from_[k], piece[first_piece(k) + 1]);
+          line[k] = _mm512_permutex2var_epi64(piece[first_piece(k)], from_[k], piece[first_piece(k) + 1]);
         }
       }
     }
@@ -161,14 +169,14 @@ struct element_window : element_block<Bytes> {
   };
 
  private:
-  using selection = typename block::selection;
+  using selection = std::array<std::uint64_t, 8>;  // pieces of 48 bytes are whole words of 8 bytes
 
   static constexpr std::size_t first_piece(std::size_t line) { return line * 64 / piece_bytes; }
   static constexpr selection join_of(std::size_t line) {
     selection all{};
-    for (std::size_t k = 0; k < block::lanes; ++k) {
-      const std::size_t at = line * 64 - first_piece(line) * piece_bytes + k * block::word;
-      all[k] = static_cast<typename block::lane>((at < piece_bytes ? at : at - piece_bytes + 64) / block::word);
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      const std::size_t at = line * 64 - first_piece(line) * piece_bytes + k * 8;
+      all[k] = (at < piece_bytes ? at : at - piece_bytes + 64) / 8;
     }
     return all;
   }
@@ -232,23 +240,24 @@ HWY_NOINLINE void close_elements(const Rows& from, const row_fold& fold, const e
       for (std::size_t k = 0; k < lines; ++k) stream_register(line[k], to + 64 * k);
     } else {
       const auto a = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % line_bytes);
-      const typename block::template splices<Stores> splice(a);
       std::byte* const kept = cols.kept + c * 64;
-      const __m512i begun = splice(_mm512_loadu_si512(kept), line[0]);
       to -= a;
-      if (cols.first) {
-        _mm512_mask_storeu_epi8(to, ~std::uint64_t{0} << a, begun);
-      } else {
-        stream_register(begun, to);
-      }
-      HWY_UNROLL(4)
-      for (std::size_t k = 1; k < lines; ++k) stream_register(splice(line[k - 1], line[k]), to + 64 * k);
-      if (cols.ends) {
-        const std::uint64_t mine = (std::uint64_t{1} << a) - 1;
-        _mm512_mask_storeu_epi8(to + 64 * lines, mine, splice(line[lines - 1], line[lines - 1]));
-      } else {
-        _mm512_store_si512(kept, line[lines - 1]);
-      }
+      block::template with_splices<Stores>(a, [&](const auto& splice) {
+        const __m512i begun = splice(_mm512_loadu_si512(kept), line[0]);
+        if (cols.first) {
+          _mm512_mask_storeu_epi8(to, ~std::uint64_t{0} << a, begun);
+        } else {
+          stream_register(begun, to);
+        }
+        HWY_UNROLL(4)
+        for (std::size_t k = 1; k < lines; ++k) stream_register(splice(line[k - 1], line[k]), to + 64 * k);
+        if (cols.ends) {
+          const std::uint64_t mine = (std::uint64_t{1} << a) - 1;
+          _mm512_mask_storeu_epi8(to + 64 * lines, mine, splice(line[lines - 1], line[lines - 1]));
+        } else {
+          _mm512_store_si512(kept, line[lines - 1]);
+        }
+      });
     }
   }
 }
@@ -273,27 +282,28 @@ HWY_NOINLINE void end_elements(const element_columns& cols, std::int64_t slot, c
     const auto a = Stores == element_stores::cached
                        ? std::int64_t{0}
                        : static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % line_bytes);
-    const typename block::template splices<Stores> splice(a);
     to -= a;
     std::int64_t left = a + bytes;
     std::int64_t skip = cols.first ? a : 0;
     __m512i before = _mm512_load_si512(cols.kept + c * 64);
-    HWY_UNROLL(5)
-    for (std::size_t k = 0; k <= block::lines; ++k) {
-      if (left <= 0) break;
-      const __m512i now = k < block::lines ? line[HWY_MIN(k, block::lines - 1)] : before;
-      const std::uint64_t mine = ~std::uint64_t{0} >> (64 - HWY_MIN(left, line_bytes)) & ~std::uint64_t{0} << skip;
-      // Runs shorter than a window lose by it: 137060 x 4 x 3 of 24 bytes 0.29, 0.18 (Zen 4, 2026-11-25).
-      if (Stores != element_stores::cached && !cols.first && mine == ~std::uint64_t{0}) {
-        stream_register(splice(before, now), to);
-      } else {
-        _mm512_mask_storeu_epi8(to, mine, splice(before, now));
+    block::template with_splices<Stores>(a, [&](const auto& splice) {
+      HWY_UNROLL(5)
+      for (std::size_t k = 0; k <= block::lines; ++k) {
+        if (left <= 0) break;
+        const __m512i now = k < block::lines ? line[HWY_MIN(k, block::lines - 1)] : before;
+        const std::uint64_t mine = ~std::uint64_t{0} >> (64 - HWY_MIN(left, line_bytes)) & ~std::uint64_t{0} << skip;
+        // Runs shorter than a window lose by it: 137060 x 4 x 3 of 24 bytes 0.29, 0.18 (Zen 4, 2026-11-25).
+        if (Stores != element_stores::cached && !cols.first && mine == ~std::uint64_t{0}) {
+          stream_register(splice(before, now), to);
+        } else {
+          _mm512_mask_storeu_epi8(to, mine, splice(before, now));
+        }
+        before = now;
+        to += 64;
+        left -= 64;
+        skip = 0;
       }
-      before = now;
-      to += 64;
-      left -= 64;
-      skip = 0;
-    }
+    });
   }
 }
 

@@ -78,8 +78,9 @@ void cut_elements(elements_args& work, std::int64_t l2_bytes) noexcept {
 
 // Rows that are loaded as one: of at most half as many columns as a block has, contiguous in src one after another. None of few rows
 // is left over: 23333 x 50 x 4 of 3 bytes 0.14 of a copy with four rows loaded as one, 0.28 with two (Zen 4, 2026-11-25).
-std::int64_t rows_to_fold(const blocking& work) noexcept {
+std::int64_t rows_to_fold(const blocking& work, base::simd_target simd) noexcept {
   const std::int64_t e = work.element_bytes;
+  if (e % 2 != 0 && !selects_bytes(simd)) return 1;
   const bool dense = work.rows.rank == 1 && work.rows.axes[0].src_stride * work.word_bytes == work.cols.total * e;
   if (!dense) return 1;
   const auto side = static_cast<std::int64_t>(element_block_side(static_cast<std::size_t>(e)));
@@ -232,7 +233,7 @@ bool offer_elements(const facts& known, const target& on, const kernel& /*row*/,
   const std::int64_t e = work.element_bytes;
   if (!turns_in_registers(on.cpu->simd, e)) return false;
   if (work.src_col_bytes != e || work.rows.total * e < 64) return false;
-  work.folded = rows_to_fold(work);
+  work.folded = rows_to_fold(work, on.cpu->simd);
   cut_elements(work, on.cpu->l2_bytes);
   double time = costs.times.elements + costs.times.elements_bytes / static_cast<double>(e);
   const std::int64_t run_bytes = work.rows.total * e;
