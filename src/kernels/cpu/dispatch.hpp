@@ -31,6 +31,11 @@ namespace cornerturn::kernels::cpu {
   return is_listed(element_bytes, block_elements()) && stores_lines_from_registers(on);
 }
 
+// The bytes of the vectors that pick words of a view: step/pick-inl.hpp.
+[[nodiscard]] constexpr std::int64_t picked_bytes(base::simd_target on, std::int64_t word_bytes) noexcept {
+  return selects_bytes(on) || (word_bytes % 2 == 0 && stores_lines_from_registers(on)) ? 64 : 16;
+}
+
 class dispatched {
  public:
   using function = void (*)(const void* args, const arrays& all, std::int64_t begin, std::int64_t end);

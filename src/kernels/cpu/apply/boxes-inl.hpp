@@ -66,7 +66,7 @@ struct box_side {
       how = walk::contiguous;
       return;
     }
-    const std::int64_t vector = HWY_TARGET <= HWY_AVX3 && selects_bytes(simd_in_use()) ? 64 : 16;
+    const std::int64_t vector = HWY_TARGET <= HWY_AVX3 ? picked_bytes(simd_in_use(), word) : 16;
     how = is_unit && apply::is_turned(row, col) ? walk::turned : walk::along;
     if (how == walk::turned) {
       cut.inner = {};
@@ -133,10 +133,10 @@ class box_walk {
     turned_.pitch = whole_lines(panel_ * dst_.element + slack_bytes) + 2 * line_bytes;
     const std::int64_t turned_bytes = turns_back ? (count + strip_rows) * turned_.pitch : 0;
     picked_.pitch = whole_lines(panel_ * HWY_MAX(src_.element, dst_.element) + slack_bytes);
-    const std::int64_t picked_bytes = strip_rows * picked_.pitch;
+    const std::int64_t bytes_picked = strip_rows * picked_.pitch;
     const std::int64_t carry_bytes = carries_ ? 2 * panel_ * line_bytes : 0;
     std::byte* memory =
-        scratch(src_bytes + second_bytes + made_bytes + turned_bytes + picked_bytes + carry_bytes + line_bytes);
+        scratch(src_bytes + second_bytes + made_bytes + turned_bytes + bytes_picked + carry_bytes + line_bytes);
     if (memory == nullptr) return;
     has_memory_ = true;
     memory += line_bytes;  // the carry of the first run is copied in front of it
@@ -148,7 +148,7 @@ class box_walk {
     take(second_, second_bytes);
     take(made_, made_bytes);
     take(turned_, turned_bytes);
-    take(picked_, picked_bytes);
+    take(picked_, bytes_picked);
     carry_ = memory;
   }
 

@@ -1,5 +1,5 @@
 // Moves the blocks of step/args.hpp along the axis that is cut.
-//   64  AVX-512 VBMI: each window is permuted into its bytes of the block; the block is stored under a mask
+//   64  AVX-512: each window is permuted into its bytes of the block; the block is stored under a mask. Words of one byte need VBMI
 //   16  each window is looked up, the results are joined. Up to 16 bytes of dst are stored, so dst has no gaps
 //   0   word by word; eight bytes of dst are stored at once if dst has no gaps
 #if defined(CORNERTURN_PICK_INL) == defined(HWY_TARGET_TOGGLE)
@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "kernels/cpu/policy/block-inl.hpp"
+#include "kernels/cpu/policy/element_block-inl.hpp"
 #include "kernels/cpu/step/args.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -101,21 +102,46 @@ struct block_rows {
 };
 
 #if HWY_TARGET <= HWY_AVX3
-// vpermb is of AVX-512 VBMI: see select_bytes_of() of policy/element_block-inl.hpp.
-HWY_INLINE __m512i permuted_bytes(__m512i window, __m512i place) {
-  asm("vpermb %0, %1, %0" : "+v"(window) : "v"(place));
-  return window;
-}
-HWY_INLINE void permute_more_bytes(__m512i& all, __mmask64 taken, __m512i window, __m512i place) {
-  asm("vpermb %1, %2, %0%{%3%}" : "+v"(all) : "v"(window), "v"(place), "Yk"(taken));
-}
+// Permutes words of 1, 2 or 4 bytes, of which each element is made. vpermb is of AVX-512 VBMI: see select_bytes_of() of
+// policy/element_block-inl.hpp.
+template <int Word>
+class word_picker {
+ public:
+  explicit HWY_INLINE word_picker(const std::uint8_t* place) noexcept : place_(_mm512_loadu_si512(place)) {
+    if constexpr (Word == 2) place_ = _mm512_srli_epi16(_mm512_and_si512(place_, _mm512_set1_epi16(0xFF)), 1);
+    if constexpr (Word == 4) place_ = _mm512_srli_epi32(_mm512_and_si512(place_, _mm512_set1_epi32(0xFF)), 2);
+  }
+  // A bit for each word, from a bit for each byte.
+  [[nodiscard]] static HWY_INLINE std::uint64_t words_of(std::uint64_t bytes) noexcept {
+    return Word == 1 ? bytes : _pext_u64(bytes, Word == 2 ? 0x5555555555555555 : 0x1111111111111111);
+  }
+  [[nodiscard]] HWY_INLINE __m512i operator()(__m512i window) const noexcept {
+    if constexpr (Word == 4) return _mm512_permutexvar_epi32(place_, window);
+    if constexpr (Word == 2) return _mm512_permutexvar_epi16(place_, window);
+    asm("vpermb %0, %1, %0" : "+v"(window) : "v"(place_));
+    return window;
+  }
+  HWY_INLINE void more(__m512i& all, std::uint64_t words, __m512i window) const noexcept {
+    if constexpr (Word == 4) {
+      all = _mm512_mask_permutexvar_epi32(all, static_cast<__mmask16>(words), place_, window);
+    } else if constexpr (Word == 2) {
+      all = _mm512_mask_permutexvar_epi16(all, static_cast<__mmask32>(words), place_, window);
+    } else {
+      asm("vpermb %1, %2, %0%{%3%}" : "+v"(all) : "v"(window), "v"(place_), "Yk"(static_cast<__mmask64>(words)));
+    }
+  }
+
+ private:
+  __m512i place_;
+};
 
 // Windows: 0 any number
-template <int Windows, bool Gaps>
+template <int Word, int Windows, bool Gaps>
 HWY_NOINLINE void move_blocks_of_64(const step::block_table& table, const block_rows& all) {
-  const __m512i place = _mm512_loadu_si512(table.place);
+  const word_picker<Word> pick(table.place);
+  const auto words_of = [&](std::int64_t k) HWY_ATTR { return word_picker<Word>::words_of(table.taken[k]); };
   const __mmask64 stored = table.stored, loaded = table.loaded;
-  const __mmask64 taken1 = table.taken[1], taken2 = table.taken[2], taken3 = table.taken[3];
+  const std::uint64_t taken1 = words_of(1), taken2 = words_of(2), taken3 = words_of(3);
   const std::int64_t first = table.offset[0], second = table.offset[1], third = table.offset[2],
                      fourth = table.offset[3];
   for (std::int64_t row = 0; row < all.rows; ++row) {
@@ -124,14 +150,14 @@ HWY_NOINLINE void move_blocks_of_64(const step::block_table& table, const block_
     for (std::int64_t left = all.blocks; left > 0; --left, src += all.src_step, dst += all.dst_step) {
       __m512i made;
       if constexpr (Windows == 1) {
-        made = permuted_bytes(_mm512_maskz_loadu_epi8(loaded, src + first), place);
+        made = pick(_mm512_maskz_loadu_epi8(loaded, src + first));
       } else {
-        made = permuted_bytes(_mm512_loadu_si512(src + first), place);
+        made = pick(_mm512_loadu_si512(src + first));
         __builtin_prefetch(src + first + all.src_ahead, 0, 3);
         if constexpr (Windows > 0) {
-          const auto more = [&](__mmask64 taken, std::int64_t offset) HWY_ATTR {
+          const auto more = [&](std::uint64_t taken, std::int64_t offset) HWY_ATTR {
             __builtin_prefetch(src + offset + all.src_ahead, 0, 3);
-            permute_more_bytes(made, taken, _mm512_loadu_si512(src + offset), place);
+            pick.more(made, taken, _mm512_loadu_si512(src + offset));
           };
           more(taken1, second);
           if (Windows > 2) more(taken2, third);
@@ -139,7 +165,7 @@ HWY_NOINLINE void move_blocks_of_64(const step::block_table& table, const block_
         } else {
           for (std::int64_t k = 1; k < table.windows; ++k) {
             __builtin_prefetch(src + table.offset[k] + all.src_ahead, 0, 3);
-            permute_more_bytes(made, table.taken[k], _mm512_loadu_si512(src + table.offset[k]), place);
+            pick.more(made, words_of(k), _mm512_loadu_si512(src + table.offset[k]));
           }
         }
       }
@@ -153,15 +179,20 @@ HWY_NOINLINE void move_blocks_of_64(const step::block_table& table, const block_
   }
 }
 
+template <int Word>
 HWY_INLINE void move_blocks_of_64(const step::block_table& table, const block_rows& all) {
   const auto with = [&]<bool Gaps>() {
-    if (table.windows == 1) return move_blocks_of_64<1, Gaps>(table, all);
-    if (table.windows == 2) return move_blocks_of_64<2, Gaps>(table, all);
-    if (table.windows == 3) return move_blocks_of_64<3, Gaps>(table, all);
-    if (table.windows == 4) return move_blocks_of_64<4, Gaps>(table, all);
-    move_blocks_of_64<0, Gaps>(table, all);
+    if (table.windows == 1) return move_blocks_of_64<Word, 1, Gaps>(table, all);
+    if (table.windows == 2) return move_blocks_of_64<Word, 2, Gaps>(table, all);
+    if (table.windows == 3) return move_blocks_of_64<Word, 3, Gaps>(table, all);
+    if (table.windows == 4) return move_blocks_of_64<Word, 4, Gaps>(table, all);
+    move_blocks_of_64<Word, 0, Gaps>(table, all);
   };
   table.stored == ~std::uint64_t{0} ? with.template operator()<false>() : with.template operator()<true>();
+}
+HWY_INLINE void move_blocks_of_64(std::int64_t word_bytes, const step::block_table& table, const block_rows& all) {
+  if (has_select_bytes()) return move_blocks_of_64<1>(table, all);
+  word_bytes % 4 == 0 ? move_blocks_of_64<4>(table, all) : move_blocks_of_64<2>(table, all);
 }
 #endif
 
@@ -211,10 +242,11 @@ HWY_INLINE void move_rows(const step::cut_axis& cut, const step::block_table& bl
                        0,   0,   src_ahead, dst_ahead_bytes};
 #if HWY_TARGET <= HWY_AVX3
   if (cut.vector == 64) {
-    if (whole > 0) move_blocks_of_64(blocks, all);
+    if (whole > 0) move_blocks_of_64(cut.word_bytes, blocks, all);
     done = whole * cut.tile;
     if (rest != nullptr && done < count)
-      return move_blocks_of_64(*rest, {src, dst, rows, 1, 0, 0, done * cut.src_step, done * cut.dst_step});
+      return move_blocks_of_64(cut.word_bytes, *rest,
+                               {src, dst, rows, 1, 0, 0, done * cut.src_step, done * cut.dst_step});
   }
 #endif
   if (cut.vector == 16 && whole > 0 && move_blocks_of_16(blocks, all)) done = whole * cut.tile;
