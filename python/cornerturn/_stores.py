@@ -70,7 +70,8 @@ def store(array: Any, name: str, chunk: Sequence[int] | None = None) -> Store:
     if chunk is None:
         chunk = _chunk_of(array, name)
     return Store(array, shape, dtype, tuple(chunk) if len(chunk) == len(shape) else (), isinstance(array, numpy.ndarray),
-                 family in _IN_THREADS, _with_all_chunks(array, dtype) if family == "zarr" and name == "dst" else None)
+                 family in _IN_THREADS, _with_all_chunks(array, dtype) if family == "zarr" and name == "dst" else None,
+                 family == "zarr" and hasattr(array, "async_array") and isinstance(array.store, module("zarr.storage").LocalStore))
 
 
 def _with_all_chunks(array: Any, dtype: numpy.dtype[Any]) -> Any:

@@ -1,9 +1,11 @@
 """cornerturn.files: arrays from file to file, in boxes."""
 import contextlib
+import gc
 import os
 import random
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -166,6 +168,45 @@ def test_zarr_leaves_out_chunks_of_the_fill_value(tmp_path, fill):
     files.transpose(a, tmp_path / "b.zarr", memory="8KiB")
     b = zarr.open_array(str(tmp_path / "b.zarr"), mode="r")
     assert same_bits(b[...], wanted(x, None)) and b.nchunks_initialized == a.nchunks_initialized == 3
+
+
+def test_zarr_in_local_files_stays_in_the_threads_that_ask(tmp_path):
+    """No chunk is given to the threads of Zarr, and no event loop stays open."""
+    zarr = pytest.importorskip("zarr", "3")
+    threads = set()
+
+    class Watched(zarr.storage.LocalStore):
+        async def get(self, *args, **options):
+            threads.add(threading.current_thread().name.partition("_")[0])
+            return await super().get(*args, **options)
+
+        async def set(self, *args, **options):
+            threads.add(threading.current_thread().name.partition("_")[0])
+            await super().set(*args, **options)
+
+    x = unique((60, 41, 33), "f4")
+    a = zarr.create_array(Watched(tmp_path / "a.zarr"), shape=x.shape, dtype=x.dtype, chunks=(16, 10, 33))
+    b = zarr.create_array(Watched(tmp_path / "b.zarr"), shape=x.shape[::-1], dtype=x.dtype, chunks=(8, 20, 10))
+    a[...] = x
+    threads.clear()
+    before = len(os.listdir("/proc/self/fd"))
+    files.transpose(a, b, memory="1MiB", threads=3)
+    assert threads == {"cornerturn"} and len(os.listdir("/proc/self/fd")) == before
+    assert same_bits(b[...], wanted(x, None))
+
+
+def test_zarr_of_damaged_chunks(tmp_path, caplog):
+    """The error of one chunk ends the work in one sentence, and asyncio reports no task that was left."""
+    zarr = pytest.importorskip("zarr", "3")
+    a = zarr.create_array(str(tmp_path / "a.zarr"), shape=(400, 300), dtype="f4", chunks=(10, 10))
+    a[...] = 7
+    for row in range(40):
+        (tmp_path / f"a.zarr/c/{row}/2").write_bytes(b"no frame of zstd")
+    with pytest.raises(RuntimeError, match="Zstd"):
+        files.transpose(tmp_path / "a.zarr", tmp_path / "b.zarr")
+    assert os.listdir(tmp_path) == ["a.zarr"]
+    gc.collect()
+    assert not caplog.records
 
 
 def test_zarr_shards(tmp_path):
