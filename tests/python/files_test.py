@@ -111,6 +111,20 @@ def test_boxes_follow_the_chunks_of_src():
                for extent in (1, 7, 24) for part in range(1, 25) for chunk in range(1, 26))
 
 
+@pytest.mark.parametrize("src_chunk,dst_chunk,late", [((1, 24, 40), (8, 8, 16), True), ((8, 24, 16), (1, 24, 30), False),
+                                                      ((1, 24, 40), (40, 24, 1), False), ((16, 24, 16), (16, 24, 16), False)])
+def test_thin_chunks(monkeypatch, src_chunk, dst_chunk, late):
+    """Boxes have the order of src if its chunks have few elements along the last axis of dst. Results never depend on it."""
+    monkeypatch.setattr(_boxes, "_PART_BYTES", 4 << 10)
+    x = unique((30, 24, 40), "f4")
+    src, dst = Noted(x, src_chunk), Noted(np.zeros(x.shape[::-1], "f4"), dst_chunk)
+    stores = [_boxes.Store(one, one.shape, x.dtype, one.chunks, False, True) for one in (src, dst)]
+    plan = _boxes.Plan(*stores, (2, 1, 0), 1 << 20, 2)
+    assert plan.late == late
+    plan.run()
+    assert same_bits(dst.array, wanted(x, None))
+
+
 @pytest.mark.parametrize("shape", [(), (0, 3), (1,), (5, 0, 2)])
 def test_small_arrays(tmp_path, shape):
     x = unique(shape, "f4")
