@@ -158,7 +158,22 @@ class Plan:
             if self._cost(box) > 0.6 * self._cost(best):
                 break
             best, threads = box, threads // 2
-        return best, threads
+        return self._even(best, threads), threads
+
+    def _even(self, box: tuple[int, ...], threads: int) -> tuple[int, ...]:
+        """Return the box, or one with a smaller extent if all threads then have more equal numbers of boxes."""
+        def time(one: tuple[int, ...]) -> float:
+            count = math.prod(-(-extent // part) for extent, part in zip(self.shape, one))
+            return self._cost(one) * -(-count // threads) * threads / count
+        candidates = [box]
+        for axis, (extent, part) in enumerate(zip(self.shape, box)):
+            step = self.write_chunk[axis] if self.write_chunk else 1
+            count = -(-extent // part)
+            for more in range(count + 1, count + 2 * threads + 1):
+                smaller = -(-extent // (more * step)) * step
+                if smaller < part:
+                    candidates.append((*box[:axis], smaller, *box[axis + 1:]))
+        return min(candidates, key=time)
 
     def _grown(self, start: tuple[int, ...], memory: int) -> tuple[int, ...]:
         """Return a box grown along the axes that save most for their growth, until nothing is saved or the memory is full."""

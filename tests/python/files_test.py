@@ -111,6 +111,14 @@ def test_boxes_follow_the_chunks_of_src():
                for extent in (1, 7, 24) for part in range(1, 25) for chunk in range(1, 26))
 
 
+def test_boxes_are_equally_many_for_each_thread():
+    """Nine boxes fit best, but one of two threads then ends a box later."""
+    src = _boxes.Store(None, (512, 768, 512), np.dtype("f4"), (64, 64, 64), False, True)
+    dst = _boxes.Store(None, (512, 768, 512), np.dtype("f4"), (128, 32, 64), False, True)
+    plan = _boxes.Plan(src, dst, (2, 1, 0), 256 << 20, 2)
+    assert plan.box == (512, 192, 192) and len(list(plan.boxes())) == 12
+
+
 @pytest.mark.parametrize("src_chunk,dst_chunk,late", [((1, 24, 40), (8, 8, 16), True), ((8, 24, 16), (1, 24, 30), False),
                                                       ((1, 24, 40), (40, 24, 1), False), ((16, 24, 16), (16, 24, 16), False)])
 def test_thin_chunks(monkeypatch, src_chunk, dst_chunk, late):
