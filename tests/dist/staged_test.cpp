@@ -79,12 +79,18 @@ TEST(dist_staged, a_message_has_at_most_chunk_bytes) {
   }
 }
 
+// 12 x 8 words of 4 bytes in slabs of rows, before and after.
+dist::problem transpose_of_slabs(int ranks) {
+  dist::problem what{.extents = {12, 8}, .axes = {1, 0}, .element_bytes = 4};
+  what.src = dist::slabs(what.extents, 0, ranks);
+  what.dst = dist::slabs(index_list{8, 12}, 0, ranks);
+  return what;
+}
+
 // A rank with another problem: every rank gets the sentence.
 void expect_on_every_rank(status code, const char* sentence,
                           const std::function<void(int, dist::problem&, dist::options&)>& change) {
-  dist::problem what{.extents = {12, 8}, .axes = {1, 0}, .element_bytes = 4};
-  what.src = dist::slabs(what.extents, 0, 3);
-  what.dst = dist::slabs(index_list{8, 12}, 0, 3);
+  const dist::problem what = transpose_of_slabs(3);
   thread_ranks all(3);
   all.run([&](int rank) {
     dist::problem mine = what;
@@ -133,9 +139,7 @@ TEST(dist_staged, a_difference_on_one_rank_is_one_sentence_on_every_rank) {
 }
 
 TEST(dist_staged, a_rank_that_does_not_come_is_an_error_within_the_time_limit) {
-  dist::problem what{.extents = {12, 8}, .axes = {1, 0}, .element_bytes = 4};
-  what.src = what.dst = dist::slabs(index_list{12, 8}, 0, 3);
-  what.dst = dist::slabs(index_list{8, 12}, 0, 3);
+  const dist::problem what = transpose_of_slabs(3);
   dist::options how;
   how.seconds = 0.05;
   thread_ranks all(3);
@@ -147,9 +151,7 @@ TEST(dist_staged, a_rank_that_does_not_come_is_an_error_within_the_time_limit) {
 }
 
 TEST(dist_staged, a_rank_that_fails_in_a_call_is_an_error_on_every_rank) {
-  dist::problem what{.extents = {12, 8}, .axes = {1, 0}, .element_bytes = 4};
-  what.src = dist::slabs(what.extents, 0, 3);
-  what.dst = dist::slabs(index_list{8, 12}, 0, 3);
+  const dist::problem what = transpose_of_slabs(3);
   dist::options how;
   how.seconds = 0.2;
   thread_ranks all(3);
@@ -169,9 +171,7 @@ TEST(dist_staged, a_rank_that_fails_in_a_call_is_an_error_on_every_rank) {
 }
 
 TEST(dist_staged, messages_of_a_failed_call_arrive_at_no_other_plan) {
-  dist::problem what{.extents = {12, 8}, .axes = {1, 0}, .element_bytes = 4};
-  what.src = dist::slabs(what.extents, 0, 2);
-  what.dst = dist::slabs(index_list{8, 12}, 0, 2);
+  const dist::problem what = transpose_of_slabs(2);
   dist::options how;
   how.seconds = 0.2;
   thread_ranks all(2);

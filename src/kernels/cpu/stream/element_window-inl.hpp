@@ -125,8 +125,9 @@ struct element_window : element_block<Bytes> {
   // Calls `store` with a splicer for runs that begin `a` bytes inside a line.
   template <element_stores Stores, class Store>
   static HWY_INLINE void with_splices(std::int64_t a, const Store& store) {
+    constexpr std::size_t word = Stores == element_stores::by_words ? block::word : 1;
     if constexpr (Bytes % 2 == 0) {
-      store(splicer < Stores == element_stores::by_words ? block::word : 1 > (a));
+      store(splicer<word>(a));
     } else if (has_select_bytes()) {
       store(byte_splicer(a));
     } else {
