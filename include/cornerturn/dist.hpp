@@ -114,7 +114,7 @@ struct options {
   dist::route route = dist::route::automatic;
   // Bytes of a message, below 2 GiB, and of each rank's buffers for copy engines. At least two elements
   std::int64_t chunk_bytes = std::int64_t{64} << 20;
-  // Time limit without any message. A rank without elements waits for the others, so longer than a call
+  // Time limit without any message. A rank without elements waits for the others: choose more than a call takes
   double seconds = 300;
   plan_options local{};  // of copies on a CPU
 };
