@@ -70,13 +70,7 @@ class device_plan::planner {
     for (const local_box& each : local_) {
       src_ = each.src, dst_ = each.dst, there_ = one_.device;
       const strides &from = plan_.all_.src.all[src_].along, &to = plan_.all_.dst.all[dst_].along;
-      if (one_.pieces.empty()) {
-        local.push_back(launch_for(place(each.all, bytes_, &from, &to), true));
-        continue;
-      }
-      for_each_piece(each.all, size_of_pieces(), [&](const box& part) {
-        one_.local_pieces.push_back(launch_for(place(part, bytes_, &from, &to)));
-      });
+      local.push_back(launch_for(place(each.all, bytes_, &from, &to), !one_.uses_engine()));
     }
     // Local launches are spread over the others, so that each joint launch has some of both.
     for (std::size_t here = 0, there = 0; here < local.size() || there < remote_.size();) {
@@ -229,6 +223,8 @@ void device_plan::start(const starter& one, const launch& all, const running::gp
 
 void device_plan::start_launches(const starter& one, const call& now) const {
   const gpu::device_guard there(one.device);
+  // The engine begins early: no local block runs beside its first piece. This wait is for speed only.
+  if (one.uses_engine() && one.uses_local()) check(one.packed[0].wait_in(one.local.get()), one.device);
   bound_launch next;
   std::vector<running::gpu_part> parts;
   for (std::size_t k = 0; k < one.launches.size();) {
@@ -238,7 +234,8 @@ void device_plan::start_launches(const starter& one, const call& now) const {
     const kernels::kernel* const joint = next.joint;
     parts.assign(1, {how, next.arrays});
     std::int64_t blocks = how->chosen.blocks;
-    for (std::size_t n = k + 1; joint != nullptr && n < one.launches.size(); ++n) {
+    const bool beside_engine = first.is_local && one.uses_engine();
+    for (std::size_t n = k + 1; joint != nullptr && !beside_engine && n < one.launches.size(); ++n) {
       if (parts.size() == running::most_parts(how->chosen)) break;
       bind(one, one.launches[n], arrays_of(one.launches[n], now), next);
       blocks += next.how->chosen.blocks;
@@ -248,7 +245,7 @@ void device_plan::start_launches(const starter& one, const call& now) const {
     if (parts.size() > 1) {
       check(running::start_alternating(*joint, parts, one.kernels.get()), one.device);
     } else {
-      start(one, first, arrays_of(first, now), false, first.is_local ? one.local : one.kernels);
+      start(one, first, arrays_of(first, now), beside_engine, first.is_local ? one.local : one.kernels);
     }
     k += parts.size();
   }
@@ -276,10 +273,6 @@ void device_plan::start_piece(const starter& one, std::size_t number, const call
     check(gpu::copy_rows(there, from, row, rows, one.engine.get()), one.device);
   }
   check(marks.sent[half].set(one.engine.get()), one.device);
-  const std::size_t local = one.local_pieces.size(), all = one.pieces.size();
-  for (std::size_t k = number * local / all; k < (number + 1) * local / all; ++k) {
-    start(one, one.local_pieces[k], arrays_of(one.local_pieces[k], now), true, one.kernels);
-  }
 }
 
 void device_plan::execute(std::span<const void* const> src, std::span<void* const> dst,
@@ -306,13 +299,13 @@ void device_plan::execute(std::span<const void* const> src, std::span<void* cons
     if (one->kernels.get() != collector) check(begun_.wait_in(one->kernels.get()), one->device);
     if (one->uses_local()) check(begun_.wait_in(one->local.get()), one->device);
   }
-  for (const auto& one : ranks_) start_launches(*one, all);
   // Ranks alternate, so that none waits for the host.
   std::size_t most = 0;
   for (const auto& one : ranks_) most = std::max(most, one->pieces.size());
-  for (std::size_t number = 0; number < most; ++number) {
+  for (std::size_t number = 0; number < std::max<std::size_t>(most, 1); ++number) {
     for (const auto& one : ranks_) {
       if (number < one->pieces.size()) start_piece(*one, number, all);
+      if (number == 0) start_launches(*one, all);
     }
   }
   for (const auto& one : ranks_) {
@@ -339,7 +332,7 @@ void device_plan::execute(std::span<const void* const> src, std::span<void* cons
 
 // A GPU's links and its own memory are busy at once, so the slower one decides.
 std::string device_plan::predicted(const starter& one) {
-  // Copy engines between two H200 over NVLink, both directions at once (bench/results/dist-h200-x2.json, 2026-11-27).
+  // Copy engines between two H200 over NVLink, both directions at once (bench/results/dist-h200-x2.json, 2026-11-28).
   constexpr double link_bytes_per_us = 390e3;
   if (!one.has_paths) return {};
   const double copy_bytes_per_us = planning::target_of(gpu::info(one.device).traits).copy_bytes_per_us;
@@ -351,7 +344,6 @@ std::string device_plan::predicted(const starter& one) {
   for (const launch& each : one.launches) {
     if (each.is_local) add(each);
   }
-  for (const launch& each : one.local_pieces) add(each);
   for (const piece& each : one.pieces) add(each.packed);
   const double links = static_cast<double>(one.bytes_by_kernels + one.bytes_by_engine) / link_bytes_per_us;
   return "  predicted: " + base::fixed(std::max(links, local), 1) + " us: links " + base::fixed(links, 1) +
@@ -376,14 +368,14 @@ std::string device_plan::explain() const {
       text << "  to other GPUs by kernels: " << one.bytes_by_kernels << " bytes in " << boxes(one.launches, false)
            << " boxes\n";
     }
-    text << "  on this GPU: " << one.bytes_local << " bytes in "
-         << boxes(one.launches, true) + boxes(one.local_pieces, true) << " boxes\n"
+    text << "  on this GPU: " << one.bytes_local << " bytes in " << boxes(one.launches, true) << " boxes\n"
          << predicted(one);
     const kernels::kernel* last = nullptr;
     for (const launch& each : one.launches) {
       const shape& how = *each.how;
       if (std::exchange(last, how.variants.aligned.chosen.row) == how.variants.aligned.chosen.row) continue;
-      text << "  by " << kernel(each) << (how.aligned_joint != nullptr ? ", boxes joined in one launch" : "") << '\n';
+      text << "  by " << kernel(each)
+           << (how.aligned_joint != nullptr && !one.uses_engine() ? ", boxes joined in one launch" : "") << '\n';
     }
   }
   return text.str();

@@ -4,7 +4,8 @@
 //   2. a call: each GPU has three streams. `kernels`: launches for other GPUs. `engine`: copies. `local`: launches that stay on the
 //      GPU and join no other. Marks order them; peers come in rotated order, so that each link has one sender at a time.
 // A launch that stores to a peer and a launch that stores locally slow each other down, so launches of one row are joined:
-// run/launch.hpp. Beside copy engines, local launches are cut, and each piece follows the launch of a piece for a peer.
+// run/launch.hpp. Beside copy engines, blocks of local launches run where no launch that packs has blocks left: `local` has a lower
+// priority.
 #pragma once
 
 #include <map>
@@ -67,11 +68,10 @@ class device_plan final : public dist::detail::plan_state {
     // `begin`: the caller's stream. `packed`, `sent`: the halves of the buffer. `end`: the rank's work
     gpu::mark begin, packed[2], sent[2], engine_end, local_end, end;
     [[nodiscard]] bool uses_engine() const noexcept { return !pieces.empty(); }
-    [[nodiscard]] bool uses_local() const noexcept { return pieces.empty() && bytes_local > 0; }
+    [[nodiscard]] bool uses_local() const noexcept { return bytes_local > 0; }
     std::unique_ptr<void, released> buffer;
     std::vector<launch> launches;  // neighbours of one row are joined
     std::vector<piece> pieces;
-    std::vector<launch> local_pieces;  // beside the pieces
     std::int64_t bytes_by_kernels = 0, bytes_by_engine = 0, bytes_local = 0;
     bool has_paths = true;  // to the memory of each GPU that it has elements for
   };
