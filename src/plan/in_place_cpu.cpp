@@ -22,7 +22,6 @@ namespace cornerturn::planning {
 namespace {
 
 using base::ceil_div;
-using kernels::cpu::cached_limit_bytes;
 using kernels::cpu::costs_of;
 
 const char* reason_of(in_place_way way) noexcept {
@@ -49,6 +48,8 @@ const char* reason_of(in_place_way way) noexcept {
 // The workspace of a large rectangle is a twentieth of its size, plus a tenth of the workspace for the staged columns.
 constexpr std::int64_t workspace_parts = 20;
 constexpr std::int64_t least_room = 4096;
+// A workspace of so many bytes stays in L2, with the part of the array that is copied.
+std::int64_t near_bytes(const base::machine& machine) noexcept { return machine.l2_bytes / 2; }
 // Shorter elements are transposed in strips, so that the items that follow cycles are longer.
 constexpr std::int64_t long_item_bytes = 1024;
 
@@ -140,10 +141,9 @@ void buffered(in_place_choice& made, const rectangle& all, std::int64_t src_pitc
   round_trip pass(all, src_pitch, dst_pitch, form, places);
   const std::int64_t matrices = pass.matrices();
   const int threads = kernels::cpu::threads_for(2 * matrices * all.bytes(), wanted.threads, costs_of(machine));
-  const bool apart = threads > 1 && all.bytes() <= cached_limit_bytes(machine) && matrices >= 4 * threads;
+  const bool apart = threads > 1 && all.bytes() <= near_bytes(machine) && matrices >= 4 * threads;
   if (apart) wanted.threads = 1;
-  const std::int64_t room =
-      std::max({all.bytes(), cached_limit_bytes(machine) * std::max(wanted.threads, 1), least_room});
+  const std::int64_t room = std::max({all.bytes(), near_bytes(machine) * std::max(wanted.threads, 1), least_room});
   std::int64_t at_once = std::clamp<std::int64_t>(room / all.bytes(), 1, pass.longest());
   if (apart) at_once = std::min(at_once, ceil_div(pass.longest(), threads));
   builder make(made, wanted, machine);
@@ -182,7 +182,7 @@ in_place_choice rectangle_of(const map::canonical& form, const map::in_place_for
   const bool follow = !wanted.kernel.empty();  // by the row that was asked for
   if (follows == nullptr) return made;
   // A rectangle that fits the caches of the threads may be copied back without a second pass over memory.
-  const std::int64_t cached = cached_limit_bytes(machine) * std::max(wanted.threads, 1);
+  const std::int64_t cached = near_bytes(machine) * std::max(wanted.threads, 1);
   const std::int64_t room = std::max({all.bytes() / workspace_parts, cached, least_room});
   if (all.bytes() <= room && !follow) {
     buffered(made, all, places.cols * places.unit, places.rows * places.unit, form, places, wanted, machine);

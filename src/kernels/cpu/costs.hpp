@@ -92,6 +92,7 @@ struct cpu_costs {
   const char* origin;  // "built in", or its path
   // One for each row of the list: `cornerturn calibrate` found that its predicted times are so many times too short. Null: all are 1.
   const float* factors;
+  const float* cached_factors;  // of problems whose dst fits the cache
   // Panels (stream, and gather).
   std::int64_t piece_bytes;          // bytes written to a dst run at once: shorter pieces halve the store rate
   std::int64_t narrow_piece_bytes;   // piece_bytes for 1- and 2-byte elements, whose pieces take many rows
@@ -174,5 +175,6 @@ struct cpu_costs {
 
 // A dst up to this size is written with ordinary stores: it stays in the cache for the next reader.
 [[nodiscard]] std::int64_t cached_limit_bytes(const base::machine& machine) noexcept;
+[[nodiscard]] bool fits_cache(const facts& known, const target& on) noexcept;
 
 }  // namespace cornerturn::kernels::cpu

@@ -47,10 +47,6 @@ class axis_pool {
   return form.rank == 0 || (form.rank == 1 && form.axes[0].src_stride == 1 && form.axes[0].dst_stride == 1);
 }
 
-[[nodiscard]] inline bool fits_cache(const facts& known, const target& on) noexcept {
-  return known.bytes <= std::max<std::int64_t>(cached_limit_bytes(*on.cpu) - known.beside_bytes, 0);
-}
-
 // A call of a walk through a buffer takes about 80 ns to begin; a copy in cache moves so many bytes meanwhile. 3 x 3 to 5 x 7 words: 75
 // to 120 ns, cpu_copy_elements 20 to 40 (Intel Xeon, model 207, 2026-11-27).
 inline constexpr double start_bytes_in_cache = 3000;
