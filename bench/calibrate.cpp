@@ -1,4 +1,4 @@
-// 1. random problems of all kinds, one of each in turn, until the time is over; each row that accepts one runs it
+// 1. random problems of all kinds, one of each in turn, until the time is over; each row that accepts one runs it. Most stay in a cache
 // 2. four fifths of them are fitted (fit.hpp): a factor of the predicted time on a CPU, constants of the counts on a GPU
 // 3. the last fifth tells the regret with the old constants and with the new ones; worse ones are not taken
 // 4. the machine file is the library's, with the new constants
@@ -73,32 +73,48 @@ class clock_of_minutes {
 
 using progress_of = std::function<void(std::size_t, double)>;
 
+// Problems in memory, and problems that stay in a cache.
+struct measured_both {
+  measured usual, cached;
+  [[nodiscard]] std::size_t size() const { return usual.size() + cached.size(); }
+};
+
 // On a CPU most time goes into the reference of the check and into slow rows, so small problems give more for a minute.
 constexpr std::int64_t cpu_least = 1 * mebibyte, cpu_most = 24 * mebibyte;
 
-measured measure_cpu(const calibrate_options& options, const progress_of& progress) {
+// In cache, one call takes as long as the loops that a sample needs, so there are five problems for each one in memory.
+constexpr std::int64_t cpu_cached_least = 256;
+constexpr int cached_of_one = 5;
+
+measured_both measure_cpu(const calibrate_options& options, const progress_of& progress) {
   const clock_of_minutes clock(options.minutes);
   memory pool(false, cpu().l3_bytes);
   measure_options every_row;
   every_row.rounds = rounds;
   every_row.regret = true;
-  measured made;
+  const std::int64_t cached_most = std::clamp(cpu().l2_bytes, mebibyte / 4, mebibyte);
+  std::vector<std::string> kinds = random_kinds();
+  kinds.insert(kinds.end(), {"view", "record"});
+  const auto predicted = [](const plan_offer& offer, timed_row& row) { row.terms = {offer.time}; };
+  measured_both made;
+  const auto take = [&](timed_problem one, measured& to, int index) {
+    if (!one.rows.empty()) to.add(std::move(one), index);
+    progress(made.size(), clock.seconds());
+  };
   for (int index = 0; !clock.is_over(); ++index) {
-    for (const std::string& kind : random_kinds()) {
+    for (const std::string& kind : kinds) {
       if (clock.is_over()) break;
       const bench_case what = random_case(options.seed, kind, index, cpu_least, cpu_most);
-      const auto predicted = [](const plan_offer& offer, timed_row& row) { row.terms = {offer.time}; };
-      timed_problem one = timed(measure_cold(what, options.threads, pool, every_row), predicted);
-      if (!one.rows.empty()) made.add(std::move(one), index);
-      progress(made.size(), clock.seconds());
+      take(timed(measure_cold(what, options.threads, pool, every_row), predicted), made.usual, index);
+      for (int k = cached_of_one * index; k < cached_of_one * (index + 1); ++k) {
+        bench_case cached = random_case(options.seed + 1, kind, k, cpu_cached_least, cached_most);
+        cached.hot = true;
+        take(timed(measure_hot(cached, pool, every_row), predicted), made.cached, k);
+      }
     }
   }
   return made;
 }
-
-struct gpu_measured {
-  measured usual, cached;
-};
 
 #ifdef CORNERTURN_BENCH_CUDA
 // A row under its own name if the file has it, else under the name of its group.
@@ -110,12 +126,12 @@ std::string group_in(const ordered_json& table, const std::string& row) {
 // 1.13 below 2 MiB, the constants before them 1.06 (H100, 2026-11-27).
 constexpr std::int64_t gpu_least = 64 * mebibyte, gpu_most = 256 * mebibyte, gpu_cached_least = mebibyte / 64;
 
-gpu_measured measure_gpu(const calibrate_options& options, const ordered_json& file, const progress_of& progress) {
+measured_both measure_gpu(const calibrate_options& options, const ordered_json& file, const progress_of& progress) {
   const clock_of_minutes clock(options.minutes);
   const ordered_json &numbers = file.at("numbers"), &usual = file.at("rows"), &cached = file.at("cached_rows");
   const double cached_bytes = numbers["cached_bytes"], cached_rate = numbers["cached_bytes_per_us"];
   const gpu_options every_row{rounds, 1, false, "", true};
-  gpu_measured made;
+  measured_both made;
   for (int index = 0; !clock.is_over(); ++index) {
     std::vector<bench_case> cases;
     for (const std::string& kind : random_kinds()) {
@@ -141,7 +157,7 @@ gpu_measured measure_gpu(const calibrate_options& options, const ordered_json& f
       timed_problem one = timed(of, terms_of);
       if (one.rows.empty()) return;
       (is_cached ? made.cached : made.usual).add(std::move(one), index);
-      progress(made.usual.size() + made.cached.size(), clock.seconds());
+      progress(made.size(), clock.seconds());
     };
     static_cast<void>(measure_on_gpu(options.gpu, cases, every_row, take, failure));
     if (!failure.empty()) throw error(status::device_error, "the GPU failed at " + failure);
@@ -149,7 +165,7 @@ gpu_measured measure_gpu(const calibrate_options& options, const ordered_json& f
   return made;
 }
 #else
-gpu_measured measure_gpu(const calibrate_options&, const ordered_json&, const progress_of&) {
+measured_both measure_gpu(const calibrate_options&, const ordered_json&, const progress_of&) {
   throw error(status::no_device, "this build has no cuda kernels");
 }
 #endif
@@ -221,16 +237,16 @@ void check_enough(const calibration& made) {
                               " problems, wanted more --minutes");
 }
 
-void fit_cpu(const measured& all, ordered_json& file, calibration& made) {
+void fit_cpu(const measured& all, ordered_json& file, const char* name, calibration& made) {
   // The predicted times have the old factors in them.
-  ordered_json& table = file["factors"];
+  ordered_json& table = file[name];
   if (table.is_null()) table = ordered_json::object();
   for (const auto& [row, factor] : fitted(all, {}, made)) {
     if (factor[0] == 1) continue;
     table[row] = rounded(factor[0] * (table.contains(row) ? table[row].get<double>() : 1));
     ++made.changed;
   }
-  if (table.empty()) file.erase("factors");
+  if (table.empty()) file.erase(name);
 }
 
 void fit_gpu(const measured& all, ordered_json& table, calibration& made) {
@@ -252,11 +268,15 @@ calibration calibrate(const calibrate_options& options, const std::function<void
   ordered_json file = ordered_json::parse(machine_text(on_gpu ? "" : "cpu"));
   calibration made;
   if (on_gpu) {
-    const gpu_measured all = measure_gpu(options, file, progress);
+    const measured_both all = measure_gpu(options, file, progress);
     fit_gpu(all.usual, file["rows"], made);
     fit_gpu(all.cached, file["cached_rows"], made);
   } else {
-    fit_cpu(measure_cpu(options, progress), file, made);
+    const measured_both all = measure_cpu(options, progress);
+    // Without factors of its own, a problem in cache was predicted with the others.
+    if (!file.contains("cached_factors") && file.contains("factors")) file["cached_factors"] = file["factors"];
+    fit_cpu(all.usual, file, "factors", made);
+    fit_cpu(all.cached, file, "cached_factors", made);
   }
   check_enough(made);
   const std::string part = on_gpu ? "" : cpu().part;

@@ -51,7 +51,11 @@ bool answers(const kernels::kernel& row, const kernels::facts& known, const kern
   made.binds = kernels::bound::dram;
   made.reason = "";
   if (!row.offer(known, on, row, made)) return false;
-  if (on.costs != nullptr && on.costs->factors != nullptr) made.time *= on.costs->factors[&row - kernels::all().data()];
+  if (on.costs != nullptr) {
+    const bool is_cached = kernels::cpu::fits_cache(known, on);
+    const float* const factors = is_cached ? on.costs->cached_factors : on.costs->factors;
+    if (factors != nullptr) made.time *= factors[&row - kernels::all().data()];
+  }
   return true;
 }
 

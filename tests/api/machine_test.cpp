@@ -65,6 +65,15 @@ TEST(machine, a_loaded_file_changes_later_plans) {
   EXPECT_NE(plan(what, {.device = device::cpu}).kernel(), kernel);
   EXPECT_NE(explain(what, {.machine = "cpu"}).find("costs of \"own\", " + file.name), std::string::npos);
   EXPECT_STREQ(offers(what, {.machine = "zen4"})[0].kernel, "cpu_stream_elements") << "another machine";
+  // A problem in cache has factors of its own.
+  const problem cached = transpose_problem(50, 40, 4);
+  const std::string before = plan(cached, {.device = device::cpu}).kernel(),
+                    large = plan(what, {.device = device::cpu}).kernel();
+  text.insert(text.rfind("\n}"), ",\n  \"cached_factors\": {\"" + before + "\": 9, \"" + large + "\": 9}");
+  const own_file other(text);
+  load_machine(other.name);
+  EXPECT_NE(plan(cached, {.device = device::cpu}).kernel(), before);
+  EXPECT_EQ(plan(what, {.device = device::cpu}).kernel(), large);
   EXPECT_EQ(cornerturn_load_machine(file.name.c_str()), CORNERTURN_OK);
   EXPECT_GT(first.time, 0);
 }

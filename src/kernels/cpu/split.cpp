@@ -294,11 +294,15 @@ double short_reads(const facts& known) noexcept { return reads_of(src_run_bytes(
 // by panels 0.71, by register tiles 0.82 (Zen 3, 2026-11-25).
 constexpr std::int64_t small_unit_bytes = 2048;
 
+// In cache, where a copy moves so many bytes while a unit of a walk begins.
+constexpr double unit_start_bytes_in_cache = 700;
+
 double unit_starts(const blocking& work, const cpu_costs& costs) noexcept {
   const std::int64_t e = work.element_bytes;
   if (work.panels() > 1 || work.row_chunks() > 1 || work.outer.total == 1) return 0;
   const double factor = e == 1 ? 3 : e == 16 ? 4 : 1;
   const std::int64_t bytes = work.rows.total * work.cols.total * e;
+  if (!work.streaming) return unit_start_bytes_in_cache / static_cast<double>(bytes);
   return e < 16 && bytes > small_unit_bytes ? 0 : factor * costs.times.unit_bytes / static_cast<double>(bytes);
 }
 

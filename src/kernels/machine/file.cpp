@@ -162,13 +162,13 @@ void fill_rows(machine_file& made) {
   made.of_gpu.rows = made.rows.data();
 }
 
-void fill_factors(machine_file& made) {
-  if (made.factor_groups.empty()) return;
-  made.factors.assign(all().size(), 1);
+// Returns  null: all factors are 1
+const float* factors_of(const machine_file::table& known, std::vector<float>& made) {
+  if (known.empty()) return nullptr;
+  made.assign(all().size(), 1);
   // A factor of 0 would make a row free.
-  for_rows(made.factor_groups,
-           [&](std::size_t k, const std::vector<float>& n) { made.factors[k] = std::clamp(n[0], 0.1F, 10.0F); });
-  made.of_cpu.factors = made.factors.data();
+  for_rows(known, [&](std::size_t k, const std::vector<float>& n) { made[k] = std::clamp(n[0], 0.1F, 10.0F); });
+  return made.data();
 }
 
 }  // namespace
@@ -203,8 +203,11 @@ std::shared_ptr<const machine_file> read_machine_file(std::string_view text, std
   read_cpu_attributes(attributes, *made);
   if (made->has_constants) {
     read_cpu_constants(all, made->of_cpu);
-    made->factor_groups = table_at(all, "factors", 1);
-    fill_factors(*made);
+    made->groups = table_at(all, "factors", 1);
+    made->cached_groups = table_at(all, "cached_factors", 1);
+    made->of_cpu.factors = factors_of(made->groups, made->factors);
+    made->of_cpu.cached_factors = factors_of(made->cached_groups, made->cached_factors);
+    if (made->cached_groups.empty()) made->of_cpu.cached_factors = made->of_cpu.factors;
   }
   made->of_cpu.name = made->name.c_str();
   made->of_cpu.date = made->date.c_str();
@@ -291,7 +294,8 @@ void write_cpu(const machine_file& one, writer& to) {
 #undef CPU_NUMBER
 #undef CPU_SWITCH
 #undef CPU_TIME
-  to.table("factors", one.factor_groups);
+  to.table("factors", one.groups);
+  to.table("cached_factors", one.cached_groups);
 }
 
 void write_gpu(const machine_file& one, writer& to) {

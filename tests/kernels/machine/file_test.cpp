@@ -76,7 +76,21 @@ TEST(machine_file, has_factors_of_rows) {
   const auto row = static_cast<std::size_t>(find("cpu_gather") - all().data());
   EXPECT_EQ(made->of_cpu.factors[row], 2);
   EXPECT_EQ(made->of_cpu.factors[0], 1);
+  EXPECT_EQ(made->of_cpu.cached_factors, made->of_cpu.factors) << "the file has no others";
   EXPECT_EQ(known("generic").of_cpu.factors, nullptr);
+  EXPECT_EQ(known("generic").of_cpu.cached_factors, nullptr);
+}
+
+TEST(machine_file, has_factors_of_problems_in_cache) {
+  const std::string text =
+      replaced(text_of(known("generic")), "\n}\n", ",\n  \"cached_factors\": {\"cpu_gather\": 0.01}\n}\n");
+  const auto made = read_machine_file(text, "a test");
+  const auto row = static_cast<std::size_t>(find("cpu_gather") - all().data());
+  EXPECT_EQ(made->of_cpu.factors, nullptr);
+  EXPECT_FLOAT_EQ(made->of_cpu.cached_factors[row], 0.1F) << "the least that is taken";
+  EXPECT_EQ(made->of_cpu.cached_factors[0], 1);
+  const auto again = read_machine_file(text_of(*made), "a test");
+  EXPECT_EQ(again->cached_groups, made->cached_groups);
 }
 
 TEST(machine_file, is_refused_with_a_sentence) {
