@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/machine.hpp"
@@ -67,12 +68,13 @@ TEST(costs, the_cached_limit_follows_the_cache) {
   base::machine machine;
   machine.l2_bytes = 0;
   EXPECT_EQ(cached_limit_bytes(machine), 0) << "registry_test makes every store non-temporal this way";
-  std::int64_t last = 0;
-  for (const std::int64_t l2 : {256 << 10, 512 << 10, 1 << 20, 2 << 20, 64 << 20}) {
+  // All of a small L2, half of a large one.
+  const std::pair<std::int64_t, std::int64_t> limits[] = {{256 << 10, 256 << 10}, {512 << 10, 512 << 10},
+                                                          {1 << 20, 1 << 20},     {2 << 20, 1 << 20},
+                                                          {3 << 20, 3 << 19},     {64 << 20, 32 << 20}};
+  for (const auto& [l2, limit] : limits) {
     machine.l2_bytes = l2;
-    EXPECT_GT(cached_limit_bytes(machine), last);
-    EXPECT_LE(cached_limit_bytes(machine), l2);
-    last = cached_limit_bytes(machine);
+    EXPECT_EQ(cached_limit_bytes(machine), limit);
   }
 }
 
