@@ -81,6 +81,17 @@ void copy_runs(const void* args, const arrays& all, std::int64_t begin, std::int
   finish_streaming();
 }
 
+// Copies `count` elements of each of Rows rows. All arguments are values, since a store to a std::byte may change any object that has an
+// address: the loop would load the steps again.
+template <int Rows, class Copy>
+HWY_INLINE void copy_rows(const Copy copy, const std::byte* from, std::byte* to, std::int64_t count,
+                          std::int64_t src_step, std::int64_t dst_step, std::int64_t src_row, std::int64_t dst_row) {
+  for (std::int64_t k = 0; k < count; ++k, from += src_step, to += dst_step) {
+    copy(to, from);
+    if constexpr (Rows == 2) copy(to + dst_row, from + src_row);
+  }
+}
+
 // Elements that are in the cache, in any order of the axes.
 void copy_elements(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
   const auto& work = *static_cast<const copy::elements_args*>(args);
@@ -92,14 +103,21 @@ void copy_elements(const void* args, const arrays& all, std::int64_t begin, std:
   odometer outer(work.outer, work.word_bytes, begin == 0 ? 0 : begin / (extent * rows), false);
   std::int64_t first = begin == 0 ? 0 : begin % extent, row = begin == 0 ? 0 : begin / extent % rows;
   std::int64_t left = end - begin;
+  const bool narrow = work.element_bytes <= line_bytes;
   with_element_copy(work.element_bytes, [&](const auto& copy) {
     for (; left > 0; outer.next(), row = 0) {
+      const std::byte* const src = all.src + outer.src();
+      std::byte* const dst = all.dst + outer.dst();
+      // Two rows at once: the end of a short loop is mispredicted half as often. Times of 120 random problems up to 64 KiB 0.89, of
+      // elements of 68 bytes and more 1.2 (Intel Xeon, model 85, 2026-11-28).
+      for (; narrow && first == 0 && row + 2 <= rows && left >= 2 * extent; row += 2, left -= 2 * extent) {
+        copy_rows<2>(copy, src + row * src_row, dst + row * dst_row, extent, src_step, dst_step, src_row, dst_row);
+      }
       for (; row < rows && left > 0; ++row, first = 0) {
-        const std::byte* from = all.src + outer.src() + row * src_row + first * src_step;
-        std::byte* to = all.dst + outer.dst() + row * dst_row + first * dst_step;
         const std::int64_t count = HWY_MIN(extent - first, left);
         left -= count;
-        for (std::int64_t k = 0; k < count; ++k, from += src_step, to += dst_step) copy(to, from);
+        copy_rows<1>(copy, src + row * src_row + first * src_step, dst + row * dst_row + first * dst_step, count,
+                     src_step, dst_step, 0, 0);
       }
     }
   });

@@ -72,6 +72,10 @@ HWY_INLINE void with_element_copy(std::int64_t size, const With& with) {
       return with(copy_one<8>{});
     case 16:
       return with(copy_one<16>{});
+    case 32:
+      return with(copy_one<32>{});
+    case 64:
+      return with(copy_one<64>{});
     default:
       break;
   }
