@@ -82,7 +82,7 @@ struct measured_both {
 // On a CPU most time goes into the reference of the check and into slow rows, so small problems give more for a minute.
 constexpr std::int64_t cpu_least = 1 * mebibyte, cpu_most = 24 * mebibyte;
 
-// In cache, one call takes as long as the loops that a sample needs, so there are five problems for each one in memory.
+// Five problems in cache take about as long as one in memory, with all kernels.
 constexpr std::int64_t cpu_cached_least = 256;
 constexpr int cached_of_one = 5;
 
