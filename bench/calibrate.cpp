@@ -73,6 +73,12 @@ class clock_of_minutes {
 
 using progress_of = std::function<void(std::size_t, double)>;
 
+std::vector<std::string> kinds_to_measure() {
+  std::vector<std::string> kinds = random_kinds();
+  kinds.insert(kinds.end(), {"view", "record"});
+  return kinds;
+}
+
 // Problems in memory, and problems that stay in a cache.
 struct measured_both {
   measured usual, cached;
@@ -93,8 +99,7 @@ measured_both measure_cpu(const calibrate_options& options, const progress_of& p
   every_row.rounds = rounds;
   every_row.regret = true;
   const std::int64_t cached_most = std::clamp(cpu().l2_bytes, mebibyte / 4, mebibyte);
-  std::vector<std::string> kinds = random_kinds();
-  kinds.insert(kinds.end(), {"view", "record"});
+  const std::vector<std::string> kinds = kinds_to_measure();
   const auto predicted = [](const plan_offer& offer, timed_row& row) { row.terms = {offer.time}; };
   measured_both made;
   const auto take = [&](timed_problem one, measured& to, int index) {
@@ -134,7 +139,7 @@ measured_both measure_gpu(const calibrate_options& options, const ordered_json& 
   measured_both made;
   for (int index = 0; !clock.is_over(); ++index) {
     std::vector<bench_case> cases;
-    for (const std::string& kind : random_kinds()) {
+    for (const std::string& kind : kinds_to_measure()) {
       if (kind == "in_place") continue;
       cases.push_back(random_case(options.seed, kind, index, gpu_least, gpu_most));
       cases.push_back(

@@ -228,9 +228,7 @@ bool offer_elements(const kernels::facts& known, const kernels::target& on, cons
   made.shared_bytes = 0;
   made.reason = is_joined ? "any strides of src, without shared memory: a thread computes a word of dst"
                           : "any strides, without shared memory: an element a thread";
-  counts parts = element_counts(known, args, each, on.lanes);
-  parts.dram = fetched_again(form, each, on.l2_bytes);
-  predict(known, on, row, parts, made);
+  predict(known, on, row, element_counts(known, on, args, each), made);
   return true;
 }
 

@@ -71,7 +71,8 @@ bool offers::copy(const kernels::facts& known, const kernels::target& on, const 
     if (&form.axes[k] != inner) bits |= (form.axes[k].src_stride | form.axes[k].dst_stride) * form.word_bytes;
   }
   predict(known, on, row,
-          {.dram = one_run ? 0 : sector_waste(args.run_bytes, bits & -bits),
+          {.dram = one_run ? 0 : waste_beyond_view(form, sector_waste(args.run_bytes, bits & -bits)),
+           .requests = one_run ? 0 : fetched_again(form, 8, on.l2_bytes),
            .shared = one_run ? 0 : 128.0 / static_cast<double>(args.run_bytes),
            .issue = room},
           made);

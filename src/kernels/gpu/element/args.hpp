@@ -8,4 +8,6 @@ namespace cornerturn::gpu {
 struct element_args : array_args, element_grid {};
 static_assert(sizeof(element_args) <= 256);
 
+struct repeat_args : array_args, repeated_grid {};
+
 }  // namespace cornerturn::gpu

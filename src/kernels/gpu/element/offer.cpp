@@ -9,11 +9,41 @@
 
 namespace cornerturn::gpu {
 
+namespace {
+
+constexpr std::int64_t most_repeats = 32;
+
+// Threads that keep the memory busy, on a multiprocessor.
+constexpr std::int64_t fewest_threads = 1024;
+
+bool offer_repeated(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
+                    kernels::offer& made) noexcept {
+  const map::canonical& form = known.form;
+  const std::int64_t each = std::max<std::int64_t>(8 / form.word_bytes, 1);
+  auto& args = made.emplace<repeat_args>();
+  const std::int64_t threads = map::words(form) / each, enough = fewest_threads * on.multiprocessors;
+  const std::int64_t repeats = std::clamp<std::int64_t>(threads / enough, 2, most_repeats);
+  if (!number_repeated(form, each, known.alignment, repeats, args)) return false;
+  made.blocks = static_cast<std::uint32_t>(base::ceil_div(args.all_words, element_threads));
+  made.shared_bytes = 0;
+  made.reason = "src is broadcast: a thread loads a word once and stores it at several places";
+  counts parts = element_counts(known, on, args, each);
+  parts.dram /= args.repeats, parts.requests /= args.repeats;
+  parts.issue += static_cast<double>(args.all_words) * args.repeats / static_cast<double>(known.bytes);
+  predict(known, on, row, parts, made);
+  return true;
+}
+
+}  // namespace
+
 bool offers::element(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
                      kernels::offer& made) noexcept {
   const map::canonical& form = known.form;
   const std::int64_t word = form.word_bytes;
   if (form.empty || form.rank == 0 || row.kind != kernels::row_kind::move || row.element_bytes != word) return false;
+  if (kernels::is_variant(row, "_repeat")) return offer_repeated(known, on, row, made);
+  // A copy of one run in words of 16 bytes takes the same time, and its reason says what the problem is.
+  if (word == 16 && form.rank == 1 && known.src_unit() != nullptr && known.src_unit() == known.dst_unit()) return false;
   const bool is_joined = !kernels::is_variant(row, "_single");
   const std::int64_t each = is_joined ? 8 / word : 1;
   auto& args = made.emplace<element_args>();
@@ -22,11 +52,16 @@ bool offers::element(const kernels::facts& known, const kernels::target& on, con
   made.shared_bytes = 0;
   made.reason = is_joined ? "any strides of src, without shared memory: a thread stores 8 bytes of dst"
                           : "any strides, without shared memory: an element a thread";
-  predict(known, on, row, element_counts(known, args, each, on.lanes), made);
+  predict(known, on, row, element_counts(known, on, args, each), made);
   return true;
 }
 
 std::string descriptions::element(const kernels::offer& made) {
+  if (kernels::is_variant(*made.row, "_repeat")) {
+    const auto& args = made.as<repeat_args>();
+    return "elements   " + std::to_string(args.all_words) + " words, each stored " + std::to_string(args.repeats) +
+           " times at most\n";
+  }
   const auto& args = made.as<element_args>();
   const std::uint32_t words = args.words.divisor;
   return "elements   " + std::to_string(args.all_words / words) + " rows of " + std::to_string(args.row_elements) +

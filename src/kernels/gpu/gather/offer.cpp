@@ -27,9 +27,6 @@ double slots_of(std::int64_t lines, std::int32_t lanes_log2, const map::fast_div
   return static_cast<double>(across * chunks.divisor * gather_steps * lanes);
 }
 
-// The waste of elements that are apart, beside their sectors, which predict() knows (H100, 2026-11-27).
-constexpr double waste_apart = 1.5;
-
 // DRAM: sectors at the ends of runs and lines. Requests: words of the lanes that walk runs, for each 4 bytes. Shared:
 // words of the lanes that walk lines, times their bank conflicts. Issue: entries of the address tables.
 counts count(const kernels::facts& known, const box& cut, int lanes) noexcept {
@@ -49,13 +46,12 @@ counts count(const kernels::facts& known, const box& cut, int lanes) noexcept {
   const std::int64_t line_bytes = args.line_is_contiguous != 0 ? args.line_elements * word : word;
   std::int64_t dst_bits = known.alignment;
   for (int k = args.line_axes; k < args.dst_rank; ++k) dst_bits |= args.dst_axes[k].dst_stride_bytes;
-  const double src_waste = args.run_is_contiguous != 0 ? sector_waste(run_bytes, bits & -bits) : waste_apart;
-  const double dst_waste =
-      args.line_is_contiguous != 0 ? sector_waste(line_bytes, dst_bits & -dst_bits) : waste_apart / 4;
+  const double src_waste = args.run_is_contiguous != 0 ? sector_waste(run_bytes, bits & -bits) : 0;
+  const double dst_waste = args.line_is_contiguous != 0 ? sector_waste(line_bytes, dst_bits & -dst_bits) : 0;
   const double entries = 256 + static_cast<double>(args.runs) * (args.src_rank - args.run_axes) +
                          static_cast<double>(args.lines) * (args.dst_rank - args.line_axes) +
                          static_cast<double>(args.smem_entries) * args.line_axes;
-  return {.dram = src_waste * in_runs / in_lines + 2 * dst_waste,
+  return {.dram = waste_beyond_view(known.form, src_waste * in_runs / in_lines + 2 * dst_waste),
           .requests = slots_of(args.runs, args.run_lanes, args.run_chunks, lanes) / words,
           .shared = slots_of(args.lines, args.line_lanes, args.line_chunks, lanes) * cut.conflicts / words,
           .issue = entries / words};

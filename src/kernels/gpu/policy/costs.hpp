@@ -57,7 +57,7 @@ struct device_costs {
 // is multiplied by a constant of the row on the machine; the sum is the predicted time. Each offer.cpp defines its
 // counts.
 struct counts {
-  double copy = 1;      // the traffic of the copy itself; predict() multiplies it by the sectors that a view touches
+  double copy = 1;      // the traffic of the copy itself; predict() multiplies it by the lines that a view touches
   double dram = 0;      // bytes of partial sectors at the ends of runs and lines
   double requests = 0;  // of L1 and L2
   double shared = 0;    // wavefronts of shared memory
@@ -66,25 +66,39 @@ struct counts {
 
 // Effect  sets time and bound from the counts and the row's constants, from the multiprocessors that are idle in the
 //         last wave of blocks, and from the latency of a launch. A row that moves a problem in L2 has constants of its
-//         own, with a latency; then made.counts has the counts times the share of idle multiprocessors
+//         own, with a latency. made.counts has the counts, which grow with the share of idle multiprocessors
 // Requires  made.blocks and made.shared_bytes
 void predict(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
              const counts& of_elements, kernels::offer& made) noexcept;
 
 // The bytes of partial sectors of a run, relative to its bytes: 0 for whole sectors. The average over all addresses
-// that are multiples of `alignment`.
-[[nodiscard]] double sector_waste(std::int64_t run_bytes, std::int64_t alignment) noexcept;
+// that are multiples of `alignment`. A sector has `line` bytes.
+[[nodiscard]] double sector_waste(std::int64_t run_bytes, std::int64_t alignment, std::int64_t line = 32) noexcept;
 
-// The sectors that the elements of both sides touch, each once, relative to a copy's: 1 if both sides have stride 1.
-[[nodiscard]] double touched_sectors(const map::canonical& form) noexcept;
+// Bytes of the lines of one side that hold elements of `word` bytes, each line once, relative to the bytes of the elements.
+// Less than 1: elements are read several times.
+struct touched {
+  double all = 1;
+  double in_part = 0;  // of lines that hold other bytes too
+};
+[[nodiscard]] touched touched_of(const map::canonical& form, std::int64_t axis::*stride, std::int64_t word,
+                                 std::int64_t line) noexcept;
 
-// The counts of a kernel whose threads have `each` neighbouring elements. Requests: sectors that the loads and stores of a
-// warp touch beyond the fewest. Shared: divisions of elements. Issue: threads for each 8 bytes, and their divisions.
-[[nodiscard]] counts element_counts(const kernels::facts& known, const element_grid& numbers, std::int64_t each,
-                                    int lanes) noexcept;
+// The lines that a copy of the elements moves, relative to a copy of packed arrays: a line of dst that is written in part is
+// read, too.
+[[nodiscard]] double touched_lines(const map::canonical& form, std::int64_t line) noexcept;
 
-// Bytes of the sectors of one side that hold elements of `word` bytes, each sector once, relative to the bytes of the elements.
-// Less than 1: elements are read several times. Sectors at the ends of runs of a sector or more are in counts::dram.
+// The counts of a kernel whose threads have `each` neighbouring elements. DRAM: sectors that stores touch again, and sectors of src that
+// are fetched again. Requests: sectors that the loads of a warp touch beyond the fewest. Shared: divisions of elements. Issue: threads
+// for each 8 bytes, and their divisions.
+[[nodiscard]] counts element_counts(const kernels::facts& known, const kernels::target& on, const element_grid& numbers,
+                                    std::int64_t each) noexcept;
+
+// `waste` has the bytes of partial sectors at the ends of runs and lines. Returns those that are not in touched_lines(): the gaps of a
+// view cost every kernel.
+[[nodiscard]] double waste_beyond_view(const map::canonical& form, double waste) noexcept;
+
+// touched_of() with sectors of 32 bytes.
 [[nodiscard]] double touched_sectors(const map::canonical& form, std::int64_t axis::*stride,
                                      std::int64_t word) noexcept;
 

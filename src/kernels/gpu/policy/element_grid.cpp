@@ -1,6 +1,7 @@
 #include "kernels/gpu/policy/element_grid.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/checked.hpp"
 
@@ -11,6 +12,8 @@ using base::ceil_div;
 using base::magnitude;
 
 constexpr std::int64_t most_offset = INT32_MAX;
+// Elements of a row, also of its first word's part before the row, have 31 bits, as fast_divisor wants.
+constexpr std::int64_t most_elements = most_offset - 16;
 
 bool fits(std::int64_t bytes) noexcept { return magnitude(bytes) <= most_offset; }
 
@@ -26,6 +29,35 @@ int axes_of_row(const map::canonical& form, bool is_joined) noexcept {
     ++count;
   }
   return count;
+}
+
+// Sets the words of a row, and what depends on them.
+bool set_words(std::int64_t words, std::int64_t rows, element_grid& made) noexcept {
+  if (words > most_offset / rows) return false;
+  made.words = map::fast_divisor(static_cast<std::uint32_t>(words));
+  made.all_words = static_cast<std::uint32_t>(words * rows);
+  auto below = static_cast<std::uint32_t>(words);
+  for (int k = 0; k < made.rank; ++k) {
+    below *= made.outer[k].extent;
+    made.outer[k].words = map::fast_quotient(below);
+  }
+  return true;
+}
+
+// Repeats along a row: its slowest axis is broadcast. The words of a row are cut into `repeats` equal sequences.
+bool repeat_along_row(std::int64_t repeats, std::int64_t each, std::int64_t period, std::int64_t dst_bytes,
+                      repeated_grid& made) noexcept {
+  constexpr std::int64_t fewest_words = 16;  // of a sequence: whole lines of dst
+  const std::int64_t words = made.words.divisor, rows = made.all_words / words;
+  // The elements of a word are equal in each sequence.
+  const std::int64_t step = period / std::gcd(period, each);
+  const std::int64_t sequence = ceil_div(std::max(ceil_div(words, repeats), fewest_words), step) * step;
+  const std::int64_t found = ceil_div(words, sequence);
+  if (found < 2 || found * sequence > most_elements / each) return false;
+  made.repeats = static_cast<std::int32_t>(found);
+  made.repeat_elements = static_cast<std::int32_t>(sequence * each);
+  made.repeat_dst_bytes = sequence * each * dst_bytes;
+  return set_words(sequence, rows, made);
 }
 
 }  // namespace
@@ -68,16 +100,42 @@ bool number_elements(const map::canonical& form, std::int64_t each, std::int64_t
   }
   const bool is_aligned = dst_bits % (each * dst_word) == 0;  // every row begins with a whole word
   const std::int64_t words = ceil_div(elements + (is_joined && !is_aligned ? each - 1 : 0), each);
-  // Elements of a row, also of its first word's part before the row, have 31 bits, as fast_divisor wants.
-  if (elements > most_offset - 16 || words > most_offset / rows) return false;
+  if (elements > most_elements) return false;
   made.row_elements = static_cast<std::uint32_t>(elements);
-  made.words = map::fast_divisor(static_cast<std::uint32_t>(words));
-  made.all_words = static_cast<std::uint32_t>(words * rows);
-  auto below = static_cast<std::uint32_t>(words);
-  for (int k = 0; k < made.rank; ++k) {
-    below *= made.outer[k].extent;
-    made.outer[k].words = map::fast_quotient(below);
+  return set_words(words, rows, made);
+}
+
+bool number_repeated(const map::canonical& form, std::int64_t each, std::int64_t alignment, std::int64_t repeats,
+                     repeated_grid& made) noexcept {
+  made = {};
+  if (!number_elements(form, each, alignment, made)) return false;
+  const axis& slowest = form.axes[form.rank - made.row_rank];  // of a row
+  if (slowest.src_stride == 0) {
+    const std::int64_t dst_bytes = each > 1 ? form.dst_word_bytes : made.dst_bytes;
+    return repeat_along_row(repeats, each, made.row_elements / slowest.extent, dst_bytes, made);
   }
+  int longest = -1;
+  for (int k = 0; k < form.rank - made.row_rank; ++k) {
+    if (form.axes[k].src_stride == 0 && (longest < 0 || form.axes[k].extent > form.axes[longest].extent)) longest = k;
+  }
+  if (longest < 0) return false;
+  const axis all = form.axes[longest];
+  std::int64_t phases = 1;  // after so many places, dst has the same alignment
+  while (all.dst_stride * phases % each != 0) phases *= 2;
+  const std::int64_t apart = ceil_div(ceil_div(all.extent, repeats), phases) * phases;
+  const std::int64_t places = ceil_div(all.extent, apart);
+  if (places < 2) return false;
+  map::canonical first = form;
+  first.axes[longest].extent = apart;
+  const int row_rank = made.row_rank;
+  if (!number_elements(first, each, alignment, made) || made.row_rank != row_rank) return false;
+  made.repeats = static_cast<std::int32_t>(places);
+  made.repeat_dst_bytes = all.dst_stride * apart * form.dst_word_bytes;
+  made.places = static_cast<std::uint32_t>(all.extent);
+  std::uint32_t below = made.words.divisor;
+  for (int k = 0; k < form.rank - row_rank - 1 - longest; ++k) below *= made.outer[k].extent;
+  made.below = map::fast_quotient(below);
+  made.apart = map::fast_divisor(static_cast<std::uint32_t>(apart));
   return true;
 }
 

@@ -38,11 +38,28 @@ struct element_grid {
   } row[max_element_row_axes - 1];
 };
 
+// A thread stores its word `repeats` times at most, `repeat_dst_bytes` apart: src is broadcast along an outer axis, or along the row.
+struct repeated_grid : element_grid {
+  std::int32_t repeats = 1;
+  std::int32_t repeat_elements = 0;  // along the row; 0: along an outer axis
+  std::int64_t repeat_dst_bytes = 0;
+  // Of an outer axis of `places`: neighbouring words have neighbouring ones of the first `apart` places, and a thread stores at its own
+  // one and at each that is `apart` further.
+  std::uint32_t places = 1;
+  map::fast_quotient below;  // words of the faster axes
+  map::fast_divisor apart;
+};
+
 // Effect  numbers the elements of the form; a thread has `each` neighbouring ones. dst begins at a multiple of `alignment`
 // Returns false if `each` is above 1 and dst has no contiguous axis, or if a number needs more than 31 bits; then `made` is
 //         unspecified
 // Requires  the form has elements and axes
 [[nodiscard]] bool number_elements(const map::canonical& form, std::int64_t each, std::int64_t alignment,
                                    element_grid& made) noexcept;
+
+// Effect  as number_elements(), for threads that store a word at most `repeats` times, 2 or more. made.repeats has the number found
+// Returns false as number_elements(), or if src is not broadcast along an axis with room for two places
+[[nodiscard]] bool number_repeated(const map::canonical& form, std::int64_t each, std::int64_t alignment,
+                                   std::int64_t repeats, repeated_grid& made) noexcept;
 
 }  // namespace cornerturn::gpu
