@@ -70,6 +70,7 @@ bool offers::copy(const kernels::facts& known, const kernels::target& on, const 
   for (int k = 0; k < form.rank; ++k) {
     if (&form.axes[k] != inner) bits |= (form.axes[k].src_stride | form.axes[k].dst_stride) * form.word_bytes;
   }
+  // DRAM: sectors at the ends of runs. Requests: sectors of src that are fetched again. Shared: divisions of runs.
   predict(known, on, row,
           {.dram = one_run ? 0 : waste_beyond_view(form, sector_waste(args.run_bytes, bits & -bits)),
            .requests = one_run ? 0 : fetched_again(form, 8, on.l2_bytes),
