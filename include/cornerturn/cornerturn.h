@@ -109,6 +109,18 @@ typedef struct cornerturn_tune_options {
   const char* file; /* receives the result; null: the file of CORNERTURN_TUNE_FILE, or none */
 } cornerturn_tune_options;
 
+/* See cornerturn::calibrate_options */
+typedef struct cornerturn_calibrate_options {
+  size_t size;
+  const char* device; /* "cpu", "cuda" or "cuda:N" */
+  double minutes;     /* approximate time of the measurement */
+  int threads;
+  int64_t seed;
+  const char* file;    /* receives the result; null: a file that all later programs of this user read */
+  const char* command; /* measures; null: the command `cornerturn` that PATH has */
+  int quiet;           /* 0: the command prints its progress on stderr */
+} cornerturn_calibrate_options;
+
 /* A store of bytes: see file.hpp. Both functions transfer all bytes and return 0, or an errno, which ends the transpose. They
    are called from several threads at a time. */
 typedef struct cornerturn_store {
@@ -136,6 +148,7 @@ typedef struct cornerturn_file_options {
                                     0, 1, 0, CORNERTURN_NO_SECOND, {0}}
 #define CORNERTURN_OPERANDS_INIT {sizeof(cornerturn_operands), NULL, NULL, NULL, NULL, NULL, NULL, 0}
 #define CORNERTURN_OPTIONS_INIT {sizeof(cornerturn_options), CORNERTURN_DEVICE_AUTO, 0, {NULL, NULL, NULL}, 0}
+#define CORNERTURN_CALIBRATE_OPTIONS_INIT {sizeof(cornerturn_calibrate_options), "cpu", 3, 1, 1, NULL, NULL, 1}
 #define CORNERTURN_TUNE_OPTIONS_INIT {sizeof(cornerturn_tune_options), CORNERTURN_DEVICE_AUTO, 0, 0.5, NULL}
 /* clang-format on */
 
@@ -205,6 +218,9 @@ cornerturn_status cornerturn_tune(const cornerturn_problem* problem, const void*
 cornerturn_status cornerturn_load_tuning(const char* file);
 /* Effect  later plans use the constants of the file: see machine.hpp */
 cornerturn_status cornerturn_load_machine(const char* file);
+/* Effect  measures this machine for some minutes with the command `cornerturn calibrate`; later plans use what it found: see
+           machine.hpp. options may be null. */
+cornerturn_status cornerturn_calibrate(const cornerturn_calibrate_options* options);
 /* Effect  later plans use the kernels whose offers are the cheapest */
 cornerturn_status cornerturn_forget_tuning(void);
 

@@ -75,6 +75,10 @@ cornerturn_tune_options read(const cornerturn_tune_options& given) {
   return read(given, "options", "CORNERTURN_TUNE_OPTIONS_INIT");
 }
 
+cornerturn_calibrate_options read(const cornerturn_calibrate_options& given) {
+  return read(given, "options", "CORNERTURN_CALIBRATE_OPTIONS_INIT");
+}
+
 cornerturn_store read(const cornerturn_store& given) { return read(given, "store", "CORNERTURN_STORE_INIT"); }
 cornerturn_file_options read(const cornerturn_file_options& given) {
   return read(given, "options", "CORNERTURN_FILE_OPTIONS_INIT");
@@ -413,6 +417,23 @@ cornerturn_status cornerturn_load_machine(const char* file) {
   return guarded([&] {
     want(file, "file");
     cornerturn::load_machine(file);
+  });
+}
+
+cornerturn_status cornerturn_calibrate(const cornerturn_calibrate_options* options) {
+  return guarded([&] {
+    cornerturn::calibrate_options how;
+    if (options != nullptr) {
+      const cornerturn_calibrate_options given = read(*options);
+      if (given.device != nullptr) how.device = given.device;
+      if (given.file != nullptr) how.file = given.file;
+      if (given.command != nullptr) how.command = given.command;
+      how.minutes = given.minutes;
+      how.threads = given.threads;
+      how.seed = given.seed;
+      how.quiet = flag(given.quiet, "options.quiet");
+    }
+    static_cast<void>(cornerturn::calibrate(how));
   });
 }
 

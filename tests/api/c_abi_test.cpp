@@ -251,6 +251,13 @@ TEST(c_abi, initializers_are_the_defaults) {
   EXPECT_EQ(math.second, static_cast<int>(wanted.second));
   const cornerturn_tune_options tuning = CORNERTURN_TUNE_OPTIONS_INIT;
   EXPECT_EQ(tuning.seconds, cornerturn::tune_options{}.seconds);
+  const cornerturn_calibrate_options calibrating = CORNERTURN_CALIBRATE_OPTIONS_INIT;
+  const cornerturn::calibrate_options usual;
+  EXPECT_EQ(calibrating.device, usual.device);
+  EXPECT_EQ(calibrating.minutes, usual.minutes);
+  EXPECT_EQ(calibrating.threads, usual.threads);
+  EXPECT_EQ(calibrating.seed, usual.seed);
+  EXPECT_EQ(calibrating.quiet, usual.quiet ? 1 : 0);
   const cornerturn_options options = CORNERTURN_OPTIONS_INIT;
   EXPECT_EQ(options.threads, cornerturn::plan_options{}.threads);
   EXPECT_EQ(options.measure, cornerturn::plan_options{}.measure ? 1 : 0);
