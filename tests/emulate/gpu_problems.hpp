@@ -26,6 +26,27 @@ inline problem any_runs(dice& roll, std::int64_t element_bytes, std::int64_t max
   return what;
 }
 
+// Arrays with some axes in descending order of src, contiguous in dst or with gaps there.
+inline problem any_flip(dice& roll, std::int64_t element_bytes, std::int64_t max_elements) {
+  constexpr std::int64_t extents[] = {1, 2, 3, 4, 7, 16, 31, 64, 65, 127, 250, 513, 1021, 4099, 20000};
+  problem what{.element_bytes = element_bytes};
+  what.rank = static_cast<int>(1 + roll.below(4));
+  std::int64_t src = 1, dst = 1;
+  const auto gap = [&] { return roll.one_in(4) ? roll.below(9) : 0; };
+  for (int k = what.rank - 1; k >= 0; --k) {
+    const std::int64_t extent = std::max<std::int64_t>(1, std::min(roll.of(extents), max_elements / src));
+    what.axes[k] = {extent, roll.one_in(2) ? -src : src, 0};
+    src = src * extent + gap();
+  }
+  const bool is_reversed = roll.one_in(3);
+  for (int i = 0; i < what.rank; ++i) {
+    axis& one = what.axes[is_reversed ? i : what.rank - 1 - i];
+    one.dst_stride = dst;
+    dst = dst * one.extent + gap();
+  }
+  return what;
+}
+
 // A matrix of any extents up to some thousands, with the paddings and batches of cases.hpp.
 inline problem any_matrix(dice& roll, std::int64_t element_bytes, std::int64_t max_elements) {
   constexpr std::int64_t extents[] = {1,  2,  3,  5,   7,   8,   15,  16,  17,  31,  32,  33,  61,  63,
@@ -73,6 +94,7 @@ inline problem any_fused_axes(dice& roll, std::int64_t element_bytes, std::int64
   stride(&axis::src_stride, rows, rows + cols, others(rows, rows + cols));
   if (roll.one_in(6)) what.axes[roll.below(rows)].src_stride *= -1;
   if (roll.one_in(6)) what.axes[rows + roll.below(cols)].dst_stride *= -1;
+  if (roll.one_in(6)) what.axes[roll.below(what.rank)].src_stride = 0;
   return what;
 }
 
@@ -150,7 +172,7 @@ inline problem any_gpu_problem(dice& roll, const kernels::kernel* row, std::int6
   if ((family == "tall_skinny" || family == "short_wide") && row->tile_rows == 0 && roll.one_in(2))
     return any_short_side(roll, element_bytes);
   if (family == "panel") return any_odd_matrices(roll, element_bytes, most / (roll.one_in(2) ? 8 : 1));
-  switch (roll.below(row != nullptr && row->tile_rows > 0 ? 13 : 9)) {
+  switch (roll.below(row != nullptr && row->tile_rows > 0 ? 14 : 10)) {
     case 0:
       return any_matrix(roll, element_bytes, most);
     case 1:
@@ -169,6 +191,8 @@ inline problem any_gpu_problem(dice& roll, const kernels::kernel* row, std::int6
       return any_small_matrices(roll, element_bytes);
     case 8:
       return any_pixels(roll, element_bytes);
+    case 9:
+      return any_flip(roll, element_bytes, 2 * most);
     default:
       return any_tiles(roll, *row, element_bytes, unit);
   }

@@ -153,10 +153,10 @@ TEST(ask_gpu, rows_that_want_more_shared_memory_than_there_is_are_not_chosen) {
       }
     }
   }
-  const std::int64_t enough = kernels::find("gpu_unaligned_tile_b2_128x128")->shared_bytes;
-  EXPECT_EQ(choose_for(transpose_problem(9999, 7001, 2), with_shared(enough)).row->family,
+  const std::int64_t enough = kernels::find("gpu_unaligned_tile_b1_128x256")->shared_bytes;
+  EXPECT_EQ(choose_for(transpose_problem(9999, 7001, 1), with_shared(enough)).row->family,
             std::string_view("unaligned_tile"));
-  EXPECT_NE(choose_for(transpose_problem(9999, 7001, 2), with_shared(enough - 1)).row->family,
+  EXPECT_NE(choose_for(transpose_problem(9999, 7001, 1), with_shared(enough - 1)).row->family,
             std::string_view("unaligned_tile"));
 }
 
@@ -168,8 +168,12 @@ problem any_permutation(testing::dice& roll, const std::vector<std::int64_t>& ex
   }
   return permute_problem(extents, axes, element_bytes);
 }
-// Three to five axes of up to 400 in any order: most are larger than L2.
+// Three to five axes of up to 400 in any order, or few columns or rows of millions: most are larger than L2.
 problem large_permutation(testing::dice& roll, std::int64_t element_bytes) {
+  if (roll.one_in(8)) {
+    const std::int64_t few = 2 + roll.below(15), many = (1 << 20) + roll.below(1 << 24);
+    return roll.one_in(2) ? transpose_problem(many, few, element_bytes) : transpose_problem(few, many, element_bytes);
+  }
   std::vector<std::int64_t> extents(static_cast<std::size_t>(3 + roll.below(3)));
   for (std::int64_t& one : extents) one = 2 + roll.below(399);
   return any_permutation(roll, extents, element_bytes);
@@ -187,7 +191,7 @@ TEST(ask_gpu, every_row_is_reached) {
     if (row.launch == nullptr || row.kind != kernels::row_kind::move) continue;
     missed.insert(row.name);
     testing::dice of_any(1), of_cached(1);
-    for (int k = 0; k < 120000 && missed.contains(row.name); ++k) {
+    for (int k = 0; k < 240000 && missed.contains(row.name); ++k) {
       const bool is_cached = row.element_bytes > 0 && k % 2 == 1;
       testing::dice& roll = is_cached ? of_cached : of_any;
       const bool is_large = !is_cached && row.element_bytes > 0 && roll.one_in(3);

@@ -43,8 +43,16 @@ struct assemble_args {
   // Words of 1 and 2 bytes: a lane loads element k ^ turn of its chunk k-th, where turn = lane * 4 >> turn_shift & turn_mask.
   std::int32_t turn_shift = 0;
   std::int32_t turn_mask = 0;  // 0: all lanes load their elements in order
-  std::int64_t halo_src_bytes = 0;
-  std::int64_t span_bytes = 0;  // of src, from the first byte of a whole box to its last
+  // Where src descends along an axis of a run, the run begins with the last index. `origin` is the lowest byte of the first run of a
+  // whole box with its halo, and offset 0 in shared memory but for its misalignment.
+  std::int64_t src_to_origin = 0;  // bytes from the box's first element down to it
+  std::int32_t smem_first = 0;     // the offset of the halo's first element, without `entry_bias`
+  std::int32_t entry_bias = 0;     // in all entries of the table of elements, so that none is negative
+  std::int32_t descending_run_bytes =
+      0;  // of a whole run with its halo, if the grid cuts an axis along which it descends; else 0
+  // The bytes of src that a whole box accesses, counted from its origin: [begin, end).
+  std::int64_t span_begin = 0;
+  std::int64_t span_end = 0;
   // Neighbouring threads copy neighbouring granules of a run: `granule_threads` of them one run.
   map::fast_divisor granule_threads;
   std::int32_t rows_at_once = 1;  // of all threads

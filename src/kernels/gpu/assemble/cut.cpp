@@ -45,7 +45,7 @@ std::int64_t at_least(std::int64_t least, std::int64_t like) noexcept {
   return least + ((like - least) % 16 + 16) % 16;
 }
 
-// Bytes of shared memory from one index of each axis to the next.
+// Bytes of shared memory from one index of each axis to the next: negative along an axis of runs that descends in src.
 using smem_strides = std::array<std::int64_t, map::max_axes>;
 
 // The order in which a lane loads its elements: see assemble_args. mask 0: all lanes in one order.
@@ -76,6 +76,7 @@ class layout {
 
  private:
   [[nodiscard]] int slot_of(int k) const noexcept { return k == cut_run_ ? 0 : k == cut_line_ ? 1 : -1; }
+  [[nodiscard]] bool descends(int k) const noexcept { return form_.axes[k].src_stride < 0; }
   [[nodiscard]] std::int64_t loaded(int k) const noexcept { return axes_.tile(k) + (k == halo_axis_ ? halo_ : 0); }
   // Strides with `pad` * 16 more bytes between runs, which have the first `run_axes` axes of runs of src. Returns the bytes
   // of the box.
@@ -110,7 +111,7 @@ std::int64_t layout::pitches(int run_axes, int pad, smem_strides& strides) const
   const box_walk src = axes_.whole_order(run_of(run_axes));
   std::int64_t dense = word_;
   for (int i = 0; i < run_axes; ++i) {
-    strides[src.axes[i]] = dense;
+    strides[src.axes[i]] = descends(src.axes[i]) ? -dense : dense;
     dense *= loaded(src.axes[i]);
   }
   // A run may begin anywhere in its first granule, and the next run too.
@@ -175,6 +176,8 @@ double layout::conflicts_of(const smem_strides& strides, const lane_starts& star
   std::array<std::int32_t, kernels::most_lanes> cells{};
   for (int i = 0; i < starts.count; ++i) {
     const auto stride = static_cast<std::int32_t>(strides[starts.axes[i]]);
+    const auto first = stride < 0 ? static_cast<std::int32_t>(axes_.tile(starts.axes[i]) - 1) * -stride : 0;
+    for (int lane = 0; lane < lanes_ && first > 0; ++lane) cells[lane] += first;
     for (int lane = 0; lane < lanes_; ++lane) cells[lane] += starts.index[i][lane] * stride;
   }
   for (std::int32_t& cell : cells) cell = (cell ^ (cell >> swizzle & mask)) >> cell_log2;
@@ -305,7 +308,7 @@ bool layout::number(grid& blocks, std::uint32_t& all) const noexcept {
   grid_builder builder(blocks, word_);
   std::array<int, map::max_axes> order{};
   for (int k = 0; k < form_.rank; ++k) order[k] = k;
-  const auto dst_step = [&](int k) { return axes_.tile(k) * form_.axes[k].dst_stride; };
+  const auto dst_step = [&](int k) { return axes_.tile(k) * base::magnitude(form_.axes[k].dst_stride); };
   std::stable_sort(order.begin(), order.begin() + form_.rank, [&](int a, int b) { return dst_step(a) < dst_step(b); });
   std::int64_t bands = 1;
   const auto add = [&](int k, std::int64_t count, std::int64_t tiles) {
@@ -342,7 +345,7 @@ assemble_box layout::make(std::int64_t most_shared_bytes) noexcept {
   if (all_run.count == 0 || line.count == 0 || !axes_.contiguous(all_run) || !axes_.contiguous(line)) return made;
   if (words_ != 1 && all_run.axes[0] != line.axes[0]) return made;
   const int inner = line.axes[0];
-  const bool has_runs = all_run.axes[0] == inner && axes_.tile(inner) * word_ >= least_run_bytes;
+  const bool has_runs = all_run.axes[0] == inner && !descends(inner) && axes_.tile(inner) * word_ >= least_run_bytes;
   if (words_ == 3 && (axes_.tile(inner) != 3 || line.count == 1)) return made;
   if (axes_.line_goes_on() && axes_.elements(line) * word_ < least_line_bytes) return made;
   if (words_ == 0 && !has_runs) return made;
@@ -363,7 +366,6 @@ assemble_box layout::make(std::int64_t most_shared_bytes) noexcept {
     if (halo_ > axes_.tile(halo_axis_)) return made;
     args.halo = static_cast<std::int32_t>(halo_);
     made.halo_part = static_cast<double>(halo_) / static_cast<double>(axes_.tile(halo_axis_));
-    args.halo_src_bytes = halo_ * form_.axes[halo_axis_].src_stride * word_;
   }
   smem_strides strides{};
   const box_walk run = run_of(choose_pitch(made, strides));
@@ -372,6 +374,18 @@ assemble_box layout::make(std::int64_t most_shared_bytes) noexcept {
   made.run_bytes = axes_.elements(axes_.run()) * word_;
   made.row_bytes = axes_.elements(run) * word_;
   src_ = axes_.whole_order(run);
+  if (halo_axis_ >= 0) args.src_to_origin = halo_ * form_.axes[halo_axis_].src_stride * word_;
+  bool cut_descends = false;
+  for (int i = 0; i < run.count; ++i) {
+    const int k = run.axes[i];
+    if (!descends(k)) continue;
+    const std::int64_t steps = loaded(k) - 1;
+    args.src_to_origin -= steps * form_.axes[k].src_stride * word_;
+    args.smem_first -= static_cast<std::int32_t>(steps * strides[k]);
+    if (line.has(k) && k != last_of_line) args.entry_bias -= static_cast<std::int32_t>(steps * strides[k]);
+    cut_descends = cut_descends || slot_of(k) >= 0;
+  }
+  if (fused_ && strides[last_of_line] < 0) return made;  // entries past a piece would be negative
 
   const auto listed = [&](int k, std::int64_t stride) {
     return assemble_axis{stride * word_, map::fast_divisor(static_cast<std::uint32_t>(axes_.tile(k))),
@@ -394,18 +408,21 @@ assemble_box layout::make(std::int64_t most_shared_bytes) noexcept {
     args.element = map::fast_divisor(static_cast<std::uint32_t>(axes_.tile(inner) * word_));
   }
   args.line_count = count(dst_, line.count, dst_.count);
-  made.line_bytes = axes_.elements(line) * word_;
+  made.line_bytes = made.bytes_between_parts = axes_.elements(line) * word_;
+  if (halo_ > 0) made.bytes_between_parts = each_bytes * form_.axes[halo_axis_].extent;
 
   const std::int64_t loaded_run =
       run.has(halo_axis_) ? made.row_bytes / axes_.tile(halo_axis_) * loaded(halo_axis_) : made.row_bytes;
   const std::int64_t granules = ceil_div(loaded_run + 15 + (words_ == 3 && word_ == 1 ? 4 : 0), 16);
+  if (cut_descends) args.descending_run_bytes = static_cast<std::int32_t>(loaded_run);
   args.granule_threads = map::fast_divisor(static_cast<std::uint32_t>(ceil_div(granules, ceil_div(granules, 32))));
   args.rows_at_once = assemble_threads / static_cast<std::int32_t>(args.granule_threads.divisor);
-  args.span_bytes = loaded_run;
+  args.span_end = loaded_run;
   args.most_rows = 1;
   for (int i = run.count; i < src_.count; ++i) {
     args.most_rows *= static_cast<std::int32_t>(loaded(src_.axes[i]));
-    args.span_bytes += (loaded(src_.axes[i]) - 1) * form_.axes[src_.axes[i]].src_stride * word_;
+    const std::int64_t reached = (loaded(src_.axes[i]) - 1) * form_.axes[src_.axes[i]].src_stride * word_;
+    (reached < 0 ? args.span_begin : args.span_end) += reached;
   }
   args.most_lines = static_cast<std::int32_t>(axes_.elements() / axes_.elements(line));
   const auto groups = [&](std::int64_t chunks) {
@@ -420,6 +437,10 @@ assemble_box layout::make(std::int64_t most_shared_bytes) noexcept {
   for (int warps = 0; all_warps >> warps > 0; ++warps) {
     const std::int64_t steps = ceil_div(stacks, all_warps >> warps) * ceil_div(usual, std::int64_t{1} << warps);
     if (steps < fewest) fewest = steps, args.stack_warps = warps;
+  }
+  for (int k = 0; k < form_.rank; ++k) {
+    made.tile[k] = axes_.tile(k);
+    if (form_.axes[k].src_stride == 0) made.src_part /= static_cast<double>(axes_.tile(k));
   }
   args.tables = made.shared_bytes;
   if (fused_) {
@@ -454,10 +475,10 @@ assemble_box cut_for_assembly(const map::canonical& form, int words, bool fused,
   const std::int64_t most = words == 1 && word >= 4 ? costs.assemble_bytes * 3 / 4 : costs.assemble_bytes;
   const std::int64_t all = map::words(form) * word;
   const std::int64_t share = std::clamp(all / (boxes_at_once * costs.device.multiprocessors), least_box_bytes, most);
-  const auto cut = [&](std::int64_t run_side, std::int64_t line_side) {
+  const auto cut_in_order = [&](std::int64_t run_side, std::int64_t line_side, bool run_descends) {
     assemble_box made;
     for (std::int64_t bytes = share; bytes >= 64 * word; bytes /= 2) {
-      box_axes axes(form, bytes / word);
+      box_axes axes(form, bytes / word, {.in_runs = run_descends, .in_lines = false});
       axes.grow(std::max<std::int64_t>(1, run_side / word), std::max<std::int64_t>(1, line_side / word));
       axes.even_out();
       made = layout(axes, words, fused, on).make(most_shared_bytes);
@@ -468,6 +489,12 @@ assemble_box cut_for_assembly(const map::canonical& form, int words, bool fused,
       if (!made.is_too_large) break;  // the padding of many short runs may not fit
     }
     return made;
+  };
+  const bool descends =
+      std::any_of(form.axes.begin(), form.axes.begin() + form.rank, [](const axis& one) { return one.src_stride < 0; });
+  const auto cut = [&](std::int64_t run_side, std::int64_t line_side) {
+    const assemble_box made = cut_in_order(run_side, line_side, descends);
+    return made.blocks > 0 || !descends ? made : cut_in_order(run_side, line_side, false);
   };
   const assemble_box made = cut(costs.side_bytes, costs.side_bytes);
   if (made.halo_part < long_halo_part) return made;

@@ -2,7 +2,8 @@
 // product of index ranges that fits shared memory: runs of src, and lines of dst. A granule is 16 aligned bytes of src, a
 // chunk 16 aligned bytes of dst.
 //   1. the granules that hold the runs are copied to shared memory unchanged. Each stride in shared memory is equal to
-//      its stride in src modulo 16, so a byte has one offset however its run is misaligned           (runs, granules)
+//      its stride in src modulo 16, so a byte has one offset however its run is misaligned.          (runs, granules)
+//      A run has ascending addresses: an axis that descends in src begins with its last index.
 //   2. Fused: tables have the offsets of runs, lines and elements. The tables of lines and elements are filled while the
 //      copies are in flight
 //   3. after a barrier each lane gathers the elements of one chunk, shifts them to the chunk's start and stores it whole
@@ -42,6 +43,10 @@ struct box_extents {
   // True when every line begins and ends with the box, at sectors.
   GPU_INLINE bool is_whole(const assemble_args& args) const {
     return halo > 0 && absent == 0 && !last && args.whole_groups > 0;
+  }
+  // Bytes of a run before its first index that exists.
+  GPU_INLINE int32_t before_run(const assemble_args& args) const {
+    return args.descending_run_bytes > 0 ? args.descending_run_bytes - of(args.run_bytes) : absent_of(args.run_bytes);
   }
   // `each` times the missing indices, if `number` counts them.
   GPU_INLINE int32_t absent_of(const assemble_count& number) const {
@@ -108,6 +113,7 @@ GPU_INLINE void fill_line_tables(const assemble_args& args, const assemble_table
   for (int32_t i = thread; i < entries + assemble_tables::copies - 1; i += assemble_threads) {
     int32_t smem_offset = 0;
     split_index(args.elements, args.element_rank, static_cast<uint32_t>(i), smem_offset);
+    smem_offset += args.entry_bias;
     GPU_UNROLL for (int32_t copy = 0; copy < assemble_tables::copies; ++copy) {
       if (i >= copy && i - copy < entries) at.entry(i - copy, copy) = static_cast<std::uint16_t>(smem_offset);
     }
@@ -123,26 +129,26 @@ GPU_INLINE void fetch_cut_granule(const assemble_args& args, unsigned char* to, 
   }
 }
 
-// 1. `first` is the address of the halo's first element, `phase` its misalignment. So many spare bytes after each run are
-// copied, too. Inside: every granule is within [begin, end).
+// 1. `first` is the address of the origin, `phase` its misalignment. So many spare bytes after each run are copied, too. Inside:
+// every granule is within [begin, end).
 template <bool Fused, bool Swizzled, bool Inside>
 GPU_INLINE void fetch_box(const assemble_args& args, const assemble_tables& tables, const box_extents& box,
                           const unsigned char* first, int32_t phase, int32_t spare_bytes) {
   const auto thread = static_cast<int32_t>(thread_index());
   const auto threads = static_cast<int32_t>(args.granule_threads.divisor);
   const auto first_row = static_cast<int32_t>(args.granule_threads.quotient(thread));
-  const int32_t absent_bytes = box.absent_of(args.run_bytes), rows = box.of(args.row_count);
+  const int32_t before = box.before_run(args), rows = box.of(args.row_count);
   // A run needs the granule at byte `at` from its first granule on if at < shift + bytes, its misalignment included.
   const int32_t first_at = (thread - first_row * threads) * 16;
-  const int32_t bytes = box.of(args.run_bytes) - absent_bytes + spare_bytes;
+  const int32_t bytes = box.of(args.run_bytes) - box.absent_of(args.run_bytes) + spare_bytes;
   if (first_row >= args.rows_at_once) return;
   int32_t row = box.absent_of(args.row_count) + first_row;
-  const unsigned char* from = first + absent_bytes + row * args.rows[0].stride_bytes;
-  int32_t smem_offset = phase + absent_bytes + row * args.rows[0].smem_stride;
+  const unsigned char* from = first + before + row * args.rows[0].stride_bytes;
+  int32_t smem_offset = phase + before + row * args.rows[0].smem_stride;
   for (; row < rows; row += args.rows_at_once) {
     if constexpr (Fused) {
-      from = first + absent_bytes + tables.row_src[row];
-      smem_offset = phase + absent_bytes + tables.row_smem[row];
+      from = first + before + tables.row_src[row];
+      smem_offset = phase + before + tables.row_smem[row];
     }
     const auto shift = static_cast<int32_t>(low_word(from) & 15);
     for (int32_t at = first_at; at < shift + bytes; at += threads * 16) {
@@ -184,9 +190,9 @@ struct stored_line {
   }
   template <bool Fused>
   GPU_INLINE stored_line(const assemble_args& args, const assemble_tables& tables, const box_extents& box,
-                         unsigned char* dst, int32_t phase, int32_t line, std::bool_constant<Fused>)
+                         unsigned char* dst, int32_t first_offset, int32_t line, std::bool_constant<Fused>)
       : to(dst + (Fused ? tables.line_dst[line] : line * args.lines[0].stride_bytes)),
-        smem_offset(phase + (Fused ? tables.line_smem[line] : line * args.lines[0].smem_stride)),
+        smem_offset(first_offset + (Fused ? tables.line_smem[line] : line * args.lines[0].smem_stride)),
         first(args.line_bytes.each * box.halo),
         last(box.of(args.line_bytes)) {
     const int32_t first_sector = first - in_sector(args, first);
@@ -201,7 +207,7 @@ struct stored_line {
 // that are stored whole. The parts of chunks at the ends of lines follow, so that all lanes of a warp store parts at once.
 template <int WordBytes, bool Fused, bool Whole, class Gather>
 GPU_INLINE void write_lines(const assemble_args& args, const assemble_tables& tables, const box_extents& box,
-                            unsigned char* dst, int32_t phase, const Gather& gather) {
+                            unsigned char* dst, int32_t first_offset, const Gather& gather) {
   using line_type = stored_line<Whole>;
   constexpr std::bool_constant<Fused> fused{};
   const int32_t lines = box.of(args.line_count);
@@ -213,7 +219,7 @@ GPU_INLINE void write_lines(const assemble_args& args, const assemble_tables& ta
   const int32_t line_step = assemble_threads >> args.line_lanes + args.stack_warps;
   int32_t line = (warp >> args.stack_warps << warp_lanes_log2 - args.line_lanes) + (lane >> args.line_lanes);
   for (; line < lines; line += line_step) {
-    const line_type here(args, tables, box, dst, phase, line, fused);
+    const line_type here(args, tables, box, dst, first_offset, line, fused);
     int32_t start = here.first, stop = here.last;
     if constexpr (!Whole) start += -here.in_chunk(start) & 15, stop -= here.in_chunk(stop);
     for (start += first_chunk * 16; start < stop; start += step) {
@@ -223,7 +229,7 @@ GPU_INLINE void write_lines(const assemble_args& args, const assemble_tables& ta
   if constexpr (Whole) return;
   for (auto i = static_cast<int32_t>(thread_index()); i < 2 * lines; i += assemble_threads) {
     const bool is_end = i >= lines;
-    const line_type here(args, tables, box, dst, phase, is_end ? i - lines : i, fused);
+    const line_type here(args, tables, box, dst, first_offset, is_end ? i - lines : i, fused);
     const int32_t at = is_end ? here.last : here.first, start = at - here.in_chunk(at);
     // A line within one chunk is stored by the lane of its beginning.
     if (start == at || here.first >= here.last || (is_end && start < here.first)) continue;
@@ -232,12 +238,13 @@ GPU_INLINE void write_lines(const assemble_args& args, const assemble_tables& ta
   }
 }
 
-// 1. `src` is the address of the halo's first element.
+// 1. `src` is the address of the origin.
 template <bool Fused, bool Swizzled>
 GPU_INLINE void fetch_rows(const assemble_args& args, const assemble_tables& tables, const box_extents& box,
                            const unsigned char* src, int32_t phase, int32_t spare_bytes) {
   const auto address = reinterpret_cast<std::uint64_t>(src);
-  if (address >= args.arrays.src_begin + 15 && address + args.span_bytes + 15 + spare_bytes <= args.arrays.src_end) {
+  if (address + args.span_begin >= args.arrays.src_begin + 15 &&
+      address + args.span_end + 15 + spare_bytes <= args.arrays.src_end) {
     fetch_box<Fused, Swizzled, true>(args, tables, box, src, phase, spare_bytes);
   } else {
     fetch_box<Fused, Swizzled, false>(args, tables, box, src, phase, spare_bytes);
@@ -259,18 +266,19 @@ GPU_INLINE void assemble_box(const assemble_args& args, uint32_t number) {
     block_barrier();  // orders the writes of the table of rows before their reads
   }
   wait_for_earlier_launches();
-  const unsigned char* const src = here.src - args.halo_src_bytes;
+  const unsigned char* const src = here.src - args.src_to_origin;
   const auto phase = static_cast<int32_t>(low_word(src) & 15);
   fetch_rows<Fused, Elements::swizzled>(args, tables, box, src, phase, Elements::spare_bytes);            // 1.
   if constexpr (Fused) fill_line_tables(args, tables, box.of(args.line_count), Elements::spare_entries);  // 2.
   wait_for_copies();
   block_barrier();  // orders the granules copied in 1 and the tables written in 2 before their reads in 3
   unsigned char* const dst = here.dst - args.line_bytes.each * box.halo;
+  const int32_t first = phase + args.smem_first - args.entry_bias;
   const auto write = [&](const auto& gather) {  // 3.
     if (box.is_whole(args)) {
-      write_lines<Elements::word_bytes, Fused, true>(args, tables, box, dst, phase, gather);
+      write_lines<Elements::word_bytes, Fused, true>(args, tables, box, dst, first, gather);
     } else {
-      write_lines<Elements::word_bytes, Fused, false>(args, tables, box, dst, phase, gather);
+      write_lines<Elements::word_bytes, Fused, false>(args, tables, box, dst, first, gather);
     }
   };
   if constexpr (Elements::turned) {

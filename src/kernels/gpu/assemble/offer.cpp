@@ -11,10 +11,8 @@ bool offers::assemble(const kernels::facts& known, const kernels::target& on, co
   if (form.empty || (row.element_bytes != form.word_bytes && row.element_bytes != 1)) return false;
   const bool runs = kernels::is_variant(row, "_runs");
   if (runs ? known.src_unit_axis != known.dst_unit_axis : row.element_bytes != form.word_bytes) return false;
-  if (known.src_unit() == nullptr || known.dst_unit() == nullptr || !on.words.async_copies) return false;
-  for (int k = 0; k < form.rank; ++k) {
-    if (form.axes[k].src_stride <= 0 || form.axes[k].dst_stride <= 0) return false;
-  }
+  if (known.dst_unit() == nullptr || !on.words.async_copies) return false;
+  if (known.src_unit() == nullptr && known.dst_unit()->src_stride != -1) return false;
   const bool triples = find_triples(form) >= 0, fused = kernels::is_variant(row, "_fused");
   if (!runs && triples != kernels::is_variant(row, fused ? "x3_fused" : "x3")) return false;
   const assemble_box cut = cut_for_assembly(form, runs ? 0 : triples ? 3 : 1, runs || fused, on.shared_bytes, on);
@@ -28,16 +26,21 @@ bool offers::assemble(const kernels::facts& known, const kernels::target& on, co
   for (int slot = 0; slot < 2; ++slot) {
     if (args.blocks.tile[slot] > 1) part *= fill(args.blocks.extent[slot], args.blocks.tile[slot]);
   }
-  const double bytes = static_cast<double>(cut.run_bytes);
   const double part_of_run = static_cast<double>(cut.row_bytes);
   const double chunks = static_cast<double>(args.edge_groups) *
                         static_cast<double>(std::int64_t{16} << args.line_lanes) / static_cast<double>(cut.line_bytes);
+  std::int64_t dst_bits = known.alignment;
+  for (int k = 0; k < form.rank; ++k) {
+    const std::int64_t step = base::magnitude(form.axes[k].dst_stride) * form.word_bytes;
+    if (step >= cut.bytes_between_parts) dst_bits |= step;
+  }
   // The families for aligned addresses were compared with boxes of full size, so small boxes count as full ones there.
   const bool aligned = known.alignment == 16 && known.axes() != nullptr && known.axes()->aligned();
   if (aligned) made.blocks = static_cast<std::uint32_t>(base::ceil_div(known.bytes, on.gpu->assemble_bytes));
   predict(known, on, row,
-          {.dram = 64 / bytes + 64 / static_cast<double>(cut.line_bytes),
-           .requests = (part_of_run + 30) / part_of_run / part,
+          {.dram = 2 * sector_waste(cut.bytes_between_parts, dst_bits & -dst_bits) +
+                   fetched_again_by_boxes(form, cut.tile, on.l2_bytes),
+           .requests = (part_of_run + 30) / part_of_run * cut.src_part / part,
            .shared = chunks * cut.conflicts / part,
            .issue = chunks / part},
           made);

@@ -73,7 +73,7 @@ bool offers::copy(const kernels::facts& known, const kernels::target& on, const 
   // DRAM: sectors at the ends of runs. Requests: sectors of src that are fetched again. Shared: divisions of runs.
   predict(known, on, row,
           {.dram = one_run ? 0 : waste_beyond_view(form, sector_waste(args.run_bytes, bits & -bits)),
-           .requests = one_run ? 0 : fetched_again(form, 8, on.l2_bytes),
+           .requests = one_run ? 0 : fetched_again(form, 1024, on.l2_bytes),
            .shared = one_run ? 0 : 128.0 / static_cast<double>(args.run_bytes),
            .issue = room},
           made);

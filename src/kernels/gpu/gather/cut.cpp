@@ -234,6 +234,7 @@ box cut_box(const map::canonical& form, std::int64_t most_shared_bytes, int alig
     box_axes axes(form, bytes / word);
     axes.grow(std::max<std::int64_t>(1, on.gpu->side_bytes / word));
     made = cutter(axes, alignment, on.lanes).finish(most_shared_bytes);
+    for (int k = 0; k < form.rank; ++k) made.tile[k] = axes.tile(k);
     if (made.blocks > 0) return made;
   }
   return made;

@@ -65,8 +65,10 @@ int box_axes::next(const box_walk& one) const noexcept {
     const axis& last = form_.axes[one.axes[one.count - 1]];
     if (!base::checked_mul(magnitude(last.*one.stride), last.extent, continued)) return -1;
   }
+  const bool may_descend = &one == &run_ ? allowed_.in_runs : allowed_.in_lines;
   int best = -1;
   for (int k = 0; k < form_.rank; ++k) {
+    if (form_.axes[k].*one.stride < 0 && !may_descend) continue;
     const std::int64_t stride = magnitude(form_.axes[k].*one.stride);
     if (stride == 0 || (one.count > 0 && stride != continued) || one.has(k)) continue;
     if (best < 0 || stride < magnitude(form_.axes[best].*one.stride)) best = k;

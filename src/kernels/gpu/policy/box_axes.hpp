@@ -20,9 +20,16 @@ struct box_walk {
   void add(int k) noexcept { axes[count++] = k; }
 };
 
+// Whether axes with negative strides continue the runs and the lines of a box.
+struct descents {
+  bool in_runs = true;
+  bool in_lines = true;
+};
+
 class box_axes {
  public:
-  box_axes(const map::canonical& form, std::int64_t most_elements) noexcept : form_(form), most_(most_elements) {
+  box_axes(const map::canonical& form, std::int64_t most_elements, descents allowed = {}) noexcept
+      : form_(form), most_(most_elements), allowed_(allowed) {
     tile_.fill(1);
   }
 
@@ -75,6 +82,7 @@ class box_axes {
 
   const map::canonical& form_;
   std::int64_t most_;
+  descents allowed_;
   std::array<std::int64_t, map::max_axes> tile_{};
   std::int64_t elements_ = 1;  // the product of all tiles
   box_walk run_{&axis::src_stride};

@@ -175,17 +175,21 @@ double waste_beyond_view(const map::canonical& form, double waste) noexcept {
   return std::max(0.0, waste - 2 * std::max(0.0, touched_lines(form, dram_bytes) - 1));
 }
 
-double fetched_again(const map::canonical& form, std::int64_t each, std::int64_t l2_bytes) noexcept {
-  constexpr double sector = 32, of_l2 = 0.3, line = dram_bytes;
-  const double kept = l2_bytes > 0 ? static_cast<double>(l2_bytes) / 8 : 1e30, near = 128.0 * static_cast<double>(each);
-  double from_dram = 1, from_l2 = 1, between = 1;
+namespace {
+
+// Walks whose steps have `inside` elements each, of `each` bytes in src. `form` has the steps and their strides.
+double fetched_again_by(const map::canonical& form, double inside, double each, double near,
+                        std::int64_t l2_bytes) noexcept {
+  constexpr double of_l2 = 0.3, line = dram_bytes;
+  const double kept = l2_bytes > 0 ? static_cast<double>(l2_bytes) / 8 : 1e30;
+  double from_dram = 1, from_l2 = 1, between = inside;
   for (int k = form.rank - 1; k >= 0; --k) {  // fastest in dst first
     const axis& one = form.axes[k];
     const auto extent = static_cast<double>(one.extent);
     const auto step = static_cast<double>(base::magnitude(one.src_stride)) * static_cast<double>(form.word_bytes);
     if (step < line) {
       const double shared = step == 0 ? extent : std::min(extent, line / step);
-      if (between * sector > kept) {
+      if (between * each > kept) {
         from_dram *= shared;
       } else if (between > near) {
         from_l2 *= shared;
@@ -193,8 +197,30 @@ double fetched_again(const map::canonical& form, std::int64_t each, std::int64_t
     }
     between *= extent;
   }
+  return from_dram - 1 + of_l2 * (from_l2 - 1) * from_dram;
+}
+
+}  // namespace
+
+double fetched_again(const map::canonical& form, double near, std::int64_t l2_bytes) noexcept {
   return touched_of(form, &axis::src_stride, form.word_bytes, dram_bytes).all / 2 *
-         (from_dram - 1 + of_l2 * (from_l2 - 1) * from_dram);
+         fetched_again_by(form, 1, sector_bytes, near, l2_bytes);
+}
+
+double fetched_again_by_boxes(const map::canonical& form, const std::array<std::int64_t, map::max_axes>& tile,
+                              std::int64_t l2_bytes) noexcept {
+  map::canonical boxes = form;
+  double inside = 1;
+  std::int64_t each = sector_bytes;
+  for (int k = 0; k < form.rank; ++k) {
+    boxes.axes[k].extent = base::ceil_div(form.axes[k].extent, tile[k]);
+    boxes.axes[k].src_stride *= tile[k];
+    inside *= static_cast<double>(tile[k]);
+    const std::int64_t step = base::magnitude(form.axes[k].src_stride) * form.word_bytes;
+    if (step > 0) each = std::min(each, step);
+  }
+  return touched_of(form, &axis::src_stride, form.word_bytes, dram_bytes).all / 2 *
+         fetched_again_by(boxes, inside, static_cast<double>(each), 0, l2_bytes);
 }
 
 counts element_counts(const kernels::facts& known, const kernels::target& on, const element_grid& numbers,
@@ -204,8 +230,8 @@ counts element_counts(const kernels::facts& known, const kernels::target& on, co
   counts made;
   const double stored = touched_sectors(form, &axis::dst_stride, form.dst_word_bytes);
   const double read = touched_sectors(form, &axis::src_stride, form.word_bytes);
-  made.dram =
-      std::max(0.0, stored_sectors(form, numbers, each, on.lanes) - stored) + fetched_again(form, each, on.l2_bytes);
+  made.dram = std::max(0.0, stored_sectors(form, numbers, each, on.lanes) - stored) +
+              fetched_again(form, 128.0 * static_cast<double>(each), on.l2_bytes);
   made.requests = std::max(0.0, read_sectors(form, each, on.lanes) - read);
   made.shared = each > 1 ? threads * static_cast<double>(each * (numbers.row_rank - 1)) : 0;
   made.issue = threads * static_cast<double>(1 + numbers.rank);

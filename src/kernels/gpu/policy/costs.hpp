@@ -1,6 +1,7 @@
 // The cost model: the tuned geometry and the constants of each GPU, and the prediction of an offer's time.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 
@@ -102,8 +103,13 @@ struct touched {
 [[nodiscard]] double touched_sectors(const map::canonical& form, std::int64_t axis::*stride,
                                      std::int64_t word) noexcept;
 
-// The sectors of src that a walk in the order of dst fetches again, relative to a copy's. Those that are still in L2 count 0.3,
-// and those that the same block needs again count nothing. A thread has `each` neighbouring elements.
-[[nodiscard]] double fetched_again(const map::canonical& form, std::int64_t each, std::int64_t l2_bytes) noexcept;
+// The sectors of src that a walk in the order of dst fetches again, relative to a copy's. Those that are still in L2 count 0.3.
+// Those that the same block needs again, after at most `near` elements, count nothing.
+[[nodiscard]] double fetched_again(const map::canonical& form, double near, std::int64_t l2_bytes) noexcept;
+
+// fetched_again() for boxes that have `tile[k]` indices of axis k, and fetch each sector once.
+[[nodiscard]] double fetched_again_by_boxes(const map::canonical& form,
+                                            const std::array<std::int64_t, map::max_axes>& tile,
+                                            std::int64_t l2_bytes) noexcept;
 
 }  // namespace cornerturn::gpu

@@ -76,6 +76,38 @@ TEST(assembly, runs_do_not_share_granules) {
   }
 }
 
+// Rows of pixels from the last one to the first: a run has all pixels of a box, and begins with the last one.
+TEST(assembly, a_flip_has_long_runs) {
+  const std::int64_t rows = 400, cols = 30001;
+  const problem pixels{.element_bytes = 3, .rank = 2, .axes = {{{rows, cols, cols}, {cols, -1, 1}}}};
+  const assemble_box cut = cut_of(pixels, 3, false, 1);
+  ASSERT_GT(cut.blocks, 0u);
+  EXPECT_GE(cut.run_bytes, 300);
+  EXPECT_LT(cut.args.elements[0].smem_stride, 0);
+  EXPECT_EQ(cut.args.smem_first, cut.args.descending_run_bytes - 3);
+  expect_runs(cut.args);
+  // The last axis of a line may not descend where the entries of a table are not negative: runs are rows.
+  const problem rows_last{.element_bytes = 3, .rank = 3, .axes = {{{900, 40 * 5, 40 * 5}, {40, -5, 5}, {5, -1, 1}}}};
+  const assemble_box table = cut_of(rows_last, 3, true, 1);
+  ASSERT_GT(table.blocks, 0u);
+  EXPECT_GT(table.args.elements[table.args.element_rank - 1].smem_stride, 0);
+  // Bytes in descending order are elements of their own, not runs of 16 bytes.
+  const problem bytes{.element_bytes = 1, .rank = 1, .axes = {{{100003, -1, 1}}}};
+  EXPECT_GT(cut_of(bytes, 1, false, 1).blocks, 0u);
+  EXPECT_EQ(cut_of(bytes, 0, true, 1).blocks, 0u);
+}
+
+// A box stages a broadcast element once.
+TEST(assembly, a_broadcast_is_staged_once) {
+  const problem columns{.element_bytes = 3, .rank = 2, .axes = {{{600, 1, 5000}, {5000, 0, 1}}}};
+  const assemble_box cut = cut_of(columns, 3, false, 1);
+  ASSERT_GT(cut.blocks, 0u);
+  EXPECT_EQ(cut.args.elements[0].smem_stride, 0);
+  EXPECT_LT(cut.src_part, 0.05);
+  EXPECT_LT(cut.args.tables, 2000);
+  expect_runs(cut.args);
+}
+
 TEST(assembly, tiles_of_an_axis_are_equally_long) {
   const assemble_box cut = cut_of(transpose_problem(627, 27579, 1), 1, false, 16);
   ASSERT_GT(cut.blocks, 0u);
