@@ -347,7 +347,8 @@ assemble_box layout::make(std::int64_t most_shared_bytes) noexcept {
   const int inner = line.axes[0];
   const bool has_runs = all_run.axes[0] == inner && !descends(inner) && axes_.tile(inner) * word_ >= least_run_bytes;
   if (words_ == 3 && (axes_.tile(inner) != 3 || line.count == 1)) return made;
-  if (axes_.line_goes_on() && axes_.elements(line) * word_ < least_line_bytes) return made;
+  const std::int64_t bytes_of_line = axes_.elements(line) * word_;
+  if (axes_.line_goes_on() && bytes_of_line < least_line_bytes && bytes_of_line % store_bytes_ != 0) return made;
   if (words_ == 0 && !has_runs) return made;
   if (words_ == 1 && word_ < 16 && has_runs) return made;  // a chunk takes fewer loads of runs than of words
   src_ = axes_.whole_order(all_run);

@@ -92,7 +92,10 @@ void box_axes::extend(box_walk& one, std::int64_t target) noexcept {
       std::int64_t room = most_ / (elements() / tile_[k]);
       if (room > step) room -= room % step;
       const std::int64_t grown = std::min({form_.axes[k].extent, wanted, room});
-      if (grown <= tile_[k]) return;
+      if (grown <= tile_[k]) {
+        if (tile_[k] == 1 && one.count > 1) --one.count;  // a table of elements would have the whole walk as its piece
+        return;
+      }
       set_tile(k, grown);
       if (!whole(k)) return;
       continue;

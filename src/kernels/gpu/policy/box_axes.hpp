@@ -62,10 +62,8 @@ class box_axes {
   // The axis of lines that the grid cuts, if it is not cut_of_run(); -1: none.
   [[nodiscard]] int cut_of_line() const noexcept;
   [[nodiscard]] bool line_is_cut() const noexcept { return cut(line_); }
-  // True if more axes continue the lines, which have the most axes that a line can have.
-  [[nodiscard]] bool line_goes_on() const noexcept {
-    return line_.count == max_box_axes / 2 && !cut(line_) && next(line_) >= 0;
-  }
+  // True if more axes continue the lines, for which a line or the box has no room.
+  [[nodiscard]] bool line_goes_on() const noexcept { return !cut(line_) && next(line_) >= 0; }
 
  private:
   void set_tile(int k, std::int64_t indices) noexcept {
