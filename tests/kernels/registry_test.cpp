@@ -271,6 +271,32 @@ TEST(step, strips_of_elements_of_several_words) {
   }
 }
 
+// Rows that repeat an element: of any size up to a line, of any length, one after another in dst or apart, at any address.
+class repeated_elements : public registry {};
+
+TEST_P(repeated_elements, fill_rows) {
+  const base::machine machines[] = {machine_with(0, true), machine_with(std::int64_t{1} << 40, true)};
+  constexpr std::int64_t lengths[] = {1, 2, 9, 15, 63, 64, 65, 127, 200, 1023, 1500, 17000};
+  dice roll(1);
+  int accepted = 0, failures = 0;
+  for (std::int64_t bytes = 1; bytes <= 64; bytes += bytes < 17 ? 1 : 5) {
+    for (int k = 0; k < 24 && failures < enough_failures; ++k) {
+      const std::int64_t length = roll.of(lengths),
+                         rows = 1 + roll.below(std::min<std::int64_t>(200, 1 + 40000 / length));
+      const std::int64_t gap = roll.one_in(2) ? 0 : roll.below(70), step = 1 + roll.below(3);
+      const problem what = strided(bytes, {{rows, roll.one_in(4) ? -step : step, length + gap}, {length, 0, 1}});
+      const map::canonical form = map::canonicalize(what);
+      for (const base::machine& machine : machines) {
+        const kernels::offer made = planning::choose(form, {.kernel = "cpu_step_runs"}, machine);
+        if (made.row == nullptr) continue;
+        ++accepted;
+        failures += !bench_of_one_problem(what, form, roll).check(made);
+      }
+    }
+  }
+  EXPECT_GT(accepted, 500);
+}
+
 std::vector<parameter> rows_by_targets() {
   std::vector<parameter> all;
   static_cast<void>(best_target());
@@ -332,6 +358,14 @@ std::vector<parameter> rows_of_best_target() {
   });
   return all;
 }
+
+std::vector<parameter> step_runs_by_targets() {
+  std::vector<parameter> all = rows_by_targets();
+  std::erase_if(all, [](const parameter& one) { return std::get<0>(one) != "cpu_step_runs"; });
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(cpu, repeated_elements, ::testing::ValuesIn(step_runs_by_targets()), name_of);
 
 INSTANTIATE_TEST_SUITE_P(cpu, without_buffers, ::testing::ValuesIn(rows_of_best_target()), name_of);
 

@@ -55,6 +55,7 @@ struct runs_args : cut_axis {
   std::int64_t src_ahead = 0;  // bytes from a window to its prefetch
   bool whole = false;          // a piece has no gaps in dst
   bool streaming = false;      // non-temporal stores; only where it is whole
+  bool repeats = false;        // all indices of a piece have one element of src, and no gaps in dst
   block_table blocks;
   block_table rest;  // of the last block of a piece; a piece that is not the last one has whole blocks
 };

@@ -25,6 +25,7 @@ constexpr std::int64_t src_ahead_bytes = 2048;      // of runs. 8 steps, against
 // 0.78 with it; 12 other steps 0.53 without, 0.48 with it (Intel Xeon, model 207, 2026-11-27).
 constexpr std::int64_t ahead_bytes = 8 << 10;
 constexpr std::int64_t piece_dst_bytes = 16 << 10;
+constexpr std::int64_t least_repeated_bytes = 1024;  // of a row that is copied from a pattern in memory
 
 // The axes of a problem, fastest in dst first. Each of them leads upwards in dst.
 struct view {
@@ -131,7 +132,13 @@ bool offer_runs(const facts& known, const target& on, const kernel& /*row*/, off
   const axis& along = all.at(cut);
   cut_blocks(work, along, all.word, on, work.blocks);
   if (in_cache) work.vector = 0;
-  if (work.vector == 0 && work.inner.total > most_words_of_block * all.unit) return false;  // a transpose, word by word
+  work.whole = work.dst_step == work.inner.total * work.word_bytes;
+  // The copies of an element fill lines of a vector register, or lines of memory, which short rows would wait for.
+  const bool in_register = line % work.dst_step == 0 && picked_bytes(on.cpu->simd, 4) == line;
+  work.repeats =
+      work.src_step == 0 && work.whole && (in_register || along.extent * work.dst_step >= least_repeated_bytes);
+  if (work.vector == 0 && !work.repeats && work.inner.total > most_words_of_block * all.unit)
+    return false;  // a transpose, word by word
   const std::int64_t inner_bytes = work.inner.total * work.word_bytes;
   const std::int64_t longer = std::max(magnitude(work.src_step), work.dst_step);
   const std::int64_t most =
@@ -153,7 +160,6 @@ bool offer_runs(const facts& known, const target& on, const kernel& /*row*/, off
   work.outer.push({work.pieces, along.src_stride * work.piece, along.dst_stride * work.piece});
   for (int k = 0; k < inside.rank; ++k) work.outer.push(inside.axes[static_cast<std::size_t>(k)]);
   work.inside = inside.total;
-  work.whole = work.dst_step == work.inner.total * work.word_bytes;
   work.streaming = work.whole && !fits_cache(known, on);
   const std::int64_t span = std::max(magnitude(work.src_step) * work.piece, std::int64_t{1});
   if (!fits_cache(known, on) && work.src_step == -inner_bytes) work.ahead = work.inside * ceil_div(ahead_bytes, span);
@@ -162,11 +168,10 @@ bool offer_runs(const facts& known, const target& on, const kernel& /*row*/, off
   share_out(made, known, costs, work.outer.total);
   const double run = static_cast<double>(work.inner.total * along.extent * work.word_bytes);
   made.time = roof_of(known.form) * costs.times.step +
-              (moves(work, work.blocks, costs.times) + costs.times.step_run_bytes / run) * instructions_of(known, on);
+              ((work.repeats ? costs.times.step_window_bytes / line : moves(work, work.blocks, costs.times)) +
+               costs.times.step_run_bytes / run) *
+                  instructions_of(known, on);
   if (transposes && !in_cache) made.time += 128 / static_cast<double>(all.element);
-  // One element again and again, a vector and a part of one: 12 of 8 bytes 0.58 times the speed of short_wide, 30 of 4 bytes 0.77
-  // (Intel Xeon, model 207, 2026-11-27).
-  if (work.src_step == 0 && run > line && run < 2 * line) made.time += 1;
   made.binds = work.streaming ? bound::dram : bound::issue;
   made.reason =
       "elements are a step apart: whole lines of src are loaded, and their elements are put together in registers";

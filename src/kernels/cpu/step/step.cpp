@@ -10,6 +10,8 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/step/step.cpp"
 #include <hwy/foreach_target.h>  // first, and before highway.h
 
+#include <numeric>
+
 #include "kernels/cpu/policy/elements-inl.hpp"
 #include "kernels/cpu/policy/fill-inl.hpp"
 #include "kernels/cpu/policy/line_stores-inl.hpp"
@@ -54,6 +56,24 @@ class later_piece {
 inline constexpr std::int64_t staged_bytes = 4096;  // of dst
 inline constexpr std::int64_t most_staged_runs = 32;
 
+// Which piece a unit is of. It counts: a division takes as long as a row of 400 bytes.
+class piece_counter {
+ public:
+  piece_counter(const step::runs_args& work, std::int64_t unit) noexcept
+      : work_(work), inside_(unit % work.inside), piece_(unit / work.inside % work.pieces) {}
+  [[nodiscard]] HWY_INLINE bool begins() const noexcept { return inside_ == 0; }
+  [[nodiscard]] HWY_INLINE bool is_last() const noexcept { return piece_ == work_.pieces - 1; }
+  HWY_INLINE void next() noexcept {
+    if (++inside_ < work_.inside) return;
+    inside_ = 0;
+    if (++piece_ == work_.pieces) piece_ = 0;
+  }
+
+ private:
+  const step::runs_args& work_;
+  std::int64_t inside_, piece_;
+};
+
 // Short runs, several at once: each costs a few instructions.
 void move_short_runs(const step::runs_args& work, const arrays& all, std::int64_t begin, std::int64_t end) {
   alignas(64) std::byte buffer[staged_bytes + 64];
@@ -93,8 +113,150 @@ void move_short_runs(const step::runs_args& work, const arrays& all, std::int64_
   if (work.streaming) finish_streaming();
 }
 
+// An element again and again: the least number of whole lines after which they begin again, and one line more.
+class repeated_element {
+ public:
+  explicit repeated_element(std::int64_t bytes) noexcept
+      : bytes_(bytes), period_(line_bytes * (bytes / std::gcd(bytes, line_bytes))) {}
+  [[nodiscard]] std::int64_t period() const noexcept { return period_; }
+  [[nodiscard]] const std::byte* data() const noexcept { return data_; }
+
+  // Makes the first `wanted` bytes, or all, from an element with room for a line. Each store overwrites the surplus of the store
+  // before it.
+  HWY_INLINE void make(std::byte* element, std::int64_t wanted) noexcept {
+    const hn::CappedTag<std::uint8_t, 64> d;
+    const auto step = static_cast<std::int64_t>(hn::Lanes(d));
+    const std::int64_t most = HWY_MIN(period_ + line_bytes, wanted);
+    std::int64_t made = bytes_;
+    if (bytes_ == 1 || bytes_ == 2 || bytes_ == 4) {
+      std::uint64_t eight = 0;
+      std::memcpy(&eight, element, 4);
+      eight = bytes_ == 1   ? (eight & 0xff) * 0x0101010101010101
+              : bytes_ == 2 ? (eight & 0xffff) * 0x0001000100010001
+                            : (eight & 0xffffffff) * 0x0000000100000001;
+      std::memcpy(element, &eight, 8);
+      made = 8;
+    }
+    std::memcpy(data_, element, line_bytes);
+    for (const std::int64_t shift = made; made < line_bytes && made < most; made += shift) {
+      std::memcpy(data_ + made, element, line_bytes);
+    }
+    for (std::int64_t at = made; at < most; at += made) {
+      for (std::int64_t k = 0; k < made; k += step) store(load(d, data_ + k), d, data_ + at + k);
+    }
+  }
+
+ private:
+  std::int64_t bytes_, period_;
+  alignas(64) std::byte data_[line_bytes * 64 + 4 * line_bytes];
+};
+
+#if HWY_TARGET <= HWY_AVX3
+// `Bytes` bytes again and again.
+template <std::int64_t Bytes>
+HWY_INLINE __m512i repeated(const std::byte* from) {
+  if constexpr (Bytes <= 8) {
+    typename word_of<static_cast<std::size_t>(Bytes)>::type one;
+    std::memcpy(&one, from, Bytes);
+    if constexpr (Bytes == 1) return _mm512_set1_epi8(static_cast<char>(one));
+    if constexpr (Bytes == 2) return _mm512_set1_epi16(static_cast<short>(one));
+    if constexpr (Bytes == 4) return _mm512_set1_epi32(static_cast<int>(one));
+    if constexpr (Bytes == 8) return _mm512_set1_epi64(static_cast<long long>(one));
+  }
+  if constexpr (Bytes == 16) return _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+  if constexpr (Bytes == 32) return _mm512_broadcast_i64x4(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+  return _mm512_loadu_si512(from);
+}
+
+// Elements whose copies fill a line evenly stay in a register: short rows would wait for the stores of a pattern.
+template <std::int64_t Bytes>
+void repeat_even_elements(const step::runs_args& work, const arrays& all, std::int64_t begin, std::int64_t end) {
+  alignas(64) std::byte element[2 * line_bytes] = {};
+  odometer outer(work.outer, work.word_bytes, begin, false);
+  run_writer writer;
+  const bool is_one_load = work.inner.total == 1 || (work.inner.rank == 1 && work.inner.axes[0].src_stride == 1);
+  piece_counter piece(work, begin);
+  for (std::int64_t unit = begin; unit < end; ++unit, outer.next(), piece.next()) {
+    const std::byte* src = all.src + work.src_begin + outer.src();
+    std::byte* const dst = all.dst + work.dst_begin + outer.dst();
+    const bool is_last = piece.is_last();
+    const std::int64_t bytes = (is_last ? work.last : work.piece) * Bytes;
+    const auto phase = work.streaming ? static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(dst) % Bytes) : 0;
+    if (!is_one_load || phase != 0) {
+      move_words(work, src, element, 1);
+      std::memcpy(element + Bytes, element, Bytes);
+      src = element + (phase == 0 ? 0 : Bytes - phase);
+    }
+    const __m512i line = repeated<Bytes>(src);
+    if (work.streaming) {
+      writer.repeat(line, dst, bytes);
+      continue;
+    }
+    std::int64_t done = 0;
+    for (; done + line_bytes <= bytes; done += line_bytes) _mm512_storeu_si512(dst + done, line);
+    if (done < bytes) _mm512_mask_storeu_epi8(dst + done, (std::uint64_t{1} << (bytes - done)) - 1, line);
+  }
+  writer.finish();
+  if (work.streaming) finish_streaming();
+}
+
+// Returns false, and moves nothing, if the copies of an element do not fill a line evenly.
+bool repeat_in_register(const step::runs_args& work, const arrays& all, std::int64_t begin, std::int64_t end) {
+  const auto with = [&]<std::int64_t Bytes>() {
+    repeat_even_elements<Bytes>(work, all, begin, end);
+    return true;
+  };
+  switch (work.dst_step) {
+    case 1:
+      return with.template operator()<1>();
+    case 2:
+      return with.template operator()<2>();
+    case 4:
+      return with.template operator()<4>();
+    case 8:
+      return with.template operator()<8>();
+    case 16:
+      return with.template operator()<16>();
+    case 32:
+      return with.template operator()<32>();
+    case 64:
+      return with.template operator()<64>();
+    default:
+      return false;
+  }
+}
+#else
+bool repeat_in_register(const step::runs_args&, const arrays&, std::int64_t, std::int64_t) { return false; }
+#endif
+
+void repeat_elements(const step::runs_args& work, const arrays& all, std::int64_t begin, std::int64_t end) {
+  if (repeat_in_register(work, all, begin, end)) return;
+  alignas(64) std::byte element[line_bytes] = {};
+  repeated_element pattern(work.dst_step);
+  odometer outer(work.outer, work.word_bytes, begin, false);
+  run_writer writer;
+  piece_counter piece(work, begin);
+  for (std::int64_t unit = begin; unit < end; ++unit, outer.next(), piece.next()) {
+    const std::byte* const src = all.src + work.src_begin + outer.src();
+    std::byte* const dst = all.dst + work.dst_begin + outer.dst();
+    const bool is_last = piece.is_last();
+    const std::int64_t bytes = (is_last ? work.last : work.piece) * work.dst_step;
+    move_words(work, src, element, 1);
+    pattern.make(element, bytes + line_bytes);
+    if (work.streaming) {
+      writer.repeat(pattern.data(), pattern.period(), dst, bytes);
+    } else {
+      for (std::int64_t done = 0; done < bytes; done += pattern.period())
+        std::memcpy(dst + done, pattern.data(), static_cast<std::size_t>(HWY_MIN(pattern.period(), bytes - done)));
+    }
+  }
+  writer.finish();
+  if (work.streaming) finish_streaming();
+}
+
 void step_runs(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
   const auto& work = *static_cast<const step::runs_args*>(args);
+  if (work.repeats) return repeat_elements(work, all, begin, end);
   if (work.pieces == 1 && work.piece * work.dst_step <= staged_bytes / 2) return move_short_runs(work, all, begin, end);
   alignas(64) std::byte buffer[staged_bytes + 64];
   const bool at_once = !work.streaming && work.ahead == 0;
@@ -105,12 +267,13 @@ void step_runs(const void* args, const arrays& all, std::int64_t begin, std::int
   for (std::int64_t k = 0; k < work.ahead; ++k) later.next();
   later_piece prefetcher(work);
   run_writer writer;
-  for (std::int64_t unit = begin; unit < end; ++unit, outer.next(), later.next()) {
-    const bool fetches = work.ahead > 0 && unit % work.inside == 0;
+  piece_counter piece(work, begin);
+  for (std::int64_t unit = begin; unit < end; ++unit, outer.next(), later.next(), piece.next()) {
+    const bool fetches = work.ahead > 0 && piece.begins();
     if (fetches) prefetcher.begin(all.src + work.src_begin + later.src());
     const std::byte* src = all.src + work.src_begin + outer.src();
     std::byte* dst = all.dst + work.dst_begin + outer.dst();
-    const bool is_last = unit / work.inside % work.pieces == work.pieces - 1;
+    const bool is_last = piece.is_last();
     const std::int64_t indices = is_last ? work.last : work.piece;
     const step::block_table* const rest = is_last && work.rest.windows > 0 ? &work.rest : nullptr;
     std::int64_t left = indices;
