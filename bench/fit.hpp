@@ -31,7 +31,7 @@ struct regret_of_all {
 
 // Effect  returns `start` with other constants for groups of `all`, which choose faster rows. A larger `caution` changes fewer of them;
 //         cross_validated() finds the caution that chooses best in problems that its fit did not see, and returns `start` if none
-//         chooses better
+//         chooses better beyond chance
 [[nodiscard]] constants fit(const std::vector<timed_problem>& all, const constants& start, double caution);
 [[nodiscard]] constants cross_validated(const std::vector<timed_problem>& all, const constants& start);
 

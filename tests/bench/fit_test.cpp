@@ -52,6 +52,14 @@ TEST(fit, noise_changes_little) {
   EXPECT_LE(regret_with(unseen, found).mean, regret_with(unseen, {}).mean * 1.05);
 }
 
+// A gain that chance explains is none: without this rule 8 of 20 change.
+TEST(fit, chance_changes_nothing) {
+  int changed = 0;
+  for (unsigned seed = 0; seed < 20; ++seed)
+    changed += cross_validated(with_factors({}, 1.0, seed, 60), {}) != constants{};
+  EXPECT_LE(changed, 4);
+}
+
 TEST(fit, factors_have_bounds) {
   for (const auto& [row, factor] : fit(with_factors({{"a", 50}, {"b", 0.01}}, 0, 5, 100), {}, 0)) {
     EXPECT_GE(factor[0], 0.3) << row;
