@@ -140,7 +140,8 @@ bool offer_runs(const facts& known, const target& on, const kernel& /*row*/, off
   if (work.vector == 0 && !work.repeats && work.inner.total > most_words_of_block * all.unit)
     return false;  // a transpose, word by word
   const std::int64_t inner_bytes = work.inner.total * work.word_bytes;
-  const std::int64_t longer = std::max(magnitude(work.src_step), work.dst_step);
+  // Elements that are more than a line apart take a line of the L1 each.
+  const std::int64_t longer = std::max(std::min(magnitude(work.src_step), line), work.dst_step);
   const std::int64_t most =
       std::max(std::min(piece_src_bytes / longer, piece_dst_bytes / work.dst_step), std::int64_t{1});
   work.piece = in_cache ? along.extent : std::min(along.extent, ceil_div(most, work.tile) * work.tile);
