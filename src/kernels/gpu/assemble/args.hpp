@@ -48,8 +48,8 @@ struct assemble_args {
   std::int64_t src_to_origin = 0;  // bytes from the box's first element down to it
   std::int32_t smem_first = 0;     // the offset of the halo's first element, without `entry_bias`
   std::int32_t entry_bias = 0;     // in all entries of the table of elements, so that none is negative
-  std::int32_t descending_run_bytes =
-      0;  // of a whole run with its halo, if the grid cuts an axis along which it descends; else 0
+  // Of a whole run with its halo, if the grid cuts an axis along which it descends; else 0.
+  std::int32_t descending_run_bytes = 0;
   // The bytes of src that a whole box accesses, counted from its origin: [begin, end).
   std::int64_t span_begin = 0;
   std::int64_t span_end = 0;
