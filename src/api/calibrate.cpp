@@ -21,6 +21,8 @@ namespace cornerturn {
 namespace {
 
 constexpr int usage_error = 2;  // the command's exit code for options that are not valid
+constexpr int not_started =
+    127;  // the exit code of a process whose program was not found, if posix_spawn cannot say so
 
 [[noreturn]] void fail(const std::string& command, int error_number) {
   throw error(status::io_error, "the command \"" + command + "\" cannot be run: " + base::error_text(error_number));
@@ -100,6 +102,7 @@ ended run(std::vector<std::string> words, bool quiet) {
   while (::waitpid(child, &state, 0) < 0 && errno == EINTR) {
   }
   made.exit_code = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
+  if (made.exit_code == not_started) fail(command, ENOENT);
   return made;
 }
 
