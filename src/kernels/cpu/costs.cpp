@@ -39,6 +39,9 @@ std::string fault_of(const cpu_costs& one) {
   want("run_ahead_bytes", one.run_ahead_bytes, 0, 1 << 16, 64);
   want("tiled_outer_bytes", one.tiled_outer_bytes, 0, 1 << 16, 64);
   want("tiled_near_bytes", one.tiled_near_bytes, 0, 1 << 16, 64);
+  want("step_ahead_bytes", one.step_ahead_bytes, 0, 1 << 16, 64);
+  want("step_back_ahead_bytes", one.step_back_ahead_bytes, 0, 1 << 16, 64);
+  want("step_gap_ahead_bytes", one.step_gap_ahead_bytes, 0, 1 << 16, 64);
   want("box_bytes", one.box_bytes, 1024, 64 << 10);
   want("swap_bytes", one.swap_bytes, 64, 4096, 64);
   want("thread_bytes", one.thread_bytes, 4096, 1 << 24);

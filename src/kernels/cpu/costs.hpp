@@ -143,13 +143,22 @@ struct cpu_costs {
   std::int64_t end_to_end_row_bytes;  // fewest bytes of a src row of them, if more than 40 rows are long: 72 x 55224 of
                                       // 12 bytes 0.26 with a line, 0.59 with 256 bytes (Zen 3, 2026-11-25)
   // Runs.
-  std::int64_t run_ahead_bytes;      // prefetch distance
-  std::int64_t tiled_outer_bytes;    // bytes of consecutive dst runs that are copied before the runs beside them in
-                                     // src; 0: no tiles, the order of dst. 8 x 2048 x 32 x 128, 0213, 2 bytes: 0.44 of
-                                     // a copy in the order of dst, 0.75 with 2 KiB (Zen 4, 2026-11-23)
-  std::int64_t tiled_near_bytes;     // tiled_outer_bytes for runs whose neighbours in dst are within a page of src: 8 x
-                                     // 2048 x 32 x 64, 0213, 2 bytes: 0.66 in the order of dst, 0.60 tiled (Zen 4,
-                                     // 2026-11-23)
+  std::int64_t run_ahead_bytes;    // prefetch distance
+  std::int64_t tiled_outer_bytes;  // bytes of consecutive dst runs that are copied before the runs beside them in
+                                   // src; 0: no tiles, the order of dst. 8 x 2048 x 32 x 128, 0213, 2 bytes: 0.44 of
+                                   // a copy in the order of dst, 0.75 with 2 KiB (Zen 4, 2026-11-23)
+  std::int64_t tiled_near_bytes;   // tiled_outer_bytes for runs whose neighbours in dst are within a page of src: 8 x
+                                   // 2048 x 32 x 64, 0213, 2 bytes: 0.66 in the order of dst, 0.60 tiled (Zen 4,
+                                   // 2026-11-23)
+  // Views. Prefetch distance in src: 8 steps, against NumPy: 1.26 without, 1.59 with it (Intel Xeon, model 207, 2026-11-27); 24 steps:
+  // 1.10 without, 0.92 with it (Zen 4, 2026-11-29). 0: none.
+  std::int64_t step_ahead_bytes;
+  // A src that is read backwards: it is prefetched so far ahead, at least. 12 flips of 16 to 64 MiB 0.68 of the roof without, 0.78 with
+  // it (Intel Xeon, model 207, 2026-11-27).
+  std::int64_t step_back_ahead_bytes;
+  // And in a dst with gaps. 48 of each 64 bytes of dst: 37 ms without, 31 ms with it (Intel Xeon, model 207, 2026-11-27); 24 steps,
+  // against NumPy: 1.20 without, 1.12 with it (Zen 4, 2026-11-29).
+  std::int64_t step_gap_ahead_bytes;
   std::int64_t box_bytes;            // size of a box of short axes: it stays in half of the L1
   std::int64_t page_prefetch_bytes;  // a src that is read in order is prefetched four pages at a time from this size
                                      // on; 0: never. Zen 4 loses: 16 x 1062500 float32 0.95 without, 0.59 with it

@@ -150,9 +150,14 @@ class panel_buffer {
   // write() for dst runs with gaps between their rows.
   template <class Fill>
   HWY_INLINE void store_apart(std::int64_t c, std::int64_t cols, std::int64_t rows, const Fill& fill) const {
-    for (std::int64_t k = 0; k < cols; ++k) {
-      fill.store_apart(data_ + k * pitch_, place_[c + k], rows);
-      place_[c + k] += rows * fill.dst_row_bytes();
+    constexpr std::int64_t together = 16;
+    const std::byte* data[together];
+    for (std::int64_t k = 0; k < cols; k += together) {
+      const std::int64_t some = HWY_MIN(together, cols - k);
+      std::byte** const to = place_ + c + k;
+      for (std::int64_t i = 0; i < some; ++i) data[i] = data_ + (k + i) * pitch_;
+      fill.store_apart(data, to, some, rows);
+      for (std::int64_t i = 0; i < some; ++i) to[i] += rows * fill.dst_row_bytes();
     }
   }
 
@@ -171,7 +176,7 @@ class panel_buffer {
 //   spare_cols                                   surplus columns that its last block may store
 // and, if rows may have gaps between them in dst:
 //   has_gaps(), dst_row_bytes()                  from one row to the next in dst
-//   store_apart(data, to, rows)                  stores a piece
+//   store_apart(data, to, pieces, rows)          stores some pieces
 template <class Fill>
 void move_panels(const blocking& work, const std::byte* src, std::byte* dst, std::int64_t begin, std::int64_t end,
                  const Fill& fill) {

@@ -38,8 +38,9 @@ struct cut_axis {
   inner_axes inner;
   std::int64_t src_step = 0;  // bytes from one index of the axis that is cut to the next
   std::int64_t dst_step = 0;
-  std::int64_t tile = 1;    // indices of a block
-  std::int64_t vector = 0;  // bytes of the vectors that the table is for: 64, 16, or 0 without a table
+  std::int64_t tile = 1;       // indices of a block
+  std::int64_t vector = 0;     // bytes of the vectors that the table is for: 64, 16, or 0 without a table
+  std::int64_t gap_ahead = 0;  // bytes from a block with gaps to the line of dst that is prefetched
 };
 
 // A unit is a piece of the axis that is cut.

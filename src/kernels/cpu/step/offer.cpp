@@ -15,15 +15,12 @@ using base::ceil_div;
 using base::magnitude;
 
 constexpr std::int64_t line = 64;
-constexpr std::int64_t most_words_of_block = 8;     // elements, where no table is made
+constexpr std::int64_t most_words_of_block = 8;  // elements, where no table is made
+constexpr std::int64_t most_words_apart = 4;
 constexpr std::int64_t piece_src_bytes = 32 << 10;  // a piece stays in the L1, for the runs that read its lines again
 constexpr std::int64_t long_run_bytes = 512;        // of dst: rows that are long enough
 constexpr std::int64_t most_packed_bytes = 512;     // of a dst run that is put together with its neighbours
 constexpr std::int64_t row_ahead_bytes = 1024;      // of a src row that is picked, if that is more than a block
-constexpr std::int64_t src_ahead_bytes = 2048;      // of runs. 8 steps, against NumPy: 1.26 without, 1.59 with it
-// Bytes of a src that is read backwards: it is prefetched so far ahead, at least. 12 flips of 16 to 64 MiB 0.68 of the roof without,
-// 0.78 with it; 12 other steps 0.53 without, 0.48 with it (Intel Xeon, model 207, 2026-11-27).
-constexpr std::int64_t ahead_bytes = 8 << 10;
 constexpr std::int64_t piece_dst_bytes = 16 << 10;
 constexpr std::int64_t least_repeated_bytes = 1024;  // of a row that is copied from a pattern in memory
 
@@ -81,10 +78,13 @@ bool is_view(const facts& known) noexcept {
 // Cuts `one` into blocks and makes their table.
 void cut_blocks(cut_axis& cut, const axis& one, std::int64_t word, const target& on, block_table& blocks) noexcept {
   cut_along(cut, one, word, picked_bytes(on.cpu->simd, word));
+  cut.gap_ahead = costs_of(on).step_gap_ahead_bytes;
   fill(cut, blocks);
+  const std::int64_t bytes = cut.inner.total * cut.word_bytes;
+  // Few words of a line, each stored apart: 2 bytes at step 12 of dst take 0.71 of the time word by word (Zen 4, 2026-11-29).
+  if (cut.inner.total == 1 && cut.tile <= most_words_apart && cut.dst_step > bytes) cut.vector = 0;
   // A wide element that needs a window alone is faster word by word: 9 views of 12, 24 and 32 bytes take 0.72 of the time (Intel Xeon,
   // model 85, 2026-11-28).
-  const std::int64_t bytes = cut.inner.total * cut.word_bytes;
   if (!selects_bytes(on.cpu->simd) && bytes >= 12 && cut.vector == 64 && blocks.windows == cut.tile) cut.vector = 0;
 }
 
@@ -163,9 +163,10 @@ bool offer_runs(const facts& known, const target& on, const kernel& /*row*/, off
   work.inside = inside.total;
   work.streaming = work.whole && !fits_cache(known, on);
   const std::int64_t span = std::max(magnitude(work.src_step) * work.piece, std::int64_t{1});
-  if (!fits_cache(known, on) && work.src_step == -inner_bytes) work.ahead = work.inside * ceil_div(ahead_bytes, span);
+  if (!fits_cache(known, on) && work.src_step == -inner_bytes)
+    work.ahead = work.inside * ceil_div(costs.step_back_ahead_bytes, span);
   if (!fits_cache(known, on) && work.src_step != 0 && work.ahead == 0)
-    work.src_ahead = work.src_step < 0 ? -src_ahead_bytes : src_ahead_bytes;
+    work.src_ahead = work.src_step < 0 ? -costs.step_ahead_bytes : costs.step_ahead_bytes;
   share_out(made, known, costs, work.outer.total);
   const double run = static_cast<double>(work.inner.total * along.extent * work.word_bytes);
   made.time = roof_of(known.form) * costs.times.step +

@@ -20,14 +20,12 @@
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::kernels::cpu::HWY_NAMESPACE {
 
-// 48 of each 64 bytes of dst: 37 ms without a prefetch, 31 ms with it; a word of each line 29 and 22 ms (Intel Xeon, model 207,
-// 2026-11-27).
-inline constexpr std::int64_t dst_ahead_bytes = 1024;
+// Lines of dst that take a word each: 29 ms without a prefetch, 22 ms with it (Intel Xeon, model 207, 2026-11-27).
 inline constexpr std::int64_t dst_ahead_lines = 32;
 
 template <std::size_t Word>
 HWY_INLINE void copy_words(const std::byte* src, std::int64_t src_step, std::byte* dst, std::int64_t dst_step,
-                           std::int64_t count) {
+                           std::int64_t count, bool prefetches) {
   std::int64_t k = 0;
   if constexpr (Word < 8) {
     constexpr std::int64_t together = 8 / static_cast<std::int64_t>(Word);
@@ -44,7 +42,7 @@ HWY_INLINE void copy_words(const std::byte* src, std::int64_t src_step, std::byt
       }
     }
   }
-  if (dst_step >= 64) {
+  if (prefetches && dst_step >= 64) {
     for (; k < count; ++k, src += src_step, dst += dst_step) {
       __builtin_prefetch(dst + dst_ahead_lines * dst_step, 1, 3);
       std::memcpy(dst, src, Word);
@@ -67,7 +65,9 @@ HWY_NOINLINE inline void move_words(const step::cut_axis& cut, const std::byte* 
       to += left % one.extent * one.dst_stride * cut.word_bytes;
       left /= one.extent;
     }
-    const auto with = [&]<std::size_t Word>() { copy_words<Word>(from, cut.src_step, to, cut.dst_step, count); };
+    const auto with = [&]<std::size_t Word>() {
+      copy_words<Word>(from, cut.src_step, to, cut.dst_step, count, cut.gap_ahead > 0);
+    };
     switch (cut.word_bytes) {
       case 1:
         with.template operator()<1>();
@@ -238,8 +238,8 @@ HWY_INLINE void move_rows(const step::cut_axis& cut, const step::block_table& bl
                           std::byte* const* dst, std::int64_t rows, std::int64_t count, std::int64_t src_ahead = 0) {
   const std::int64_t whole = cut.vector == 0 ? 0 : count / cut.tile;
   std::int64_t done = 0;
-  const block_rows all{src, dst, rows,      whole,          cut.tile * cut.src_step, cut.tile * cut.dst_step,
-                       0,   0,   src_ahead, dst_ahead_bytes};
+  const block_rows all{src, dst, rows,      whole,        cut.tile * cut.src_step, cut.tile * cut.dst_step,
+                       0,   0,   src_ahead, cut.gap_ahead};
 #if HWY_TARGET <= HWY_AVX3
   if (cut.vector == 64) {
     if (whole > 0) move_blocks_of_64(cut.word_bytes, blocks, all);

@@ -89,13 +89,14 @@ void move_short_runs(const step::runs_args& work, const arrays& all, std::int64_
   later_piece prefetcher(work);
   run_writer writer;
   const step::block_table* const rest = work.rest.windows > 0 ? &work.rest : nullptr;
+  piece_counter piece(work, begin);
   for (std::int64_t unit = begin; unit < end;) {
     const std::int64_t some = HWY_MIN(together, end - unit);
-    for (std::int64_t k = 0; k < some; ++k, ++unit, outer.next()) {
+    for (std::int64_t k = 0; k < some; ++k, ++unit, outer.next(), piece.next()) {
       src[k] = all.src + work.src_begin + outer.src();
       dst[k] = all.dst + work.dst_begin + outer.dst();
       if (work.ahead == 0) continue;
-      if (unit % work.inside == 0) {
+      if (piece.begins()) {
         prefetcher.begin(all.src + work.src_begin + later.src());
         prefetcher.fetch(1, 1);
       }
@@ -321,8 +322,9 @@ struct step_fill {
   }
   [[nodiscard]] HWY_INLINE bool has_gaps() const { return writes != nullptr; }
   [[nodiscard]] HWY_INLINE std::int64_t dst_row_bytes() const { return row_bytes; }
-  HWY_INLINE void store_apart(const std::byte* data, std::byte* to, std::int64_t rows) const {
-    move_row(*writes, *write_blocks, nullptr, data, to, rows);
+  HWY_INLINE void store_apart(const std::byte* const* data, std::byte* const* to, std::int64_t pieces,
+                              std::int64_t rows) const {
+    move_rows(*writes, *write_blocks, nullptr, data, to, pieces, rows);
   }
 
  private:
