@@ -1,7 +1,8 @@
-// 1. random problems of all kinds, one of each in turn, until the time is over; each row that accepts one runs it. Most stay in a cache
-// 2. four fifths of them are fitted (fit.hpp): a factor of the predicted time on a CPU, constants of the counts on a GPU
-// 3. the last fifth tells the regret with the old constants and with the new ones; worse ones are not taken
-// 4. the machine file is the library's, with the new constants
+// 1. on a CPU, a third of the time: the numbers that cut and prefetch (search.hpp)
+// 2. random problems of all kinds, one of each in turn, until the time is over; each row that accepts one runs it. Most stay in a cache
+// 3. four fifths of them are fitted (fit.hpp): a factor of the predicted time on a CPU, constants of the counts on a GPU
+// 4. the last fifth tells the regret with the old constants and with the new ones; worse ones are not taken
+// 5. the machine file is the library's, with the new constants
 #include "bench/calibrate.hpp"
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include "bench/gpu.hpp"
 #include "bench/measure.hpp"
 #include "bench/random_cases.hpp"
+#include "bench/search.hpp"
 #include "cornerturn/error.hpp"
 #include "cornerturn/machine.hpp"
 #include "cornerturn/system.hpp"
@@ -92,8 +94,8 @@ constexpr std::int64_t cpu_least = 1 * mebibyte, cpu_most = 24 * mebibyte;
 constexpr std::int64_t cpu_cached_least = 256;
 constexpr int cached_of_one = 5;
 
-measured_both measure_cpu(const calibrate_options& options, const progress_of& progress) {
-  const clock_of_minutes clock(options.minutes);
+measured_both measure_cpu(const calibrate_options& options, const clock_of_minutes& clock,
+                          const progress_of& progress) {
   memory pool(false, cpu().l3_bytes);
   measure_options every_row;
   every_row.rounds = rounds;
@@ -277,7 +279,15 @@ calibration calibrate(const calibrate_options& options, const std::function<void
     fit_gpu(all.usual, file["rows"], made);
     fit_gpu(all.cached, file["cached_rows"], made);
   } else {
-    const measured_both all = measure_cpu(options, progress);
+    const clock_of_minutes clock(options.minutes);
+    std::size_t tried = 0;
+    const ordered_json old = file["numbers"];
+    file = ordered_json::parse(search_numbers(
+        machine_text("cpu"), {.threads = options.threads, .seed = options.seed, .seconds = 60 * options.minutes / 3},
+        [&] { progress(++tried, clock.seconds()); }));
+    for (const auto& [name, value] : file["numbers"].items()) made.numbers += value != old[name];
+    const measured_both all =
+        measure_cpu(options, clock, [&](std::size_t problems, double seconds) { progress(tried + problems, seconds); });
     // Without factors of its own, a problem in cache was predicted with the others.
     if (!file.contains("cached_factors") && file.contains("factors")) file["cached_factors"] = file["factors"];
     fit_cpu(all.usual, file, "factors", made);

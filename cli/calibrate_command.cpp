@@ -71,7 +71,7 @@ void print_json(const bench::calibration& made, const std::string& file) {
   const nlohmann::ordered_json report = {{"machine", made.name},        {"file", base::printable(file)},
                                          {"fitted", made.fitted},       {"held_out", made.held_out},
                                          {"before", both(made.before)}, {"after", both(made.after)},
-                                         {"changed", made.changed}};
+                                         {"numbers", made.numbers},     {"changed", made.changed}};
   print_safe("{}\n", report.dump(-1, ' ', true));
 }
 
@@ -95,6 +95,10 @@ int run_calibrate(const calibrate_request& options) {
   if (options.json) {
     print_json(made, file);
     return exit_ok;
+  }
+  if (!on_gpu) {
+    print_safe("{} of how work is cut and prefetched changed\n",
+               count_text(static_cast<std::int64_t>(made.numbers), "number"));
   }
   print_safe("{} fitted problems, {} held out. Regret, the time of the chosen kernel over the fastest one's:\n",
              made.fitted, made.held_out);

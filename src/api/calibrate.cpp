@@ -139,6 +139,7 @@ calibration report_of(const std::string& text) {
           count("held_out"),
           regret("before"),
           regret("after"),
+          count("numbers"),
           count("changed")};
 }
 

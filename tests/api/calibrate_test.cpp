@@ -67,7 +67,7 @@ TEST(calibrate, runs_the_command_and_loads_its_file) {
   const std::string long_report(100000, ' ');
   const fake_command command(R"({"machine":"own","file":")" + file.name + R"(","fitted":80,"held_out":20,)" +
                                  long_report +
-                                 R"("before":{"mean":1.25,"worst":3},"after":{"mean":1.125,"worst":2.5},"changed":7})",
+                                 R"("before":{"mean":1.25,"worst":3},"after":{"mean":1.125,"worst":2.5},"numbers":3,"changed":7})",
                              std::string(100000, '-'), 0);
   const calibration made = calibrate({.minutes = 0.5, .threads = 2, .seed = 9, .command = command.name});
   EXPECT_EQ(command.said(), (std::vector<std::string>{"calibrate", "--json", "--device", "cpu", "--minutes", "0.5",
@@ -80,6 +80,7 @@ TEST(calibrate, runs_the_command_and_loads_its_file) {
   EXPECT_EQ(made.before.worst, 3);
   EXPECT_EQ(made.after.mean, 1.125);
   EXPECT_EQ(made.after.worst, 2.5);
+  EXPECT_EQ(made.numbers, 3);
   EXPECT_EQ(made.changed, 7);
   EXPECT_EQ(machine_in_use("cpu").origin, file.name);
   cornerturn_calibrate_options options = CORNERTURN_CALIBRATE_OPTIONS_INIT;
