@@ -65,10 +65,10 @@ TEST(calibrate, runs_the_command_and_loads_its_file) {
   text.replace(name, text.find('"', name) - name, "own");
   const machine_file file(text);
   const std::string long_report(100000, ' ');
-  const fake_command command(R"({"machine":"own","file":")" + file.name + R"(","fitted":80,"held_out":20,)" +
-                                 long_report +
-                                 R"("before":{"mean":1.25,"worst":3},"after":{"mean":1.125,"worst":2.5},"numbers":3,"changed":7})",
-                             std::string(100000, '-'), 0);
+  const fake_command command(
+      R"({"machine":"own","file":")" + file.name + R"(","fitted":80,"held_out":20,)" + long_report +
+          R"("before":{"mean":1.25,"worst":3},"after":{"mean":1.125,"worst":2.5},"numbers":3,"changed":7})",
+      std::string(100000, '-'), 0);
   const calibration made = calibrate({.minutes = 0.5, .threads = 2, .seed = 9, .command = command.name});
   EXPECT_EQ(command.said(), (std::vector<std::string>{"calibrate", "--json", "--device", "cpu", "--minutes", "0.5",
                                                       "--threads", "2", "--seed", "9", "--quiet"}));
