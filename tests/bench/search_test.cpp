@@ -70,12 +70,14 @@ TEST(search, each_number_is_one_of_its_values_or_the_old_one) {
   int problems = 0;
   const auto found = nlohmann::json::parse(search_numbers(old.dump(), {.seconds = 2}, [&] { ++problems; }));
   EXPECT_GT(problems, 0);
-  for (const auto& [name, value] : found.at("numbers").items()) {
+  for (const auto& number : found.at("numbers").items()) {
+    if (number.value() == old.at("numbers").at(number.key())) continue;
     const auto& list = searched_numbers();
-    const auto one = std::find_if(list.begin(), list.end(), [&](const searched_number& s) { return name == s.name; });
-    if (value == old.at("numbers").at(name)) continue;
-    ASSERT_NE(one, list.end()) << name;
-    EXPECT_EQ(std::count(one->values.begin(), one->values.end(), value.get<std::int64_t>()), 1) << name;
+    const auto one =
+        std::find_if(list.begin(), list.end(), [&](const searched_number& s) { return number.key() == s.name; });
+    ASSERT_NE(one, list.end()) << number.key();
+    EXPECT_EQ(std::count(one->values.begin(), one->values.end(), number.value().get<std::int64_t>()), 1)
+        << number.key();
   }
   EXPECT_EQ(nlohmann::json::parse(machine_text("cpu")).at("numbers"), found.at("numbers"));  // it is in use
   auto rest = found, old_rest = old;
