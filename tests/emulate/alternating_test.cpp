@@ -117,7 +117,7 @@ TEST_P(emulated_alternating, problems_of_one_launch_arrive) {
   for (int round = 0; round < 12 / std::min(slower, 4) + 2; ++round) {
     several some;
     gpu_setting setting = any_setting(roll, transpose_problem(64, 64, alone.element_bytes));
-    const bool is_full = roll.one_in(2);
+    const bool is_full = round == 0 || roll.one_in(2);
     for (int k = 0; k < 1600 && (is_full || some.size() < 2); ++k) {
       if (some.size() > 0 && some.size() == cornerturn::running::most_parts(some.first())) break;
       const problem what = any_gpu_problem(roll, &alone, element_bytes);
