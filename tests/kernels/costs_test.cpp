@@ -48,6 +48,13 @@ TEST(costs, a_number_that_no_kernel_serves_is_named) {
   row = measured().front()->of_cpu;
   row.strip_bytes = 300;
   EXPECT_EQ(fault_of(row), "strip_bytes 300, wanted 256 to 65536, a multiple of 256");
+  for (const std::int64_t lines : {0, 3, 8}) {
+    row = measured().front()->of_cpu;
+    row.staged_lines = lines;
+    EXPECT_EQ(fault_of(row), "staged_lines " + std::to_string(lines) + ", wanted 1, 2 or 4");
+    row.staged_lines = 1, row.carried_lines = lines;
+    EXPECT_EQ(fault_of(row), "carried_lines " + std::to_string(lines) + ", wanted 1, 2 or 4");
+  }
 }
 
 TEST(costs, predicted_times_are_no_shorter_than_a_copy) {
