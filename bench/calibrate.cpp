@@ -1,4 +1,4 @@
-// 1. on a CPU, a third of the time: the numbers that cut and prefetch (search.hpp)
+// 1. on a CPU, a third of the time: block sizes, limits and prefetch distances (search.hpp)
 // 2. random problems of all kinds, one of each in turn, until the time is over; each row that accepts one runs it. Most stay in a cache
 // 3. four fifths of them are fitted (fit.hpp): a factor of the predicted time on a CPU, constants of the counts on a GPU
 // 4. the last fifth tells the regret with the old constants and with the new ones; worse ones are not taken
@@ -283,7 +283,7 @@ calibration calibrate(const calibrate_options& options, const std::function<void
     std::size_t tried = 0;
     const ordered_json old = file["numbers"];
     file = ordered_json::parse(search_numbers(
-        machine_text("cpu"), {.threads = options.threads, .seed = options.seed, .seconds = 60 * options.minutes / 3},
+        file.dump(), {.threads = options.threads, .seed = options.seed, .seconds = 60 * options.minutes / 3},
         [&] { progress(++tried, clock.seconds()); }));
     for (const auto& [name, value] : file["numbers"].items()) made.numbers += value != old[name];
     const measured_both all =

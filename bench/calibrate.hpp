@@ -22,7 +22,7 @@ struct calibration {
   std::size_t fitted = 0, held_out = 0;  // problems
   // Of the held-out problems, which the fit did not see.
   regret_of_all before{}, after{};
-  std::size_t numbers = 0;  // CPU: that cut and prefetch, and changed
+  std::size_t numbers = 0;  // CPU: block sizes, limits and prefetch distances that changed
   std::size_t changed = 0;  // groups of rows; 0: the old constants stay, because the fitted ones choose no better
 };
 

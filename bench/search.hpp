@@ -1,4 +1,4 @@
-// The numbers of a CPU that cut its work into blocks and prefetch it, found by trying: part of `cornerturn calibrate`.
+// The search for block sizes, limits and prefetch distances of a CPU: a part of `cornerturn calibrate`.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,11 @@
 
 namespace cornerturn::bench {
 
+// In bytes.
+struct element_sizes {
+  std::int64_t least = 1, most = INT64_MAX;
+};
+
 // A number of the machine file.
 struct searched_number {
   const char* name;
@@ -16,16 +21,16 @@ struct searched_number {
   std::vector<std::string_view> rows;
   std::vector<std::string_view> kinds;  // of random problems that run them
   std::vector<std::int64_t> values;
-  std::int64_t least_element = 1, most_element = 1 << 20;  // bytes: other elements do not use it
+  element_sizes elements{};  // that use it
 };
 [[nodiscard]] const std::vector<searched_number>& searched_numbers();
 
 // The times of one problem with each value of a number, in seconds. 0: it did not run.
 using times_of_values = std::vector<double>;
 
-// Returns the position of the value with the least time, or `now`: the position of the present value, if no other one is faster
+// Returns the position of the value with the least time, or `present`: the position of the present value, if no other one is faster
 //         beyond chance
-[[nodiscard]] std::size_t fastest_value(const std::vector<times_of_values>& problems, std::size_t now);
+[[nodiscard]] std::size_t fastest_value(const std::vector<times_of_values>& problems, std::size_t present);
 
 struct search_options {
   int threads = 1;

@@ -97,7 +97,7 @@ int run_calibrate(const calibrate_request& options) {
     return exit_ok;
   }
   if (!on_gpu) {
-    print_safe("{} of how work is cut and prefetched changed\n",
+    print_safe("{} of block sizes, limits and prefetch distances changed\n",
                count_text(static_cast<std::int64_t>(made.numbers), "number"));
   }
   print_safe("{} fitted problems, {} held out. Regret, the time of the chosen kernel over the fastest one's:\n",

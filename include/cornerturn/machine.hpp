@@ -57,7 +57,7 @@ struct calibration {
   std::int64_t held_out = 0;  // problems that the fit did not see
   regret before;              // with the old constants
   regret after;               // with the new ones
-  std::int64_t numbers = 0;   // CPU: numbers of how work is cut and prefetched that changed
+  std::int64_t numbers = 0;   // CPU: block sizes, limits and prefetch distances that changed
   std::int64_t changed = 0;   // kernels whose constants changed; 0: the old constants stay
 };
 

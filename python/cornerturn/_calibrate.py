@@ -29,8 +29,8 @@ def calibrate(device: str = "cpu", minutes: float = 3.0, *, threads: int = 1, se
 
     Returns:
         What the fit found: "machine", its name; "file"; "fitted" and "held_out", numbers of problems; "before" and "after", the
-        regret of the held-out problems with the old and the new constants, each with "mean" and "worst"; "numbers", how many numbers
-        of how a CPU's work is cut and prefetched changed; "changed", the number of kernels whose constants changed. Regret is the
+        regret of the held-out problems with the old and the new constants, each with "mean" and "worst"; "numbers", how many block
+        sizes, limits and prefetch distances of a CPU changed; "changed", the number of kernels whose constants changed. Regret is the
         time of the chosen kernel over the fastest one's.
 
     Raises:

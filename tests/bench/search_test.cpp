@@ -1,13 +1,21 @@
 #include "bench/search.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "../thinner.hpp"
+#include "bench/contender.hpp"
 #include "bench/random_cases.hpp"
+#include "bench/verify.hpp"
+#include "cornerturn/error.hpp"
 #include "cornerturn/machine.hpp"
 #include "cornerturn/system.hpp"
 
@@ -62,6 +70,49 @@ TEST(search, every_number_has_kernels_and_kinds_and_is_of_the_file) {
       })) << beginning;
     }
   }
+}
+
+// Of problems that are larger than the cache limit. The tests of the kernels run them with the numbers of the built-in machines only.
+TEST(search, every_value_gives_the_right_bytes) {
+  constexpr int wanted_problems = 6;
+  const auto machine = nlohmann::json::parse(machine_text("cpu"));
+  const std::string file = ::testing::TempDir() + "search_test_" + std::to_string(getpid()) + ".json";
+  memory pool(false, 1 << 20);
+  std::int64_t number_of_value = 0;
+  int checked = 0;
+  for (const searched_number& one : searched_numbers()) {
+    for (const std::int64_t value : one.values) {
+      if (!testing::keeps(number_of_value++)) continue;
+      auto changed = machine;
+      changed["numbers"][one.name] = value;
+      std::ofstream(file) << changed.dump();
+      try {
+        load_machine(file);
+      } catch (const error&) {
+        continue;  // the kernels cannot serve the value beside this machine's other numbers
+      }
+      int problems = 0;
+      for (int index = 0; index < 200 && problems < wanted_problems; ++index) {
+        const std::string kind(one.kinds[static_cast<std::size_t>(index) % one.kinds.size()]);
+        const bench_case what = random_case(3, kind, index, 5 << 18, 5 << 19);
+        const buffer_pair slot = pool.pair(what.buffer_bytes());
+        const auto ready = ours().prepare({what, full_view(what), 1, slot, ""});
+        const auto is_of = [&](std::string_view beginning) { return ready->detail().starts_with(beginning); };
+        if (!one.rows.empty() && std::none_of(one.rows.begin(), one.rows.end(), is_of)) continue;
+        const buffer_pair on{slot.src + what.shift.src, slot.dst + what.shift.dst};
+        const std::int64_t bytes = what.dst_span_bytes();
+        memory::poison(on.dst, bytes);
+        if (what.in_place()) std::memcpy(on.dst, on.src, static_cast<std::size_t>(bytes));
+        ready->run(on.src, on.dst);
+        EXPECT_EQ(difference(full_view(what), on.src, on.dst), "") << one.name << ' ' << value << ' ' << what.name();
+        EXPECT_TRUE(memory::guards_intact(on.dst, bytes)) << one.name << ' ' << value << ' ' << what.name();
+        ++problems;
+        ++checked;
+      }
+    }
+  }
+  std::remove(file.c_str());
+  EXPECT_GT(checked, 0);
 }
 
 // Loads a machine file: ctest gives each test a process of its own.

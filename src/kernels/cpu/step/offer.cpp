@@ -15,8 +15,8 @@ using base::ceil_div;
 using base::magnitude;
 
 constexpr std::int64_t line = 64;
-constexpr std::int64_t most_words_of_block = 8;  // elements, where no table is made
-constexpr std::int64_t most_words_apart = 4;
+constexpr std::int64_t most_words_of_block = 8;     // elements, where no table is made
+constexpr std::int64_t most_words_apart = 4;        // of a block with gaps in dst, to be stored one by one
 constexpr std::int64_t piece_src_bytes = 32 << 10;  // a piece stays in the L1, for the runs that read its lines again
 constexpr std::int64_t long_run_bytes = 512;        // of dst: rows that are long enough
 constexpr std::int64_t most_packed_bytes = 512;     // of a dst run that is put together with its neighbours
