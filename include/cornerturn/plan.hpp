@@ -48,7 +48,8 @@ struct operands {
 
 struct plan_options {
   cornerturn::device device = cornerturn::device::automatic;
-  int threads = 0;  // CPU, at most; 0: one for each core of the affinity mask, within the CPU quota and OMP_NUM_THREADS
+  // CPU, at most; 0: one for each core of the affinity mask, within the CPU quota and OMP_NUM_THREADS. More than 1024 are 1024.
+  int threads = 0;
   executor parallel{};
   const char* kernel = nullptr;  // forces this kernel of kernel_list(); for tests and measurements
   // CPU, out of place, without arithmetic, from 1 MiB on: the first calls of the plan, up to 8, run the likely kernels in turn, and

@@ -124,7 +124,7 @@ batch_state::batch_state(const batch_list& all, const plan_options& options)
   std::vector<map::canonical> forms;
   forms.reserve(planned_.size());
   for (const planned_problem& one : planned_) forms.push_back(one.form);
-  const int threads = options.threads == 0 ? base::default_threads() : options.threads;
+  const int threads = base::threads_of_call(options.threads);
   cpu_shares_ = planning::choose_batch(forms, moves_, threads, kernels::this_machine());
 }
 

@@ -20,7 +20,7 @@ named_machine find_machine(const std::string& name, int threads) {
   named_machine made;
   if (name == "cpu" || (name.empty() && gpu::device_count() == 0)) {
     made.cpu = kernels::this_machine();
-    made.threads = threads == 0 ? base::default_threads() : threads;
+    made.threads = base::threads_of_call(threads);
     return made;
   }
   if (name.empty()) {
@@ -36,7 +36,7 @@ named_machine find_machine(const std::string& name, int threads) {
       return made;
     }
     made.cpu = one->on;
-    made.threads = std::max(threads, 1);
+    made.threads = base::threads_of_call(std::max(threads, 1));
     made.title = "machine    " + name + ": " + base::identity(made.cpu) + '\n';
     return made;
   }

@@ -141,7 +141,7 @@ plan_state::plan_state(const problem& what, const plan_options& options, finding
   }
   // `automatic` makes a CPU plan now, and a GPU plan now or at the first call with pointers to that GPU's memory.
   // execute() takes the plan for its pointers.
-  const int threads = options.threads == 0 ? base::default_threads() : options.threads;
+  const int threads = base::threads_of_call(options.threads);
   if (what.in_place) {
     in_place_ = planning::choose_in_place(form_, permutation, {.threads = threads, .kernel = kernel_}, cpu_);
     if (in_place_->kernel == nullptr) refuse_kernel(kernel_);

@@ -87,7 +87,7 @@ executor default_executor(int threads) noexcept {
   const auto run = [](void* context, int tasks, void (*body)(void* argument, int task), void* argument) {
     base::run_on_pool(static_cast<int>(reinterpret_cast<std::intptr_t>(context)), tasks, body, argument);
   };
-  const std::intptr_t most = threads > 0 ? threads : base::default_threads();
+  const std::intptr_t most = base::threads_of_call(std::max(threads, 0));
   return {run, reinterpret_cast<void*>(most)};
 }
 

@@ -96,7 +96,7 @@ tune_result measured(const problem& what, const void* src, void* dst, const tune
   api::check_stream(device, stream);
   const gpu::device_guard guard(on_gpu ? device : -1);
   const running::gpu_variant* variant = on_gpu ? &listed.variant_for(device, src, dst) : nullptr;
-  const int threads = options.threads == 0 ? base::default_threads() : options.threads;
+  const int threads = base::threads_of_call(options.threads);
   tune_result result;
   result.machine = on_gpu ? gpu::info(device).name : kernels::this_machine().cpu_model;
   result.listed = on_gpu ? variant->chosen.row->name : listed.kernel();

@@ -49,6 +49,8 @@ int default_threads() noexcept {
   return most > 0 ? std::min(most, hardware_threads()) : hardware_threads();
 }
 
+int threads_of_call(int asked) noexcept { return std::min(asked == 0 ? default_threads() : asked, most_threads); }
+
 void parallel_for(const executor& parallel, int threads, std::int64_t units, unit_range body, void* argument) {
   if (units <= 0) return;
   threads = static_cast<int>(std::min<std::int64_t>(threads, units));

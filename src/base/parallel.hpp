@@ -14,6 +14,12 @@ namespace cornerturn::base {
 // Returns hardware_threads(), or fewer if OMP_NUM_THREADS or omp_set_num_threads() sets a smaller limit.
 [[nodiscard]] int default_threads() noexcept;
 
+// More threads than a call can have are taken for this many.
+inline constexpr int most_threads = 1024;
+
+// Returns the threads of a call for which the caller asked for so many. 0: default_threads().
+[[nodiscard]] int threads_of_call(int asked) noexcept;
+
 // With one of 16 cores busy, 4 ranges a thread leave a range in 60 unbalanced. A range of the smallest parallel call takes a
 // few microseconds.
 inline constexpr int ranges_per_thread = 4;

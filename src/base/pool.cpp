@@ -34,7 +34,7 @@ namespace {
 
 using body_function = void (*)(void* argument, int task);
 
-constexpr int most_helpers = 1023;
+constexpr int most_helpers = most_threads - 1;
 constexpr int most_queues = 64;        // more threads share queues
 constexpr std::size_t most_jobs = 16;  // a caller without a free slot works alone
 

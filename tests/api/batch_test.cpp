@@ -296,6 +296,14 @@ TEST(batch, options_are_checked) {
                [&] { batch(transpose_problem(3, 5, 4), from, to); });
 }
 
+TEST(batch, no_more_threads_than_a_call_can_have) {
+  // Planned only: no address is used.
+  const auto address = [](std::uintptr_t at) { return reinterpret_cast<void*>(at << 40); };
+  const std::vector<batch_item> items{{transpose_problem(1 << 20, 1 << 20, 4), address(8), address(16)}};
+  const batch all(items, with(std::numeric_limits<int>::max()));
+  EXPECT_NE(all.explain().find("threads    1024,"), std::string::npos) << all.explain();
+}
+
 TEST(batch, many_callers_share_one) {
   ragged some;
   for (int k = 1; k < 60; ++k) some.add(transpose_problem(3 * k, 200 - k, 4));

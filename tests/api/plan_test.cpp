@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <functional>
+#include <limits>
 #include <string>
 #include <thread>
 #include <vector>
@@ -213,6 +214,8 @@ TEST(plan, threads_may_not_be_negative) {
   EXPECT_GE(plan(transpose_problem(2000, 2000, 4), with(0)).threads(), 1);
   EXPECT_EQ(plan(transpose_problem(2000, 2000, 4), with(1)).threads(), 1);
   EXPECT_EQ(plan(transpose_problem(5, 7, 4), with(64)).threads(), 1) << "a team for 280 bytes";
+  const plan largest(transpose_problem(1 << 20, 1 << 20, 4), with(std::numeric_limits<int>::max()));
+  EXPECT_EQ(largest.threads(), base::most_threads);
 }
 
 TEST(plan, an_absent_backend_says_so) {
