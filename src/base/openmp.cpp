@@ -32,11 +32,20 @@ void unlock() { meeting.store(false, std::memory_order_release); }
 
 const int waits_at_forks = pthread_atfork(lock_for_fork, unlock, unlock);
 
+// LLVM's runtime moves a thread that asks its first question to all cores of the process. The thread keeps the cores it had.
+int answer_on_own_cores(int (*ask)()) noexcept {
+  cpu_set_t before;
+  const bool is_known = sched_getaffinity(0, sizeof before, &before) == 0;
+  const int answer = ask();
+  if (is_known) sched_setaffinity(0, sizeof before, &before);
+  return answer;
+}
+
 int answer_of(int (*ask)()) noexcept {
   constinit static thread_local bool has_met_this_thread = false;
   if (has_met_this_thread) return ask();
   lock();
-  const int answer = ask();
+  const int answer = answer_on_own_cores(ask);
   unlock();
   has_met_this_thread = true;
   return answer;
@@ -65,7 +74,7 @@ struct runtime {
   }
   void find(unsigned long long now) noexcept {
     auto* const ask = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_max_threads"));
-    if (ask != nullptr) ask();
+    if (ask != nullptr) answer_on_own_cores(ask);
     find(in_parallel, "omp_in_parallel");
     find(get_proc_bind, "omp_get_proc_bind");
     find(get_num_places, "omp_get_num_places");
@@ -105,7 +114,7 @@ bool places(cpu_set_t& cores) noexcept {
   auto* const count = all.get_num_places.load();
   auto* const size = all.get_place_num_procs.load();
   auto* const list = all.get_place_proc_ids.load();
-  if (bind == nullptr || bind() == 0 || count == nullptr || size == nullptr || list == nullptr) return false;
+  if (bind == nullptr || answer_of(bind) == 0 || count == nullptr || size == nullptr || list == nullptr) return false;
   CPU_ZERO(&cores);
   for (int place = count() - 1; place >= 0; --place) {
     constexpr int most = 4096;

@@ -107,18 +107,37 @@ TEST(parallel, no_unit_is_no_call) {
   EXPECT_EQ(calls, 0);
 }
 
-TEST(parallel, threads_are_those_of_the_affinity_mask) {
-  cpu_set_t before;
-  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
-  EXPECT_EQ(hardware_threads(), CPU_COUNT(&before));
-  cpu_set_t one;
+// Leaves this thread one core. Returns those it had.
+cpu_set_t take_one_core() {
+  cpu_set_t before, one;
+  EXPECT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
   CPU_ZERO(&one);
   for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++cpu) {
     if (CPU_ISSET(cpu, &before)) CPU_SET(cpu, &one);
   }
-  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  EXPECT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  return before;
+}
+
+TEST(parallel, threads_are_those_of_the_affinity_mask) {
+  const cpu_set_t before = take_one_core();
   EXPECT_EQ(hardware_threads(), 1);
   ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+  EXPECT_EQ(hardware_threads(), CPU_COUNT(&before));
+}
+
+// LLVM's OpenMP moves a thread at its first question.
+TEST(parallel, questions_to_openmp_move_no_thread) {
+  omp_get_max_threads();
+  for (int (*const ask)() noexcept : {default_threads, hardware_threads}) {
+    std::thread([ask] {
+      take_one_core();
+      EXPECT_EQ(ask(), 1);
+      cpu_set_t after;
+      ASSERT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
+      EXPECT_EQ(CPU_COUNT(&after), 1);
+    }).join();
+  }
 }
 
 TEST(parallel, openmp_may_ask_for_fewer) {
