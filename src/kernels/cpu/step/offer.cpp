@@ -265,6 +265,11 @@ bool offer_packed(const facts& known, const target& on, const kernel& /*row*/, o
   packed_blocking packed;
   static_cast<blocking&>(packed) = work;
   cut_packed(packed, costs);
+  // Columns that are a step apart read more lines than they fill.
+  const std::int64_t read = work.rows.total * std::min(magnitude(work.src_col_bytes), line);
+  packed.panel = std::clamp(2 * costs.end_to_end_panel_bytes / read, std::int64_t{1}, packed.panel);
+  if (work.reads.vector > 0)
+    packed.panel = std::min(ceil_div(packed.panel, work.reads.tile) * work.reads.tile, work.cols.total);
   static_cast<blocking&>(work) = packed;
   work.outer = packed.outer;
   work.ahead_units = packed.ahead_units;

@@ -295,7 +295,7 @@ HWY_INLINE void fetch_columns(const step::transpose_args& work, const std::byte*
   const std::int64_t step = work.src_col_bytes;
   const std::byte* at = row + c * step;
   const std::int64_t columns = HWY_MAX(line_bytes / base::magnitude(step), std::int64_t{1});  // of a line
-  for (; count > 0; count -= columns, at += columns * step) __builtin_prefetch(at, 0, 3);
+  for (; count > 0; count -= columns, at += columns * step) __builtin_prefetch(at, 0, 2);
 }
 
 // Rows are picked into L1 before they are transposed; dst runs may have gaps between their elements.
@@ -309,9 +309,12 @@ struct step_fill {
   const step::block_table* write_blocks = nullptr;
   const element_turn turn{work.element_bytes, work.element_bytes};
 
-  HWY_INLINE void part(const strip& rows, std::int64_t c, std::int64_t cols, std::int64_t /*panel_cols*/, std::byte* to,
+  HWY_INLINE void part(const strip& rows, std::int64_t c, std::int64_t cols, std::int64_t panel_cols, std::byte* to,
                        std::int64_t pitch) const {
-    if (work.reads.dst_step == 0) return transposed<false>(rows, c, cols, to, pitch);
+    if (work.reads.dst_step == 0) {
+      const std::int64_t e = work.element_bytes;
+      return transposed<false>(rows, c, cols, to, pitch, {rows, work.prefetch_bytes, panel_cols * e});
+    }
     for (int k = 0; rows.next != nullptr && k < rows.count; ++k) fetch_columns(work, rows.next[k] + rows.step, c, cols);
     pick<false>(rows, c, cols, to, pitch);
   }
@@ -338,15 +341,17 @@ struct step_fill {
       from[k] = rows.row[k] + c * work.src_col_bytes;
     }
     move_rows(work.reads, work.read_blocks, nullptr, from, to_pick, rows.count, cols);
-    transposed<Packed>({row, nullptr, 0, rows.count}, 0, cols, to, pitch);
+    const strip in_l1{row, nullptr, 0, rows.count};
+    transposed<Packed>(in_l1, 0, cols, to, pitch, {in_l1, 0, 0});
   }
   template <bool Packed>
-  HWY_INLINE void transposed(const strip& rows, std::int64_t c, std::int64_t cols, std::byte* to,
-                             std::int64_t pitch) const {
+  HWY_INLINE void transposed(const strip& rows, std::int64_t c, std::int64_t cols, std::byte* to, std::int64_t pitch,
+                             const read_ahead& ahead) const {
     if constexpr (Word == 0) {
+      ahead.each_row(c * work.element_bytes, cols * work.element_bytes);
       turn.transpose<Packed>(rows, c, cols, to, pitch);
     } else {
-      column_fill<Word>{}.columns(rows, c, cols, to, pitch, Packed, read_ahead{rows, 0, 0});
+      column_fill<Word>{}.columns(rows, c, cols, to, pitch, Packed, ahead);
     }
   }
 };
