@@ -153,8 +153,9 @@ struct cpu_costs {
   // Views. Prefetch distance in src: 8 steps, against NumPy: 1.26 without, 1.59 with it (Intel Xeon, model 207, 2026-11-27); 24 steps:
   // 1.10 without, 0.92 with it (Zen 4, 2026-11-29). 0: none.
   std::int64_t step_ahead_bytes;
-  // Least prefetch distance in a src that is read backwards. 12 flips of 16 to 64 MiB 0.68 of the roof without, 0.78 with it; 12 other
-  // steps 0.53 without, 0.48 with it (Intel Xeon, model 207, 2026-11-27).
+  // Least prefetch distance in a src that is read backwards, or in short rows with gaps behind them. 12 flips of 16 to 64 MiB 0.68 of
+  // the roof without, 0.78 with it; 12 steps without rows 0.53 without, 0.48 with it (Intel Xeon, model 207, 2026-11-27). Rows: 7 views
+  // of 4 to 24 MiB take 0.64 of the time with it (Zen 4, 2026-11-29).
   std::int64_t step_back_ahead_bytes;
   // Prefetch distance in a dst with gaps. 48 of each 64 bytes of dst: 37 ms without, 31 ms with it (Intel Xeon, model 207, 2026-11-27); 24 steps,
   // against NumPy: 1.20 without, 1.12 with it (Zen 4, 2026-11-29).

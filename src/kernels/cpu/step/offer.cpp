@@ -22,6 +22,8 @@ constexpr std::int64_t long_run_bytes = 512;        // of dst: rows that are lon
 constexpr std::int64_t most_packed_bytes = 512;     // of a dst run that is put together with its neighbours
 constexpr std::int64_t row_ahead_bytes = 1024;      // of a src row that is picked, if that is more than a block
 constexpr std::int64_t piece_dst_bytes = 16 << 10;
+constexpr std::int64_t most_row_bytes = 16 << 10;   // of src. The hardware follows longer rows
+constexpr std::int64_t least_gap_bytes = 256;        // between short rows, which ends the stream of the hardware
 constexpr std::int64_t least_repeated_bytes = 1024;  // of a row that is copied from a pattern in memory
 
 // The axes of a problem, fastest in dst first. Each of them leads upwards in dst.
@@ -163,7 +165,11 @@ bool offer_runs(const facts& known, const target& on, const kernel& /*row*/, off
   work.inside = inside.total;
   work.streaming = work.whole && !fits_cache(known, on);
   const std::int64_t span = std::max(magnitude(work.src_step) * work.piece, std::int64_t{1});
-  if (!fits_cache(known, on) && work.src_step == -inner_bytes)
+  // The hardware follows no row to the next one behind a gap, and no row backwards.
+  const bool is_row = work.pieces == 1 && work.inside == 1 && work.outer.rank > 1 && span <= most_row_bytes;
+  const auto before = static_cast<std::size_t>(std::max(work.outer.rank - 2, 0));  // behind it: the pieces
+  const bool has_gap = is_row && magnitude(work.outer.axes[before].src_stride) * all.word >= span + least_gap_bytes;
+  if (!fits_cache(known, on) && (work.src_step == -inner_bytes || has_gap))
     work.ahead = work.inside * ceil_div(costs.step_back_ahead_bytes, span);
   if (!fits_cache(known, on) && work.src_step != 0 && work.ahead == 0)
     work.src_ahead = work.src_step < 0 ? -costs.step_ahead_bytes : costs.step_ahead_bytes;
