@@ -22,7 +22,11 @@ constexpr std::int64_t long_run_bytes = 512;        // of dst: rows that are lon
 constexpr std::int64_t most_packed_bytes = 512;     // of a dst run that is put together with its neighbours
 constexpr std::int64_t row_ahead_bytes = 1024;      // of a src row that is picked, if that is more than a block
 constexpr std::int64_t piece_dst_bytes = 16 << 10;
-constexpr std::int64_t most_row_bytes = 16 << 10;   // of src. The hardware follows longer rows
+constexpr std::int64_t most_row_bytes = 16 << 10;  // of src. The hardware follows longer rows
+// The hardware does not follow steps that skip lines: elements of 8 to 32 bytes, 112 to 384 bytes apart, take 0.64 of the time with a
+// prefetch (Zen 4, 2026-11-29).
+constexpr std::int64_t wide_step_bytes = 96;
+constexpr std::int64_t wide_steps_ahead = 64;
 constexpr std::int64_t least_gap_bytes = 256;        // between short rows, which ends the stream of the hardware
 constexpr std::int64_t least_repeated_bytes = 1024;  // of a row that is copied from a pattern in memory
 
@@ -173,6 +177,8 @@ bool offer_runs(const facts& known, const target& on, const kernel& /*row*/, off
     work.ahead = work.inside * ceil_div(costs.step_back_ahead_bytes, span);
   if (!fits_cache(known, on) && work.src_step != 0 && work.ahead == 0)
     work.src_ahead = work.src_step < 0 ? -costs.step_ahead_bytes : costs.step_ahead_bytes;
+  if (!fits_cache(known, on) && magnitude(work.src_step) >= wide_step_bytes)
+    work.src_ahead = wide_steps_ahead * work.src_step;
   share_out(made, known, costs, work.outer.total);
   const double run = static_cast<double>(work.inner.total * along.extent * work.word_bytes);
   made.time = roof_of(known.form) * costs.times.step +
