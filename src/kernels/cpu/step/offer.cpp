@@ -23,11 +23,9 @@ constexpr std::int64_t most_packed_bytes = 512;     // of a dst run that is put 
 constexpr std::int64_t row_ahead_bytes = 1024;      // of a src row that is picked, if that is more than a block
 constexpr std::int64_t piece_dst_bytes = 16 << 10;
 constexpr std::int64_t most_row_bytes = 16 << 10;  // of src. The hardware follows longer rows
-// The hardware does not follow steps that skip lines: elements of 8 to 32 bytes, 112 to 384 bytes apart, take 0.64 of the time with a
-// prefetch (Zen 4, 2026-11-29).
-constexpr std::int64_t wide_step_bytes = 96;
 constexpr std::int64_t wide_steps_ahead = 64;
-constexpr std::int64_t least_gap_bytes = 256;        // between short rows, which ends the stream of the hardware
+constexpr std::int64_t least_gap_bytes = 256;  // between short rows, which ends the stream of the hardware
+constexpr double far_word = 9;                 // times of a word near by. 14 transposes of steps (Zen 4, 2026-11-29)
 constexpr std::int64_t least_repeated_bytes = 1024;  // of a row that is copied from a pattern in memory
 
 // The axes of a problem, fastest in dst first. Each of them leads upwards in dst.
@@ -89,14 +87,11 @@ void cut_blocks(cut_axis& cut, const axis& one, std::int64_t word, const target&
   const std::int64_t bytes = cut.inner.total * cut.word_bytes;
   // Few words of a line, each stored apart: 2 bytes at step 12 of dst take 0.71 of the time word by word (Zen 4, 2026-11-29).
   if (cut.inner.total == 1 && cut.tile <= most_words_apart && cut.dst_step > bytes) cut.vector = 0;
-  // A wide element that needs a window alone is faster word by word: 9 views of 12, 24 and 32 bytes take 0.72 of the time (Intel Xeon,
-  // model 85, 2026-11-28).
-  if (!selects_bytes(on.cpu->simd) && bytes >= 12 && cut.vector == 64 && blocks.windows == cut.tile) cut.vector = 0;
 }
 
 // Instructions that move a byte of dst, in times of a copy.
 double moves(const cut_axis& cut, const block_table& blocks, const cpu_times& times) noexcept {
-  if (cut.vector == 0) return times.step_word_bytes / static_cast<double>(cut.word_bytes);
+  if (cut.vector == 0) return times.step_word_bytes / static_cast<double>(cut.moved_bytes());
   // More than four windows load their masks for each block.
   const std::int64_t windows = blocks.windows <= 4 ? blocks.windows + 1 : 2 * blocks.windows;
   return times.step_window_bytes * static_cast<double>(windows) /
@@ -185,7 +180,9 @@ bool offer_runs(const facts& known, const target& on, const kernel& /*row*/, off
               ((work.repeats ? costs.times.step_window_bytes / line : moves(work, work.blocks, costs.times)) +
                costs.times.step_run_bytes / run) *
                   instructions_of(known, on);
-  if (transposes && !in_cache) made.time += 128 / static_cast<double>(all.element);
+  // Each word is in a line that another word has taken from the L1.
+  if (transposes && !in_cache)
+    made.time += far_word * costs.times.step_word_bytes / static_cast<double>(work.moved_bytes());
   made.binds = work.streaming ? bound::dram : bound::issue;
   made.reason =
       "elements are a step apart: whole lines of src are loaded, and their elements are put together in registers";

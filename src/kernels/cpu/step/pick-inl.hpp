@@ -15,6 +15,7 @@
 
 #include "kernels/cpu/policy/block-inl.hpp"
 #include "kernels/cpu/policy/element_block-inl.hpp"
+#include "kernels/cpu/policy/element_copy-inl.hpp"
 #include "kernels/cpu/step/args.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -56,11 +57,31 @@ HWY_INLINE void copy_words(const std::byte* src, std::int64_t src_step, std::byt
   for (; k < count; ++k, src += src_step, dst += dst_step) std::memcpy(dst, src, Word);
 }
 
+template <class Copy>
+HWY_INLINE void copy_elements_apart(const Copy copy, const std::byte* src, std::int64_t src_step, std::byte* dst,
+                                    std::int64_t dst_step, std::int64_t count, std::int64_t src_ahead,
+                                    std::int64_t dst_ahead) {
+  if (src_ahead == 0 && dst_ahead == 0) {
+    for (; count > 0; --count, src += src_step, dst += dst_step) copy(dst, src);
+    return;
+  }
+  for (; count > 0; --count, src += src_step, dst += dst_step) {
+    __builtin_prefetch(src + src_ahead, 0, 2);
+    __builtin_prefetch(dst + dst_ahead, 1, 3);
+    copy(dst, src);
+  }
+}
+
 HWY_NOINLINE inline void move_words(const step::cut_axis& cut, const std::byte* src, std::byte* dst, std::int64_t count,
                                     std::int64_t src_ahead = 0) {
   // Nearer words share lines.
   const std::int64_t dst_ahead = cut.gap_ahead > 0 && cut.dst_step >= 64 ? dst_ahead_lines * cut.dst_step : 0;
   if (base::magnitude(cut.src_step) < 64) src_ahead = 0;
+  if (cut.inner.rank == 1 && cut.is_run()) {
+    return with_element_copy(cut.moved_bytes(), [&](const auto& copy) {
+      copy_elements_apart(copy, src, cut.src_step, dst, cut.dst_step, count, src_ahead, dst_ahead);
+    });
+  }
   for (std::int64_t k = 0; k < cut.inner.total; ++k) {
     const std::byte* from = src;
     std::byte* to = dst;

@@ -84,8 +84,11 @@ inline void fill(cut_axis& cut, block_table& blocks) noexcept {
     if (cut.tile == 1) cut.vector = 0;
     cut.tile = base::ceil_div(cut.tile, std::int64_t{2});
   }
-  // A window for each wide word: loads and stores of words are faster.
-  if (cut.inner.total == 1 && cut.word_bytes >= 4 && cut.vector > 0 && blocks.windows == cut.tile) cut.vector = 0;
+  // A window for each element: it is faster to copy them one by one, narrow words excepted, and elements that are near each other in src
+  // and apart in dst.
+  const bool is_far = base::magnitude(cut.src_step) >= wide_step_bytes;
+  const bool copies = cut.inner.total == 1 ? cut.word_bytes >= 4 : cut.is_run() && (!has_gaps || is_far);
+  if (copies && cut.vector > 0 && blocks.windows == cut.tile) cut.vector = 0;
 }
 
 }  // namespace cornerturn::kernels::cpu::step
