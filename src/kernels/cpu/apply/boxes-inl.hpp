@@ -41,8 +41,7 @@ struct box_side {
   std::int64_t row = 0, col = 0;  // bytes from one index of the cut axis, or column, to the next
   std::int64_t element = 0;       // bytes of the inner axes in a run
   step::cut_axis cut;             // between the array and a run; turned: between a row of the array and its copy
-  step::block_table blocks, rest;
-  std::int64_t rest_count = 0;  // indices of the block of `rest`
+  step::block_table blocks;
 
   box_side() = default;
   box_side(const apply::gather_args& work, std::int64_t axis::*stride, std::int64_t word, bool stores) noexcept
@@ -78,12 +77,6 @@ struct box_side {
     step::cut_along(cut, between({extent, packed, one.*stride}, stores), word, vector);
     if (stores && !rises) cut.vector = 0;
     step::fill(cut, blocks);
-    rest_count = extent % cut.tile;
-    if (cut.vector != 64 || rest_count == 0 || !step::fill_table(cut, rest_count, rest)) rest_count = 0;
-  }
-
-  [[nodiscard]] HWY_INLINE const step::block_table* rest_of(std::int64_t count) const noexcept {
-    return rest_count != 0 && count % cut.tile == rest_count ? &rest : nullptr;
   }
 
  private:
@@ -214,7 +207,7 @@ class box_walk {
       const std::int64_t ahead = work_.prefetch_bytes == 0 || side.row == 0 ? 0
                                  : side.row < 0                             ? -ahead_bytes
                                                                             : ahead_bytes;
-      move_rows(side.cut, side.blocks, side.rest_of(count), from, scattered_.data(), cols, count, ahead);
+      move_rows(side.cut, side.blocks, from, scattered_.data(), cols, count, ahead);
     } else {
       turn_in(side, base, count, cols, into, left);
     }
@@ -244,7 +237,7 @@ class box_walk {
       if (work_.prefetch_bytes != 0)
         fetch_rows(side, base, HWY_MIN(left - r - strip_rows, std::int64_t{strip_rows}), cols);
       if (picks) {
-        move_rows(side.cut, side.blocks, side.rest_of(cols), row.data(), copy.data(), some, cols);
+        move_rows(side.cut, side.blocks, row.data(), copy.data(), some, cols);
         std::copy(copy.begin(), copy.end(), row.begin());
       }
       turn_rows({row.data(), nullptr, 0, static_cast<int>(some)}, cols, side.element, into.memory + r * side.element,
@@ -283,7 +276,7 @@ class box_walk {
     for (std::int64_t c = 0; c < cols; ++c) scattered_[static_cast<std::size_t>(c)] = base + c * side.col;
     if (side.how == box_side::walk::along) {
       for (std::int64_t c = 0; c < cols; ++c) from_[static_cast<std::size_t>(c)] = made_.row(c);
-      return move_rows(side.cut, side.blocks, side.rest_of(count), from_.data(), scattered_.data(), cols, count);
+      return move_rows(side.cut, side.blocks, from_.data(), scattered_.data(), cols, count);
     }
     const std::int64_t bytes = count * side.element;
     for (std::int64_t c = 0; c < cols; ++c) {
@@ -308,7 +301,7 @@ class box_walk {
                 turned_.memory + c * side.element, turned_.pitch);
     }
     for (std::int64_t r = 0; r < count; ++r) {
-      move_row(side.cut, side.blocks, side.rest_of(cols), turned_.row(r), base + r * side.row, cols);
+      move_row(side.cut, side.blocks, turned_.row(r), base + r * side.row, cols);
     }
   }
 

@@ -68,7 +68,6 @@ struct runs_args : cut_axis {
   bool streaming = false;      // non-temporal stores; only where it is whole
   bool repeats = false;        // all indices of a piece have one element of src, and no gaps in dst
   block_table blocks;
-  block_table rest;  // of the last block of a piece; a piece that is not the last one has whole blocks
 };
 
 // A transpose whose columns are a step apart in src.

@@ -153,8 +153,6 @@ bool offer_runs(const facts& known, const target& on, const kernel& /*row*/, off
   work.piece = in_cache ? along.extent : std::min(along.extent, ceil_div(most, work.tile) * work.tile);
   work.pieces = ceil_div(along.extent, work.piece);
   work.last = along.extent - (work.pieces - 1) * work.piece;
-  if (work.vector == 64 && work.last % work.tile != 0 && !fill_table(work, work.last % work.tile, work.rest))
-    work.rest = {};
   // Axes whose runs read the lines of a piece again come behind the pieces.
   fused_axes inside;
   for (int k = all.axes.rank - 1; k >= work.inner.rank; --k) {

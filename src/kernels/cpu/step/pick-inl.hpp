@@ -258,32 +258,46 @@ HWY_NOINLINE inline bool move_blocks_of_16(const step::block_table& table, const
   return true;
 }
 
-// Moves `count` indices of the axis that is cut, in each of some rows. rest: the table of the last block if it has fewer indices;
-// null: there is none.
-HWY_INLINE void move_rows(const step::cut_axis& cut, const step::block_table& blocks,
-                          [[maybe_unused]] const step::block_table* rest, const std::byte* const* src,
-                          std::byte* const* dst, std::int64_t rows, std::int64_t count, std::int64_t src_ahead = 0) {
-  const std::int64_t whole = cut.vector == 0 ? 0 : count / cut.tile;
-  std::int64_t done = 0;
-  const block_rows all{src, dst, rows,      whole,        cut.tile * cut.src_step, cut.tile * cut.dst_step,
-                       0,   0,   src_ahead, cut.gap_ahead};
+// Returns false, and moves nothing, if there is no table for these rows.
+HWY_INLINE bool move_blocks(const step::cut_axis& cut, const step::block_table& blocks, const block_rows& all) {
 #if HWY_TARGET <= HWY_AVX3
   if (cut.vector == 64) {
-    if (whole > 0) move_blocks_of_64(cut.word_bytes, blocks, all);
-    done = whole * cut.tile;
-    if (rest != nullptr && done < count)
-      return move_blocks_of_64(cut.word_bytes, *rest,
-                               {src, dst, rows, 1, 0, 0, done * cut.src_step, done * cut.dst_step});
+    move_blocks_of_64(cut.word_bytes, blocks, all);
+    return true;
   }
 #endif
-  if (cut.vector == 16 && whole > 0 && move_blocks_of_16(blocks, all)) done = whole * cut.tile;
-  for (std::int64_t k = 0; done < count && k < rows; ++k)
-    move_words(cut, src[k] + done * cut.src_step, dst[k] + done * cut.dst_step, count - done, src_ahead);
+  return cut.vector == 16 && move_blocks_of_16(blocks, all);
 }
 
-HWY_INLINE void move_row(const step::cut_axis& cut, const step::block_table& blocks, const step::block_table* rest,
-                         const std::byte* src, std::byte* dst, std::int64_t count, std::int64_t src_ahead = 0) {
-  move_rows(cut, blocks, rest, &src, &dst, 1, count, src_ahead);
+// Moves `count` indices of the axis that is cut, in each of some rows. The last block of a row may overlap the block before it.
+HWY_INLINE void move_rows(const step::cut_axis& cut, const step::block_table& blocks, const std::byte* const* src,
+                          std::byte* const* dst, std::int64_t rows, std::int64_t count, std::int64_t src_ahead = 0) {
+  const std::int64_t whole = count / cut.tile, last = count - cut.tile;
+  block_rows all{src, dst, rows,      whole,        cut.tile * cut.src_step, cut.tile * cut.dst_step,
+                 0,   0,   src_ahead, cut.gap_ahead};
+  if (cut.vector != 0 && whole > 0 && move_blocks(cut, blocks, all)) {
+    if (whole * cut.tile == count) return;
+    all.blocks = 1;
+    all.src_offset = last * cut.src_step;
+    all.dst_offset = last * cut.dst_step;
+    move_blocks(cut, blocks, all);
+    return;
+  }
+  for (std::int64_t k = 0; k < rows; ++k) move_words(cut, src[k], dst[k], count, src_ahead);
+}
+
+HWY_INLINE void move_row(const step::cut_axis& cut, const step::block_table& blocks, const std::byte* src,
+                         std::byte* dst, std::int64_t count, std::int64_t src_ahead = 0) {
+  // A store that crosses a line costs two, so all blocks but the first one begin at a line. 18 x 3708 of 16 bytes from right to left in
+  // the cache: 54 us without, 44 with it (Zen 4, 2026-11-29).
+  const std::int64_t to_line = -static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(dst)) & 63;
+  if (to_line != 0 && cut.vector == 64 && cut.tile * cut.dst_step == 64 && to_line % cut.dst_step == 0 &&
+      blocks.stored == ~std::uint64_t{0} && count >= 8 * cut.tile) {
+    const std::int64_t some = to_line / cut.dst_step;
+    move_rows(cut, blocks, &src, &dst, 1, cut.tile, src_ahead);
+    src += some * cut.src_step, dst += to_line, count -= some;
+  }
+  move_rows(cut, blocks, &src, &dst, 1, count, src_ahead);
 }
 
 }  // namespace cornerturn::kernels::cpu::HWY_NAMESPACE

@@ -88,7 +88,6 @@ void move_short_runs(const step::runs_args& work, const arrays& all, std::int64_
   for (std::int64_t k = 0; k < work.ahead; ++k) later.next();
   later_piece prefetcher(work);
   run_writer writer;
-  const step::block_table* const rest = work.rest.windows > 0 ? &work.rest : nullptr;
   piece_counter piece(work, begin);
   for (std::int64_t unit = begin; unit < end;) {
     const std::int64_t some = HWY_MIN(together, end - unit);
@@ -102,7 +101,7 @@ void move_short_runs(const step::runs_args& work, const arrays& all, std::int64_
       }
       later.next();
     }
-    move_rows(work, work.blocks, rest, src, work.streaming ? staged : dst, some, work.piece);
+    move_rows(work, work.blocks, src, work.streaming ? staged : dst, some, work.piece);
     if (!work.streaming) continue;
     for (std::int64_t k = 0; k < some;) {
       const std::int64_t first = k++;
@@ -276,12 +275,11 @@ void step_runs(const void* args, const arrays& all, std::int64_t begin, std::int
     std::byte* dst = all.dst + work.dst_begin + outer.dst();
     const bool is_last = piece.is_last();
     const std::int64_t indices = is_last ? work.last : work.piece;
-    const step::block_table* const rest = is_last && work.rest.windows > 0 ? &work.rest : nullptr;
     std::int64_t left = indices;
     for (std::int64_t count; left > 0; left -= count, src += count * work.src_step, dst += count * work.dst_step) {
-      count = HWY_MIN(left, staged);
+      count = left <= staged ? left : HWY_MIN(staged, left - work.tile);  // so that the last ones are a block
       if (fetches) prefetcher.fetch(count, indices);
-      move_row(work, work.blocks, rest, src, work.streaming ? buffer : dst, count, work.src_ahead);
+      move_row(work, work.blocks, src, work.streaming ? buffer : dst, count, work.src_ahead);
       if (work.streaming) writer.write(buffer, dst, count * work.dst_step);
     }
   }
@@ -327,7 +325,7 @@ struct step_fill {
   [[nodiscard]] HWY_INLINE std::int64_t dst_row_bytes() const { return row_bytes; }
   HWY_INLINE void store_apart(const std::byte* const* data, std::byte* const* to, std::int64_t pieces,
                               std::int64_t rows) const {
-    move_rows(*writes, *write_blocks, nullptr, data, to, pieces, rows);
+    move_rows(*writes, *write_blocks, data, to, pieces, rows);
   }
 
  private:
@@ -340,7 +338,7 @@ struct step_fill {
       row[k] = to_pick[k] = picked[HWY_MIN(k, rows.count - 1)];
       from[k] = rows.row[k] + c * work.src_col_bytes;
     }
-    move_rows(work.reads, work.read_blocks, nullptr, from, to_pick, rows.count, cols);
+    move_rows(work.reads, work.read_blocks, from, to_pick, rows.count, cols);
     const strip in_l1{row, nullptr, 0, rows.count};
     transposed<Packed>(in_l1, 0, cols, to, pitch, {in_l1, 0, 0});
   }
@@ -382,7 +380,7 @@ struct picked_rows {
       from[r] = now.row[r] + c * work.src_col_bytes;
       fetch_columns(work, coming[r], ahead, cols);
     }
-    move_rows(work.reads, work.read_blocks, nullptr, from, to, now.count, cols);
+    move_rows(work.reads, work.read_blocks, from, to, now.count, cols);
   }
   void without_memory(std::int64_t begin, std::int64_t end) const noexcept {
     move_without_buffer(work, src, dst, begin, end);
