@@ -297,6 +297,24 @@ TEST_P(repeated_elements, fill_rows) {
   EXPECT_GT(accepted, 500);
 }
 
+// Runs of any length, copied one after another, by units that begin inside of the copies too.
+TEST_P(repeated_elements, copy_runs) {
+  const base::machine machine = machine_with(0, true);
+  dice roll(2);
+  int accepted = 0, failures = 0;
+  for (int k = 0; k < 200 && failures < enough_failures; ++k) {
+    const std::int64_t run = 1 + roll.below(1100), copies = 1 + roll.below(1 + 60000 / run), rows = 1 + roll.below(9);
+    const std::int64_t gap = roll.one_in(2) ? 0 : roll.below(70);
+    const problem what = strided(1, {{rows, run + roll.below(9), copies * run + gap}, {copies, 0, run}, {run, 1, 1}});
+    const map::canonical form = map::canonicalize(what);
+    const kernels::offer made = planning::choose(form, {.kernel = "cpu_copy_runs"}, machine);
+    if (made.row == nullptr) continue;
+    ++accepted;
+    failures += !bench_of_one_problem(what, form, roll).check(made);
+  }
+  EXPECT_GT(accepted, 100);
+}
+
 std::vector<parameter> rows_by_targets() {
   std::vector<parameter> all;
   static_cast<void>(best_target());

@@ -11,6 +11,7 @@ struct run_args {
   bool prefetches_pages = false;
 };
 inline constexpr std::int64_t unit_bytes = 4096;
+inline constexpr std::int64_t repeated_bytes = 2048;  // of copies of a run that are written together
 
 struct runs_args {
   std::int64_t word_bytes = 1;
@@ -19,6 +20,7 @@ struct runs_args {
   fused_axes read_order;           // the axes of outer, in the order of the prefetcher
   std::int64_t ahead_runs = 1;     // how many runs the prefetcher is ahead
   std::int64_t fetched_bytes = 0;  // bytes of each run that the prefetcher loads
+  std::int64_t repeats = 1;        // runs one after another in dst that are one run of src
   bool streaming = false;
 };
 

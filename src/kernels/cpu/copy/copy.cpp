@@ -55,6 +55,28 @@ void copy_run(const void* args, const arrays& all, std::int64_t begin, std::int6
 // apart, reach 20 GB/s without the load and 26 with it; runs of 128 bytes 27 and 10 (AMD EPYC 4th generation, 2026-11-23).
 constexpr std::int64_t touched_bytes = 1024;
 
+// Copies each run of src to many runs of dst, one after another.
+void repeat_runs(const copy::runs_args& work, const arrays& all, std::int64_t begin, std::int64_t end) {
+  alignas(64) std::byte buffer[copy::repeated_bytes + line_bytes];  // a writer may load a line behind its bytes
+  const std::int64_t run = work.run_bytes, most = copy::repeated_bytes / run;
+  run_writer writer;
+  for (std::int64_t unit = begin; unit < end;) {
+    std::int64_t left = HWY_MIN(work.repeats - unit % work.repeats, end - unit);
+    const odometer outer(work.outer, work.word_bytes, unit, false);
+    const std::byte* const src = all.src + outer.src();
+    std::byte* dst = all.dst + outer.dst();
+    const std::int64_t together = HWY_MIN(most, left);
+    for (std::int64_t k = 0; k < together; ++k) std::memcpy(buffer + k * run, src, static_cast<std::size_t>(run));
+    unit += left;
+    for (std::int64_t some; left > 0; left -= some, dst += some * run) {
+      some = HWY_MIN(together, left);
+      writer.write(buffer, dst, some * run);
+    }
+  }
+  writer.finish();
+  finish_streaming();
+}
+
 // Copies runs in the order of dst. Lines of later runs are prefetched meanwhile, because the hardware cannot predict where
 // the next run begins.
 void copy_runs(const void* args, const arrays& all, std::int64_t begin, std::int64_t end) {
@@ -66,6 +88,7 @@ void copy_runs(const void* args, const arrays& all, std::int64_t begin, std::int
     }
     return;
   }
+  if (work.repeats > 1) return repeat_runs(work, all, begin, end);
   const std::int64_t first = HWY_MIN(begin + work.ahead_runs, work.outer.total - 1);
   odometer prefetcher(work.read_order, work.word_bytes, first, false);
   run_writer writer;

@@ -45,6 +45,7 @@ bool offer_runs(const facts& known, const target& on, const kernel& /*row*/, off
   // near: the next run in dst is at most a page away in src. Then runs of one line are long enough.
   const bool near = next_in_dst != nullptr && base::magnitude(next_in_dst->src_stride) <= 4096 / known.form.word_bytes;
   const bool alone = next_in_dst == nullptr;
+  const std::int64_t copies = !alone && next_in_dst->src_stride == 0 ? next_in_dst->extent : 1;
   fused_axes run;
   left.take(left.find(&axis::dst_stride, 1), run);
   left.take_rest(work.outer);
@@ -52,14 +53,19 @@ bool offer_runs(const facts& known, const target& on, const kernel& /*row*/, off
   work.run_bytes = run.total * work.word_bytes;
   work.streaming = !fits_cache(known, on);
   if (!work.streaming && work.run_bytes <= most_element_bytes) return false;  // cpu_copy_elements
-  const bool tiled = work.streaming && tile_outer_axes(work.outer, work.run_bytes,
-                                                       near ? costs.tiled_near_bytes : costs.tiled_outer_bytes);
+  // The copies of a short run are written together.
+  const bool repeated =
+      work.streaming && work.run_bytes <= repeated_bytes / 2 && work.run_bytes * copies >= repeated_bytes;
+  if (repeated) work.repeats = copies;
+  const bool tiled =
+      work.streaming && !repeated &&
+      tile_outer_axes(work.outer, work.run_bytes, near ? costs.tiled_near_bytes : costs.tiled_outer_bytes);
   work.fetched_bytes = std::min(work.run_bytes, costs.run_ahead_bytes);
   work.ahead_runs = costs.run_ahead_bytes / work.run_bytes + 1;
   order_prefetches(work.outer, tiled, work.run_bytes, work.read_order, work.ahead_runs);
   share_out(made, known, costs, work.outer.total);
   const double overhead = near && work.run_bytes >= 64 ? costs.times.near_run_bytes : costs.times.far_run_bytes;
-  made.time = costs.times.copy_runs + overhead / static_cast<double>(work.run_bytes);
+  made.time = costs.times.copy_runs + overhead / static_cast<double>(repeated ? repeated_bytes : work.run_bytes);
   // No neighbour in dst: cpu_gather cannot copy wide elements. cpu_step_runs copies the ones up to a line.
   if (alone && work.run_bytes > 64) made.time = std::min(made.time, 1.5);
   made.binds = made.time > 1.3 ? bound::requests : bound::dram;
