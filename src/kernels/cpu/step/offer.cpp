@@ -171,12 +171,18 @@ bool offer_runs(const facts& known, const target& on, const kernel& /*row*/, off
   const bool is_row = work.pieces == 1 && work.inside == 1 && work.outer.rank > 1 && span <= most_row_bytes;
   const auto before = static_cast<std::size_t>(std::max(work.outer.rank - 2, 0));  // behind it: the pieces
   const bool has_gap = is_row && magnitude(work.outer.axes[before].src_stride) * all.word >= span + least_gap_bytes;
-  if (!fits_cache(known, on) && (work.src_step == -inner_bytes || has_gap))
-    work.ahead = work.inside * ceil_div(costs.step_back_ahead_bytes, span);
-  if (!fits_cache(known, on) && work.src_step != 0 && work.ahead == 0)
-    work.src_ahead = work.src_step < 0 ? -costs.step_ahead_bytes : costs.step_ahead_bytes;
-  if (!fits_cache(known, on) && magnitude(work.src_step) >= wide_step_bytes)
-    work.src_ahead = wide_steps_ahead * work.src_step;
+  // Lines that hold one element each fill the cache sooner than dst does.
+  const bool is_wide = magnitude(work.src_step) >= wide_step_bytes;
+  const std::int64_t read = is_wide ? known.bytes / inner_bytes * line : known.bytes;
+  if (!fits_cache(known, on) || read > cached_limit_bytes(*on.cpu)) {
+    if (work.src_step == -inner_bytes || has_gap) {
+      work.ahead = work.inside * ceil_div(costs.step_back_ahead_bytes, span);
+    } else if (is_wide) {
+      work.src_ahead = wide_steps_ahead * work.src_step;
+    } else if (work.src_step != 0) {
+      work.src_ahead = work.src_step < 0 ? -costs.step_ahead_bytes : costs.step_ahead_bytes;
+    }
+  }
   share_out(made, known, costs, work.outer.total);
   const double run = static_cast<double>(work.inner.total * along.extent * work.word_bytes);
   made.time = roof_of(known.form) * costs.times.step +

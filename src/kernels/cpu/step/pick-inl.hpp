@@ -1,7 +1,7 @@
 // Moves the blocks of step/args.hpp along the axis that is cut.
 //   64  AVX-512: each window is permuted into its bytes of the block; the block is stored under a mask. Words of one byte need VBMI
 //   16  each window is looked up, the results are joined. Up to 16 bytes of dst are stored, so dst has no gaps
-//   0   word by word; eight bytes of dst are stored at once if dst has no gaps
+//   0   an element at a time, or word by word; eight bytes of narrow words are stored at once if dst has no gaps
 #if defined(CORNERTURN_PICK_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_PICK_INL
 #undef CORNERTURN_PICK_INL

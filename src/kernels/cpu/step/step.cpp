@@ -313,7 +313,15 @@ struct step_fill {
       const std::int64_t e = work.element_bytes;
       return transposed<false>(rows, c, cols, to, pitch, {rows, work.prefetch_bytes, panel_cols * e});
     }
-    for (int k = 0; rows.next != nullptr && k < rows.count; ++k) fetch_columns(work, rows.next[k] + rows.step, c, cols);
+    // The next rows; without them, the next columns of these.
+    const std::int64_t left = HWY_MIN(cols, panel_cols - c - cols);
+    for (int k = 0; k < rows.count; ++k) {
+      if (rows.next != nullptr) {
+        fetch_columns(work, rows.next[k] + rows.step, c, cols);
+      } else {
+        fetch_columns(work, rows.row[k], c + cols, left);
+      }
+    }
     pick<false>(rows, c, cols, to, pitch);
   }
   HWY_INLINE void packed(const strip& rows, std::int64_t cols, std::byte* to, std::int64_t pitch) const {
