@@ -24,8 +24,9 @@ constexpr std::int64_t row_ahead_bytes = 1024;      // of a src row that is pick
 constexpr std::int64_t piece_dst_bytes = 16 << 10;
 constexpr std::int64_t most_row_bytes = 16 << 10;  // of src. The hardware follows longer rows
 constexpr std::int64_t wide_steps_ahead = 64;
-constexpr std::int64_t least_gap_bytes = 256;  // between short rows, which ends the stream of the hardware
-constexpr double far_word = 9;                 // times of a word near by. 14 transposes of steps (Zen 4, 2026-11-29)
+constexpr std::int64_t most_step_bytes = 1 << 30;  // of steps that are prefetched
+constexpr std::int64_t least_gap_bytes = 256;      // between short rows, which ends the stream of the hardware
+constexpr double far_word = 9;  // times of a word near by. 14 transposes of steps (Zen 4, 2026-11-29)
 constexpr std::int64_t least_repeated_bytes = 1024;  // of a row that is copied from a pattern in memory
 
 // The axes of a problem, fastest in dst first. Each of them leads upwards in dst.
@@ -172,9 +173,9 @@ bool offer_runs(const facts& known, const target& on, const kernel& /*row*/, off
   const auto before = static_cast<std::size_t>(std::max(work.outer.rank - 2, 0));  // behind it: the pieces
   const bool has_gap = is_row && magnitude(work.outer.axes[before].src_stride) * all.word >= span + least_gap_bytes;
   // Lines that hold one element each fill the cache sooner than dst does.
-  const bool is_wide = magnitude(work.src_step) >= wide_step_bytes;
-  const std::int64_t read = is_wide ? known.bytes / inner_bytes * line : known.bytes;
-  if (!fits_cache(known, on) || read > cached_limit_bytes(*on.cpu)) {
+  const bool is_wide = magnitude(work.src_step) >= wide_step_bytes && magnitude(work.src_step) <= most_step_bytes;
+  const bool reads_memory = is_wide && known.bytes / inner_bytes > cached_limit_bytes(*on.cpu) / line;
+  if (!fits_cache(known, on) || reads_memory) {
     if (work.src_step == -inner_bytes || has_gap) {
       work.ahead = work.inside * ceil_div(costs.step_back_ahead_bytes, span);
     } else if (is_wide) {
