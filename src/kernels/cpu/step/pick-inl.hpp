@@ -180,10 +180,10 @@ HWY_NOINLINE void move_blocks_of_64(const step::block_table& table, const block_
         made = pick(_mm512_maskz_loadu_epi8(loaded, src + first));
       } else {
         made = pick(_mm512_loadu_si512(src + first));
-        __builtin_prefetch(src + first + all.src_ahead, 0, 2);
+        __builtin_prefetch(src + first + all.src_ahead, 0, 3);
         if constexpr (Windows > 0) {
           const auto more = [&](std::uint64_t taken, std::int64_t offset) HWY_ATTR {
-            __builtin_prefetch(src + offset + all.src_ahead, 0, 2);
+            __builtin_prefetch(src + offset + all.src_ahead, 0, 3);
             pick.more(made, taken, _mm512_loadu_si512(src + offset));
           };
           more(taken1, second);
@@ -191,7 +191,7 @@ HWY_NOINLINE void move_blocks_of_64(const step::block_table& table, const block_
           if (Windows > 3) more(taken3, fourth);
         } else {
           for (std::int64_t k = 1; k < table.windows; ++k) {
-            __builtin_prefetch(src + table.offset[k] + all.src_ahead, 0, 2);
+            __builtin_prefetch(src + table.offset[k] + all.src_ahead, 0, 3);
             pick.more(made, words_of(k), _mm512_loadu_si512(src + table.offset[k]));
           }
         }
