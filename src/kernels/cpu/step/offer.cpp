@@ -178,7 +178,7 @@ bool offer_runs(const facts& known, const target& on, const kernel& /*row*/, off
   if (!fits_cache(known, on) || reads_memory) {
     if (work.src_step == -inner_bytes || has_gap) {
       work.ahead = work.inside * ceil_div(costs.step_back_ahead_bytes, span);
-    } else if (is_wide) {
+    } else if (is_wide && work.vector == 0) {
       work.src_ahead = wide_steps_ahead * work.src_step;
     } else if (work.src_step != 0) {
       work.src_ahead = work.src_step < 0 ? -costs.step_ahead_bytes : costs.step_ahead_bytes;
