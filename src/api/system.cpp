@@ -1,5 +1,6 @@
 #include "cornerturn/system.hpp"
 
+#include <algorithm>
 #include <string_view>
 
 #include "api/device.hpp"

@@ -32,12 +32,15 @@ void unlock() { meeting.store(false, std::memory_order_release); }
 
 const int waits_at_forks = pthread_atfork(lock_for_fork, unlock, unlock);
 
-// LLVM's runtime moves a thread that asks its first question to all cores of the process. The thread keeps the cores it had.
+// LLVM's runtime moves a thread that asks its first question to all cores of the process. The thread keeps the cores it had, or those
+// of them that OMP_PROC_BIND selects.
 int answer_on_own_cores(int (*ask)()) noexcept {
-  cpu_set_t before;
+  cpu_set_t before, after, both;
   const bool is_known = sched_getaffinity(0, sizeof before, &before) == 0;
   const int answer = ask();
-  if (is_known) sched_setaffinity(0, sizeof before, &before);
+  if (!is_known || sched_getaffinity(0, sizeof after, &after) != 0) return answer;
+  CPU_AND(&both, &before, &after);
+  if (!CPU_EQUAL(&both, &after)) sched_setaffinity(0, sizeof before, &before);
   return answer;
 }
 
