@@ -32,8 +32,8 @@ void unlock() { meeting.store(false, std::memory_order_release); }
 
 const int waits_at_forks = pthread_atfork(lock_for_fork, unlock, unlock);
 
-// LLVM's runtime moves a thread that asks its first question to all cores of the process. The thread keeps the cores it had, or those
-// of them that OMP_PROC_BIND selects.
+// LLVM's runtime moves a thread that asks its first question to all cores of the process. The thread keeps its cores, or the place
+// among them that OMP_PROC_BIND selects.
 int answer_on_own_cores(int (*ask)()) noexcept {
   cpu_set_t before, after, both;
   const bool is_known = sched_getaffinity(0, sizeof before, &before) == 0;
