@@ -148,15 +148,21 @@ bool offer_tiles(const kernels::facts& known, const kernels::target& on, const k
   args.cols = static_cast<std::uint32_t>(axes.cols);
   args.src_ld = static_cast<std::int32_t>(axes.row[0]->src_stride);
   args.dst_ld = static_cast<std::int32_t>(axes.col[0]->dst_stride);
-  std::int64_t dst_bits = known.alignment;
+  std::int64_t dst_bits = 0;
   for (const axis* const one : axes.col) dst_bits |= one == nullptr ? 0 : one->dst_stride * word;
   for (int k = 0; k < axes.outer_rank; ++k) dst_bits |= axes.outer[k]->dst_stride * word;
   const bool in_words = word % 4 != 0 && std::string_view(row.name).find("_single") == std::string_view::npos;
-  args.halo = in_words && dst_bits % 4 != 0 ? 1 : 0;
+  args.halo = in_words && (dst_bits | known.alignment) % 4 != 0 ? 1 : 0;
   std::int64_t src_bits = known.alignment;
   for (const axis* const one : axes.row) src_bits |= one == nullptr ? 0 : one->src_stride * word;
   for (int k = 0; k < axes.outer_rank; ++k) src_bits |= axes.outer[k]->src_stride * word;
   const std::int64_t across = ceil_div(axes.cols, row.tile_cols), down = ceil_div(axes.rows, row.tile_rows);
+  // Whole sectors: the halo makes a tile's latency longer, which binds if there are few. The columns may also be aligned already.
+  const bool sectors = kernels::is_variant(row, "_sectors");
+  const std::int64_t sector = on.gpu->device.sector_bytes;
+  if (sectors &&
+      (down == 1 || across * down < 2 * on.multiprocessors || (known.alignment == 16 && dst_bits % sector == 0)))
+    return false;
   constexpr std::int64_t most_of_grid = 65535;  // in its second and third dimension
   if (down > most_of_grid || axes.matrices > most_of_grid || across * down * axes.matrices > most_blocks) return false;
   args.tiles_across = static_cast<std::uint32_t>(across);
@@ -182,12 +188,15 @@ bool offer_tiles(const kernels::facts& known, const kernels::target& on, const k
   made.blocks = static_cast<std::uint32_t>(across * down * axes.matrices);
   made.shared_bytes = row.shared_bytes;
   made.reason = "rows and columns that stay in L2: small tiles of few instructions";
-  // Requests: rows of the halo. Shared: words of src that are two loads. Issue: empty parts of tiles.
+  // DRAM: parts of sectors that tiles load and store. Requests: rows of the halo. Shared: words of src that are two loads. Issue: empty
+  // parts of tiles.
   const double area = fill(axes.cols, row.tile_cols) * fill(axes.rows, row.tile_rows);
+  const std::int64_t row_bytes = std::min<std::int64_t>(axes.cols, row.tile_cols) * word;
+  const std::int64_t col_bytes = (sectors ? axes.rows : std::min<std::int64_t>(axes.rows, row.tile_rows)) * word;
+  const double halo = sectors ? static_cast<double>(ceil_div(sector - 1, word)) / row.tile_rows : args.halo;
   predict(known, on, row,
-          {.dram = tile_waste(known, std::min<std::int64_t>(axes.cols, row.tile_cols) * word,
-                              std::min<std::int64_t>(axes.rows, row.tile_rows) * word),
-           .requests = static_cast<double>(args.halo),
+          {.dram = tile_waste(known, row_bytes, col_bytes),
+           .requests = halo,
            .shared = in_words && src_bits % 4 != 0 ? 1.0 : 0.0,
            .issue = 1 / area - 1},
           made);
