@@ -61,7 +61,12 @@ std::int64_t cached_limit_bytes(const base::machine& machine) noexcept {
 }
 
 bool fits_cache(const facts& known, const target& on) noexcept {
-  return known.bytes <= std::max<std::int64_t>(cached_limit_bytes(*on.cpu) - known.beside_bytes, 0);
+  std::int64_t src_bytes = known.form.word_bytes;  // a broadcast leaves the L2 to dst
+  for (int k = 0; k < known.form.rank; ++k) {
+    if (known.form.axes[k].src_stride != 0) src_bytes *= known.form.axes[k].extent;
+  }
+  const std::int64_t limit = std::max(cached_limit_bytes(*on.cpu), on.cpu->l2_bytes - src_bytes);
+  return known.bytes <= std::max<std::int64_t>(limit - known.beside_bytes, 0);
 }
 
 }  // namespace cornerturn::kernels::cpu

@@ -186,11 +186,14 @@ bool offer_packed(const facts& known, const target& on, const kernel& /*row*/, o
   const bool narrow = work.element_bytes == 3 && work.cols.total < 64 && work.rows.total >= 24 &&
                       work.rows.total * work.cols.total * work.element_bytes > 2048;
   // 113108 x 7 x 2 of 12 bytes 0.31, byte shuffles 0.61 (Zen 4, 2026-11-25).
-  finish(made, work, known, costs, (narrow ? 0.4 : costs.times.gather_packed) + 0.3 * unit_starts(work, costs));
-  // Blocks of 3-byte elements in registers: 11416 x 103 x 8 0.39, whole lines of dst by cpu_stream_elements 0.22; 6 x 68 x 19736
-  // 0.51 and 0.36 (Zen 4, 2026-11-25).
-  if (work.element_bytes == 3 && work.src_col_bytes == 3 && work.rows.total > 6 && turns_in_registers(on.cpu->simd, 3))
-    made.time -= 3.2;
+  double time = (narrow ? 0.4 : costs.times.gather_packed) + 0.3 * unit_starts(work, costs);
+  // Blocks of 3-byte elements in registers take as long as those of cpu_stream_elements.
+  if (work.element_bytes == 3 && work.src_col_bytes == 3 && work.rows.total > 6 &&
+      turns_in_registers(on.cpu->simd, 3)) {
+    time += costs.times.elements - costs.times.gather - costs.times.gather_packed +
+            (costs.times.elements_bytes - costs.times.gather_bytes) / 3;
+  }
+  finish(made, work, known, costs, time);
   made.reason = "elements are copied one by one into short dst runs, which are written as one";
   return true;
 }
