@@ -187,7 +187,7 @@ bool offer_packed(const facts& known, const target& on, const kernel& /*row*/, o
                       work.rows.total * work.cols.total * work.element_bytes > 2048;
   // 113108 x 7 x 2 of 12 bytes 0.31, byte shuffles 0.61 (Zen 4, 2026-11-25).
   double time = (narrow ? 0.4 : costs.times.gather_packed) + 0.3 * unit_starts(work, costs);
-  // Blocks of 3-byte elements in registers take as long as those of cpu_stream_elements.
+  // Blocks of 3-byte elements in registers take as long as in cpu_stream_elements.
   if (work.element_bytes == 3 && work.src_col_bytes == 3 && work.rows.total > 6 &&
       turns_in_registers(on.cpu->simd, 3)) {
     time += costs.times.elements - costs.times.gather - costs.times.gather_packed +
