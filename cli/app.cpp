@@ -129,7 +129,8 @@ void add_explain(CLI::App& app, command_line& chosen) {
               0, std::int64_t{1} << 60);
   add_text(command, "--machine", "NAME",
            "Plan for this computer's CPU (\"cpu\"), or for a machine that need not be present: zen3, zen4, "
-           "sapphire_rapids, cascade_lake, generic, neoverse_n1, H200, A100, RTX 4090, B200. Default: this machine",
+           "sapphire_rapids, emerald_rapids, cascade_lake, generic, neoverse_n1, H200, A100, RTX 4090, B200. Default: "
+           "this machine",
            options->machine);
   CLI::Option* all = add_flag(command, "--all", "Compare all rungs of the ladder in one table", options->all);
   add_shape(

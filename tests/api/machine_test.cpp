@@ -29,8 +29,8 @@ struct own_file {
 
 TEST(machine, names_the_constants_of_each_machine) {
   const std::vector<machine_info> all = machines();
-  for (const char* name : {"zen3", "zen4", "sapphire_rapids", "cascade_lake", "generic", "neoverse_n1", "H200", "A100",
-                           "RTX 4090", "B200"}) {
+  for (const char* name : {"zen3", "zen4", "sapphire_rapids", "emerald_rapids", "cascade_lake", "generic",
+                           "neoverse_n1", "H200", "A100", "RTX 4090", "B200"}) {
     EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&](const machine_info& one) { return one.name == name; })) << name;
   }
   EXPECT_EQ(machine_in_use("zen4").name, "zen4");

@@ -230,7 +230,7 @@ class Usage(Case):
         self.assertIn("threads    1 over", on_cpu)
         self.assertIn("H200, sm_90", self.run_command("explain", "100x200", "--machine", "H200").stdout)
         done = self.run_command("explain", "100x200", "--machine", "abacus", code=2)
-        self.assertIn('machine is "abacus", wanted one of: cpu, A100, B200, cascade_lake, generic, H200, neoverse_n1, RTX 4090, sapphire_rapids, zen3, zen4', done.stderr)
+        self.assertIn('machine is "abacus", wanted one of: cpu, A100, B200, cascade_lake, emerald_rapids, generic, H200, neoverse_n1, RTX 4090, sapphire_rapids, zen3, zen4', done.stderr)
         offers = json.loads(self.run_command("explain", "100x200", "--machine", "H200", "--json").stdout)["offers"]
         self.assertGreater(len(offers), 1)
         self.assertLessEqual(offers[0]["time"], offers[1]["time"])

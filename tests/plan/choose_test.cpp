@@ -245,6 +245,18 @@ TEST(rows, stores_are_non_temporal_from_the_cached_limit_on) {
   EXPECT_EQ(row_for(transpose_problem(64, limit / 64, 1)), "cpu_register_tile_b1");
 }
 
+TEST(rows, a_broadcast_leaves_the_l2_to_dst) {
+  const auto streams = [](std::int64_t rows, std::int64_t cols, std::int64_t src_stride) {
+    problem what = transpose_problem(rows, cols, 4);
+    what.axes = {{{rows, src_stride, cols}, {cols, 1, 1}}};
+    const kernels::offer made = choose_for(what, {.kernel = "cpu_copy_runs"}, with(2 << 20));
+    return made.as<kernels::cpu::copy::runs_args>().streaming;
+  };
+  EXPECT_FALSE(streams(300, 1500, 0)) << "6 KB of src and 1.8 MB of dst fit in 2 MiB";
+  EXPECT_TRUE(streams(300, 1500, 1600)) << "src has 1.8 MB";
+  EXPECT_TRUE(streams(400, 1500, 0)) << "2.4 MB of dst";
+}
+
 TEST(rows, every_row_is_the_cheapest_for_some_problem) {
   std::set<std::string> reached;
   for (const kernels::kernel& row : kernels::all()) {

@@ -61,11 +61,16 @@ std::int64_t cached_limit_bytes(const base::machine& machine) noexcept {
 }
 
 bool fits_cache(const facts& known, const target& on) noexcept {
-  std::int64_t src_bytes = known.form.word_bytes;  // a broadcast leaves the L2 to dst
-  for (int k = 0; k < known.form.rank; ++k) {
-    if (known.form.axes[k].src_stride != 0) src_bytes *= known.form.axes[k].extent;
+  const std::int64_t l2 = on.cpu->l2_bytes;
+  std::int64_t left = l2 - known.form.word_bytes,
+               src_bytes = known.form.word_bytes;  // a broadcast leaves the L2 to dst
+  for (int k = 0; k < known.form.rank && left > 0; ++k) {
+    const axis& one = known.form.axes[k];
+    if (one.src_stride == 0) continue;
+    left = one.extent > l2 / src_bytes ? 0 : l2 - src_bytes * one.extent;
+    src_bytes = l2 - left;
   }
-  const std::int64_t limit = std::max(cached_limit_bytes(*on.cpu), on.cpu->l2_bytes - src_bytes);
+  const std::int64_t limit = std::max(cached_limit_bytes(*on.cpu), left);
   return known.bytes <= std::max<std::int64_t>(limit - known.beside_bytes, 0);
 }
 

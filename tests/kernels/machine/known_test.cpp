@@ -73,7 +73,8 @@ TEST_F(known, cpus_take_a_machine_of_their_kind) {
   };
   EXPECT_EQ(name(true, simd_target::avx2, 512, 16), "zen3") << "Zen 2";
   EXPECT_EQ(name(true, simd_target::avx512_vbmi, 1024, 512), "zen4") << "Zen 5";
-  EXPECT_EQ(name(false, simd_target::avx512_vbmi, 2048, 300), "sapphire_rapids") << "Emerald Rapids";
+  EXPECT_EQ(name(false, simd_target::avx512_vbmi, 2048, 300), "emerald_rapids") << "Emerald Rapids";
+  EXPECT_EQ(name(false, simd_target::avx512_vbmi, 2048, 105), "sapphire_rapids") << "Sapphire Rapids";
   EXPECT_EQ(name(false, simd_target::avx512_vbmi, 1280, 48), "cascade_lake") << "Ice Lake";
   EXPECT_EQ(name(false, simd_target::avx512, 1024, 22), "cascade_lake") << "Skylake with AVX-512";
   EXPECT_EQ(name(false, simd_target::avx2, 256, 16), "generic") << "Skylake";
