@@ -242,10 +242,10 @@ void cut_packed(packed_blocking& work, const cpu_costs& costs) noexcept {
   std::int64_t cols = std::max(least / work.element_bytes, costs.end_to_end_panel_bytes / run_bytes);
   // Whole lines of odd elements, so that no line is read for two panels. They are also whole blocks in registers. 45 x 37357 of 3 bytes
   // 0.34 to 0.45, 128 x 53043 0.13 to 0.37; 60 x 31001 of 7 bytes 0.35 to 0.46; 60 x 37357 of 6 bytes 0.35 to 0.6 (Emerald Rapids).
-  const std::int64_t in_lines = std::lcm(work.element_bytes, std::int64_t{64}) / work.element_bytes;
-  const bool odd = !std::has_single_bit(static_cast<std::uint64_t>(work.element_bytes));
-  if (odd && in_lines * work.element_bytes <= whole_lines_bytes && work.src_col_bytes == work.element_bytes) {
-    cols = ceil_div(std::max(cols, std::int64_t{1}), in_lines) * in_lines;
+  const std::int64_t e = work.element_bytes;
+  if (e <= whole_lines_bytes && !std::has_single_bit(static_cast<std::uint64_t>(e)) && work.src_col_bytes == e) {
+    const std::int64_t in_lines = std::lcm(e, std::int64_t{64}) / e;
+    if (in_lines * e <= whole_lines_bytes) cols = ceil_div(std::max(cols, std::int64_t{1}), in_lines) * in_lines;
   }
   work.panel = std::clamp<std::int64_t>(cols, 1, work.cols.total);
   work.ahead_units = std::max(packed_ahead_bytes / (run_bytes * work.panel), std::int64_t{1});
