@@ -61,9 +61,9 @@ std::int64_t cached_limit_bytes(const base::machine& machine) noexcept {
 }
 
 bool fits_cache(const facts& known, const target& on) noexcept {
+  // What src leaves of the L2: a broadcast leaves nearly all.
   const std::int64_t l2 = on.cpu->l2_bytes;
-  std::int64_t left = l2 - known.form.word_bytes,
-               src_bytes = known.form.word_bytes;  // a broadcast leaves the L2 to dst
+  std::int64_t src_bytes = known.form.word_bytes, left = l2 - src_bytes;
   for (int k = 0; k < known.form.rank && left > 0; ++k) {
     const axis& one = known.form.axes[k];
     if (one.src_stride == 0) continue;

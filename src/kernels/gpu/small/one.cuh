@@ -172,11 +172,11 @@ GPU_INLINE void transpose_small(const small_place<Fused>& here) {
   const uint32_t row = here.first_row + mine.element, col = here.first_col + mine.element;
   if (here.is_whole(Extent + HaloRows, Extent)) {
     const auto src_ld = static_cast<uint32_t>(here.args.src_ld), dst_ld = static_cast<uint32_t>(here.args.dst_ld);
-    const word* const first = src + mine.word_of(here.src + (here.first_row + mine.line) * src_ld + col);
-    word* const last = dst + mine.word_of(here.dst + (here.first_col + mine.line) * dst_ld + row);
+    const word* const src_word = src + mine.word_of(here.src + (here.first_row + mine.line) * src_ld + col);
+    word* const dst_word = dst + mine.word_of(here.dst + (here.first_col + mine.line) * dst_ld + row);
     const auto step = [](uint32_t ld, int k) { return int64_t{static_cast<int32_t>(ld * Lines)} * (k * Words); };
-    const auto from = [&](int k) { return first + step(src_ld, k); };
-    const auto to = [&](int k) { return last + step(dst_ld, k); };
+    const auto from = [&](int k) { return src_word + step(src_ld, k); };
+    const auto to = [&](int k) { return dst_word + step(dst_ld, k); };
     if constexpr (Sectors) return mine.run_sectors(is_first, from, to, [](int, int) { return true; });
     return mine.run(from, to, [](int) { return true; });
   }
