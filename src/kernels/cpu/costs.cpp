@@ -61,7 +61,7 @@ std::int64_t cached_limit_bytes(const base::machine& machine) noexcept {
 }
 
 bool fits_cache(const facts& known, const target& on) noexcept {
-  // What src leaves of the L2: a broadcast leaves nearly all.
+  // Dst may take the bytes of the L2 that src does not: nearly all beside a broadcast.
   const std::int64_t l2 = on.cpu->l2_bytes;
   std::int64_t src_bytes = known.form.word_bytes, left = l2 - src_bytes;
   for (int k = 0; k < known.form.rank && left > 0; ++k) {
