@@ -37,10 +37,19 @@ struct small_args : array_args {
   std::uint32_t cols = 0;
   std::int32_t src_ld = 0;  // from one row to the next in src
   std::int32_t dst_ld = 0;  // from one column to the next in dst
-  std::int32_t halo = 0;    // not 0: columns of narrow elements may begin within a word of dst
+  std::uint32_t cut = 0;    // words.cuh: 1 if tiles leave out row 0 and the last row, whose words may not be within src
   std::uint32_t tiles_across = 1;
-  std::uint32_t tiles_down = 1;
+  std::uint32_t tiles_down = 1;  // and blocks of edges
 };
+
+// Of words.cuh. A tile's last sectors reach into so many rows below it; a block has 4 bytes of a column, or 12. The edges of a tile's
+// columns, above and below, are so many blocks each.
+inline constexpr std::int32_t sector_bytes = 32, edge_blocks = 2;
+constexpr std::int32_t halo_rows_of(std::int32_t element_bytes) {
+  const std::int32_t block = element_bytes % 3 == 0 ? 12 : 4;
+  const std::int32_t bytes = (sector_bytes - 1 + element_bytes - 1) / element_bytes * element_bytes;
+  return (bytes + block - 1) / block * block / element_bytes;
+}
 
 // Rows or columns that are two axes.
 struct small_side {

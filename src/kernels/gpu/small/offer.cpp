@@ -132,6 +132,13 @@ bool count_elements(kernels::facts& known) noexcept {
   return known.transposes;
 }
 
+// True if all rows but the first and the last are a word or more away from the ends of src.
+bool ends_at_ends(const std::array<const axis*, 2>& rows, std::int64_t word) noexcept {
+  const auto is_far = [&](const axis* one) { return one == nullptr || magnitude(one->src_stride) * word >= 4; };
+  const bool same_sign = rows[1] == nullptr || (rows[0]->src_stride < 0) == (rows[1]->src_stride < 0);
+  return is_far(rows[0]) && is_far(rows[1]) && same_sign;
+}
+
 bool offer_tiles(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
                  kernels::offer& made) noexcept {
   const map::canonical& form = known.form;
@@ -148,20 +155,27 @@ bool offer_tiles(const kernels::facts& known, const kernels::target& on, const k
   args.cols = static_cast<std::uint32_t>(axes.cols);
   args.src_ld = static_cast<std::int32_t>(axes.row[0]->src_stride);
   args.dst_ld = static_cast<std::int32_t>(axes.col[0]->dst_stride);
-  std::int64_t dst_bits = 0;
+  std::int64_t dst_bits = 0, src_bits = known.alignment;
   for (const axis* const one : axes.col) dst_bits |= one == nullptr ? 0 : one->dst_stride * word;
-  for (int k = 0; k < axes.outer_rank; ++k) dst_bits |= axes.outer[k]->dst_stride * word;
-  const bool in_words = word % 4 != 0 && std::string_view(row.name).find("_single") == std::string_view::npos;
-  args.halo = in_words && (dst_bits | known.alignment) % 4 != 0 ? 1 : 0;
-  std::int64_t src_bits = known.alignment;
   for (const axis* const one : axes.row) src_bits |= one == nullptr ? 0 : one->src_stride * word;
-  for (int k = 0; k < axes.outer_rank; ++k) src_bits |= axes.outer[k]->src_stride * word;
-  const std::int64_t across = ceil_div(axes.cols, row.tile_cols), down = ceil_div(axes.rows, row.tile_rows);
+  for (int k = 0; k < axes.outer_rank; ++k) {
+    dst_bits |= axes.outer[k]->dst_stride * word;
+    src_bits |= axes.outer[k]->src_stride * word;
+  }
+  const std::int64_t across = ceil_div(axes.cols, row.tile_cols);
+  std::int64_t down = ceil_div(axes.rows, row.tile_rows);
+  const bool in_words = word % 4 != 0 && std::string_view(row.name).find("_single") == std::string_view::npos;
+  if (in_words) {
+    args.cut = (src_bits | axes.cols * word) % 4 != 0 ? 1 : 0;
+    const std::int64_t halo = halo_rows_of(static_cast<std::int32_t>(word)), rows = axes.rows - 2 * args.cut - halo;
+    if (rows < row.tile_rows || axes.cols < row.tile_cols || (args.cut != 0 && !ends_at_ends(axes.row, word)))
+      return false;
+    down = ceil_div(rows, row.tile_rows) + 2 * edge_blocks;
+  }
   // Whole sectors: the halo makes a tile's latency longer, which binds if there are few. The columns may also be aligned already.
   const bool sectors = kernels::is_variant(row, "_sectors");
-  const std::int64_t sector = on.gpu->device.sector_bytes;
   if (sectors &&
-      (down == 1 || across * down < 2 * on.multiprocessors || (known.alignment == 16 && dst_bits % sector == 0)))
+      (down == 1 || across * down < 2 * on.multiprocessors || (known.alignment == 16 && dst_bits % sector_bytes == 0)))
     return false;
   constexpr std::int64_t most_of_grid = 65535;  // in its second and third dimension
   if (down > most_of_grid || axes.matrices > most_of_grid || across * down * axes.matrices > most_blocks) return false;
@@ -189,16 +203,17 @@ bool offer_tiles(const kernels::facts& known, const kernels::target& on, const k
   made.shared_bytes = row.shared_bytes;
   made.reason = "rows and columns that stay in L2: small tiles of few instructions";
   // DRAM: parts of sectors that tiles load and store. Requests: rows of the halo. Shared: words of src that are two loads. Issue: empty
-  // parts of tiles.
-  const double area = fill(axes.cols, row.tile_cols) * fill(axes.rows, row.tile_rows);
+  // parts of tiles, and edges.
+  const bool whole = sectors || in_words;
+  const double used =
+      static_cast<double>(axes.cols * axes.rows) / static_cast<double>(across * row.tile_cols * down * row.tile_rows);
   const std::int64_t row_bytes = std::min<std::int64_t>(axes.cols, row.tile_cols) * word;
-  const std::int64_t col_bytes = (sectors ? axes.rows : std::min<std::int64_t>(axes.rows, row.tile_rows)) * word;
-  const double halo = sectors ? static_cast<double>(ceil_div(sector - 1, word)) / row.tile_rows : args.halo;
+  const std::int64_t col_bytes = (whole ? axes.rows : std::min<std::int64_t>(axes.rows, row.tile_rows)) * word;
   predict(known, on, row,
           {.dram = tile_waste(known, row_bytes, col_bytes),
-           .requests = halo,
+           .requests = whole ? static_cast<double>(ceil_div(sector_bytes - 1, word)) / row.tile_rows : 0.0,
            .shared = in_words && src_bits % 4 != 0 ? 1.0 : 0.0,
-           .issue = 1 / area - 1},
+           .issue = 1 / used - 1},
           made);
   return true;
 }
