@@ -96,6 +96,8 @@ bool offer_elements(const facts& known, const target& on, const kernel& /*row*/,
   left.take_rest(work.outer);
   share_out(made, known, costs_of(on), work.outer.total * loops.total);
   made.time = time_in_cache(known.bytes, work.element_bytes);
+  // A step of the outer axes takes as long as three elements. Regret of 1580 problems in cache 1.042 without it, 1.036 (Emerald Rapids).
+  if (work.outer.total > 1) made.time *= 1 + 3 / static_cast<double>(loops.total);
   made.binds = bound::issue;
   made.reason = "in cache: each element is copied as it is";
   return true;
