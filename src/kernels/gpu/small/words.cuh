@@ -73,7 +73,7 @@ GPU_INLINE void transpose_edges(const small_place<Fused>& here, uint32_t first_c
   const auto* const src = static_cast<const word*>(here.args.src);
   auto* const dst = static_cast<unsigned char*>(here.args.dst);
   const uint32_t first_row = is_first ? 0 : here.args.rows - At::edge_rows;
-  // The first byte of a column whose sector a tile has, at the earliest; the first one whose sector no tile has.
+  // No byte before it is in a sector of a tile; or, for the edges below, no sector that begins there or later is one of a tile.
   const uint32_t bound =
       (is_first ? here.args.cut : here.args.rows - here.args.cut - At::halo_rows) * At::element_bytes;
   wait_for_earlier_launches<At::rows * At::cols * At::element_bytes>();
