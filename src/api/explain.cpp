@@ -149,23 +149,22 @@ std::string explain(const running::work& what, const running::gpu_plan& plan, co
   out << "device     " << on.name << ", " << on.arch << ", " << on.traits.multiprocessors << " multiprocessors, ";
   print_costs(out, *target.gpu);
   if (!what.in_place) print_lines(out, what.form, what.math, sector_bytes);
-  for (const running::gpu_variant* variant : {&plan.aligned, &plan.element_aligned}) {
-    if (variant == &plan.element_aligned && variant->alignment == plan.aligned.alignment) break;
-    const kernels::offer& chosen = variant->chosen;
-    out << "pointers   multiples of " << variant->alignment << (variant->alignment == 1 ? " byte" : " bytes")
-        << (variant == &plan.element_aligned ? " only\n" : "\n");
+  for (const running::gpu_variant& variant : plan.variants) {
+    const kernels::offer& chosen = variant.chosen;
+    out << "pointers   multiples of " << variant.alignment << (variant.alignment == 1 ? " byte" : " bytes")
+        << (&variant == &plan.aligned() ? "\n" : " only\n");
     if (chosen.row == nullptr) {
       out << "kernel     none: the row that was asked for cannot move it\n";
       continue;
     }
     out << "kernel     " << chosen.row->name << ": " << chosen.row->note << '\n';
-    if (variant->tuned) out << "tuned      measured to be the fastest of all rows here\n";
+    if (variant.tuned) out << "tuned      measured to be the fastest of all rows here\n";
     out << "reason     " << chosen.reason << '\n';
-    if (variant->rectangle != nullptr) {
-      print_gpu_program(out, *variant->rectangle);
+    if (variant.rectangle != nullptr) {
+      print_gpu_program(out, *variant.rectangle);
       continue;
     }
-    print_offers(out, running::offers_of(what, *variant, target), variant->chosen.row, false);
+    print_offers(out, running::offers_of(what, variant, target), variant.chosen.row, false);
     if (chosen.blocks == 0) continue;
     out << chosen.row->describe(chosen);
     out << "grid       " << chosen.blocks << (chosen.blocks == 1 ? " block, " : " blocks, ") << chosen.shared_bytes
@@ -207,8 +206,8 @@ std::string plan_state::explain() const {
     const running::gpu_plan& known = *gpu_plans_[device_].load(std::memory_order_acquire);
     out << detail::explain({what_, form_}, known, gpu::info(device_));
     out << "bytes      " << bytes_moved()
-        << (known.aligned.rectangle != nullptr ? " (each pass reads once and writes once)\n"
-                                               : " (read once, written once)\n");
+        << (known.aligned().rectangle != nullptr ? " (each pass reads once and writes once)\n"
+                                                 : " (read once, written once)\n");
     return out.str();
   }
   const kernels::offer& chosen = this->chosen();

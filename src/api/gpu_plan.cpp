@@ -41,22 +41,21 @@ const running::gpu_plan* plan_state::gpu_plan_for(int device) const {
 running::gpu_plan plan_state::make_gpu_plan(int device) const {
   const running::work work(what_, form_);
   running::gpu_plan made = running::choose_variants(work, gpu::info(device).traits, kernel_);
-  for (running::gpu_variant* variant : {&made.aligned, &made.element_aligned}) {
+  for (running::gpu_variant& variant : made.variants) {
     if (findings_ == findings::ignore || computes_) break;
-    const api::tuned_row known = api::find_tuned(key_on_gpu(device, variant->alignment));
+    const api::tuned_row known = api::find_tuned(key_on_gpu(device, variant.alignment));
     if (known.kernel == nullptr) continue;
     running::gpu_variant found =
-        running::choose_variant(work, gpu::info(device).traits, variant->alignment, known.kernel);
+        running::choose_variant(work, gpu::info(device).traits, variant.alignment, known.kernel);
     if (found.chosen.row == nullptr) continue;
-    *variant = found;
-    variant->tuned = true;
+    variant = found;
+    variant.tuned = true;
   }
-  if (made.aligned.chosen.row == nullptr) {
+  if (made.aligned().chosen.row == nullptr) {
     if (!kernel_.empty()) refuse_kernel(kernel_);
-    check_fits(made.aligned);
+    check_fits(made.aligned());
   }
-  check_loaded(device, made.aligned);
-  check_loaded(device, made.element_aligned);
+  for (const running::gpu_variant& variant : made.variants) check_loaded(device, variant);
   return made;
 }
 
@@ -69,7 +68,7 @@ api::tuned_key plan_state::key_on_gpu(int device, int alignment) const {
 void plan_state::execute_on_gpu(int device, const void* src, void* dst, void* stream,
                                 std::span<std::byte> workspace) const {
   const gpu::device_guard guard(device);
-  running::gpu_plan made;
+  running::gpu_variant made;
   const running::gpu_variant& variant = variant_of_call(device, alignment_of(src, dst), made);
   const char* message = nullptr;
   if (variant.rectangle == nullptr) {
@@ -92,7 +91,7 @@ void plan_state::compute_on_gpu(int device, const operands& all, void* stream) c
   } else if (math_.second == second_array::destination) {
     arrays.second = all.second_dst;
   }
-  running::gpu_plan made;
+  running::gpu_variant made;
   const running::gpu_variant& variant = variant_of_call(device, running::alignment_of(form_, arrays), made);
   check_launched(running::start(variant, arrays, stream), device, variant.chosen.row->name);
 }
@@ -108,12 +107,12 @@ namespace {
 }  // namespace
 
 // The stored variant for pointers of this alignment, or one that is made for this call alone, in `made`.
-const running::gpu_variant& plan_state::variant_of_call(int device, int alignment, running::gpu_plan& made) const {
+const running::gpu_variant& plan_state::variant_of_call(int device, int alignment, running::gpu_variant& made) const {
   const running::gpu_plan& known = *gpu_plan_for(device);
   const running::gpu_variant* variant = &known.for_alignment(alignment);
   if (alignment < variant->alignment) {
-    made.aligned = running::choose_variant({what_, form_}, gpu::info(device).traits, alignment, kernel_);
-    variant = &made.aligned;
+    made = running::choose_variant({what_, form_}, gpu::info(device).traits, alignment, kernel_);
+    variant = &made;
     check_loaded(device, *variant);
   }
   if (variant->chosen.row == nullptr) refuse_alignment(kernel_, alignment);

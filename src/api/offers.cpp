@@ -86,7 +86,7 @@ std::string explain(const problem& what, const offer_options& options) {
     }
     const running::gpu_variant made = running::choose_variant(what, on.gpu->traits, options.alignment, {});
     detail::check_fits(made);
-    return detail::explain(what, {made, made}, *on.gpu);
+    return detail::explain(what, {{made}}, *on.gpu);
   });
 }
 

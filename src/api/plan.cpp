@@ -369,7 +369,7 @@ void plan_state::execute_on_cpu(const kernels::offer& chosen, const kernels::arr
 const char* plan_state::kernel() const noexcept {
   if (in_place_) return in_place_->kernel->name;
   if (!on_gpu_only()) return chosen().row->name;
-  return gpu_plans_[device_].load(std::memory_order_acquire)->aligned.chosen.row->name;
+  return gpu_plans_[device_].load(std::memory_order_acquire)->aligned().chosen.row->name;
 }
 
 std::int64_t plan_state::bytes_moved() const noexcept {
@@ -411,9 +411,9 @@ std::int64_t plan_state::bytes() const noexcept {
   for (const auto& one : gpu_plans_) {
     const running::gpu_plan* const on_device = one.load(std::memory_order_acquire);
     if (on_device == nullptr) continue;
-    sum += sizeof *on_device;
-    for (const running::gpu_variant* variant : {&on_device->aligned, &on_device->element_aligned}) {
-      if (variant->rectangle != nullptr) sum += sizeof *variant->rectangle + heap_bytes(*variant->rectangle);
+    sum += sizeof *on_device + heap_bytes(on_device->variants);
+    for (const running::gpu_variant& variant : on_device->variants) {
+      if (variant.rectangle != nullptr) sum += sizeof *variant.rectangle + heap_bytes(*variant.rectangle);
     }
   }
   return sum;

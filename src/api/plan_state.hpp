@@ -81,7 +81,7 @@ class plan_state {
   // On a GPU: gpu_plan.cpp, and explain.cpp for explain_gpu_plans.
   const running::gpu_plan* gpu_plan_for(int device) const;
   [[nodiscard]] running::gpu_plan make_gpu_plan(int device) const;
-  const running::gpu_variant& variant_of_call(int device, int alignment, running::gpu_plan& made) const;
+  const running::gpu_variant& variant_of_call(int device, int alignment, running::gpu_variant& made) const;
   void execute_on_gpu(int device, const void* src, void* dst, void* stream, std::span<std::byte> workspace) const;
   void compute_on_gpu(int device, const operands& all, void* stream) const;
   void explain_gpu_plans(std::ostream& out) const;

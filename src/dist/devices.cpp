@@ -79,7 +79,7 @@ class device_plan::planner {
       one_.launches.push_back(is_local ? local[here++] : remote_[there++]);
     }
     std::stable_sort(one_.launches.begin(), one_.launches.end(), [](const launch& a, const launch& b) {
-      return a.how->variants.aligned.chosen.row < b.how->variants.aligned.chosen.row;
+      return a.how->variants.aligned().chosen.row < b.how->variants.aligned().chosen.row;
     });
   }
 
@@ -129,9 +129,8 @@ class device_plan::planner {
       const running::work work(at.what);
       kernels::gpu_traits traits = gpu::info(one_.device).traits;
       if (beside_link) traits.store_bytes = traits.line_bytes;
-      shape made{work, running::choose_variants(work, traits, {}), nullptr, nullptr};
-      made.aligned_joint = loaded(made.variants.aligned);
-      made.element_aligned_joint = loaded(made.variants.element_aligned);
+      shape made{work, running::choose_variants(work, traits, {}), {}};
+      for (const running::gpu_variant& each : made.variants.variants) made.joints.push_back(loaded(each));
       known = std::make_shared<const shape>(std::move(made));
     }
     return {.how = known,
@@ -204,7 +203,7 @@ void device_plan::bind(const starter& one, const launch& all, const running::gpu
   const int alignment = running::alignment_of(how.what.form, arrays);
   made.arrays = arrays;
   made.how = &how.variants.for_alignment(alignment);
-  made.joint = made.how == &how.variants.aligned ? how.aligned_joint : how.element_aligned_joint;
+  made.joint = how.joints[static_cast<std::size_t>(made.how - how.variants.variants.data())];
   if (alignment >= made.how->alignment) return;
   made.made = running::choose_variant(how.what, gpu::info(one.device).traits, alignment, {});
   check(gpu::load(*made.made.chosen.row, one.device), one.device);
@@ -338,7 +337,7 @@ std::string device_plan::predicted(const starter& one) {
   const double copy_bytes_per_us = planning::target_of(gpu::info(one.device).traits).copy_bytes_per_us;
   double local = 0;
   const auto add = [&](const launch& each) {
-    const running::gpu_variant& how = each.how->variants.aligned;
+    const running::gpu_variant& how = each.how->variants.aligned();
     local += how.chosen.time * 2 * static_cast<double>(map::words(how.form) * how.form.word_bytes) / copy_bytes_per_us;
   };
   for (const launch& each : one.launches) {
@@ -355,7 +354,7 @@ std::string device_plan::explain() const {
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
     const starter& one = *ranks_[rank];
     text << "rank " << rank << " is GPU " << one.device << " (" << gpu::info(one.device).name << ")\n";
-    const auto kernel = [](const launch& each) { return each.how->variants.aligned.chosen.row->name; };
+    const auto kernel = [](const launch& each) { return each.how->variants.aligned().chosen.row->name; };
     if (!one.pieces.empty()) {
       text << "  to other GPUs by copy engines: " << one.bytes_by_engine << " bytes in " << one.pieces.size()
            << " pieces, by " << kernel(one.pieces.front().packed) << " and a buffer of " << 2 * half_bytes_
@@ -373,9 +372,9 @@ std::string device_plan::explain() const {
     const kernels::kernel* last = nullptr;
     for (const launch& each : one.launches) {
       const shape& how = *each.how;
-      if (std::exchange(last, how.variants.aligned.chosen.row) == how.variants.aligned.chosen.row) continue;
+      if (std::exchange(last, how.variants.aligned().chosen.row) == how.variants.aligned().chosen.row) continue;
       text << "  by " << kernel(each)
-           << (how.aligned_joint != nullptr && !one.uses_engine() ? ", boxes joined in one launch" : "") << '\n';
+           << (how.joints.front() != nullptr && !one.uses_engine() ? ", boxes joined in one launch" : "") << '\n';
     }
   }
   return text.str();

@@ -34,8 +34,7 @@ class device_plan final : public dist::detail::plan_state {
   struct shape {
     running::work what;
     running::gpu_plan variants;
-    // The rows that join launches of the variants; null: there is none
-    const kernels::kernel *aligned_joint, *element_aligned_joint;
+    std::vector<const kernels::kernel*> joints;  // the rows that join launches of the variants; null: there is none
   };
   using shapes = std::map<std::vector<std::int64_t>, std::shared_ptr<const shape>>;  // of one GPU
   struct launch {

@@ -29,7 +29,12 @@ work::work(const problem& what, const map::canonical& all) noexcept
 }
 
 gpu_plan choose_variants(const work& what, const kernels::gpu_traits& on, std::string_view kernel) {
-  return {choose_variant(what, on, 16, kernel), choose_variant(what, on, what.alignment, kernel)};
+  gpu_plan made;
+  for (const int alignment : {16, static_cast<int>(what.form.word_bytes), what.alignment}) {
+    if (!made.variants.empty() && alignment >= made.variants.back().alignment) continue;
+    made.variants.push_back(choose_variant(what, on, alignment, kernel));
+  }
+  return made;
 }
 
 namespace {

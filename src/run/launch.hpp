@@ -45,16 +45,19 @@ struct gpu_variant {
   bool tuned = false;  // tune() chose it, not the predicted times
 };
 
-// A plan does not know the pointers of its calls, so it has two variants. `aligned`: the pointers are multiples of 16 bytes.
-// `element_aligned`: they are multiples of work::alignment. For other pointers a call makes a variant of its own, which only
-// allocates for a rectangle in place.
+// A plan does not know the pointers of its calls, so it has a variant for multiples of 16 bytes, one for multiples of a word if words
+// are longer than elements, and one for multiples of work::alignment. For other pointers a call makes a variant of its own, which
+// only allocates for a rectangle in place.
 struct gpu_plan {
-  gpu_variant aligned;
-  gpu_variant element_aligned;
+  std::vector<gpu_variant> variants;  // the most aligned one first
 
+  [[nodiscard]] const gpu_variant& aligned() const noexcept { return variants.front(); }
   // The pointers may be less aligned than the result.
   [[nodiscard]] const gpu_variant& for_alignment(int alignment) const noexcept {
-    return alignment >= aligned.alignment ? aligned : element_aligned;
+    for (const gpu_variant& one : variants) {
+      if (alignment >= one.alignment) return one;
+    }
+    return variants.back();
   }
 };
 

@@ -46,7 +46,7 @@ TEST(gpu_plan, explain_tells_the_tile_the_order_and_the_device) {
 
 TEST(gpu_plan, a_row_that_cannot_move_it_is_none) {
   const running::gpu_plan made = running::choose_variants(transpose_problem(64, 64, 4), h200.traits, "gpu_gather_b8");
-  EXPECT_EQ(made.aligned.chosen.row, nullptr);
+  EXPECT_EQ(made.aligned().chosen.row, nullptr);
   expect_parts(explain(transpose_problem(64, 64, 4), made, h200), {"kernel     none"});
 }
 
@@ -68,8 +68,8 @@ TEST(gpu_plan, moves_rectangles_in_place_by_programs) {
   expect_parts(explain(what, made, h200),
                {"gpu_cycles_b1: ", "strips of rows", "program    1 time", " to the workspace", "cycles     ",
                 " items of ", "passes     2", "workspace  "});
-  ASSERT_NE(made.element_aligned.rectangle, nullptr);
-  EXPECT_EQ(made.aligned.rectangle->workspace_bytes, made.element_aligned.rectangle->workspace_bytes);
+  ASSERT_NE(made.variants.back().rectangle, nullptr);
+  EXPECT_EQ(made.aligned().rectangle->workspace_bytes, made.variants.back().rectangle->workspace_bytes);
   EXPECT_STREQ(running::choose_variant(what, h200.traits, 4, "gpu_cycles_b1").chosen.row->name, "gpu_cycles_b1");
   EXPECT_EQ(running::choose_variant(what, h200.traits, 4, "gpu_cycles_b1_short").chosen.row, nullptr);
   EXPECT_EQ(running::choose_variant(what, h200.traits, 16, "gpu_swap_b4_64x64_r4_xor").chosen.row, nullptr);
