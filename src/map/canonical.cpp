@@ -12,14 +12,26 @@ using base::magnitude;
 std::int64_t largest_power_of_two_divisor(std::int64_t n) noexcept { return n & -n; }
 
 void flip(axis& one, canonical& form) noexcept {
-  const bool by_src = magnitude(one.src_stride) < magnitude(one.dst_stride) && one.src_stride != 0;
-  if ((by_src ? one.src_stride : one.dst_stride) > 0) return;
   form.src_offset += (one.extent - 1) * one.src_stride;
   form.dst_offset += (one.extent - 1) * one.dst_stride;
   form.second_offset += (one.extent - 1) * one.second_stride;
   one.src_stride = -one.src_stride;
   one.dst_stride = -one.dst_stride;
   one.second_stride = -one.second_stride;
+}
+
+// Requires  the axes are ordered by their dst strides
+void flip_axes(canonical& form, bool in_place) noexcept {
+  std::int64_t run = 1;  // elements that are contiguous in dst
+  for (int k = form.rank - 1; k >= 0; --k) {
+    axis& one = form.axes[k];
+    const bool continues = magnitude(one.dst_stride) == run;
+    const std::int64_t bytes = run * form.dst_word_bytes;
+    const bool keeps_run = continues && bytes < short_run_bytes && bytes % 16 != 0 && !in_place;
+    const bool by_src = magnitude(one.src_stride) < magnitude(one.dst_stride) && one.src_stride != 0 && !keeps_run;
+    if ((by_src ? one.src_stride : one.dst_stride) < 0) flip(one, form);
+    if (continues) run *= one.extent;
+  }
 }
 
 void fold(canonical& form) noexcept {
@@ -105,12 +117,12 @@ canonical canonicalize(const problem& what, std::int64_t max_word_bytes) noexcep
     one.src_stride *= split;
     one.dst_stride *= split;
     one.second_stride = second_is_dst ? one.dst_stride : has_second ? one.second_stride : 0;
-    flip(one, form);
     form.axes[form.rank++] = one;
   }
   if (split > 1) form.axes[form.rank++] = {split, 1, 1};
   std::sort(form.axes.begin(), form.axes.begin() + form.rank,
             [](const axis& a, const axis& b) { return magnitude(a.dst_stride) > magnitude(b.dst_stride); });
+  flip_axes(form, what.in_place);
   fold(form);
   if (!words_are_elements) widen(form, max_word_bytes);
   std::fill(form.axes.begin() + form.rank, form.axes.end(), axis{});

@@ -4,8 +4,9 @@
 //   3. an element size that is not a power of two up to 16 bytes is split into words
 //      - a word is the largest power of two that divides the element size
 //      - a trailing unit-stride axis counts the words of an element
-//   4. an axis is flipped if its stride of smaller magnitude is negative (of equal strides: the dst stride)
-//   5. axes are ordered by the magnitude of their dst stride, largest first
+//   4. axes are ordered by the magnitude of their dst stride, largest first
+//   5. an axis is flipped if its stride of smaller magnitude is negative (of equal strides: the dst stride). Where it continues a run
+//      of dst below short_run_bytes that is no multiple of 16 bytes, the dst stride decides, so that the run goes on. Not in place
 //   6. adjacent axes that are contiguous in both src and dst are folded into one axis
 //   7. an innermost axis that is contiguous on both sides is widened into larger words, up to max_word_bytes
 // With arithmetic a word is an element: 3 and 7 are skipped, and 6 also requires contiguous axes in the second array.
@@ -21,6 +22,7 @@
 namespace cornerturn::map {
 
 inline constexpr int max_axes = max_rank + 1;  // one more for the words inside an element
+inline constexpr std::int64_t short_run_bytes = 128;
 
 struct canonical {
   std::int64_t word_bytes = 1;      // 1, 2, 4, 8 or 16; strides and offsets count words

@@ -141,17 +141,23 @@ RC_GTEST_PROP(canonical, does_not_depend_on_the_order_of_axes, ()) {
 }
 
 RC_GTEST_PROP(canonical, has_the_shape_that_its_header_promises, ()) {
-  const canonical form = canonicalize(*problems());
+  const problem what = *problems();
+  const canonical form = canonicalize(what);
   if (form.empty) {
     RC_ASSERT(form.rank == 0);
     RC_ASSERT(words(form) == 0);
     return;
   }
-  for (int k = 0; k < form.rank; ++k) {
+  std::int64_t run = 1;
+  for (int k = form.rank - 1; k >= 0; --k) {
     const axis& one = form.axes[k];
     RC_ASSERT(one.extent >= 2);
-    const bool by_src = one.src_stride != 0 && std::abs(one.src_stride) < std::abs(one.dst_stride);
+    const bool continues = std::abs(one.dst_stride) == run;
+    const std::int64_t bytes = run * form.dst_word_bytes;
+    const bool keeps_run = continues && bytes < short_run_bytes && bytes % 16 != 0 && !what.in_place;
+    const bool by_src = one.src_stride != 0 && std::abs(one.src_stride) < std::abs(one.dst_stride) && !keeps_run;
     RC_ASSERT((by_src ? one.src_stride : one.dst_stride) > 0);
+    if (continues) run *= one.extent;
     if (k == 0) continue;
     const axis& outer = form.axes[k - 1];
     RC_ASSERT(std::abs(outer.dst_stride) > std::abs(one.dst_stride));
