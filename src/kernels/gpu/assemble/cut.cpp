@@ -36,6 +36,8 @@ constexpr std::int64_t most_short_line_bytes = 1024;  // of a line that may go o
 constexpr std::int64_t least_row_bytes = 64;          // of a run that gets padding inside
 constexpr std::int32_t swizzled_bits = 0x70;          // of an offset: granules of 16 bytes within 128
 constexpr std::int64_t least_run_bytes = 16;          // a chunk is in two elements at most
+constexpr std::int64_t most_spare_entries = 15;       // words.cuh: of the table, past a piece
+constexpr std::int64_t bridged_bytes = 32;  // of a run that goes on over a gap: its sectors are fetched anyway
 // Lines that go on in dst end within sectors. Of 162 bytes they reach 0.40 of a copy where another family has 0.66; of
 // 945 bytes 0.69 and 0.49 (H200, 2026-11-24).
 constexpr std::int64_t least_line_bytes = 256;
@@ -90,6 +92,11 @@ class layout {
     made.count = run_axes;
     return made;
   }
+  // The bytes of src that a run spans, up to where its last axis would go on.
+  [[nodiscard]] std::int64_t span_of(const box_walk& run) const noexcept {
+    const int last = run.axes[run.count - 1];
+    return base::magnitude(form_.axes[last].src_stride) * axes_.tile(last) * word_;
+  }
   [[nodiscard]] assemble_count count(const box_walk& all, int first, int last) const noexcept;
   bool number(grid& blocks, std::uint32_t& all) const noexcept;
 
@@ -111,8 +118,8 @@ std::int64_t layout::pitches(int run_axes, int pad, smem_strides& strides) const
   const box_walk src = axes_.whole_order(run_of(run_axes));
   std::int64_t dense = word_;
   for (int i = 0; i < run_axes; ++i) {
-    strides[src.axes[i]] = descends(src.axes[i]) ? -dense : dense;
-    dense *= loaded(src.axes[i]);
+    strides[src.axes[i]] = form_.axes[src.axes[i]].src_stride * word_;
+    dense = base::magnitude(strides[src.axes[i]]) * loaded(src.axes[i]);
   }
   // A run may begin anywhere in its first granule, and the next run too.
   bool alike = true;
@@ -345,7 +352,8 @@ assemble_box layout::make(std::int64_t most_shared_bytes) noexcept {
   if (all_run.count == 0 || line.count == 0 || !axes_.contiguous(all_run) || !axes_.contiguous(line)) return made;
   if (words_ != 1 && all_run.axes[0] != line.axes[0]) return made;
   const int inner = line.axes[0];
-  const bool has_runs = all_run.axes[0] == inner && !descends(inner) && axes_.tile(inner) * word_ >= least_run_bytes;
+  const bool has_runs =
+      all_run.axes[0] == inner && form_.axes[inner].src_stride == 1 && axes_.tile(inner) * word_ >= least_run_bytes;
   if (words_ == 3 && (axes_.tile(inner) != 3 || line.count == 1)) return made;
   const std::int64_t bytes_of_line = axes_.elements(line) * word_;
   if (axes_.line_goes_on() && bytes_of_line < least_line_bytes && bytes_of_line % store_bytes_ != 0) return made;
@@ -372,8 +380,9 @@ assemble_box layout::make(std::int64_t most_shared_bytes) noexcept {
   const box_walk run = run_of(choose_pitch(made, strides));
   made.is_too_large = made.shared_bytes > most_bytes;
   if (made.is_too_large) return made;
-  made.run_bytes = axes_.elements(axes_.run()) * word_;
-  made.row_bytes = axes_.elements(run) * word_;
+  made.run_bytes = span_of(axes_.run());
+  made.row_bytes = span_of(run);
+  made.gaps = made.src_part = static_cast<double>(made.row_bytes) / static_cast<double>(axes_.elements(run) * word_);
   src_ = axes_.whole_order(run);
   if (halo_axis_ >= 0) args.src_to_origin = halo_ * form_.axes[halo_axis_].src_stride * word_;
   bool cut_descends = false;
@@ -386,8 +395,6 @@ assemble_box layout::make(std::int64_t most_shared_bytes) noexcept {
     if (line.has(k) && k != last_of_line) args.entry_bias -= static_cast<std::int32_t>(steps * strides[k]);
     cut_descends = cut_descends || slot_of(k) >= 0;
   }
-  if (fused_ && strides[last_of_line] < 0) return made;  // entries past a piece would be negative
-
   const auto listed = [&](int k, std::int64_t stride) {
     return assemble_axis{stride * word_, map::fast_divisor(static_cast<std::uint32_t>(axes_.tile(k))),
                          static_cast<std::int32_t>(strides[k])};
@@ -399,8 +406,9 @@ assemble_box layout::make(std::int64_t most_shared_bytes) noexcept {
     args.lines[args.line_rank++] = listed(dst_.axes[i], form_.axes[dst_.axes[i]].dst_stride);
   }
   for (int i = skipped; i < line.count; ++i) args.elements[args.element_rank++] = listed(line.axes[i], 0);
-  args.run_bytes = count(src_, 0, run.count);
-  args.run_bytes.each *= static_cast<std::int32_t>(word_);
+  const int last_of_run = run.axes[run.count - 1];
+  args.run_bytes = {static_cast<std::int32_t>(base::magnitude(strides[last_of_run])), slot_of(last_of_run)};
+  if (args.run_bytes.slot < 0) args.run_bytes.each = static_cast<std::int32_t>(made.row_bytes);
   args.row_count = count(src_, run.count, src_.count);
   args.line_bytes = count(dst_, 0, line.count);
   args.line_bytes.each *= static_cast<std::int32_t>(word_);
@@ -416,8 +424,6 @@ assemble_box layout::make(std::int64_t most_shared_bytes) noexcept {
       run.has(halo_axis_) ? made.row_bytes / axes_.tile(halo_axis_) * loaded(halo_axis_) : made.row_bytes;
   const std::int64_t granules = ceil_div(loaded_run + 15 + (words_ == 3 && word_ == 1 ? 4 : 0), 16);
   if (cut_descends) args.descending_run_bytes = static_cast<std::int32_t>(loaded_run);
-  args.granule_threads = map::fast_divisor(static_cast<std::uint32_t>(ceil_div(granules, ceil_div(granules, 32))));
-  args.rows_at_once = assemble_threads / static_cast<std::int32_t>(args.granule_threads.divisor);
   args.span_end = loaded_run;
   args.most_rows = 1;
   for (int i = run.count; i < src_.count; ++i) {
@@ -425,6 +431,10 @@ assemble_box layout::make(std::int64_t most_shared_bytes) noexcept {
     const std::int64_t reached = (loaded(src_.axes[i]) - 1) * form_.axes[src_.axes[i]].src_stride * word_;
     (reached < 0 ? args.span_begin : args.span_end) += reached;
   }
+  const std::int64_t most_threads = std::max(32, assemble_threads / args.most_rows);  // of a run
+  args.granule_threads =
+      map::fast_divisor(static_cast<std::uint32_t>(ceil_div(granules, ceil_div(granules, most_threads))));
+  args.rows_at_once = assemble_threads / static_cast<std::int32_t>(args.granule_threads.divisor);
   args.most_lines = static_cast<std::int32_t>(axes_.elements() / axes_.elements(line));
   const auto groups = [&](std::int64_t chunks) {
     return static_cast<std::int32_t>(ceil_div(chunks, std::int64_t{1} << args.line_lanes));
@@ -450,7 +460,12 @@ assemble_box layout::make(std::int64_t most_shared_bytes) noexcept {
         line.count > skipped ? axes_.elements(line) / (words_ == 1 ? 1 : axes_.tile(inner)) / last : 1;
     const std::int64_t indices = std::min<std::int64_t>(last, ceil_div(64, each));
     args.piece = map::fast_divisor(static_cast<std::uint32_t>(each * indices));
-    args.piece_smem_stride = static_cast<std::int32_t>(indices * strides[line.axes[line.count - 1]]);
+    args.piece_smem_stride = static_cast<std::int32_t>(indices * strides[last_of_line]);
+    if (strides[last_of_line] < 0) {  // with the entries past a piece
+      const std::int64_t steps = (each * indices + most_spare_entries - 1) / each;
+      args.entry_bias -= static_cast<std::int32_t>(steps * strides[last_of_line]);
+      if (args.entry_bias + made.shared_bytes > most_bytes) return made;
+    }
     // Copies begin in different banks: 8 bytes behind a multiple of 32.
     args.element_copy_bytes = static_cast<std::int32_t>(ceil_div(2 * (each * indices + 16), 32) * 32 + 8);
     args.row_tables = args.tables + 4 * args.element_copy_bytes;
@@ -479,7 +494,8 @@ assemble_box cut_for_assembly(const map::canonical& form, int words, bool fused,
   const auto cut_in_order = [&](std::int64_t run_side, std::int64_t line_side, bool run_descends) {
     assemble_box made;
     for (std::int64_t bytes = share; bytes >= 64 * word; bytes /= 2) {
-      box_axes axes(form, bytes / word, {.in_runs = run_descends, .in_lines = false});
+      box_axes axes(form, bytes / word,
+                    {.descending_run = run_descends, .descending_line = false, .bridged = bridged_bytes / word});
       axes.grow(std::max<std::int64_t>(1, run_side / word), std::max<std::int64_t>(1, line_side / word));
       axes.even_out();
       made = layout(axes, words, fused, on).make(most_shared_bytes);
@@ -487,7 +503,8 @@ assemble_box cut_for_assembly(const map::canonical& form, int words, bool fused,
         const assemble_box longer = layout(axes, words, fused, on).make(most_shared_bytes);
         if (longer.blocks > 0 && (made.blocks == 0 || longer.cost < made.cost)) made = longer;
       }
-      if (!made.is_too_large) break;  // the padding of many short runs may not fit
+      const bool fits = made.gaps <= 1 || made.shared_bytes <= 2 * share;
+      if (!made.is_too_large && fits) break;  // the padding of many short runs may not fit
     }
     return made;
   };

@@ -17,7 +17,8 @@ struct assemble_box {
   int shared_bytes = 0;
   double conflicts = 1;                            // wavefronts of one load of a warp from shared memory
   double halo_part = 0;                            // of a line: so much more of src is loaded
-  double src_part = 1;                             // bytes of src over bytes of dst: less than 1 where src is broadcast
+  double src_part = 1;                             // staged bytes over bytes of dst: less than 1 where src is broadcast
+  double gaps = 1;                                 // staged bytes over bytes of elements, of a run
   std::array<std::int64_t, map::max_axes> tile{};  // indices of each axis of the form
   double cost = 0;                                 // of a chunk, in wavefronts of shared memory
   std::int64_t run_bytes = 0;

@@ -1,4 +1,7 @@
 // Any axes that are contiguous on both sides, with words of 1 to 8 bytes at any address.
+#include <algorithm>
+
+#include "base/checked.hpp"
 #include "kernels/gpu/assemble/cut.hpp"
 #include "kernels/gpu/policy/costs.hpp"
 #include "kernels/gpu/policy/offers.hpp"
@@ -12,7 +15,9 @@ bool offers::assemble(const kernels::facts& known, const kernels::target& on, co
   const bool runs = kernels::is_variant(row, "_runs");
   if (runs ? known.src_unit_axis != known.dst_unit_axis : row.element_bytes != form.word_bytes) return false;
   if (known.dst_unit() == nullptr || !on.words.async_copies) return false;
-  if (known.src_unit() == nullptr && known.dst_unit()->src_stride != -1) return false;
+  const bool has_runs_of_src = std::any_of(form.axes.begin(), form.axes.begin() + form.rank,
+                                           [](const axis& one) { return base::magnitude(one.src_stride) == 1; });
+  if (!has_runs_of_src) return false;
   const bool triples = find_triples(form) >= 0, fused = kernels::is_variant(row, "_fused");
   if (!runs && triples != kernels::is_variant(row, fused ? "x3_fused" : "x3")) return false;
   const assemble_box cut = cut_for_assembly(form, runs ? 0 : triples ? 3 : 1, runs || fused, on.shared_bytes, on);

@@ -47,10 +47,7 @@ GPU_INLINE word_t<16> gather_chunk(const unsigned char* from, const int32_t* off
       element[k] = funnel_shift_right(load_shared<uint32_t>(aligned), load_shared<uint32_t>(aligned + 4),
                                       static_cast<uint32_t>(offset[k]) * 8);
     }
-    const uint32_t all[5] = {byte_permute(element[0], element[1], 0x4210), byte_permute(element[1], element[2], 0x5421),
-                             byte_permute(element[2], element[3], 0x6542), byte_permute(element[4], element[5], 0x4210),
-                             element[5] >> 8};
-    GPU_UNROLL for (int k = 0; k < 4; ++k) made[k] = funnel_shift_right(all[k], all[k + 1], skipped * 8);
+    return join_triples(element, skipped);
   } else if constexpr (WordBytes == 1) {
     uint32_t byte[16];
     GPU_UNROLL for (int k = 0; k < 16; ++k) byte[k] = load_shared<unsigned char>(from + offset[k]);

@@ -58,19 +58,21 @@ bool box_axes::lengthen_line(std::int64_t most_elements) noexcept {
   return line_.count > before;
 }
 
-// The axis that continues a walk without a gap; the first axis is the one with the smallest stride. -1: there is none.
+// The axis that continues a walk; the first axis is the one with the smallest stride. -1: there is none.
 int box_axes::next(const box_walk& one) const noexcept {
   std::int64_t continued = 0;
   if (one.count > 0) {
     const axis& last = form_.axes[one.axes[one.count - 1]];
     if (!base::checked_mul(magnitude(last.*one.stride), last.extent, continued)) return -1;
   }
-  const bool may_descend = &one == &run_ ? allowed_.in_runs : allowed_.in_lines;
+  const bool is_run = &one == &run_, may_descend = is_run ? allowed_.descending_run : allowed_.descending_line;
+  const std::int64_t most = is_run && continued <= allowed_.bridged ? 2 * allowed_.bridged : 0;
   int best = -1;
   for (int k = 0; k < form_.rank; ++k) {
     if (form_.axes[k].*one.stride < 0 && !may_descend) continue;
     const std::int64_t stride = magnitude(form_.axes[k].*one.stride);
-    if (stride == 0 || (one.count > 0 && stride != continued) || one.has(k)) continue;
+    if (stride == 0 || one.has(k)) continue;
+    if (one.count > 0 && stride != continued && (stride < continued || stride > most)) continue;
     if (best < 0 || stride < magnitude(form_.axes[best].*one.stride)) best = k;
   }
   return best;

@@ -20,15 +20,18 @@ struct box_walk {
   void add(int k) noexcept { axes[count++] = k; }
 };
 
-// Whether axes with negative strides continue the runs and the lines of a box.
-struct descents {
-  bool in_runs = true;
-  bool in_lines = true;
+// Which axes continue the runs and the lines of a box.
+struct continuations {
+  bool descending_run = true;  // with negative strides
+  bool descending_line = true;
+  // A run of at most so many elements goes on over a gap, to an axis whose stride is at most twice as many: its elements are staged as
+  // they lie. 0: runs have no gaps.
+  std::int64_t bridged = 0;
 };
 
 class box_axes {
  public:
-  box_axes(const map::canonical& form, std::int64_t most_elements, descents allowed = {}) noexcept
+  box_axes(const map::canonical& form, std::int64_t most_elements, continuations allowed = {}) noexcept
       : form_(form), most_(most_elements), allowed_(allowed) {
     tile_.fill(1);
   }
@@ -80,7 +83,7 @@ class box_axes {
 
   const map::canonical& form_;
   std::int64_t most_;
-  descents allowed_;
+  continuations allowed_;
   std::array<std::int64_t, map::max_axes> tile_{};
   std::int64_t elements_ = 1;  // the product of all tiles
   box_walk run_{&axis::src_stride};

@@ -80,6 +80,15 @@ GPU_INLINE void gather_words(uint32_t* words, const int* offset, int further) {
   }
 }
 
+// Six elements of three bytes, in the low bytes of words. Returns bytes [skipped, skipped + 16), 0 <= skipped < 3.
+GPU_INLINE word_t<16> join_triples(const uint32_t (&element)[6], uint32_t skipped) {
+  const uint32_t all[5] = {byte_permute(element[0], element[1], 0x4210), byte_permute(element[1], element[2], 0x5421),
+                           byte_permute(element[2], element[3], 0x6542), byte_permute(element[4], element[5], 0x4210),
+                           element[5] >> 8};
+  return {funnel_shift_right(all[0], all[1], skipped * 8), funnel_shift_right(all[1], all[2], skipped * 8),
+          funnel_shift_right(all[2], all[3], skipped * 8), funnel_shift_right(all[3], all[4], skipped * 8)};
+}
+
 // Rotates 16 bytes down: their lowest `bytes` become the highest ones.
 template <int WordBytes>
 GPU_INLINE void rotate_down(uint32_t (&words)[4], uint32_t bytes) {
