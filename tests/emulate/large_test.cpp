@@ -165,7 +165,7 @@ TEST(emulated_large, runs) {
   const problem one_run{.element_bytes = 1, .rank = 1, .axes = {{{2 * beyond + 77, 1, 1}}}};
   expect_moved_by(one_run, "gpu_copy_b1");
   expect_moved_by(one_run, "gpu_gather_b1");
-  expect_moved_by(permuted({300, 7000, 2003}, {1, 0, 2}, 1), "gpu_copy_b1_runs");
+  expect_moved_by(permuted({300, 7000, 2003}, {1, 0, 2}, 1), "gpu_assemble_b1_runs");
   expect_moved(permuted({50, 7000, 2003}, {1, 0, 2}, 8), "gpu_copy_b8_runs");
 }
 

@@ -129,5 +129,70 @@ TEST(emulated_assemble, moves_what_lanes_load_in_different_orders) {
   EXPECT_GE(moves, 14) << "of 20; some are too small for boxes of their own";
 }
 
+// Rows that are read backwards into short runs of dst, and pixels with gaps between them, at any addresses.
+TEST(emulated_views, move_backwards_and_over_gaps) {
+  dice roll(2);
+  std::set<std::string> met;
+  const auto give = [&](const problem& what, const std::string& row) {
+    gpu_setting setting;
+    setting.row = row;
+    setting.alignment = what.element_bytes & -what.element_bytes;
+    setting.src_misalignment = static_cast<std::size_t>(roll.below(32) * setting.alignment);
+    setting.dst_misalignment = static_cast<std::size_t>(roll.below(32) * setting.alignment);
+    setting.threads = roll.one_in(2) ? emulated::order::shuffled : emulated::order::backward;
+    const moved result = move(what, setting);
+    if (result.row == row) met.insert(row);
+    EXPECT_EQ(result.fault, "") << to_text(what) << "\n" << to_text(setting);
+  };
+  for (const std::int64_t bytes : {1, 2, 4, 8, 3, 6}) {
+    const std::int64_t word = bytes & -bytes;
+    const std::string of = "gpu_assemble_b" + std::to_string(word) + (bytes == word ? "" : "x3") + "_fused";
+    for (const std::int64_t rows : {3, 5, 13}) {
+      const std::int64_t cols = 700 + roll.below(900), ld = cols + roll.below(3);
+      give({.element_bytes = bytes, .rank = 2, .axes = {{{cols, -1, rows}, {rows, ld, 1}}}}, of);
+      give({.element_bytes = bytes,
+            .rank = 3,
+            .axes = {{{5, rows * ld, rows * cols}, {cols, -1, rows}, {rows, -ld, 1}}}},
+           of);
+    }
+    for (const std::int64_t step : {-1, 1}) {
+      const problem row{.element_bytes = bytes, .rank = 2, .axes = {{{9, 1111, 1003}, {1000, step, 1}}}};
+      give(row, "gpu_element_b" + std::to_string(word) + "_mirror");
+    }
+  }
+  for (const std::int64_t channels : {3, 2}) {
+    for (const std::int64_t step : {4, -4, 5, 6, 7}) {
+      for (const std::int64_t inner : {1, -1}) {
+        const std::int64_t pixels = 500 + roll.below(700);
+        const problem same{
+            .element_bytes = 1,
+            .rank = 3,
+            .axes = {{{7, 9000, pixels * channels + 1}, {pixels, step, channels}, {channels, inner, 1}}}};
+        const problem planes{.element_bytes = 1,
+                             .rank = 3,
+                             .axes = {{{channels, inner, 9 * pixels}, {7, 9000, pixels + 1}, {pixels, step, 1}}}};
+        give({.element_bytes = 1, .rank = 2, .axes = {{{channels, inner, pixels + 1}, {pixels, step, 1}}}},
+             "gpu_assemble_b1");
+        for (const char* row : {"gpu_element_b1x3", "gpu_assemble_b1x3", "gpu_assemble_b1", "gpu_assemble_b1_fused",
+                                "gpu_element_b1_several"}) {
+          give(same, row);
+          give(planes, row);
+        }
+      }
+    }
+  }
+  for (const std::int64_t step : {2, 4, 5, 8}) {
+    const problem apart{.element_bytes = 1, .rank = 2, .axes = {{{4, 700, 700 * step}, {600, 1, step}}}};
+    const problem pixels{.element_bytes = 1, .rank = 2, .axes = {{{900, 3, 2 + step}, {3, 1, 1}}}};
+    for (const problem& what : {apart, pixels}) give(what, "gpu_element_b1_several");
+  }
+  for (const char* row :
+       {"gpu_assemble_b1_fused", "gpu_assemble_b2_fused", "gpu_assemble_b4_fused", "gpu_assemble_b8_fused",
+        "gpu_assemble_b1x3_fused", "gpu_assemble_b2x3_fused", "gpu_assemble_b1", "gpu_assemble_b1", "gpu_assemble_b1x3",
+        "gpu_element_b1x3", "gpu_element_b1_mirror", "gpu_element_b2_mirror", "gpu_element_b4_mirror",
+        "gpu_element_b1_several"})
+    EXPECT_TRUE(met.contains(row)) << row;
+}
+
 }  // namespace
 }  // namespace cornerturn::testing::rows_test

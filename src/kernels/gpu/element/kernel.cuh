@@ -7,6 +7,15 @@
 // A word is one element, or 8 bytes of narrower ones where dst is contiguous. A row may begin anywhere: its first word is
 // aligned down.
 //
+// several_elements_kernel: dst has gaps, or rows of few elements. A thread has up to four elements of a row, and splits the number of
+// the first one only. In long rows they are 32 apart, so that the lanes of a warp have neighbouring elements.
+//
+// mirrored_kernel: rows of dst that are read backwards. A thread has 16 bytes of dst: it loads the aligned chunks of src around its
+// elements, and turns them.
+//
+// triples_kernel: pixels of three bytes, any step apart in src, whose bytes may be read backwards. A thread has 16 bytes of dst, which
+// are parts of six pixels: it loads the aligned words that hold each pixel.
+//
 // repeated_element_kernel: src is broadcast along an outer axis, or along the row. A thread loads its word once and stores it at
 // several places.
 #pragma once
@@ -76,6 +85,122 @@ element_kernel(GPU_PARAMETER element_args args) {
       if (static_cast<uint32_t>(first + k) < args.row_elements) store_global(to + k * ElementBytes, value[k]);
     }
   }
+}
+
+template <int ElementBytes, std::uint64_t Limits>
+GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
+several_elements_kernel(GPU_PARAMETER several_args args) {
+  static_assert(threads_of(Limits) == element_threads);
+  using element = word_t<ElementBytes>;
+  const uint32_t number = block_index() * element_threads + thread_index();  // 1.
+  if (number >= args.all_words) return;
+  const element_word here = locate_word(args, number);
+  const uint32_t apart = 1u << args.apart_log2, along = here.word & (apart - 1);
+  const uint32_t first = (here.word - along) * elements_of_thread + along;
+  auto* from = static_cast<const unsigned char*>(args.src) + here.src + first * int64_t{args.src_bytes};
+  auto* to = static_cast<unsigned char*>(args.dst) + here.dst + first * int64_t{args.dst_bytes};
+  const int64_t src_step = int64_t{args.src_bytes} << args.apart_log2;
+  const int64_t dst_step = int64_t{args.dst_bytes} << args.apart_log2;
+  wait_for_earlier_launches<ElementBytes * element_threads>();
+  element value[elements_of_thread];
+  GPU_UNROLL for (uint32_t k = 0; k < elements_of_thread; ++k) {
+    if (first + k * apart < args.row_elements) {
+      value[k] = load_cached(reinterpret_cast<const element*>(from + k * src_step));
+    }
+  }
+  GPU_UNROLL for (uint32_t k = 0; k < elements_of_thread; ++k) {
+    if (first + k * apart < args.row_elements) store_global(to + k * dst_step, value[k]);  // 3.
+  }
+}
+
+// Turns the elements of a chunk.
+template <int ElementBytes>
+GPU_INLINE word_t<16> turned(const uint32_t (&words)[4]) {
+  uint32_t made[4];
+  GPU_UNROLL for (int k = 0; k < 4; ++k) {
+    made[k] = ElementBytes == 8 ? words[k ^ 2] : words[3 - k];
+    if constexpr (ElementBytes < 4) made[k] = byte_permute(made[k], 0, ElementBytes == 1 ? 0x0123 : 0x1032);
+  }
+  return {made[0], made[1], made[2], made[3]};
+}
+
+template <int ElementBytes, std::uint64_t Limits>
+GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
+mirrored_kernel(GPU_PARAMETER element_args args) {
+  static_assert(threads_of(Limits) == element_threads);
+  constexpr int V = 16 / ElementBytes;
+  using element = word_t<ElementBytes>;
+  const uint32_t number = block_index() * element_threads + thread_index();  // 1.
+  if (number >= args.all_words) return;
+  const element_word here = locate_word(args, number);
+  auto* to = static_cast<unsigned char*>(args.dst) + here.dst;
+  const auto misplaced = static_cast<int32_t>(low_word(to) / ElementBytes % V);
+  const int32_t first = static_cast<int32_t>(here.word * V) - misplaced;
+  const int64_t first_bytes = int64_t{first} * ElementBytes;
+  to += first_bytes;
+  // The last element of the chunk is the first one in src.
+  const auto* const from = static_cast<const unsigned char*>(args.src) + here.src - first_bytes - (16 - ElementBytes);
+  const uint32_t shift = low_word(from) & 15;
+  const unsigned char* const aligned = from - shift;
+  const auto address = reinterpret_cast<std::uint64_t>(aligned);
+  const auto left = static_cast<int32_t>(args.row_elements) - first;
+  wait_for_earlier_launches<16 * element_threads>();
+  if (address >= args.src_begin && address + (shift == 0 ? 16 : 32) <= args.src_end) {
+    const auto low = load_cached(reinterpret_cast<const word_t<16>*>(aligned));
+    const auto high = shift == 0 ? low : load_cached(reinterpret_cast<const word_t<16>*>(aligned + 16));
+    uint32_t words[4];
+    realign<ElementBytes>(words, low, high, shift);
+    const word_t<16> value = turned<ElementBytes>(words);
+    if (first >= 0 && left >= V) return store_global(to, value);  // 3.
+    return store_bytes<ElementBytes>(to, value, first < 0 ? -first * ElementBytes : 0,
+                                     left < V ? left * ElementBytes : 16);
+  }
+  GPU_UNROLL_BY(1) for (int k = 0; k < V; ++k) {  // at an end of src
+    if (static_cast<uint32_t>(first + k) >= args.row_elements) continue;
+    store_global(to + k * ElementBytes,
+                 load_cached(reinterpret_cast<const element*>(from + (V - 1 - k) * ElementBytes)));
+  }
+}
+
+template <std::uint64_t Limits>
+GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
+triples_kernel(GPU_PARAMETER element_args args) {
+  static_assert(threads_of(Limits) == element_threads);
+  constexpr int Bytes = 3, Count = 6;
+  const uint32_t number = block_index() * element_threads + thread_index();  // 1.
+  if (number >= args.all_words) return;
+  const element_word here = locate_word(args, number);
+  auto* to = static_cast<unsigned char*>(args.dst) + here.dst;
+  const int32_t first = static_cast<int32_t>(here.word * 16) - static_cast<int32_t>(low_word(to) & 15);
+  to += first;
+  const int32_t pixel = static_cast<int32_t>(static_cast<uint32_t>(first + 16 * Bytes) / Bytes) - 16;  // 2.
+  const auto pixels = static_cast<int32_t>(args.row_elements) / Bytes;
+  // The lowest byte of pixel 0. `src_bytes` is 1 or -1.
+  const auto* const from =
+      static_cast<const unsigned char*>(args.src) + here.src - (args.src_bytes < 0 ? Bytes - 1 : 0);
+  const int64_t step = args.row[0].above_src_bytes;
+  uint32_t value[Count];
+  wait_for_earlier_launches<16 * element_threads>();
+  GPU_UNROLL for (int k = 0; k < Count; ++k) {
+    int32_t mine =
+        pixel + k < pixels ? pixel + k : pixels - 1;  // others replace pixels beside the row: they are not stored
+    mine = mine < 0 ? 0 : mine;
+    const unsigned char* const at = from + mine * step;
+    const uint32_t shift = low_word(at) & 3;
+    const auto aligned = reinterpret_cast<std::uint64_t>(at) - shift;
+    if (aligned >= args.src_begin && aligned + 8 <= args.src_end) {
+      const auto* const words = reinterpret_cast<const uint32_t*>(at - shift);
+      const uint32_t low = load_cached(words), high = shift > 1 ? load_cached(words + 1) : 0;
+      value[k] = funnel_shift_right(low, high, shift * 8);
+    } else {
+      value[k] = at[0] | uint32_t{at[1]} << 8 | uint32_t{at[2]} << 16;
+    }
+    if (args.src_bytes < 0) value[k] = byte_permute(value[k], 0, 0x4012);
+  }
+  const word_t<16> made = join_triples(value, static_cast<uint32_t>(first - pixel * Bytes));
+  const int32_t left = static_cast<int32_t>(args.row_elements) - first;
+  if (first >= 0 && left >= 16) return store_global(to, made);  // 3.
+  store_bytes<1>(to, made, first < 0 ? -first : 0, left < 16 ? left : 16);
 }
 
 template <int ElementBytes, int WordBytes, std::uint64_t Limits>

@@ -13,6 +13,9 @@ namespace {
 
 constexpr std::int64_t most_repeats = 32;
 
+constexpr std::int64_t most_near_bytes = 8;
+constexpr std::int64_t most_pixel_step = 64;  // bytes: pixels further apart are staged by assemble
+
 // Threads that keep the memory busy, on a multiprocessor.
 constexpr std::int64_t fewest_threads = 1024;
 
@@ -34,6 +37,61 @@ bool offer_repeated(const kernels::facts& known, const kernels::target& on, cons
   return true;
 }
 
+bool offer_several(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
+                   kernels::offer& made) noexcept {
+  auto& args = made.emplace<several_args>();
+  if (!number_several(known.form, args)) return false;
+  // Elements further apart have a sector each, and more threads hide their latency: 26 views take 1.2 to 2.3 times as long with several
+  // elements a thread, those that are near 0.5 to 0.9 (H200, 2026-11-29).
+  const bool is_near = base::magnitude(args.dst_bytes) <= most_near_bytes;
+  const bool rows_are_near = args.rank > 0 && base::magnitude(args.outer[0].dst_bytes) <= 2 * most_near_bytes;
+  if (!is_near || (args.row_elements <= elements_of_thread && !rows_are_near)) return false;
+  made.blocks = static_cast<std::uint32_t>(base::ceil_div(args.all_words, element_threads));
+  made.shared_bytes = 0;
+  made.reason = "any strides, without shared memory: four elements of a row a thread";
+  predict(known, on, row, several_counts(known, on, args), made);
+  return true;
+}
+
+// Rows of one axis that is read backwards.
+bool offer_mirrored(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
+                    kernels::offer& made) noexcept {
+  const map::canonical& form = known.form;
+  const axis& first = form.axes[form.rank - 1];
+  const std::int64_t each = 16 / form.word_bytes;
+  if (first.src_stride != -1 || first.dst_stride != 1) return false;
+  auto& args = made.emplace<element_args>();
+  if (!number_elements(form, each, known.alignment, args, 1)) return false;
+  made.blocks = static_cast<std::uint32_t>(base::ceil_div(args.all_words, element_threads));
+  made.shared_bytes = 0;
+  made.reason =
+      "rows are read backwards: a thread loads the chunks of src around 16 bytes of dst, and turns their elements";
+  counts parts = element_counts(known, on, args, each);
+  parts.requests = 0;  // whole chunks
+  predict(known, on, row, parts, made);
+  return true;
+}
+
+// Rows of pixels of three bytes, any step apart in src.
+bool offer_triples(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
+                   kernels::offer& made) noexcept {
+  const map::canonical& form = known.form;
+  if (form.rank < 2) return false;
+  const axis &bytes = form.axes[form.rank - 1], &pixels = form.axes[form.rank - 2];
+  if (bytes.extent != 3 || bytes.dst_stride != 1 || base::magnitude(bytes.src_stride) != 1 || pixels.dst_stride != 3)
+    return false;
+  if (base::magnitude(pixels.src_stride) > most_pixel_step) return false;
+  auto& args = made.emplace<element_args>();
+  if (!number_elements(form, 16, known.alignment, args, 2)) return false;
+  made.blocks = static_cast<std::uint32_t>(base::ceil_div(args.all_words, element_threads));
+  made.shared_bytes = 0;
+  made.reason = "pixels of three bytes, any step apart in src: a thread loads the pixels of 16 bytes of dst";
+  counts parts = element_counts(known, on, args, 16);
+  parts.shared = 0;  // no element but the first one is divided
+  predict(known, on, row, parts, made);
+  return true;
+}
+
 }  // namespace
 
 bool offers::element(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
@@ -42,6 +100,9 @@ bool offers::element(const kernels::facts& known, const kernels::target& on, con
   const std::int64_t word = form.word_bytes;
   if (form.empty || form.rank == 0 || row.kind != kernels::row_kind::move || row.element_bytes != word) return false;
   if (kernels::is_variant(row, "_repeat")) return offer_repeated(known, on, row, made);
+  if (kernels::is_variant(row, "_several")) return offer_several(known, on, row, made);
+  if (kernels::is_variant(row, "x3")) return offer_triples(known, on, row, made);
+  if (kernels::is_variant(row, "_mirror")) return offer_mirrored(known, on, row, made);
   // A copy of one run in words of 16 bytes takes the same time, and its reason says what the problem is.
   if (word == 16 && form.rank == 1 && known.src_unit() != nullptr && known.src_unit() == known.dst_unit()) return false;
   const bool is_joined = !kernels::is_variant(row, "_single");
@@ -61,6 +122,11 @@ std::string descriptions::element(const kernels::offer& made) {
     const auto& args = made.as<repeat_args>();
     return "elements   " + std::to_string(args.all_words) + " words, each stored " + std::to_string(args.repeats) +
            " times at most\n";
+  }
+  if (kernels::is_variant(*made.row, "_several")) {
+    const auto& args = made.as<several_args>();
+    return "elements   rows of " + std::to_string(args.row_elements) + " in dst, " +
+           std::to_string(args.words.divisor) + " threads each\n";
   }
   const auto& args = made.as<element_args>();
   const std::uint32_t words = args.words.divisor;

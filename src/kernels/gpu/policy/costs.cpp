@@ -101,7 +101,7 @@ double read_sectors(const map::canonical& form, std::int64_t each, int lanes) no
 // Sectors of dst that the stores of a warp touch, relative to its elements' bytes: one instruction stores the whole words, and one
 // each element of the words that an end of a row cuts (element/kernel.cuh).
 double stored_sectors(const map::canonical& form, const element_grid& numbers, std::int64_t each, int lanes) noexcept {
-  constexpr int most_lanes = 64, most_each = 8;
+  constexpr int most_lanes = 64, most_each = 16;
   const std::int64_t word = form.dst_word_bytes;
   std::array<std::array<std::int64_t, most_lanes>, most_each + 1> sector{};
   std::array<std::int64_t, most_each + 1> count{};
@@ -235,6 +235,47 @@ counts element_counts(const kernels::facts& known, const kernels::target& on, co
   made.requests = std::max(0.0, read_sectors(form, each, on.lanes) - read);
   made.shared = each > 1 ? threads * static_cast<double>(each * (numbers.row_rank - 1)) : 0;
   made.issue = threads * static_cast<double>(1 + numbers.rank);
+  return made;
+}
+
+counts several_counts(const kernels::facts& known, const kernels::target& on, const several_grid& numbers) noexcept {
+  constexpr double issue_of_element = 0.3;  // where that of a thread is 1
+  constexpr int most_lanes = 64;
+  const map::canonical& form = known.form;
+  const std::int64_t apart = std::int64_t{1} << numbers.apart_log2, word = form.word_bytes;
+  std::int64_t src_sectors = 0, dst_sectors = 0, elements = 0;
+  for (int k = 0; k < elements_of_thread; ++k) {  // an instruction of a warp
+    std::array<std::int64_t, most_lanes> src{}, dst{};
+    std::int64_t count = 0;
+    for (std::int64_t number = 0; number < std::min<std::int64_t>({on.lanes, most_lanes, numbers.all_words});
+         ++number) {
+      const std::int64_t place = number % numbers.words.divisor, along = place & (apart - 1);
+      const std::int64_t index = (place - along) * elements_of_thread + along + k * apart;
+      if (index >= numbers.row_elements) continue;
+      std::int64_t rest = number / numbers.words.divisor;
+      std::int64_t from = index * numbers.src_bytes, to = index * numbers.dst_bytes;
+      for (int outer = 0; outer < numbers.rank; ++outer) {
+        from += rest % numbers.outer[outer].extent * numbers.outer[outer].src_bytes;
+        to += rest % numbers.outer[outer].extent * numbers.outer[outer].dst_bytes;
+        rest /= numbers.outer[outer].extent;
+      }
+      src[static_cast<std::size_t>(count)] = from >> 5, dst[static_cast<std::size_t>(count)] = to >> 5;
+      ++count;
+    }
+    elements += count;
+    src_sectors += different(src.data(), count), dst_sectors += different(dst.data(), count);
+  }
+  const double bytes = static_cast<double>(std::max<std::int64_t>(elements, 1) * word) / 32;
+  const double all = static_cast<double>(map::words(form)) * 8 / static_cast<double>(known.bytes);
+  counts made;
+  made.dram = std::max(0.0, static_cast<double>(dst_sectors) / bytes -
+                                touched_sectors(form, &axis::dst_stride, form.dst_word_bytes)) +
+              fetched_again(form, 128.0 * elements_of_thread, on.l2_bytes);
+  made.requests =
+      std::max(0.0, static_cast<double>(src_sectors) / bytes - touched_sectors(form, &axis::src_stride, word));
+  made.issue = static_cast<double>(numbers.all_words) * 8 / static_cast<double>(known.bytes) *
+                   static_cast<double>(1 + numbers.rank) +
+               issue_of_element * all;
   return made;
 }
 

@@ -95,6 +95,11 @@ struct touched {
 [[nodiscard]] counts element_counts(const kernels::facts& known, const kernels::target& on, const element_grid& numbers,
                                     std::int64_t each) noexcept;
 
+// The counts of a kernel whose threads have several elements of a row: as of an element a thread, but for the divisions, and for the
+// sectors that its loads and stores touch again where the elements of a thread are neighbours.
+[[nodiscard]] counts several_counts(const kernels::facts& known, const kernels::target& on,
+                                    const several_grid& numbers) noexcept;
+
 // `waste` has the bytes of partial sectors at the ends of runs and lines. Returns those that are not in touched_lines(): the gaps of a
 // view cost every kernel.
 [[nodiscard]] double waste_beyond_view(const map::canonical& form, double waste) noexcept;

@@ -17,12 +17,11 @@ constexpr std::int64_t most_elements = most_offset - 16;
 
 bool fits(std::int64_t bytes) noexcept { return magnitude(bytes) <= most_offset; }
 
-// The axes of a row of dst, fastest first: one, or all that are contiguous in dst if a thread stores several elements.
-int axes_of_row(const map::canonical& form, bool is_joined) noexcept {
+// The axes of a row of dst: at most so many that are contiguous in dst.
+int axes_of_row(const map::canonical& form, int most) noexcept {
   int count = 1;
-  if (!is_joined) return count;
   std::int64_t total = form.axes[form.rank - 1].extent;
-  while (count < std::min(form.rank, max_element_row_axes)) {
+  while (count < std::min(form.rank, most)) {
     const axis& next = form.axes[form.rank - 1 - count];
     if (next.dst_stride != total || next.extent > most_offset / total) break;
     total *= next.extent;
@@ -62,13 +61,13 @@ bool repeat_along_row(std::int64_t repeats, std::int64_t each, std::int64_t peri
 
 }  // namespace
 
-bool number_elements(const map::canonical& form, std::int64_t each, std::int64_t alignment,
-                     element_grid& made) noexcept {
+bool number_elements(const map::canonical& form, std::int64_t each, std::int64_t alignment, element_grid& made,
+                     int most_row_axes) noexcept {
   const std::int64_t word = form.word_bytes, dst_word = form.dst_word_bytes;
   const bool is_joined = each > 1;
   const axis& first = form.axes[form.rank - 1];  // the fastest axis of dst
   if (is_joined && first.dst_stride != 1) return false;
-  const int row_rank = axes_of_row(form, is_joined);
+  const int row_rank = axes_of_row(form, is_joined ? most_row_axes : 1);
   if (form.rank - row_rank > max_element_outer_axes) return false;
   for (int k = 0; k < form.rank; ++k) {
     const axis& one = form.axes[k];
@@ -103,6 +102,16 @@ bool number_elements(const map::canonical& form, std::int64_t each, std::int64_t
   if (elements > most_elements) return false;
   made.row_elements = static_cast<std::uint32_t>(elements);
   return set_words(words, rows, made);
+}
+
+bool number_several(const map::canonical& form, several_grid& made) noexcept {
+  constexpr int lanes_log2 = 5;
+  made = {};
+  if (!number_elements(form, 1, 1, made)) return false;
+  const std::int64_t row = made.row_elements, rows = made.all_words / row, of_warp = elements_of_thread << lanes_log2;
+  const bool is_long = row >= of_warp / 2;
+  made.apart_log2 = is_long ? lanes_log2 : 0;
+  return set_words(is_long ? ceil_div(row, of_warp) << lanes_log2 : ceil_div(row, elements_of_thread), rows, made);
 }
 
 bool number_repeated(const map::canonical& form, std::int64_t each, std::int64_t alignment, std::int64_t repeats,

@@ -38,6 +38,12 @@ struct element_grid {
   } row[max_element_row_axes - 1];
 };
 
+// A thread has up to elements_of_thread elements of a row, 2^apart_log2 apart. `words` counts the threads of a row.
+inline constexpr int elements_of_thread = 4;
+struct several_grid : element_grid {
+  std::int32_t apart_log2 = 0;
+};
+
 // A thread stores its word `repeats` times at most, `repeat_dst_bytes` apart: src is broadcast along an outer axis, or along the row.
 struct repeated_grid : element_grid {
   std::int32_t repeats = 1;
@@ -50,12 +56,16 @@ struct repeated_grid : element_grid {
   map::fast_divisor apart;
 };
 
-// Effect  numbers the elements of the form; a thread has `each` neighbouring ones. dst begins at a multiple of `alignment`
+// Effect  numbers the elements of the form; a thread has `each` neighbouring ones. dst begins at a multiple of `alignment`. A row has
+//         at most `most_row_axes` axes
 // Returns false if `each` is above 1 and dst has no contiguous axis, or if a number needs more than 31 bits; then `made` is
 //         unspecified
 // Requires  the form has elements and axes
 [[nodiscard]] bool number_elements(const map::canonical& form, std::int64_t each, std::int64_t alignment,
-                                   element_grid& made) noexcept;
+                                   element_grid& made, int most_row_axes = max_element_row_axes) noexcept;
+
+// Effect  as number_elements() with `each` 1, for threads that have several elements of a row
+[[nodiscard]] bool number_several(const map::canonical& form, several_grid& made) noexcept;
 
 // Effect  as number_elements(), for threads that store a word at most `repeats` times, 2 or more. made.repeats has the number found
 // Returns false as number_elements(), or if src is not broadcast along an axis with room for two places
