@@ -13,10 +13,8 @@ from . import _core
 from ._core import _kind
 from ._frameworks import _check_cuda_stream, _is, _is_jax, _memory_of_cupy, check_meaning, dressed, from_array, transposed_view
 
-# The names of element types in NumPy, ml_dtypes and PyTorch, and in the library, whose float8_e4m3 is float8_e4m3fn there.
-# ml_dtypes.float8_e4m3 is another type, with infinities.
-_TYPES = {{"float8_e4m3": "float8_e4m3fn"}.get(one, one): one for one in _core._element_types()}
-_FLOAT8 = ("float8_e4m3", "float8_e5m2")
+_TYPES = _core._element_types()
+_FLOAT8 = ("float8_e4m3fn", "float8_e5m2")
 _known: dict[Hashable, str] = {}  # the results of _Framework.type_name
 
 
@@ -50,11 +48,11 @@ class _Framework:
         return str(dtype.name)
 
     def type_name(self, dtype: Any) -> str:
-        """Return the name of the type in the library."""
+        """Return the name of a type that has arithmetic or conversions."""
         found = _known.get(dtype)
         if found is None:
-            found = _TYPES.get(self.name_of(dtype))
-            if found is None:
+            found = self.name_of(dtype)
+            if found not in _TYPES:
                 raise TypeError(f"the element type is {dtype}, which has no arithmetic and no conversions. Wanted: one of "
                                 + ", ".join(_TYPES))
             _known[dtype] = found

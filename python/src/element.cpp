@@ -143,4 +143,16 @@ element_facts type_of_interface(std::string_view typestr, std::string_view name)
   return made;
 }
 
+// ml_dtypes.float8_e4m3 is another type, with infinities.
+const char* name_in_frameworks(element_type type) {
+  return type == element_type::float8_e4m3 ? "float8_e4m3fn" : cornerturn::name(type);
+}
+
+element_type type_with_name(std::string_view wanted) {
+  for (int k = 1; k <= static_cast<int>(element_type::uint64); ++k) {
+    if (wanted == name_in_frameworks(static_cast<element_type>(k))) return static_cast<element_type>(k);
+  }
+  return element_type::bits;
+}
+
 }  // namespace cornerturn::python

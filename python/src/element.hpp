@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "cornerturn/arithmetic.hpp"
+
 namespace cornerturn::python {
 
 struct element_facts {
@@ -35,5 +37,11 @@ struct element_facts {
 // Returns the type of the field `typestr` of an array interface: "<f4", "|V12", "<M8[ns]"
 // Errors  TypeError: no such type in NumPy
 [[nodiscard]] element_facts type_of_interface(std::string_view typestr, std::string_view name);
+
+// Returns the name of a type of arithmetic in NumPy, ml_dtypes and PyTorch
+[[nodiscard]] const char* name_in_frameworks(element_type type);
+
+// Returns the type with this name, or element_type::bits
+[[nodiscard]] element_type type_with_name(std::string_view name_in_frameworks);
 
 }  // namespace cornerturn::python

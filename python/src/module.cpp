@@ -27,6 +27,7 @@
 #include "command.hpp"
 #include "cornerturn/cornerturn.hpp"
 #include "docs.hpp"
+#include "element.hpp"
 #include "entry.hpp"
 #include "jax.hpp"
 #include "memory.hpp"
@@ -154,18 +155,15 @@ nb::object numbers_of_axes(nb::handle axes) {
 }
 
 element_type type_of(std::string_view wanted) {
-  for (int k = 1; k <= static_cast<int>(element_type::uint64); ++k) {
-    if (wanted == name(static_cast<element_type>(k))) return static_cast<element_type>(k);
-  }
+  const element_type found = type_with_name(wanted);
+  if (found != element_type::bits) return found;
   throw nb::type_error(("arithmetic has no element type " + std::string(wanted)).c_str());
 }
 
 nb::list element_types() {
   nb::list made;
-  for (int k = 1; k <= static_cast<int>(element_type::uint64); ++k) {
-    const std::string_view one = name(static_cast<element_type>(k));
-    made.append(nb::str(one.data(), one.size()));
-  }
+  for (int k = 1; k <= static_cast<int>(element_type::uint64); ++k)
+    made.append(name_in_frameworks(static_cast<element_type>(k)));
   return made;
 }
 
