@@ -1,5 +1,8 @@
 """Calls with arithmetic or a conversion: finds the element types, allocates the result, and orders the work.
 
+A call of NumPy whose arguments are all usual does not come here: numpy.cpp executes it. It rejects each call that may be
+wrong, so all errors in the arguments of arithmetic are raised here.
+
 `_Framework` is the part that differs: one subclass for each framework whose arrays the calls accept.
 """
 from __future__ import annotations

@@ -33,7 +33,12 @@ PyObject* exception_of(status code) {
   }
 }
 
-constexpr std::array math_names{"dtype", "alpha", "beta", "conj", "second", "scale", "saturate"};
+constexpr std::array math_parameters{
+    parameter{"dtype", &arguments::dtype},       parameter{"alpha", &arguments::alpha},
+    parameter{"beta", &arguments::beta},         parameter{"conj", &arguments::conj},
+    parameter{"second", &arguments::second},     parameter{"scale", &arguments::scale},
+    parameter{"saturate", &arguments::saturate},
+};
 
 bool is(PyObject* name, const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; }
 
@@ -46,13 +51,8 @@ bool is(PyObject* name, const char* text) { return PyUnicode_CompareWithASCIIStr
   for (const parameter& one : how.parameters) {
     if (one.has_name) wanted += (wanted.empty() ? "" : ", ") + std::string(one.name);
   }
-  for (const char* one : math_names) wanted += how.math ? std::string(", ") + one : "";
+  for (const parameter& one : math_parameters) wanted += how.math ? std::string(", ") + one.name : "";
   refuse(how, " has no keyword argument '" + name + "'. Wanted: one of " + wanted);
-}
-
-void put(nb::object& dict, PyObject* name, PyObject* value) {
-  if (!dict.is_valid()) dict = nb::dict();
-  if (PyDict_SetItem(dict.ptr(), name, value) < 0) throw nb::python_error();
 }
 
 void assign(const signature& how, PyObject* name, PyObject* value, arguments& sorted) {
@@ -67,12 +67,15 @@ void assign(const signature& how, PyObject* name, PyObject* value, arguments& so
     place = value;
     return;
   }
-  for (const char* one : math_names) {
-    if (!how.math || !is(name, one)) continue;
-    return put(sorted.math, name, value);
+  for (const parameter& one : math_parameters) {
+    if (!how.math || !is(name, one.name)) continue;
+    sorted.*one.value = value;
+    sorted.has_math = true;
+    return;
   }
-  if (how.sizes) return put(sorted.sizes, name, value);
-  refuse_name(how, text_of(name));
+  if (!how.sizes) refuse_name(how, text_of(name));
+  if (!sorted.sizes.is_valid()) sorted.sizes = nb::dict();
+  if (PyDict_SetItem(sorted.sizes.ptr(), name, value) < 0) throw nb::python_error();
 }
 
 }  // namespace
@@ -100,6 +103,14 @@ arguments sort(const signature& how, const nb::args& given, const nb::kwargs& na
   if (named.size() == 0) return sort(how, all.data(), count, nullptr);
   for (const auto& [name, value] : named) all.push_back(value.ptr());
   return sort(how, all.data(), count, nb::tuple(nb::list(named.keys())).ptr());
+}
+
+nb::dict math_of(const arguments& given) {
+  nb::dict made;
+  for (const parameter& one : math_parameters) {
+    if (given.*one.value != nullptr) made[one.name] = nb::handle(given.*one.value);
+  }
+  return made;
 }
 
 int threads_of(nb::handle value) {

@@ -11,7 +11,7 @@
 
 namespace cornerturn::python {
 
-// The arguments of one call. All but the two dicts are borrowed.
+// The arguments of one call. All but `sizes` are borrowed.
 struct arguments {
   PyObject* x = nullptr;
   PyObject* how = nullptr;  // axes or pattern; null: not given
@@ -20,7 +20,14 @@ struct arguments {
   PyObject* threads = nullptr;
   PyObject* kernel = Py_None;
   PyObject* measure = Py_False;
-  nanobind::object math{};   // null, or a dict: dtype, alpha, beta, conj, second, scale, saturate
+  bool has_math = false;      // one of the next seven, of arithmetic, is given
+  PyObject* dtype = nullptr;  // null: not given
+  PyObject* alpha = nullptr;
+  PyObject* beta = nullptr;
+  PyObject* conj = nullptr;
+  PyObject* second = nullptr;
+  PyObject* scale = nullptr;
+  PyObject* saturate = nullptr;
   nanobind::object sizes{};  // null, or a dict: the sizes of a pattern's axes by name
 };
 
@@ -45,6 +52,9 @@ struct signature {
 
 // Effect  assigns the arguments of a function that takes a tuple and a dict
 [[nodiscard]] arguments sort(const signature& how, const nanobind::args& given, const nanobind::kwargs& named);
+
+// Returns a dict of the given arguments of arithmetic
+[[nodiscard]] nanobind::dict math_of(const arguments& given);
 
 // Returns the value of `threads`; 0 for null
 // Errors  TypeError: not an integer

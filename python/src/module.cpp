@@ -3,7 +3,7 @@
 // Dispatch by the type of array:
 //   1. NumPy: numpy.cpp   2. PyTorch tensors without autograd or transformations: torch.cpp
 //   3. all others: cornerturn/_frameworks.py, which calls move_memory()
-//   4. arithmetic: cornerturn/_arithmetic.py, which calls apply_memory()
+//   4. arithmetic: numpy.cpp if all arguments are usual, else cornerturn/_arithmetic.py, which calls apply_memory()
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/complex.h>
@@ -34,6 +34,7 @@
 #include "move.hpp"
 #include "numpy.hpp"
 #include "pattern.hpp"
+#include "terms.hpp"
 #include "torch.hpp"
 
 namespace cornerturn::python {
@@ -167,14 +168,6 @@ nb::list element_types() {
   return made;
 }
 
-// The dtype was read before the memory, and a class can change it between the two.
-void check_size(const view& x, element_type type, const char* name) {
-  if (x.element_bytes == bytes_of(type)) return;
-  throw error(status::invalid_argument, std::string(name) + " has elements of " + std::to_string(x.element_bytes) +
-                                            " bytes, wanted " + std::to_string(bytes_of(type)) + " bytes of a " +
-                                            cornerturn::name(type));
-}
-
 scalar scalar_of(std::complex<double> value) { return {value.real(), value.imag()}; }
 
 // `types` are the names of the element types of x and out; `scale` is memory of one float32 on the device of out.
@@ -196,16 +189,10 @@ void apply_memory(nb::handle src, nb::handle dst, nb::handle second, nb::handle 
   std::optional<door> of_second, of_scale;
   if (!second.is_none()) of_second.emplace(second, "second");
   if (math.scaled) of_scale.emplace(scale, "scale");
-  const view x = of_x.look(), out = of_out.look();
-  const view other = of_second ? of_second->look() : view{}, factor = of_scale ? of_scale->look() : view{};
-  check_size(x, math.src, "x");
-  check_size(out, math.dst, "out");
-  if (of_second) check_size(other, math.dst, "second");
-  if (of_scale && bytes_of(factor) != sizeof(float))
-    throw error(status::invalid_argument,
-                "scale has " + std::to_string(bytes_of(factor)) + " bytes, wanted one float32");
-  run_arithmetic(x, resolve(asked, x.rank), out, of_second ? &other : nullptr, math,
-                 static_cast<const float*>(factor.data), how);
+  arithmetic_arrays all{.x = of_x.look(), .out = of_out.look()};
+  if (of_second) all.second = of_second->look();
+  if (of_scale) all.scale = of_scale->look();
+  run_arithmetic(all, resolve(asked, all.x.rank), math, how);
 }
 
 std::optional<std::string> kernel_of(nb::handle kernel) {
@@ -367,12 +354,20 @@ nb::object held_permute(nb::handle self, const nb::args& given, const nb::kwargs
 
 // ---- the four functions ----
 
+// Returns a null object for arguments that _arithmetic.py must check or convert.
+nb::object compute(const arguments& sorted, const request& asked) {
+  const std::optional<terms> how = sorted.stream == Py_None ? terms_of(sorted) : std::nullopt;
+  if (!how) return {};
+  return numpy::compute(sorted.x, asked, sorted.out, *how);
+}
+
 nb::object permute_or_compute(const arguments& sorted, request&& asked) {
   asked.threads = threads_of(sorted.threads);
-  if (!sorted.math.is_valid()) return permute(sorted.x, asked, sorted.out, sorted.stream);
+  if (!sorted.has_math) return permute(sorted.x, asked, sorted.out, sorted.stream);
+  if (nb::object made = compute(sorted, asked); made.is_valid()) return made;
   const nb::object axes = to_tuple(resolve(asked, rank_of(sorted.x)));
   const nb::object apply = nb::module_::import_("cornerturn._arithmetic").attr("permute");
-  const auto math = nb::borrow<nb::dict>(sorted.math);
+  const nb::dict math = math_of(sorted);
   return until_exit([&] {
     return nb::object(
         apply(nb::handle(sorted.x), axes, nb::handle(sorted.out), nb::handle(sorted.stream), asked.threads, **math));
@@ -382,7 +377,7 @@ nb::object permute_or_compute(const arguments& sorted, request&& asked) {
 // A pattern that splits or joins axes, or has sizes.
 nb::object rearrange_parts(const arguments& sorted) {
   const nb::object rearrange = nb::module_::import_("cornerturn._patterns").attr("rearrange");
-  nb::dict how = sorted.math.is_valid() ? nb::borrow<nb::dict>(sorted.math) : nb::dict();
+  nb::dict how = math_of(sorted);
   how["out"] = nb::handle(sorted.out);
   how["stream"] = nb::handle(sorted.stream);
   if (sorted.threads != nullptr) how["threads"] = nb::handle(sorted.threads);

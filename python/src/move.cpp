@@ -298,11 +298,15 @@ std::int64_t bytes_of(const view& x) {
   return bytes;
 }
 
+bool has_shape(const view& x, const axis_list& axes, const view& out) {
+  bool same = axes.count == x.rank && x.rank == out.rank;
+  for (int k = 0; same && k < x.rank; ++k) same = out.extents[k] == x.extents[axes.at[k]];
+  return same;
+}
+
 void check_shape(const view& x, const axis_list& axes, const view& out, const char* name) {
   if (axes.count != x.rank) refuse(status::invalid_argument, "x has other axes than before this call looked at them");
-  bool same = x.rank == out.rank;
-  for (int k = 0; same && k < x.rank; ++k) same = out.extents[k] == x.extents[axes.at[k]];
-  if (same) return;
+  if (has_shape(x, axes, out)) return;
   refuse(status::invalid_argument, std::string(name) + " has shape " + shape_text(out.rank, out.extents) + ", wanted " +
                                        shape_text(x.rank, x.extents, &axes));
 }
@@ -465,6 +469,14 @@ std::int64_t in_elements(std::int64_t bytes, std::int64_t element_bytes, const c
                                        std::to_string(element_bytes) + " bytes. Wanted: a multiple, for arithmetic");
 }
 
+// The dtype was read before the memory, and a class can change it between the two.
+void check_size(const view& x, element_type type, const char* name) {
+  if (x.element_bytes == bytes_of(type)) return;
+  refuse(status::invalid_argument, std::string(name) + " has elements of " + std::to_string(x.element_bytes) +
+                                       " bytes, wanted " + std::to_string(bytes_of(type)) + " bytes of a " +
+                                       cornerturn::name(type));
+}
+
 // The field math.alpha of a problem is the argument alpha.
 std::string in_words_of_python(std::string sentence) {
   constexpr std::pair<std::string_view, std::string_view> words[] = {
@@ -498,32 +510,39 @@ bool copy_permuted(const view& dst, const view& src, const execution& how) {
   return true;
 }
 
-void run_arithmetic(const view& x, const axis_list& axes, const view& out, const view* second, const arithmetic& math,
-                    const float* scale, const execution& how) {
+void run_arithmetic(const arithmetic_arrays& all, const axis_list& axes, const arithmetic& math, const execution& how) {
+  const auto& [x, out, second, scale] = all;
+  check_size(x, math.src, "x");
+  check_size(out, math.dst, "out");
+  if (second) check_size(*second, math.dst, "second");
+  if (scale && bytes_of(*scale) != sizeof(float))
+    refuse(status::invalid_argument, "scale has " + std::to_string(bytes_of(*scale)) + " bytes, wanted one float32");
   check_shape(x, axes, out, "out");
-  if (second != nullptr) check_shape(x, axes, *second, "second");
+  if (second) check_shape(x, axes, *second, "second");
   const std::int64_t bytes = checked_bytes(x);
   if (out.is_read_only) refuse(status::invalid_argument, "out is read-only");
   if (bytes == 0) return;
   static_cast<void>(checked_bytes(out));
   check_address(x, "x");
   check_address(out, "out");
-  if (second != nullptr) check_address(*second, "second");
+  if (second) check_address(*second, "second");
   pieces what{.what = {.element_bytes = x.element_bytes, .math = math}};
   std::vector<axis> longer;
+  longer.reserve(static_cast<std::size_t>(out.rank));
   for (int k = 0; k < out.rank; ++k) {
     if (out.extents[k] == 1) continue;
-    longer.push_back(
-        {.extent = out.extents[k],
-         .src_stride = in_elements(stride(x, axes.at[k]), x.element_bytes, "x"),
-         .dst_stride = in_elements(stride(out, k), out.element_bytes, "out"),
-         .second_stride = second == nullptr ? 0 : in_elements(stride(*second, k), second->element_bytes, "second")});
+    longer.push_back({.extent = out.extents[k],
+                      .src_stride = in_elements(stride(x, axes.at[k]), x.element_bytes, "x"),
+                      .dst_stride = in_elements(stride(out, k), out.element_bytes, "out"),
+                      .second_stride = second ? in_elements(stride(*second, k), second->element_bytes, "second") : 0});
   }
   set_axes(what, std::move(longer));
-  const operands all{
-      .src = x.data, .dst = out.data, .second = second == nullptr ? nullptr : second->data, .scale = scale};
+  const operands arrays{.src = x.data,
+                        .dst = out.data,
+                        .second = second ? second->data : nullptr,
+                        .scale = scale ? static_cast<const float*>(scale->data) : nullptr};
   try {
-    execute_unlocked(what, all, bytes, x.where, how);
+    execute_unlocked(what, arrays, bytes, x.where, how);
   } catch (const error& found) {
     refuse(found.code(), in_words_of_python(found.what()));
   }

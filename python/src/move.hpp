@@ -7,6 +7,7 @@
 #include <nanobind/nanobind.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,9 @@ struct view {
 // Returns the bytes of all elements
 // Errors  ValueError: 2^63 or more
 [[nodiscard]] std::int64_t bytes_of(const view& x);
+
+// Returns whether the shape of out is the permuted shape of x
+[[nodiscard]] bool has_shape(const view& x, const axis_list& axes, const view& out);
 
 // Errors  ValueError: the shape of out is not the permuted shape of x
 void check_shape(const view& x, const axis_list& axes, const view& out, const char* name = "out");
@@ -79,11 +83,17 @@ void run(const view& x, const axis_list& axes, const view& out, const execution&
 // Returns false, without a copy, if these conditions do not hold or the library refuses the problem
 [[nodiscard]] bool copy_permuted(const view& dst, const view& src, const execution& how);
 
-// Effect  executes src, second and dst with arithmetic: see arithmetic.hpp. `math` has the types; `second` may be null
+// The arrays of arithmetic.
+struct arithmetic_arrays {
+  view x, out;
+  std::optional<view> second{};
+  std::optional<view> scale{};  // one float32
+};
+
+// Effect  executes x, second and out with arithmetic: see arithmetic.hpp. `math` has the types
 // Shape   out has the permuted shape of x, and second the shape of out
-// Errors  as run; ValueError: a stride is not a multiple of the element size
-void run_arithmetic(const view& x, const axis_list& axes, const view& out, const view* second, const arithmetic& math,
-                    const float* scale, const execution& how);
+// Errors  as run; ValueError: a stride is not a multiple of the element size; an array has elements of another size than its type
+void run_arithmetic(const arithmetic_arrays& all, const axis_list& axes, const arithmetic& math, const execution& how);
 
 // Errors  RuntimeError: this build or this machine has no CUDA device
 void check_cuda();

@@ -57,15 +57,14 @@ void check_meaning(nb::handle x, const char* name, const char* work) {
   if (!PyArray_CheckExact(x.ptr())) static_cast<void>(ask_class("check_meaning", x, nb::make_tuple(name, work)));
 }
 
-nb::object empty(nb::handle x, const axis_list& axes) {
+nb::object empty(nb::handle x, const axis_list& axes, PyArray_Descr* dtype) {
   npy_intp extents[most_axes];
   for (int k = 0; k < axes.count; ++k) extents[k] = PyArray_DIM(array(x), axes.at[k]);
-  PyArray_Descr* const dtype = PyArray_DESCR(array(x));
   Py_INCREF(reinterpret_cast<PyObject*>(dtype));  // the next call steals a reference
   PyObject* const made = PyArray_NewFromDescr(&PyArray_Type, dtype, axes.count, extents, nullptr, nullptr, 0, nullptr);
   if (made == nullptr) throw nb::python_error();
   auto* const result = reinterpret_cast<PyArrayObject*>(made);
-  if (PyArray_ITEMSIZE(result) != PyArray_ITEMSIZE(array(x)))  // texts of no character get one
+  if (PyArray_ITEMSIZE(result) != PyDataType_ELSIZE(dtype))  // texts of no character get one
     std::memset(PyArray_DATA(result), 0, static_cast<std::size_t>(PyArray_NBYTES(result)));
   return nb::steal(made);
 }
@@ -80,10 +79,76 @@ void check_out(nb::handle x, nb::handle out) {
   check_equal_dtypes(x, out);
 }
 
+// Returns `bits` for a type without arithmetic, and for the byte order of another machine.
+element_type type_of(const PyArray_Descr* dtype) {
+  if (!PyArray_ISNBO(dtype->byteorder)) return element_type::bits;
+  if (PyTypeNum_ISUSERDEF(dtype->type_num)) {  // dtype.name is the name of the class
+    const nb::object name = nb::handle(reinterpret_cast<PyObject*>(dtype->typeobj)).attr("__name__");
+    return type_with_name(utf8_of(name, "dtype"));
+  }
+  switch (dtype->type_num) {
+    case NPY_HALF:
+      return element_type::float16;
+    case NPY_FLOAT:
+      return element_type::float32;
+    case NPY_DOUBLE:
+      return element_type::float64;
+    case NPY_CFLOAT:
+      return element_type::complex64;
+    case NPY_CDOUBLE:
+      return element_type::complex128;
+    default:
+      break;
+  }
+  if (!PyTypeNum_ISINTEGER(dtype->type_num)) return element_type::bits;  // C has several names for one size
+  const bool has_sign = PyTypeNum_ISSIGNED(dtype->type_num);
+  switch (PyDataType_ELSIZE(dtype)) {
+    case 1:
+      return has_sign ? element_type::int8 : element_type::uint8;
+    case 2:
+      return has_sign ? element_type::int16 : element_type::uint16;
+    case 4:
+      return has_sign ? element_type::int32 : element_type::uint32;
+    default:
+      return has_sign ? element_type::int64 : element_type::uint64;
+  }
+}
+
+// Returns a null object for an object that is no dtype, no class of numbers and no text.
+nb::object dtype_of(nb::handle wanted) {
+  if (PyArray_DescrCheck(wanted.ptr())) return nb::borrow(wanted);
+  auto* const kind = reinterpret_cast<PyTypeObject*>(wanted.ptr());
+  const bool is_class =
+      PyType_Check(wanted.ptr()) != 0 && (kind == &PyFloat_Type || kind == &PyLong_Type || kind == &PyComplex_Type ||
+                                          PyType_IsSubtype(kind, &PyGenericArrType_Type) != 0);
+  PyArray_Descr* found = nullptr;
+  if (!is_class && PyUnicode_CheckExact(wanted.ptr()) == 0) return {};
+  if (PyArray_DescrConverter(wanted.ptr(), &found) == NPY_FAIL) PyErr_Clear();
+  return nb::steal(reinterpret_cast<PyObject*>(found));
+}
+
+nb::handle dtype_of_array(nb::handle x) { return reinterpret_cast<PyObject*>(PyArray_DESCR(array(x))); }
+
+PyArray_Descr* descr(nb::handle dtype) { return reinterpret_cast<PyArray_Descr*>(dtype.ptr()); }
+
+bool is_exactly(nb::handle x, PyArray_Descr* dtype) {
+  return PyArray_CheckExact(x.ptr()) && PyArray_EquivTypes(PyArray_DESCR(array(x)), dtype) != 0;
+}
+
+bool is_one_float(nb::handle x) {
+  return PyArray_CheckExact(x.ptr()) && PyArray_SIZE(array(x)) == 1 &&
+         type_of(PyArray_DESCR(array(x))) == element_type::float32;
+}
+
 }  // namespace
 
 bool is_array(nb::handle x) { return is_there() && PyArray_Check(x.ptr()); }
 bool is_exactly_array(nb::handle x) { return is_there() && PyArray_CheckExact(x.ptr()); }
+
+bool is_float(nb::handle x) {
+  const PyTypeObject* const kind = Py_TYPE(x.ptr());
+  return is_there() && (kind == &PyDoubleArrType_Type || kind == &PyFloatArrType_Type);
+}
 
 void check_array(nb::handle x, const char* name) {
   check_class(x, name);
@@ -125,13 +190,41 @@ nb::object permute(nb::handle x, const request& asked, nb::handle out, const pla
   const axis_list axes = resolve(asked, PyArray_NDIM(array(x)));
   nb::object like;
   if (out.is_none() && !PyArray_CheckExact(x.ptr())) like = ask_class("transposed_view", x, to_tuple(axes));
-  const nb::object made = out.is_none() ? empty(x, axes) : nb::borrow(out);
+  const nb::object made = out.is_none() ? empty(x, axes, PyArray_DESCR(array(x))) : nb::borrow(out);
   // 2. None runs.
   const view from = look_at(x), to = look_at(made);
   check_shape(from, axes, to);
   run(from, axes, to, {.held = held, .threads = asked.threads});
   // 3. Python code may run.
   return like.is_valid() ? ask_class("dressed", made, like) : made;
+}
+
+nb::object compute(nb::handle x, const request& asked, nb::handle out, const terms& wanted) {
+  // 1. Python code may run.
+  if (!is_exactly_array(x)) return {};
+  const axis_list axes = resolve(asked, PyArray_NDIM(array(x)));
+  const nb::object dtype = wanted.dtype.is_valid() ? dtype_of(wanted.dtype) : nb::borrow(dtype_of_array(x));
+  if (!dtype.is_valid()) return {};
+  if (wanted.only_copies() && is_exactly(x, descr(dtype))) return permute(x, asked, out, nullptr);
+  const auto math = wanted.with_types(type_of(descr(dtype_of_array(x))), type_of(descr(dtype)));
+  if (!math) return {};
+  const auto number = factor_of(wanted);
+  if (math->scaled && !number && !is_one_float(wanted.scale)) return {};
+  if (wanted.second.is_valid() &&
+      (!is_exactly(wanted.second, descr(dtype)) || !has_shape(look_at(x), axes, look_at(wanted.second))))
+    return {};
+  if (!out.is_none()) {
+    if (!is_exactly(out, descr(dtype)) || !PyArray_ISWRITEABLE(array(out))) return {};
+    check_writable(out, "out");
+  }
+  nb::object made = out.is_none() ? empty(x, axes, descr(dtype)) : nb::borrow(out);
+  // 2. None runs.
+  arithmetic_arrays all{.x = look_at(x), .out = look_at(made)};
+  float factor = number.value_or(1);
+  if (wanted.second.is_valid()) all.second = look_at(wanted.second);
+  if (math->scaled) all.scale = number ? view{.data = &factor, .element_bytes = sizeof factor} : look_at(wanted.scale);
+  run_arithmetic(all, axes, *math, {.threads = asked.threads});
+  return made;
 }
 
 nb::object transpose_in_place(nb::handle x, int threads) {

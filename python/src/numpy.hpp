@@ -5,6 +5,7 @@
 
 #include "axes.hpp"
 #include "move.hpp"
+#include "terms.hpp"
 
 namespace cornerturn::python::numpy {
 
@@ -17,9 +18,17 @@ namespace cornerturn::python::numpy {
 //         shape or dtype
 nb::object permute(nb::handle x, const request& asked, nb::handle out, const planned* held);
 
+// Effect  as permute, with arithmetic or a conversion
+// Returns a null object if x is not an ndarray of the class itself, or if _arithmetic.py must look at the arguments
+// Errors  ValueError: the library refuses the arithmetic
+nb::object compute(nb::handle x, const request& asked, nb::handle out, const terms& wanted);
+
 // Effect  transposes the last two axes of x in place: see move.hpp
 // Errors  as permute; ValueError: x is read-only
 nb::object transpose_in_place(nb::handle x, int threads);
+
+// Returns whether the class of x is numpy.float32 or numpy.float64
+[[nodiscard]] bool is_float(nb::handle x);
 
 // Effect  checks the class and the dtype of x, which may run Python code; `name` is x, out or second
 // Errors  TypeError: elements are Python objects; x is masked

@@ -192,6 +192,101 @@ def test_out_is_unchanged_where_it_is_refused():
         ct.matrix_transpose(X, out=out, alpha=2)
 
 
+# ---- the calls that C++ checks and the calls that Python checks ----
+
+class Derived(np.ndarray):
+    pass
+
+
+def read_only(x):
+    x.flags.writeable = False
+    return x
+
+
+NOT_GIVEN = object()
+SOURCES = [X, X.astype("c8") * (1 + 2j), X.astype("i4"), X.astype("f2"), X.astype(ml_dtypes.bfloat16), X.astype("f8")[:, ::-1], X[:0],
+           X.astype(ml_dtypes.float8_e5m2), X.astype(ml_dtypes.int4), X.astype(np.longlong), X.astype("g"), X.astype(">f4"), X > 3,
+           X.view(Derived), read_only(X.copy())]
+# The first values are usual. Every other value is refused, or Python converts it.
+VALUES = {
+    "dtype": [NOT_GIVEN, None, "f4", np.float64, np.dtype("f2"), float, complex, "i1", np.longlong, ml_dtypes.bfloat16,
+              ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, "nope", object, ml_dtypes.float8_e4m3, ">f4", "f4,f4", 3],
+    "alpha": [NOT_GIVEN, 1, 2.5, True, -2, np.float32(2), np.float64(0.1), 1 + 0j, 2 - 1j, np.nan, np.int64(2), np.array(3), 10**400, None, "2"],
+    "beta": [NOT_GIVEN, None, 0, -0.0, 3, np.float32(0.5), 1j, np.int64(2), "1"],
+    "conj": [NOT_GIVEN, False, True, 1, None],
+    "saturate": [NOT_GIVEN, True, False, 0],
+    "scale": [NOT_GIVEN, None, 4, 0.25, np.float32(2), np.full((1, 1), 3, "f4"), np.array(3, "f4"), np.ones(2, "f4"), np.ones(1), 1e300, 2j,
+              np.ones(1, "f4").view(Derived)],
+}
+
+
+def arrays(shape, dtype):
+    made = np.arange(1, np.prod(shape) + 1).reshape(shape).astype(dtype)
+    return [made, made.copy("F"), made[:, ::-1], made[:, :1], made.astype("u1"), made.astype(">f4"), made.view(Derived), read_only(made.copy()), [[1]]]
+
+
+def random_case(seed):
+    """Return x and the other arguments, most of them usual."""
+    random = np.random.default_rng(seed)
+
+    def pick(values):
+        return values[int(len(values) * random.random() ** 3)]
+
+    x = pick(SOURCES)
+    how = {name: pick(values) for name, values in VALUES.items() if random.random() < 0.4}
+    how = {name: value for name, value in how.items() if value is not NOT_GIVEN}
+    try:
+        dtype = np.dtype(how.get("dtype") or np.asarray(x).dtype)
+    except TypeError:
+        dtype = np.dtype("f4")
+    made = arrays(np.shape(x)[::-1], "f4" if dtype.hasobject or dtype.names else dtype)
+    if random.random() < 0.5:
+        how["out"] = pick([made[0], None, *made[1:], np.transpose(x)])
+    if random.random() < 0.4:
+        how["second"] = pick([made[1], None, *made])
+    return x, how
+
+
+def result_of(call, out):
+    try:
+        made = call()
+    except (TypeError, ValueError) as found:
+        return type(found), str(found)
+    return type(made), made is out, str(made.dtype), made.shape, made.tobytes()
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value", "ignore:Casting complex")
+def test_both_checks_agree():
+    """A call has the result or the error that it has where Python checks all its arguments."""
+    from cornerturn import _arithmetic
+    errors, seeds = 0, 6000
+    for seed in range(seeds):
+        x, how = random_case(seed)
+        found = result_of(lambda: ct.matrix_transpose(x, **how), how.get("out"))
+        again, how = random_case(seed)
+        out = how.pop("out", None)
+        wanted = result_of(lambda: _arithmetic.permute(again, (1, 0), out, None, 0, **how), out)
+        assert found == wanted, (seed, x, how, out)
+        errors += len(found) == 2
+    assert seeds / 10 < errors < seeds * 0.9
+
+
+@pytest.mark.parametrize("how", [
+    {"dtype": np.float64}, {"dtype": np.dtype("f8")}, {"dtype": "f8"}, {"dtype": float}, {"dtype": ml_dtypes.bfloat16}, {"dtype": np.float32},
+    {"dtype": ml_dtypes.float8_e4m3fn}, {"dtype": ml_dtypes.float8_e4m3fn, "scale": 2}, {"dtype": ml_dtypes.float8_e5m2, "scale": np.ones(1, "f4")},
+    {"alpha": 2}, {"alpha": np.float32(2)}, {"beta": 1, "second": X.T.copy()}, {"alpha": 2.0, "saturate": False}, {"alpha": 1}], ids=str)
+def test_usual_calls_run_no_python_code(monkeypatch, how):
+    from cornerturn import _arithmetic
+    wanted = _arithmetic.permute(X, (1, 0), None, None, 0, **how)
+    monkeypatch.delattr(_arithmetic, "permute")
+    assert same_bits(ct.matrix_transpose(X, **how), wanted)
+    out = np.zeros_like(wanted)
+    assert ct.permute_dims(X, (1, 0), out=out, **how) is out and same_bits(out, wanted)
+    assert same_bits(ct.rearrange(X, "a b -> b a", **how), wanted)
+    with pytest.raises(AttributeError):
+        ct.matrix_transpose(X.view(Derived), **how)
+
+
 # ---- threads ----
 
 @pytest.mark.parametrize("threads", [0, 1, 2, 5])
