@@ -1,7 +1,7 @@
 """Calls with arithmetic or a conversion: finds the element types, allocates the result, and orders the work.
 
-A call of NumPy whose arguments are all usual does not come here: numpy.cpp executes it. It rejects each call that may be
-wrong, so all errors in the arguments of arithmetic are raised here.
+A call of NumPy or of PyTorch on the CPU whose arguments are all usual does not come here: numpy.cpp and torch.cpp execute it.
+They reject each call that may be wrong, so all errors in the arguments of arithmetic are raised here.
 
 `_Framework` is the part that differs: one subclass for each framework whose arrays the calls accept.
 """

@@ -3,7 +3,7 @@
 // Dispatch by the type of array:
 //   1. NumPy: numpy.cpp   2. PyTorch tensors without autograd or transformations: torch.cpp
 //   3. all others: cornerturn/_frameworks.py, which calls move_memory()
-//   4. arithmetic: numpy.cpp if all arguments are usual, else cornerturn/_arithmetic.py, which calls apply_memory()
+//   4. arithmetic: numpy.cpp or torch.cpp if all arguments are usual, else cornerturn/_arithmetic.py, which calls apply_memory()
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/complex.h>
@@ -358,7 +358,8 @@ nb::object held_permute(nb::handle self, const nb::args& given, const nb::kwargs
 nb::object compute(const arguments& sorted, const request& asked) {
   const std::optional<terms> how = sorted.stream == Py_None ? terms_of(sorted) : std::nullopt;
   if (!how) return {};
-  return numpy::compute(sorted.x, asked, sorted.out, *how);
+  nb::object made = numpy::compute(sorted.x, asked, sorted.out, *how);
+  return made.is_valid() ? made : torch::compute(sorted.x, asked, sorted.out, *how);
 }
 
 nb::object permute_or_compute(const arguments& sorted, request&& asked) {

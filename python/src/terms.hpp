@@ -1,4 +1,4 @@
-// The arguments of arithmetic that need no Python code. The gate of numpy.cpp starts with them.
+// The arguments of arithmetic that need no Python code. The gates of numpy.cpp and torch.cpp start with them.
 //
 // A gate accepts a call whose arguments are all usual. It rejects any other call, which may be wrong: _arithmetic.py then
 // checks it and raises its errors. So a gate has no sentences and no order of checks of its own.

@@ -5,6 +5,7 @@
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
 
@@ -50,7 +51,9 @@ struct torch_module {
   PyObject* is_conj = nullptr;
   PyObject* is_inference = nullptr;
   PyObject* new_empty = nullptr;
-  PyObject* detach = nullptr;  // torch.Tensor.detach
+  PyObject* dtype_name = nullptr;
+  PyObject* names_of_new_empty = nullptr;  // a tuple of dtype_name
+  PyObject* detach = nullptr;              // torch.Tensor.detach
   storage_query bytes_of_storage = nullptr;
   storage_query offset_in_storage = nullptr;
   tensor_query tells_neg = nullptr;  // null: the method of the Python class tells it
@@ -58,9 +61,11 @@ struct torch_module {
   tensor_query tells_inference = nullptr;
   tensor_query needs_gradient = nullptr;  // takes the address of the tensor's C++ object
   std::size_t impl = 0;                   // bytes from a Python tensor to the pointer to its C++ tensor
-  void* c10 = nullptr;                    // libc10.so, if its variable can be read
-  std::uint64_t default_keys = 0;         // included outside of modes and transforms
-  std::uint64_t inference_keys = 0;       // these differ in inference mode
+  // The dtype of each element type, or null.
+  std::array<PyObject*, static_cast<std::size_t>(element_type::uint64) + 1> dtypes{};
+  void* c10 = nullptr;               // libc10.so, if its variable can be read
+  std::uint64_t default_keys = 0;    // included outside of modes and transforms
+  std::uint64_t inference_keys = 0;  // these differ in inference mode
 };
 
 // Finds the functions that tell a tensor's storage, whose size other code may change, and its lazy bits. Older versions lack
@@ -144,6 +149,15 @@ void load_keys(torch_module& made, nb::handle module) {
   if (in_mode(true, differs) + in_mode(false, differs) != 0) made.c10 = nullptr;
 }
 
+void load_dtypes(torch_module& made, nb::handle module) {
+  made.dtype_name = PyUnicode_InternFromString("dtype");
+  made.names_of_new_empty = PyTuple_Pack(1, made.dtype_name);
+  for (std::size_t k = 1; k < made.dtypes.size(); ++k) {
+    nb::object found = nb::getattr(module, name_in_frameworks(static_cast<element_type>(k)), nb::none());
+    if (!found.is_none()) made.dtypes[k] = found.release().ptr();
+  }
+}
+
 // Returns null for a module without tensors, or while this thread imports PyTorch. Leaves `table` null if it is too old.
 const torch_module* load() {
   nb::object module = nb::module_::import_("torch");  // waits for another thread that imports it
@@ -185,6 +199,7 @@ const torch_module* load() {
   made->is_conj = PyUnicode_InternFromString("is_conj");
   made->is_inference = PyUnicode_InternFromString("is_inference");
   made->new_empty = PyUnicode_InternFromString("new_empty");
+  load_dtypes(*made, module);
   made->table = table;
   find_queries(*made, module);
   return made;
@@ -332,11 +347,14 @@ class without_collection {
   int was_on_ = PyGC_Disable();
 };
 
-nb::object empty(const torch_module& torch, nb::handle x, const view& from, const axis_list& axes) {
+// An invalid dtype: x has it.
+nb::object empty(const torch_module& torch, nb::handle x, const view& from, const axis_list& axes,
+                 nb::handle dtype = {}) {
   const without_collection until_the_move;
   const nb::tuple extents = to_tuple(axes, from.extents);
-  PyObject* const given[] = {x.ptr(), extents.ptr()};
-  PyObject* const made = PyObject_VectorcallMethod(torch.new_empty, given, 2, nullptr);
+  PyObject* const given[] = {x.ptr(), extents.ptr(), dtype.ptr()};
+  PyObject* const names = dtype.is_valid() ? torch.names_of_new_empty : nullptr;
+  PyObject* const made = PyObject_VectorcallMethod(torch.new_empty, given, 2, names);
   if (made == nullptr) throw nb::python_error();
   return nb::steal(made);
 }
@@ -423,6 +441,11 @@ void* current_stream(const torch_module& torch, const nb::dlpack::dltensor& x) {
   return stream;
 }
 
+element_type type_of(const torch_module& torch, nb::handle dtype) {
+  const auto found = std::find(torch.dtypes.begin() + 1, torch.dtypes.end(), dtype.ptr());
+  return found == torch.dtypes.end() ? element_type::bits : static_cast<element_type>(found - torch.dtypes.begin());
+}
+
 // PyTorch's own functions do not write to an inference tensor outside of inference mode.
 bool may_write(const torch_module& torch, nb::handle x) {
   const std::uint64_t keys = torch.c10 != nullptr ? read_keys(torch) : ask_keys(torch);
@@ -464,6 +487,41 @@ nb::object permute(nb::handle x, const request& asked, nb::handle out, const pla
   const view dst = view_of(to);
   check_shape(src, axes, dst);
   run(src, axes, dst, {current_stream(*torch, from), held, asked.threads});
+  if (!out.is_none()) increment_version_of(*torch, out);
+  return made;
+}
+
+nb::object compute(nb::handle x, const request& asked, nb::handle out, const terms& wanted) {
+  const torch_module* const torch = module();
+  nb::dlpack::dltensor from, found;
+  if (torch == nullptr || !is_plain(*torch, x) || !borrow(*torch, x, from) || from.device.device_type != dl_cpu)
+    return {};
+  const axis_list axes = resolve(asked, from.ndim);
+  // 1. The gate: functions of PyTorch run, which are C.
+  const auto dtype_of = [&](nb::handle tensor) { return nb::steal(PyObject_GetAttr(tensor.ptr(), torch->dtype_name)); };
+  const nb::object its = dtype_of(x), dtype = wanted.dtype.is_valid() ? nb::borrow(wanted.dtype) : its;
+  if (wanted.only_copies() && dtype.is(its)) return permute(x, asked, out, nullptr);
+  const auto math = wanted.with_types(type_of(*torch, its), type_of(*torch, dtype));
+  if (!math) return {};
+  const auto accepts = [&](nb::handle other, nb::handle type) {
+    return is_tensor(*torch, other) && !records_gradient(*torch, other) && borrow(*torch, other, found) &&
+           found.device.device_type == dl_cpu && dtype_of(other).is(type);
+  };
+  const auto number = factor_of(wanted);
+  if (math->scaled && !number) {
+    const nb::handle type = torch->dtypes[static_cast<std::size_t>(element_type::float32)];
+    if (!accepts(wanted.scale, type) || bytes_of(view_of(found)) != sizeof(float)) return {};
+  }
+  if (wanted.second.is_valid() && (!accepts(wanted.second, dtype) || !has_shape(view_of(from), axes, view_of(found))))
+    return {};
+  if (!out.is_none() && (!accepts(out, dtype) || !may_write(*torch, out))) return {};
+  nb::object made = out.is_none() ? empty(*torch, x, view_of(from), axes, dtype) : nb::borrow(out);
+  // 2. No Python code runs.
+  arithmetic_arrays all{.x = look_at(x), .out = look_at(made)};
+  float factor = number.value_or(1);
+  if (wanted.second.is_valid()) all.second = look_at(wanted.second);
+  if (math->scaled) all.scale = number ? view{.data = &factor, .element_bytes = sizeof factor} : look_at(wanted.scale);
+  run_arithmetic(all, axes, *math, {.threads = asked.threads});
   if (!out.is_none()) increment_version_of(*torch, out);
   return made;
 }

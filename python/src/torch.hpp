@@ -7,6 +7,7 @@
 
 #include "axes.hpp"
 #include "move.hpp"
+#include "terms.hpp"
 
 namespace cornerturn::python::torch {
 
@@ -14,6 +15,11 @@ namespace cornerturn::python::torch {
 // Returns a null object if x (or out) is not a tensor, or needs more than a copy of its bytes
 // Errors  ValueError: out has a wrong shape, dtype or device
 nb::object permute(nb::handle x, const request& asked, nb::handle out, const planned* held);
+
+// Effect  as permute, with arithmetic or a conversion, on the CPU only
+// Returns a null object if permute would return one, or if _arithmetic.py must look at the arguments
+// Errors  ValueError: the library refuses the arithmetic
+nb::object compute(nb::handle x, const request& asked, nb::handle out, const terms& wanted);
 
 // Effect  transposes the last two axes of x in place, on the current stream of its device: see move.hpp
 // Returns a null object if permute would return one

@@ -358,6 +358,84 @@ def test_arithmetic():
     assert torch.equal(ct.matrix_transpose(whole, dtype=torch.int8), whole.t().clamp(-128, 127).to(torch.int8))
 
 
+ARITHMETIC = [
+    {"dtype": torch.float64}, {"dtype": torch.float32}, {"dtype": torch.bfloat16}, {"dtype": torch.float8_e4m3fn}, {"dtype": torch.float8_e5m2, "scale": 2},
+    {"dtype": torch.float8_e5m2, "scale": torch.ones(1, 1)}, {"alpha": 2}, {"alpha": np.float32(2)}, {"beta": 1, "second": X.t().clone()},
+    {"alpha": 2.0, "saturate": False}, {"alpha": 1}]
+
+
+@pytest.mark.parametrize("how", ARITHMETIC, ids=str)
+def test_usual_arithmetic_runs_no_python_code(monkeypatch, how):
+    from cornerturn import _arithmetic
+    wanted = _arithmetic.permute(X, (1, 0), None, None, 0, **how)
+    monkeypatch.delattr(_arithmetic, "permute")
+    assert same_bits(ct.matrix_transpose(X, **how), wanted)
+    out = torch.zeros_like(wanted)
+    before = out._version
+    assert ct.permute_dims(X, (1, 0), out=out, **how) is out and same_bits(out, wanted) and out._version > before
+    with pytest.raises(AttributeError):
+        ct.matrix_transpose(X, conj=1, **how)
+
+
+# The first ones are usual. Others are refused, or need conversions by Python.
+SOURCES = [lambda: X, lambda: Z + 1j, lambda: X.to(torch.int32), lambda: X.half(), lambda: X.double().t().contiguous().t(), lambda: X[:0],
+           lambda: X.to(torch.float8_e5m2), lambda: X > 3, lambda: torch.nn.Parameter(X.clone()), lambda: (Z + 1j).conj(),
+           lambda: torch._neg_view(X), lambda: X.to("meta"), lambda: X.to_sparse(), lambda: torch.inference_mode()(X.clone)()]
+VALUES = {
+    "dtype": [None, torch.float32, torch.float64, torch.float16, torch.int8, torch.complex64, torch.float8_e4m3fn, "float64", torch.qint8, "no"],
+    "alpha": [1, 2.5, np.float32(2), 2 - 1j, torch.tensor(2.0), torch.tensor(2.0, requires_grad=True), None, 10**400],
+    "beta": [None, 0, 3, 1j, torch.tensor(1), "1"],
+    "conj": [False, True, 1],
+    "scale": [None, 4, 0.25, torch.ones(()), torch.ones(2), torch.ones(1, dtype=torch.float64), torch.ones(1, requires_grad=True), np.ones(1, "f4")],
+}
+
+
+def random_case(seed):
+    random = np.random.default_rng(seed)
+
+    def pick(values):
+        return values[int(len(values) * random.random() ** 3)]
+
+    x = pick(SOURCES)()
+    how = {name: pick(values) for name, values in VALUES.items() if random.random() < 0.4}
+    wanted = how.get("dtype")
+    made = torch.ones(x.t().shape if x.ndim == 2 else (), dtype=wanted if wanted in DTYPES else x.dtype)
+    others = [made, made.clone().t().contiguous().t(), made[:, :1], made.real.to(torch.uint8), torch.nn.Parameter(made.clone(), made.is_floating_point()),
+              made.to("meta"), made.numpy(force=True) if made.dtype.itemsize > 2 else None, [[1]], torch.inference_mode()(made.clone)(),
+              torch.ones(made.shape, dtype=torch.complex64).conj()]
+    if random.random() < 0.5:
+        how["out"] = pick([others[0], None, *others[1:], x.t()])
+    if random.random() < 0.4:
+        how["second"] = pick([others[1].clone(), None, *others])
+    return x, how
+
+
+def result_of(call, out):
+    try:
+        made = call()
+    except (TypeError, ValueError, RuntimeError) as found:
+        return type(found), str(found)
+    stored = made.detach().resolve_conj().resolve_neg().contiguous().reshape(-1)
+    return type(made), made is out, made.requires_grad, made.dtype, made.shape, made.is_meta or stored.view(torch.uint8).tolist()
+
+
+@pytest.mark.parametrize("mode", [torch.enable_grad, torch.no_grad, torch.inference_mode])
+def test_both_checks_of_arithmetic_agree(mode):
+    """A call has the result or the error that it has where Python checks all its arguments."""
+    from cornerturn import _arithmetic
+    errors, seeds = 0, 1500
+    with mode():
+        for seed in range(seeds):
+            x, how = random_case(seed)
+            found = result_of(lambda: ct.matrix_transpose(x, **how), how.get("out"))
+            again, how = random_case(seed)
+            out = how.pop("out", None)
+            wanted = result_of(lambda: _arithmetic.permute(again, (1, 0), out, None, 0, **how), out)
+            assert found == wanted, (seed, x, how, out)
+            errors += len(found) == 2
+    assert seeds / 10 < errors < seeds * 0.9
+
+
 def test_arithmetic_is_seen_by_autograd():
     x, kept = torch.ones(3, 3), torch.ones(3, 3, requires_grad=True)
     product = (x * kept).sum()
