@@ -66,6 +66,16 @@ TEST(choose_apply, each_row_has_its_problem) {
   of_dst.second = second_array::none;
   expect(chosen(turned, of_dst), "cpu_apply_tile");
   expect(chosen(lying, of_dst), "cpu_apply_runs");
+  // A short dst run whose elements are in a few far planes of src, and short runs into a dst with gaps.
+  problem planes;
+  planes.element_bytes = 4;
+  planes.rank = 4;
+  planes.axes = {axis{39, 2334, 17505}, axis{389, 6, 45}, axis{5, 1, 9}, axis{9, 91026, 1}};
+  expect(chosen(planes, of_dst), "cpu_apply_tables");
+  problem pixels = planes;
+  pixels.rank = 3;
+  pixels.axes = {axis{40, 3220, 11040}, axis{460, 7, 24}, axis{7, 1, 3}};
+  expect(chosen(pixels, {.src = f32, .dst = element_type::float64}), "cpu_apply_tables");
   base::machine larger_l2 = any_machine();
   larger_l2.l2_bytes = 2 << 20;
   expect(chosen(transpose_problem(3000, 5000, 4), to_half, {}, larger_l2), "cpu_apply_strips");
@@ -129,6 +139,13 @@ TEST(choose_apply, every_axis_is_walked_once) {
         ASSERT_EQ(boxes.row_chunk % boxes.inner_total, 0) << text;
         ASSERT_EQ(boxes.group % boxes.inner_total, 0) << text;
         ASSERT_LE(boxes.panel, kernels::cpu::apply::most_box_cols) << text;
+      }
+      if (row == "cpu_apply_tables") {
+        for (const auto& [run, part] : {std::pair{work.rows, work.row_chunk}, std::pair{work.cols, work.panel}}) {
+          const std::int64_t last = run.rank == 0 ? 1 : run.axes[static_cast<std::size_t>(run.rank - 1)].extent;
+          ASSERT_EQ(part % (run.total / last), 0) << text;
+        }
+        ASSERT_LE(work.row_chunk, 2 * kernels::cpu::apply::most_table_entries) << text;
       }
       if (row != "cpu_apply_tile" && row != "cpu_apply_tile_src" && row != "cpu_apply_strips") continue;
       const auto contiguous = [&](const kernels::fused_axes& run, std::int64_t axis::*stride) {

@@ -1,5 +1,5 @@
 // The family apply: arithmetic or a conversion while elements are permuted. run_of returns a function that computes
-// contiguous elements in L1 (elementwise.cpp). Five walks load and store the elements:
+// contiguous elements in L1 (elementwise.cpp). Six walks load and store the elements:
 //
 //   runs      all arrays are contiguous: computed into a buffer, then written in whole lines
 //   tile      rows are contiguous in dst, columns in src, as in policy/panels-inl.hpp:
@@ -10,6 +10,7 @@
 //             and written to the second destination, before they are transposed
 //   strips    the walk of stream/strips-inl.hpp, with arithmetic: strips_math-inl.hpp
 //   gather    any strides: boxes-inl.hpp
+//   tables    any strides and short axes: tables-inl.hpp
 #include "kernels/cpu/targets.hpp"  // before Highway
 
 #undef HWY_TARGET_INCLUDE
@@ -25,6 +26,7 @@
 #include "kernels/cpu/apply/elementwise.hpp"
 #include "kernels/cpu/apply/scaled-inl.hpp"
 #include "kernels/cpu/apply/strips_math-inl.hpp"
+#include "kernels/cpu/apply/tables-inl.hpp"
 #include "kernels/cpu/apply/walk.hpp"
 #include "kernels/cpu/policy/block-inl.hpp"
 #include "kernels/cpu/policy/fill-inl.hpp"

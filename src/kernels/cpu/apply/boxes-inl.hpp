@@ -338,11 +338,7 @@ void walk_units(const apply::args& work, std::int64_t begin, std::int64_t end, W
 
 void apply_gather(const void* args, const arrays& given, std::int64_t begin, std::int64_t end) {
   const auto& work = *static_cast<const apply::gather_args*>(args);
-  arrays all = given;
-  all.src += work.src_begin;
-  all.dst += work.dst_begin;
-  if (all.second != nullptr) all.second += work.second_begin;
-  if (all.second_dst != nullptr) all.second_dst += work.second_begin;
+  const arrays all = from_first_of_dst(work, given);
   // The tables of the sides take 3 us.
   const std::int64_t elements = HWY_MIN(work.row_chunk, work.rows.total) * HWY_MIN(work.panel, work.cols.total);
   if ((end - begin) * elements < few_elements_of_boxes) return apply_one_by_one(work, all, begin, end);

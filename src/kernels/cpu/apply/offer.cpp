@@ -1,5 +1,6 @@
 // Arithmetic: offers of the walks that load elements, compute them and store them.
 #include <algorithm>
+#include <limits>
 
 #include "kernels/cpu/apply/args.hpp"
 #include "kernels/cpu/block_sizes.hpp"
@@ -10,6 +11,8 @@ namespace {
 
 using base::ceil_div;
 
+constexpr std::int64_t line = 64;
+
 // Most dst runs that are written side by side: uint8 to int32, 5000 x 6992, reaches 0.65 of a move with 1024 runs and 0.50
 // with 4096 (Zen 4, 2026-11-21).
 constexpr std::int64_t widest_panel = 1024;
@@ -19,7 +22,14 @@ constexpr std::int64_t widest_panel = 1024;
 constexpr std::int64_t widest_panel_of_sums = 384;
 
 bool has_second(const facts& known) noexcept { return known.math.second != second_array::none; }
+// Shorter dst runs with gaps behind them are stored through the cache: they begin and end inside of lines.
+constexpr std::int64_t short_run_bytes = 512;
+
 bool is_large(const facts& known, const target& on) noexcept { return !fits_cache(known, on); }
+
+// Costs of starts and of single words count bytes that a copy moves meanwhile. They and the constants of each row are fitted to the
+// times of all rows for 530 random problems of 20 KB to 20 MB (Intel Xeon, model 207, 2026-11-29). A copy in cache is faster.
+double instructions_of(const facts& known, const target& on) noexcept { return is_large(known, on) ? 1 : 2; }
 
 void begin(args& work, const facts& known, const target& on) noexcept {
   work.word_bytes = work.element_bytes = work.src_col_bytes = known.form.word_bytes;
@@ -64,6 +74,7 @@ bool fill_tiles(args& work, const facts& known, const target& on, bool along_src
   lengthen(left, work.cols, &axis::src_stride, has_second(known) && along_src, costs.panel_cols);
   lengthen(left, work.rows, &axis::dst_stride, rows_with_second, INT64_MAX);
   left.take_rest(work.outer);
+  if (work.rows.total * bytes < short_run_bytes) work.streaming = false;
   work.panel =
       std::min({work.cols.total, std::max<std::int64_t>(16, costs.panel_bytes / work.word_bytes), widest_panel});
   const bool at_lines = work.cols.axes[0].dst_stride * bytes % 64 == 0;
@@ -91,6 +102,15 @@ bool walks_strips(const args& work, const facts& known) noexcept {
 bool offer_tiles(const facts& known, const target& on, offer& made, bool along_src, double time) noexcept {
   auto& work = made.emplace<args>();
   if (!fill_tiles(work, known, on, along_src)) return false;
+  // The machine's time has longer runs and rows.
+  constexpr double run_start = 128, row_start = 24, computed_row_start = 32;
+  const double run = static_cast<double>(work.rows.total * work.dst_word_bytes);
+  const double row = static_cast<double>(work.cols.total * work.word_bytes);
+  const bool is_short_run = work.group == work.rows.total;
+  const bool is_short_row = !along_src || work.cols.total * work.dst_word_bytes < 2 * line;
+  const double starts =
+      (is_short_run ? run_start / run : 0) + (is_short_row ? (along_src ? computed_row_start : row_start) / row : 0);
+  time += instructions_of(known, on) * starts;
   cut_rows(work, known, costs_of(on));
   finish(made, work, known, on, time, bound::issue);
   return true;
@@ -102,9 +122,9 @@ bool offer_strips(const facts& known, const target& on, const kernel& /*row*/, o
   auto& work = made.emplace<strips_args>();
   if (!fill_tiles(work, known, on, false) || !walks_strips(work, known)) return false;
   const cpu_costs& costs = costs_of(on);
+  const std::int64_t block = strip_block_bytes / work.dst_word_bytes;
   cut_strips(work, work.dst_word_bytes, costs);
   if (has_second(known)) {
-    const std::int64_t block = strip_block_bytes / work.dst_word_bytes;
     const std::int64_t panels = ceil_div(work.cols.total, widest_panel_of_sums);
     work.panel = std::min(work.cols.total, ceil_div(ceil_div(work.cols.total, panels), block) * block);
     work.lines = summed_piece_bytes / 64;
@@ -112,7 +132,12 @@ bool offer_strips(const facts& known, const target& on, const kernel& /*row*/, o
   }
   cut_rows(work, known, costs);
   const double in_cache = is_large(known, on) ? 0 : costs.times.buffered_in_cache;
-  finish(made, work, known, on, costs.times.strips + 0.2 + in_cache, bound::issue);
+  constexpr double run_start = 360, row_start = 20;
+  const double run = static_cast<double>(work.rows.total * work.dst_word_bytes);
+  const double row = static_cast<double>(work.cols.total * work.dst_word_bytes);
+  const double of_blocks = static_cast<double>(ceil_div(work.cols.total, block) * strip_block_bytes);
+  const double starts = run_start / run + row_start / row + 2 * (of_blocks / row - 1);
+  finish(made, work, known, on, costs.times.strips + 0.2 + in_cache + starts, bound::issue);
   made.reason = "register blocks of two lines of 8 to 32 rows are computed on their way to dst";
   return true;
 }
@@ -143,16 +168,21 @@ bool offer_runs(const facts& known, const target& on, const kernel& /*row*/, off
   if (known.form.rank > 0) left.take(left.find(&axis::dst_stride, 1), work.rows);
   left.take_rest(work.outer);
   work.row_chunk = std::min<std::int64_t>(work.rows.total, 16 << 10);
-  // 20 ns for each run: 2 to 8 elements 0.05 to 0.17 of the roof, 0.57 to 0.93 by boxes (Intel Xeon, model 207, 2026-11-27).
+  // 2 to 8 elements 0.05 to 0.17 of the roof, 0.57 to 0.93 by boxes (Intel Xeon, model 207, 2026-11-27).
   const double run_bytes = static_cast<double>(work.rows.total) * static_cast<double>(known.form.word_bytes);
-  finish(made, work, known, on, 1.2 + (work.outer.total > 1 ? 128 / run_bytes : 0), bound::dram);
+  const axis* const next =
+      work.outer.rank > 0 ? &work.outer.axes[static_cast<std::size_t>(work.outer.rank - 1)] : nullptr;
+  const bool has_gaps = next != nullptr && next->dst_stride != work.rows.total;
+  if (has_gaps && work.rows.total * work.dst_word_bytes < short_run_bytes) work.streaming = false;
+  constexpr double run_start = 300;
+  const double starts = work.outer.total > 1 ? instructions_of(known, on) * run_start / run_bytes : 0;
+  finish(made, work, known, on, roof_of(known.form) + 0.2 + starts, bound::dram);
   made.reason = "the innermost axis is contiguous on all sides: runs are computed where they are";
   return true;
 }
 
 namespace {
 
-constexpr std::int64_t line = 64;
 constexpr std::int64_t box_bytes = 4096;       // of a box whose arrays have the order of dst
 constexpr std::int64_t near_bytes = 16 << 10;  // lines of such a box that serve several of its columns
 // Of a box with a transpose: shorter runs of a second array load more slowly; longer rows are more runs side by side.
@@ -160,7 +190,7 @@ constexpr std::int64_t turned_run_bytes = 1024, turned_row_bytes = 256;
 constexpr std::int64_t few_elements = 8;  // inner elements that may be far apart in src
 
 // The axes of a problem, fastest in dst first. Each of them leads upwards in dst.
-fused_axes upwards(const map::canonical& form, gather_args& work) noexcept {
+fused_axes upwards(const map::canonical& form, view_args& work) noexcept {
   fused_axes made;
   for (int k = form.rank - 1; k >= 0; --k) {
     axis one = form.axes[static_cast<std::size_t>(k)];
@@ -205,6 +235,34 @@ int take_inner(const fused_axes& all, gather_args& work) noexcept {
   return cut;
 }
 
+constexpr double turned_row_start = 90, box_run_start = 100, box_start = 600;
+
+// Bytes of an element, the mean of src and dst.
+double mean_bytes(const facts& known) noexcept {
+  return static_cast<double>(known.bytes) / static_cast<double>(map::words(known.form));
+}
+
+// Cost of an element that is picked from an array, or scattered to it, along the axis that is cut.
+double picks(const gather_args& work, std::int64_t axis::*stride, std::int64_t bytes, const cpu_times& times) noexcept {
+  std::int64_t packed = 1, span = 1;  // words of the inner axes
+  bool is_unit = true;
+  for (int k = 0; k < work.inner; ++k) {
+    const axis& one = work.rows.axes[static_cast<std::size_t>(k)];
+    is_unit = is_unit && one.*stride == packed;
+    packed *= one.extent;
+    span += (one.extent - 1) * base::magnitude(one.*stride);
+  }
+  // A window for each word, or one window for all words.
+  if (!is_unit) return (span * bytes > line ? 2 : 0.5) * times.step_word_bytes;
+  const axis down = work.rows.rank > work.inner ? work.rows.axes[static_cast<std::size_t>(work.inner)] : axis{};
+  if (down.*stride == packed) return 0;
+  const double elements = std::max(1.0, static_cast<double>(line) / static_cast<double>(packed * bytes));
+  const double step = static_cast<double>(base::magnitude(down.*stride)) / static_cast<double>(packed);
+  const double windows = std::clamp(step, 1.0, elements);
+  const double picked = times.step_window_bytes * (windows <= 4 ? windows + 1 : 2 * windows) / elements;
+  return std::min(times.step_word_bytes, picked) / static_cast<double>(packed);
+}
+
 }  // namespace
 
 bool offer_gather(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
@@ -244,8 +302,141 @@ bool offer_gather(const facts& known, const target& on, const kernel& /*row*/, o
   work.panel = std::min({cols, work.cols.total, most_box_cols});
   work.group = std::min(std::max(rows, line) * work.inner_total, work.rows.total);
   cut_rows(work, known, costs_of(*on.cpu));
-  finish(made, work, known, on, roof_of(known.form) + (turned_src ? 2.5 : 1.5), bound::requests);
+  if (down.extent < short_run_bytes / wide && all.rank > cut + 1) work.streaming = false;
+  const cpu_times& times = costs_of(on).times;
+  double words = turned_src ? turned_row_start / static_cast<double>(work.panel) : 0;
+  if (known.math.reads_src() && !turned_src) words += picks(work, &axis::src_stride, work.word_bytes, times);
+  words += picks(work, &axis::dst_stride, work.dst_word_bytes, times);
+  if (has_second(known) && !turned_second) words += picks(work, &axis::second_stride, work.dst_word_bytes, times);
+  const double run = static_cast<double>(std::min(work.rows.total, work.group));
+  words += box_run_start / run + box_start / (run * static_cast<double>(work.panel));
+  finish(made, work, known, on,
+         roof_of(known.form) +
+             (!turned_src         ? 0.5
+              : has_second(known) ? 2
+                                  : 1) +
+             instructions_of(known, on) * words / mean_bytes(known),
+         bound::requests);
   made.reason = "arrays of any strides go through the cache, box by box: gathered, computed and scattered";
+  return true;
+}
+
+namespace {
+
+constexpr std::int64_t table_box_bytes = 8 << 10;  // of an array in a box: three buffers and the tables stay in the L1
+constexpr std::int64_t most_table_cols = 16;       // of one axis: more would be too many pages of dst
+constexpr std::int64_t least_table_rows = 16;
+
+// Numbers of the axes whose elements share lines of src, the nearest first. Returns how many.
+int axes_of_src_lines(const fused_axes& all, std::int64_t word, std::array<int, map::max_axes>& made) noexcept {
+  int count = 0;
+  const auto step = [&](int k) { return base::magnitude(all.axes[static_cast<std::size_t>(k)].src_stride); };
+  for (int k = 0; k < all.rank; ++k) {
+    if (step(k) == 0 || step(k) * word >= line) continue;
+    int at = count++;
+    for (; at > 0 && step(k) < step(made[static_cast<std::size_t>(at - 1)]); --at)
+      made[static_cast<std::size_t>(at)] = made[static_cast<std::size_t>(at - 1)];
+    made[static_cast<std::size_t>(at)] = k;
+  }
+  return count;
+}
+
+// Fills rows, columns and outer axes, for boxes of about `elements`. Rows are the fastest axes of dst. Columns are the axes whose
+// elements share lines of src, unless the rows have them: a box takes all that it needs of a line.
+void fill_box(const fused_axes& all, std::int64_t elements, tables_args& work) noexcept {
+  std::array<int, map::max_axes> near{};
+  const int near_axes = axes_of_src_lines(all, work.word_bytes, near);
+  std::array<bool, map::max_axes> in_rows{}, in_cols{};
+  const auto axis_of = [&](std::size_t k) -> const axis& { return all.axes[k]; };
+  for (std::int64_t most_rows = elements;;) {
+    work.rows = work.cols = {};
+    in_rows = {};
+    work.row_chunk = work.panel = 1;
+    for (std::size_t k = 0; static_cast<int>(k) < all.rank && !in_cols[k] && work.row_chunk < most_rows; ++k) {
+      const std::int64_t tile = std::min(axis_of(k).extent, base::ceil_div(most_rows, work.row_chunk));
+      in_rows[k] = true;
+      work.rows.push(axis_of(k));
+      work.row_chunk *= tile;
+      if (tile < axis_of(k).extent) break;
+    }
+    in_cols = {};
+    for (int n = 0; n < near_axes; ++n) {
+      const auto k = static_cast<std::size_t>(near[static_cast<std::size_t>(n)]);
+      if (in_rows[k]) continue;
+      const std::int64_t of_line = line / (base::magnitude(axis_of(k).src_stride) * work.word_bytes);
+      const std::int64_t tile = std::min({axis_of(k).extent, of_line, most_table_cols});
+      if (tile == 1) continue;
+      in_cols[k] = true;
+      work.cols.push(axis_of(k));
+      work.panel *= tile;
+      if (tile < axis_of(k).extent) break;
+    }
+    // The columns leave fewer rows to a box, which may then lack an axis.
+    const std::int64_t left = std::max(elements / work.panel, least_table_rows);
+    if (work.panel == 1 || left >= most_rows) break;
+    most_rows = left;
+  }
+  for (int k = all.rank - 1; k >= 0; --k) {
+    const auto at = static_cast<std::size_t>(k);
+    if (!in_rows[at] && !in_cols[at]) work.outer.push(axis_of(at));
+  }
+}
+
+// True if 32 bits hold the offsets of a box in an array. Only the last axis of the rows and of the columns is cut.
+bool fits_tables(const tables_args& work, std::int64_t axis::*stride, std::int64_t bytes) noexcept {
+  std::int64_t span = 0;
+  const auto add = [&](const fused_axes& all, std::int64_t left) {
+    for (int k = 0; k < all.rank; ++k) {
+      const axis& one = all.axes[static_cast<std::size_t>(k)];
+      const std::int64_t tile = std::min(left, one.extent);
+      left /= tile;
+      span += (tile - 1) * base::magnitude(one.*stride) * bytes;
+    }
+  };
+  add(work.rows, work.row_chunk);
+  add(work.cols, work.panel);
+  return span <= std::numeric_limits<std::int32_t>::max();
+}
+
+}  // namespace
+
+bool offer_tables(const facts& known, const target& on, const kernel& /*row*/, offer& made) noexcept {
+  if (known.form.empty || known.form.rank == 0) return false;
+  auto& work = made.emplace<tables_args>();
+  begin(work, known, on);
+  const fused_axes all = upwards(known.form, work);
+  const std::int64_t word = std::max(work.word_bytes, work.dst_word_bytes);
+  fill_box(all, std::min(table_box_bytes / word, most_table_entries), work);
+  if (!fits_tables(work, &axis::src_stride, work.word_bytes) ||
+      !fits_tables(work, &axis::dst_stride, work.dst_word_bytes) ||
+      !fits_tables(work, &axis::second_stride, work.dst_word_bytes)) {
+    return false;
+  }
+  // Words of a piece of an array; 0: the rows are contiguous in it.
+  const auto piece_of = [&](std::int64_t axis::*stride) {
+    std::int64_t words = 1;
+    for (int k = 0; k < work.rows.rank; ++k) {
+      const axis& one = work.rows.axes[static_cast<std::size_t>(k)];
+      if (one.*stride != words) return words;
+      words *= one.extent;
+    }
+    return work.cols.rank == 0 ? 0 : work.row_chunk;
+  };
+  double pieces = 0;  // of an element
+  const auto add = [&](std::int64_t words) { pieces += words == 0 ? 0 : 1 / static_cast<double>(words); };
+  if (known.math.reads_src()) add(piece_of(&axis::src_stride));
+  const std::int64_t dst_piece = piece_of(&axis::dst_stride);
+  add(dst_piece);
+  if (has_second(known)) add(piece_of(&axis::second_stride));
+  work.streaming = work.streaming && dst_piece == 0;
+  constexpr double words_of_piece = 2.4, box_start_of_tables = 200, table_start = 500;
+  const double box = static_cast<double>(work.row_chunk * work.panel);
+  const double words = words_of_piece * costs_of(on).times.step_word_bytes * pieces + box_start_of_tables / box +
+                       table_start / static_cast<double>(map::words(known.form));
+  finish(made, work, known, on, roof_of(known.form) + 2.5 + instructions_of(known, on) * words / mean_bytes(known),
+         bound::issue);
+  made.reason =
+      "boxes of any axes go through the cache, by tables of offsets: all elements of a box are computed as one run";
   return true;
 }
 

@@ -1,4 +1,4 @@
-// Two things that the arithmetic walks share: an odometer over three arrays, and a walk that needs no buffer.
+// Things that the arithmetic walks share: an odometer over three arrays, and a walk that needs no buffer.
 #pragma once
 
 #include <array>
@@ -53,6 +53,15 @@ class apply_walk {
   int rank_;
   std::int64_t src_ = 0, dst_ = 0, second_ = 0;
 };
+
+// The arrays at the word of the first element of dst.
+[[nodiscard]] inline arrays from_first_of_dst(const apply::view_args& work, arrays all) noexcept {
+  if (all.src != nullptr) all.src += work.src_begin;
+  all.dst += work.dst_begin;
+  if (all.second != nullptr) all.second += work.second_begin;
+  if (all.second_dst != nullptr) all.second_dst += work.second_begin;
+  return all;
+}
 
 // Effect  computes units [begin, end) of problems with any strides. `work` may be cut in any way
 void apply_one_by_one(const apply::args& work, const arrays& all, std::int64_t begin, std::int64_t end) noexcept;
