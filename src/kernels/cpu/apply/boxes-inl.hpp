@@ -75,7 +75,9 @@ struct box_side {
     const axis& one = how == walk::turned ? across : down;
     const std::int64_t extent = how == walk::turned ? work.panel : one.extent;
     step::cut_along(cut, between({extent, packed, one.*stride}, stores), word, vector);
-    if (stores && !rises) cut.vector = 0;
+    // Few words of a line, each stored apart: see cut_blocks of step/offer.cpp.
+    const bool is_apart = stores && packed == 1 && cut.dst_step > word && cut.tile <= 4;
+    if (is_apart || (stores && !rises)) cut.vector = 0;
     step::fill(cut, blocks);
   }
 

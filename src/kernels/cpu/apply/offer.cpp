@@ -28,7 +28,7 @@ constexpr std::int64_t short_run_bytes = 512;
 bool is_large(const facts& known, const target& on) noexcept { return !fits_cache(known, on); }
 
 // Costs of starts and of single words count bytes that a copy moves meanwhile. They and the constants of each row are fitted to the
-// times of all rows for 530 random problems of 20 KB to 20 MB (Intel Xeon, model 207, 2026-11-29). A copy in cache is faster.
+// times of all rows for 816 random problems of 20 KB to 20 MB (Intel Xeon, model 207, 2026-11-29). A copy in cache is faster.
 double instructions_of(const facts& known, const target& on) noexcept { return is_large(known, on) ? 1 : 2; }
 
 void begin(args& work, const facts& known, const target& on) noexcept {
@@ -103,7 +103,7 @@ bool offer_tiles(const facts& known, const target& on, offer& made, bool along_s
   auto& work = made.emplace<args>();
   if (!fill_tiles(work, known, on, along_src)) return false;
   // The machine's time has longer runs and rows.
-  constexpr double run_start = 128, row_start = 24, computed_row_start = 32;
+  constexpr double run_start = 64, row_start = 24, computed_row_start = 48;
   const double run = static_cast<double>(work.rows.total * work.dst_word_bytes);
   const double row = static_cast<double>(work.cols.total * work.word_bytes);
   const bool is_short_run = work.group == work.rows.total;
@@ -136,7 +136,7 @@ bool offer_strips(const facts& known, const target& on, const kernel& /*row*/, o
   const double run = static_cast<double>(work.rows.total * work.dst_word_bytes);
   const double row = static_cast<double>(work.cols.total * work.dst_word_bytes);
   const double of_blocks = static_cast<double>(ceil_div(work.cols.total, block) * strip_block_bytes);
-  const double starts = run_start / run + row_start / row + 2 * (of_blocks / row - 1);
+  const double starts = run_start / run + row_start / row + (of_blocks / row - 1);
   finish(made, work, known, on, costs.times.strips + 0.2 + in_cache + starts, bound::issue);
   made.reason = "register blocks of two lines of 8 to 32 rows are computed on their way to dst";
   return true;
@@ -235,7 +235,7 @@ int take_inner(const fused_axes& all, gather_args& work) noexcept {
   return cut;
 }
 
-constexpr double turned_row_start = 90, box_run_start = 100, box_start = 600;
+constexpr double turned_row_start = 120, box_run_start = 100, box_start = 400;
 
 // Bytes of an element, the mean of src and dst.
 double mean_bytes(const facts& known) noexcept {
@@ -260,7 +260,7 @@ double picks(const gather_args& work, std::int64_t axis::*stride, std::int64_t b
   const double step = static_cast<double>(base::magnitude(down.*stride)) / static_cast<double>(packed);
   const double windows = std::clamp(step, 1.0, elements);
   const double picked = times.step_window_bytes * (windows <= 4 ? windows + 1 : 2 * windows) / elements;
-  return std::min(times.step_word_bytes, picked) / static_cast<double>(packed);
+  return (windows < elements ? picked : std::min(times.step_word_bytes, picked)) / static_cast<double>(packed);
 }
 
 }  // namespace
@@ -429,7 +429,7 @@ bool offer_tables(const facts& known, const target& on, const kernel& /*row*/, o
   add(dst_piece);
   if (has_second(known)) add(piece_of(&axis::second_stride));
   work.streaming = work.streaming && dst_piece == 0;
-  constexpr double words_of_piece = 2.4, box_start_of_tables = 200, table_start = 500;
+  constexpr double words_of_piece = 1.7, box_start_of_tables = 400, table_start = 500;
   const double box = static_cast<double>(work.row_chunk * work.panel);
   const double words = words_of_piece * costs_of(on).times.step_word_bytes * pieces + box_start_of_tables / box +
                        table_start / static_cast<double>(map::words(known.form));

@@ -86,14 +86,16 @@ struct table_side {
 // Prefetches the lines of an array in a later box, some at a time: a burst would wait for itself.
 class line_fetcher {
  public:
-  // Lists the lines: each is near a row, or near a column, of the lists of `side`.
-  void list(const table_side& side, std::int64_t rows, std::int64_t cols, std::int32_t* memory) noexcept {
+  // Lists the lines of a box: a line of the rows and a line of the columns are added.
+  void list(const apply::tables_args& work, std::int64_t axis::*stride, const table_side& side,
+            std::int32_t* memory) noexcept {
     row_ = memory;
-    rows_ = lines_of(side.row, rows / side.unit, side.bytes(), row_);
+    rows_ = lines_of(work.rows, stride, side.word, work.row_chunk, row_);
     col_ = row_ + rows_;
-    cols_ = lines_of(side.col, cols, side.word, col_);
-    const std::int64_t pieces = rows / side.unit;
-    share_ = base::ceil_div(rows_ * cols_, pieces >= cols ? cols * base::ceil_div(pieces, together) : pieces);
+    cols_ = lines_of(work.cols, stride, side.word, work.panel, col_);
+    const std::int64_t pieces = work.row_chunk / side.unit;
+    const std::int64_t steps = pieces >= work.panel ? work.panel * base::ceil_div(pieces, together) : pieces;
+    share_ = base::ceil_div(rows_ * cols_, steps);
   }
   // box: null to prefetch nothing
   HWY_INLINE void begin(const std::byte* box) noexcept {
@@ -111,22 +113,25 @@ class line_fetcher {
   static constexpr std::int64_t together = 256;  // pieces of a step
 
  private:
-  static std::int64_t lines_of(const std::int32_t* offsets, std::int64_t count, std::int64_t bytes,
+  // The offsets of the lines that hold the first `left` indices of some axes.
+  static std::int64_t lines_of(const fused_axes& all, std::int64_t axis::*stride, std::int64_t word, std::int64_t left,
                                std::int32_t* lines) noexcept {
-    std::int64_t made = 0;
-    for (std::int64_t k = 0; k < count; ++k) {
-      for (std::int64_t b = 0; b < bytes; b += line_bytes) {
-        const auto at = static_cast<std::int32_t>(offsets[k] + b);
-        // The neighbours in the list: axes that are far from each other alternate.
-        bool is_near = false;
-        for (std::int64_t j = made - 1; j >= 0 && j >= made - most_alternating && !is_near; --j)
-          is_near = base::magnitude(std::int64_t{at} - lines[j]) < line_bytes;
-        if (!is_near) lines[made++] = at;
+    lines[0] = 0;
+    std::int64_t made = 1;
+    for (int k = 0; k < all.rank; ++k) {
+      const axis& one = all.axes[static_cast<std::size_t>(k)];
+      const std::int64_t tile = HWY_MIN(left, one.extent), step = one.*stride * word, size = base::magnitude(step);
+      const bool is_near = size < line_bytes;  // several indices share a line
+      const std::int64_t count = is_near ? (tile - 1) * size / line_bytes + 1 : tile;
+      const std::int64_t apart = !is_near ? step : step < 0 ? -line_bytes : line_bytes;
+      for (std::int64_t i = 1; i < count; ++i) {
+        for (std::int64_t j = 0; j < made; ++j) lines[i * made + j] = static_cast<std::int32_t>(lines[j] + i * apart);
       }
+      made *= count;
+      left /= tile;
     }
     return made;
   }
-  static constexpr std::int64_t most_alternating = 16;
 
   std::int32_t *row_ = nullptr, *col_ = nullptr;
   std::int64_t rows_ = 0, cols_ = 0, share_ = 0, r_ = 0, c_ = 0;
@@ -194,8 +199,8 @@ class table_walk {
     is_flat_ = is_flat_ || cols == 1;
     const std::int64_t room =
         (rows * cols * HWY_MAX(work.word_bytes, work.dst_word_bytes) + 3 * line_bytes - 1) / line_bytes * line_bytes;
-    const std::int64_t lines = 2 * (rows + cols) + room / line_bytes;  // of pieces that are longer than a line, too
-    const std::int64_t tables = (4 * (rows + cols) + 3 * lines) * static_cast<std::int64_t>(sizeof(std::int32_t));
+    const std::int64_t tables =
+        7 * (rows + cols) * static_cast<std::int64_t>(sizeof(std::int32_t));  // and lists of lines
     const std::int64_t runs = 3 * cols * static_cast<std::int64_t>(sizeof(std::byte*));
     std::byte* memory = scratch(3 * room + tables + runs);
     if (memory == nullptr) return;
@@ -211,13 +216,13 @@ class table_walk {
     table = read_.fill(work, &axis::second_stride, table);
     table = written_.fill(work, &axis::second_stride, table);
     if (work.prefetch_bytes == 0) return;
-    const auto list = [&](const table_side& side, line_fetcher& lines_ahead) {
-      if (side.how == table_side::walk::pieces) lines_ahead.list(side, rows, cols, table);
-      table += lines;
+    const auto list = [&](const table_side& side, std::int64_t axis::*stride, line_fetcher& lines_ahead) {
+      if (side.how == table_side::walk::pieces) lines_ahead.list(work, stride, side, table);
+      table += rows + cols;
     };
-    list(src_, src_ahead_);
-    list(read_, read_ahead_);
-    list(dst_, dst_ahead_);
+    list(src_, &axis::src_stride, src_ahead_);
+    list(read_, &axis::second_stride, read_ahead_);
+    list(dst_, &axis::dst_stride, dst_ahead_);
   }
 
   [[nodiscard]] bool has_memory() const noexcept { return gathered_ != nullptr; }
@@ -237,15 +242,15 @@ class table_walk {
   // later: the box that is prefetched. The lists have lines of a whole box, so it must be one
   void compute(const box& now, const box* later) noexcept {
     const unit_place& here = now.here;
-    const std::byte* const src = all_.src + now.src;
+    const std::byte* const src = at_offset(all_.src, now.src);
     std::byte* const dst = all_.dst + now.dst;
     const std::int64_t second = now.second;
     const bool fetches = later != nullptr && work_.prefetch_bytes != 0;
-    src_ahead_.begin(fetches ? all_.src + later->src : nullptr);
-    read_ahead_.begin(fetches ? all_.second + later->second : nullptr);
+    src_ahead_.begin(fetches ? at_offset(all_.src, later->src) : nullptr);
+    read_ahead_.begin(fetches ? at_offset(all_.second, later->second) : nullptr);
     dst_ahead_.begin(fetches ? all_.dst + later->dst : nullptr);
     const std::byte* const from = load(src_, src, here, gathered_, src_ahead_);
-    const std::byte* const read = all_.second + second;
+    const std::byte* const read = at_offset(all_.second, second);
     const std::byte* const other = load(read_, read, here, other_, read_ahead_);
     std::byte* const to = in_dst_ ? dst : made_;
     if (is_flat_) {
@@ -275,6 +280,11 @@ class table_walk {
   }
 
  private:
+  // An array that the arithmetic does not use is null.
+  HWY_INLINE static const std::byte* at_offset(const std::byte* array, std::int64_t bytes) noexcept {
+    return array == nullptr ? nullptr : array + bytes;
+  }
+
   // Step 1.
   HWY_INLINE static const std::byte* load(const table_side& side, const std::byte* array, const unit_place& here,
                                           std::byte* buffer, line_fetcher& later) noexcept {
