@@ -74,14 +74,19 @@ std::int64_t run_bytes(const map::canonical& form, std::int64_t axis::*stride) n
   return axis_pool(form).run_of(stride, INT64_MAX).total * form.word_bytes;
 }
 
-// True if elements are a step apart in src or in dst, or runs of less than a line have gaps behind them, or a word fills a dst run.
+// True if elements are a step apart in src or in dst, or runs of less than a line have gaps behind them, or copies of an element are
+// within a line of dst.
 bool is_view(const facts& known) noexcept {
   const auto has_gaps = [&](std::int64_t axis::*stride) {
     const std::int64_t run = run_bytes(known.form, stride);
     return run < line && run < known.bytes;
   };
-  const axis* const fastest = known.dst_unit();
-  return has_gaps(&axis::src_stride) || has_gaps(&axis::dst_stride) || (fastest != nullptr && fastest->src_stride == 0);
+  const auto is_repeated = [&](const axis& one) {
+    return one.src_stride == 0 && magnitude(one.dst_stride) * known.form.word_bytes < line;
+  };
+  const auto begin = known.form.axes.begin();
+  return has_gaps(&axis::src_stride) || has_gaps(&axis::dst_stride) ||
+         std::any_of(begin, begin + known.form.rank, is_repeated);
 }
 
 // Cuts `one` into blocks and makes their table.
