@@ -1,6 +1,9 @@
 // The library, the copies and the slicing of single-threaded peers.
 #include "bench/contender.hpp"
 
+#include <charconv>
+#include <string_view>
+
 #include "bench/baselines/baselines.hpp"
 #include "bench/copies.hpp"
 #include "bench/parallel.hpp"
@@ -87,16 +90,23 @@ problem problem_of(const bench_case& one) {
   return what;
 }
 
-// explain() has a part for each alignment that a kernel was chosen for: a line "pointers   multiples of N bytes", with
-// "only" at its end for the misaligned part, then a line "kernel     NAME: note".
+// explain() has a part for each alignment that a kernel was chosen for, the largest one first: a line "pointers   multiples of N
+// bytes", with "only" at its end behind the first part, then a line "kernel     NAME: note".
 std::string kernel_in(const std::string& explanation, const std::string& aligned, int alignment) {
-  if (alignment >= 16) return aligned;
-  const std::size_t pointers = explanation.rfind("\npointers ");
-  if (pointers == std::string::npos) return aligned;
-  const std::size_t end = explanation.find('\n', pointers + 1), kernel = explanation.find("\nkernel ", pointers);
-  if (end == std::string::npos || explanation.compare(end - 5, 5, " only") != 0 || kernel != end) return aligned;
-  const std::size_t name = explanation.find_first_not_of(' ', kernel + 8), colon = explanation.find(':', name);
-  return colon == std::string::npos ? aligned : explanation.substr(name, colon - name);
+  constexpr std::string_view part = "\npointers   multiples of ", kernel = "\nkernel ";
+  std::string found = aligned;
+  if (alignment >= 16) return found;
+  for (std::size_t at = explanation.find(part); at != std::string::npos; at = explanation.find(part, at + 1)) {
+    int bytes = 0;
+    std::from_chars(explanation.data() + at + part.size(), explanation.data() + explanation.size(), bytes);
+    const std::size_t end = explanation.find('\n', at + 1);
+    if (end == std::string::npos || explanation.compare(end, kernel.size(), kernel) != 0) continue;
+    const std::size_t name = explanation.find_first_not_of(' ', end + kernel.size());
+    const std::size_t colon = explanation.find(':', name);
+    if (colon != std::string::npos) found = explanation.substr(name, colon - name);
+    if (bytes <= alignment) break;
+  }
+  return found;
 }
 
 std::string kernel_for(const plan& made, int alignment) {

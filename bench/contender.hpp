@@ -46,7 +46,7 @@ struct contender {
 // Effect  returns the problem that the library solves for this case
 [[nodiscard]] problem problem_of(const bench_case& one);
 
-// Effect  returns the name of the kernel that runs for pointers of this alignment. A plan for a GPU may hold a second kernel
+// Effect  returns the name of the kernel that runs for pointers of this alignment. A plan for a GPU may hold other kernels
 //         for misaligned pointers, but plan::kernel() only names the first one
 [[nodiscard]] std::string kernel_for(const plan& made, int alignment);
 

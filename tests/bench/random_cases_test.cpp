@@ -312,9 +312,12 @@ TEST(random_cases, records_have_the_sizes_that_no_other_kind_has) {
 TEST(kernel_names, come_from_the_part_of_the_explanation_for_the_alignment) {
   const std::string both =
       "device     x\npointers   multiples of 16 bytes\nkernel     gpu_wide: a note\nline 1     x\n"
-      "pointers   multiples of 4 bytes only\nkernel     gpu_narrow: kernel     of: notes\nline 2     x\n";
+      "pointers   multiples of 4 bytes only\nkernel     gpu_narrow: kernel     of: notes\nline 2     x\n"
+      "pointers   multiples of 1 byte only\nkernel     gpu_bytes: a note\n";
   EXPECT_EQ(kernel_in(both, "gpu_wide", 16), "gpu_wide");
+  EXPECT_EQ(kernel_in(both, "gpu_wide", 8), "gpu_narrow");
   EXPECT_EQ(kernel_in(both, "gpu_wide", 4), "gpu_narrow");
+  EXPECT_EQ(kernel_in(both, "gpu_wide", 2), "gpu_bytes");
   const std::string single = "pointers   multiples of 16 bytes\nkernel     gpu_wide: a note\n";
   EXPECT_EQ(kernel_in(single, "gpu_wide", 8), "gpu_wide");
   EXPECT_EQ(kernel_in("kernel     cpu_copy: x\n", "cpu_copy", 1), "cpu_copy");
@@ -330,13 +333,14 @@ TEST(kernel_names, agree_with_the_plan_for_a_gpu) {
   int different = 0;
   for (const bench_case& one : many(one_mib, 16 * one_mib, 5, 210)) {
     const running::gpu_plan plan = running::choose_variants(problem_of(one), h200.traits, "");
-    const std::string aligned = plan.aligned.chosen.row->name, misaligned = plan.element_aligned.chosen.row->name;
+    const std::string aligned = plan.aligned().chosen.row->name;
     const std::string text = detail::explain(problem_of(one), plan, h200);
     EXPECT_EQ(kernel_in(text, aligned, 16), aligned);
-    for (int alignment = plan.element_aligned.alignment; alignment < 16; alignment *= 2) {
+    for (int alignment = plan.variants.back().alignment; alignment < 16; alignment *= 2) {
+      const std::string misaligned = plan.for_alignment(alignment).chosen.row->name;
       EXPECT_EQ(kernel_in(text, aligned, alignment), misaligned) << one.name() << '\n' << text;
+      different += aligned == misaligned ? 0 : 1;
     }
-    different += aligned == misaligned ? 0 : 1;
   }
   EXPECT_GT(different, 20);
 }

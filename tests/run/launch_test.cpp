@@ -44,7 +44,7 @@ TEST(variant, has_a_way_for_aligned_pointers_and_one_for_those_of_an_element) {
 
 // Pixels of four bytes whose rows are read backwards: the first one is seldom at a multiple of 16 bytes.
 TEST(variant, keeps_words_that_are_longer_than_elements) {
-  problem pixels{.element_bytes = 1, .rank = 3, .axes = {{100, 7680, 7680}, {1920, -4, 4}, {4, 1, 1}}};
+  const problem pixels{.element_bytes = 1, .rank = 3, .axes = {{{100, 7680, 7680}, {1920, -4, 4}, {4, 1, 1}}}};
   const gpu_plan made = choose_variants(pixels, h200, "");
   ASSERT_EQ(made.variants.size(), 3U);
   EXPECT_EQ(made.for_alignment(4).form.word_bytes, 4);

@@ -24,8 +24,8 @@ struct box_walk {
 struct continuations {
   bool descending_run = true;  // with negative strides
   bool descending_line = true;
-  // A run of at most so many elements goes on over a gap, to an axis whose stride is at most twice as many: its elements are staged as
-  // they lie. 0: runs have no gaps.
+  // A run of at most so many elements goes on over a gap, to an axis whose stride is at most twice as many: the gap is staged with
+  // the elements. 0: runs have no gaps.
   std::int64_t bridged = 0;
 };
 

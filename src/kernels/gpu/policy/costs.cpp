@@ -239,7 +239,7 @@ counts element_counts(const kernels::facts& known, const kernels::target& on, co
 }
 
 counts several_counts(const kernels::facts& known, const kernels::target& on, const several_grid& numbers) noexcept {
-  constexpr double issue_of_element = 0.3;  // where that of a thread is 1
+  constexpr double issue_of_element = 0.3;  // instructions of an element, divided by a thread's
   constexpr int most_lanes = 64;
   const map::canonical& form = known.form;
   const std::int64_t apart = std::int64_t{1} << numbers.apart_log2, word = form.word_bytes;

@@ -95,8 +95,8 @@ struct touched {
 [[nodiscard]] counts element_counts(const kernels::facts& known, const kernels::target& on, const element_grid& numbers,
                                     std::int64_t each) noexcept;
 
-// The counts of a kernel whose threads have several elements of a row: as of an element a thread, but for the divisions, and for the
-// sectors that its loads and stores touch again where the elements of a thread are neighbours.
+// The counts of a kernel whose threads have several elements of a row. Where these are neighbours, each load and store of a warp touches
+// the same sectors again.
 [[nodiscard]] counts several_counts(const kernels::facts& known, const kernels::target& on,
                                     const several_grid& numbers) noexcept;
 
