@@ -22,7 +22,7 @@
 namespace cornerturn::map {
 
 inline constexpr int max_axes = max_rank + 1;  // one more for the words inside an element
-inline constexpr std::int64_t short_run_bytes = 128;
+inline constexpr std::int64_t short_run_bytes = 64;
 
 struct canonical {
   std::int64_t word_bytes = 1;      // 1, 2, 4, 8 or 16; strides and offsets count words
