@@ -4,7 +4,7 @@ import itertools
 import ml_dtypes
 import numpy as np
 import pytest
-from conftest import same_bits, unique
+from conftest import expect_equal_checks, same_bits, unique
 
 import cornerturn as ct
 
@@ -257,18 +257,7 @@ def result_of(call, out):
 
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value", "ignore:Casting complex")
 def test_both_checks_agree():
-    """A call has the result or the error that it has where Python checks all its arguments."""
-    from cornerturn import _arithmetic
-    errors, seeds = 0, 6000
-    for seed in range(seeds):
-        x, how = random_case(seed)
-        found = result_of(lambda: ct.matrix_transpose(x, **how), how.get("out"))
-        again, how = random_case(seed)
-        out = how.pop("out", None)
-        wanted = result_of(lambda: _arithmetic.permute(again, (1, 0), out, None, 0, **how), out)
-        assert found == wanted, (seed, x, how, out)
-        errors += len(found) == 2
-    assert seeds / 10 < errors < seeds * 0.9
+    expect_equal_checks(random_case, result_of, 6000)
 
 
 @pytest.mark.parametrize("how", [

@@ -28,6 +28,25 @@ def random_axes(rank, seed):
     return tuple(axes)
 
 
+def expect_equal_checks(random_case, result_of, seeds):
+    """A call with arithmetic has the result or the error that it has where Python checks all its arguments.
+
+    `random_case(seed)` returns x and the other arguments. `result_of(call, out)` returns a tuple, of length 2 for an error.
+    """
+    import cornerturn
+    from cornerturn import _arithmetic
+    errors = 0
+    for seed in range(seeds):
+        x, how = random_case(seed)
+        found = result_of(lambda: cornerturn.matrix_transpose(x, **how), how.get("out"))
+        again, how = random_case(seed)
+        out = how.pop("out", None)
+        wanted = result_of(lambda: _arithmetic.permute(again, (1, 0), out, None, 0, **how), out)
+        assert found == wanted, (seed, x, how, out)
+        errors += len(found) == 2
+    assert seeds / 10 < errors < seeds * 0.9
+
+
 def cuda_of(framework):
     """The framework, with a GPU that it and cornerturn see. Without one the test is skipped."""
     import cornerturn

@@ -1,7 +1,7 @@
 """PyTorch on the CPU: plain tensors, the operators under autograd, vmap, torch.compile and opcheck."""
 import numpy as np
 import pytest
-from conftest import random_axes
+from conftest import expect_equal_checks, random_axes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -421,19 +421,8 @@ def result_of(call, out):
 
 @pytest.mark.parametrize("mode", [torch.enable_grad, torch.no_grad, torch.inference_mode])
 def test_both_checks_of_arithmetic_agree(mode):
-    """A call has the result or the error that it has where Python checks all its arguments."""
-    from cornerturn import _arithmetic
-    errors, seeds = 0, 1500
     with mode():
-        for seed in range(seeds):
-            x, how = random_case(seed)
-            found = result_of(lambda: ct.matrix_transpose(x, **how), how.get("out"))
-            again, how = random_case(seed)
-            out = how.pop("out", None)
-            wanted = result_of(lambda: _arithmetic.permute(again, (1, 0), out, None, 0, **how), out)
-            assert found == wanted, (seed, x, how, out)
-            errors += len(found) == 2
-    assert seeds / 10 < errors < seeds * 0.9
+        expect_equal_checks(random_case, result_of, 1500)
 
 
 def test_arithmetic_is_seen_by_autograd():
