@@ -113,12 +113,12 @@ several_elements_kernel(GPU_PARAMETER several_args args) {
   }
 }
 
-// Turns the elements of a chunk.
+// Turns the elements of a chunk, of at most 4 bytes.
 template <int ElementBytes>
 GPU_INLINE word_t<16> turned(const uint32_t (&words)[4]) {
   uint32_t made[4];
   GPU_UNROLL for (int k = 0; k < 4; ++k) {
-    made[k] = ElementBytes == 8 ? words[k ^ 2] : words[3 - k];
+    made[k] = words[3 - k];
     if constexpr (ElementBytes < 4) made[k] = byte_permute(made[k], 0, ElementBytes == 1 ? 0x0123 : 0x1032);
   }
   return {made[0], made[1], made[2], made[3]};

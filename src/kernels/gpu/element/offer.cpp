@@ -21,6 +21,11 @@ constexpr std::int64_t most_pixel_step = 64;  // bytes: pixels further apart are
 // Threads that keep the memory busy, on a multiprocessor.
 constexpr std::int64_t fewest_threads = 1024;
 
+void set_blocks(const element_grid& numbers, kernels::offer& made) noexcept {
+  made.blocks = static_cast<std::uint32_t>(base::ceil_div(numbers.all_words, element_threads));
+  made.shared_bytes = 0;
+}
+
 bool offer_repeated(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
                     kernels::offer& made) noexcept {
   const map::canonical& form = known.form;
@@ -29,8 +34,7 @@ bool offer_repeated(const kernels::facts& known, const kernels::target& on, cons
   const std::int64_t threads = map::words(form) / each, enough = fewest_threads * on.multiprocessors;
   const std::int64_t repeats = std::clamp<std::int64_t>(threads / enough, 2, most_repeats);
   if (!number_repeated(form, each, known.alignment, repeats, args)) return false;
-  made.blocks = static_cast<std::uint32_t>(base::ceil_div(args.all_words, element_threads));
-  made.shared_bytes = 0;
+  set_blocks(args, made);
   made.reason = "src is broadcast: a thread loads a word once and stores it at several places";
   counts parts = element_counts(known, on, args, each);
   parts.dram /= args.repeats, parts.requests /= args.repeats;
@@ -52,8 +56,7 @@ bool offer_several(const kernels::facts& known, const kernels::target& on, const
     src_bytes = args.outer[0].src_bytes;
   }
   if (base::magnitude(src_bytes) > most_near_src_bytes) return false;
-  made.blocks = static_cast<std::uint32_t>(base::ceil_div(args.all_words, element_threads));
-  made.shared_bytes = 0;
+  set_blocks(args, made);
   made.reason = "any strides, without shared memory: four elements of a row a thread";
   predict(known, on, row, several_counts(known, on, args), made);
   return true;
@@ -68,8 +71,7 @@ bool offer_mirrored(const kernels::facts& known, const kernels::target& on, cons
   if (first.src_stride != -1 || first.dst_stride != 1) return false;
   auto& args = made.emplace<element_args>();
   if (!number_elements(form, each, known.alignment, args, 1)) return false;
-  made.blocks = static_cast<std::uint32_t>(base::ceil_div(args.all_words, element_threads));
-  made.shared_bytes = 0;
+  set_blocks(args, made);
   made.reason =
       "rows are read backwards: a thread loads the chunks of src around 16 bytes of dst, and turns their elements";
   counts parts = element_counts(known, on, args, each);
@@ -89,8 +91,7 @@ bool offer_triples(const kernels::facts& known, const kernels::target& on, const
   if (base::magnitude(pixels.src_stride) > most_pixel_step) return false;
   auto& args = made.emplace<element_args>();
   if (!number_elements(form, 16, known.alignment, args, 2)) return false;
-  made.blocks = static_cast<std::uint32_t>(base::ceil_div(args.all_words, element_threads));
-  made.shared_bytes = 0;
+  set_blocks(args, made);
   made.reason = "pixels of three bytes, any step apart in src: a thread loads the pixels of 16 bytes of dst";
   counts parts = element_counts(known, on, args, 16);
   parts.shared = 0;  // no element but the first one is divided
@@ -115,8 +116,7 @@ bool offers::element(const kernels::facts& known, const kernels::target& on, con
   const std::int64_t each = is_joined ? 8 / word : 1;
   auto& args = made.emplace<element_args>();
   if (!number_elements(form, each, known.alignment, args)) return false;
-  made.blocks = static_cast<std::uint32_t>(base::ceil_div(args.all_words, element_threads));
-  made.shared_bytes = 0;
+  set_blocks(args, made);
   made.reason = is_joined ? "any strides of src, without shared memory: a thread stores 8 bytes of dst"
                           : "any strides, without shared memory: an element a thread";
   predict(known, on, row, element_counts(known, on, args, each), made);
