@@ -203,11 +203,11 @@ void batch_state::prepare_gpu(const batch_list& all) {
   std::map<std::pair<std::uint32_t, int>, std::uint32_t> known;  // the variant for a problem and an alignment
   for (const std::size_t k : shared_launches_.alone) {
     const planning::batch_move& one = moves_[k];
-    const int alignment = running::alignment_of(planned_[one.which].form, {.src = one.src, .dst = one.dst});
+    const running::work what(all.problems()[one.which]);
+    const int alignment = running::alignment_of(what.form, {.src = one.src, .dst = one.dst});
     const auto found = known.try_emplace({one.which, alignment}, static_cast<std::uint32_t>(variants_.size()));
     if (found.second) {
-      variants_.push_back(
-          running::choose_variant({all.problems()[one.which], planned_[one.which].form}, on, alignment, ""));
+      variants_.push_back(running::choose_variant(what, on, alignment, ""));
       of_item(all.first()[one.which], [&] { check_fits(variants_.back()); });
       check_loaded(device_, variants_.back());
     }

@@ -177,7 +177,7 @@ void plan_state::explain_gpu_plans(std::ostream& out) const {
   for (int device = 0; device < gpu::most_devices; ++device) {
     const running::gpu_plan* known = gpu_plans_[static_cast<std::size_t>(device)].load(std::memory_order_acquire);
     if (known != nullptr)
-      out << "for pointers to GPU memory\n" << detail::explain({what_, form_}, *known, gpu::info(device));
+      out << "for pointers to GPU memory\n" << detail::explain(what_, *known, gpu::info(device));
   }
 }
 
@@ -204,7 +204,7 @@ std::string plan_state::explain() const {
   }
   if (on_gpu_only()) {
     const running::gpu_plan& known = *gpu_plans_[device_].load(std::memory_order_acquire);
-    out << detail::explain({what_, form_}, known, gpu::info(device_));
+    out << detail::explain(what_, known, gpu::info(device_));
     out << "bytes      " << bytes_moved()
         << (known.aligned().rectangle != nullptr ? " (each pass reads once and writes once)\n"
                                                  : " (read once, written once)\n");

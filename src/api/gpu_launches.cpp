@@ -77,10 +77,10 @@ void for_each_launch(const problem& what, const kernels::gpu_traits& on, std::st
       throw error(status::invalid_argument, "kernel: \"" + name + "\" is no GPU row of this build");
     }
   }
-  const map::canonical form = map::canonicalize(what);
+  const running::work work(what);
   const int alignment =
-      running::alignment_of(form, {.src = all.src, .dst = all.dst, .second = all.second, .scale = all.scale});
-  const running::gpu_variant way = running::choose_variant({what, form}, on, alignment, row);
+      running::alignment_of(work.form, {.src = all.src, .dst = all.dst, .second = all.second, .scale = all.scale});
+  const running::gpu_variant way = running::choose_variant(work, on, alignment, row);
   if (way.chosen.row == nullptr) {
     throw error(status::invalid_argument, "kernel: \"" + name + "\" cannot move this problem");
   }

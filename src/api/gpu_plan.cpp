@@ -39,7 +39,7 @@ const running::gpu_plan* plan_state::gpu_plan_for(int device) const {
 }
 
 running::gpu_plan plan_state::make_gpu_plan(int device) const {
-  const running::work work(what_, form_);
+  const running::work work(what_);
   running::gpu_plan made = running::choose_variants(work, gpu::info(device).traits, kernel_);
   for (running::gpu_variant& variant : made.variants) {
     if (findings_ == findings::ignore || computes_) break;
@@ -60,7 +60,7 @@ running::gpu_plan plan_state::make_gpu_plan(int device) const {
 }
 
 api::tuned_key plan_state::key_on_gpu(int device, int alignment) const {
-  return {.form = &form_, .align = alignment, .limit = 0, .machine = gpu::info(device).name};
+  return {.form = &gpu_form_, .align = alignment, .limit = 0, .machine = gpu::info(device).name};
 }
 
 // 2. A call.
@@ -92,7 +92,7 @@ void plan_state::compute_on_gpu(int device, const operands& all, void* stream) c
     arrays.second = all.second_dst;
   }
   running::gpu_variant made;
-  const running::gpu_variant& variant = variant_of_call(device, running::alignment_of(form_, arrays), made);
+  const running::gpu_variant& variant = variant_of_call(device, running::alignment_of(gpu_form_, arrays), made);
   check_launched(running::start(variant, arrays, stream), device, variant.chosen.row->name);
 }
 
@@ -111,7 +111,7 @@ const running::gpu_variant& plan_state::variant_of_call(int device, int alignmen
   const running::gpu_plan& known = *gpu_plan_for(device);
   const running::gpu_variant* variant = &known.for_alignment(alignment);
   if (alignment < variant->alignment) {
-    made = running::choose_variant({what_, form_}, gpu::info(device).traits, alignment, kernel_);
+    made = running::choose_variant(what_, gpu::info(device).traits, alignment, kernel_);
     variant = &made;
     check_loaded(device, *variant);
   }
@@ -124,7 +124,7 @@ const running::gpu_variant& plan_state::variant_for(int device, const void* src,
 }
 
 int plan_state::alignment_of(const void* src, const void* dst) const noexcept {
-  return running::alignment_of(form_, {.src = src, .dst = const_cast<void*>(dst)});
+  return running::alignment_of(gpu_form_, {.src = src, .dst = const_cast<void*>(dst)});
 }
 
 // 3. The errors of a GPU.

@@ -127,6 +127,7 @@ plan_state::plan_state(const problem& what, const plan_options& options, finding
   // Example: float32, rows x cols. Words have 4 bytes. The axes {extent, src stride, dst stride} are {cols, 1, rows},
   // {rows, cols, 1}: the largest dst stride is first. On a GPU the alignment of the pointers limits the words.
   form_ = map::canonicalize(what);
+  gpu_form_ = map::canonicalize(what, 16, map::gpu_line_bytes);
   src_span_ = map::src_span(form_);
   dst_span_ = map::dst_span(form_);
   src_start_ = form_.src_offset * form_.word_bytes;
@@ -386,7 +387,7 @@ std::int64_t plan_state::workspace_bytes(device where) const {
   const bool asks_all = where == device::automatic;
   const std::int64_t on_cpu = in_place_ && (asks_all || where == device::cpu) ? in_place_->workspace_bytes : 0;
   const bool asks_gpu = on_ != device::cpu && (asks_all || api::is_gpu(where));
-  return asks_gpu ? std::max(on_cpu, running::workspace_on_gpu({what_, form_}, kernel_)) : on_cpu;
+  return asks_gpu ? std::max(on_cpu, running::workspace_on_gpu(what_, kernel_)) : on_cpu;
 }
 
 namespace {

@@ -21,13 +21,13 @@ void flip(axis& one, canonical& form) noexcept {
 }
 
 // Requires  the axes are ordered by their dst strides
-void flip_axes(canonical& form, bool in_place) noexcept {
+void flip_axes(canonical& form, bool in_place, std::int64_t line_bytes) noexcept {
   std::int64_t run = 1;  // elements that are contiguous in dst
   for (int k = form.rank - 1; k >= 0; --k) {
     axis& one = form.axes[k];
     const bool continues = magnitude(one.dst_stride) == run;
     const std::int64_t bytes = run * form.dst_word_bytes;
-    const bool keeps_run = continues && bytes < short_run_bytes && bytes % 16 != 0 && !in_place;
+    const bool keeps_run = continues && bytes < line_bytes && bytes % 16 != 0 && !in_place;
     const bool by_src = magnitude(one.src_stride) < magnitude(one.dst_stride) && one.src_stride != 0 && !keeps_run;
     if ((by_src ? one.src_stride : one.dst_stride) < 0) flip(one, form);
     if (continues) run *= one.extent;
@@ -93,7 +93,7 @@ byte_span span_of(const canonical& form, std::int64_t word_bytes, std::int64_t o
 
 }  // namespace
 
-canonical canonicalize(const problem& what, std::int64_t max_word_bytes) noexcept {
+canonical canonicalize(const problem& what, std::int64_t max_word_bytes, std::int64_t line_bytes) noexcept {
   canonical form;
   const bool words_are_elements = !only_moves(what);
   const bool reads_second = what.math.beta != scalar{};
@@ -122,7 +122,7 @@ canonical canonicalize(const problem& what, std::int64_t max_word_bytes) noexcep
   if (split > 1) form.axes[form.rank++] = {split, 1, 1};
   std::sort(form.axes.begin(), form.axes.begin() + form.rank,
             [](const axis& a, const axis& b) { return magnitude(a.dst_stride) > magnitude(b.dst_stride); });
-  flip_axes(form, what.in_place);
+  flip_axes(form, what.in_place, line_bytes);
   fold(form);
   if (!words_are_elements) widen(form, max_word_bytes);
   std::fill(form.axes.begin() + form.rank, form.axes.end(), axis{});

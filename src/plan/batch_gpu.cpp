@@ -30,7 +30,7 @@ std::vector<shape> find_shapes(std::span<const problem> problems, std::span<cons
   std::vector<shape> found;
   std::vector<map::canonical> forms;
   forms.reserve(problems.size());
-  for (const problem& what : problems) forms.push_back(map::canonicalize(what));
+  for (const problem& what : problems) forms.push_back(map::canonicalize(what, 16, map::gpu_line_bytes));
   std::vector<std::size_t> known(problems.size() * alignments, 0);  // index in `found`, plus 1; 0: none
   for (std::size_t k = 0; k < moves.size(); ++k) {
     const map::canonical& form = forms[moves[k].which];
@@ -69,7 +69,7 @@ void ask(const map::canonical& form, const gpu_batch_shape& one, std::int64_t al
 
 // 2.
 void choose(shape& one, const problem& what, std::span<const batch_move> moves, const kernels::target& on) {
-  const map::canonical form = map::canonicalize(what, one.of.alignment);
+  const map::canonical form = map::canonicalize(what, one.of.alignment, map::gpu_line_bytes);
   double best = 0;
   ask(form, one.of, static_cast<std::int64_t>(moves.size()), on, true, [&](const kernels::offer& made) {
     if (one.row != nullptr && made.time >= best) return;
@@ -112,7 +112,7 @@ gpu_batch lay_out(std::span<const problem> problems, std::span<const batch_move>
 std::vector<kernels::offer> offers(const problem& what, const gpu_batch_shape& shape, std::int64_t all_items,
                                    const kernels::target& on) {
   std::vector<kernels::offer> all;
-  ask(map::canonicalize(what, shape.alignment), shape, all_items, on, false,
+  ask(map::canonicalize(what, shape.alignment, map::gpu_line_bytes), shape, all_items, on, false,
       [&](const kernels::offer& made) { all.push_back(made); });
   std::stable_sort(all.begin(), all.end(),
                    [](const kernels::offer& a, const kernels::offer& b) { return a.time < b.time; });

@@ -21,8 +21,10 @@ namespace cornerturn::running {
 
 // 1. A variant.
 
-work::work(const problem& what, const map::canonical& all) noexcept
-    : form(all), computes(!map::only_moves(what)), in_place(what.in_place) {
+work::work(const problem& what) noexcept
+    : form(map::canonicalize(what, 16, map::gpu_line_bytes)),
+      computes(!map::only_moves(what)),
+      in_place(what.in_place) {
   if (computes) math = kernels::op_of(what.math, what.element_bytes);
   const std::int64_t bytes = std::max(what.element_bytes, computes ? bytes_of(what.math.dst) : 1);
   alignment = static_cast<int>(std::min<std::int64_t>(bytes & -bytes, 16));

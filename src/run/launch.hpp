@@ -25,9 +25,7 @@ namespace cornerturn::running {
 
 // A checked problem: what a plan knows before it knows a device.
 struct work {
-  // form: map::canonicalize(what)
-  work(const problem& what, const map::canonical& form) noexcept;
-  work(const problem& what) noexcept : work(what, map::canonicalize(what)) {}  // NOLINT(google-explicit-constructor)
+  work(const problem& what) noexcept;  // NOLINT(google-explicit-constructor)
 
   map::canonical form;
   kernels::op math{};     // of a problem that computes

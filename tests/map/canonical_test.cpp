@@ -142,7 +142,8 @@ RC_GTEST_PROP(canonical, does_not_depend_on_the_order_of_axes, ()) {
 
 RC_GTEST_PROP(canonical, has_the_shape_that_its_header_promises, ()) {
   const problem what = *problems();
-  const canonical form = canonicalize(what);
+  const std::int64_t line_bytes = *rc::gen::element(cpu_line_bytes, gpu_line_bytes);
+  const canonical form = canonicalize(what, 16, line_bytes);
   if (form.empty) {
     RC_ASSERT(form.rank == 0);
     RC_ASSERT(words(form) == 0);
@@ -154,7 +155,7 @@ RC_GTEST_PROP(canonical, has_the_shape_that_its_header_promises, ()) {
     RC_ASSERT(one.extent >= 2);
     const bool continues = std::abs(one.dst_stride) == run;
     const std::int64_t bytes = run * form.dst_word_bytes;
-    const bool keeps_run = continues && bytes < short_run_bytes && bytes % 16 != 0 && !what.in_place;
+    const bool keeps_run = continues && bytes < line_bytes && bytes % 16 != 0 && !what.in_place;
     const bool by_src = one.src_stride != 0 && std::abs(one.src_stride) < std::abs(one.dst_stride) && !keeps_run;
     RC_ASSERT((by_src ? one.src_stride : one.dst_stride) > 0);
     if (continues) run *= one.extent;
