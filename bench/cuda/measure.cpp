@@ -200,7 +200,7 @@ class meter {
     for (std::size_t i = 0; i < entrants_.size(); ++i) {
       if (entrants_[i].part == role::roof || entrants_[i].part == role::peer || !runs(i)) continue;
       const auto& [begin, end] = first_clocks_.at(i);
-      first[i] = end.seconds_since(begin);
+      first[i] = end.seconds_since(begin) / static_cast<double>(outcome_.entries[i].calls_per_sample);
       fastest = std::min(fastest, first[i]);
     }
     for (std::size_t i = 0; i < entrants_.size(); ++i) {
