@@ -158,6 +158,7 @@ TEST(emulated_views, move_backwards_and_over_gaps) {
     for (const std::int64_t step : {-1, 1}) {
       const problem row{.element_bytes = bytes, .rank = 2, .axes = {{{9, 1111, 1003}, {1000, step, 1}}}};
       give(row, "gpu_element_b" + std::to_string(word) + "_mirror");
+      give(row, "gpu_element_b1_runs");
     }
   }
   for (const std::int64_t channels : {3, 2}) {
@@ -190,7 +191,7 @@ TEST(emulated_views, move_backwards_and_over_gaps) {
        {"gpu_assemble_b1_fused", "gpu_assemble_b2_fused", "gpu_assemble_b4_fused", "gpu_assemble_b8_fused",
         "gpu_assemble_b1x3_fused", "gpu_assemble_b2x3_fused", "gpu_assemble_b1", "gpu_assemble_b1", "gpu_assemble_b1x3",
         "gpu_element_b1x3", "gpu_element_b1_mirror", "gpu_element_b2_mirror", "gpu_element_b4_mirror",
-        "gpu_element_b1_several"})
+        "gpu_element_b1_runs", "gpu_element_b1_several"})
     EXPECT_TRUE(met.contains(row)) << row;
 }
 

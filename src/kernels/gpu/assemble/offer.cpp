@@ -43,8 +43,8 @@ bool offers::assemble(const kernels::facts& known, const kernels::target& on, co
   const bool aligned = known.alignment == 16 && known.axes() != nullptr && known.axes()->aligned();
   if (aligned) made.blocks = static_cast<std::uint32_t>(base::ceil_div(known.bytes, on.gpu->assemble_bytes));
   predict(known, on, row,
-          {.dram = 2 * sector_waste(cut.bytes_between_parts, dst_bits & -dst_bits) +
-                   fetched_again_by_boxes(form, cut.tile, on.l2_bytes),
+          {.again = fetched_again(form, cut.tile, 0, on.l2_bytes),
+           .dram = 2 * sector_waste(cut.bytes_between_parts, dst_bits & -dst_bits),
            .requests = (part_of_run + 30) / part_of_run * cut.src_part / part,
            .shared = chunks * cut.conflicts / part,
            .issue = chunks / part},

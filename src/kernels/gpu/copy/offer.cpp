@@ -70,10 +70,10 @@ bool offers::copy(const kernels::facts& known, const kernels::target& on, const 
   for (int k = 0; k < form.rank; ++k) {
     if (&form.axes[k] != inner) bits |= (form.axes[k].src_stride | form.axes[k].dst_stride) * form.word_bytes;
   }
-  // DRAM: sectors at the ends of runs. Requests: sectors of src that are fetched again. Shared: divisions of runs.
+  // DRAM: sectors at the ends of runs. Shared: divisions of runs.
   predict(known, on, row,
-          {.dram = one_run ? 0 : waste_beyond_view(form, sector_waste(args.run_bytes, bits & -bits)),
-           .requests = one_run ? 0 : fetched_again(form, 1024, on.l2_bytes),
+          {.again = one_run ? refetched{} : fetched_again_by_elements(form, 1024, on.l2_bytes),
+           .dram = one_run ? 0 : waste_beyond_view(form, sector_waste(args.run_bytes, bits & -bits)),
            .shared = one_run ? 0 : 128.0 / static_cast<double>(args.run_bytes),
            .issue = room},
           made);

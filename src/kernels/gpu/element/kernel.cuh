@@ -10,8 +10,8 @@
 // several_elements_kernel: dst has gaps, or rows of few elements. A thread has up to four elements of a row, and splits the number of
 // the first one only. In long rows they are 32 apart, so that the lanes of a warp have neighbouring elements.
 //
-// mirrored_kernel: rows of dst that are read backwards. A thread has 16 bytes of dst: it loads the aligned chunks of src around its
-// elements, and turns them.
+// run_kernel: rows that are contiguous on both sides, at any addresses; src may be read backwards. A thread has 16 bytes of dst: it loads
+// the aligned chunks of src around its elements, and shifts and turns them.
 //
 // triples_kernel: pixels of three bytes, any step apart in src, whose bytes may be read backwards. A thread has 16 bytes of dst, which
 // are parts of six pixels: it loads the aligned words that hold each pixel.
@@ -124,9 +124,9 @@ GPU_INLINE word_t<16> turned(const uint32_t (&words)[4]) {
   return {made[0], made[1], made[2], made[3]};
 }
 
-template <int ElementBytes, std::uint64_t Limits>
+template <int ElementBytes, bool Backwards, std::uint64_t Limits>
 GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
-mirrored_kernel(GPU_PARAMETER element_args args) {
+run_kernel(GPU_PARAMETER element_args args) {
   static_assert(threads_of(Limits) == element_threads);
   constexpr int V = 16 / ElementBytes;
   using element = word_t<ElementBytes>;
@@ -138,8 +138,9 @@ mirrored_kernel(GPU_PARAMETER element_args args) {
   const int32_t first = static_cast<int32_t>(here.word * V) - misplaced;
   const int64_t first_bytes = int64_t{first} * ElementBytes;
   to += first_bytes;
-  // The last element of the chunk is the first one in src.
-  const auto* const from = static_cast<const unsigned char*>(args.src) + here.src - first_bytes - (16 - ElementBytes);
+  // Backwards, the last element of the chunk is the first one in src.
+  const auto* const from = static_cast<const unsigned char*>(args.src) + here.src +
+                           (Backwards ? ElementBytes - 16 - first_bytes : first_bytes);
   const uint32_t shift = low_word(from) & 15;
   const unsigned char* const aligned = from - shift;
   const auto address = reinterpret_cast<std::uint64_t>(aligned);
@@ -150,7 +151,8 @@ mirrored_kernel(GPU_PARAMETER element_args args) {
     const auto high = shift == 0 ? low : load_cached(reinterpret_cast<const word_t<16>*>(aligned + 16));
     uint32_t words[4];
     realign<ElementBytes>(words, low, high, shift);
-    const word_t<16> value = turned<ElementBytes>(words);
+    const word_t<16> value =
+        Backwards ? turned<ElementBytes>(words) : word_t<16>{words[0], words[1], words[2], words[3]};
     if (first >= 0 && left >= V) return store_global(to, value);  // 3.
     return store_bytes<ElementBytes>(to, value, first < 0 ? -first * ElementBytes : 0,
                                      left < V ? left * ElementBytes : 16);
@@ -158,7 +160,7 @@ mirrored_kernel(GPU_PARAMETER element_args args) {
   GPU_UNROLL_BY(1) for (int k = 0; k < V; ++k) {  // at an end of src
     if (static_cast<uint32_t>(first + k) >= args.row_elements) continue;
     store_global(to + k * ElementBytes,
-                 load_cached(reinterpret_cast<const element*>(from + (V - 1 - k) * ElementBytes)));
+                 load_cached(reinterpret_cast<const element*>(from + (Backwards ? V - 1 - k : k) * ElementBytes)));
   }
 }
 

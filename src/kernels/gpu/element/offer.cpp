@@ -6,6 +6,7 @@
 #include "kernels/gpu/policy/costs.hpp"
 #include "kernels/gpu/policy/grid_builder.hpp"
 #include "kernels/gpu/policy/offers.hpp"
+#include "map/in_words.hpp"
 
 namespace cornerturn::gpu {
 
@@ -16,6 +17,7 @@ constexpr std::int64_t most_repeats = 32;
 constexpr std::int64_t most_near_bytes = 8;
 // Of the elements that neighbouring lanes load. The regret of 300 problems in L2 is 1.045 with it, 1.049 without (H200, 2026-11-29).
 constexpr std::int64_t most_near_src_bytes = 256;
+constexpr std::int64_t fewest_chunks = 2;     // of 16 bytes in a row: shorter rows are stored in pieces
 constexpr std::int64_t most_pixel_step = 64;  // bytes: pixels further apart are staged by assemble
 
 // Threads that keep the memory busy, on a multiprocessor.
@@ -37,7 +39,7 @@ bool offer_repeated(const kernels::facts& known, const kernels::target& on, cons
   set_blocks(args, made);
   made.reason = "src is broadcast: a thread loads a word once and stores it at several places";
   counts parts = element_counts(known, on, args, each);
-  parts.dram /= args.repeats, parts.requests /= args.repeats;
+  parts.again.from_dram /= args.repeats, parts.again.from_l2 /= args.repeats, parts.requests /= args.repeats;
   parts.issue += static_cast<double>(args.all_words) * args.repeats / static_cast<double>(known.bytes);
   predict(known, on, row, parts, made);
   return true;
@@ -68,7 +70,7 @@ bool offer_mirrored(const kernels::facts& known, const kernels::target& on, cons
   const map::canonical& form = known.form;
   const axis& first = form.axes[form.rank - 1];
   const std::int64_t each = 16 / form.word_bytes;
-  if (first.src_stride != -1 || first.dst_stride != 1) return false;
+  if (first.src_stride != -1 || first.dst_stride != 1 || first.extent < fewest_chunks * each) return false;
   auto& args = made.emplace<element_args>();
   if (!number_elements(form, each, known.alignment, args, 1)) return false;
   set_blocks(args, made);
@@ -76,6 +78,23 @@ bool offer_mirrored(const kernels::facts& known, const kernels::target& on, cons
       "rows are read backwards: a thread loads the chunks of src around 16 bytes of dst, and turns their elements";
   counts parts = element_counts(known, on, args, each);
   parts.requests = 0;  // whole chunks
+  predict(known, on, row, parts, made);
+  return true;
+}
+
+// Rows of one run each, at any addresses. Longer words than bytes do not matter: a thread has 16 bytes of dst anyway.
+bool offer_runs(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
+                kernels::offer& made) noexcept {
+  constexpr std::int64_t each = 16;
+  kernels::facts in_bytes = kernels::facts_of(map::in_words(known.form, 1));
+  const axis& first = in_bytes.form.axes[in_bytes.form.rank - 1];
+  if (first.src_stride != 1 || first.dst_stride != 1 || first.extent < fewest_chunks * each) return false;
+  auto& args = made.emplace<element_args>();
+  if (!number_elements(in_bytes.form, each, known.alignment, args, 1)) return false;
+  set_blocks(args, made);
+  made.reason = "runs at any addresses: a thread loads the chunks of src around 16 bytes of dst, and shifts them";
+  counts parts = element_counts(in_bytes, on, args, each);
+  parts.requests = 1;  // whole chunks
   predict(known, on, row, parts, made);
   return true;
 }
@@ -105,7 +124,9 @@ bool offers::element(const kernels::facts& known, const kernels::target& on, con
                      kernels::offer& made) noexcept {
   const map::canonical& form = known.form;
   const std::int64_t word = form.word_bytes;
-  if (form.empty || form.rank == 0 || row.kind != kernels::row_kind::move || row.element_bytes != word) return false;
+  if (form.empty || form.rank == 0 || row.kind != kernels::row_kind::move) return false;
+  if (kernels::is_variant(row, "_runs")) return word < 16 && offer_runs(known, on, row, made);
+  if (row.element_bytes != word) return false;
   if (kernels::is_variant(row, "_repeat")) return offer_repeated(known, on, row, made);
   if (kernels::is_variant(row, "_several")) return offer_several(known, on, row, made);
   if (kernels::is_variant(row, "x3")) return offer_triples(known, on, row, made);

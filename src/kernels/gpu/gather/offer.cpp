@@ -27,7 +27,7 @@ double slots_of(std::int64_t lines, std::int32_t lanes_log2, const map::fast_div
   return static_cast<double>(across * chunks.divisor * gather_steps * lanes);
 }
 
-// DRAM: sectors at the ends of runs and lines, and sectors that several boxes fetch. Requests: words of the lanes that walk runs, for each 4 bytes. Shared:
+// DRAM: sectors at the ends of runs and lines. Requests: words of the lanes that walk runs, for each 4 bytes. Shared:
 // words of the lanes that walk lines, times their bank conflicts. Issue: entries of the address tables.
 counts count(const kernels::facts& known, const box& cut, const kernels::target& on) noexcept {
   const int lanes = on.lanes;
@@ -52,8 +52,8 @@ counts count(const kernels::facts& known, const box& cut, const kernels::target&
   const double entries = 256 + static_cast<double>(args.runs) * (args.src_rank - args.run_axes) +
                          static_cast<double>(args.lines) * (args.dst_rank - args.line_axes) +
                          static_cast<double>(args.smem_entries) * args.line_axes;
-  return {.dram = waste_beyond_view(known.form, src_waste * in_runs / in_lines + 2 * dst_waste) +
-                  fetched_again_by_boxes(known.form, cut.tile, on.l2_bytes),
+  return {.again = fetched_again(known.form, cut.tile, 0, on.l2_bytes),
+          .dram = waste_beyond_view(known.form, src_waste * in_runs / in_lines + 2 * dst_waste),
           .requests = slots_of(args.runs, args.run_lanes, args.run_chunks, lanes) / words,
           .shared = slots_of(args.lines, args.line_lanes, args.line_chunks, lanes) * cut.conflicts / words,
           .issue = entries / words};

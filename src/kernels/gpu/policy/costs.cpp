@@ -46,6 +46,7 @@ touched touched_of(const map::canonical& form, std::int64_t axis::*stride, std::
   double repeats = 1;
   for (int k = 0; k < form.rank; ++k) {
     const axis& one = form.axes[k];
+    if (one.extent == 1) continue;
     if (one.*stride == 0) {
       repeats *= static_cast<double>(one.extent);
     } else {
@@ -159,7 +160,9 @@ void predict_cached(const kernels::facts& known, const device_costs& on, const r
 }
 
 counts operator*(const counts& of, double by) noexcept {
-  return {of.copy * by, of.dram * by, of.requests * by, of.shared * by, of.issue * by};
+  return {of.copy * by,   {of.again.from_dram * by, of.again.from_l2 * by},
+          of.dram * by,   of.requests * by,
+          of.shared * by, of.issue * by};
 }
 
 }  // namespace
@@ -175,52 +178,38 @@ double waste_beyond_view(const map::canonical& form, double waste) noexcept {
   return std::max(0.0, waste - 2 * std::max(0.0, touched_lines(form, dram_bytes) - 1));
 }
 
-namespace {
-
-// Walks whose steps have `inside` elements each, of `each` bytes in src. `form` has the steps and their strides.
-double fetched_again_by(const map::canonical& form, double inside, double each, double near,
+refetched fetched_again(const map::canonical& form, const std::array<std::int64_t, map::max_axes>& tile, double near,
                         std::int64_t l2_bytes) noexcept {
-  constexpr double of_l2 = 0.3, line = dram_bytes;
+  constexpr auto line = static_cast<double>(dram_bytes);
   const double kept = l2_bytes > 0 ? static_cast<double>(l2_bytes) / 8 : 1e30;
-  double from_dram = 1, from_l2 = 1, between = inside;
+  double from_dram = 1, from_l2 = 1;
+  map::canonical between = form;  // the elements of a block, and then of all blocks before its next one along an axis
+  for (int k = 0; k < form.rank; ++k) between.axes[k].extent = tile[k];
   for (int k = form.rank - 1; k >= 0; --k) {  // fastest in dst first
     const axis& one = form.axes[k];
-    const auto extent = static_cast<double>(one.extent);
-    const auto step = static_cast<double>(base::magnitude(one.src_stride)) * static_cast<double>(form.word_bytes);
+    const auto blocks = static_cast<double>(base::ceil_div(one.extent, tile[k]));
+    const auto step = static_cast<double>(base::magnitude(one.src_stride) * form.word_bytes * tile[k]);
     if (step < line) {
-      const double shared = step == 0 ? extent : std::min(extent, line / step);
-      if (between * each > kept) {
+      const double shared = step == 0 ? blocks : std::min(blocks, line / step);
+      const auto elements = static_cast<double>(map::words(between));
+      const double bytes = elements * static_cast<double>(form.word_bytes) *
+                           touched_of(between, &axis::src_stride, form.word_bytes, dram_bytes).all;
+      if (bytes > kept) {
         from_dram *= shared;
-      } else if (between > near) {
+      } else if (elements > near) {
         from_l2 *= shared;
       }
     }
-    between *= extent;
+    between.axes[k].extent = one.extent;
   }
-  return from_dram - 1 + of_l2 * (from_l2 - 1) * from_dram;
+  const double once = touched_of(form, &axis::src_stride, form.word_bytes, dram_bytes).all / 2;
+  return {(from_dram - 1) * once, (from_l2 - 1) * from_dram * once};
 }
 
-}  // namespace
-
-double fetched_again(const map::canonical& form, double near, std::int64_t l2_bytes) noexcept {
-  return touched_of(form, &axis::src_stride, form.word_bytes, dram_bytes).all / 2 *
-         fetched_again_by(form, 1, sector_bytes, near, l2_bytes);
-}
-
-double fetched_again_by_boxes(const map::canonical& form, const std::array<std::int64_t, map::max_axes>& tile,
-                              std::int64_t l2_bytes) noexcept {
-  map::canonical boxes = form;
-  double inside = 1;
-  std::int64_t each = sector_bytes;
-  for (int k = 0; k < form.rank; ++k) {
-    boxes.axes[k].extent = base::ceil_div(form.axes[k].extent, tile[k]);
-    boxes.axes[k].src_stride *= tile[k];
-    inside *= static_cast<double>(tile[k]);
-    const std::int64_t step = base::magnitude(form.axes[k].src_stride) * form.word_bytes;
-    if (step > 0) each = std::min(each, step);
-  }
-  return touched_of(form, &axis::src_stride, form.word_bytes, dram_bytes).all / 2 *
-         fetched_again_by(boxes, inside, static_cast<double>(each), 0, l2_bytes);
+refetched fetched_again_by_elements(const map::canonical& form, double near, std::int64_t l2_bytes) noexcept {
+  std::array<std::int64_t, map::max_axes> one{};
+  one.fill(1);
+  return fetched_again(form, one, near, l2_bytes);
 }
 
 counts element_counts(const kernels::facts& known, const kernels::target& on, const element_grid& numbers,
@@ -230,8 +219,8 @@ counts element_counts(const kernels::facts& known, const kernels::target& on, co
   counts made;
   const double stored = touched_sectors(form, &axis::dst_stride, form.dst_word_bytes);
   const double read = touched_sectors(form, &axis::src_stride, form.word_bytes);
-  made.dram = std::max(0.0, stored_sectors(form, numbers, each, on.lanes) - stored) +
-              fetched_again(form, 128.0 * static_cast<double>(each), on.l2_bytes);
+  made.again = fetched_again_by_elements(form, 128.0 * static_cast<double>(each), on.l2_bytes);
+  made.dram = std::max(0.0, stored_sectors(form, numbers, each, on.lanes) - stored);
   made.requests = std::max(0.0, read_sectors(form, each, on.lanes) - read);
   made.shared = each > 1 ? threads * static_cast<double>(each * (numbers.row_rank - 1)) : 0;
   made.issue = threads * static_cast<double>(1 + numbers.rank);
@@ -268,9 +257,9 @@ counts several_counts(const kernels::facts& known, const kernels::target& on, co
   const double bytes = static_cast<double>(std::max<std::int64_t>(elements, 1) * word) / 32;
   const double all = static_cast<double>(map::words(form)) * 8 / static_cast<double>(known.bytes);
   counts made;
-  made.dram = std::max(0.0, static_cast<double>(dst_sectors) / bytes -
-                                touched_sectors(form, &axis::dst_stride, form.dst_word_bytes)) +
-              fetched_again(form, 128.0 * elements_of_thread, on.l2_bytes);
+  made.again = fetched_again_by_elements(form, 128.0 * elements_of_thread, on.l2_bytes);
+  made.dram = std::max(
+      0.0, static_cast<double>(dst_sectors) / bytes - touched_sectors(form, &axis::dst_stride, form.dst_word_bytes));
   made.requests =
       std::max(0.0, static_cast<double>(src_sectors) / bytes - touched_sectors(form, &axis::src_stride, word));
   made.issue = static_cast<double>(numbers.all_words) * 8 / static_cast<double>(known.bytes) *
@@ -284,6 +273,7 @@ void predict(const kernels::facts& known, const kernels::target& on, const kerne
   const bool is_cached = row.kind == kernels::row_kind::move && known.bytes <= on.gpu->cached_bytes;
   counts parts = of_elements;
   parts.copy *= touched_lines(known.form, is_cached ? sector_bytes : dram_bytes);
+  parts.copy += parts.again.from_dram, parts.requests += parts.again.from_l2;
   const row_constants& by = on.gpu->rows[&row - kernels::all().data()];
   if (made.blocks == 0) {
     made.time = add_up(parts, by.usual, made);

@@ -54,11 +54,18 @@ struct device_costs {
 // Returns the constants of another device, by its L2 and multiprocessors; 0 bytes of L2: it is unknown, and nothing is scaled.
 [[nodiscard]] device_costs scaled(const device_costs& one, const kernels::gpu_traits& to) noexcept;
 
+// Lines of src that a kernel fetches again, relative to a copy's.
+struct refetched {
+  double from_dram = 0;
+  double from_l2 = 0;
+};
+
 // Counts of an offer, relative to a copy of as many bytes. They depend on the geometry, not on the machine. Each count
 // is multiplied by a constant of the row on the machine; the sum is the predicted time. Each offer.cpp defines its
 // counts.
 struct counts {
   double copy = 1;      // the traffic of the copy itself; predict() multiplies it by the lines that a view touches
+  refetched again{};    // predict() adds those from DRAM to copy, and those from L2 to requests
   double dram = 0;      // bytes of partial sectors at the ends of runs and lines
   double requests = 0;  // of L1 and L2
   double shared = 0;    // wavefronts of shared memory
@@ -89,8 +96,8 @@ struct touched {
 // read, too.
 [[nodiscard]] double touched_lines(const map::canonical& form, std::int64_t line) noexcept;
 
-// The counts of a kernel whose threads have `each` neighbouring elements. DRAM: sectors that stores touch again, and sectors of src that
-// are fetched again. Requests: sectors that the loads of a warp touch beyond the fewest. Shared: divisions of elements. Issue: threads
+// The counts of a kernel whose threads have `each` neighbouring elements. DRAM: sectors that stores touch again.
+// Requests: sectors that the loads of a warp touch beyond the fewest. Shared: divisions of elements. Issue: threads
 // for each 8 bytes, and their divisions.
 [[nodiscard]] counts element_counts(const kernels::facts& known, const kernels::target& on, const element_grid& numbers,
                                     std::int64_t each) noexcept;
@@ -108,13 +115,11 @@ struct touched {
 [[nodiscard]] double touched_sectors(const map::canonical& form, std::int64_t axis::*stride,
                                      std::int64_t word) noexcept;
 
-// The sectors of src that a walk in the order of dst fetches again, relative to a copy's. Those that are still in L2 count 0.3.
-// Those that the same block needs again, after at most `near` elements, count nothing.
-[[nodiscard]] double fetched_again(const map::canonical& form, double near, std::int64_t l2_bytes) noexcept;
-
-// fetched_again() for boxes that have `tile[k]` indices of axis k, and fetch each sector once.
-[[nodiscard]] double fetched_again_by_boxes(const map::canonical& form,
-                                            const std::array<std::int64_t, map::max_axes>& tile,
-                                            std::int64_t l2_bytes) noexcept;
+// Of boxes that have `tile[k]` indices of axis k, in the order of dst. Lines that are needed again after at most `near` elements
+// count nothing.
+[[nodiscard]] refetched fetched_again(const map::canonical& form, const std::array<std::int64_t, map::max_axes>& tile,
+                                      double near, std::int64_t l2_bytes) noexcept;
+[[nodiscard]] refetched fetched_again_by_elements(const map::canonical& form, double near,
+                                                  std::int64_t l2_bytes) noexcept;
 
 }  // namespace cornerturn::gpu
