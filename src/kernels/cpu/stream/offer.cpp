@@ -213,6 +213,7 @@ bool offer_strips(const facts& known, const target& on, const kernel& row, offer
   if (e == 8 && costs.times.strips_b8 != 0 && !rows_share_sets(work)) {
     time = costs.times.strips_b8 + costs.times.strips_b8_src_bytes / static_cast<double>(row_bytes);
   }
+  if (e == 8 && work.streaming) time += costs.times.strips_b8_dst_bytes / static_cast<double>(work.rows.total * e);
   if (e <= 2) time += 0.3;
   if (!whole_registers) time += static_cast<double>(row_bytes % strip_block_bytes) / static_cast<double>(row_bytes);
   // 17279 x 64 x 2 of 16 bytes: 0.21 of a copy, panels 0.62 (Zen 4, 2026-11-24).
