@@ -42,16 +42,15 @@ TEST(cases, of_a_row_of_each_kind_are_counted_in_full) {
 }
 
 TEST(cases, are_different_and_start_their_row) {
-  const std::vector<std::string_view> all = rows();
-  ASSERT_FALSE(all.empty());
-  const std::vector<named_case> cases = cases_for(all[0], 4, sm_90());
+  constexpr std::string_view row = "gpu_assemble_b4";  // that many problems choose
+  const std::vector<named_case> cases = cases_for(row, 4, sm_90());
   ASSERT_EQ(cases.size(), 4U);
   std::set<std::string> texts;
   for (const named_case& one : cases) {
     texts.insert(one.text);
     const std::vector<planned_launch> planned = plan_of(one, sm_90());
     EXPECT_TRUE(std::any_of(planned.begin(), planned.end(), [&](const planned_launch& each) {
-      return each.row == all[0];
+      return each.row == row;
     })) << one.text;
   }
   EXPECT_EQ(texts.size(), cases.size());
