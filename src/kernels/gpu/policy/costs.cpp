@@ -188,7 +188,8 @@ refetched fetched_again(const map::canonical& form, const std::array<std::int64_
   for (int k = form.rank - 1; k >= 0; --k) {  // fastest in dst first
     const axis& one = form.axes[k];
     const auto blocks = static_cast<double>(base::ceil_div(one.extent, tile[k]));
-    const auto step = static_cast<double>(base::magnitude(one.src_stride) * form.word_bytes * tile[k]);
+    const auto words = static_cast<double>(base::magnitude(one.src_stride)) * static_cast<double>(tile[k]);
+    const double step = words * static_cast<double>(form.word_bytes);
     if (step < line) {
       const double shared = step == 0 ? blocks : std::min(blocks, line / step);
       const auto elements = static_cast<double>(map::words(between));
