@@ -176,8 +176,7 @@ std::string explain(const running::work& what, const running::gpu_plan& plan, co
 void plan_state::explain_gpu_plans(std::ostream& out) const {
   for (int device = 0; device < gpu::most_devices; ++device) {
     const running::gpu_plan* known = gpu_plans_[static_cast<std::size_t>(device)].load(std::memory_order_acquire);
-    if (known != nullptr)
-      out << "for pointers to GPU memory\n" << detail::explain(what_, *known, gpu::info(device));
+    if (known != nullptr) out << "for pointers to GPU memory\n" << detail::explain(what_, *known, gpu::info(device));
   }
 }
 

@@ -95,7 +95,7 @@ class plan_state {
   bool computes_ = false;  // math changes elements, or there is a second destination
   kernels::op math_;
   map::canonical form_;
-  map::canonical gpu_form_;  // that running::work has
+  map::canonical gpu_form_;                              // that running::work has
   kernels::offer chosen_;                                // for the CPU, by prediction; no kernel if on_gpu_only()
   std::unique_ptr<running::self_measurement> measured_;  // replaces chosen_; null: it stays
   std::optional<planning::in_place_choice> in_place_;    // replaces chosen_ for a problem in place
