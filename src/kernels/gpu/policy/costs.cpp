@@ -37,6 +37,19 @@ double sector_waste(std::int64_t run_bytes, std::int64_t alignment, std::int64_t
   return (rounded + more) / static_cast<double>(run_bytes);
 }
 
+namespace {
+
+// Lines that a run fills, on average over all addresses that are multiples of `alignment`, a power of two.
+double whole_lines(std::int64_t run_bytes, std::int64_t alignment, std::int64_t line) noexcept {
+  std::int64_t sum = 0;
+  for (std::int64_t first = 0; first < line; first += alignment) {
+    sum += std::max<std::int64_t>(0, (first + run_bytes) / line - base::ceil_div(first, line));
+  }
+  return static_cast<double>(sum) / static_cast<double>(line / alignment);
+}
+
+}  // namespace
+
 touched touched_of(const map::canonical& form, std::int64_t axis::*stride, std::int64_t word,
                    std::int64_t line) noexcept {
   struct step {
@@ -67,8 +80,9 @@ touched touched_of(const map::canonical& form, std::int64_t axis::*stride, std::
   for (; k < rank; ++k) bits |= steps[k].bytes;
   const auto alignment = bits & -bits;
   const double all = span * (1 + sector_waste(static_cast<std::int64_t>(span), alignment, line)) / elements / repeats;
-  const double ends = 2 * static_cast<double>(line - alignment) / elements / repeats;
-  return {all, is_dense ? std::min(all, ends) : all};
+  if (!is_dense) return {all, all};
+  const double whole = whole_lines(static_cast<std::int64_t>(span), alignment, line);
+  return {all, all - whole * static_cast<double>(line) / elements / repeats};
 }
 
 double touched_sectors(const map::canonical& form, std::int64_t axis::*stride, std::int64_t word) noexcept {

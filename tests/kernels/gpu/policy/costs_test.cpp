@@ -39,6 +39,8 @@ TEST(gpu_costs, a_view_touches_whole_lines) {
   EXPECT_EQ(touched(4, {{100, 1000, 8}, {8, 1, 1}}), 1) << "whole sectors";
   EXPECT_EQ(touched(4, {{100, 1000, 16}, {16, 1, 1}}, 64), 1.25) << "1000 elements are no multiple of a line";
   EXPECT_EQ(touched(4, {{100, 16, 1000}, {16, 1, 1}}, 64), 1.75) << "of two lines of dst, both are written in part";
+  EXPECT_EQ(touched(16, {{1000, 1, 12}}, 64), 4.5) << "so is a line whose begin is an element's";
+  EXPECT_NEAR(touched(4, {{100, 20, 48}, {20, 1, 1}}, 64), 1.7, 1e-9) << "one whole line, and a part";
 }
 
 }  // namespace
