@@ -53,6 +53,7 @@ struct assemble_args {
   // The bytes of src that a whole box accesses, counted from its origin: [begin, end).
   std::int64_t span_begin = 0;
   std::int64_t span_end = 0;
+  std::int32_t whole_lines = 1;  // 0: src has gaps, and L2 fetches no line of 128 bytes for a granule
   // Neighbouring threads copy neighbouring granules of a run: `granule_threads` of them one run.
   map::fast_divisor granule_threads;
   std::int32_t rows_at_once = 1;  // of all threads

@@ -120,10 +120,19 @@ GPU_INLINE void fill_line_tables(const assemble_args& args, const assemble_table
   }
 }
 
+// 1.
+GPU_INLINE void fetch_granule(const assemble_args& args, unsigned char* to, const unsigned char* from) {
+  if (args.whole_lines) {
+    start_line_copy(to, from);
+  } else {
+    start_copy<16>(to, from);
+  }
+}
+
 // 1. Copies a granule; bytes outside [begin, end) are not read.
 GPU_INLINE void fetch_cut_granule(const assemble_args& args, unsigned char* to, const unsigned char* from) {
   const auto address = reinterpret_cast<std::uint64_t>(from);
-  if (address >= args.arrays.src_begin && address + 16 <= args.arrays.src_end) return start_line_copy(to, from);
+  if (address >= args.arrays.src_begin && address + 16 <= args.arrays.src_end) return fetch_granule(args, to, from);
   GPU_UNROLL_BY(1) for (int k = 0; k < 16; ++k) {
     to[k] = address + k >= args.arrays.src_begin && address + k < args.arrays.src_end ? from[k] : 0;
   }
@@ -156,7 +165,7 @@ GPU_INLINE void fetch_box(const assemble_args& args, const assemble_tables& tabl
       if constexpr (Swizzled) offset = swizzled(args, offset);
       unsigned char* const to = shared_memory() + offset;
       if constexpr (Inside) {
-        start_line_copy(to, from - shift + at);
+        fetch_granule(args, to, from - shift + at);
       } else {
         fetch_cut_granule(args, to, from - shift + at);
       }

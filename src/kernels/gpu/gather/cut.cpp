@@ -123,8 +123,8 @@ box cutter::lay_out(int row_axes, std::int64_t most_shared_bytes, int& conflicts
   // Lanes along one line of bytes would use a quarter of the banks, and of two-byte elements a half. So some lanes go
   // across lines, whose elements are neighbours in one word of shared memory.
   const int warp_log2 = std::countr_zero(static_cast<unsigned>(lanes_));
-  // A sector of dst is stored in one step of its warp: pieces of 8 to 48 bytes with gaps behind them take 0.45 to 0.75 of
-  // the time of four steps, those of 4 and 6 bytes 1 to 1.3 (H200, 2026-11-30).
+  // A sector of dst is stored in one step of its warp. With gaps behind pieces of 8 to 48 bytes this takes 0.45 to 0.75 of
+  // the time of four steps; with 4 and 6 bytes 1 to 1.3 (H200, 2026-11-30).
   const std::int64_t sector_words =
       args.line_is_contiguous != 0 && line_bytes >= 8 ? std::min(line_words, 32 / (packed ? 4 : word)) : 1;
   args.line_lanes = lanes_along(std::max(per_lane(line_words), sector_words), args.lines,
