@@ -118,13 +118,17 @@ bool number_repeated(const map::canonical& form, std::int64_t each, std::int64_t
                      repeated_grid& made) noexcept {
   made = {};
   if (!number_elements(form, each, alignment, made)) return false;
-  const axis& slowest = form.axes[form.rank - made.row_rank];  // of a row
-  if (slowest.src_stride == 0) {
+  // A broadcast axis makes a row with the axes below it, also where dst joins more axes to it.
+  const int row_rank = made.row_rank;
+  for (int k = row_rank; k > 0; --k) {
+    const axis& slowest = form.axes[form.rank - k];
+    if (slowest.src_stride != 0) continue;
+    if (!number_elements(form, each, alignment, made, k)) break;
     const std::int64_t dst_bytes = each > 1 ? form.dst_word_bytes : made.dst_bytes;
-    return repeat_along_row(repeats, each, made.row_elements / slowest.extent, dst_bytes, made);
+    if (repeat_along_row(repeats, each, made.row_elements / slowest.extent, dst_bytes, made)) return true;
   }
   int longest = -1;
-  for (int k = 0; k < form.rank - made.row_rank; ++k) {
+  for (int k = 0; k < form.rank - row_rank; ++k) {
     if (form.axes[k].src_stride == 0 && (longest < 0 || form.axes[k].extent > form.axes[longest].extent)) longest = k;
   }
   if (longest < 0) return false;
@@ -136,7 +140,6 @@ bool number_repeated(const map::canonical& form, std::int64_t each, std::int64_t
   if (places < 2) return false;
   map::canonical first = form;
   first.axes[longest].extent = apart;
-  const int row_rank = made.row_rank;
   if (!number_elements(first, each, alignment, made) || made.row_rank != row_rank) return false;
   made.repeats = static_cast<std::int32_t>(places);
   made.repeat_dst_bytes = all.dst_stride * apart * form.dst_word_bytes;
