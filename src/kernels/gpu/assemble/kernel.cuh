@@ -120,7 +120,7 @@ GPU_INLINE void fill_line_tables(const assemble_args& args, const assemble_table
   }
 }
 
-// 1.
+// 1. Copies a granule, and asks L2 for its line if other granules want the rest.
 GPU_INLINE void fetch_granule(const assemble_args& args, unsigned char* to, const unsigned char* from) {
   if (args.whole_lines) {
     start_line_copy(to, from);

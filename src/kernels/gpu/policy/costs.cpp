@@ -37,19 +37,6 @@ double sector_waste(std::int64_t run_bytes, std::int64_t alignment, std::int64_t
   return (rounded + more) / static_cast<double>(run_bytes);
 }
 
-namespace {
-
-// Lines that a run fills, on average over all addresses that are multiples of `alignment`, a power of two.
-double whole_lines(std::int64_t run_bytes, std::int64_t alignment, std::int64_t line) noexcept {
-  std::int64_t sum = 0;
-  for (std::int64_t first = 0; first < line; first += alignment) {
-    sum += std::max<std::int64_t>(0, (first + run_bytes) / line - base::ceil_div(first, line));
-  }
-  return static_cast<double>(sum) / static_cast<double>(line / alignment);
-}
-
-}  // namespace
-
 touched touched_of(const map::canonical& form, std::int64_t axis::*stride, std::int64_t word,
                    std::int64_t line) noexcept {
   struct step {
@@ -81,7 +68,9 @@ touched touched_of(const map::canonical& form, std::int64_t axis::*stride, std::
   const auto alignment = bits & -bits;
   const double all = span * (1 + sector_waste(static_cast<std::int64_t>(span), alignment, line)) / elements / repeats;
   if (!is_dense) return {all, all};
-  const double whole = whole_lines(static_cast<std::int64_t>(span), alignment, line);
+  // Lines that the block fills, on average over all multiples of `alignment`; they have `places` beginnings in a line.
+  const std::int64_t places = line / alignment, filled = static_cast<std::int64_t>(span) / alignment - places + 1;
+  const double whole = static_cast<double>(std::max<std::int64_t>(filled, 0)) / static_cast<double>(places);
   return {all, all - whole * static_cast<double>(line) / elements / repeats};
 }
 
