@@ -79,7 +79,8 @@ struct cpu_times {
   double box_parts;  // added where dst runs are no whole lines: they are stored through the cache
   double gather;     // the offer adds gather_bytes, divided by the bytes of an element
   double gather_bytes;
-  double gather_packed;      // added for short runs that are put together
+  double packed;             // short dst runs that are put together, of elements that are copied one by one
+  double packed_bytes;       // added, divided by the bytes of an element
   double step;               // views: factor of the lines that a view touches, where a copy of its elements is 1
   double step_window_bytes;  // added for each window of a block, divided by the bytes of a block
   double step_word_bytes;    // added where words are moved one by one, divided by the bytes of a word

@@ -1,6 +1,7 @@
 // Offers for elements that register blocks cannot take, and for boxes of short axes.
 #include <algorithm>
 
+#include "kernels/cpu/block_sizes.hpp"
 #include "kernels/cpu/dispatch.hpp"
 #include "kernels/cpu/gather/args.hpp"
 #include "kernels/cpu/split.hpp"
@@ -11,17 +12,39 @@ namespace {
 
 // Of an item that is an element. Longer ones are copied in pieces of several windows each.
 constexpr std::int64_t most_shuffled_bytes = 512;
+constexpr double packed_row_bytes = 26;  // overhead of a row of packed runs, in bytes that a copy would move
 
-void finish(offer& made, const blocking& work, const facts& known, const cpu_costs& costs, double more) noexcept {
+void finish(offer& made, const blocking& work, const facts& known, const cpu_costs& costs, double time) noexcept {
   share_out(made, known, costs, work.units());
-  made.time = costs.times.gather + costs.times.gather_bytes / static_cast<double>(work.element_bytes) + more;
-  made.time += buffer_cost_in_cache(known, work.streaming, costs);
+  made.time = time + buffer_cost_in_cache(known, work.streaming, costs);
   if (has_rows_and_columns(known)) {
-    made.time = with_short_runs(made.time + 0.5, work, known);
+    made.time = with_short_runs(made.time, work, known);
   } else {
     made.time += short_far_rows(work) + std::max(roof_of(known.form) - 1, 0.0);
   }
   made.binds = bound::requests;
+}
+
+// Elements one by one, into runs that are written piece by piece.
+double by_panels(const blocking& work, const facts& known, const cpu_times& times) noexcept {
+  return times.gather + times.gather_bytes / static_cast<double>(work.element_bytes) +
+         (has_rows_and_columns(known) ? 0.5 : 0);
+}
+
+// Packed runs: blocks of whole elements in registers, as cpu_stream_elements has them, or elements one by one. Either is stored to a
+// buffer and copied from there. 188 problems of 3 to 32 bytes differ from this by a factor of 1.23, in a root mean square (Emerald
+// Rapids, 2026-11-30).
+double by_packed_runs(const packed_args& work, const target& on) noexcept {
+  const cpu_times& times = costs_of(on).times;
+  const std::int64_t e = work.element_bytes, cols = work.cols.total;
+  const auto bytes = static_cast<double>(e);
+  const auto side = static_cast<std::int64_t>(element_block_side(static_cast<std::size_t>(e)));
+  const double rows = packed_row_bytes / static_cast<double>(cols * e);
+  const bool in_registers =
+      work.src_col_bytes == e && turns_in_registers(on.cpu->simd, e) && 2 * work.rows.total > side;
+  if (!in_registers) return times.packed + times.packed_bytes / bytes + rows;
+  const auto blocks = static_cast<double>(base::ceil_div(cols, side) * side) / static_cast<double>(cols);
+  return times.elements + 0.5 + (times.elements_bytes + 1 + 0.3 * (blocks - 1)) / bytes + rows;
 }
 
 // Elements of a box have at most so many bytes.
@@ -163,7 +186,8 @@ bool offer_elements(const facts& known, const target& on, const kernel& /*row*/,
   cut_panels(work, costs);
   cut_rows(work, known, costs);
   // 64 x 3166 x 44 float32, axes 102: 0.28 of a copy, copy_runs 0.67 (Zen 4, 2026-11-24).
-  finish(made, work, known, costs, unit_starts(work, costs) + (work.element_bytes > 64 ? 2 : 0));
+  finish(made, work, known, costs,
+         by_panels(work, known, costs.times) + unit_starts(work, costs) + (work.element_bytes > 64 ? 2 : 0));
   made.reason = unit > 1 ? "short inner runs that are contiguous on both sides: each is copied as one wide element"
                          : "elements are copied one by one, and dst is written in whole lines";
   return true;
@@ -181,23 +205,7 @@ bool offer_packed(const facts& known, const target& on, const kernel& /*row*/, o
     return false;
   }
   cut_packed(work, costs);
-  // Short src rows of 3 bytes: 2178 x 128 x 43 0.23, panels 0.40 (Zen 3, 2026-11-25). Of 6 bytes and more packed runs win.
-  // In small matrices packed runs win too: 29419 x 47 x 8 0.32, panels 0.16 (Zen 4, 2026-11-25).
-  const bool narrow = work.element_bytes == 3 && work.cols.total < 64 && work.rows.total >= 24 &&
-                      work.rows.total * work.cols.total * work.element_bytes > 2048;
-  // 113108 x 7 x 2 of 12 bytes 0.31, byte shuffles 0.61 (Zen 4, 2026-11-25).
-  double time = (narrow ? 0.4 : costs.times.gather_packed) + 0.3 * unit_starts(work, costs);
-  // Blocks of 3-byte elements in registers take as long as in cpu_stream_elements.
-  if (work.element_bytes == 3 && work.src_col_bytes == 3 && work.rows.total > 6 &&
-      turns_in_registers(on.cpu->simd, 3)) {
-    time += costs.times.elements - costs.times.gather - costs.times.gather_packed +
-            (costs.times.elements_bytes - costs.times.gather_bytes) / 3;
-    // A block with few columns takes as long as a whole one: 38511 x 35 x 4 0.12, by byte shuffles 0.32 (Emerald Rapids).
-    const auto side = static_cast<std::int64_t>(element_block_side(3));
-    time +=
-        costs.times.elements * (static_cast<double>(side) / static_cast<double>(std::min(work.cols.total, side)) - 1);
-  }
-  finish(made, work, known, costs, time);
+  finish(made, work, known, costs, by_packed_runs(work, on) + 0.3 * unit_starts(work, costs));
   made.reason = "elements are copied one by one into short dst runs, which are written as one";
   return true;
 }
@@ -221,7 +229,7 @@ bool offer_shuffled(const facts& known, const target& on, const kernel& /*row*/,
   split(work, items, on, unit, true);
   cut_panels(work, costs);
   cut_rows(work, items, costs);
-  finish(made, work, items, costs, 1.5 + unit_starts(work, costs));
+  finish(made, work, items, costs, by_panels(work, items, costs.times) + 1.5 + unit_starts(work, costs));
   made.reason = "blocks that are permuted within themselves are elements: byte shuffles permute each of them";
   return true;
 }
