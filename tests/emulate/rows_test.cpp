@@ -61,6 +61,8 @@ TEST_P(emulated_rows, move_every_problem_that_they_accept) {
   for (const std::int64_t element_bytes : sizes) {
     if ((element_bytes & -element_bytes) >= row_.element_bytes) wide_enough.push_back(element_bytes);
   }
+  const bool of_triples = GetParam().find("x3_") != std::string::npos || GetParam().ends_with("x3");
+  const std::int64_t own = (of_triples ? 3 : 1) * row_.element_bytes;
   int failures = 0, met = 0;
   for_each_edge_of(row_, row_.element_bytes, roll_, [&](const problem& what) {
     ASSERT_NO_THROW(api::check(what)) << to_text(what);
@@ -69,7 +71,7 @@ TEST_P(emulated_rows, move_every_problem_that_they_accept) {
   const int wanted = 60 / slower;
   const std::int64_t enough_bytes = 3'000'000 / slower;
   for (int k = 0; k < 6000 && moves_ < wanted && bytes_ < enough_bytes && failures < enough_failures; ++k) {
-    const problem what = any_gpu_problem(roll_, &row_, roll_.one_in(2) ? row_.element_bytes : roll_.of(wide_enough));
+    const problem what = any_gpu_problem(roll_, &row_, roll_.one_in(2) ? own : roll_.of(wide_enough));
     ASSERT_NO_THROW(api::check(what)) << to_text(what);
     failures += !give(what);
   }
@@ -157,7 +159,7 @@ TEST(emulated_views, move_backwards_and_over_gaps) {
     }
     for (const std::int64_t step : {-1, 1}) {
       const problem row{.element_bytes = bytes, .rank = 2, .axes = {{{9, 1111, 1003}, {1000, step, 1}}}};
-      give(row, "gpu_element_b" + std::to_string(word) + "_mirror");
+      give(row, "gpu_element_b" + std::to_string(word) + (bytes == word ? "_mirror" : "x3_mirror"));
       give(row, "gpu_element_b1_runs");
     }
   }
@@ -182,6 +184,14 @@ TEST(emulated_views, move_backwards_and_over_gaps) {
       }
     }
   }
+  for (const std::int64_t word : {1, 2}) {  // the words of each pixel are read backwards
+    for (const std::int64_t pixels : {11, 100, 1000}) {
+      give({.element_bytes = word,
+            .rank = 3,
+            .axes = {{{9, 3 * pixels + 2, 3 * pixels + 1}, {pixels, 3, 3}, {3, -1, 1}}}},
+           "gpu_element_b" + std::to_string(word) + "x3_mirror");
+    }
+  }
   for (const std::int64_t step : {2, 4, 5, 8}) {
     const problem apart{.element_bytes = 1, .rank = 2, .axes = {{{4, 700, 700 * step}, {600, 1, step}}}};
     const problem pixels{.element_bytes = 1, .rank = 2, .axes = {{{900, 3, 2 + step}, {3, 1, 1}}}};
@@ -191,7 +201,8 @@ TEST(emulated_views, move_backwards_and_over_gaps) {
        {"gpu_assemble_b1_fused", "gpu_assemble_b2_fused", "gpu_assemble_b4_fused", "gpu_assemble_b8_fused",
         "gpu_assemble_b1x3_fused", "gpu_assemble_b2x3_fused", "gpu_assemble_b1", "gpu_assemble_b1", "gpu_assemble_b1x3",
         "gpu_element_b1x3", "gpu_element_b1_mirror", "gpu_element_b2_mirror", "gpu_element_b4_mirror",
-        "gpu_element_b1_runs", "gpu_element_b1_several"})
+        "gpu_element_b8_mirror", "gpu_element_b1x3_mirror", "gpu_element_b2x3_mirror", "gpu_element_b1_runs",
+        "gpu_element_b1_several"})
     EXPECT_TRUE(met.contains(row)) << row;
 }
 

@@ -16,6 +16,9 @@
 // triples_kernel: pixels of three bytes, any step apart in src, whose bytes may be read backwards. A thread has 16 bytes of dst, which
 // are parts of six pixels: it loads the aligned words that hold each pixel.
 //
+// mirrored_triples_kernel: pixels of three words that are contiguous in src. Either the pixels of a row or the words of each pixel are
+// read backwards. A thread loads the aligned chunks of src around the pixels of its 16 bytes of dst.
+//
 // repeated_element_kernel: src is broadcast along an outer axis, or along the row. A thread loads its word once and stores it at
 // several places.
 #pragma once
@@ -113,12 +116,12 @@ several_elements_kernel(GPU_PARAMETER several_args args) {
   }
 }
 
-// Turns the elements of a chunk, of at most 4 bytes.
+// Turns the elements of a chunk, of at most 8 bytes.
 template <int ElementBytes>
 GPU_INLINE word_t<16> turned(const uint32_t (&words)[4]) {
   uint32_t made[4];
   GPU_UNROLL for (int k = 0; k < 4; ++k) {
-    made[k] = words[3 - k];
+    made[k] = words[ElementBytes == 8 ? k ^ 2 : 3 - k];
     if constexpr (ElementBytes < 4) made[k] = byte_permute(made[k], 0, ElementBytes == 1 ? 0x0123 : 0x1032);
   }
   return {made[0], made[1], made[2], made[3]};
@@ -203,6 +206,114 @@ triples_kernel(GPU_PARAMETER element_args args) {
   const int32_t left = static_cast<int32_t>(args.row_elements) - first;
   if (first >= 0 && left >= 16) return store_global(to, made);  // 3.
   store_bytes<1>(to, made, first < 0 ? -first : 0, left < 16 ? left : 16);
+}
+
+// Words [shift / 4, shift / 4 + N) of three chunks, shifted down by shift % 4 bytes.
+template <int N>
+GPU_INLINE void take_window(uint32_t (&taken)[N], const word_t<16> (&chunk)[3], uint32_t shift) {
+  const uint32_t all[12] = {chunk[0].x, chunk[0].y, chunk[0].z, chunk[0].w, chunk[1].x, chunk[1].y,
+                            chunk[1].z, chunk[1].w, chunk[2].x, chunk[2].y, chunk[2].z, chunk[2].w};
+  uint32_t from[N + 2], words[N + 1];
+  GPU_UNROLL for (int k = 0; k < N + 2; ++k) from[k] = (shift & 8) != 0 ? all[k + 2] : all[k];
+  GPU_UNROLL for (int k = 0; k < N + 1; ++k) words[k] = (shift & 4) != 0 ? from[k + 1] : from[k];
+  GPU_UNROLL for (int k = 0; k < N; ++k) taken[k] = funnel_shift_right(words[k], words[k + 1], (shift & 3) * 8);
+}
+
+// 3. Pixels of three words, of 1 or 2 bytes. Pixel k of the window, in the order of src, is in `low` and, of words of 2 bytes, `high`.
+template <int WordBytes>
+struct pixel_window;
+
+template <>
+struct pixel_window<1> {
+  static constexpr int count = 6, words = 5;  // of 16 bytes of dst
+  uint32_t low[count];
+
+  GPU_INLINE explicit pixel_window(const uint32_t (&from)[words]) {
+    GPU_UNROLL for (int k = 0; k < count; ++k) {
+      low[k] = funnel_shift_right(from[k * 3 / 4], from[k * 3 / 4 + (k % 4 == 0 ? 0 : 1)], k * 3 % 4 * 8);
+    }
+  }
+  GPU_INLINE word_t<16> join(bool mirrored, uint32_t skipped) const {
+    uint32_t pixel[count];
+    GPU_UNROLL for (int k = 0; k < count; ++k) pixel[k] =
+        mirrored ? low[count - 1 - k] : byte_permute(low[k], 0, 0x4012);
+    return join_triples(pixel, skipped);
+  }
+};
+
+template <>
+struct pixel_window<2> {
+  static constexpr int count = 4, words = 6;
+  uint32_t low[count], high[count];
+
+  GPU_INLINE explicit pixel_window(const uint32_t (&from)[words]) {
+    GPU_UNROLL for (int k = 0; k < count; k += 2) {
+      const int first = k * 3 / 2;
+      low[k] = from[first], high[k] = from[first + 1];
+      low[k + 1] = funnel_shift_right(from[first + 1], from[first + 2], 16), high[k + 1] = from[first + 2] >> 16;
+    }
+  }
+  GPU_INLINE word_t<16> join(bool mirrored, uint32_t skipped) const {
+    uint32_t first[count], last[count];  // two words, and one
+    GPU_UNROLL for (int k = 0; k < count; ++k) {
+      first[k] = mirrored ? low[count - 1 - k] : byte_permute(low[k], high[k], 0x3254);
+      last[k] = mirrored ? high[count - 1 - k] : low[k];
+    }
+    uint32_t all[words];
+    GPU_UNROLL for (int k = 0; k < count; k += 2) {
+      uint32_t* const made = all + k * 3 / 2;
+      made[0] = first[k];
+      made[1] = byte_permute(last[k], first[k + 1], 0x5410);
+      made[2] = byte_permute(first[k + 1], last[k + 1], 0x5432);
+    }
+    uint32_t made[4];
+    GPU_UNROLL for (int k = 0; k < 4; ++k) {
+      made[k] = skipped < 4 ? funnel_shift_right(all[k], all[k + 1], skipped * 8) : all[k + 1];
+    }
+    return {made[0], made[1], made[2], made[3]};
+  }
+};
+
+template <int WordBytes, std::uint64_t Limits>
+GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
+mirrored_triples_kernel(GPU_PARAMETER element_args args) {
+  static_assert(threads_of(Limits) == element_threads);
+  using window = pixel_window<WordBytes>;
+  using word_type = word_t<WordBytes>;
+  constexpr int Bytes = 3 * WordBytes, Window = window::count * Bytes;
+  const uint32_t number = block_index() * element_threads + thread_index();  // 1.
+  if (number >= args.all_words) return;
+  const element_word here = locate_word(args, number);
+  auto* to = static_cast<unsigned char*>(args.dst) + here.dst;
+  const int32_t first = static_cast<int32_t>(here.word * 16) - static_cast<int32_t>(low_word(to) & 15);
+  to += first;
+  const int32_t pixel = static_cast<int32_t>(static_cast<uint32_t>(first + 16 * Bytes) / Bytes) - 16;  // 2.
+  const auto row_bytes = static_cast<int32_t>(args.row_elements) * WordBytes;
+  const bool mirrored = args.src_bytes > 0;  // else the words of each pixel are read backwards
+  const auto* const src = static_cast<const unsigned char*>(args.src) + here.src;
+  const auto* const from =
+      mirrored ? src - int64_t{pixel + window::count - 1} * Bytes : src - (Bytes - WordBytes) + int64_t{pixel} * Bytes;
+  const uint32_t shift = low_word(from) & 15;
+  const unsigned char* const aligned = from - shift;
+  const auto address = reinterpret_cast<std::uint64_t>(aligned);
+  const int32_t left = row_bytes - first;
+  wait_for_earlier_launches<16 * element_threads>();
+  if (address >= args.src_begin && address + 48 <= args.src_end) {
+    const auto* const chunks = reinterpret_cast<const word_t<16>*>(aligned);
+    word_t<16> chunk[3] = {load_cached(chunks), load_cached(chunks + 1), {}};
+    if (shift + Window > 32) chunk[2] = load_cached(chunks + 2);
+    uint32_t words[window::words];
+    take_window(words, chunk, shift);
+    const word_t<16> made = window(words).join(mirrored, static_cast<uint32_t>(first - pixel * Bytes));
+    if (first >= 0 && left >= 16) return store_global(to, made);  // 3.
+    return store_bytes<WordBytes>(to, made, first < 0 ? -first : 0, left < 16 ? left : 16);
+  }
+  GPU_UNROLL_BY(1) for (int32_t at = first; at < first + 16; at += WordBytes) {  // at an end of src
+    if (at < 0 || at >= row_bytes) continue;
+    const int32_t mine = at / Bytes, word = at - mine * Bytes;
+    const auto* const value = src + (mirrored ? word - mine * int64_t{Bytes} : mine * int64_t{Bytes} - word);
+    store_global(to + (at - first), load_cached(reinterpret_cast<const word_type*>(value)));
+  }
 }
 
 template <int ElementBytes, int WordBytes, std::uint64_t Limits>

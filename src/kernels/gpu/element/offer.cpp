@@ -118,6 +118,29 @@ bool offer_triples(const kernels::facts& known, const kernels::target& on, const
   return true;
 }
 
+// Rows of pixels of three words that are contiguous in src, where either the pixels or the words of each are read backwards.
+bool offer_mirrored_triples(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
+                            kernels::offer& made) noexcept {
+  const map::canonical& form = known.form;
+  if (form.rank < 2) return false;
+  const std::int64_t each = 16 / form.word_bytes;
+  const axis &words = form.axes[form.rank - 1], &pixels = form.axes[form.rank - 2];
+  if (words.extent != 3 || words.dst_stride != 1 || pixels.dst_stride != 3) return false;
+  if (base::magnitude(words.src_stride) != 1 || pixels.src_stride != -3 * words.src_stride) return false;
+  if (pixels.extent * 3 < fewest_chunks * each) return false;
+  auto& args = made.emplace<element_args>();
+  if (!number_elements(form, each, known.alignment, args, 2)) return false;
+  set_blocks(args, made);
+  made.reason =
+      "pixels or their words are read backwards: a thread loads the chunks of src around 16 bytes of dst, and turns "
+      "them";
+  counts parts = element_counts(known, on, args, each);
+  parts.requests = 0;  // whole chunks
+  parts.shared = 0;    // no element is divided
+  predict(known, on, row, parts, made);
+  return true;
+}
+
 }  // namespace
 
 bool offers::element(const kernels::facts& known, const kernels::target& on, const kernels::kernel& row,
@@ -129,6 +152,7 @@ bool offers::element(const kernels::facts& known, const kernels::target& on, con
   if (row.element_bytes != word) return false;
   if (kernels::is_variant(row, "_repeat")) return offer_repeated(known, on, row, made);
   if (kernels::is_variant(row, "_several")) return offer_several(known, on, row, made);
+  if (kernels::is_variant(row, "x3_mirror")) return offer_mirrored_triples(known, on, row, made);
   if (kernels::is_variant(row, "x3")) return offer_triples(known, on, row, made);
   if (kernels::is_variant(row, "_mirror")) return offer_mirrored(known, on, row, made);
   // A copy of one run in words of 16 bytes takes the same time, and its reason says what the problem is.
