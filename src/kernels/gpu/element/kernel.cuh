@@ -336,7 +336,9 @@ repeated_element_kernel(GPU_PARAMETER repeat_args args) {
     repeats = has_last ? repeats : repeats - 1;
   }
   const auto misplaced = V == 1 ? 0 : static_cast<int32_t>(low_word(to) / ElementBytes % V);
-  int32_t first = static_cast<int32_t>(here.word * V) - misplaced;
+  uint32_t word = here.word;
+  if (along_row) word += args.together.quotient(word) * args.together.divisor * static_cast<uint32_t>(repeats - 1);
+  int32_t first = static_cast<int32_t>(word * V) - misplaced;
   to += first * int64_t{V == 1 ? args.dst_bytes : ElementBytes};
   element value[V];
   const int32_t known = along_row && first < 0 ? first + args.repeat_elements : first;  // has the value of `first`

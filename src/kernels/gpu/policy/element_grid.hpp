@@ -49,6 +49,8 @@ struct repeated_grid : element_grid {
   std::int32_t repeats = 1;
   std::int32_t repeat_elements = 0;  // along the row; 0: along an outer axis
   std::int64_t repeat_dst_bytes = 0;
+  // Along the row: so many neighbouring words have neighbouring places. The places of the next words begin behind all of theirs.
+  map::fast_divisor together;
   // Of an outer axis of `places`: neighbouring words have neighbouring ones of the first `apart` places, and a thread stores at its own
   // one and at each that is `apart` further.
   std::uint32_t places = 1;
@@ -57,12 +59,12 @@ struct repeated_grid : element_grid {
 };
 
 // Effect  numbers the elements of the form; a thread has `each` neighbouring ones. dst begins at a multiple of `alignment`. A row has
-//         at most `most_row_axes` axes
+//         at most `most_row_axes` axes; 0: max_element_row_axes, or 1 if `each` is 1
 // Returns false if `each` is above 1 and dst has no contiguous axis, or if a number needs more than 31 bits; then `made` is
 //         unspecified
 // Requires  the form has elements and axes
 [[nodiscard]] bool number_elements(const map::canonical& form, std::int64_t each, std::int64_t alignment,
-                                   element_grid& made, int most_row_axes = max_element_row_axes) noexcept;
+                                   element_grid& made, int most_row_axes = 0) noexcept;
 
 // Effect  as number_elements() with `each` 1, for threads that have several elements of a row
 [[nodiscard]] bool number_several(const map::canonical& form, several_grid& made) noexcept;

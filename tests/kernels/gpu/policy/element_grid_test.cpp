@@ -30,7 +30,10 @@ offsets walk(const repeated_grid& numbers, std::int64_t each, std::int64_t dst_w
   for (std::int64_t number = 0; number < numbers.all_words; ++number) {
     const std::int64_t words = numbers.words.divisor;
     std::int64_t row = numbers.rank == 0 ? 0 : number / words;
-    const std::int64_t word = number - row * words;
+    std::int64_t word = number - row * words;
+    if (numbers.repeat_elements > 0) {
+      word += word / numbers.together.divisor * numbers.together.divisor * (numbers.repeats - 1);
+    }
     std::int64_t src = 0, dst = 0;
     for (int k = 0; k < numbers.rank; ++k) {
       const auto& axis = numbers.outer[k];
@@ -103,10 +106,16 @@ TEST(element_grid, reaches_every_element_once) {
 
 TEST(element_grid, stores_every_element_of_a_broadcast_once) {
   testing::dice roll(46);
-  int along_row = 0, along_axis = 0;
+  int along_row = 0, along_axis = 0, in_groups = 0;
   for (int k = 0; k < 2000; ++k) {
     constexpr std::int64_t sizes[] = {1, 2, 4, 8};
     problem what = testing::any_view(roll, roll.of(sizes), 3000);
+    if (roll.one_in(40)) {  // long rows, of one element or of a short run again and again
+      const std::int64_t run = roll.one_in(2) ? 1 : 1 + roll.below(9), runs = (8000 + roll.below(30000)) / run;
+      what = {.element_bytes = what.element_bytes,
+              .rank = 3,
+              .axes = {{{1 + roll.below(3), run, run * runs}, {runs, 0, run}, {run, 1, 1}}}};
+    }
     if (what.rank > 0 && roll.one_in(2)) what.axes[static_cast<std::size_t>(roll.below(what.rank))].src_stride = 0;
     const map::canonical form = map::canonicalize(what);
     if (form.empty || form.rank == 0) continue;
@@ -120,12 +129,14 @@ TEST(element_grid, stores_every_element_of_a_broadcast_once) {
     std::sort(wanted.begin(), wanted.end());
     ASSERT_EQ(found, wanted) << testing::to_text(what);
     ++(numbers.repeat_elements > 0 ? along_row : along_axis);
+    in_groups += numbers.repeat_elements > 0 && numbers.words.divisor > numbers.together.divisor ? 1 : 0;
     if (each > 1) {
       ASSERT_EQ(numbers.repeat_dst_bytes % 8, 0) << "whole words have one alignment";
     }
   }
   EXPECT_GT(along_row, 20);
   EXPECT_GT(along_axis, 20);
+  EXPECT_GT(in_groups, 10);
 }
 
 TEST(element_grid, refuses_what_31_bits_do_not_number) {
