@@ -59,7 +59,7 @@ struct repeated_grid : element_grid {
 };
 
 // Effect  numbers the elements of the form; a thread has `each` neighbouring ones. dst begins at a multiple of `alignment`. A row has
-//         at most `most_row_axes` axes; 0: max_element_row_axes, or 1 if `each` is 1
+//         at most `most_row_axes` axes. 0: max_element_row_axes, or 1 if `each` is 1
 // Returns false if `each` is above 1 and dst has no contiguous axis, or if a number needs more than 31 bits; then `made` is
 //         unspecified
 // Requires  the form has elements and axes
