@@ -45,7 +45,7 @@ unsigned char content(std::int64_t place) {
   return static_cast<unsigned char>(x >> 56);
 }
 
-// The byte of src that belongs to a byte of dst, both counted from index 0; -1: none. All strides are positive.
+// The byte of src that belongs to a byte of dst, counted from the lowest ones; -1: none. The strides of dst are positive.
 std::int64_t src_byte_of(const map::canonical& form, std::int64_t dst_byte) {
   std::int64_t rest = dst_byte / form.word_bytes, src = 0;
   for (int k = 0; k < form.rank; ++k) {  // outermost in dst first
@@ -54,7 +54,7 @@ std::int64_t src_byte_of(const map::canonical& form, std::int64_t dst_byte) {
     rest -= index * one.dst_stride;
     src += index * one.src_stride;
   }
-  return rest != 0 ? -1 : src * form.word_bytes + dst_byte % form.word_bytes;
+  return rest != 0 ? -1 : src * form.word_bytes + dst_byte % form.word_bytes - map::src_span(form).lo;
 }
 
 // `row` is how the name of the row begins that moves it.
@@ -65,9 +65,9 @@ void expect_moved(const problem& what, std::string_view row, const gpu_setting& 
   const map::canonical& form = way.form;
   ASSERT_NE(way.chosen.row, nullptr);
   EXPECT_TRUE(std::string_view(way.chosen.row->name).starts_with(row)) << way.chosen.row->name;
-  ASSERT_EQ(map::src_span(form).lo, 0);
   ASSERT_EQ(map::dst_span(form).lo, 0);
-  const address_space src(static_cast<std::size_t>(map::src_span(form).hi));
+  const std::int64_t lowest = map::src_span(form).lo;
+  const address_space src(static_cast<std::size_t>(map::src_span(form).hi - lowest));
   const address_space other(what.in_place ? 1 : static_cast<std::size_t>(map::dst_span(form).hi));
   const address_space& dst = what.in_place ? src : other;
   if (src.begin() == nullptr || dst.begin() == nullptr) GTEST_SKIP() << "no address space of that size";
@@ -88,7 +88,7 @@ void expect_moved(const problem& what, std::string_view row, const gpu_setting& 
     running.record = true;
     kernels::offer made = way.chosen;
     auto& args = args_of<gpu::array_args>(made);
-    args.src = src.begin();
+    args.src = src.begin() - lowest;
     args.dst = dst.begin();
     args.src_begin = reinterpret_cast<std::uint64_t>(src.begin());
     args.src_end = reinterpret_cast<std::uint64_t>(src.end());
@@ -168,6 +168,18 @@ TEST(emulated_large, runs) {
   expect_moved_by(permuted({300, 7000, 2003}, {1, 0, 2}, 1), "gpu_assemble_b1_runs");
   expect_moved_by(permuted({50, 7000, 2003}, {1, 0, 2}, 8), "gpu_copy_b8_runs");
   expect_moved(permuted({50, 7000, 2003}, {1, 0, 2}, 8), "gpu_element_b1_runs");
+}
+
+TEST(emulated_large, rows_of_elements) {
+  const auto backwards = [](std::int64_t pixels, std::int64_t bytes) {
+    return problem{.element_bytes = bytes, .rank = 1, .axes = {{{pixels, -1, 1}}}};
+  };
+  expect_moved_by(backwards((beyond - 100) / 3, 3), "gpu_element_b1x3_mirror");
+  expect_moved_by(backwards((beyond - 100) / 6, 6), "gpu_element_b2x3_mirror");
+  expect_moved(backwards(beyond / 6 + 1000, 6), "gpu_assemble_b2x3");
+  expect_moved_by(backwards(beyond / 8 + 1000, 8), "gpu_element_b8_mirror");
+  expect_moved_by({.element_bytes = 1, .rank = 1, .axes = {{{beyond - (1 << 20), 0, 1}}}}, "gpu_element_b1_repeat");
+  expect_moved_by({.element_bytes = 24, .rank = 1, .axes = {{{beyond / 20, 0, 1}}}}, "gpu_element_b8_repeat");
 }
 
 TEST(emulated_large, boxes) {

@@ -17,8 +17,9 @@ constexpr std::int64_t most_repeats = 32;
 constexpr std::int64_t most_near_bytes = 8;
 // Of the elements that neighbouring lanes load. The regret of 300 problems in L2 is 1.045 with it, 1.049 without (H200, 2026-11-29).
 constexpr std::int64_t most_near_src_bytes = 256;
-constexpr std::int64_t fewest_chunks = 2;     // of 16 bytes in a row: shorter rows are stored in pieces
-constexpr std::int64_t most_pixel_step = 64;  // bytes: pixels further apart are staged by assemble
+constexpr std::int64_t fewest_chunks = 2;                // of 16 bytes in a row: shorter rows are stored in pieces
+constexpr std::int64_t most_pixel_step = 64;             // bytes: pixels further apart are staged by assemble
+constexpr std::int64_t most_row_bytes = INT32_MAX - 64;  // where a kernel counts the bytes of a row
 
 // Threads that keep the memory busy, on a multiprocessor.
 constexpr std::int64_t fewest_threads = 1024;
@@ -128,6 +129,7 @@ bool offer_mirrored_triples(const kernels::facts& known, const kernels::target& 
   if (words.extent != 3 || words.dst_stride != 1 || pixels.dst_stride != 3) return false;
   if (base::magnitude(words.src_stride) != 1 || pixels.src_stride != -3 * words.src_stride) return false;
   if (pixels.extent * 3 < fewest_chunks * each) return false;
+  if (pixels.extent > most_row_bytes / (3 * form.word_bytes)) return false;
   auto& args = made.emplace<element_args>();
   if (!number_elements(form, each, known.alignment, args, 2)) return false;
   set_blocks(args, made);
