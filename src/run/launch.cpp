@@ -71,13 +71,15 @@ constexpr double shorter_words_gain = 0.97, bytes_gain = 0.94;
 // 6 bytes 0.44 of a copy in words of 2 bytes, 0.68 in bytes (H200, 2026-11-23).
 void try_shorter_words(gpu_variant& variant, const work& what, const map::in_place_form& places,
                        const kernels::target& target) {
-  const bool may_win = !what.computes && !what.in_place && gpu::shorter_words_may_win(variant.chosen);
-  for (int shorter = 2; may_win && shorter <= 4 && variant.chosen.row->element_bytes >= shorter; shorter *= 2) {
+  if (what.computes || what.in_place) return;
+  const bool is_large = map::words(what.form) * what.form.word_bytes > target.gpu->cached_bytes;
+  const auto family = gpu::family_of_shorter_words(variant.chosen, is_large);
+  for (int shorter = 2; family && shorter <= 4 && variant.chosen.row->element_bytes >= shorter; shorter *= 2) {
     const std::int64_t words_of = variant.form.word_bytes / 2;
     if (words_of == 0) break;
     const map::canonical form = map::in_words(what.form, words_of);
-    const kernels::offer made = planning::choose(facts_for(what, form, places, variant.alignment), target,
-                                                 {.family = variant.chosen.row->family});
+    const kernels::offer made =
+        planning::choose(facts_for(what, form, places, variant.alignment), target, {.family = *family});
     const double gain = words_of == 1 ? bytes_gain : shorter_words_gain;
     if (made.row == nullptr || made.time >= gain * variant.chosen.time) break;
     variant.chosen = made;
