@@ -178,7 +178,7 @@ triples_kernel(GPU_PARAMETER element_args args) {
   auto* to = static_cast<unsigned char*>(args.dst) + here.dst;
   const int32_t first = static_cast<int32_t>(here.word * 16) - static_cast<int32_t>(low_word(to) & 15);
   to += first;
-  const int32_t pixel = static_cast<int32_t>(static_cast<uint32_t>(first + 16 * Bytes) / Bytes) - 16;  // 2.
+  const int32_t pixel = static_cast<int32_t>((static_cast<uint32_t>(first) + 16 * Bytes) / Bytes) - 16;  // 2.
   const auto pixels = static_cast<int32_t>(args.row_elements) / Bytes;
   // The lowest byte of pixel 0. `src_bytes` is 1 or -1.
   const auto* const from =
@@ -287,7 +287,7 @@ mirrored_triples_kernel(GPU_PARAMETER element_args args) {
   auto* to = static_cast<unsigned char*>(args.dst) + here.dst;
   const int32_t first = static_cast<int32_t>(here.word * 16) - static_cast<int32_t>(low_word(to) & 15);
   to += first;
-  const int32_t pixel = static_cast<int32_t>(static_cast<uint32_t>(first + 16 * Bytes) / Bytes) - 16;  // 2.
+  const int32_t pixel = static_cast<int32_t>((static_cast<uint32_t>(first) + 16 * Bytes) / Bytes) - 16;  // 2.
   const auto row_bytes = static_cast<int32_t>(args.row_elements) * WordBytes;
   const bool mirrored = args.src_bytes > 0;  // else the words of each pixel are read backwards
   const auto* const src = static_cast<const unsigned char*>(args.src) + here.src;
