@@ -167,6 +167,24 @@ run_kernel(GPU_PARAMETER element_args args) {
   }
 }
 
+// The 16 bytes of dst of a thread, in a row of pixels of `Bytes` bytes each.
+template <int Bytes>
+struct pixel_chunk {
+  int64_t src;  // of the row, bytes
+  unsigned char* to;
+  int32_t first;  // byte of the row; negative: before it
+  int32_t pixel;  // that has this byte
+
+  GPU_INLINE pixel_chunk(const element_args& args, uint32_t number) {
+    const element_word here = locate_word(args, number);
+    src = here.src;
+    to = static_cast<unsigned char*>(args.dst) + here.dst;
+    first = static_cast<int32_t>(here.word * 16) - static_cast<int32_t>(low_word(to) & 15);
+    to += first;
+    pixel = static_cast<int32_t>((static_cast<uint32_t>(first) + 16 * Bytes) / Bytes) - 16;  // 2.
+  }
+};
+
 template <std::uint64_t Limits>
 GPU_KERNEL(threads_of(Limits), blocks_of_this(Limits))
 triples_kernel(GPU_PARAMETER element_args args) {
@@ -174,15 +192,10 @@ triples_kernel(GPU_PARAMETER element_args args) {
   constexpr int Bytes = 3, Count = 6;
   const uint32_t number = block_index() * element_threads + thread_index();  // 1.
   if (number >= args.all_words) return;
-  const element_word here = locate_word(args, number);
-  auto* to = static_cast<unsigned char*>(args.dst) + here.dst;
-  const int32_t first = static_cast<int32_t>(here.word * 16) - static_cast<int32_t>(low_word(to) & 15);
-  to += first;
-  const int32_t pixel = static_cast<int32_t>((static_cast<uint32_t>(first) + 16 * Bytes) / Bytes) - 16;  // 2.
+  const auto [offset, to, first, pixel] = pixel_chunk<Bytes>(args, number);
   const auto pixels = static_cast<int32_t>(args.row_elements) / Bytes;
   // The lowest byte of pixel 0. `src_bytes` is 1 or -1.
-  const auto* const from =
-      static_cast<const unsigned char*>(args.src) + here.src - (args.src_bytes < 0 ? Bytes - 1 : 0);
+  const auto* const from = static_cast<const unsigned char*>(args.src) + offset - (args.src_bytes < 0 ? Bytes - 1 : 0);
   const int64_t step = args.row[0].above_src_bytes;
   uint32_t value[Count];
   wait_for_earlier_launches<16 * element_threads>();
@@ -283,14 +296,10 @@ mirrored_triples_kernel(GPU_PARAMETER element_args args) {
   constexpr int Bytes = 3 * WordBytes, Window = window::count * Bytes;
   const uint32_t number = block_index() * element_threads + thread_index();  // 1.
   if (number >= args.all_words) return;
-  const element_word here = locate_word(args, number);
-  auto* to = static_cast<unsigned char*>(args.dst) + here.dst;
-  const int32_t first = static_cast<int32_t>(here.word * 16) - static_cast<int32_t>(low_word(to) & 15);
-  to += first;
-  const int32_t pixel = static_cast<int32_t>((static_cast<uint32_t>(first) + 16 * Bytes) / Bytes) - 16;  // 2.
+  const auto [offset, to, first, pixel] = pixel_chunk<Bytes>(args, number);
   const auto row_bytes = static_cast<int32_t>(args.row_elements) * WordBytes;
   const bool mirrored = args.src_bytes > 0;  // else the words of each pixel are read backwards
-  const auto* const src = static_cast<const unsigned char*>(args.src) + here.src;
+  const auto* const src = static_cast<const unsigned char*>(args.src) + offset;
   const auto* const from =
       mirrored ? src - int64_t{pixel + window::count - 1} * Bytes : src - (Bytes - WordBytes) + int64_t{pixel} * Bytes;
   const uint32_t shift = low_word(from) & 15;
