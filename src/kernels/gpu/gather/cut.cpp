@@ -17,11 +17,20 @@ using base::magnitude;
 class cutter {
  public:
   cutter(const box_axes& axes, int alignment, int lanes) noexcept
-      : axes_(axes), form_(axes.form()), alignment_(alignment), lanes_(lanes) {}
+      : axes_(axes), form_(axes.form()), run_(short_run(axes)), alignment_(alignment), lanes_(lanes) {}
 
   box finish(std::int64_t most_shared_bytes) const noexcept;
 
  private:
+  // A table has an offset for each element of a run whose elements are apart, so the axes behind the first few elements number runs.
+  // Only one axis that is cut can be behind a run.
+  [[nodiscard]] static box_walk short_run(const box_axes& axes) noexcept {
+    constexpr std::int64_t few_elements = 8;
+    box_walk run = axes.run();
+    if (axes.contiguous(run) || (axes.cut_of_run() >= 0 && axes.cut_of_line() >= 0)) return run;
+    for (box_walk less = run; --less.count > 0 && axes.elements(less) >= few_elements;) run = less;
+    return run;
+  }
   // True when every line of every box begins at a multiple of four bytes.
   [[nodiscard]] bool lines_begin_words() const noexcept {
     bool all = alignment_ % 4 == 0;
@@ -37,6 +46,7 @@ class cutter {
 
   const box_axes& axes_;
   const map::canonical& form_;
+  box_walk run_;
   int alignment_;  // of the addresses of index 0, in bytes
   int lanes_;      // of a warp
 };
@@ -45,11 +55,10 @@ class cutter {
 box cutter::finish(std::int64_t most_shared_bytes) const noexcept {
   constexpr int few_conflicts = 2;
   int fewest = INT32_MAX;
-  const box_walk& run = axes_.run();
-  box best = lay_out(run.count, most_shared_bytes, fewest);
+  box best = lay_out(run_.count, most_shared_bytes, fewest);
   best.conflicts = fewest;
-  box_walk row = run;
-  while (--row.count > 0 && fewest > few_conflicts && form_.word_bytes < 4 && axes_.contiguous(run)) {
+  box_walk row = run_;
+  while (--row.count > 0 && fewest > few_conflicts && form_.word_bytes < 4 && axes_.contiguous(run_)) {
     const std::int64_t bytes = axes_.elements(row) * form_.word_bytes;
     if (bytes % 4 != 0 || bytes < 8) continue;
     int conflicts = 0;
@@ -63,7 +72,7 @@ box cutter::lay_out(int row_axes, std::int64_t most_shared_bytes, int& conflicts
   box made;
   gather_args& args = made.args;
   const std::int64_t word = form_.word_bytes;
-  const box_walk &run = axes_.run(), &line = axes_.line();
+  const box_walk &run = run_, &line = axes_.line();
   const box_walk src = axes_.whole_order(run);
   const box_walk dst = axes_.whole_order(line);
   const int cut_run = axes_.cut_of_run(), cut_line = axes_.cut_of_line();

@@ -79,16 +79,23 @@ GPU_INLINE void fetch_runs(const gather_args& args, const Items& items, const ga
         continue;
       }
     }
-    GPU_UNROLL for (int k = 0; k < gather_steps; ++k) {
-      const int32_t element = mine.word + k * mine.step;
-      if (element >= elements) continue;
-      unsigned char* const to = box + skewed<WordBytes>(args, first + element * WordBytes);
-      const unsigned char* const from =
-          start + (args.run_is_contiguous ? int64_t{element} * WordBytes : at.element_src[element]);
-      if constexpr (WordBytes >= 4) {
-        start_copy<WordBytes>(to, from);
-      } else {
-        *reinterpret_cast<word_t<WordBytes>*>(to) = load_global<word_t<WordBytes>>(from);
+    const auto to = [&](int32_t element) { return box + skewed<WordBytes>(args, first + element * WordBytes); };
+    if constexpr (WordBytes >= 4) {
+      GPU_UNROLL for (int k = 0; k < gather_steps; ++k) {
+        const int32_t element = mine.word + k * mine.step;
+        if (element >= elements) continue;
+        start_copy<WordBytes>(
+            to(element), start + (args.run_is_contiguous ? int64_t{element} * WordBytes : at.element_src[element]));
+      }
+    } else {
+      word_t<WordBytes> value[gather_steps];  // all loads are in flight before the first store
+      GPU_UNROLL for (int k = 0; k < gather_steps; ++k) {
+        const int32_t element = mine.word + k * mine.step;
+        if (element < elements) value[k] = load_global<word_t<WordBytes>>(start + at.element_src[element]);
+      }
+      GPU_UNROLL for (int k = 0; k < gather_steps; ++k) {
+        const int32_t element = mine.word + k * mine.step;
+        if (element < elements) *reinterpret_cast<word_t<WordBytes>*>(to(element)) = value[k];
       }
     }
   }
