@@ -4,7 +4,6 @@
 #include "kernels/gpu/gather/cut.hpp"
 #include "kernels/gpu/policy/costs.hpp"
 #include "kernels/gpu/policy/offers.hpp"
-#include "kernels/gpu/policy/shorter_words.hpp"
 #include "kernels/gpu/policy/tile_grid.hpp"
 
 namespace cornerturn::gpu {
@@ -49,7 +48,9 @@ counts count(const kernels::facts& known, const box& cut, const kernels::target&
   for (int k = args.line_axes; k < args.dst_rank; ++k) dst_bits |= args.dst_axes[k].dst_stride_bytes;
   const double src_waste = args.run_is_contiguous != 0 ? sector_waste(run_bytes, bits & -bits) : 0;
   const double dst_waste = args.line_is_contiguous != 0 ? sector_waste(line_bytes, dst_bits & -dst_bits) : 0;
-  const double entries = 256 + static_cast<double>(args.runs) * (args.src_rank - args.run_axes) +
+  const double entries = 256 +
+                         (args.run_is_contiguous != 0 ? 0 : static_cast<double>(args.run_elements) * args.run_axes) +
+                         static_cast<double>(args.runs) * (args.src_rank - args.run_axes) +
                          static_cast<double>(args.lines) * (args.dst_rank - args.line_axes) +
                          static_cast<double>(args.smem_entries) * args.line_axes;
   return {.again = fetched_again(known.form, cut.tile, 0, on.l2_bytes),
@@ -77,18 +78,6 @@ bool offers::gather(const kernels::facts& known, const kernels::target& on, cons
   made.reason = "runs of src are gathered into lines of dst in shared memory, for any axes and any alignment";
   predict(known, on, row, count(known, cut, on), made);
   return true;
-}
-
-std::optional<std::string_view> family_of_shorter_words(const kernels::offer& made, bool is_large) noexcept {
-  // Narrow elements one by one that take longer than so many copies. 2 bytes, every second one of 10410 x 54 x 2 x 12 to 0231: 44 us,
-  // 30 if bytes are assembled; wider elements 0.8 to 1.2 of their time (H200, 2026-11-30).
-  constexpr double long_time = 1.5;
-  constexpr int most_bytes = 4;
-  if (made.row == nullptr) return std::nullopt;
-  if (made.row->offer == &offers::gather) return made.row->family;
-  const bool is_slow = made.row->offer == &offers::element && made.time > long_time;
-  if (is_slow && is_large && made.row->element_bytes <= most_bytes) return "assemble";
-  return std::nullopt;
 }
 
 std::string descriptions::gather(const kernels::offer& made) {
