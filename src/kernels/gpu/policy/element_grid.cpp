@@ -49,7 +49,8 @@ bool set_words(std::int64_t words, std::int64_t rows, element_grid& made) noexce
 bool repeat_along_row(std::int64_t repeats, std::int64_t each, std::int64_t period, std::int64_t dst_bytes,
                       repeated_grid& made) noexcept {
   constexpr std::int64_t line_words = 16;  // or two lines
-  constexpr std::int64_t enough_words = 1024;
+  constexpr std::int64_t enough_words = 256, most_equal = 8;
+  if (period == 1) repeats = std::min(repeats, most_equal);  // a word is put together from one element
   const std::int64_t words = made.words.divisor, rows = made.all_words / words;
   // The elements of a word are equal in each sequence.
   std::int64_t step = period / std::gcd(period, each);
