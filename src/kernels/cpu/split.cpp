@@ -339,7 +339,7 @@ double with_short_runs(double time, const blocking& work, const facts& known) no
   const double dst_run = static_cast<double>(work.rows.total) * static_cast<double>(work.element_bytes);
   // Columns of several axes that are read at once are one run. Rows may continue it.
   std::int64_t run = work.src_col_bytes == work.element_bytes ? work.cols.total * work.element_bytes : 0;
-  if (work.rows.axes[0].src_stride * work.word_bytes == run) run *= work.rows.axes[0].extent;
+  if (magnitude(work.rows.axes[0].src_stride) * work.word_bytes == run) run *= work.rows.axes[0].extent;
   return (time + 32 / dst_run) * reads_of(std::max(src_run_bytes(known), run));
 }
 
