@@ -80,6 +80,28 @@ TEST(variant, no_choice_wants_more_shared_memory_than_a_block_may_have) {
   }
 }
 
+// Every n-th element of a matrix, transposed; and rows of a few elements with gaps behind them.
+TEST(variant, slow_views_take_the_fastest_row_of_all_words) {
+  for (const std::int64_t element_bytes : {1, 2, 4, 8, 16}) {
+    for (const std::int64_t step : {2, 4, 10}) {
+      const std::int64_t rows = 70001 / element_bytes, cols = 613;
+      for (const problem& what :
+           {problem{.element_bytes = element_bytes, .rank = 2, .axes = {{{cols, step, rows}, {rows, cols * step, 1}}}},
+            problem{.element_bytes = element_bytes,
+            .rank = 3,
+            .axes = {{{5, rows * 48, 7}, {rows, 48, 7 * 5 * step}, {7, step, 1}}}}}) {
+        const gpu_variant made = choose_variant(what, h200, 16, "");
+        ASSERT_NE(made.chosen.row, nullptr);
+        if (made.chosen.time <= 2) continue;
+        each_gpu_offer(what, h200, 16, [&](const kernels::offer& one) {
+          EXPECT_GE(one.time, made.chosen.time * (1 - 1e-9))
+              << one.row->name << " and " << made.chosen.row->name << " for " << testing::to_text(what);
+        });
+      }
+    }
+  }
+}
+
 // A form in shorter words is the form that the problem has in these words.
 TEST(variant, words_are_those_of_the_alignment) {
   for (const std::int64_t element_bytes : testing::element_sizes) {

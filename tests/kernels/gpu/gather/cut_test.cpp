@@ -223,6 +223,18 @@ TEST(box, is_made_smaller_until_it_fits_shared_memory) {
   }
 }
 
+// A table has 8 bytes for each element of a run whose elements are apart, so a box of long runs would fill shared memory.
+TEST(box, has_short_runs_where_elements_are_apart) {
+  const problem views[] = {{.element_bytes = 2, .rank = 2, .axes = {{{76, 4, 116908}, {116908, 304, 1}}}},
+                           {.element_bytes = 2, .rank = 2, .axes = {{{12, 8, 1269192}, {1269192, 96, 1}}}}};
+  for (const problem& what : views) {
+    const box cut = cut_box(map::canonicalize(what), most_shared_bytes, 16, target_of(costs_for({.arch = 90})));
+    EXPECT_EQ(cut.args.run_is_contiguous, 0);
+    EXPECT_EQ(cut.args.run_elements, what.axes[0].extent);
+    EXPECT_LE(cut.shared_bytes, most_shared_bytes / 3) << "three blocks fit a multiprocessor";
+  }
+}
+
 TEST(box, of_which_a_grid_cannot_have_enough_is_refused) {
   // 2^45 elements whose runs and lines are single elements.
   problem what{.element_bytes = 1, .rank = 3};
