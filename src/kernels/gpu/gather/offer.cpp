@@ -26,7 +26,8 @@ double slots_of(std::int64_t lines, std::int32_t lanes_log2, const map::fast_div
   return static_cast<double>(across * chunks.divisor * gather_steps * lanes);
 }
 
-// DRAM: sectors at the ends of runs and lines. Requests: words of the lanes that walk runs, for each 4 bytes. Shared:
+// DRAM: sectors at the ends of runs and lines, and those that are stored again. Requests: words of the lanes that walk runs, for each 4
+// bytes. Shared:
 // words of the lanes that walk lines, times their bank conflicts. Issue: entries of the address tables.
 counts count(const kernels::facts& known, const box& cut, const kernels::target& on) noexcept {
   const int lanes = on.lanes;
@@ -48,13 +49,16 @@ counts count(const kernels::facts& known, const box& cut, const kernels::target&
   for (int k = args.line_axes; k < args.dst_rank; ++k) dst_bits |= args.dst_axes[k].dst_stride_bytes;
   const double src_waste = args.run_is_contiguous != 0 ? sector_waste(run_bytes, bits & -bits) : 0;
   const double dst_waste = args.line_is_contiguous != 0 ? sector_waste(line_bytes, dst_bits & -dst_bits) : 0;
+  // The elements of a line of less than 8 bytes are stored one after another.
+  const bool one_by_one = word < 4 && args.line_is_contiguous != 0 && line_bytes < 8;
+  const double stored_again = one_by_one ? 32.0 * (args.line_elements - 1) / static_cast<double>(line_bytes) : 0;
   const double entries = 256 +
                          (args.run_is_contiguous != 0 ? 0 : static_cast<double>(args.run_elements) * args.run_axes) +
                          static_cast<double>(args.runs) * (args.src_rank - args.run_axes) +
                          static_cast<double>(args.lines) * (args.dst_rank - args.line_axes) +
                          static_cast<double>(args.smem_entries) * args.line_axes;
   return {.again = fetched_again(known.form, cut.tile, 0, on.l2_bytes),
-          .dram = waste_beyond_view(known.form, src_waste * in_runs / in_lines + 2 * dst_waste),
+          .dram = waste_beyond_view(known.form, src_waste * in_runs / in_lines + 2 * dst_waste) + stored_again,
           .requests = slots_of(args.runs, args.run_lanes, args.run_chunks, lanes) / words,
           .shared = slots_of(args.lines, args.line_lanes, args.line_chunks, lanes) * cut.conflicts / words,
           .issue = entries / words};
