@@ -42,6 +42,7 @@ void machine::prepare(fiber& one) {
   one.signals = 0;
   one.has_waited = false;
   one.branches = 0;
+  one.given.clear();
   one.heard.clear();
   one.copies.clear();
   one.way.clear();
@@ -134,7 +135,7 @@ void machine::start_block(room& in, std::uint32_t block, int threads, int shared
   for (int k = 0; k < threads; ++k) prepare(in.fibers[static_cast<std::size_t>(k)]);
 }
 
-// Which of the resident blocks goes on: forward the oldest, backward the youngest. Null: all of them wait for flags.
+// Which of the resident blocks goes on: forward the oldest, backward the youngest. Null: all of them wait.
 room* machine::next_room(const std::vector<room*>& running) {
   std::vector<room*> able;
   for (room* const one : running) {
@@ -291,10 +292,15 @@ const char* machine::launch(kernel_call call, const void* job, std::size_t job_b
     in_ = next_room(running);
     if (in_ == nullptr) {
       in_ = running.front();
-      const auto waits = std::find_if(in_->fibers.begin(), in_->fibers.begin() + in_->threads,
-                                      [](const fiber& one) { return one.now == state::at_flag; });
+      const auto waits = std::find_if(in_->fibers.begin(), in_->fibers.begin() + in_->threads, [](const fiber& one) {
+        return one.now == state::at_flag || one.now == state::at_lane;
+      });
       current_ = static_cast<int>(waits - in_->fibers.begin());
-      fault("waits for a flag to become ", waits->wanted, ", which no block will do");
+      if (waits->now == state::at_lane) {
+        fault("waits for the values of all lanes, and not all give one");
+      } else {
+        fault("waits for a flag to become ", waits->wanted, ", which no block will do");
+      }
       current_ = -1;
     } else if (run_on() != outcome::goes_on) {
       end_block();

@@ -122,6 +122,7 @@ const char* launch(kernel_call call, const void* job, std::size_t job_bytes, int
 [[nodiscard]] unsigned char* shared_memory() noexcept;
 void wait_for_earlier_launches() noexcept;
 void barrier(unsigned line) noexcept;
+std::uint32_t value_of_next_lane(std::uint32_t value) noexcept;
 void load_global(void* value, const void* from, int size) noexcept;
 void store_global(void* to, const void* value, int size) noexcept;
 // The text uses the bytes [first, end) of the copy. The others arrive with any contents, and reading them is no race.

@@ -79,6 +79,7 @@ GPU_INLINE uint32_t byte_permute(uint32_t low, uint32_t high, uint32_t selector)
   }
   return made;
 }
+GPU_INLINE uint32_t value_of_next_lane(uint32_t value) { return emulated::value_of_next_lane(value); }
 GPU_INLINE uint32_t funnel_shift_right(uint32_t low, uint32_t high, uint32_t bits) {
   return static_cast<uint32_t>((std::uint64_t{high} << 32 | low) >> (bits & 31));
 }

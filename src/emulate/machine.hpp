@@ -37,7 +37,7 @@ struct copy {
   int first, end;  // the bytes that the text uses
 };
 
-enum class state { ready, at_barrier, at_flag, done };
+enum class state { ready, at_barrier, at_flag, at_lane, done };
 
 struct fiber {
   void* stack_pointer = nullptr;
@@ -51,6 +51,9 @@ struct fiber {
   const std::uint32_t* flag = nullptr;
   std::uint32_t wanted = 0;
   bool wants_bits = false;
+  std::vector<std::uint32_t> given;  // to the lane before it, so far
+  const fiber* lanes = nullptr;      // at a lane: continues when each of these has given as many
+  int lane_count = 0;
   std::uint16_t signals = 0;  // sent so far
   bool has_waited = false;    // for earlier launches
   knowledge heard;            // since the last barrier
@@ -125,6 +128,19 @@ class machine {
     here().line = line;
     here().barrier = from;
     leave();
+  }
+  std::uint32_t value_of_next_lane(std::uint32_t value) {
+    constexpr int all_lanes = 32;
+    fiber& mine = here();
+    const int lane = current_ % all_lanes;
+    mine.given.push_back(value);
+    mine.lanes = &mine - lane;
+    mine.lane_count = std::min(all_lanes, in_->threads - (current_ - lane));
+    if (!has_all_values(mine)) {
+      mine.now = state::at_lane;
+      leave();
+    }
+    return lane + 1 == mine.lane_count ? value : (&mine + 1)->given[mine.given.size() - 1];
   }
   void load_global(void* value, const void* from, int size) {
     expect_aligned(from, size);
@@ -492,8 +508,13 @@ class machine {
   static bool has_its_flag(const fiber& one) {
     return one.wants_bits ? (*one.flag & one.wanted) == one.wanted : *one.flag == one.wanted;
   }
+  static bool has_all_values(const fiber& one) {
+    return std::all_of(one.lanes, one.lanes + one.lane_count,
+                       [&](const fiber& lane) { return lane.given.size() >= one.given.size(); });
+  }
   static bool can_run(const fiber& one) {
-    return one.now == state::ready || (one.now == state::at_flag && has_its_flag(one));
+    return one.now == state::ready || (one.now == state::at_flag && has_its_flag(one)) ||
+           (one.now == state::at_lane && has_all_values(one));
   }
   [[nodiscard]] static bool can_run(const room& one) {
     return std::any_of(one.fibers.begin(), one.fibers.begin() + one.threads,

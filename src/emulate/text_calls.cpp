@@ -10,6 +10,7 @@ std::uint32_t block_index() noexcept { return the_machine.block_index(); }
 unsigned char* shared_memory() noexcept { return the_machine.shared_memory(); }
 void wait_for_earlier_launches() noexcept { the_machine.wait_for_earlier_launches(); }
 void barrier(unsigned line) noexcept { the_machine.barrier(line, __builtin_return_address(0)); }
+std::uint32_t value_of_next_lane(std::uint32_t value) noexcept { return the_machine.value_of_next_lane(value); }
 void load_global(void* value, const void* from, int size) noexcept {
   the_machine.stop_if_endless();
   const machine::at_work guard(the_machine);

@@ -171,6 +171,7 @@ TEST(emulator, finds_misaligned_words) {
 TEST(emulator, finds_barriers_that_not_all_threads_reach) {
   expect_found(mistake::early_exit, "thread 5 has ended, thread 63 waits at the barrier");
   expect_found(mistake::two_barriers, "at the barrier of line");
+  expect_found(mistake::lane_apart, "waits for the values of all lanes");
 }
 
 TEST(emulator, finds_copies_that_nobody_waited_for) {

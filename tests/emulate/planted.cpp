@@ -50,6 +50,12 @@ planted_kernel(GPU_PARAMETER planted_args args) {
   } else if (args.made != mistake::no_barrier) {
     block_barrier();
   }
+  // A wrong value ends the thread before a barrier.
+  if (!made(mistake::lane_apart)) {
+    const bool is_last = thread % 32 == 31;
+    const uint32_t next = value_of_next_lane(thread);
+    if (next != (is_last ? thread : thread + 1)) return;
+  }
   const uint32_t value = shared[other];
   if (args.made != mistake::no_second_barrier) block_barrier();
   shared[thread] = value;

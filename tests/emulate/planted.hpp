@@ -13,6 +13,7 @@ enum class mistake {
   no_wait_at_all,     // for a copy that is never read
   early_exit,         // of one thread, before a barrier
   two_barriers,       // half of the threads wait at each
+  lane_apart,         // asks for no value of the next lane, as the other lanes do
   two_writers,        // of one shared byte
   unwritten,          // a load of shared memory before any store
   past_src,

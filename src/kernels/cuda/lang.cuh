@@ -73,7 +73,9 @@ GPU_INLINE uint32_t multiply_high(uint32_t a, uint32_t b) { return __umulhi(a, b
 GPU_INLINE uint32_t byte_permute(uint32_t low, uint32_t high, uint32_t selector) {
   return __byte_perm(low, high, selector);
 }
-// The low 32 bits of (high:low) >> bits, 0 <= bits < 32.
+// The value of the next one of 32 lanes, which all call it; the last lane gets its own.
+GPU_INLINE uint32_t value_of_next_lane(uint32_t value) { return __shfl_down_sync(0xffffffff, value, 1); }
+// The low 32 bits of (high:low) >> (bits % 32).
 GPU_INLINE uint32_t funnel_shift_right(uint32_t low, uint32_t high, uint32_t bits) {
   return __funnelshift_r(low, high, bits);
 }

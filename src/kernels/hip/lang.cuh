@@ -87,7 +87,9 @@ GPU_INLINE uint32_t byte_permute(uint32_t low, uint32_t high, uint32_t selector)
   const uint32_t pairs = (selector & 0xff) | (selector & 0xff00) << 8;
   return __builtin_amdgcn_perm(high, low, (pairs & 0x000f000f) | (pairs & 0x00f000f0) << 4);
 }
-// The low 32 bits of (high:low) >> bits, 0 <= bits < 32.
+// The value of the next one of 32 lanes, which all call it; the last lane gets its own.
+GPU_INLINE uint32_t value_of_next_lane(uint32_t value) { return __shfl_down(value, 1, 32); }
+// The low 32 bits of (high:low) >> (bits % 32).
 GPU_INLINE uint32_t funnel_shift_right(uint32_t low, uint32_t high, uint32_t bits) {
   return __funnelshift_r(low, high, bits);
 }

@@ -39,7 +39,7 @@ struct small_args : array_args {
   std::int32_t dst_ld = 0;  // from one column to the next in dst
   std::uint32_t cut = 0;    // words.cuh: 1 if tiles leave out row 0 and the last row, whose words may not be within src
   std::uint32_t tiles_across = 1;
-  std::uint32_t tiles_down = 1;  // and blocks of edges
+  std::uint32_t tiles_down = 1;  // and blocks of edges or of corners
 };
 
 // Of words.cuh. A tile's last sectors reach into so many rows below it; a block has 4 bytes of a column, or 12. The edges of a tile's

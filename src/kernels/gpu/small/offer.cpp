@@ -165,7 +165,17 @@ bool offer_tiles(const kernels::facts& known, const kernels::target& on, const k
   const std::int64_t across = ceil_div(axes.cols, row.tile_cols);
   std::int64_t down = ceil_div(axes.rows, row.tile_rows);
   const bool in_words = word % 4 != 0 && std::string_view(row.name).find("_single") == std::string_view::npos;
-  if (in_words) {
+  const bool packed = std::string_view(row.name).find("_packed") != std::string_view::npos;
+  if (packed) {
+    const bool ascends = std::all_of(form.axes.begin(), form.axes.begin() + form.rank,
+                                     [](const axis& one) { return one.src_stride > 0; });
+    const bool has_words = known.alignment % 4 == 0 && ascends;
+    const std::int64_t halo = halo_rows_of(static_cast<std::int32_t>(word));
+    if (!has_words || axes.col[1] != nullptr || axes.col[0]->dst_stride != axes.rows ||
+        axes.rows < row.tile_rows + halo || axes.cols < row.tile_cols)
+      return false;
+    down += 1;
+  } else if (in_words) {
     args.cut = (src_bits | axes.cols * word) % 4 != 0 ? 1 : 0;
     const std::int64_t halo = halo_rows_of(static_cast<std::int32_t>(word)), rows = axes.rows - 2 * args.cut - halo;
     if (rows < row.tile_rows || axes.cols < row.tile_cols || (args.cut != 0 && !ends_at_ends(axes.row, word)))
