@@ -31,7 +31,8 @@ struct cpu_times {
   double panels_src_bytes;   // added, divided by the bytes of a src run: 408 bytes 0.31, staged lines 0.46 (Zen 4)
   double staged_lines;       // stream, staged lines: runs of dst begin at cache lines
   double staged_lines_carried;
-  double staged_lines_src_bytes;  // added, divided by the bytes of a src run
+  // Added, divided by the columns: 204628 x 2 of 16 bytes takes 8.8 times a copy's time, 25144 x 38 1.45 (Zen 4).
+  double staged_lines_cols;
   double strips;
   // Words of 8 bytes; 0: as other words. Not where src rows are a multiple of 2 KiB apart: 2048 x 2048 0.58, panels 0.71 (Zen 4,
   // 2026-11-25).
@@ -49,8 +50,9 @@ struct cpu_times {
   // 0.88; 16 x 67 x 8470, axes 210: 0.81, strips 0.94 (Intel Xeon, model 207, 2026-11-25).
   double elements_few_b4;
   // Added to words of 16 bytes and even rows of less than 2 KiB: 61167 x 17 0.69, strips 0.86; 18819 x 61 0.70 and 0.94 (Intel Xeon,
-  // model 207, 2026-11-25).
+  // model 207, 2026-11-25). 20 to 120 columns 0.48, strips 0.45, staged lines 0.7 (Zen 4, 2026-11-30).
   double elements_short_b16_rows;
+  double strips_short_b16_rows;  // to strips of such words and rows
   double strips_b16;   // words of 16 bytes take no shuffle: 150830 x 9 0.59, staged lines 0.31 (Zen 4, 2026-11-23)
   double end_to_end;   // short dst runs, contiguous with their neighbours
   double narrow_rows;  // added for 1-byte elements, divided by the rows: few rows leave blocks of 16 rows part empty

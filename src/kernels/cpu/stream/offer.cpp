@@ -189,8 +189,8 @@ bool offer_lines(const facts& known, const target& on, const kernel& row, offer&
   work.group = std::min(work.lines * 64 / e, work.rows.total);
   const bool carried = !runs_at_lines(work);
   const double time = carried || e < 2 ? costs.times.staged_lines_carried : costs.times.staged_lines;
-  const auto src_run = static_cast<double>(work.cols.total * e);
-  finish(made, work, known, costs, time + costs.times.staged_lines_src_bytes / src_run + short_gaps(work));
+  const double few = costs.times.staged_lines_cols / static_cast<double>(work.cols.total);
+  finish(made, work, known, costs, time + few + short_gaps(work));
   made.reason = "register blocks of whole lines: lines of each dst run are staged in L2 until a few are together";
   return true;
 }
@@ -215,6 +215,7 @@ bool offer_strips(const facts& known, const target& on, const kernel& row, offer
   }
   if (e == 8 && work.streaming) time += costs.times.strips_b8_dst_bytes / static_cast<double>(work.rows.total * e);
   if (e <= 2) time += 0.3;
+  if (e == 16 && work.rows.rank == 1 && row_bytes >= 320 && row_bytes < 2048) time += costs.times.strips_short_b16_rows;
   if (!whole_registers) time += static_cast<double>(row_bytes % strip_block_bytes) / static_cast<double>(row_bytes);
   // 17279 x 64 x 2 of 16 bytes: 0.21 of a copy, panels 0.62 (Zen 4, 2026-11-24).
   if (row_bytes < 64) time += e == 16 ? 3 : 0.14;
