@@ -227,7 +227,7 @@ TEST(ask_gpu, every_row_is_reached) {
 
 TEST(ask_gpu_forced, a_row_is_taken_at_its_word) {
   const problem what = transpose_problem(512, 512, 4);
-  for (const char* row : {"gpu_tile_b4_64x64_r4_xor", "gpu_tile_b4_32x32_r4_xor", "gpu_unaligned_tile_b4_128x64",
+  for (const char* row : {"gpu_tile_b4_64x64_r4_xor", "gpu_small_b4_32x32", "gpu_unaligned_tile_b4_128x64",
                           "gpu_gather_b4", "gpu_gather_b2", "gpu_gather_b1"}) {
     const kernels::offer made = choose_for(what, forced(row));
     ASSERT_NE(made.row, nullptr) << row;
