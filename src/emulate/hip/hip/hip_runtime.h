@@ -49,3 +49,7 @@ inline std::uint32_t __umulhi(std::uint32_t a, std::uint32_t b) {
 inline std::uint32_t __funnelshift_r(std::uint32_t low, std::uint32_t high, std::uint32_t bits) {
   return static_cast<std::uint32_t>((std::uint64_t{high} << 32 | low) >> (bits & 31));
 }
+// By one lane of 32, as kernels/hip/lang.cuh calls it.
+inline std::uint32_t __shfl_down(std::uint32_t value, unsigned /*lanes*/, int /*width*/) {
+  return cornerturn::emulated::value_of_next_lane(value);
+}
