@@ -11,6 +11,7 @@
 #include "base/parallel.hpp"
 #include "cornerturn/cornerturn.h"
 #include "cornerturn/error.hpp"
+#include "cornerturn/machine.hpp"
 #include "cornerturn/problem.hpp"
 #include "cornerturn/tune.hpp"
 #include "cornerturn/version.h"
