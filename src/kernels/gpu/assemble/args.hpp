@@ -5,6 +5,8 @@
 namespace cornerturn::gpu {
 
 inline constexpr int assemble_threads = 256;
+// The entries of the table of elements that a lane loads at once.
+constexpr int assemble_window(std::int64_t word_bytes, int words) { return word_bytes == 1 && words == 1 ? 8 : 4; }
 
 // One axis of a list. The last axis of a list is the one that the grid may cut.
 struct assemble_axis {

@@ -472,9 +472,11 @@ assemble_box layout::make(std::int64_t most_shared_bytes) noexcept {
       args.entry_bias -= static_cast<std::int32_t>(steps * strides[last_of_line]);
       if (args.entry_bias + made.shared_bytes > most_bytes) return made;
     }
-    // Copies begin in different banks: 8 bytes behind a multiple of 32.
-    args.element_copy_bytes = static_cast<std::int32_t>(ceil_div(2 * (each * indices + 16), 32) * 32 + 8);
-    args.row_tables = args.tables + 4 * args.element_copy_bytes;
+    // Copies begin in different banks: a window behind a multiple of 32 bytes, or of 128.
+    const int window = assemble_window(word_, words_), multiple = window == 8 ? 128 : 32;
+    const std::int64_t entries = each * indices + most_spare_entries + window;
+    args.element_copy_bytes = static_cast<std::int32_t>(ceil_div(2 * entries, multiple) * multiple + 2 * window);
+    args.row_tables = args.tables + window * args.element_copy_bytes;
     made.shared_bytes = args.row_tables + static_cast<int>(ceil_div(12 * (args.most_rows + args.most_lines), 16) * 16);
   }
   const double chunks = static_cast<double>(axes_.elements() * word_) / 16;

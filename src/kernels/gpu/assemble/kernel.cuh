@@ -54,16 +54,15 @@ struct box_extents {
   }
 };
 
-// The tables of a box in shared memory. A lane loads four entries of the table of elements at once, and they may begin at
-// any entry: entry i of copy c is element i + c.
+// The tables of a box in shared memory. A lane loads a window of the table of elements at once: the entries of Window elements, from
+// any element on. Eight windows of single bytes, 16 elements apart, are in different banks.
+template <int Window>
 struct assemble_tables {
-  static constexpr int copies = 4;
-
   int64_t* row_src;         // (rows)
   int64_t* line_dst;        // (lines)
   int32_t* row_smem;        // (rows)
   int32_t* line_smem;       // (lines)
-  unsigned char* elements;  // (copies, elements of a piece and as many more as a chunk has), two bytes each
+  unsigned char* elements;  // (copies, elements of a piece and as many more as a chunk has), two bytes each; copy c begins at element c
   int32_t copy_bytes;
 
   GPU_INLINE explicit assemble_tables(const assemble_args& args) : copy_bytes(args.element_copy_bytes) {
@@ -73,13 +72,12 @@ struct assemble_tables {
     row_smem = reinterpret_cast<int32_t*>(line_dst + args.most_lines);
     line_smem = row_smem + args.most_rows;
   }
-  GPU_INLINE std::uint16_t& entry(int32_t element, int32_t copy) const {
-    return *reinterpret_cast<std::uint16_t*>(elements + copy * copy_bytes + element * 2);
+  GPU_INLINE static int32_t place(int32_t byte) { return Window == 8 ? byte ^ (byte >> 3 & 16) : byte; }
+  // The window of element `first` + `later`. Requires  later is a multiple of Window
+  GPU_INLINE unsigned char* window(int32_t first, int32_t later = 0) const {
+    return elements + (first & Window - 1) * copy_bytes + place(((first & -Window) + later) * 2);
   }
-  // The entries of elements [element, element + 4), two in a word.
-  GPU_INLINE word_t<8> four_entries(int32_t element) const {
-    return load_shared<word_t<8>>(elements + (element & 3) * copy_bytes + (element & ~3) * 2);
-  }
+  GPU_INLINE int32_t entry(int32_t element) const { return load_shared<std::uint16_t>(elements + place(element * 2)); }
 };
 
 // Splits `index` over the axes; the last one needs no division.
@@ -102,20 +100,29 @@ GPU_INLINE uint32_t swizzled(const assemble_args& args, uint32_t offsets) {
   return offsets ^ (offsets >> args.swizzle_shift & args.swizzle_mask);
 }
 
-// 2. The entries past a piece belong to the next one, or to elements that do not exist.
-GPU_INLINE void fill_line_tables(const assemble_args& args, const assemble_tables& at, int32_t lines,
+// 2. The entries past a piece belong to the next one, or to elements that do not exist. A lane computes one entry, and has the others of
+// its window from the next lanes.
+template <int Window>
+GPU_INLINE void fill_line_tables(const assemble_args& args, const assemble_tables<Window>& at, int32_t lines,
                                  int32_t spare_entries) {
   const auto thread = static_cast<int32_t>(thread_index());
   for (int32_t i = thread; i < lines; i += assemble_threads) {
     at.line_dst[i] = split_index(args.lines, args.line_rank, static_cast<uint32_t>(i), at.line_smem[i]);
   }
-  const int32_t entries = static_cast<int32_t>(args.piece.divisor) + spare_entries;
-  for (int32_t i = thread; i < entries + assemble_tables::copies - 1; i += assemble_threads) {
+  constexpr int32_t Each = warp_lanes - Window + 1;  // windows of a warp
+  const int32_t windows = static_cast<int32_t>(args.piece.divisor) + spare_entries, lane = thread % warp_lanes;
+  for (int32_t first = thread / warp_lanes * Each; first < windows; first += assemble_threads / warp_lanes * Each) {
     int32_t smem_offset = 0;
-    split_index(args.elements, args.element_rank, static_cast<uint32_t>(i), smem_offset);
-    smem_offset += args.entry_bias;
-    GPU_UNROLL for (int32_t copy = 0; copy < assemble_tables::copies; ++copy) {
-      if (i >= copy && i - copy < entries) at.entry(i - copy, copy) = static_cast<std::uint16_t>(smem_offset);
+    split_index(args.elements, args.element_rank, static_cast<uint32_t>(first + lane), smem_offset);
+    uint32_t entry[Window] = {static_cast<uint32_t>(smem_offset + args.entry_bias)}, two[Window / 2];
+    GPU_UNROLL for (int k = 1; k < Window; ++k) entry[k] = value_of_next_lane(entry[k - 1]);
+    GPU_UNROLL for (int k = 0; k < Window / 2; ++k) two[k] = byte_permute(entry[2 * k], entry[2 * k + 1], 0x5410);
+    if (lane >= Each || first + lane >= windows) continue;
+    auto* const to = reinterpret_cast<word_t<Window * 2>*>(at.window(first + lane));
+    if constexpr (Window == 8) {
+      *to = {two[0], two[1], two[2], two[3]};
+    } else {
+      *to = {two[0], two[1]};
     }
   }
 }
@@ -140,8 +147,8 @@ GPU_INLINE void fetch_cut_granule(const assemble_args& args, unsigned char* to, 
 
 // 1. `first` is the address of the origin, `phase` its misalignment. So many spare bytes after each run are copied, too. Inside:
 // every granule is within [begin, end).
-template <bool Fused, bool Swizzled, bool Inside>
-GPU_INLINE void fetch_box(const assemble_args& args, const assemble_tables& tables, const box_extents& box,
+template <bool Fused, bool Swizzled, bool Inside, class Tables>
+GPU_INLINE void fetch_box(const assemble_args& args, const Tables& tables, const box_extents& box,
                           const unsigned char* first, int32_t phase, int32_t spare_bytes) {
   const auto thread = static_cast<int32_t>(thread_index());
   const auto threads = static_cast<int32_t>(args.granule_threads.divisor);
@@ -197,8 +204,8 @@ struct stored_line {
   GPU_INLINE int32_t in_sector(const assemble_args& args, int32_t at) const {
     return static_cast<int32_t>(low_word(to + at) & static_cast<uint32_t>(args.store_bytes - 1));
   }
-  template <bool Fused>
-  GPU_INLINE stored_line(const assemble_args& args, const assemble_tables& tables, const box_extents& box,
+  template <bool Fused, class Tables>
+  GPU_INLINE stored_line(const assemble_args& args, const Tables& tables, const box_extents& box,
                          unsigned char* dst, int32_t first_offset, int32_t line, std::bool_constant<Fused>)
       : to(dst + (Fused ? tables.line_dst[line] : line * args.lines[0].stride_bytes)),
         smem_offset(first_offset + (Fused ? tables.line_smem[line] : line * args.lines[0].smem_stride)),
@@ -214,8 +221,8 @@ struct stored_line {
 
 // 3. Calls gather.get(chunk) for each chunk of the box's lines, and stores the word that it returns: get<true> for chunks
 // that are stored whole. The parts of chunks at the ends of lines follow, so that all lanes of a warp store parts at once.
-template <int WordBytes, bool Fused, bool Whole, class Gather>
-GPU_INLINE void write_lines(const assemble_args& args, const assemble_tables& tables, const box_extents& box,
+template <int WordBytes, bool Fused, bool Whole, class Tables, class Gather>
+GPU_INLINE void write_lines(const assemble_args& args, const Tables& tables, const box_extents& box,
                             unsigned char* dst, int32_t first_offset, const Gather& gather) {
   using line_type = stored_line<Whole>;
   constexpr std::bool_constant<Fused> fused{};
@@ -248,8 +255,8 @@ GPU_INLINE void write_lines(const assemble_args& args, const assemble_tables& ta
 }
 
 // 1. `src` is the address of the origin.
-template <bool Fused, bool Swizzled>
-GPU_INLINE void fetch_rows(const assemble_args& args, const assemble_tables& tables, const box_extents& box,
+template <bool Fused, bool Swizzled, class Tables>
+GPU_INLINE void fetch_rows(const assemble_args& args, const Tables& tables, const box_extents& box,
                            const unsigned char* src, int32_t phase, int32_t spare_bytes) {
   const auto address = reinterpret_cast<std::uint64_t>(src);
   if (address + args.span_begin >= args.arrays.src_begin + 15 &&
@@ -267,7 +274,7 @@ GPU_INLINE void assemble_box(const assemble_args& args, uint32_t number) {
   const tile_origin here = find_origin(args.blocks, args.arrays.src, args.arrays.dst, number);
   if (here.left[0] <= 0 || here.left[1] <= 0) return;  // past the end of the last band
   const box_extents box(args, here);
-  const assemble_tables tables(args);
+  const assemble_tables<Elements::window> tables(args);
   if constexpr (Fused) {  // 1.
     for (auto i = static_cast<int32_t>(thread_index()); i < args.most_rows; i += assemble_threads) {
       tables.row_src[i] = split_index(args.rows, args.row_rank, static_cast<uint32_t>(i), tables.row_smem[i]);
@@ -283,20 +290,26 @@ GPU_INLINE void assemble_box(const assemble_args& args, uint32_t number) {
   block_barrier();  // orders the granules copied in 1 and the tables written in 2 before their reads in 3
   unsigned char* const dst = here.dst - args.line_bytes.each * box.halo;
   const int32_t first = phase + args.smem_first - args.entry_bias;
-  const auto write = [&](const auto& gather) {  // 3.
+  const auto write_all = [&](auto swizzles, auto turn) {  // 3.
+    const typename Elements::template gather<swizzles, decltype(turn)> gather(args, tables, box, turn);
     if (box.is_whole(args)) {
       write_lines<Elements::word_bytes, Fused, true>(args, tables, box, dst, first, gather);
     } else {
       write_lines<Elements::word_bytes, Fused, false>(args, tables, box, dst, first, gather);
     }
   };
+  const auto write = [&](auto turn) {
+    if constexpr (Elements::swizzled) {
+      if (args.swizzle_mask != 0) return write_all(std::true_type{}, turn);
+    }
+    write_all(std::false_type{}, turn);
+  };
   if constexpr (Elements::turned) {
     if (args.turn_mask != 0) {
-      const uint32_t turn = thread_index() % warp_lanes * 4 >> args.turn_shift & static_cast<uint32_t>(args.turn_mask);
-      return write(typename Elements::template gather<uint32_t>(args, tables, box, turn));
+      return write(thread_index() % warp_lanes * 4 >> args.turn_shift & static_cast<uint32_t>(args.turn_mask));
     }
   }
-  write(typename Elements::template gather<in_order>(args, tables, box, in_order{}));
+  write(in_order{});
 }
 
 }  // namespace cornerturn::gpu

@@ -34,12 +34,12 @@ GPU_INLINE two_words load_around(int32_t offset, int32_t begin, int32_t end) {
 
 struct runs_of_chunk {
   const assemble_args& args;
-  const assemble_tables& tables;
+  const assemble_tables<4>& tables;
   int32_t absent;    // bytes
   int32_t elements;  // of a line
   int32_t bytes;     // of an element
 
-  GPU_INLINE runs_of_chunk(const assemble_args& all, const assemble_tables& at, const box_extents& box, in_order)
+  GPU_INLINE runs_of_chunk(const assemble_args& all, const assemble_tables<4>& at, const box_extents& box, in_order)
       : args(all), tables(at), absent(0), elements(1), bytes(box.of(all.line_bytes)) {
     if (all.element.divisor > 0) {
       elements = static_cast<int32_t>(all.element.quotient(bytes));
@@ -50,7 +50,7 @@ struct runs_of_chunk {
   }
   GPU_INLINE int32_t offset_of(int32_t element) const {
     const auto piece = static_cast<int32_t>(args.piece.quotient(element));
-    return piece * args.piece_smem_stride + tables.entry(element - piece * static_cast<int32_t>(args.piece.divisor), 0);
+    return piece * args.piece_smem_stride + tables.entry(element - piece * static_cast<int32_t>(args.piece.divisor));
   }
   template <bool Inside>
   GPU_INLINE word_t<16> get(const assemble_chunk& chunk) const {
@@ -76,12 +76,13 @@ struct runs_of_chunk {
 // The elements of lines are runs.
 struct runs_of_lines {
   static constexpr int word_bytes = 1;
+  static constexpr int window = 4;
   static constexpr bool fused = true;
   static constexpr bool swizzled = false;
   static constexpr bool turned = false;
   static constexpr int spare_entries = 0;
   static constexpr int spare_bytes = 0;
-  template <class>
+  template <bool, class>
   using gather = runs_of_chunk;
 };
 

@@ -17,6 +17,7 @@ struct assembled {
                                                      : 4;                   // of one word
   static constexpr int spare_bytes = WordBytes == 1 && Words == 3 ? 4 : 0;  // two aligned words hold three bytes
   static constexpr int count = Words == 1 ? 16 / WordBytes : WordBytes == 1 ? 6 : WordBytes == 2 ? 4 : 2;
+  static constexpr int window = assemble_window(WordBytes, Words);
 };
 
 // 3. Moves word w ^ turn to w.
@@ -102,8 +103,8 @@ GPU_INLINE word_t<16> gather_chunk(const unsigned char* from, const int32_t* off
 
 // 3. The shared-memory offsets of the elements that hold a chunk, from `element` on; -1: the chunk starts before the
 // line. Exist: all of them are in the box. Otherwise others replace those that are not; their bytes are not stored.
-template <int WordBytes, int Words, bool Fused, bool Exist, class Turn>
-GPU_INLINE void locate_elements(const assemble_args& args, const assemble_tables& tables, int32_t smem_offset,
+template <int WordBytes, int Words, bool Fused, bool Swizzled, bool Exist, int Window, class Turn>
+GPU_INLINE void locate_elements(const assemble_args& args, const assemble_tables<Window>& tables, int32_t smem_offset,
                                 int32_t element, int32_t absent, int32_t elements, Turn turn, int32_t* offset) {
   constexpr int Count = assembled<WordBytes, Words>::count;
   int32_t piece_first = 0;
@@ -115,13 +116,17 @@ GPU_INLINE void locate_elements(const assemble_args& args, const assemble_tables
   if constexpr (Fused && Exist && Count > 1) {
     const uint32_t both =
         static_cast<uint32_t>(smem_offset) * 0x10001;  // a box has at most 65535 bytes, so no sum carries
-    GPU_UNROLL for (int k = 0; k < Count; k += 4) {
-      const word_t<8> entries = tables.four_entries(element - piece_first + static_cast<int32_t>(k ^ turn));
-      uint32_t two[2] = {entries.x + both, entries.y + both};
-      if (Words == 1 && args.swizzle_mask != 0) {
-        GPU_UNROLL for (int i = 0; i < 2; ++i) two[i] = swizzled(args, two[i]);
+    GPU_UNROLL for (int k = 0; k < Count; k += Window) {
+      const int32_t turned = static_cast<int32_t>(turn) & (Count - 1) & -Window;
+      const auto entries = load_shared<word_t<Window * 2>>(tables.window(element - piece_first, k ^ turned));
+      uint32_t two[Window / 2] = {entries.x, entries.y};
+      if constexpr (Window == 8) {
+        const bool swapped = (turn & 4) != 0;
+        two[0] = swapped ? entries.z : entries.x, two[1] = swapped ? entries.w : entries.y;
+        two[2] = swapped ? entries.x : entries.z, two[3] = swapped ? entries.y : entries.w;
       }
-      GPU_UNROLL for (int i = 0; i < 4 && k + i < Count; ++i) {
+      GPU_UNROLL for (int i = 0; i < Window && k + i < Count; ++i) {
+        if (i % 2 == 0) two[i / 2] = Swizzled ? swizzled(args, two[i / 2] + both) : two[i / 2] + both;
         offset[k + i] = static_cast<int32_t>(i % 2 == 0 ? two[i / 2] & 0xffff : two[i / 2] >> 16);
       }
     }
@@ -146,27 +151,25 @@ GPU_INLINE void locate_elements(const assemble_args& args, const assemble_tables
       mine = mine < absent ? absent : mine;
     }
     offset[k] =
-        smem_offset + (Fused ? int32_t{tables.entry(mine - piece_first, 0)} : mine * args.elements[0].smem_stride);
+        smem_offset + (Fused ? int32_t{tables.entry(mine - piece_first)} : mine * args.elements[0].smem_stride);
   }
-  if constexpr (Fused && Words == 1 && WordBytes < 16) {
-    if (args.swizzle_mask != 0) {
-      GPU_UNROLL for (int k = 0; k < Count; ++k) {
-        offset[k] = static_cast<int32_t>(swizzled(args, static_cast<uint32_t>(offset[k])));
-      }
+  if constexpr (Swizzled) {
+    GPU_UNROLL for (int k = 0; k < Count; ++k) {
+      offset[k] = static_cast<int32_t>(swizzled(args, static_cast<uint32_t>(offset[k])));
     }
   }
 }
 
 // 3. The elements of a chunk are words, or three words each.
-template <int WordBytes, int Words, bool Fused, class Turn>
+template <int WordBytes, int Words, bool Fused, bool Swizzled, class Turn>
 struct words_of_chunk {
   const assemble_args& args;
-  const assemble_tables& tables;
+  const assemble_tables<assembled<WordBytes, Words>::window>& tables;
   int32_t absent;    // elements
   int32_t elements;  // of a line
   Turn turn;
 
-  GPU_INLINE words_of_chunk(const assemble_args& all, const assemble_tables& at, const box_extents& box, Turn of_lane)
+  GPU_INLINE words_of_chunk(const assemble_args& all, const assemble_tables<assembled<WordBytes, Words>::window>& at, const box_extents& box, Turn of_lane)
       : args(all),
         tables(at),
         absent(box.absent_of(all.line_bytes) / (WordBytes * Words)),
@@ -181,12 +184,12 @@ struct words_of_chunk {
                    : static_cast<int32_t>(static_cast<uint32_t>(chunk.start + 16 * at::bytes) / at::bytes) - 16;
     int32_t offset[at::count];
     if constexpr (Inside) {
-      locate_elements<WordBytes, Words, Fused, true>(args, tables, chunk.smem_offset, element, absent, elements, turn,
+      locate_elements<WordBytes, Words, Fused, Swizzled, true>(args, tables, chunk.smem_offset, element, absent, elements, turn,
                                                      offset);
       // Three words: the last of the elements may only be needed for another misalignment of the chunk.
       if (Words == 3 && WordBytes > 1 && element + at::count > elements) offset[at::count - 1] = offset[0];
     } else {
-      locate_elements<WordBytes, Words, Fused, false>(args, tables, chunk.smem_offset, element, absent, elements,
+      locate_elements<WordBytes, Words, Fused, Swizzled, false>(args, tables, chunk.smem_offset, element, absent, elements,
                                                       in_order{}, offset);
     }
     const auto skipped = static_cast<uint32_t>(chunk.start - element * at::bytes);
@@ -199,13 +202,14 @@ struct words_of_chunk {
 template <int WordBytes, int Words, bool Fused>
 struct words_of_lines {
   static constexpr int word_bytes = WordBytes;  // of the smallest store
+  static constexpr int window = assembled<WordBytes, Words>::window;
   static constexpr bool fused = Fused;
   static constexpr bool swizzled = Fused && Words == 1 && WordBytes < 16;       // if args has a swizzle
   static constexpr bool turned = Words == 1 && WordBytes <= 2;                  // if args has a turn
   static constexpr int spare_entries = assembled<WordBytes, Words>::count - 1;  // of the table of elements
   static constexpr int spare_bytes = assembled<WordBytes, Words>::spare_bytes;
-  template <class Turn>
-  using gather = words_of_chunk<WordBytes, Words, Fused, Turn>;
+  template <bool Swizzled, class Turn>
+  using gather = words_of_chunk<WordBytes, Words, Fused, Swizzled, Turn>;
 };
 
 template <int WordBytes, int Words, bool Fused, std::uint64_t Limits>
