@@ -58,11 +58,12 @@ struct box_extents {
 // any element on. Eight windows of single bytes, 16 elements apart, are in different banks.
 template <int Window>
 struct assemble_tables {
-  int64_t* row_src;         // (rows)
-  int64_t* line_dst;        // (lines)
-  int32_t* row_smem;        // (rows)
-  int32_t* line_smem;       // (lines)
-  unsigned char* elements;  // (copies, elements of a piece and as many more as a chunk has), two bytes each; copy c begins at element c
+  int64_t* row_src;    // (rows)
+  int64_t* line_dst;   // (lines)
+  int32_t* row_smem;   // (rows)
+  int32_t* line_smem;  // (lines)
+  unsigned char*
+      elements;  // (copies, elements of a piece and as many more as a chunk has), two bytes each; copy c begins at element c
   int32_t copy_bytes;
 
   GPU_INLINE explicit assemble_tables(const assemble_args& args) : copy_bytes(args.element_copy_bytes) {
@@ -205,8 +206,8 @@ struct stored_line {
     return static_cast<int32_t>(low_word(to + at) & static_cast<uint32_t>(args.store_bytes - 1));
   }
   template <bool Fused, class Tables>
-  GPU_INLINE stored_line(const assemble_args& args, const Tables& tables, const box_extents& box,
-                         unsigned char* dst, int32_t first_offset, int32_t line, std::bool_constant<Fused>)
+  GPU_INLINE stored_line(const assemble_args& args, const Tables& tables, const box_extents& box, unsigned char* dst,
+                         int32_t first_offset, int32_t line, std::bool_constant<Fused>)
       : to(dst + (Fused ? tables.line_dst[line] : line * args.lines[0].stride_bytes)),
         smem_offset(first_offset + (Fused ? tables.line_smem[line] : line * args.lines[0].smem_stride)),
         first(args.line_bytes.each * box.halo),
@@ -222,8 +223,8 @@ struct stored_line {
 // 3. Calls gather.get(chunk) for each chunk of the box's lines, and stores the word that it returns: get<true> for chunks
 // that are stored whole. The parts of chunks at the ends of lines follow, so that all lanes of a warp store parts at once.
 template <int WordBytes, bool Fused, bool Whole, class Tables, class Gather>
-GPU_INLINE void write_lines(const assemble_args& args, const Tables& tables, const box_extents& box,
-                            unsigned char* dst, int32_t first_offset, const Gather& gather) {
+GPU_INLINE void write_lines(const assemble_args& args, const Tables& tables, const box_extents& box, unsigned char* dst,
+                            int32_t first_offset, const Gather& gather) {
   using line_type = stored_line<Whole>;
   constexpr std::bool_constant<Fused> fused{};
   const int32_t lines = box.of(args.line_count);

@@ -150,8 +150,7 @@ GPU_INLINE void locate_elements(const assemble_args& args, const assemble_tables
       mine = mine < elements ? mine : elements - 1;
       mine = mine < absent ? absent : mine;
     }
-    offset[k] =
-        smem_offset + (Fused ? int32_t{tables.entry(mine - piece_first)} : mine * args.elements[0].smem_stride);
+    offset[k] = smem_offset + (Fused ? int32_t{tables.entry(mine - piece_first)} : mine * args.elements[0].smem_stride);
   }
   if constexpr (Swizzled) {
     GPU_UNROLL for (int k = 0; k < Count; ++k) {
@@ -169,7 +168,8 @@ struct words_of_chunk {
   int32_t elements;  // of a line
   Turn turn;
 
-  GPU_INLINE words_of_chunk(const assemble_args& all, const assemble_tables<assembled<WordBytes, Words>::window>& at, const box_extents& box, Turn of_lane)
+  GPU_INLINE words_of_chunk(const assemble_args& all, const assemble_tables<assembled<WordBytes, Words>::window>& at,
+                            const box_extents& box, Turn of_lane)
       : args(all),
         tables(at),
         absent(box.absent_of(all.line_bytes) / (WordBytes * Words)),
@@ -184,13 +184,13 @@ struct words_of_chunk {
                    : static_cast<int32_t>(static_cast<uint32_t>(chunk.start + 16 * at::bytes) / at::bytes) - 16;
     int32_t offset[at::count];
     if constexpr (Inside) {
-      locate_elements<WordBytes, Words, Fused, Swizzled, true>(args, tables, chunk.smem_offset, element, absent, elements, turn,
-                                                     offset);
+      locate_elements<WordBytes, Words, Fused, Swizzled, true>(args, tables, chunk.smem_offset, element, absent,
+                                                               elements, turn, offset);
       // Three words: the last of the elements may only be needed for another misalignment of the chunk.
       if (Words == 3 && WordBytes > 1 && element + at::count > elements) offset[at::count - 1] = offset[0];
     } else {
-      locate_elements<WordBytes, Words, Fused, Swizzled, false>(args, tables, chunk.smem_offset, element, absent, elements,
-                                                      in_order{}, offset);
+      locate_elements<WordBytes, Words, Fused, Swizzled, false>(args, tables, chunk.smem_offset, element, absent,
+                                                                elements, in_order{}, offset);
     }
     const auto skipped = static_cast<uint32_t>(chunk.start - element * at::bytes);
     if constexpr (Inside) return gather_chunk<WordBytes, Words>(shared_memory(), offset, skipped, turn);
