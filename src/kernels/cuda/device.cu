@@ -37,11 +37,17 @@ bool may_have_driver() noexcept {
   return library != nullptr;
 }
 
+// No process can load a driver here: each call of a plan asks, so the answer is one load.
+constinit std::atomic<bool> impossible{false};
+
 const driver_functions* driver() noexcept {
   static std::atomic<const driver_functions*> ready{nullptr};
   if (const driver_functions* known = ready.load(std::memory_order_acquire)) return known;
   constinit static base::lazy<const bool> possible;
-  if (!possible.get(may_have_driver)) return nullptr;
+  if (!possible.get(may_have_driver)) {
+    impossible.store(true, std::memory_order_relaxed);
+    return nullptr;
+  }
   // dlopen() searches every folder for an absent library, which takes 20 us (2026-11-21). So it is called again only
   // when the process has loaded another library.
   static std::atomic<unsigned long long> searched{0};
@@ -140,7 +146,7 @@ const char* message_of(cudaError_t result) noexcept {
 
 }  // namespace
 
-bool driver_is_loaded() noexcept { return driver() != nullptr; }
+bool driver_is_loaded() noexcept { return !impossible.load(std::memory_order_relaxed) && driver() != nullptr; }
 
 int device_in_use() noexcept {
   const driver_functions* const asked = driver();
