@@ -47,12 +47,15 @@ class axis_pool {
   return form.rank == 0 || (form.rank == 1 && form.axes[0].src_stride == 1 && form.axes[0].dst_stride == 1);
 }
 
-// A call of a walk through a buffer takes about 80 ns to begin; a copy in cache moves so many bytes meanwhile. 3 x 3 to 5 x 7 words: 75
-// to 120 ns, cpu_copy_elements 20 to 40 (Intel Xeon, model 207, 2026-11-27).
+// A call of a walk through a buffer takes 50 to 200 ns to begin; a copy in cache moves so many bytes meanwhile. 3 x 3 to 5 x 7 words: 75
+// to 120 ns, cpu_copy_elements 15 to 25 (Intel Xeon, model 207, 2026-11-27; Zen 4, 2026-11-30).
 inline constexpr double start_bytes_in_cache = 3000;
+inline constexpr double lines_start_bytes = 6000;      // of walks that stage lines
+inline constexpr double elements_start_bytes = 16000;  // of walks for elements of any size
 // Added to such walks when dst fits the cache: they copy twice.
-[[nodiscard]] inline double buffer_cost_in_cache(const facts& known, bool streaming, const cpu_costs& costs) noexcept {
-  return streaming ? 0 : costs.times.buffered_in_cache + start_bytes_in_cache / static_cast<double>(known.bytes);
+[[nodiscard]] inline double buffer_cost_in_cache(const facts& known, bool streaming, const cpu_costs& costs,
+                                                 double start_bytes = start_bytes_in_cache) noexcept {
+  return streaming ? 0 : costs.times.buffered_in_cache + start_bytes / static_cast<double>(known.bytes);
 }
 
 // Finds the axes of an item: the fewest axes that are contiguous in src and in dst, and differ in order. False if an item would

@@ -16,12 +16,13 @@ constexpr double packed_row_bytes = 26;  // overhead of a row of packed runs, in
 
 void finish(offer& made, const blocking& work, const facts& known, const cpu_costs& costs, double time) noexcept {
   share_out(made, known, costs, work.units());
-  made.time = time + buffer_cost_in_cache(known, work.streaming, costs);
+  made.time = time + (work.streaming ? 0 : costs.times.buffered_in_cache);
   if (has_rows_and_columns(known)) {
     made.time = with_short_runs(made.time, work, known);
   } else {
     made.time += short_far_rows(work) + std::max(roof_of(known.form) - 1, 0.0);
   }
+  if (!work.streaming) made.time += elements_start_bytes / static_cast<double>(known.bytes);
   made.binds = bound::requests;
 }
 
@@ -250,7 +251,8 @@ bool offer_box(const facts& known, const target& on, const kernel& /*row*/, offe
     share_out(made, known, costs, work.outer.total);
     made.time = costs.times.box + costs.times.box_bytes / static_cast<double>(work.element_bytes) +
                 (stores_whole_lines(work) ? 0 : costs.times.box_parts) + 32 / static_cast<double>(box.run_bytes()) +
-                32 / static_cast<double>(box.dst_run_bytes()) + buffer_cost_in_cache(known, work.streaming, costs);
+                32 / static_cast<double>(box.dst_run_bytes()) +
+                buffer_cost_in_cache(known, work.streaming, costs, elements_start_bytes);
     made.binds = bound::requests;
     made.reason = "short axes alternate in src and dst: boxes of both are gathered in the cache";
     return true;

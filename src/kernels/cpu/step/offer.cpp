@@ -205,6 +205,7 @@ bool offer_runs(const facts& known, const target& on, const kernel& /*row*/, off
               ((work.repeats ? costs.times.step_window_bytes / line : moves(work, work.blocks, costs.times)) +
                costs.times.step_run_bytes / run) *
                   instructions_of(known, on);
+  if (fits_cache(known, on)) made.time += start_bytes_in_cache / static_cast<double>(known.bytes);
   // Each word is in a line that another word has taken from the L1.
   if (transposes && !in_cache) {
     const double far = magnitude(along.src_stride) * all.word >= page_bytes ? word_of_other_page : far_word;
@@ -267,7 +268,9 @@ void finish(offer& made, const transpose_args& work, const facts& known, const c
   const cpu_times& times = costs.times;
   share_out(made, known, costs, work.units());
   if (work.reads.dst_step != 0) time += moves(work.reads, work.read_blocks, times);
-  made.time = roof_of(known.form) * times.step + time + (work.streaming ? 0 : times.buffered_in_cache / 2);
+  made.time = roof_of(known.form) * times.step + time;
+  if (!work.streaming)
+    made.time += times.buffered_in_cache / 2 + elements_start_bytes / static_cast<double>(known.bytes);
   made.binds = bound::requests;
   made.reason =
       "a transpose of elements that are a step apart: rows are picked into L1, then transposed by register blocks";

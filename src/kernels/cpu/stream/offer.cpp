@@ -34,13 +34,14 @@ double alternating_axes(const blocking& work) noexcept {
   return 64 / static_cast<double>(row_bytes);
 }
 
-void finish(offer& made, blocking& work, const facts& known, const cpu_costs& costs, double time) noexcept {
+void finish(offer& made, blocking& work, const facts& known, const cpu_costs& costs, double time,
+            double start_bytes = lines_start_bytes) noexcept {
   cut_rows(work, known, costs);
   time += alternating_axes(work);
   share_out(made, known, costs, work.units());
   if (has_rows_and_columns(known)) time = with_short_runs(time, work, known);
   // A unit sets up more than a panel of short runs does: 302088 x 16 x 3 float32 takes 9.5 times a copy (Zen 4, 2026-11-24).
-  made.time = time + 3 * unit_starts(work, costs) + buffer_cost_in_cache(known, work.streaming, costs);
+  made.time = time + 3 * unit_starts(work, costs) + buffer_cost_in_cache(known, work.streaming, costs, start_bytes);
   made.binds = work.streaming ? bound::dram : bound::issue;
 }
 
@@ -250,7 +251,7 @@ bool offer_elements(const facts& known, const target& on, const kernel& /*row*/,
   if (!whole) time += costs.times.elements_run_bytes / static_cast<double>(run_bytes);
   if (e == 3 && run_bytes % window != 0) time += 0.4;  // rows that fill no window wait in L2 for the others
   time += words_differ(work, whole, costs.times) + 3 * short_far_rows(work);
-  finish(made, work, known, costs, time);
+  finish(made, work, known, costs, time, elements_start_bytes);
   // Evenly spaced short rows set up less for a unit: 71673 x 64 x 3 of 3 bytes 0.70, packed 0.12 (Zen 4, 2026-11-25).
   if (work.rows.rank == 1) made.time -= 2 * unit_starts(work, costs);
   // A last chunk with fewer rows than are folded would have no row.

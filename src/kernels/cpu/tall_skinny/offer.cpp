@@ -45,7 +45,8 @@ bool offer_any(const facts& known, const target& on, const kernel& row, offer& m
   // 2026-11-22).
   const bool whole_registers = word >= 4 && row_bytes >= 64 && row_bytes % 16 == 0;
   const double time = work.cols.total > 32 ? costs.times.tall_skinny_many : costs.times.tall_skinny;
-  finish(made, work, known, costs, time + (whole_registers ? 0.15 : 0), costs.times.buffered_in_cache);
+  finish(made, work, known, costs, time + (whole_registers ? 0.15 : 0),
+         buffer_cost_in_cache(known, work.streaming, costs));
   made.reason = "few columns, whose rows are contiguous in src: pieces of 16 bytes are shuffled into columns";
   return true;
 }
@@ -60,10 +61,10 @@ bool offer_split(const facts& known, const target& on, const kernel& row, offer&
   // Within the cache: 10000 x 3 float32 5.4 us, 19.6 with shuffled pieces; 1000 x 16 bytes 0.8 us and 2.2. Register tiles are as
   // fast for 8 and 16 columns, and slower for fewer: 10000 x 3 of 8 bytes 9.9 us, 13.9 with tiles; 200 x 4 of 8 bytes 0.28 us and
   // 0.20 (SPR, 2026-11-26).
-  const double cached =
-      (costs.line_tiles && cols <= 4 ? 0.62 : 1.02) + start_bytes_in_cache / static_cast<double>(known.bytes);
+  const double cached = costs.line_tiles && cols <= 4 ? 0.62 : 1.02;
   const double few = std::min(cached, costs.times.split + costs.times.buffered_in_cache);
-  finish(made, work, known, costs, work.streaming ? costs.times.split : few, 0);
+  finish(made, work, known, costs, work.streaming ? costs.times.split : few,
+         start_bytes_in_cache / static_cast<double>(known.bytes));
   made.reason = "2, 3, 4, 8 or 16 columns, whose rows are contiguous in src: whole vectors are split into columns";
   return true;
 }
