@@ -58,12 +58,11 @@ struct box_extents {
 // any element on. Eight windows of single bytes, 16 elements apart, are in different banks.
 template <int Window>
 struct assemble_tables {
-  int64_t* row_src;    // (rows)
-  int64_t* line_dst;   // (lines)
-  int32_t* row_smem;   // (rows)
-  int32_t* line_smem;  // (lines)
-  unsigned char*
-      elements;  // (copies, elements of a piece and as many more as a chunk has), two bytes each; copy c begins at element c
+  int64_t* row_src;         // (rows)
+  int64_t* line_dst;        // (lines)
+  int32_t* row_smem;        // (rows)
+  int32_t* line_smem;       // (lines)
+  unsigned char* elements;  // (copies, elements of a piece and a chunk), two bytes each; copy c begins at element c
   int32_t copy_bytes;
 
   GPU_INLINE explicit assemble_tables(const assemble_args& args) : copy_bytes(args.element_copy_bytes) {
