@@ -49,7 +49,7 @@ void expect_sane(const problem& what, const kernels::offer& made, int threads) {
   }
   if (row == "cpu_copy_elements") {
     const auto& work = made.as<kernels::cpu::copy::elements_args>();
-    EXPECT_EQ(work.element_bytes * work.extent * work.rows * total(work.outer), bytes) << text;
+    EXPECT_EQ(work.element_bytes * work.extent * work.rows * work.blocks * total(work.outer), bytes) << text;
     EXPECT_EQ(made.units * work.element_bytes, bytes) << text;
     return;
   }

@@ -19,6 +19,9 @@ inline constexpr int strip_rows = 16;
   return word_bytes <= 2 ? static_cast<int>(32 / word_bytes) : static_cast<int>(16 / word_bytes);
 }
 
+// Rows and columns of the smallest block.
+[[nodiscard]] constexpr std::int64_t small_block_side(std::int64_t word_bytes) noexcept { return 16 / word_bytes; }
+
 // Rows and columns of one tile of line_tile-inl.hpp.
 [[nodiscard]] constexpr std::int64_t line_tile_rows(std::int64_t word_bytes) noexcept { return 64 / word_bytes; }
 [[nodiscard]] constexpr std::int64_t line_tile_cols(std::int64_t word_bytes) noexcept {

@@ -28,16 +28,15 @@ struct runs_args {
 struct elements_args {
   std::int64_t word_bytes = 1;
   std::int64_t element_bytes = 1;
-  std::int64_t extent = 1, src_step = 0, dst_step = 0;  // of the inner loop; steps are bytes
-  std::int64_t rows = 1, src_row = 0, dst_row = 0;      // of the loop around it
-  std::int64_t piece = 1;                               // of the inner loop: so many elements of all rows at a time
+  std::int64_t extent = 1, src_step = 0, dst_step = 0;    // of the inner loop; steps are bytes
+  std::int64_t rows = 1, src_row = 0, dst_row = 0;        // of the loop around it
+  std::int64_t blocks = 1, src_block = 0, dst_block = 0;  // of the loop around both
+  std::int64_t piece = 1;                                 // of the inner loop: so many elements of all rows at a time
   fused_axes outer;
-  bool neighbours = false;  // in dst, along the inner loop: an element's store may reach into the next one
+  std::int64_t elements = 1;  // all of them
+  bool is_block = false;      // one block, in one piece
+  bool neighbours = false;    // in dst, along the inner loop: an element's store may reach into the next one
 };
-// True where rows of the inner loop are copied in pairs.
-[[nodiscard]] constexpr bool copies_two_rows(const elements_args& work) noexcept {
-  return work.rows > 1 && work.element_bytes <= 64 && !work.neighbours;
-}
 inline constexpr std::int64_t most_element_bytes = 128;  // longer runs take more than two copies
 
 }  // namespace cornerturn::kernels::cpu::copy

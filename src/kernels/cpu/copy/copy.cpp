@@ -117,13 +117,13 @@ HWY_INLINE void copy_rows(const Copy copy, const std::byte* from, std::byte* to,
   if constexpr (Copy::overlaps) copy.copy_last(to, from);
 }
 
-// Copies whole rows. A function of its own, and one for each Copy: together with the other loops the compiler keeps steps in memory, and
+// Copies whole rows. Functions of their own, and one for each Copy: together with the other loops the compiler keeps steps in memory, and
 // 13 x 14 of 24 bytes take 118 ns instead of 85. Two rows at once: the end of a short loop is mispredicted half as often. Of 120 random
 // problems up to 64 KiB 0.89 of the time, elements of 68 bytes and more 1.2 (Intel Xeon, model 85, 2026-11-28). One row if stores
 // overlap: 20 x 20 of 6 bytes 112 and 136 ns (Zen 4, 2026-11-30).
 template <class Copy>
-HWY_NOINLINE void copy_whole_rows(const Copy copy, const copy::elements_args& work, const std::byte* src,
-                                  std::byte* dst, std::int64_t extent) {
+HWY_INLINE void copy_rows_of_block(const Copy copy, const copy::elements_args& work, const std::byte* src,
+                                   std::byte* dst, std::int64_t extent) {
   const std::int64_t src_step = work.src_step, dst_step = work.dst_step;
   const std::int64_t src_row = work.src_row, dst_row = work.dst_row;
   std::int64_t rows = work.rows;
@@ -136,37 +136,64 @@ HWY_NOINLINE void copy_whole_rows(const Copy copy, const copy::elements_args& wo
     copy_rows<1>(copy, src, dst, extent, src_step, dst_step, 0, 0);
   }
 }
+template <class Copy>
+HWY_NOINLINE void copy_block(const Copy copy, const copy::elements_args& work, const std::byte* src, std::byte* dst,
+                             std::int64_t extent) {
+  copy_rows_of_block(copy, work, src, dst, extent);
+}
+template <class Copy>
+HWY_NOINLINE void copy_blocks(const Copy copy, const copy::elements_args& work, const std::byte* src, std::byte* dst,
+                              std::int64_t extent, std::int64_t blocks) {
+  for (; blocks > 0; --blocks, src += work.src_block, dst += work.dst_block) {
+    copy_rows_of_block(copy, work, src, dst, extent);
+  }
+}
 
 // All rows, so many elements of each at a time that their lines of src stay in L1 for the next rows.
 template <class Copy>
-HWY_INLINE void copy_pieces(const Copy copy, const copy::elements_args& work, const std::byte* src, std::byte* dst) {
+HWY_INLINE void copy_pieces(const Copy copy, const copy::elements_args& work, const std::byte* src, std::byte* dst,
+                            std::int64_t blocks) {
+  const auto copy_some = [&](std::int64_t extent) {
+    if (blocks == 1) return copy_block(copy, work, src, dst, extent);
+    copy_blocks(copy, work, src, dst, extent, blocks);
+  };
   std::int64_t left = work.extent;
   for (; left > work.piece; left -= work.piece, src += work.piece * work.src_step, dst += work.piece * work.dst_step) {
-    copy_whole_rows(copy, work, src, dst, work.piece);
+    copy_some(work.piece);
   }
-  copy_whole_rows(copy, work, src, dst, left);
+  copy_some(left);
 }
 
 template <class Copy>
-HWY_NOINLINE void copy_outer_axes(const Copy copy, const copy::elements_args& work, const std::byte* all_src,
-                                  std::byte* all_dst, std::int64_t begin, std::int64_t end) {
+HWY_NOINLINE void copy_all_blocks(const Copy copy, const copy::elements_args& work, const std::byte* src,
+                                  std::byte* dst) {
+  odometer outer(work.outer, work.word_bytes, 0, false);
+  for (std::int64_t left = work.outer.total; left > 0; --left, outer.next()) {
+    copy_pieces(copy, work, src + outer.src(), dst + outer.dst(), work.blocks);
+  }
+}
+
+// Elements [begin, end), counted along the inner loop, the rows, the blocks and then the outer axes.
+template <class Copy>
+HWY_NOINLINE void copy_some_elements(const Copy copy, const copy::elements_args& work, const std::byte* all_src,
+                                     std::byte* all_dst, std::int64_t begin, std::int64_t end) {
   const std::int64_t extent = work.extent, rows = work.rows;
-  odometer outer(work.outer, work.word_bytes, begin == 0 ? 0 : begin / (extent * rows), false);
-  std::int64_t first = begin == 0 ? 0 : begin % extent, row = begin == 0 ? 0 : begin / extent % rows;
-  for (std::int64_t left = end - begin; left > 0; outer.next(), row = 0) {
-    const std::byte* src = all_src + outer.src() + row * work.src_row;
-    std::byte* dst = all_dst + outer.dst() + row * work.dst_row;
+  std::int64_t first = begin % extent, row = begin / extent % rows, block = begin / extent / rows % work.blocks;
+  odometer outer(work.outer, work.word_bytes, begin / extent / rows / work.blocks, false);
+  for (std::int64_t left = end - begin; left > 0;) {
+    const std::byte* const src = all_src + outer.src() + block * work.src_block + row * work.src_row;
+    std::byte* const dst = all_dst + outer.dst() + block * work.dst_block + row * work.dst_row;
     if (row == 0 && first == 0 && left >= extent * rows) {
-      copy_pieces(copy, work, src, dst);
-      left -= extent * rows;
-      continue;
-    }
-    for (; row < rows && left > 0; ++row, first = 0, src += work.src_row, dst += work.dst_row) {
+      copy_pieces(copy, work, src, dst, 1);
+      left -= extent * rows, row = rows;
+    } else {
       const std::int64_t count = HWY_MIN(extent - first, left);
-      left -= count;
       copy_rows<1>(copy, src + first * work.src_step, dst + first * work.dst_step, count, work.src_step, work.dst_step,
                    0, 0);
+      left -= count, first = 0, ++row;
     }
+    if (row == rows) row = 0, ++block;
+    if (block == work.blocks) block = 0, outer.next();
   }
 }
 
@@ -176,10 +203,15 @@ void copy_elements(const void* args, const arrays& all, std::int64_t begin, std:
   const std::byte* const src = all.src;
   std::byte* const dst = all.dst;
   const auto copy_all = [=, &work](const auto& copy) {
-    if (work.outer.total == 1 && end - begin == work.extent * work.rows) {
-      return copy_pieces(copy, work, src, dst);
+    if (end - begin != work.elements) {
+      copy_some_elements(copy, work, src, dst, begin, end);
+    } else if (work.is_block) {
+      copy_block(copy, work, src, dst, work.extent);
+    } else if (work.outer.total > 1) {
+      copy_all_blocks(copy, work, src, dst);
+    } else {
+      copy_pieces(copy, work, src, dst, work.blocks);
     }
-    copy_outer_axes(copy, work, src, dst, begin, end);
   };
   if (work.neighbours && with_masked_copy(work.element_bytes, copy_all)) return;
   with_element_copy(work.element_bytes, copy_all);

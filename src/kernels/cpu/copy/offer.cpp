@@ -10,14 +10,15 @@
 namespace cornerturn::kernels::cpu::copy {
 namespace {
 
-// Of elements in cache, in bytes that a copy would move meanwhile. Fitted to the times of 2,424 random problems of 64 bytes to 1 MiB:
-// the root mean square of the logarithms of errors is 0.18. With a cost for each byte it was 0.84 (Zen 4, 2026-11-30).
-constexpr double call_bytes = 450;
-constexpr double outer_step_bytes = 430;
-constexpr double element_cost_bytes = 20;  // of a load, a store and a step, whatever the size; of each vector, too
-constexpr double second_store_bytes = 12;  // of elements that are two words
-constexpr double missed_line_bytes = 23;   // of an element whose line of src has left L1 since the walk was there
-constexpr double in_l1 = 0.25, beyond_l1 = 0.7;
+// Of elements in cache, in bytes that a copy would move meanwhile. Fitted to the times of 2,100 random problems of 64 bytes to 1 MiB:
+// the root mean square of the logarithms of errors is 0.16. With a cost for each byte it was 0.84 (Zen 4, 2026-11-30).
+constexpr double call_bytes = 760;
+constexpr double outer_step_bytes = 290;
+constexpr double block_bytes = 165;
+constexpr double element_cost_bytes = 20;  // of a load, a store and a step
+constexpr double next_vector_bytes = 30;   // of each vector behind the first one
+constexpr double second_store_bytes = 11;  // of elements that are two words
+constexpr double in_l1 = 0.2, beyond_l1 = 0.7;
 constexpr std::int64_t line = 64, vector_bytes = 32, l1_bytes = 32 << 10, l1_ways = 8;
 
 // Steps of the inner loop until it meets more lines of src than half of L1 keeps.
@@ -34,18 +35,12 @@ bool rows_share_lines(const elements_args& work) noexcept {
          base::magnitude(work.src_row) < base::magnitude(work.src_step);
 }
 
-// The lines of src that each pass of the inner loop loads again, for each element: a loop over more lines than L1 keeps.
-double missed_lines(const elements_args& work) noexcept {
-  const double each = std::min(1.0, static_cast<double>(base::magnitude(work.src_step)) / static_cast<double>(line));
-  if (work.piece <= 2 * steps_in_l1(work)) return 0;
-  return copies_two_rows(work) ? each / 2 : each;
-}
-
 double time_in_cache(const elements_args& work, std::int64_t bytes) noexcept {
   const bool two_words = !work.neighbours && !std::has_single_bit(static_cast<std::uint64_t>(work.element_bytes));
-  const double each = element_cost_bytes * static_cast<double>(base::ceil_div(work.element_bytes, vector_bytes)) +
-                      (two_words ? second_store_bytes : 0) + missed_line_bytes * missed_lines(work);
-  const double steps = call_bytes + outer_step_bytes * static_cast<double>(work.outer.total);
+  const auto next_vectors = static_cast<double>((work.element_bytes - 1) / vector_bytes);
+  const double each = element_cost_bytes + next_vector_bytes * next_vectors + (two_words ? second_store_bytes : 0);
+  const double steps = call_bytes + block_bytes * static_cast<double>(work.blocks * work.outer.total) +
+                       (work.outer.total > 1 ? outer_step_bytes * static_cast<double>(work.outer.total) : 0);
   return in_l1 + steps / static_cast<double>(bytes) + each / static_cast<double>(work.element_bytes) +
          beyond_l1 * std::max(0.0, 1 - static_cast<double>(l1_bytes) / static_cast<double>(bytes));
 }
@@ -135,8 +130,16 @@ bool offer_elements(const facts& known, const target& on, const kernel& /*row*/,
   work.dst_row = loops.axes[1].dst_stride * work.word_bytes;
   work.piece = work.extent;
   if (rows_share_lines(work)) work.piece = std::clamp<std::int64_t>(steps_in_l1(work), 1, work.extent);
+  if (!left.empty()) {
+    left.take(left.smallest(&axis::dst_stride), loops);
+    work.blocks = loops.axes[2].extent;
+    work.src_block = loops.axes[2].src_stride * work.word_bytes;
+    work.dst_block = loops.axes[2].dst_stride * work.word_bytes;
+  }
   left.take_rest(work.outer);
-  share_out(made, known, costs_of(on), work.outer.total * loops.total);
+  work.elements = work.outer.total * loops.total;
+  work.is_block = work.outer.total * work.blocks == 1 && work.piece == work.extent;
+  share_out(made, known, costs_of(on), work.elements);
   made.time = time_in_cache(work, known.bytes);
   made.binds = bound::issue;
   made.reason = "in cache: each element is copied as it is";

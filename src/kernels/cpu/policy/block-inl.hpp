@@ -260,22 +260,21 @@ HWY_INLINE void row_of_blocks(const Rows& row, std::int64_t cols, std::byte* to,
 }
 
 // Transposes rows [r, rows) of a matrix, one block of rows at a time. The matrix has at least a block's rows and columns.
-template <std::size_t Word, class Ahead = no_prefetch>
+template <std::size_t Word, class Block = typename blocks<Word>::best, class Ahead = no_prefetch>
 HWY_INLINE void rows_of_blocks(const std::byte* from, std::int64_t src_pitch, std::int64_t rows, std::int64_t r,
                                std::int64_t cols, std::byte* to, std::int64_t dst_pitch, const Ahead& ahead = {}) {
-  using best = typename blocks<Word>::best;
   constexpr auto word = static_cast<std::int64_t>(Word);
-  constexpr auto least = static_cast<std::int64_t>(best::rows);
+  constexpr auto least = static_cast<std::int64_t>(Block::rows);
   for (; r < rows; r += least) {
     r = HWY_MIN(r, rows - least);  // the last block may overlap its neighbour
     const even_rows even{from + r * src_pitch, src_pitch};
-    if constexpr (best::rows <= 8) {
-      row_of_blocks<best, Word>(even, cols, to + r * word, dst_pitch, ahead);
+    if constexpr (Block::rows <= 8) {
+      row_of_blocks<Block, Word>(even, cols, to + r * word, dst_pitch, ahead);
     } else {  // blocks of 16 rows are faster with precomputed pointers
-      const std::byte* row[best::rows];
+      const std::byte* row[Block::rows];
       HWY_UNROLL(16)
-      for (std::size_t k = 0; k < best::rows; ++k) row[k] = even[k];
-      row_of_blocks<best, Word>(row, cols, to + r * word, dst_pitch, ahead);
+      for (std::size_t k = 0; k < Block::rows; ++k) row[k] = even[k];
+      row_of_blocks<Block, Word>(row, cols, to + r * word, dst_pitch, ahead);
     }
   }
 }

@@ -58,15 +58,14 @@ HWY_INLINE bool walks_along_dst(const register_tile::args& work) {
 // Walks along the runs of dst, so that each of their lines is complete at once: loads that miss the L1 overlap, and stores that miss it
 // wait for each other. 300 x 300 of 8 bytes takes 28 to 39 us, 45 to 59 along the rows of src. 500 x 501 of 4 bytes takes 67 us and 78,
 // 20 x 4000 of 2 bytes 9 us and 16 (Intel Xeon, model 207, 2026-11-27).
-template <std::size_t Word>
+template <std::size_t Word, class Block = typename blocks<Word>::best>
 HWY_NOINLINE void columns_of_blocks(const std::byte* from, std::int64_t src_pitch, std::int64_t rows, std::int64_t cols,
                                     std::byte* to, std::int64_t dst_pitch) {
-  using best = typename blocks<Word>::best;
   constexpr auto word = static_cast<std::int64_t>(Word);
-  constexpr auto down = static_cast<std::int64_t>(best::rows), across = static_cast<std::int64_t>(best::cols);
+  constexpr auto down = static_cast<std::int64_t>(Block::rows), across = static_cast<std::int64_t>(Block::cols);
   for (std::int64_t c = 0;; c = HWY_MIN(c + across, cols - across)) {  // the last blocks may overlap their neighbours
     for (std::int64_t r = 0;; r = HWY_MIN(r + down, rows - down)) {
-      best::move(even_rows{from + r * src_pitch, src_pitch}, c * word, to + c * dst_pitch + r * word, dst_pitch);
+      Block::move(even_rows{from + r * src_pitch, src_pitch}, c * word, to + c * dst_pitch + r * word, dst_pitch);
       if (r == rows - down) break;
     }
     if (c == cols - across) break;
@@ -80,19 +79,40 @@ HWY_NOINLINE void one_row_of_blocks(const register_tile::args& work, const std::
   row_of_blocks<typename blocks<Word>::best, Word>(rows, work.cols, dst, work.dst_pitch);
 }
 
-// Stores blocks straight to dst. Rows and cols are one axis each, at least a block long.
+// Fewer rows or columns than the best block has.
+template <std::size_t Word>
+HWY_NOINLINE void small_blocks_to_dst(const register_tile::args& work, const std::byte* src, std::byte* dst,
+                                      std::int64_t begin, std::int64_t end) {
+  using small = typename blocks<Word>::small;
+  odometer outer(work.outer, work.word_bytes, begin, false);
+  for (std::int64_t unit = begin; unit < end; ++unit, outer.next()) {
+    const std::byte* const from = src + outer.src();
+    std::byte* const to = dst + outer.dst();
+    if (work.rows < work.cols) {
+      columns_of_blocks<Word, small>(from, work.src_pitch, work.rows, work.cols, to, work.dst_pitch);
+    } else {
+      rows_of_blocks<Word, small>(from, work.src_pitch, work.rows, 0, work.cols, to, work.dst_pitch);
+    }
+  }
+}
+
+// Stores blocks straight to dst. Rows and cols are one axis each, at least a small block long.
 template <std::size_t Word>
 void blocks_to_dst(const register_tile::args& work, const std::byte* src, std::byte* dst, std::int64_t begin,
                    std::int64_t end) {
-  if constexpr (blocks<Word>::best::rows <= 8) {
-    if (work.rows == static_cast<std::int64_t>(blocks<Word>::best::rows) && work.outer.rank == 0 && begin < end) {
+  using best = typename blocks<Word>::best;
+  if (work.rows < static_cast<std::int64_t>(best::rows) || work.cols < static_cast<std::int64_t>(best::cols)) {
+    return small_blocks_to_dst<Word>(work, src, dst, begin, end);
+  }
+  if constexpr (best::rows <= 8) {
+    if (work.rows == static_cast<std::int64_t>(best::rows) && work.outer.rank == 0 && begin < end) {
       return one_row_of_blocks<Word>(work, src, dst);
     }
   }
   // Runs of src and of dst that are a multiple of 512 bytes apart share a few sets of the L1. A line would be evicted before its
   // second half is stored, so whole lines are stored: float32 256 x 256 takes 7 us instead of 13 us (AMD EPYC 4th generation,
   // 2026-11-21).
-  if constexpr (blocks<Word>::best::rows * 2 * Word == line_bytes) {
+  if constexpr (best::rows * 2 * Word == line_bytes) {
     if (work.src_pitch % 512 == 0 && work.dst_pitch % 512 == 0 &&
         reinterpret_cast<std::uintptr_t>(dst) % line_bytes == 0) {
       return paired_blocks<Word>(work, src, dst, begin, end);
