@@ -218,9 +218,9 @@ gpu::device_info gpu_of(const machine_file& one) {
 
 const machine_file& nearest(const base::machine& to) {
   return nearest_of(now().all, false, [&](const machine_file& one) {
-    // The factors of rows hold for vectors of the length that they were measured with: a Graviton2 has the L2 of a Cascade Lake.
-    const bool foreign =
-        !(one.groups.empty() && one.cached_groups.empty()) && std::abs(width_of(to.simd) - width_of(one.on.simd)) >= 1;
+    // The factors of rows in memory hold for vectors of the length that they were measured with: a Graviton2 has the L2 of a Cascade
+    // Lake.
+    const bool foreign = !one.groups.empty() && std::abs(width_of(to.simd) - width_of(one.on.simd)) >= 1;
     return distance(to, one.on) + (foreign ? 3 : 0);
   });
 }

@@ -137,7 +137,7 @@ bool offer_lines(const facts& known, const target& on, const kernel& row, offer&
       work.cols < line_tile_cols(word))
     return false;
   // Words of 4 and 8 bytes are slower when stores cross lines that are not in L1: 100 x 100 float32 takes 3.1 us with line
-  // tiles and 2.3 us with blocks (SPR, 2026-11-22).
+  // tiles and 2.3 us with blocks (SPR, 2026-11-22). Without stores of whole lines this row would run the blocks of the other one.
   const bool has_lines = stores_lines_from_registers(on.cpu->simd);
   const bool pays = costs_of(on).line_tiles && has_lines && (word <= 2 || work.dst_pitch % 64 == 0);
   finish(made, work, known, on, costs_of(on).times.register_tile * (pays ? 0.7 : has_lines ? 1.15 : 2.3));
