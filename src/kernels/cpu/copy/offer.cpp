@@ -12,13 +12,13 @@ namespace {
 
 // Of elements in cache, in bytes that a copy would move meanwhile. Fitted to the times of 2,100 random problems of 64 bytes to 1 MiB:
 // the root mean square of the logarithms of errors is 0.16. With a cost for each byte it was 0.84 (Zen 4, 2026-11-30).
-constexpr double call_bytes = 760;
-constexpr double outer_step_bytes = 290;
-constexpr double block_bytes = 165;
-constexpr double element_cost_bytes = 20;  // of a load, a store and a step
-constexpr double next_vector_bytes = 30;   // of each vector behind the first one
-constexpr double second_store_bytes = 11;  // of elements that are two words
-constexpr double in_l1 = 0.2, beyond_l1 = 0.7;
+constexpr double call_bytes = 460;
+constexpr double outer_step_bytes = 175;
+constexpr double block_bytes = 100;
+constexpr double element_cost_bytes = 12;   // of a load, a store and a step
+constexpr double next_vector_bytes = 18;    // of each vector behind the first one
+constexpr double second_store_bytes = 6.5;  // of elements that are two words
+constexpr double in_l1 = 0.12, beyond_l1 = 0.42;
 constexpr std::int64_t line = 64, vector_bytes = 32, l1_bytes = 32 << 10, l1_ways = 8;
 
 // Steps of the inner loop until it meets more lines of src than half of L1 keeps.

@@ -33,10 +33,10 @@ double time_in_cache(const block_args& work, std::int64_t bytes) noexcept {
   const std::int64_t run =
       work.outer.rank == 0 ? 1 : work.outer.axes[static_cast<std::size_t>(work.outer.rank - 1)].extent;
   const std::int64_t whole = work.last_items < work.items ? run - 1 : run, parts = run - whole;
-  const double of_run = static_cast<double>(whole / 4) * (380 + 32 * pairs + 55 * chunks) +
-                        static_cast<double>(whole % 4) * (56 + 13 * pairs + 34 * chunks) +
-                        static_cast<double>(parts) * (630 + 22 * pairs);
-  return (540 + of_run * static_cast<double>(work.outer.total / run)) / static_cast<double>(bytes);
+  const double of_run = static_cast<double>(whole / 4) * (510 + 43 * pairs + 74 * chunks) +
+                        static_cast<double>(whole % 4) * (76 + 18 * pairs + 46 * chunks) +
+                        static_cast<double>(parts) * (850 + 30 * pairs);
+  return (730 + of_run * static_cast<double>(work.outer.total / run)) / static_cast<double>(bytes);
 }
 
 // The last axis counts items that are neighbours in src and in dst, `items` of them in a unit. False: they are no neighbours.
