@@ -1,4 +1,5 @@
-// Copies one element of up to 128 bytes: a vector of each half, which may overlap in the middle. No byte beside the element is touched.
+// Copies one element of up to 128 bytes: a vector of each half, which may overlap in the middle. No byte beside the element is touched,
+// but for the begin of the next one by copy_masked.
 #if defined(CORNERTURN_ELEMENT_COPY_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CORNERTURN_ELEMENT_COPY_INL
 #undef CORNERTURN_ELEMENT_COPY_INL
